@@ -1,8 +1,8 @@
-# The server with its embedded model, and the client's programs, on x86-64 and on
-# 64-bit Arm.
+# An image with the server, its embedded model and the client's programs, for
+# x86-64 and 64-bit Arm.
 #   docker build -t trivium .
 #   docker run --read-only -p 50051:50051 -p 9464:9464 trivium
-# Flags go after the image's name, or as TRIVIUM_* into the environment.
+# Flags go after the image's name, or into the environment as TRIVIUM_*.
 
 FROM debian:bookworm-slim AS build
 COPY deploy/packages.txt /tmp/
@@ -25,16 +25,17 @@ RUN cmake --preset release \
 COPY deploy/make_root deploy/make_sbom deploy/
 RUN deploy/make_root /install /image
 
-# No shell and no packages of a distribution: what the programs load, alone.
+# Contains only the files that the programs load: no shell and no packages of a
+# distribution.
 FROM scratch
 COPY --from=build /image/ /
 USER 65532:65532
-# All interfaces: a container's loopback is of no use outside. Without
-# TLS (TRIVIUM_TLS_CERTIFICATE, docs/operating.md), publish the ports only where
-# everybody may call.
+# All interfaces, since a container's loopback cannot be reached from outside.
+# Without TLS (TRIVIUM_TLS_CERTIFICATE, docs/operating.md), publish the ports
+# only where everybody may call.
 ENV TRIVIUM_LISTEN=0.0.0.0:50051 TRIVIUM_METRICS_LISTEN=0.0.0.0:9464
-# The health check finds the port here, whatever --listen says; /dev/shm can be
-# written to where the rest is read-only.
+# The health check reads the port from this file, whatever --listen says.
+# /dev/shm is writable even if the rest is read-only.
 ENV TRIVIUM_PORT_FILE=/dev/shm/trivium.ports
 EXPOSE 50051 9464
 LABEL org.opencontainers.image.title=Trivium \

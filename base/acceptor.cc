@@ -42,7 +42,7 @@ class PlainAcceptor : public Acceptor {
  private:
   const sockaddr_storage address_;
   std::vector<UniqueFd> listeners_;
-  const UniqueFd epoll_;  // one descriptor for all of them
+  const UniqueFd epoll_;  // one descriptor for all listeners
 };
 
 }  // namespace

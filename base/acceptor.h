@@ -11,23 +11,25 @@
 
 namespace trivium {
 
-// Where a server's connections come from. Of one thread, and it never waits.
+// The source of a server's connections. Never blocks. Used by one thread.
 class Acceptor {
  public:
   virtual ~Acceptor() = default;
 
-  // Readable while there may be a connection; of poll() and epoll.
+  // A descriptor for poll() and epoll, readable while a connection may be
+  // waiting.
   virtual int fd() const = 0;
-  // The next connection, a socket that does not block, and its client's
-  // address. Where it gives none, errno tells why: EAGAIN, there is none now.
+  // Returns the next connection as a non-blocking socket, and its client's
+  // address. If there is none, errno tells why: EAGAIN means none is waiting.
   virtual UniqueFd Accept(sockaddr_storage* client) = 0;
-  // Listens no more. Connections that it has given stay.
+  // Stops listening. Accepted connections stay open.
   virtual void Close() = 0;
-  // Where it listens, or did: the first address, where there are several.
+  // The address it listens on, or did before Close(): the first, if there are
+  // several.
   virtual sockaddr_storage address() const = 0;
 };
 
-// Connections as they come to every address of `host` (Listen).
+// Returns an Acceptor that listens on every address of `host` (see Listen).
 absl::StatusOr<std::unique_ptr<Acceptor>> NewAcceptor(const std::string& host,
                                                       int port);
 

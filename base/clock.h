@@ -7,7 +7,7 @@
 
 namespace trivium {
 
-// Where the time comes from; tests give a clock they move by hand.
+// The source of time; tests use a clock that they move by hand.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -17,7 +17,7 @@ class Clock {
                          Mutex* mutex) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) = 0;
 
-  // The machine's clock; lives as long as the process.
+  // The machine's clock; it lives as long as the process.
   static const Clock* Real();
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-// Integers beyond int64 are out of every range here, and so is a double.
+// Integers beyond int64 and doubles are outside every range.
 std::optional<int> InRange(const json& value, int min, int max) {
   if (!value.is_number_integer()) return std::nullopt;
   if (value.is_number_unsigned()) {
@@ -23,7 +23,7 @@ std::string Expectation(int min, int max) {
   return fmt::format("give an integer from {} to {}", min, max);
 }
 
-// A value as its file has it, cut so that a message stays readable.
+// Returns the JSON text of a value, shortened so that a message stays readable.
 std::string Shown(const json& value) {
   constexpr size_t kLongest = 100;
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true,

@@ -11,13 +11,13 @@
 
 namespace trivium {
 
-// Everything wrong with a folder, a sentence each: which file and key or
-// tensor, what is wrong, how to mend it.
+// All problems of a folder, one sentence each: the file and the key or tensor,
+// what is wrong, and how to correct it.
 using Problems = std::vector<std::string>;
 
-// Reads values out of one or several JSON objects, of which the first that
-// has a key wins; null counts as absent. A value of the wrong type or out of
-// its range becomes a problem and counts as absent too.
+// Reads values from one or several JSON objects; the first one that has a key
+// wins. A null counts as absent. A value of the wrong type or out of its range
+// is reported as a problem and counts as absent, too.
 class ConfigReader {
  public:
   struct Layer {
@@ -28,20 +28,22 @@ class ConfigReader {
   ConfigReader(std::vector<Layer> layers, Problems* problems)
       : layers_(std::move(layers)), problems_(problems) {}
 
-  // The value and its file; json null when absent.
+  // Returns the value and its file; `json` is null if the key is absent.
   Layer Find(std::string_view key) const;
 
   std::optional<int> Integer(std::string_view key, int min, int max);
   std::optional<double> Real(std::string_view key, double min, double max);
   std::optional<bool> Boolean(std::string_view key);
   std::optional<std::string> Text(std::string_view key);
-  // An integer or a list of them (eos_token_id is either); empty when absent.
+  // An integer or a list of integers (eos_token_id may be either); empty if
+  // absent.
   std::vector<int> Integers(std::string_view key, int min, int max);
-  // A list of non-empty lists of integers; empty when absent.
+  // A list of non-empty lists of integers; empty if absent.
   std::vector<std::vector<int>> IntegerLists(std::string_view key, int min,
                                              int max);
 
-  // As Integer, but a problem when absent. Returns `min` after a problem.
+  // Like Integer, but reports a problem if absent. Returns `min` after a
+  // problem.
   int RequiredInteger(std::string_view key, int min, int max);
 
   // Adds "FILE: KEY is VALUE; <expectation>".

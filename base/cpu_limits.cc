@@ -1,3 +1,11 @@
+// A process's limits come from these files:
+//
+//   cores    /proc/self/status (affinity), /sys/.../thread_siblings_list
+//   quota    cgroup v2 cpu.max; v1 cpu.cfs_quota_us and cpu.cfs_period_us
+//   memory   /proc/meminfo; cgroup v2 memory.max; v1 memory.limit_in_bytes
+//
+// A limit of any ancestor holds for all its descendants, so the minimum over
+// all of them counts. A file that is missing or malformed sets no limit.
 #include "base/cpu_limits.h"
 
 #include <fmt/format.h>
@@ -20,7 +28,7 @@ namespace {
 
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
-// The first line of a file; empty when there is none.
+// Returns the first line of a file; empty if there is none.
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -36,7 +44,8 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
   return value;
 }
 
-// The rest of the first line that begins with `key`, without leading blanks.
+// Returns the rest of the first line that begins with `key`, without leading
+// blanks.
 std::string Field(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -48,7 +57,7 @@ std::string Field(const std::string& path, std::string_view key) {
   return "";
 }
 
-// "0-2,5" -> {0, 1, 2, 5}, as the kernel writes lists of CPUs.
+// Parses the kernel's lists of CPUs: "0-2,5" -> {0, 1, 2, 5}.
 std::vector<int> ParseCpuList(const std::string& list) {
   constexpr int64_t kMostCpus = 1 << 16;
   std::vector<int> cpus;
@@ -69,9 +78,9 @@ std::vector<int> ParseCpuList(const std::string& list) {
   return cpus;
 }
 
-// Cores of the affinity mask; 0 when /proc does not tell.
+// Returns the cores of the affinity mask; 0 if /proc does not tell.
 int AffinityCores(const std::string& root) {
-  std::set<int> cores;  // each named by its lowest hyper-thread
+  std::set<int> cores;  // each identified by its lowest hyper-thread
   for (int cpu :
        ParseCpuList(Field(root + "/proc/self/status", "Cpus_allowed_list:"))) {
     const std::vector<int> siblings = ParseCpuList(
@@ -84,11 +93,11 @@ int AffinityCores(const std::string& root) {
   return static_cast<int>(cores.size());
 }
 
-// The folders of the process's own cgroup and its ancestors, all of whose
-// limits hold. `controller` is empty for v2, which is mounted below v1's
-// controllers where a system has both. Inside a container the path of
-// /proc/self/cgroup may be the host's, of which only the end is mounted: then
-// the mount point itself is the container's cgroup.
+// Returns the folders of the process's cgroup and its ancestors; the limits of
+// all of them hold. `controller` is empty for v2, which is mounted beside v1's
+// controllers on systems that have both. In a container, /proc/self/cgroup may
+// contain the host's path, of which only the end is mounted; then the mount
+// point itself is the container's cgroup.
 std::vector<std::string> CgroupFolders(const std::string& root,
                                        std::string_view controller) {
   std::string path;
@@ -117,7 +126,8 @@ std::vector<std::string> CgroupFolders(const std::string& root,
   return folders;
 }
 
-// CPUs that the cgroup may use on average; infinity without a quota.
+// Returns the CPUs that the cgroup may use on average; infinity without a
+// quota.
 double CpuQuota(const std::string& root) {
   double quota = std::numeric_limits<double>::infinity();
   const auto lower_to = [&quota](std::optional<int64_t> time,
@@ -140,7 +150,7 @@ double CpuQuota(const std::string& root) {
   return quota;
 }
 
-// A field of /proc/meminfo.
+// Returns a field of /proc/meminfo in bytes.
 int64_t MachineMemory(const std::string& root, std::string_view field) {
   const std::optional<int64_t> kibibytes =
       ParseNumber(Field(root + "/proc/meminfo", field));

@@ -7,8 +7,8 @@
 
 namespace trivium {
 
-// What the calling thread has used of a core: bounds work by its cost, however
-// busy the machine is.
+// Returns the CPU time that the calling thread has used. It bounds work by its
+// cost, however busy the machine is.
 inline absl::Duration ThreadCpuTime() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -21,7 +21,7 @@ absl::Status Problem(const std::string& path, const std::string& what) {
 }  // namespace
 
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
-  // O_NONBLOCK: a pipe in the file's place must not hang the process.
+  // O_NONBLOCK: opening a pipe must not block the process.
   const int descriptor =
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) {
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t most) {
   TRIVIUM_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (file.size() > most) {
     return Problem(path,
-                   fmt::format("has {} bytes, and such a file at most {}; "
+                   fmt::format("has {} bytes, but at most {} are allowed; "
                                "check that it is the right one",
                                file.size(), most));
   }

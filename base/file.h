@@ -8,12 +8,12 @@
 
 namespace trivium {
 
-// A regular file that is open for reading; closed with this object. Every file
-// of a model folder is opened here: a pipe, a device or a folder in a file's
-// place is refused, and neither waited for nor read without end.
+// A regular file that is open for reading; the destructor closes it. Every file
+// of a model folder is opened here: a pipe, device or folder in place of a file
+// is refused, so nothing waits for it or reads it without end.
 class InputFile {
  public:
-  // NOT_FOUND when there is no such file; INVALID_ARGUMENT when it is no
+  // Returns NOT_FOUND if there is no such file, INVALID_ARGUMENT if it is not a
   // regular file or cannot be opened.
   static absl::StatusOr<InputFile> Open(const std::string& path);
 
@@ -22,7 +22,7 @@ class InputFile {
   InputFile& operator=(InputFile&&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // In bytes, when it was opened.
+  // The size in bytes at the time of Open.
   size_t size() const { return size_; }
 
  private:
@@ -33,11 +33,12 @@ class InputFile {
   size_t size_;
 };
 
-// More than any vocabulary, list of merges or tokenizer.json that is published.
+// More than the size of any published vocabulary, list of merges or
+// tokenizer.json.
 inline constexpr size_t kMaxTextFileBytes = size_t{128} << 20;
 
-// The contents of a file of at most `most` bytes. Errors are Open's, and
-// INVALID_ARGUMENT when it is larger or is cut short meanwhile.
+// Reads a file of at most `most` bytes. Errors are Open's, and INVALID_ARGUMENT
+// if the file is larger or is truncated meanwhile.
 absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      size_t most = kMaxTextFileBytes);
 

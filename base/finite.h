@@ -8,11 +8,11 @@
 
 namespace trivium {
 
-// Whether none of the numbers is infinite or NaN: whether the exponent of none
-// is all ones.
+// True if no number is infinite or NaN, that is, if no exponent has all bits
+// set.
 inline bool AllFinite(std::span<const float> x) {
   constexpr uint32_t kExponent = 0x7f800000;
-  constexpr size_t kBlock = 16;  // so that compilers make vectors of it
+  constexpr size_t kBlock = 16;  // lets compilers vectorize the loop
   uint32_t special = 0;
   const auto look = [&](float value) {
     special |= (std::bit_cast<uint32_t>(value) & kExponent) == kExponent;

@@ -25,7 +25,7 @@ constexpr std::array<std::pair<Isa, std::string_view>, 5> kNames = {{
     {Isa::kAmx, "amx"},
 }};
 
-// The tiles' state is large, so Linux gives it only to processes that ask
+// AMX state is large, so Linux grants it only to processes that ask
 // (Documentation/x86/xstate.rst). Asking again is harmless.
 bool AskForAmx() {
   constexpr int kArchReqXcompPerm = 0x1023;
@@ -33,7 +33,7 @@ bool AskForAmx() {
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureXtileData) == 0;
 }
 
-// CPUID.(EAX=7,ECX=0):EDX, as in Intel's manual, volume 2A.
+// Reads CPUID.(EAX=7,ECX=0):EDX, see Intel's manual, volume 2A.
 bool CpuHasAmx() {
   constexpr unsigned kAmxBf16 = 1u << 22;
   constexpr unsigned kAmxTile = 1u << 24;
@@ -69,14 +69,14 @@ absl::StatusOr<Isa> ParseIsa(std::string_view name) {
     if (entry.second == name) return entry.first;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.second);
   }
-  return absl::InvalidArgumentError(
-      fmt::format("unknown instruction set '{}': give one of {}", name, names));
+  return absl::InvalidArgumentError(fmt::format(
+      "'{}' is not an instruction set; give one of {}", name, names));
 }
 
 #if defined(__x86_64__)
 
 absl::StatusOr<Isa> DetectIsa() {
-  // These check that the operating system saves the registers, too.
+  // These also check that the operating system saves the registers.
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
     return absl::FailedPreconditionError(fmt::format(

@@ -7,11 +7,11 @@
 
 namespace trivium {
 
-// The instruction set of 64-bit Arm, and those of x86-64, each containing those
-// before it. The process runs at the best one that the CPU has and --max-isa
-// allows.
+// The instruction set of 64-bit Arm, and those of x86-64, each of which
+// includes those before it. The process uses the best one that the CPU has and
+// --max-isa allows.
 enum class Isa {
-  kNeon,        // every 64-bit Arm CPU has it
+  kNeon,        // on every 64-bit Arm CPU
   kAvx2,        // avx2 + fma
   kAvx512,      // avx512f, bw, cd, dq, vl
   kAvx512Vnni,  // + avx512_vnni: dot products of four bytes
@@ -19,15 +19,15 @@ enum class Isa {
   kAmx,         // + amx_tile, amx_int8, amx_bf16, and the kernel's permission
 };
 
-// "avx2", "avx512", "vnni", "bf16", "amx"; on Arm "neon".
+// Returns "avx2", "avx512", "vnni", "bf16" or "amx"; on Arm "neon".
 std::string_view IsaName(Isa isa);
 
-// The inverse of IsaName for the sets of this architecture, whose names the
-// error lists.
+// The inverse of IsaName for the instruction sets of this architecture; the
+// error lists their names.
 absl::StatusOr<Isa> ParseIsa(std::string_view name);
 
-// The best instruction set of this CPU, or an error that says what is missing
-// when it is of x86 and lacks even AVX2.
+// Returns the best instruction set of this CPU. On an x86 CPU without AVX2,
+// returns an error that says what is missing.
 absl::StatusOr<Isa> DetectIsa();
 
 }  // namespace trivium

@@ -1,7 +1,7 @@
-// Depth and memory are judged before anything is parsed, by one pass over the
-// text. It need not know whether the text is JSON: up to the first error the
-// parser and this pass see the same brackets, commas and strings, and behind
-// it the parser makes nothing.
+// One pass over the text checks depth and memory before anything is parsed. It
+// need not know whether the text is valid JSON: up to the first error, the
+// parser and this pass see the same brackets, commas and strings, and after an
+// error the parser creates nothing.
 #include "base/json.h"
 
 #include <fmt/format.h>
@@ -17,14 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-// What nlohmann's values take with the allocator's share, rounded up: a list's
-// place while the list grows, a container, a string, a node of an object.
+// Memory of nlohmann's values including the allocator's share, rounded up: an
+// element of a growing list, a container, a string, a node of an object.
 constexpr size_t kPlaceBytes = 32;
 constexpr size_t kContainerBytes = 64;
 constexpr size_t kStringBytes = 48;
 constexpr size_t kKeyBytes = 64;
 
-absl::Status Judge(std::string_view text, const JsonLimits& limits) {
+absl::Status CheckJson(std::string_view text, const JsonLimits& limits) {
   int depth = 0;
   size_t memory = 0;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -83,10 +83,10 @@ absl::StatusOr<json> ParseJson(std::string_view text,
                                const JsonLimits& limits) {
   if (text.size() > limits.bytes) {
     return absl::InvalidArgumentError(
-        fmt::format("has {} bytes of JSON, and at most {} are read",
+        fmt::format("has {} bytes of JSON, but at most {} are allowed",
                     text.size(), limits.bytes));
   }
-  TRIVIUM_RETURN_IF_ERROR(Judge(text, limits));
+  TRIVIUM_RETURN_IF_ERROR(CheckJson(text, limits));
   json value = json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                            /*allow_exceptions=*/false);
   if (value.is_discarded()) {

@@ -10,33 +10,34 @@
 
 namespace trivium {
 
-// The one reader of JSON from files. What it returns is nested at most
-// kMaxJsonDepth deep, so that functions over it may recurse, and takes a
-// bounded part of the memory, whatever the text says.
+// The only reader of JSON files. Its results are nested at most kMaxJsonDepth
+// deep, so that recursive functions are safe, and their memory is bounded,
+// whatever the text contains.
 inline constexpr int kMaxJsonDepth = 64;
 
 struct JsonLimits {
-  size_t bytes;   // of the text
-  size_t memory;  // of the values made of it, about
+  size_t bytes;   // size of the text
+  size_t memory;  // approximate size of the parsed values
 };
 
-// Configurations and indices.
+// Limits for configurations and indices.
 inline constexpr JsonLimits kConfigJson = {size_t{16} << 20, size_t{64} << 20};
-// A tokenizer.json: the largest published ones have half a million merges, or a
-// million pieces.
+// Limits for a tokenizer.json: the largest published ones have half a million
+// merges or a million pieces.
 inline constexpr JsonLimits kTokenizerJson = {size_t{128} << 20,
                                               size_t{256} << 20};
 
-// INVALID_ARGUMENT says what is wrong, without the name of the file: "is not
-// JSON", "is nested deeper than ...", "needs more than ...".
+// Parses a JSON text. INVALID_ARGUMENT says what is wrong, without naming a
+// file: "is not JSON", "is nested deeper than ...", "needs more than ...".
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text,
                                          const JsonLimits& limits);
 
-// A JSON file whose outermost value is an object. NOT_FOUND when there is no
-// such file; INVALID_ARGUMENT names the file and what is wrong with it.
+// Reads a JSON file whose outermost value is an object. Returns NOT_FOUND if
+// there is no such file; INVALID_ARGUMENT names the file and what is wrong with
+// it.
 absl::StatusOr<nlohmann::json> ReadJsonFile(
     const std::string& path, const JsonLimits& limits = kConfigJson);
-// The same for a list.
+// Reads a JSON file whose outermost value is a list, with the same errors.
 absl::StatusOr<nlohmann::json> ReadJsonList(const std::string& path);
 
 }  // namespace trivium

@@ -11,9 +11,9 @@
 
 namespace trivium {
 
-// std::mutex with clang's thread-safety annotations, as leveldb's port does
-// it. Not absl::Mutex: the distribution's Abseil is not built for the thread
-// sanitizer, which then reports races that are none.
+// std::mutex with clang's thread-safety annotations, like leveldb's port. Not
+// absl::Mutex, because the distribution's Abseil is not built for the thread
+// sanitizer, which then reports false races.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -43,7 +43,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mutex_;
 };
 
-// A condition variable for Mutex; the caller holds the mutex around Wait and
+// A condition variable for Mutex. The caller holds the mutex around Wait and
 // checks its condition in a loop.
 class CondVar {
  public:
@@ -53,9 +53,9 @@ class CondVar {
     lock.release();
   }
 
-  // Waits for a signal or until the timeout, which may be infinite, has
-  // passed; an hour at most, since the clock's own numbers end: a longer
-  // timeout is what the caller's loop waits again for.
+  // Waits for a signal or until the timeout, which may be infinite, has passed,
+  // but never longer than an hour, because the clock's range is limited. The
+  // caller's loop waits again.
   void WaitFor(Mutex* mutex, absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);

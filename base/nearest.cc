@@ -7,7 +7,7 @@ namespace trivium {
 namespace {
 
 size_t Distance(std::string_view a, std::string_view b) {
-  // [b.size() + 1]: from a's beginning to each of b's beginnings.
+  // [b.size() + 1]: distances from a's current prefix to each prefix of b.
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < a.size(); ++i) {

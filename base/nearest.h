@@ -7,8 +7,9 @@
 
 namespace trivium {
 
-// The one of `names`, which are at least one, that is most like a misspelt
-// `name`: of fewest insertions, deletions and changes of letters (Levenshtein).
+// Returns the element of `names` (not empty) that is closest to a misspelt
+// `name`: with the fewest insertions, deletions and substitutions of letters
+// (Levenshtein).
 std::string Nearest(std::string_view name,
                     const std::vector<std::string>& names);
 

@@ -7,10 +7,11 @@
 
 namespace trivium {
 
-// 64 random bits, for names that must differ: no secrets. Any thread may ask.
+// Returns 64 random bits for unique names, not for secrets. Thread-safe.
 uint64_t RandomBits();
 
-// 0.9 to 1.1 times as long, so that what began at once does not end at once.
+// Returns a random duration of 0.9 to 1.1 times `time`, so that things which
+// began together do not end together.
 absl::Duration Spread(absl::Duration time);
 
 }  // namespace trivium

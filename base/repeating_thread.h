@@ -9,9 +9,9 @@
 
 namespace trivium {
 
-// Calls something every `interval`, on a thread of its own, until it is
-// destroyed; that waits for a call under way. Throws std::system_error where
-// the system gives no thread. A member of what it works with, it comes last.
+// Calls `work` every `interval` on its own thread until it is destroyed; the
+// destructor waits for a running call. Throws std::system_error if no thread
+// can be started. As a member, declare it after everything that `work` uses.
 class RepeatingThread {
  public:
   RepeatingThread(absl::Duration interval, std::function<void()> work);

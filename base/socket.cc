@@ -19,8 +19,8 @@ UniqueFd ListenAt(const addrinfo& address) {
                            address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
                            address.ai_protocol));
   if (!listener) return listener;
-  // Not SO_REUSEPORT: with it a second server on the port would silently take
-  // some of the clients.
+  // Not SO_REUSEPORT, with which a second server on the port would silently
+  // receive some of the clients.
   const int yes = 1;
   setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   if (bind(listener.get(), address.ai_addr, address.ai_addrlen) != 0 ||
@@ -39,7 +39,7 @@ void SetPort(sockaddr* address, int port) {
   }
 }
 
-// Of an address: its numeric host, and its port.
+// Returns the numeric host and the port of an address.
 std::pair<std::string, std::string> Numeric(const sockaddr_storage& address) {
   char host[NI_MAXHOST] = "";
   char port[NI_MAXSERV] = "0";
@@ -72,14 +72,15 @@ absl::StatusOr<std::vector<UniqueFd>> Listen(const std::string& host,
   if (code != 0) return absl::UnavailableError(gai_strerror(code));
   int error = EADDRNOTAVAIL;
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    // A port that was free for the first address is meant for all.
+    // All addresses use the port that was chosen for the first one.
     if (!listeners.empty()) port = PortOf(listeners.front().get());
     SetPort(at->ai_addr, port);
     UniqueFd listener = ListenAt(*at);
     if (listener) {
       listeners.push_back(std::move(listener));
     } else if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT) {
-      // Else this machine has no such addresses, as where IPv6 is off.
+      // Other errors only mean that the machine lacks such addresses, for
+      // example without IPv6.
       error = errno;
       listeners.clear();
       break;

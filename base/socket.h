@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// A file descriptor, closed with this object.
+// A file descriptor; the destructor closes it.
 class UniqueFd {
  public:
   explicit UniqueFd(int fd = -1) : fd_(fd) {}
@@ -27,17 +27,17 @@ class UniqueFd {
   int fd_;  // -1: none
 };
 
-// Sockets that listen on every address of `host`, at least one, all on the same
-// `port`; 0 is any that is free. They do not block. UNAVAILABLE tells what the
-// system said.
+// Returns at least one non-blocking socket; they listen on every address of
+// `host`, all on the same `port` (0: any free one). UNAVAILABLE contains the
+// system's error.
 absl::StatusOr<std::vector<UniqueFd>> Listen(const std::string& host, int port);
 
-// Where a socket is bound to.
+// Returns the address that a socket is bound to.
 sockaddr_storage AddressOf(int socket);
 int PortOf(int socket);
 int PortOf(const sockaddr_storage& address);
 
-// "ipv4:127.0.0.1:5000", "ipv6:[::1]:5000", as gRPC writes addresses.
+// Returns "ipv4:127.0.0.1:5000" or "ipv6:[::1]:5000", in gRPC's notation.
 std::string AddressText(const sockaddr_storage& address);
 
 }  // namespace trivium

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-// Returns from the calling function when the expression's status is an error.
+// Returns the expression's status from the calling function if it is an error.
 #define TRIVIUM_RETURN_IF_ERROR(expression)                                 \
   do {                                                                      \
     if (absl::Status trivium_status = (expression); !trivium_status.ok()) { \
@@ -14,8 +14,8 @@
     }                                                                       \
   } while (false)
 
-// TRIVIUM_ASSIGN_OR_RETURN(auto x, F()): x is F()'s value, or F()'s error is
-// returned from the calling function.
+// TRIVIUM_ASSIGN_OR_RETURN(auto x, F()) sets x to F()'s value, or returns F()'s
+// error from the calling function.
 #define TRIVIUM_ASSIGN_OR_RETURN(declaration, expression)           \
   TRIVIUM_ASSIGN_OR_RETURN_AT_(TRIVIUM_CONCAT_(trivium_, __LINE__), \
                                declaration, expression)

@@ -2,22 +2,23 @@
 
 #include <utility>
 
-// The caller writes what is to be run, then counts up `begin` of each member
-// that takes part; a member counts up `end` when it is done, and the caller
-// returns when all have. So whatever either writes before, the other sees.
+// A run: the caller writes the work, then increments `begin` of each
+// participating member. A member increments `end` when it is finished, and the
+// caller returns when all have. So each side sees whatever the other wrote
+// before.
 //
-// A wait spins at first, since the next run, or the end of this one, is mostly
-// microseconds away. Then it sleeps: it says so and looks once more at the
-// number, while who sets that looks afterwards whether someone sleeps, so one
-// of them sees the other. Both write by an exchange, which costs what a store
-// in one order of all does, since qemu 7 lets loads pass such stores where it
-// plays an Arm.
+// A wait spins at first, because the next run, or the end of this one, is
+// usually microseconds away. Then it sleeps: the waiter sets `asleep_` and
+// checks the number once more, while the setter changes the number and then
+// checks `asleep_`, so one of them always sees the other. Both writes are
+// exchanges, not sequentially consistent stores. They cost the same, but qemu
+// 7, when it emulates Arm, lets loads pass such stores.
 
 namespace trivium {
 namespace {
 
-// Some 50 microseconds: longer than what a worker does between two products,
-// shorter than what anybody would miss a core for.
+// About 50 microseconds: longer than a worker's pause between two products, but
+// too short for anyone to miss the core.
 constexpr int kSpins = 2000;
 
 void Pause() {

@@ -13,27 +13,29 @@
 
 namespace trivium {
 
-// Threads that share the work of one, which is a member itself: items are cut
-// into ranges, one for each thread that takes part, always in the same way for
-// as many items. What an item's result is must not depend on the cut; then it
-// depends neither on the number of threads nor on who is the faster.
+// A team of threads that share one caller's work; the caller is a member
+// itself. Items are divided into one range per participating thread, always in
+// the same way for the same number of items. An item's result must not depend
+// on the division; then it depends neither on the number of threads nor on
+// their speed.
 //
 //   Team team(4);
 //   team.Run(rows, /*least=*/8, [&](int begin, int end, int thread) {
 //     for (int row = begin; row < end; ++row) Norm(row, &scratch[thread]);
 //   });
 //
-// Who waits spins for a while, then sleeps, so that runs cost little as long as
-// they follow upon each other. More threads than cores are slow, but right. A
-// team of one is a plain call. Used by one thread at a time; runs do not nest.
-// A run allocates nothing.
+// A waiting thread spins for a while and then sleeps, so that runs in quick
+// succession cost little. More threads than cores are slow but correct. A team
+// of one is a plain call. Used by one thread at a time; runs do not nest. A run
+// allocates nothing.
 class Team {
  public:
-  // begin < end; thread in [0, threads()), no two at once with the same.
+  // begin < end. `thread` is in [0, threads()); no two concurrent calls have
+  // the same.
   using Work = absl::FunctionRef<void(int begin, int end, int thread)>;
 
-  // threads: at least 1, with the caller of Run(). Where the system gives fewer
-  // the team has fewer.
+  // `threads` is at least 1 and includes the caller of Run(). If the system
+  // refuses threads, the team has fewer.
   explicit Team(int threads);
   ~Team();
   Team(const Team&) = delete;
@@ -41,9 +43,9 @@ class Team {
 
   int threads() const { return static_cast<int>(members_.size()) + 1; }
 
-  // Cuts the items [0, items) into ranges of nearly one size, on as many
-  // threads as have `least` items or more, and returns when all are done. The
-  // caller's is the first, as thread 0.
+  // Divides the items [0, items) into ranges of nearly equal size, of at least
+  // `least` items each, and returns when all are processed. The caller
+  // processes the first, as thread 0.
   void Run(int items, int least, Work work) {
     const int ranges = std::min(threads(), items / std::max(least, 1));
     if (ranges > 1) return RunTogether(items, ranges, work);
@@ -51,7 +53,7 @@ class Team {
   }
 
  private:
-  // A number that one thread changes and another waits for.
+  // A number that one thread sets and another waits for.
   class Signal {
    public:
     void Set(uint32_t value);
@@ -64,11 +66,11 @@ class Team {
     CondVar woken_;
   };
 
-  // Apart, so that who spins on one does not slow the others.
+  // On separate cache lines, so that spinning on one does not slow the others.
   struct alignas(64) Member {
-    Signal begin;            // counts what it has been told to run ...
-    alignas(64) Signal end;  // ... and what it has run
-    uint32_t runs = 0;       // the caller's count
+    Signal begin;            // counts the runs it was told to start
+    alignas(64) Signal end;  // counts the runs it has finished
+    uint32_t runs = 0;       // the caller's copy of `begin`
     Thread thread;
   };
 
@@ -76,11 +78,11 @@ class Team {
   void RunRange(int thread) const;
   void Serve(int thread, Member* member);
 
-  // Of the run under way; a member reads them between `begin` and `end`.
-  const Work* work_ = nullptr;  // null: the member ends
+  // The current run; a member reads these between `begin` and `end`.
+  const Work* work_ = nullptr;  // null: members exit
   int items_ = 0;
   int ranges_ = 0;
-  std::vector<std::unique_ptr<Member>> members_;  // of threads 1 and on
+  std::vector<std::unique_ptr<Member>> members_;  // threads 1, 2...
 };
 
 }  // namespace trivium

@@ -37,7 +37,7 @@ UseThreadSource::~UseThreadSource() { source_in_use = before_; }
 
 absl::Status CheckThreads(int count) {
   Mutex mutex;
-  mutex.Lock();  // what the threads wait for
+  mutex.Lock();  // the threads wait for it
   std::vector<Thread> threads;
   while (static_cast<int>(threads.size()) < count) {
     auto thread = StartThread([&mutex] { MutexLock lock(&mutex); });
@@ -48,8 +48,8 @@ absl::Status CheckThreads(int count) {
   for (Thread& thread : threads) thread.join();
   if (static_cast<int>(threads.size()) == count) return absl::OkStatus();
   return absl::ResourceExhaustedError(fmt::format(
-      "the system gives {} threads where {} are wanted (ulimit -u, the "
-      "cgroup's pids.max)",
+      "the system allows {} threads, but {} are needed; raise ulimit -u or the "
+      "cgroup's pids.max",
       threads.size(), count));
 }
 

@@ -10,15 +10,16 @@
 
 namespace trivium {
 
-// A thread that runs: std::thread, or what a ThreadSource gave.
+// A running thread: a std::thread, or one that a ThreadSource started.
 class Thread {
  public:
   Thread() = default;
   explicit Thread(std::thread thread) : own_(std::move(thread)) {}
-  // `join` waits for its end; it is called once.
+  // `join` waits for the thread's end; it is called once.
   explicit Thread(std::function<void()> join) : join_(std::move(join)) {}
 
-  // Once, unless it is detached. Of a thread that was never started: nothing.
+  // Waits for the thread's end; does nothing if it never started. Must be
+  // called once, unless the thread is detached.
   void join() {
     if (own_.joinable()) own_.join();
     if (join_) std::exchange(join_, nullptr)();
@@ -34,22 +35,22 @@ class Thread {
   std::function<void()> join_;
 };
 
-// A thread that runs `run`, or nothing where the system gives none.
+// Starts a thread that runs `run`; nullopt if the system refuses.
 std::optional<Thread> StartThread(std::function<void()> run);
 
-// Whether the system gives `count` more threads, shown by starting them. What
-// it refuses (ulimit -u, a cgroup's pids.max, memory for stacks) is
-// RESOURCE_EXHAUSTED, which tells how many it gave.
+// Checks, by starting them, that the system allows `count` more threads.
+// RESOURCE_EXHAUSTED tells how many it allowed (limits are ulimit -u, a
+// cgroup's pids.max, and memory for stacks).
 absl::Status CheckThreads(int count);
 
-// Runs `run` on a thread, at once, and returns what waits for its end; null
-// where there is no thread.
+// Runs `run` on a thread immediately and returns a function that waits for its
+// end; null if there is no thread.
 using ThreadSource =
     std::function<std::function<void()>(std::function<void()> run)>;
 
-// While it lives, StartThread on the thread that made it takes threads of
-// `source`, unless that is null: so a program that has this one's parts inside
-// says where their threads come from.
+// While it lives, StartThread on the thread that created it uses `source`,
+// unless that is null. So a program that embeds the library decides where its
+// threads come from.
 class UseThreadSource {
  public:
   explicit UseThreadSource(const ThreadSource& source);

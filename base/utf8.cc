@@ -47,7 +47,7 @@ bool IsUtf8(std::string_view text) {
 bool IsBlank(std::string_view text) {
   while (!text.empty()) {
     const CodePoint first = FirstCodePoint(text);
-    // U+FFFD is no space.
+    // U+FFFD is not white space.
     if (!u_isUWhiteSpace(static_cast<UChar32>(first.value))) return false;
     text.remove_prefix(first.size);
   }

@@ -8,33 +8,33 @@
 
 namespace trivium {
 
-// A code point at the beginning of a text. A byte that begins no well-formed
-// one (RFC 3629: no overlong forms, no surrogates, nothing over U+10FFFF) is
-// U+FFFD, alone.
+// The first code point of a text. A byte that begins no well-formed one (RFC
+// 3629: no overlong forms, no surrogates, nothing over U+10FFFF) is U+FFFD by
+// itself.
 struct CodePoint {
   char32_t value = 0xFFFD;
   uint8_t size = 1;  // bytes: 1 to 4
   bool well_formed = false;
 };
 
-// Of `text`, which is not empty.
+// Returns the first code point of `text`, which must not be empty.
 CodePoint FirstCodePoint(std::string_view text);
 
-// `code_point` is no surrogate and at most U+10FFFF.
+// Appends `code_point`, which must be at most U+10FFFF and no surrogate.
 void AppendUtf8(char32_t code_point, std::string* text);
 
-// Whether the byte belongs to a code point that begins before it.
+// True if the byte continues a code point that began before it.
 bool IsContinuation(char byte);
 
-// Whether all of `text` is well-formed, as a string of proto3 must be.
+// True if all of `text` is well-formed, as proto3 requires of strings.
 bool IsUtf8(std::string_view text);
 
-// Whether `text` is empty or made of white space alone (Unicode's White_Space
+// True if `text` is empty or consists of white space (Unicode's White_Space
 // property), so that there is nothing to translate.
 bool IsBlank(std::string_view text);
 
-// Bytes of `text` in front of a code point that its end cuts off, which more
-// bytes may complete; the size of `text` if there is none.
+// Returns the size of `text` without an incomplete code point at its end, which
+// more bytes may complete; text.size() if there is none.
 size_t WholeSize(std::string_view text);
 
 }  // namespace trivium

@@ -12,7 +12,7 @@ std::string Seconds(absl::Duration duration) {
   return fmt::format("{:g} s", absl::ToDoubleSeconds(duration));
 }
 
-// The details of a google.rpc.Status that `message` lacks.
+// Returns the details of a google.rpc.Status that `message` does not contain.
 std::string DescribeDetails(const std::string& serialized,
                             const std::string& message) {
   google::rpc::Status status;
@@ -41,7 +41,7 @@ std::string DescribeDetails(const std::string& serialized,
   return text;
 }
 
-// The trailers' request id, or nothing where no server has answered.
+// Returns the request id of the trailers; empty if no server answered.
 std::string RequestId(const grpc::ClientContext& context) {
   const auto& trailers = context.GetServerTrailingMetadata();
   const auto found = trailers.find("x-request-id");
@@ -70,7 +70,7 @@ absl::Status CallStatus(const grpc::Status& status,
   if (message.find(request_id) == std::string::npos) {
     message += fmt::format(" [request {}]", request_id);
   }
-  // The two enumerations agree number by number.
+  // Both enumerations use the same numbers.
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       message);
 }

@@ -11,21 +11,22 @@
 
 namespace trivium {
 
-// What a call's errors say besides what the server said.
+// The server and the time limit of a call, for its error messages.
 struct CallTarget {
   std::string address;
   absl::Duration timeout;
 };
 
-// How a finished call went: the server's code and message, with the fields
-// of google.rpc.BadRequest and the delay of google.rpc.RetryInfo that the
-// message does not name itself, and the request id of the trailers. Where no
-// server answered, says so and where it was looked for.
+// Converts the status of a finished call. The result has the server's code and
+// message. It adds the fields of google.rpc.BadRequest and the delay of
+// google.rpc.RetryInfo, unless the message names them, and the request id of
+// the trailers. If no server answered, it says so and names the address.
 absl::Status CallStatus(const grpc::Status& status,
                         const grpc::ClientContext& context,
                         const CallTarget& target);
 
-// A status without details as a message, as the API's streams send it.
+// Converts a status to the message that the API's streams send, without
+// details.
 google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 }  // namespace trivium

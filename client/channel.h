@@ -8,8 +8,8 @@
 
 namespace trivium {
 
-// A channel as Client uses it, for callers of the generated stubs. Channels of
-// equal options share a connection unless `own_connection`.
+// Creates a channel like Client's, for callers of the generated stubs. Channels
+// with equal options share a connection, unless `own_connection` is true.
 std::shared_ptr<grpc::Channel> MakeChannel(const Client::Options& options,
                                            bool own_connection = false);
 

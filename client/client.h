@@ -18,8 +18,8 @@
 
 namespace trivium {
 
-// A server as C++ calls. Every call has a deadline; errors carry the server's
-// status code and say which field was wrong, when to come back and the
+// Calls a trivium-server over gRPC. Every call has a deadline. Errors have the
+// server's status code and say which field is wrong, when to try again, and the
 // request id under which the server logged the call. Thread-safe.
 //
 //   absl::StatusOr<std::unique_ptr<Client>> client =
@@ -32,23 +32,25 @@ class Client {
  public:
   struct Options {
     std::string address = "127.0.0.1:50051";  // HOST:PORT
-    // Of each call, from its start to its last message; not of
-    // TranslateStream, whose length depends on the texts.
+    // Time limit of each call, from its start to its last message.
+    // TranslateStream has stream_timeout instead, since its length depends on
+    // the texts.
     absl::Duration timeout = absl::Seconds(60);
     absl::Duration stream_timeout = absl::Hours(24);
     int max_response_bytes = 64 << 20;
-    // Of each call: "batch" where nobody waits for the answers, so that calls
-    // of others come first; empty, the server's default: "interactive".
+    // Priority of each call. "batch" if nobody waits for the answers: other
+    // calls then run first. "interactive", or empty for the server's default,
+    // which is "interactive".
     std::string priority;
-    // Null: no encryption. ReadTlsCredentials (tls.h) reads them of files.
+    // Null: no encryption. ReadTlsCredentials (tls.h) reads them from files.
     std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
-    // With TLS, the name that the server's certificate has; empty: the
-    // address's host.
+    // With TLS: the name in the server's certificate; empty: the host of the
+    // address.
     std::string tls_server_name = {};
   };
 
-  // Does not connect yet: the first call does. INVALID_ARGUMENT for an empty
-  // address, a timeout that is not a positive, finite time, or another
+  // Does not connect; the first call does. Returns INVALID_ARGUMENT for an
+  // empty address, a timeout that is not positive and finite, or an unknown
   // priority.
   static absl::StatusOr<std::unique_ptr<Client>> Create(Options options);
 
@@ -67,24 +69,25 @@ class Client {
   absl::StatusOr<v1::FillMaskResponse> FillMask(
       const v1::FillMaskRequest& request);
   absl::StatusOr<v1::ListModelsResponse> ListModels();
-  // Empty name: the server's first model.
+  // An empty name means the server's first model.
   absl::StatusOr<v1::Model> GetModel(const std::string& name);
-  // Of a server with --model-root.
+  // Need a server that was started with --model-root.
   absl::StatusOr<v1::Model> LoadModel(const v1::LoadModelRequest& request);
   absl::StatusOr<v1::Model> ReloadModel(const std::string& name);
   absl::Status UnloadModel(const std::string& name);
-  // Empty service: the whole server.
+  // An empty service means the whole server.
   absl::StatusOr<grpc::health::v1::HealthCheckResponse> Health(
       const std::string& service);
 
-  // Calls `on_event` with each message as it comes; an error from it cancels
-  // the call and is returned. So does `stop`, from any thread: CANCELLED.
+  // Calls `on_event` with each message as it arrives. An error from `on_event`
+  // cancels the call and is returned. A request to `stop`, from any thread,
+  // cancels the call as well; the result is CANCELLED.
   absl::Status Generate(
       const v1::GenerateRequest& request,
       const std::function<absl::Status(const v1::GenerateResponse&)>& on_event,
       std::stop_token stop = {});
 
-  // Opens a stream that translates with these options.
+  // Opens a stream that translates with the options in `start`.
   std::unique_ptr<TranslateStream> StartTranslateStream(
       const v1::TranslateStreamRequest::Start& start);
 

@@ -7,7 +7,8 @@ namespace trivium {
 
 std::string ConversationOf(const v1::Chat& chat) {
   uLong sum = crc32_z(0, nullptr, 0);
-  // With the zero behind it, so that no two messages read as one.
+  // Includes the terminating zero, so that two messages differ from their
+  // concatenation.
   const auto add = [&sum](const std::string& text) {
     sum = crc32_z(sum, reinterpret_cast<const Bytef*>(text.c_str()),
                   text.size() + 1);

@@ -7,14 +7,14 @@
 
 namespace trivium {
 
-// The metadata key with a chat's conversation, for balancers that send the
-// turns of one to the server that has read those before
+// Metadata key that identifies a chat's conversation. Balancers use it to send
+// all turns of a conversation to the server that has cached the earlier ones
 // (deploy/envoy/envoy.yaml).
 inline constexpr char kConversationKey[] = "x-conversation";
 
-// Its value: the CRC-32, in hexadecimal digits, of the messages until the
-// user's first, which stay the same while a conversation grows. The Python
-// client says the same.
+// Returns the key's value: the CRC-32, in hexadecimal digits, of the messages
+// up to the user's first. Those stay the same while a conversation grows. The
+// Python client computes the same value.
 std::string ConversationOf(const v1::Chat& chat);
 
 }  // namespace trivium

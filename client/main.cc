@@ -9,8 +9,8 @@
 
 namespace {
 
-// Every line is flushed as it is written, so nothing is lost; the server sees
-// the connection close and drops the work.
+// Ends the process at once. Nothing is lost: every line is flushed as it is
+// written. The server sees the connection close and drops the work.
 void OnSignal(int signal) {
   constexpr char kMessage[] = "\ntrivium: interrupted\n";
   [[maybe_unused]] const ssize_t written =
@@ -22,7 +22,8 @@ void OnSignal(int signal) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A reader that went away shows as a failed write, which is reported.
+  // Without the signal, a reader that went away causes a failed write, which is
+  // reported.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, OnSignal);
   std::signal(SIGTERM, OnSignal);

@@ -7,7 +7,7 @@
 
 namespace trivium {
 
-// Makes a call one of this priority (Client::Options::priority).
+// Sets the priority of a call (Client::Options::priority).
 inline void SetPriority(const std::string& priority,
                         grpc::ClientContext* context) {
   if (!priority.empty()) context->AddMetadata("trivium-priority", priority);

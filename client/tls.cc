@@ -24,8 +24,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ReadTlsCredentials(
     if (path->empty()) continue;
     TRIVIUM_ASSIGN_OR_RETURN(*contents, ReadFile(*path, kMaxFileBytes));
     if (contents->find("-----BEGIN ") == std::string::npos) {
-      return absl::InvalidArgumentError(*path +
-                                        ": it is not PEM (-----BEGIN ...)");
+      return absl::InvalidArgumentError(
+          *path + ": is not a PEM file (it has no -----BEGIN ...)");
     }
   }
   std::shared_ptr<grpc::ChannelCredentials> credentials =

@@ -9,19 +9,20 @@
 
 namespace trivium {
 
-// PEM files with which a client speaks TLS.
+// PEM files of a client's TLS, and its token.
 struct TlsFiles {
-  // Authorities that may have signed the server's certificate; empty: the
-  // system's.
+  // Certificates of the authorities that may sign the server's certificate;
+  // empty: the system's.
   std::string ca;
-  // What the client shows a server that asks: both or none.
+  // The client's certificate and its key, for servers that ask for one. Set
+  // both or neither.
   std::string certificate;
   std::string key;
   // A bearer token to send with each call; empty: none.
   std::string token;
 };
 
-// For Client::Options::credentials. The error names the file.
+// Reads the files for Client::Options::credentials. The error names the file.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ReadTlsCredentials(
     const TlsFiles& files);
 

@@ -31,10 +31,11 @@ class OrderedTranslation {
   void WriteAll();
   void ReadAll();
   void Watch();
-  // Waits for a place in the window; false when the stream has ended.
+  // Waits for a free place in the window. Returns false if the stream has
+  // ended.
   bool WaitForPlace() ABSL_LOCKS_EXCLUDED(mutex_);
   void EmitReady() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Keeps the first error, and ends everything.
+  // Records `status` if it is the first error, and cancels the stream.
   void Fail(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
   void AddFinished(v1::TranslateStreamResponse response)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -44,8 +45,8 @@ class OrderedTranslation {
   const OrderedTranslationOptions options_;
   const std::function<absl::Status(const v1::TranslateStreamResponse&)>& emit_;
 
-  // Held while emitting, so that items which failed here (caller's thread)
-  // and results (reader's thread) come in one order.
+  // Held while emitting, so that items that failed here (caller's thread) and
+  // results (reader's thread) are emitted in one order.
   Mutex emit_mutex_;
   uint64_t next_emitted_ ABSL_GUARDED_BY(emit_mutex_) = 0;
 
@@ -57,8 +58,8 @@ class OrderedTranslation {
   uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;        // from the source
   uint64_t emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t owed_ ABSL_GUARDED_BY(mutex_) = 0;  // by the server
-  // Since when the server owes without a sign of life; while results are
-  // being emitted it is not waited for.
+  // Time when the server began to owe results without sending any. Infinite
+  // while results are being emitted, since nothing is read then.
   absl::Time owed_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   std::map<uint64_t, v1::TranslateStreamResponse> finished_
       ABSL_GUARDED_BY(mutex_);
@@ -86,13 +87,13 @@ void OrderedTranslation::WriteAll() {
   while (WaitForPlace()) {
     absl::StatusOr<std::optional<InputSource::Item>> item = source_.Next();
     if (!item.ok()) {
-      // What was sent before is still answered.
+      // Items that were sent before are still answered.
       MutexLock lock(&mutex_);
       if (status_.ok()) status_ = item.status();
       break;
     }
     if (!item->has_value()) {
-      // An interrupted source seems to end too.
+      // An interrupted source returns the end, too.
       MutexLock lock(&mutex_);
       source_done_ = !ended_;
       break;
@@ -196,7 +197,7 @@ void OrderedTranslation::Watch() {
       const absl::Duration left =
           owed_since_ + options_.stall_timeout - absl::Now();
       if (left > absl::ZeroDuration()) {
-        // Looks again at least once a second: the time may have been moved.
+        // Wakes at least once a second, since the clock may have been changed.
         changed_.WaitFor(&mutex_, std::min(left, absl::Seconds(1)));
         continue;
       }

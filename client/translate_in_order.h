@@ -13,37 +13,39 @@
 
 namespace trivium {
 
-// Where inputs come from, one after another.
+// A sequence of inputs.
 class InputSource {
  public:
   struct Item {
     v1::Input input;
-    // An item that cannot be sent fails alone with this.
+    // Not OK: the item cannot be sent and fails alone, with this error.
     absl::Status error;
   };
 
   virtual ~InputSource() = default;
-  // Nothing at the end. May block; an error ends the inputs.
+  // Returns the next item, or nothing at the end. May block. An error ends the
+  // inputs.
   virtual absl::StatusOr<std::optional<Item>> Next() = 0;
-  // Makes a Next that blocks, and every later one, give the end. From any
-  // thread.
+  // Makes a blocked Next, and every later one, return the end. May be called
+  // from any thread.
   virtual void Interrupt() = 0;
 };
 
 struct OrderedTranslationOptions {
-  // Items sent or finished that have not been emitted yet: bounds memory
-  // where an early item takes long, and keeps the server's batches full.
+  // The most items that were read from the source and not emitted yet. Bounds
+  // memory while an early item takes long, and keeps the server's batches full.
   int window = 512;
-  // Cancels the stream when the server owes results and sends none for this
+  // The stream is cancelled if the server owes results and sends none for this
   // long.
   absl::Duration stall_timeout = absl::Seconds(60);
 };
 
-// Sends all of `source` and calls `emit` with a result or error for each, in
-// the order of the source, as soon as it is there; response.id() counts from
-// "0". Emits from another thread than it reads the source in, so that a source
-// may wait for more while results appear. Returns the first error of the
-// source, the stream or `emit`; one item's own error is not one.
+// Sends all items of `source` and calls `emit` with the result or the error of
+// each, in the order of the source, as soon as it is known. response.id()
+// counts from "0". Results are emitted in another thread than the source is
+// read in, so a source may wait for more items while results appear. Returns
+// the first error of the source, the stream or `emit`; an error of a single
+// item does not count.
 absl::Status TranslateInOrder(
     TranslateStream& stream, InputSource& source,
     const OrderedTranslationOptions& options,

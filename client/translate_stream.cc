@@ -17,7 +17,7 @@ TranslateStream::TranslateStream(v1::Inference::Stub& stub,
   stream_ = stub.TranslateStream(&context_);
   v1::TranslateStreamRequest request;
   *request.mutable_start() = start;
-  // A failure shows in the next Read.
+  // The next Read reports a failure.
   stream_->Write(request);
 }
 

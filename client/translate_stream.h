@@ -11,31 +11,32 @@
 
 namespace trivium {
 
-// One TranslateStream call. One thread may write while another reads;
-// Cancel may come from any. Results come in the order they finish: see
-// TranslateInOrder for the order of the texts.
+// One TranslateStream call. One thread may write while another reads; any
+// thread may call Cancel. Results arrive in the order in which they finish;
+// TranslateInOrder restores the order of the texts.
 class TranslateStream {
  public:
-  // `timeout` is of the whole stream; `address` is named in errors; `priority`
-  // is Client::Options::priority.
+  // `timeout` limits the whole stream, errors name `address`, and `priority` is
+  // Client::Options::priority.
   TranslateStream(v1::Inference::Stub& stub,
                   const v1::TranslateStreamRequest::Start& start,
                   absl::Duration timeout, std::string address,
                   const std::string& priority = "");
-  // Cancels what Finish has not ended.
+  // Cancels the call unless Finish has ended it.
   ~TranslateStream();
   TranslateStream(const TranslateStream&) = delete;
   TranslateStream& operator=(const TranslateStream&) = delete;
 
-  // Blocks while the server does not take more. False when the stream has
-  // ended: Finish says why.
+  // Blocks while the server accepts no more. Returns false if the stream has
+  // ended; Finish says why.
   bool Write(const v1::TranslateStreamRequest::Item& item);
-  // No more items will come.
+  // Tells the server that no more items will come.
   void WritesDone();
-  // False when no more results come.
+  // Blocks for the next result. Returns false if no more results come.
   bool Read(v1::TranslateStreamResponse* response);
   void Cancel();
-  // Once, after Read gave false.
+  // Returns the status of the call. To be called once, after Read returned
+  // false.
   absl::Status Finish();
 
  private:

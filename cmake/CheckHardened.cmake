@@ -1,5 +1,5 @@
-# cmake -DPROGRAM=... -DREADELF=... -P CheckHardened.cmake: fails where a program
-# lacks what TRIVIUM_HARDENED stands for.
+# cmake -DPROGRAM=... -DREADELF=... -P CheckHardened.cmake
+# Fails if a program lacks a protection that TRIVIUM_HARDENED promises.
 foreach(question "-hW" "-lW" "-dW" "--dyn-syms;-W")
   execute_process(COMMAND ${READELF} ${question} ${PROGRAM}
                   OUTPUT_VARIABLE answer COMMAND_ERROR_IS_FATAL ANY)

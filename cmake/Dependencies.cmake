@@ -1,19 +1,19 @@
 # Everything comes from Debian packages; deploy/packages.txt lists them.
 find_package(Threads REQUIRED)
-# Protobuf first: gRPC's config looks for the target it defines.
+# Protobuf first, since gRPC's config needs the target that it defines.
 find_package(Protobuf REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 if(CMAKE_CROSSCOMPILING)
-  # Not the one that the other machine would run.
+  # The plugin of this machine, not that of the target machine.
   find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
   set_target_properties(gRPC::grpc_cpp_plugin PROPERTIES
                         IMPORTED_LOCATION ${GRPC_CPP_PLUGIN}
                         IMPORTED_LOCATION_NONE ${GRPC_CPP_PLUGIN})
 endif()
 find_package(absl CONFIG REQUIRED)
-# Not dnnl's own CMake config: the distribution's asks for OpenCL's headers.
+# Not by dnnl's CMake config, since the distribution's needs OpenCL's headers.
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_package(fmt CONFIG REQUIRED)

@@ -1,7 +1,9 @@
-# What `cmake --install` and the Debian package have, by component: `runtime`
-# (programs and the embedded model), `documentation`, `development` (what other
-# programs link, which the package leaves out), and, in the package alone,
-# `service` (what systemd needs). deploy/debian/make builds the package.
+# The contents of `cmake --install` and of the Debian package, by component:
+# - `runtime`: the programs and the embedded model
+# - `documentation`
+# - `development`: what other programs link; not in the package
+# - `service`: what systemd needs; in the package only
+# deploy/debian/make builds the package.
 include(GNUInstallDirs)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)
 
@@ -12,7 +14,7 @@ install(FILES README.md LICENSE docs/operating.md docs/threats.md
         COMPONENT documentation)
 
 # trivium_install_program(TARGET [SECTION]): installs a program, and its manual
-# page, of what it says of itself, where help2man is there to make it.
+# page if help2man can make one from the program's --help.
 find_program(HELP2MAN help2man)
 set(trivium_manuals_folder ${PROJECT_BINARY_DIR}/man)
 file(MAKE_DIRECTORY ${trivium_manuals_folder})
@@ -34,7 +36,7 @@ function(trivium_install_program target)
           COMPONENT documentation)
 endfunction()
 
-# The package. What of it lies outside of a prefix is not installed otherwise.
+# The Debian package. Only the package installs files outside of a prefix.
 set(debian ${PROJECT_SOURCE_DIR}/deploy/debian)
 install(FILES ${debian}/trivium.service DESTINATION /lib/systemd/system
         COMPONENT service EXCLUDE_FROM_ALL)

@@ -1,17 +1,17 @@
-# Compile and link options that every target of the project shares.
+# Compile and link options of all targets of the project.
 add_library(trivium_options INTERFACE)
 target_compile_features(trivium_options INTERFACE cxx_std_20)
 target_include_directories(trivium_options INTERFACE ${PROJECT_SOURCE_DIR})
 # -ffp-contract=off: a fused multiply-add appears only where the code asks for
-# one, so that every compiler rounds alike (see "Batch invariance").
-# -ffile-prefix-map: programs do not tell where they were built, and what was
-# compiled for one clone serves another (ccache).
+# one, so that all compilers round alike (see "Batch invariance").
+# -ffile-prefix-map: programs do not contain the path that they were built in,
+# and ccache can reuse in one clone what was compiled for another.
 target_compile_options(trivium_options INTERFACE
   -Wall -Wextra -Wno-unused-parameter -ffp-contract=off
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Werror=thread-safety>)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-  # As char is on x86.
+  # Makes char signed, as it is on x86.
   target_compile_options(trivium_options INTERFACE -fsigned-char)
 endif()
 if(TRIVIUM_ASSERTIONS)
@@ -32,21 +32,22 @@ if(TRIVIUM_SANITIZE)
   target_link_options(trivium_options INTERFACE
     -fsanitize=${TRIVIUM_SANITIZE})
   if(NOT TRIVIUM_FUZZERS)
-    # Half of the time that it takes to compile: a null pointer ends a program
-    # by itself, the end of an object is the address sanitizer's. The preset
-    # fuzz has all of them.
+    # Leaving these checks out halves the time to compile. A null pointer ends a
+    # program anyway, and the address sanitizer checks the bounds of objects.
+    # The preset fuzz has all checks.
     target_compile_options(trivium_options INTERFACE
       -fno-sanitize=null,object-size,alignment,vptr)
   endif()
 endif()
 
-# In what targets pass on when they are linked: whether that makes a program,
-# not a module of Python's.
+# A generator expression for link options that targets pass on. True if the
+# linked target is a program, and not a Python module.
 set(trivium_is_program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
 
-# What ends a program whose memory is about to be spoiled, and makes that hard to
-# use: protected stacks, checked calls of the C library and indices of the C++
-# library, random addresses, tables of functions that are read only.
+# Options that end a program before its memory is corrupted, and that make
+# corruption hard to exploit: protected stacks, checked calls of the C library,
+# checked indices of the C++ library, random addresses, read-only tables of
+# functions.
 add_library(trivium_hardened INTERFACE)
 target_compile_options(trivium_hardened INTERFACE
   -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
@@ -58,7 +59,8 @@ if(TRIVIUM_HARDENED)
   target_link_libraries(trivium_options INTERFACE trivium_hardened)
 endif()
 
-# trivium_check_hardened(PROGRAM): building it fails where it is not.
+# trivium_check_hardened(PROGRAM): the build fails if the program is not
+# hardened.
 function(trivium_check_hardened program)
   add_custom_command(TARGET ${program} POST_BUILD VERBATIM
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}>
@@ -66,10 +68,11 @@ function(trivium_check_hardened program)
             -P ${PROJECT_SOURCE_DIR}/cmake/CheckHardened.cmake)
 endfunction()
 
-# Files of a folder that are compiled together, so that the headers they share
-# are read once: a third of the time of a build from nothing. A file must not
-# lean on what another includes or names, so the preset dev compiles each by
-# itself. Those that cannot share are marked SKIP_UNITY_BUILD_INCLUSION.
+# The number of files of a folder that are compiled together. Their common
+# headers are then read once, so a full build takes a third of the time. A file
+# must not depend on the includes or names of another, so the preset dev
+# compiles each by itself. Files that cannot share are marked
+# SKIP_UNITY_BUILD_INCLUSION.
 set(trivium_files_at_once 8 CACHE STRING "Files that are compiled at once")
 function(trivium_compile_together name)
   if(TRIVIUM_UNITY)
@@ -78,8 +81,8 @@ function(trivium_compile_together name)
   endif()
 endfunction()
 
-# trivium_library(NAME [DEPENDENCY...]): the library of the calling folder,
-# made of its *.cc (not of its subfolders').
+# trivium_library(NAME [DEPENDENCY...]): defines the library of the calling
+# folder: its *.cc, without those of subfolders.
 function(trivium_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   list(FILTER sources EXCLUDE REGEX "main\\.cc$")
@@ -93,7 +96,7 @@ function(trivium_library name)
   endif()
 endfunction()
 
-# What the programs of a test are made of beside its own sources.
+# Object files that every test program contains besides its own sources.
 set(trivium_test_sources)
 set(trivium_test_libraries)
 if(TRIVIUM_SANITIZE STREQUAL "thread")
@@ -101,25 +104,25 @@ if(TRIVIUM_SANITIZE STREQUAL "thread")
   set(trivium_test_libraries absl::status absl::synchronization absl::cord)
 endif()
 
-# trivium_test(NAME [DEPENDENCY...]): one program of the calling folder's
-# *_test.cc, run by ctest.
+# trivium_test(NAME [DEPENDENCY...]): builds one program of the calling folder's
+# *_test.cc, which ctest runs.
 function(trivium_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   if(sources)
     add_executable(${name} ${sources} ${trivium_test_sources})
     trivium_compile_together(${name})
     target_link_libraries(${name} PRIVATE trivium_options ${ARGN}
-                          ${trivium_test_libraries}
+                          ${trivium_test_libraries} trivium_error_texts
                           GTest::gmock GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
 endfunction()
 
-# The instruction sets that tests are repeated at, where the machine has them;
-# "best" is the machine's own, "above-avx2" the same where it is more. What
-# sanitizers find is hardly ever of one instruction set alone: threads meet at
-# the same places in all of them.
+# The instruction sets that tests are repeated with, if the machine has them.
+# "best" is the machine's best; "above-avx2" is the same if it is better than
+# AVX2. Sanitizers use fewer: what they find hardly ever depends on the
+# instruction set, since threads meet at the same places in all of them.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(trivium_all_isas neon)
 else()
@@ -132,8 +135,8 @@ elseif(TRIVIUM_SANITIZE AND "avx2" IN_LIST trivium_all_isas)
   set(trivium_test_isas avx2 above-avx2)
 endif()
 
-# Of the test files that a variable lists, those that have to do with threads:
-# in the others the thread sanitizer has nothing to find.
+# trivium_keep_threaded(VARIABLE): keeps the listed test files that use threads.
+# The thread sanitizer can find nothing in the others.
 function(trivium_keep_threaded variable)
   foreach(source ${${variable}})
     file(STRINGS ${source} threads REGEX "thread" LIMIT_COUNT 1)
@@ -144,8 +147,8 @@ function(trivium_keep_threaded variable)
   set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
-# trivium_isa_test(NAME [DEPENDENCY...]): the same, run once at each of
-# trivium_test_isas.
+# trivium_isa_test(NAME [DEPENDENCY...]): as trivium_test, but ctest runs the
+# program once with each of trivium_test_isas.
 function(trivium_isa_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   if(TRIVIUM_SANITIZE STREQUAL "thread")
@@ -155,7 +158,7 @@ function(trivium_isa_test name)
                  ${PROJECT_SOURCE_DIR}/tests/support/isa_main.cc)
   trivium_compile_together(${name})
   target_link_libraries(${name} PRIVATE trivium_options trivium_kernels
-                        ${ARGN} GTest::gmock GTest::gtest)
+                        ${ARGN} trivium_error_texts GTest::gmock GTest::gtest)
   foreach(isa ${trivium_test_isas})
     add_test(NAME ${name}.${isa} COMMAND ${name} --isa=${isa}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

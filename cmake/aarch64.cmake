@@ -1,6 +1,7 @@
-# For 64-bit Arm, compiled on another Debian 12 with its g++-aarch64-linux-gnu.
-# The environment's TRIVIUM_SYSROOT has the packages of deploy/packages.txt for
-# arm64 (tests/deploy/try_arm64 makes it); programs run by qemu-user-static.
+# Toolchain for 64-bit Arm, on a Debian 12 of another architecture with
+# g++-aarch64-linux-gnu. The environment variable TRIVIUM_SYSROOT names a folder
+# with the packages of deploy/packages.txt for arm64 (tests/deploy/try_arm64
+# makes it). qemu-user-static runs the programs.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
@@ -8,8 +9,8 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_SYSROOT $ENV{TRIVIUM_SYSROOT})
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${CMAKE_SYSROOT})
 
-# Libraries and headers are the sysroot's; protoc and its like are this
-# machine's.
+# Libraries and headers come from the sysroot; protoc and other programs from
+# this machine.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -1,3 +1,13 @@
+// LocalEngine: the server's handlers, batcher and models without its
+// transports.
+//
+// Create loads the models first, since the number of workers and the size of
+// their caches depend on the models' sizes. Then it starts the threads: those
+// of the pools in the constructor, those of the batcher and the engines in
+// Open. A call runs a handler with a LocalCall as its transport.
+//
+// The end is in this order: the calls are cancelled, the batcher drains, then
+// the members are destroyed from last to first.
 #include "library/engine.h"
 
 #include <fmt/format.h>
@@ -22,7 +32,8 @@ namespace trivium {
 namespace {
 
 constexpr int kPoolThreads = 2;
-// Nobody but the program itself is asked for so much.
+// Limit of messages: larger than a server's, since the only client is the
+// program itself.
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 constexpr int kMostInputs = 1 << 20;
 
@@ -66,7 +77,7 @@ LocalEngine::Severity SeverityOf(LogLevel level) {
   return LocalEngine::Severity::kInfo;
 }
 
-// Has the log's lines for as long as it lives.
+// Redirects the log to Options::log while it lives.
 class LogUse {
  public:
   using Sink = std::function<void(LocalEngine::Severity, std::string_view)>;
@@ -103,10 +114,10 @@ class LocalEngineImpl : public LocalEngine {
     if (batcher_ != nullptr) batcher_->Drain(absl::ZeroDuration());
   }
 
-  // The caller's threads are used here and in the constructor alone.
+  // Only this function and the constructor use Options::start_thread.
   absl::Status Open(std::vector<ServedModel> models) {
     if (tokenizing_.threads() == 0 || delivery_.threads() == 0) {
-      return absl::ResourceExhaustedError("there are no threads to be had");
+      return absl::ResourceExhaustedError("no thread could be started");
     }
     Batcher::Options batching;
     batching.workers = workers_.count;
@@ -223,8 +234,8 @@ class LocalEngineImpl : public LocalEngine {
   const std::unique_ptr<LogUse> log_;
   const Workers workers_;
   Metrics metrics_;
-  // Destroyed last to first: the pools finish what the batcher said while what
-  // all calls work with is there.
+  // Members are destroyed from last to first: the pools finish the batcher's
+  // results while the calls' environment still exists.
   std::unique_ptr<Batcher> batcher_;
   Environment environment_;
   RefusalLog refusals_;
@@ -235,7 +246,7 @@ class LocalEngineImpl : public LocalEngine {
 
 absl::Status CheckOptions(const LocalEngine::Options& options) {
   if (options.models.empty()) {
-    return absl::InvalidArgumentError("models: give one at least");
+    return absl::InvalidArgumentError("models is empty: give at least one");
   }
   std::set<std::string> names;
   for (const LocalEngine::Model& model : options.models) {
@@ -247,12 +258,12 @@ absl::Status CheckOptions(const LocalEngine::Options& options) {
   }
   if (options.workers < 0 || options.worker_threads < 0) {
     return absl::InvalidArgumentError(
-        "workers and worker_threads are 1 or more, or 0 for as many as the "
-        "cores call for");
+        "workers and worker_threads must be 1 or more, or 0 for a number that "
+        "suits the cores");
   }
   if (options.kv_cache_bytes < 0) {
     return absl::InvalidArgumentError(fmt::format(
-        "kv_cache_bytes is {}; give 1 or more, or 0 for what a server has",
+        "kv_cache_bytes is {}; give 1 or more, or 0 for a server's default",
         options.kv_cache_bytes));
   }
   return absl::OkStatus();
@@ -289,7 +300,7 @@ absl::StatusOr<std::unique_ptr<LocalEngine>> LocalEngine::Create(
   TRIVIUM_RETURN_IF_ERROR(engine->Open(std::move(models)));
   return engine;
 } catch (const std::system_error&) {
-  return absl::ResourceExhaustedError("there are no threads to be had");
+  return absl::ResourceExhaustedError("no thread could be started");
 }
 
 }  // namespace trivium

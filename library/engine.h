@@ -16,11 +16,11 @@
 
 namespace trivium {
 
-// The API in this process: models that a program loads and asks itself, without
-// a server, gRPC or ports. Requests, answers, checks and errors are those of
-// the server's calls (proto/trivium/v1), and calls that are under way at once
-// share batches, as there. Installed as trivium/engine.h; find_package(Trivium
-// COMPONENTS engine) gives the target Trivium::engine.
+// The API in this process: loads models and runs calls without a server, gRPC
+// or ports. Requests, responses, checks and errors are those of the server's
+// calls (proto/trivium/v1). Concurrent calls share batches, as in a server.
+// Installed as trivium/engine.h; find_package(Trivium COMPONENTS engine)
+// defines the target Trivium::engine.
 //
 //   absl::StatusOr<std::unique_ptr<LocalEngine>> engine =
 //       LocalEngine::Create({.models = {{.folder = "/models/opus-mt-en-de"}}});
@@ -29,48 +29,50 @@ namespace trivium {
 //   absl::StatusOr<v1::TranslateResponse> response =
 //       (*engine)->Translate(request);
 //
-// Threads: some compute (`workers` x `worker_threads`), five others wait,
-// tokenize long texts and make answers; all are made in Create and end in the
-// destructor. Calls may come from any thread, which waits; so a program has as
-// many under way as it has threads that call.
+// Threads: `workers` x `worker_threads` threads compute; five others wait,
+// tokenize long texts and make responses. Create starts them all and the
+// destructor ends them. Calls may come from any thread and block it, so a
+// program has as many calls running as it has calling threads.
 //
-// The process's own: nothing of it is changed but for the log's sink, below; no
-// signal is handled. A file of a model that is cut short while it is loaded
-// therefore ends the process (SIGBUS), where a server refuses the model.
+// The engine changes no state of the process except the sink of the log, below,
+// and handles no signals. If a model's file is truncated while it is loaded,
+// the process therefore ends (SIGBUS); a server would refuse the model.
 class LocalEngine {
  public:
   struct Model {
-    std::string folder;              // of Hugging Face's kind, or a .gguf file
-    std::string name = {};           // as requests name it; empty: the folder
+    std::string folder;              // a Hugging Face folder, or a .gguf file
+    std::string name = {};           // for requests; empty: the folder's name
     std::string precision = "auto";  // f32, bf16, int8
     std::string kv_precision = "auto";  // of a decoder's keys and values
     bool vocabulary_shortlist = false;
   };
   enum class Severity { kInfo, kWarning, kError };
   struct Options {
-    std::vector<Model> models;  // the first is asked where none is named
-    // 0: as many as the cores that the process may use call for.
+    std::vector<Model> models;  // the first is the default of requests
+    // 0: as many as suit the cores that the process may use.
     int workers = 0;
     int worker_threads = 0;
-    // Of each worker, for each model; 0: 256 MiB or what a longest sequence
-    // takes, less where all of them would come to more than a quarter of the
-    // memory, as a server has it.
+    // Size of each worker's cache of keys and values, for each model. 0: 256
+    // MiB, or more if the longest sequence needs it; less if all caches
+    // together would exceed a quarter of the memory. The same default as a
+    // server's.
     int64_t kv_cache_bytes = 0;
-    // Gets what there is to tell, a line at a time, without a newline; never
-    // texts of requests. It must not block. Null: nobody does. There is one of
-    // the process: that of the engine that was made last.
+    // Receives log messages, a line at a time, without a newline; never texts
+    // of requests. Must not block. Null: messages are dropped. A process has
+    // one log: that of the engine that was created last.
     std::function<void(Severity, std::string_view)> log;
-    // Runs `run` on a thread, at once, and returns what waits for its end; null
-    // where there is no thread. Null: std::thread.
+    // Starts `run` on a new thread, at once, and returns a function that waits
+    // for its end; returns null if no thread can be had. Null: uses
+    // std::thread.
     std::function<std::function<void()>(std::function<void()> run)>
         start_thread;
   };
 
-  // Loads the models. The error names the file or option, what is wrong with it
-  // and what to do.
+  // Loads the models. The error names the file or option, and says what is
+  // wrong with it and what to do.
   static absl::StatusOr<std::unique_ptr<LocalEngine>> Create(Options options);
 
-  // No call may be under way.
+  // No call may be running.
   virtual ~LocalEngine() = default;
 
   virtual absl::StatusOr<v1::EncodeResponse> Encode(
@@ -93,16 +95,16 @@ class LocalEngine {
       const v1::TokenizeRequest& request) = 0;
   virtual absl::StatusOr<v1::DetokenizeResponse> Detokenize(
       const v1::DetokenizeRequest& request) = 0;
-  // Calls `on_event` on the caller's thread with each message as it comes; an
-  // error from it cancels the call and is returned. So does `stop`, from any
-  // thread: CANCELLED.
+  // Calls `on_event` on the caller's thread with each message as it is made. An
+  // error from `on_event` cancels the call and is returned. A request to
+  // `stop`, from any thread, cancels the call as well; the result is CANCELLED.
   virtual absl::Status Generate(
       const v1::GenerateRequest& request,
       const std::function<absl::Status(const v1::GenerateResponse&)>& on_event,
       std::stop_token stop = {}) = 0;
 
   virtual absl::StatusOr<v1::ListModelsResponse> ListModels() = 0;
-  // Empty name: the first model.
+  // An empty name means the first model.
   virtual absl::StatusOr<v1::Model> GetModel(const std::string& name) = 0;
 };
 

@@ -36,7 +36,7 @@ absl::Status LocalCall::Run(Handler* handler, std::stop_token stop) {
     state->changed.SignalAll();
   });
   handler->Start();
-  absl::Status refused;  // by on_event
+  absl::Status refused;  // the error that on_event returned
   bool cancelled = false;
   const auto take = [&](const Message& message) {
     if (on_event_ != nullptr && refused.ok()) refused = on_event_(message);

@@ -13,7 +13,8 @@
 
 namespace trivium {
 
-// One call as its own transport, whose client is the thread that runs it.
+// Transport of one call in this process. Its client is the thread that calls
+// Run.
 //
 //   LocalCall call(request, &response, nullptr);
 //   handler = NewTranslate(environment, context, &call);
@@ -22,15 +23,15 @@ class LocalCall : public ResponseStream {
  public:
   using OnEvent = std::function<absl::Status(const google::protobuf::Message&)>;
 
-  // `response` gets the last message. Of a stream `on_event` takes each, the
-  // last one too. All outlive the call.
+  // `response` receives the last message. In a stream, `on_event` receives
+  // every message, the last one included. All arguments must outlive the call.
   LocalCall(const google::protobuf::Message& request,
             google::protobuf::Message* response, OnEvent on_event)
       : request_(request),
         response_(response),
         on_event_(std::move(on_event)) {}
 
-  // Until the call has ended.
+  // Runs the call to its end and returns its status.
   absl::Status Run(Handler* handler, std::stop_token stop);
 
   absl::Status Take(google::protobuf::Message* request) override;
@@ -40,8 +41,8 @@ class LocalCall : public ResponseStream {
   void BreakOff() override {}
 
  private:
-  // Of the handler's threads and the caller's. The handler's last word may
-  // still be on its way out of Finish when the caller has gone.
+  // Shared by the handler's threads and the caller's, since the handler's
+  // thread may still be returning from Finish when the caller has left Run.
   struct State {
     Mutex mutex;
     CondVar changed;

@@ -1,3 +1,11 @@
+// Every code point of a rendered text carries a mark of its origin (the
+// template, or the request's data; see jinja::kFromData), so the text splits
+// into segments of alternating origin. Only the template's segments may become
+// special tokens: a user who writes "<|im_end|>" gets the tokens of that text.
+//
+// Order of a rendering: special tokens, the parts of the input and then the
+// caller's `variables`, which may replace any name before them; the template;
+// the cut behind a continued message; the check of the size.
 #include "model/chat_template.h"
 
 #include <fmt/format.h>
@@ -17,7 +25,7 @@ using jinja::Heap;
 using jinja::Value;
 using Variables = std::vector<std::pair<std::string, Value>>;
 
-// A part of the input, or none.
+// Reads a part of the input; None if it is empty.
 absl::StatusOr<Value> ReadPart(Heap& heap, std::string_view name,
                                std::string_view json, jinja::Kind kind) {
   if (json.empty()) return Value::None();
@@ -50,9 +58,9 @@ std::vector<ChatSegment> SegmentsOf(jinja::TextView text) {
 
 constexpr char kSpaces[] = " \t\n\v\f\r";
 
-// Cuts what follows the last place where `content` stands, as
-// continue_final_message of Transformers does: templates mostly trim what they
-// write, so spaces at its ends may be missing.
+// Cuts off everything after the last occurrence of `content`, as Transformers'
+// continue_final_message does. Most templates trim what they write, so white
+// space at either end of `content` may be missing.
 absl::Status EndWith(std::string_view content,
                      std::vector<ChatSegment>* segments) {
   const size_t begin = content.find_first_not_of(kSpaces);
@@ -83,7 +91,9 @@ absl::Status CheckSize(const std::vector<ChatSegment>& segments, size_t most) {
   for (const ChatSegment& segment : segments) bytes += segment.text.size();
   if (most == 0 || bytes <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
-      "the template makes {} bytes of it; a text has at most {}", bytes, most));
+      "the template turns the conversation into {} bytes, but a text has at "
+      "most {}; shorten the conversation",
+      bytes, most));
 }
 
 }  // namespace

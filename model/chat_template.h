@@ -17,44 +17,45 @@
 
 namespace trivium {
 
-// A part of a prompt. Special tokens are what the template writes; in what came
-// with the request their texts are text like any other.
+// A part of a prompt. Special tokens are recognized only in what the template
+// writes; text that came with the request is never read as a special token.
 struct ChatSegment {
   std::string text;  // UTF-8, not empty
   bool from_template = false;
 };
 
-// A conversation, as Transformers' apply_chat_template takes it; each part is
-// JSON, unset where it is empty.
+// A conversation, with the arguments of Transformers' apply_chat_template. Each
+// part is JSON; an empty part is unset.
 struct ChatInput {
   std::string_view messages = {};   // a list: [{"role": , "content": }]
   std::string_view tools = {};      // a list; unset: none
   std::string_view documents = {};  // a list; unset: none
   std::string_view variables = {};  // an object: more names for the template
   bool add_generation_prompt = true;
-  // The last message's content, if the prompt is to end with it: the answer
-  // continues it.
+  // The last message's content if the prompt must end with it, so that the
+  // answer continues it.
   std::optional<std::string_view> continued = std::nullopt;
-  size_t most_bytes = 0;  // that the text may have; 0: no limit
+  size_t most_bytes = 0;  // limit of the text's bytes; 0: no limit
   absl::Time now = {};    // for templates that write the date
   absl::TimeZone zone = {};
-  // Asked now and then, if set: an error ends the work.
+  // Called now and then if set; an error that it returns ends the work.
   std::function<absl::Status()> wanted = nullptr;
 };
 
-// The text that a model was trained to see a conversation as: the
-// `chat_template` of its folder, in the part of Jinja that such templates use
-// (model/jinja/). Immutable and thread-safe:
+// Renders a conversation as the text that a model was trained on: runs the
+// `chat_template` of its folder, written in the part of Jinja that such
+// templates use (model/jinja/). Immutable and thread-safe:
 //
 //   TRIVIUM_ASSIGN_OR_RETURN(const ChatTemplates templates,
 //                            ChatTemplates::Load(folder));
-//   TRIVIUM_ASSIGN_OR_RETURN(const ChatTemplate* chat, templates.Find("",
-//   false)); TRIVIUM_ASSIGN_OR_RETURN(
+//   TRIVIUM_ASSIGN_OR_RETURN(const ChatTemplate* chat,
+//                            templates.Find("", /*has_tools=*/false));
+//   TRIVIUM_ASSIGN_OR_RETURN(
 //       const std::vector<ChatSegment> prompt,
 //       chat->Render({.messages = R"([{"role": "user", "content": "Hi"}])"}));
 class ChatTemplate {
  public:
-  // `special_tokens` are the template's variables: bos_token, "<s>".
+  // `special_tokens` become variables of the template: bos_token is "<s>".
   // INVALID_ARGUMENT names the line and what is not supported.
   static absl::StatusOr<ChatTemplate> Parse(
       std::string_view source,
@@ -64,12 +65,13 @@ class ChatTemplate {
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
   ~ChatTemplate();
 
-  // Segments of alternating origin. INVALID_ARGUMENT where a part is not JSON,
-  // the template refuses the conversation (the error says its line) or the text
-  // is too long; RESOURCE_EXHAUSTED where rendering it would take too much.
+  // Returns segments whose origin alternates. INVALID_ARGUMENT if a part is not
+  // JSON, the template refuses the conversation (the error names its line) or
+  // the text is too long; RESOURCE_EXHAUSTED if rendering takes too much memory
+  // or work.
   absl::StatusOr<std::vector<ChatSegment>> Render(const ChatInput& input) const;
-  // The ids of what Render gives: in text that came with the request no special
-  // token is found, and none is added, as the template writes its own.
+  // Returns the ids of Render's text. Text that came with the request never
+  // becomes a special token, and none is added: the template writes its own.
   absl::StatusOr<Encoding> Encode(const ChatInput& input,
                                   const Tokenizer& tokenizer,
                                   EncodeOptions options) const;
@@ -81,29 +83,31 @@ class ChatTemplate {
   std::unique_ptr<const Parsed> parsed_;
 };
 
-// The templates of a folder by name; the usual one is "default".
+// The chat templates of a folder by name; the usual one is called "default".
 class ChatTemplates {
  public:
-  // chat_template.jinja with those of additional_chat_templates/, then
-  // chat_template.json, then tokenizer_config.json, whose chat_template is one
-  // text or a list of named ones; and the special tokens of the latter. Empty
-  // where there is none. INVALID_ARGUMENT names the file and what is wrong with
-  // it.
+  // Reads the templates from the first of these that exists:
+  // chat_template.jinja, with those of additional_chat_templates/;
+  // chat_template.json; tokenizer_config.json, whose chat_template is one text
+  // or a list of named ones. Special tokens come from tokenizer_config.json.
+  // Returns no templates if the folder has none. INVALID_ARGUMENT names the
+  // file and what is wrong with it.
   static absl::StatusOr<ChatTemplates> Load(const std::string& folder);
-  // Those of a tokenizer_config.json alone, which is `path` in errors.
+  // Reads the templates of a tokenizer_config.json alone; errors call it
+  // `path`.
   static absl::StatusOr<ChatTemplates> FromConfig(
       const nlohmann::json& tokenizer_config, const std::string& path);
-  // None, since what there is cannot be used: no model is refused for it, but
-  // every chat is.
+  // Returns no templates because the folder's cannot be used. The model is
+  // served all the same, but every chat is refused for this reason.
   static ChatTemplates Refused(std::string why);
 
   bool empty() const { return templates_.empty(); }
   std::vector<std::string> names() const;
-  // Why there are none; empty: there are, or the folder has none.
+  // Why the templates cannot be used; empty if they can or the folder has none.
   const std::string& refusal() const { return refusal_; }
-  // The template for a conversation: of that name, or, without one, "tool_use"
-  // where there are tools and such a template, else "default". NOT_FOUND says
-  // which there are; FAILED_PRECONDITION that and why there are none.
+  // Returns the template `name`. An empty name means "tool_use" if there are
+  // tools and such a template, else "default". NOT_FOUND lists the templates;
+  // FAILED_PRECONDITION says why there are none.
   absl::StatusOr<const ChatTemplate*> Find(std::string_view name,
                                            bool has_tools) const;
 

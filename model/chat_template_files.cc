@@ -16,8 +16,8 @@ using nlohmann::json;
 
 constexpr size_t kLongestFile = size_t{1} << 20;  // bytes of a template
 
-// The text of every special token that the file names: a string, or an object
-// with its "content".
+// Returns the text of every special token that the file names, as a string or
+// as an object with "content".
 std::map<std::string, std::string> SpecialTokens(const json& config) {
   std::map<std::string, std::string> tokens;
   for (const auto& [name, value] : config.items()) {
@@ -31,14 +31,15 @@ std::map<std::string, std::string> SpecialTokens(const json& config) {
   return tokens;
 }
 
-// A file of the folder; null where there is none such.
+// Reads a file of the folder; returns null if it does not exist.
 absl::StatusOr<json> ReadIfThere(const std::string& path) {
   absl::StatusOr<json> read = ReadJsonFile(path);
   if (absl::IsNotFound(read.status())) return json();
   return read;
 }
 
-// By name what chat_template says, one text or [{"name": , "template": }].
+// Returns the templates that chat_template holds, by name. It is one text or a
+// list [{"name": , "template": }].
 absl::StatusOr<std::map<std::string, std::string>> Sources(
     const std::string& path, const json& config) {
   std::map<std::string, std::string> sources;
@@ -51,7 +52,7 @@ absl::StatusOr<std::map<std::string, std::string>> Sources(
   }
   const absl::Status wrong = absl::InvalidArgumentError(fmt::format(
       "{}: chat_template is neither a text nor a list of objects with a name "
-      "and a template; mend or remove it",
+      "and a template; correct or remove it",
       path));
   if (!value.is_array()) return wrong;
   for (const json& each : value) {
@@ -66,7 +67,8 @@ absl::StatusOr<std::map<std::string, std::string>> Sources(
   return sources;
 }
 
-// Templates beside the default one: additional_chat_templates/NAME.jinja.
+// Adds the templates beside the default one:
+// additional_chat_templates/NAME.jinja.
 absl::Status AddOthers(const std::string& folder,
                        std::map<std::string, std::string>* sources) {
   namespace fs = std::filesystem;
@@ -143,7 +145,7 @@ absl::StatusOr<const ChatTemplate*> ChatTemplates::Find(std::string_view name,
                                                         bool has_tools) const {
   if (!refusal_.empty()) {
     return absl::FailedPreconditionError(fmt::format(
-        "the model takes no chats ({}); send a prompt instead, or mend the "
+        "the model takes no chats ({}); send a prompt instead, or correct the "
         "template",
         refusal_));
   }

@@ -24,7 +24,7 @@ struct AttentionSelection {
   std::vector<int> heads;   // ascending, each in [0, heads)
 };
 
-// What a model computes from an encoder's final states, by its use.
+// Outputs that a model computes from an encoder's final states.
 enum class HeadKind {
   kClassify,      // labels of a sequence
   kTag,           // labels of every token
@@ -41,25 +41,24 @@ struct EncoderInput {
   friend bool operator==(const EncoderInput&, const EncoderInput&) = default;
 };
 
-// Of which tokens the last layer's hidden states are wanted.
+// Selects the tokens whose hidden states of the last layer are wanted.
 enum class States { kNone, kFirst, kLast, kAll };
 
-// What to keep of an encoded source. The last layer's feed-forward runs for no
-// more tokens than that needs.
+// Selects the results to keep of an encoded source. The last layer's
+// feed-forward runs for only as many tokens as that needs.
 struct SourceOptions {
   bool cross_attention = true;  // keys and values for the decoder
   States states = States::kNone;
-  // Of which layers all tokens' hidden states are wanted, ascending: 0 is what
-  // enters the first layer, l what layer l - 1 gives; encoder_layers, after the
-  // final norm, are the final states.
+  // Layers whose hidden states of all tokens are wanted, ascending. 0 is the
+  // input of the first layer, l the output of layer l - 1; encoder_layers means
+  // the final states, after the final norm.
   std::vector<int> hidden_layers = {};
   bool pooled = false;  // the pooler's output
   bool logits = false;  // the head's outputs
-  // Of a head that looks at every token: the tokens to compute logits of, in
+  // For a head that looks at every token: the tokens to compute logits of, in
   // [0, tokens); empty: all.
   std::vector<int> logits_positions = {};
-  // Keep of each row of logits only so many of the largest, at most 1024; 0:
-  // keep all of them.
+  // Number of largest logits to keep of each row, at most 1024; 0: keep all.
   int logits_best = 0;
   bool attention = false;  // maps of `selection`
   AttentionSelection selection;
@@ -79,8 +78,8 @@ struct StepPlan {
   struct Decode {
     HypothesisId hypothesis;
     std::span<const int32_t> tokens;
-    // Answered for the positions after the last queries.size() of `tokens`,
-    // of which there are no fewer; no other row is projected.
+    // Answered for the positions after the last queries.size() of `tokens`, so
+    // there are at least as many tokens. No other row is projected.
     std::span<const LogitsQuery> queries = {};
     // Return the last layer's hidden states, after its norm.
     bool states = false;
@@ -97,8 +96,8 @@ struct StepPlan {
   }
 };
 
-// Where a step's time went, in seconds. Quantization of a product's input is
-// part of whatever makes that input, with which it is fused.
+// Seconds that a step spent in each phase. Quantizing the input of a product
+// counts for the phase that computes that input, with which it is fused.
 struct PhaseSeconds {
   double encode = 0;
   double self_attention = 0;
@@ -110,9 +109,9 @@ struct PhaseSeconds {
 
 struct StepResult {
   struct Row {
-    // Whether the tokens' states and the logits asked for are finite numbers.
-    // Weights may be such that, of some inputs, they are not: then nothing that
-    // follows from them is an answer.
+    // True if the tokens' states and the requested logits are all finite. Some
+    // weights give infinities or NaN for some inputs; then nothing that follows
+    // from them is an answer.
     bool finite = true;
     std::span<const LogitsRow> logits;  // [queries]
     std::span<const float> states;      // [tokens, d_model] if asked for
@@ -123,15 +122,15 @@ struct StepResult {
   std::vector<Row> rows;   // rows[i] answers plan.decode[i]
   int encoder_rows = 0;    // tokens that went through encoder layers
   int decoder_rows = 0;    // tokens that went through the decoder
-  int projected_rows = 0;  // of these, whose logits were computed
+  int projected_rows = 0;  // those of decoder_rows whose logits were computed
   int padding_rows = 0;    // rows added to reach a row bucket
   PhaseSeconds seconds;
 };
 
-// The computing part of a loaded model, for one worker: the KV cache, the
-// encoder states of sources under way and the scratch memory of one worker.
-// Weights are shared with the other engines of the model, which outlives it.
-// Not thread-safe; every call returns without waiting for anything.
+// Computes a loaded model for one worker. Holds the worker's KV cache, the
+// encoder states of its active sources and its scratch memory. The weights are
+// shared with the model's other engines; the model must outlive its engines.
+// Not thread-safe; no call waits for anything.
 //
 // Use:
 //   source = engine.AddSource(input, {});
@@ -144,79 +143,80 @@ struct StepResult {
 //
 // Blocks: the keys and values of a source's cross-attention and of a
 // hypothesis's self-attention live in blocks of `block_tokens` tokens out of
-// one pool of `total_blocks`. A block is one of some layers that see equally
-// far back, of all of them where no windows differ. AddSource takes
-// SourceBlocks at once (none without cross-attention); Decode work takes blocks
-// when its tokens cross a block border or when it writes to blocks that another
-// hypothesis shares. In layers that see only so many tokens back, a hypothesis
-// gives up the blocks that it has passed. Whoever plans asks BlocksNeeded and
-// makes room by releasing others; a Step without free blocks fails with
+// one pool of `total_blocks`. A block serves a group of layers that look
+// equally far back; without windows, that is all layers. AddSource allocates
+// SourceBlocks at once (none without cross-attention). Decode work allocates
+// blocks when its tokens cross a block border or when it writes to blocks that
+// another hypothesis shares. In layers with a window, a hypothesis frees the
+// blocks that it has passed. The caller asks BlocksNeeded before a Step and
+// makes room by releasing others; a Step without enough free blocks fails with
 // RESOURCE_EXHAUSTED and changes nothing.
 //
-// Full blocks of a hypothesis's announced beginning (Begin) are known by their
-// tokens, by what came before, and by all else that their contents depend on:
-// the source's input, the salt, and this engine with its weights and
-// arithmetic. They stay when nobody uses them, until others need the room, the
-// least recently used first, and serve whoever begins alike: the contents are
-// the same bits found or computed. Kept blocks count as free; an engine may
-// bound how many it keeps.
+// Cached blocks: full blocks of a hypothesis's announced beginning (Begin) are
+// found again by all that their contents depend on. That is their tokens, the
+// tokens before them, the source's input, the salt, and this engine with its
+// weights and arithmetic. They stay after nobody uses them, until others need
+// the room (the least recently used are evicted first), and serve hypotheses
+// that begin with the same tokens: the contents are the same bits, found or
+// computed. Cached blocks count as free; an engine may bound how many it keeps.
 class Engine {
  public:
   virtual ~Engine() = default;
 
   virtual const EngineLimits& limits() const = 0;
   virtual int free_blocks() const = 0;
-  // Free blocks that a Step of the plan takes.
+  // Returns how many free blocks a Step of the plan would allocate.
   virtual int BlocksNeeded(const StepPlan& plan) = 0;
 
-  // Where the model has a vocabulary shortlist, what the source's hypotheses
-  // may contain is decided here, by its tokens alone.
-  // INVALID_ARGUMENT for an empty or too long input, or an id, type or
-  // position out of range; FAILED_PRECONDITION where the options ask for what
-  // the model does not have; RESOURCE_EXHAUSTED without free blocks.
+  // Adds a source. If the model has a vocabulary shortlist, the source's tokens
+  // alone decide here which tokens its hypotheses may contain. INVALID_ARGUMENT
+  // for an empty or too long input, or an id, type or position out of range;
+  // FAILED_PRECONDITION if the options ask for something that the model does
+  // not have; RESOURCE_EXHAUSTED without free blocks.
   virtual absl::StatusOr<SourceId> AddSource(const EncoderInput& input,
                                              const SourceOptions& options) = 0;
   virtual void ReleaseSource(SourceId source) = 0;
 
-  // Of a ready source with cross_attention: whether its states are finite
-  // numbers. What pooler and head make of states that are not is NaN.
+  // True if the states of a ready source with cross_attention are all finite.
+  // If they are not, the outputs of the pooler and the head are NaN.
   virtual bool IsFinite(SourceId source) const = 0;
-  // Of a ready source: [tokens of options.states, d_model].
+  // [tokens of options.states, d_model], of a ready source.
   virtual std::span<const float> EncoderStates(SourceId source) const = 0;
-  // Of a ready source: [hidden_layers, tokens, d_model].
+  // [hidden_layers, tokens, d_model], of a ready source.
   virtual std::span<const float> HiddenStates(SourceId source) const = 0;
-  // Of a ready source with `pooled`: [pooled_size].
+  // [pooled_size], of a ready source with `pooled`.
   virtual std::span<const float> PooledOutput(SourceId source) const = 0;
-  // Of a ready source with `logits`: [head_outputs], or [logits_positions or
-  // tokens, head_outputs] where the head looks at every token.
-  // Empty with `logits_best`.
+  // [head_outputs], of a ready source with `logits`; where the head looks at
+  // every token, [logits_positions or tokens, head_outputs]. Empty with
+  // `logits_best`.
   virtual std::span<const float> HeadLogits(SourceId source) const = 0;
-  // The rows of HeadLogits of a ready source with `logits_best`.
+  // The best of each row of HeadLogits, of a ready source with `logits_best`.
   virtual std::span<const BestLogits> BestHeadLogits(SourceId source) const = 0;
-  // Of a ready source with `attention`: [layers, heads, tokens, tokens].
+  // [layers, heads, tokens, tokens], of a ready source with `attention`.
   virtual std::span<const float> EncoderAttention(SourceId source) const = 0;
 
-  // An empty hypothesis that reads `source` (kNoSource for decoder-only
-  // models). Several may share a source.
+  // Adds an empty hypothesis that attends to `source` (kNoSource for
+  // decoder-only models). Several may share a source.
   virtual HypothesisId AddHypothesis(SourceId source) = 0;
-  // The same of a hypothesis that will read `tokens` first. Returns how many
-  // of them it has read already, because their blocks are there: a multiple of
-  // block_tokens, fewer than all. The rest must follow in this order. Only who
-  // gives the same salt finds the blocks.
+  // Adds a hypothesis that will read `tokens` first. `found` of them count as
+  // read already, because their blocks are cached: a multiple of block_tokens,
+  // fewer than all. The caller must feed the rest in this order. Blocks are
+  // found only with the salt that they were cached with.
   struct Beginning {
     HypothesisId hypothesis;
     int found;  // tokens
   };
   virtual Beginning Begin(SourceId source, std::span<const int32_t> tokens,
                           std::string_view salt) = 0;
-  // Keeps the full blocks of a hypothesis that has read `tokens` as those of a
-  // beginning, for when it is read once more.
-  virtual void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
-                    std::string_view salt) = 0;
-  // A copy that shares the parent's blocks.
+  // Caches the full blocks of a hypothesis that has read `tokens`, so that a
+  // later Begin with these tokens finds them.
+  virtual void CacheBlocks(HypothesisId hypothesis,
+                           std::span<const int32_t> tokens,
+                           std::string_view salt) = 0;
+  // Returns a copy that shares the parent's blocks.
   virtual HypothesisId Fork(HypothesisId parent) = 0;
-  // Takes back what a hypothesis has read after its first `length` tokens, of
-  // which there are no fewer than were announced: as if it had not been read.
+  // Forgets what a hypothesis has read after its first `length` tokens, as if
+  // it had not been read. `length` is at least the number of announced tokens.
   virtual void Truncate(HypothesisId hypothesis, int length) = 0;
   virtual void ReleaseHypothesis(HypothesisId hypothesis) = 0;
 

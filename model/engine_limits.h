@@ -8,32 +8,33 @@
 
 namespace trivium {
 
-// What a scheduler lets a hypothesis read in one step, for EngineLimits to
-// bound what the hypothesis holds.
+// The most tokens that a scheduler lets a hypothesis read in one step, so that
+// EngineLimits can bound what the hypothesis holds.
 inline constexpr int kMostStepTokens = 256;
 
 // Sizes that a scheduler plans with; constant for an engine's life.
 struct EngineLimits {
-  // Decoder layers in which a token sees so many tokens before its own.
+  // Decoder layers that share a limit on how far back a token sees.
   struct Window {
-    int look_back = std::numeric_limits<int>::max();  // all
-    int blocks = 1;  // that hold block_tokens tokens in these layers
+    // Tokens before its own; all by default.
+    int look_back = std::numeric_limits<int>::max();
+    int blocks = 1;  // blocks that hold block_tokens tokens in these layers
   };
 
   int encoder_layers = 0;     // 0: no encoder
   int decoder_layers = 0;     // 0: no decoder
-  int vocabulary = 0;         // of the decoder's output
+  int vocabulary = 0;         // size of the decoder's output
   int max_source_tokens = 0;  // positions of the encoder
   int max_target_tokens = 0;  // positions of the decoder, prefix included
   int type_vocabulary = 0;    // segments that the encoder knows; 0: none
-  int pooled_size = 0;        // of the pooler's output; 0: no pooler
+  int pooled_size = 0;        // size of the pooler's output; 0: no pooler
   int head_outputs = 0;       // of the head, for each token or for all; 0: none
-  int block_tokens = 16;      // tokens of a KV block
+  int block_tokens = 16;      // tokens in a KV block
   int total_blocks = 0;       // KV blocks of this engine
-  int64_t block_bytes = 0;    // of each
+  int64_t block_bytes = 0;    // bytes of each block
   std::vector<Window> windows = {Window()};
 
-  // Blocks of a source's cross-attention.
+  // Returns the blocks of a source's cross-attention.
   int64_t SourceBlocks(int64_t tokens) const {
     int64_t blocks = 0;
     for (const Window& window : windows) {
@@ -42,10 +43,10 @@ struct EngineLimits {
     return blocks;
   }
 
-  // Blocks that a hypothesis holds at most until it has read `tokens`. In a
-  // window, these are of what its next token sees, of what a step reads, and of
-  // what the step before it read, which may yet be taken back; n tokens lie in
-  // at most (n - 2) / block_tokens + 2 blocks.
+  // Returns the most blocks that a hypothesis holds until it has read `tokens`.
+  // In a window it holds the tokens that its next token sees, the tokens of the
+  // current step, and those of the step before, which Truncate may still
+  // remove. n tokens lie in at most (n - 2) / block_tokens + 2 blocks.
   int64_t HypothesisBlocks(int64_t tokens) const {
     int64_t blocks = 0;
     for (const Window& window : windows) {
@@ -56,7 +57,8 @@ struct EngineLimits {
     return blocks;
   }
 
-  // The longest hypothesis, within max_target_tokens, that never holds more.
+  // Returns the length of the longest hypothesis, within max_target_tokens,
+  // that never holds more than `blocks`.
   int64_t TokensIn(int64_t blocks) const {
     int64_t fit = 0;
     for (int64_t most = max_target_tokens; fit < most;) {

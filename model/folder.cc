@@ -1,3 +1,12 @@
+// A folder is read in this order: files; family (which describes the tensors);
+// the use of an encoder's states; generation settings; chat templates;
+// vocabulary check; shortlist. A step after an unreadable config.json or an
+// unknown family would only repeat the problem, so reading ends there; every
+// other problem is collected, so that --check can list all of them at once.
+//
+// The revision is a digest of the shortlist, the weights' headers and
+// config.json. At the end the mapped files are checked once more: a file that
+// changed while it was read is a problem.
 #include "model/folder.h"
 
 #include <fmt/format.h>
@@ -33,8 +42,8 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// A JSON file of the folder; null when it is absent or, with a problem, not
-// readable.
+// Reads a JSON file of the folder. Returns null if it is absent or, after
+// adding a problem, if it cannot be read.
 json ReadJson(const std::string& path, const std::string& name, bool required,
               Problems* problems) {
   absl::StatusOr<json> value = ReadJsonFile(path + "/" + name);
@@ -51,7 +60,8 @@ bool IsGgufFile(const std::string& path) {
          !IsFolder(path);
 }
 
-// Config, weights and tokenizer of a folder. Gives generation_config.json.
+// Reads config, weights and tokenizer of a folder. Returns its
+// generation_config.json.
 json ReadFiles(const std::string& path, bool imagine, Problems* problems,
                ModelFolder* folder) {
   absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
@@ -77,7 +87,7 @@ json ReadFiles(const std::string& path, bool imagine, Problems* problems,
   return generation;
 }
 
-// The same of a .gguf file.
+// Does the same for a .gguf file.
 json ReadGguf(const std::string& path, Problems* problems,
               ModelFolder* folder) {
   GgufModel model = ReadGgufModel(path, problems);
@@ -97,7 +107,7 @@ json ReadGguf(const std::string& path, Problems* problems,
   return std::move(model.generation_config);
 }
 
-// The same of Marian's own files.
+// Does the same for Marian's own files.
 json ReadMarian(const std::string& path, Problems* problems,
                 ModelFolder* folder) {
   MarianModel model = ReadMarianModel(path, problems);
@@ -110,7 +120,8 @@ json ReadMarian(const std::string& path, Problems* problems,
   return std::move(model.generation_config);
 }
 
-// The loader that config.json's model_type names; null after a problem.
+// Returns the loader that config.json's model_type names; null after adding a
+// problem.
 FamilyLoader FindLoader(const json& config, std::string* family,
                         Problems* problems) {
   ConfigReader reader({{"config.json", &config}}, problems);
@@ -124,11 +135,11 @@ FamilyLoader FindLoader(const json& config, std::string* family,
   for (const std::string_view name : FamilyNames()) {
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  reader.Report("model_type", type, "this server knows " + known);
+  reader.Report("model_type", type, "this server supports " + known);
   return nullptr;
 }
 
-// Ids that the tokenizer makes must have an embedding.
+// Checks that every id that the tokenizer makes has an embedding.
 void CheckVocabulary(const Tokenizer& tokenizer,
                      const TransformerDescription& description,
                      Problems* problems) {
@@ -156,7 +167,7 @@ void ReadGeneration(const json& generation_json, const json& family_defaults,
     layers.push_back({"generation_config.json", &generation_json});
   }
   layers.push_back({"config.json", &folder->config});
-  // As in Transformers, a generation_config.json stands for itself: the
+  // A generation_config.json is complete in itself, as in Transformers: the
   // family's defaults are for folders older than that file.
   if (!generation_json.is_object()) {
     layers.push_back({"config.json", &family_defaults});
@@ -172,8 +183,8 @@ void ReadGeneration(const json& generation_json, const json& family_defaults,
   }
 }
 
-// The states of recurrences take the room of keys and values that are kept as
-// bf16, at least.
+// Recurrent states live in the blocks of keys and values, which are then kept
+// as bf16 at least.
 void KeepStates(ModelFolder* folder) {
   const std::vector<LayerDescription>& layers =
       folder->description.decoder->layer;
@@ -184,8 +195,8 @@ void KeepStates(ModelFolder* folder) {
   }
 }
 
-// What an encoder is for, or a decoder that is used as one (state_use.h): its
-// head, its mask, its embeddings.
+// Reads what an encoder is for, or a decoder that is used as one (state_use.h):
+// its head, its mask token, its embeddings.
 void ReadEncoderUse(const std::string& path, Problems* problems,
                     ModelFolder* folder) {
   UseStates(path, problems, folder);
@@ -203,7 +214,7 @@ void ReadEncoderUse(const std::string& path, Problems* problems,
   }
 }
 
-// What a template lacks is told now, but no reason to refuse prompts.
+// Reports a broken template when the model is loaded, but still serves prompts.
 void ReadChatTemplates(const std::string& path, ModelFolder* folder) {
   if (!folder->description.decoder || folder->description.encoder ||
       folder->tokenizer == nullptr) {
@@ -219,7 +230,7 @@ void ReadChatTemplates(const std::string& path, ModelFolder* folder) {
           : ChatTemplates::Refused(std::string(templates.status().message()));
 }
 
-// One infinite weight, or one that is not a number, would spoil every answer.
+// A single weight that is infinite or NaN would spoil every answer.
 void CheckFinite(const TransformerDescription& description,
                  const Weights& weights, Problems* problems) {
   std::map<const TensorView*, std::string_view> names;
@@ -304,7 +315,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
     ReadGeneration(generation, model.generation_defaults, problems, &folder);
   }
   ReadChatTemplates(path, &folder);
-  // Marian's own files were checked, before the decoder got an embedding more.
+  // Marian's own files were checked before the decoder got its extra embedding.
   if (folder.tokenizer != nullptr && !marian) {
     CheckVocabulary(*folder.tokenizer, folder.description, problems);
   }

@@ -27,7 +27,7 @@ struct ModelFolder {
   std::unique_ptr<Weights> weights;
   std::unique_ptr<Tokenizer> tokenizer;  // null when there is none
   std::string family;
-  TransformerDescription description;  // points into weights
+  TransformerDescription description;  // points into `weights`
   GenerationConfig generation;
   std::optional<HeadInfo> head;
   std::optional<int32_t> mask_id;
@@ -35,22 +35,22 @@ struct ModelFolder {
   std::optional<PairTemplate> pair_template;
   ChatTemplates chat_templates;
   Precision precision = Precision::kF32;  // resolved
-  Formats formats;                        // of this precision
-  // Marian's own lexical shortlist beside the model (lexical_shortlist.h);
-  // empty: none.
+  Formats formats;                        // what `precision` stands for
+  // Path of Marian's own lexical shortlist beside the model
+  // (lexical_shortlist.h); empty: none.
   std::string lexical_shortlist;
-  bool shared_vocabulary = false;  // of such a model's both sides
+  bool shared_vocabulary = false;  // both sides of a Marian model share it
   std::string revision;
 };
 
-// Reads `path` and adds everything that is wrong with it to `problems`; the
-// result is of use only if there is nothing. With `imagine`, weights that are
-// not there at all are imagined (imagined_weights.h).
+// Reads the folder at `path` and adds everything that is wrong with it to
+// `problems`; the result may be used only if there are none. With `imagine`,
+// missing weight files are replaced by imagined weights (imagined_weights.h).
 ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
                             Problems* problems, bool imagine = false);
 
-// The problem of a folder of which a library threw something, or for which
-// memory does not suffice.
+// Returns the problem of a folder whose reading threw an exception or ran out
+// of memory.
 std::string UnreadableFolder(const std::exception& error);
 
 }  // namespace trivium

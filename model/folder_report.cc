@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// Three digits: "1.23 GB".
+// Formats three digits: "1.23 GB".
 std::string Rounded(double count, std::initializer_list<const char*> units) {
   auto unit = units.begin();
   while (count >= 999.5 && unit + 1 != units.end()) {

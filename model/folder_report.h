@@ -9,26 +9,26 @@
 
 namespace trivium {
 
-// What can be told of a model folder without loading it.
+// The report of --check on a model folder, made without loading it.
 struct FolderReport {
-  // Everything that is wrong with it, as Model::Check, but for weights that are
-  // not there at all: then config.json alone was checked.
+  // Everything that is wrong with the folder, as Model::Check finds it. If the
+  // weight files are missing altogether, only config.json was checked.
   std::vector<std::string> problems;
-  // What it would be served with and is seldom meant.
+  // Settings that it would be served with and that are rarely meant.
   std::vector<std::string> warnings;
   bool has_weights = true;
-  // Without problems, what serving it takes.
+  // Without problems: the resources that serving needs.
   std::string family;
   Precision precision = Precision::kF32;  // never kAuto
   int64_t parameters = 0;
-  int64_t weight_bytes = 0;  // about
-  // For each token that a decoder has read, or looks at, and the most that it
-  // reads; beside it, the most that the encoder reads. 0: there is no such
-  // part.
+  int64_t weight_bytes = 0;  // approximate
+  // Bytes for each token that a decoder has read or attends to. 0: the model
+  // has no decoder.
   int64_t kv_bytes_per_token = 0;
-  int64_t longest_kv_bytes = 0;  // of as much as both read
-  int max_target_tokens = 0;
-  int max_source_tokens = 0;
+  // For the longest target and the longest source together.
+  int64_t longest_kv_bytes = 0;
+  int max_target_tokens = 0;  // 0: no decoder
+  int max_source_tokens = 0;  // 0: no encoder
 };
 
 FolderReport ReportFolder(const std::string& folder,
@@ -37,7 +37,7 @@ FolderReport ReportFolder(const std::string& folder,
 // Three digits: "1.23 GB".
 std::string RoundedBytes(int64_t bytes);
 
-// A sentence of what serving takes, for a report without problems.
+// Describes in a sentence what serving takes, for a report without problems.
 std::string DescribeMemory(const FolderReport& report);
 
 }  // namespace trivium

@@ -31,8 +31,8 @@ void ReadEndGrowth(ConfigReader* config, DecodingOptions* options) {
     }
   }
   config->Report(kKey, found,
-                 "give [start, factor]: the new tokens behind which end tokens "
-                 "become likelier, and by what factor with each, more than 0");
+                 "give [start, factor]: after `start` new tokens, each further "
+                 "one makes end tokens likelier by `factor`, more than 0");
 }
 
 void ReadSearch(ConfigReader* config, DecodingOptions* options) {
@@ -41,7 +41,7 @@ void ReadSearch(ConfigReader* config, DecodingOptions* options) {
   options->sample = config->Boolean("do_sample").value_or(false);
   if (options->sample && options->beam_size > 1) {
     config->Report("num_beams", config->Find("num_beams"),
-                   "it does not go with do_sample; set one of the two");
+                   "it does not go with do_sample; set only one of the two");
   }
   options->length_penalty =
       config->Real("length_penalty", -kMaxLengthPenalty, kMaxLengthPenalty)
@@ -98,7 +98,8 @@ void ReadTokens(ConfigReader* config, int vocabulary,
       config->Integers("begin_suppress_tokens", 0, last);
 }
 
-// What the search does not do is refused where it would do something.
+// Refuses settings of searches that are not implemented, unless their value has
+// no effect.
 void RefuseOthers(ConfigReader* config) {
   struct Rule {
     const char* name;
@@ -110,17 +111,18 @@ void RefuseOthers(ConfigReader* config) {
         Rule{"epsilon_cutoff", 0}, Rule{"eta_cutoff", 0}, Rule{"top_h", 0}}) {
     const ConfigReader::Layer found = config->Find(name);
     if (found.json == nullptr || *found.json == harmless) continue;
-    config->Report(name, found,
-                   fmt::format("this version does not search so; remove it, or "
-                               "set it to {}",
-                               harmless));
+    config->Report(
+        name, found,
+        fmt::format("this version does not support it; remove it, or "
+                    "set it to {}",
+                    harmless));
   }
   for (const char* name :
        {"sequence_bias", "force_words_ids", "constraints", "dola_layers",
         "stop_strings", "watermarking_config"}) {
     const ConfigReader::Layer found = config->Find(name);
     if (found.json == nullptr) continue;
-    config->Report(name, found, "this version does not search so; remove it");
+    config->Report(name, found, "this version does not support it; remove it");
   }
 }
 
@@ -131,8 +133,8 @@ void ReadLengths(ConfigReader* config, int prefix,
   if (const auto tokens = config->Integer("max_new_tokens", 1, kMost)) {
     most = *tokens;
   } else if (const auto length = config->Integer("max_length", 1, kMost)) {
-    // Without an encoder it counts the prompt, too: another way to say how many
-    // positions there are.
+    // Without an encoder, max_length counts the prompt, too: it then only
+    // repeats how many positions there are.
     if (limits.has_encoder) most = *length - prefix;
   }
   options->max_new_tokens = std::clamp(most, 1, limit);
@@ -157,7 +159,7 @@ GenerationConfig ReadGenerationConfig(ConfigReader* config,
   GenerationConfig result;
   const int last = limits.vocabulary - 1;
   if (limits.has_encoder) {
-    // As Transformers: the first of the two that is there.
+    // The first of the two that is set counts, as in Transformers.
     constexpr std::string_view kStart = "decoder_start_token_id";
     const bool named = config->Find(kStart).json != nullptr;
     const std::string_view key = named ? kStart : "bos_token_id";
@@ -200,7 +202,7 @@ std::vector<Task> ReadTasks(const nlohmann::json& config,
     ConfigReader reader(layers, &found_problems);
     tasks.push_back({name, reader.Text("prefix").value_or(""),
                      ReadGenerationConfig(&reader, limits).options});
-    // Those of the other layers are known.
+    // Problems of the other layers have been reported already.
     for (std::string& problem : found_problems) {
       if (problem.starts_with(layers.front().file)) {
         problems->push_back(std::move(problem));

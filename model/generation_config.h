@@ -11,29 +11,29 @@
 
 namespace trivium {
 
-// How a folder wants its text generated.
+// A folder's settings for generating text.
 struct GenerationConfig {
   DecodingOptions options;
   std::vector<int32_t> decoder_prefix;
   std::vector<Task> tasks;
 };
 
-// What generation needs to know of the model.
+// The properties of the model that generation settings depend on.
 struct GenerationLimits {
-  int vocabulary = 0;         // of the output
+  int vocabulary = 0;         // size of the output
   int max_target_tokens = 0;  // the decoder's positions
-  bool has_encoder = false;   // then the decoder needs a start token
+  bool has_encoder = false;   // an encoder-decoder needs a start token
 };
 
-// Reads Transformers' generation settings, over its defaults; `config` looks
-// into generation_config.json, config.json and the family's defaults, in this
-// order. Lengths are counted without the decoder's start token, unlike
-// Transformers' max_length, which a model without an encoder does not heed.
+// Reads Transformers' generation settings over Transformers' defaults. `config`
+// looks into generation_config.json, config.json and the family's defaults, in
+// this order. Lengths exclude the decoder's start token, unlike Transformers'
+// max_length; max_length is ignored without an encoder.
 GenerationConfig ReadGenerationConfig(ConfigReader* config,
                                       const GenerationLimits& limits);
 
-// The tasks of config.json's task_specific_params, ascending by name, whose
-// settings go before those of `layers`.
+// Reads the tasks of config.json's task_specific_params, ascending by name. A
+// task's settings override those of `layers`.
 std::vector<Task> ReadTasks(const nlohmann::json& config,
                             std::vector<ConfigReader::Layer> layers,
                             const GenerationLimits& limits, Problems* problems);

@@ -73,7 +73,7 @@ std::optional<int32_t> FindMask(const Tokenizer& tokenizer,
                                 const json& tokenizer_config) {
   std::vector<std::string> pieces = {"[MASK]", "<mask>"};
   if (tokenizer_config.is_object()) {
-    // A string, or an object whose "content" it is.
+    // A string, or an object with "content".
     json mask = tokenizer_config.value("mask_token", json());
     if (mask.is_object()) mask = mask.value("content", json());
     if (mask.is_string()) pieces = {mask.get<std::string>()};

@@ -10,12 +10,13 @@
 
 namespace trivium {
 
-// Labels (id2label) and scores (problem_type) of a head with `outputs`
-// outputs, as Transformers' pipelines take them.
+// Reads the labels (id2label) and scores (problem_type) of a head with
+// `outputs` outputs, with the meaning that they have in Transformers'
+// pipelines.
 HeadInfo ReadHeadInfo(HeadKind kind, int outputs, ConfigReader* config);
 
-// The id of tokenizer_config.json's mask_token, or of "[MASK]" or "<mask>"
-// where it names none.
+// Returns the id of tokenizer_config.json's mask_token, or of "[MASK]" or
+// "<mask>" if it names none.
 std::optional<int32_t> FindMask(const Tokenizer& tokenizer,
                                 const nlohmann::json& tokenizer_config);
 

@@ -9,7 +9,7 @@ using Source = LanguageConvention::Source;
 using Target = LanguageConvention::Target;
 using Form = LanguageConvention::Form;
 
-// Of a family the more special first.
+// Conventions of a family, the more specific ones first.
 constexpr LanguageConvention kConventions[] = {
     {"marian", "", ">>", "<<", Form::kAny, false, Source::kUntold,
      Target::kBefore},
@@ -49,8 +49,8 @@ bool HasForm(std::string_view code, Form form) {
          std::all_of(rest.begin() + 1, rest.end(), IsLower);
 }
 
-// Whether the tokenizer finds a piece in its text, or leaves it out of decoded
-// text: it may only come from the model.
+// True if the tokenizer finds the piece in its own text, or leaves it out of
+// decoded text: a token that only the model may write.
 bool IsItsOwnToken(const Tokenizer& tokenizer, const std::string& piece,
                    int32_t id) {
   if (tokenizer.Decode({&id, 1}).empty()) return true;
@@ -80,7 +80,7 @@ void AddTokens(const Tokenizer& tokenizer, LanguageTokens* tokens) {
   }
 }
 
-// As either file names it.
+// Returns the class that either file names.
 std::string TokenizerClass(const nlohmann::json* config,
                            const nlohmann::json* tokenizer_config) {
   for (const nlohmann::json* json : {tokenizer_config, config}) {

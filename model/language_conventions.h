@@ -12,33 +12,33 @@
 
 namespace trivium {
 
-// How a kind of model is told languages by tokens of its vocabulary.
+// A way of telling a kind of model languages by tokens of its vocabulary.
 struct LanguageConvention {
-  // Where the source's token goes; texts end with the end token.
+  // Place of the source language's token; texts end with the end token.
   enum class Source {
-    kUntold,
+    kUntold,  // the model is not told the source language
     kBefore,  // in front of the text
-    kBehind,  // behind the end token
+    kBehind,  // after the end token
   };
-  // Where the target's goes.
+  // Place of the target language's token.
   enum class Target {
     kBefore,  // in front of the source's text
-    kText,    // there too, as text that the tokenizer reads
+    kText,    // in front, too, but as text that the tokenizer reads
     kForced,  // the first token that the decoder writes
     kStart,   // the decoder's start token
   };
-  // How a code is spelled between its marks.
+  // Spelling of a code between its marks.
   enum class Form {
     kAny,
-    kRegion,  // "de_DE", "en_XX": the region says nothing
+    kRegion,  // "de_DE", "en_XX": the region has no meaning
     kScript,  // "deu_Latn"
   };
   std::string_view family;           // config.json's model_type
-  std::string_view tokenizer_class;  // what its name begins with
+  std::string_view tokenizer_class;  // prefix of the tokenizer's class name
   std::string_view open, close;      // marks around a code
   Form form;
-  // Whether they are added tokens, which are found in texts, unlike words of
-  // the vocabulary that look like one.
+  // True if codes must be added tokens, which the tokenizer finds in texts.
+  // Ordinary words of the vocabulary that look like a code do not count then.
   bool added;
   Source source;
   Target target;
@@ -50,8 +50,8 @@ struct LanguageTokens {
   std::vector<LanguageNames::Code> codes = {};
   std::vector<int32_t> ids = {};  // [codes]
 
-  // By the first convention of the family that the vocabulary has tokens of;
-  // no codes where there is none. The configurations may be null.
+  // Applies the first convention of the family whose tokens the vocabulary has;
+  // returns no codes if there is none. The configurations may be null.
   static LanguageTokens Find(const Tokenizer& tokenizer,
                              std::string_view family,
                              const nlohmann::json* config,

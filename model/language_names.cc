@@ -1,3 +1,13 @@
+// Find tries, in this order: the folder's codes as they are; the codes without
+// marks; English names; and then tags. A tag must agree in language and script,
+// and the region decides between several:
+//
+//   3  the same region, or none on both sides
+//   2  the model's language has no region
+//   1  the name has no region
+//
+// With another region there is no match. Scripts are compared after CLDR's
+// likely script has been added, so "zh-TW" does not find "zh-Hans".
 #include "model/language_names.h"
 
 #include <fmt/format.h>
@@ -11,7 +21,7 @@ namespace trivium {
 namespace {
 
 constexpr size_t kLongestCode = 64;
-// So many are named whole.
+// Error messages list all languages if there are at most so many.
 constexpr size_t kFew = 16;
 constexpr size_t kNearest = 5;
 
@@ -20,7 +30,7 @@ bool IsAlphanumeric(char c) {
          (c >= '0' && c <= '9');
 }
 
-// As CLDR would have it: "arb" is "ar", "iw" is "he".
+// Canonicalizes like CLDR: "arb" becomes "ar", "iw" becomes "he".
 std::optional<icu::Locale> Canonical(std::string_view code) {
   const size_t language =
       std::find_if_not(code.begin(), code.end(), IsAlphanumeric) - code.begin();
@@ -95,7 +105,8 @@ std::optional<LanguageNames::Subtags> LanguageNames::Parse(
   if (!locale) return std::nullopt;
   Subtags subtags = {locale->getLanguage(), locale->getScript(),
                      locale->getCountry(), ""};
-  // The same tongue: only where a model has Nynorsk, too, do they differ.
+  // "no" and "nb" are the same language; they differ only in a model that has
+  // Nynorsk, too.
   if (subtags.language == "no") subtags.language = "nb";
   UErrorCode error = U_ZERO_ERROR;
   locale->addLikelySubtags(error);
@@ -165,7 +176,7 @@ std::optional<size_t> LanguageNames::FindTag(const Subtags& wanted) const {
     if (score > best_score) best = i;
     best_score = std::max(best_score, score);
   }
-  // Whoever names no script takes the one there is.
+  // A name without a script matches the only script that the model has.
   if (!best && wanted.script.empty() && wanted.region.empty() &&
       otherwise_written.size() == 1) {
     return otherwise_written[0];
@@ -201,8 +212,8 @@ std::string LanguageNames::Choices(std::string_view name) const {
     choices += Shown(languages_[i]);
   }
   if (order.size() == languages_.size()) return choices;
-  return fmt::format("{} languages, of which the nearest are {}",
-                     languages_.size(), choices);
+  return fmt::format("{} languages; the nearest are {}", languages_.size(),
+                     choices);
 }
 
 }  // namespace trivium

@@ -10,20 +10,20 @@
 
 namespace trivium {
 
-// The BCP 47 tag of a language's code in any spelling, the one that Unicode's
-// CLDR prefers: "deu", "GER" and "de" give "de", "zho_Hans" gives "zh-Hans",
-// "arb" gives "ar". Empty when the code names no single language ("mul",
-// "ROMANCE").
+// Returns the BCP 47 tag of a language's code in any spelling: the tag that
+// Unicode's CLDR prefers. "deu", "GER" and "de" give "de", "zho_Hans" gives
+// "zh-Hans", "arb" gives "ar". Empty if the code names no single language
+// ("mul", "ROMANCE").
 std::string ToBcp47(std::string_view code);
 
-// The codes in a task's name, "translation_en_to_de"; none where it is another
-// task. Views of `name`.
+// The codes in a task's name, "translation_en_to_de"; none for other tasks.
+// They are views of `name`.
 struct TaskCodes {
   std::string_view source, target;
 };
 std::optional<TaskCodes> CodesOfTask(std::string_view name);
 
-// The languages of a model, by whatever callers call them.
+// Finds the languages of a model by any of their usual names.
 //
 //   LanguageNames names({{"", "deu_Latn"}, {"", "zho_Hans"}});
 //   names.languages()          // their tags: "de", "zh"
@@ -32,30 +32,31 @@ std::optional<TaskCodes> CodesOfTask(std::string_view name);
 class LanguageNames {
  public:
   LanguageNames() = default;
-  // A code that stands within marks has them in `code`, and not in `bare`.
+  // A code. If it stands within marks, `code` has them and `bare` does not.
   struct Code {
     std::string code;  // ">>deu<<"
     std::string bare;  // "deu"
   };
-  // Tags are as short as they can be: no script that is the language's usual
-  // one, unless the model has that language in another one, too.
+  // Tags are as short as possible: they leave out the language's usual script,
+  // unless the model has the same language in another script, too.
   explicit LanguageNames(const std::vector<Code>& codes);
 
   const std::vector<Language>& languages() const { return languages_; }
 
-  // By code, English name or tag. A tag's script, given or usual, must be the
-  // model's; a region that the model does not tell apart is any region's.
+  // Finds a language by code, English name or tag. The script of a tag, given
+  // or usual, must match the model's. A region matches any region if the model
+  // does not tell regions apart.
   std::optional<size_t> Find(std::string_view name) const;
 
-  // All languages for an error message, or the nearest of many: the same
-  // language otherwise written first, then those spelled alike.
+  // Lists all languages for an error message, or the nearest if there are many:
+  // first the same language in other scripts, then those spelled alike.
   std::string Choices(std::string_view name) const;
 
  private:
-  // Of a tag: empty where it does not say.
+  // The parts of a tag; empty where the tag does not say.
   struct Subtags {
     std::string language, script, region;
-    std::string usual_script;  // or the one it has
+    std::string usual_script;  // script of the language, or the given one
   };
   struct Entry {
     std::string code, bare, name;  // in lower case, with "_" for "-"

@@ -1,3 +1,9 @@
+// Resolving a call: first the source and the target become indices (by name, by
+// default, or the only one), then the direction is told the way that the model
+// knows. Models with language tokens get the ids or the text prefix of their
+// convention; models with tasks get the task of the pair, which must exist. A
+// model with neither translates in its one direction, whose languages are only
+// names. Without languages, a model with tasks gets an empty direction.
 #include "model/languages.h"
 
 #include <fmt/format.h>
@@ -15,7 +21,7 @@ using Target = LanguageConvention::Target;
 
 constexpr size_t kMostShown = 64;
 
-// A caller's text in an error message.
+// Shortens a caller's text for an error message.
 std::string Shown(std::string_view name) {
   return name.size() <= kMostShown
              ? std::string(name)
@@ -31,7 +37,7 @@ absl::StatusOr<size_t> Choose(const LanguageNames& languages,
                   languages.Choices(name)));
 }
 
-// Empty where there is no such string.
+// Returns an empty string if the key holds no string.
 std::string StringOf(const nlohmann::json* config, const char* key) {
   if (config == nullptr || !config->is_object()) return "";
   const auto found = config->find(key);
@@ -39,7 +45,7 @@ std::string StringOf(const nlohmann::json* config, const char* key) {
   return found->get<std::string>();
 }
 
-// Nothing where the code names no single language.
+// Returns no language if the code names no single one.
 LanguageNames OneLanguage(const std::string& code) {
   std::vector<LanguageNames::Code> codes;
   if (!ToBcp47(code).empty()) codes.push_back({code, code});
@@ -71,7 +77,7 @@ void LanguageTable::ReadTokenDefaults(const Folder& folder) {
   } else if (targets_.languages().size() > 1) {
     sources_ = targets_;
   }
-  // What the decoder begins with anyway.
+  // The token that the decoder begins with anyway.
   std::optional<int32_t> first;
   if (const GenerationConfig* generation = folder.generation) {
     const std::vector<int32_t>& start = generation->decoder_prefix;
@@ -219,7 +225,8 @@ absl::Status LanguageTable::TellTask(std::optional<size_t> source,
     others += targets()[pair.target].bcp47;
   }
   return absl::InvalidArgumentError(fmt::format(
-      "target_language '{}' is none that this model translates '{}' to: {}",
+      "target_language '{}' does not go with source_language '{}', which this "
+      "model translates to: {}",
       targets()[target].bcp47, sources()[*source].bcp47, others));
 }
 
@@ -244,7 +251,7 @@ absl::StatusOr<Direction> LanguageTable::Resolve(
     std::optional<std::string_view> source_language,
     std::optional<std::string_view> target_language) const {
   Direction direction;
-  // Texts may say for themselves what is to be done with them.
+  // Without a language, the texts themselves may say what to do with them.
   if (!tasks_.empty() && !source_language && !target_language) {
     return direction;
   }

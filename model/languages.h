@@ -16,14 +16,14 @@
 
 namespace trivium {
 
-// Which languages a model translates from and to, and how to tell it: by the
-// tokens of its vocabulary that language_conventions.h knows, else by the tasks
-// "translation_en_to_de" of its folder, else the one direction that
-// tokenizer_config.json names.
+// The languages that a model translates from and to, and how the model is told
+// them. They come from the tokens of its vocabulary that language_conventions.h
+// knows, else from the folder's tasks ("translation_en_to_de"), else from the
+// one direction that tokenizer_config.json names.
 //
-// Of several targets callers may leave out the one that the folder forces or
-// names as "target_lang" or "tgt_lang", unless it is the source's own; the
-// source where the folder names it ("src_lang").
+// A call may omit the target if the folder forces one or names one as
+// "target_lang" or "tgt_lang", unless it is also the source. A call may omit
+// the source if the folder names one ("src_lang").
 class LanguageTable {
  public:
   struct Folder {
@@ -33,26 +33,26 @@ class LanguageTable {
     const nlohmann::json* tokenizer_config = nullptr;
     const GenerationConfig* generation = nullptr;  // outlives the table
   };
-  // Whatever is null is not there.
+  // Null members of `folder` count as absent.
   explicit LanguageTable(const Folder& folder);
 
   const std::vector<Language>& sources() const { return sources_.languages(); }
   const std::vector<Language>& targets() const { return targets_.languages(); }
 
-  // The target of calls that name none; null: they must.
+  // The target of calls that name none; null if they must name one.
   const Language* default_target() const {
     if (default_target_) return &targets()[*default_target_];
     return targets().size() == 1 ? &targets()[0] : nullptr;
   }
 
-  // See Model::ResolveDirection. Any source is accepted where the folder's
+  // See Model::ResolveDirection. Any source is accepted if the folder's
   // "source_lang" is a group ("mul").
   absl::StatusOr<Direction> Resolve(
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const;
 
  private:
-  // A direction that has a name.
+  // A direction for which the folder has a task.
   struct TaskPair {
     size_t source, target;
     const Task* task;
@@ -69,7 +69,8 @@ class LanguageTable {
       std::optional<std::string_view> name) const;
   absl::Status TellTokens(std::optional<size_t> source, size_t target,
                           Direction* direction) const;
-  // Of the texts, as far as it is said or there is no choice; else empty.
+  // Returns the tag of the texts' language as far as it is given or there is no
+  // choice; else an empty string.
   std::string SourceTag(std::optional<std::string_view> name,
                         std::optional<size_t> source,
                         std::optional<size_t> target) const;
@@ -83,7 +84,7 @@ class LanguageTable {
   std::vector<TaskPair> tasks_;
   std::optional<size_t> default_source_;
   std::optional<size_t> default_target_;
-  bool open_sources_ = false;  // any, where sources_ is empty
+  bool open_sources_ = false;  // any source is accepted if sources_ is empty
 };
 
 }  // namespace trivium

@@ -8,20 +8,20 @@
 
 namespace trivium {
 
-// What a search asks about the next token of one hypothesis, and what the
-// engine answers. The engine never builds a [rows, vocabulary] array: it keeps
-// the best logits while it computes them. Every rule that changes logits
-// (banned, forced, repeated tokens...) is arithmetic of the search: it names
-// the tokens it will change as `watched` and gets their raw logits apart.
+// A search's question about the next token of one hypothesis, and the engine's
+// answer. The engine never builds a [rows, vocabulary] array: it keeps the best
+// logits while it computes them. All rules that change logits (banned, forced,
+// repeated tokens...) are applied by the search. It names the tokens that it
+// will change as `watched` and gets their raw logits separately.
 struct LogitsQuery {
-  // How many of the best tokens that are not watched to return; 0 .. 1024.
+  // Number of best tokens to return, not counting watched ones; 0 .. 1024.
   int top_k = 0;
   // Sorted ascending, no duplicates, each in [0, vocabulary).
   std::span<const int32_t> watched = {};
   // Also return the logits of the whole row (sampling without top-k).
   bool all = false;
 
-  // A query that asks for nothing costs nothing: its row is not projected.
+  // True if the query asks for anything. If not, its row is not projected.
   bool asks() const { return top_k > 0 || !watched.empty() || all; }
 };
 
@@ -32,17 +32,17 @@ struct Candidate {
 
 // Views into the engine's memory, valid until its next Step.
 //
-// Where the row's source has a shortlist, the tokens outside it have the logit
+// If the row's source has a shortlist, tokens outside it have the logit
 // -infinity: they are never among `best`, add nothing to `rest_log_sum_exp`
-// (-infinity too where every token of the list is watched), and are -infinity
-// in `watched` and `all`. Whatever a search forces needs no logit and is
-// possible all the same.
+// (-infinity if every token of the list is watched), and are -infinity in
+// `watched` and `all`. A token that a search forces needs no logit, so it
+// remains possible.
 struct LogitsRow {
   // Tokens that are not watched: higher logit first, then lower token id.
   // Fewer than top_k only when the vocabulary or the shortlist has no more.
   std::span<const Candidate> best;
-  // log(sum(exp(logit))) over the tokens that are not watched; -infinity when
-  // all are. log-sum-exp of the whole row = this combined with `watched`.
+  // log(sum(exp(logit))) over the tokens that are not watched; -infinity if all
+  // are watched. log-sum-exp of the whole row = this combined with `watched`.
   float rest_log_sum_exp = 0;
   // Raw logits of the query's watched tokens, in its order.
   std::span<const float> watched;
@@ -50,12 +50,13 @@ struct LogitsRow {
   std::span<const float> all;
 };
 
-// The largest logits of a head's row, and what makes probabilities of them.
+// The largest logits of a head's row, with the sum that turns them into
+// probabilities.
 struct BestLogits {
   std::vector<Candidate> best;  // higher logit first, then lower token
   float log_sum_exp = 0;        // over the whole row
 
-  // The softmax over the whole row, of one of `best`.
+  // Returns the softmax over the whole row of one of `best`.
   float Probability(const Candidate& candidate) const {
     return std::exp(candidate.logit - log_sum_exp);
   }

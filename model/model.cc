@@ -25,7 +25,7 @@
 namespace trivium {
 namespace {
 
-// One start-up error out of a folder's problems; --check lists them all.
+// Turns a folder's problems into one start-up error; --check lists them all.
 absl::Status ToStatus(const std::string& folder, const Problems& problems) {
   constexpr size_t kShown = 10;
   std::string message = fmt::format("cannot load {}:", folder);
@@ -103,7 +103,7 @@ class LoadedModel : public Model {
   const std::shared_ptr<const Transformer> transformer_;
 };
 
-// As ModelInfo's.
+// Returns ModelInfo::decoder_windows.
 std::vector<int> WindowsOf(const StackDescription& decoder) {
   std::vector<int> windows;
   for (const LayerDescription& layer : decoder.layer) {

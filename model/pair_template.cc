@@ -10,18 +10,19 @@
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 
-// Cutting a document. Of a pair of n tokens, of which m are too many, the
-// document loses its last m tokens and is put into the template again. The
-// joined text may be tokenized otherwise where the document now ends, or where
-// the document spelt a special token; so this is repeated with what is still
-// too much, a few times at most.
+// Cutting a document: if a pair of n tokens has m too many, the document loses
+// its last m tokens and goes through the template again. The joined text may be
+// tokenized differently where the document now ends, or where the document
+// spelled a special token. So this is repeated with the tokens that are still
+// too many, at most kMostCuts times.
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
 
-// Its model card: https://huggingface.co/Qwen/Qwen3-Reranker-0.6B
+// The template of its model card:
+// https://huggingface.co/Qwen/Qwen3-Reranker-0.6B
 constexpr char kQwen3Reranker[] =
     R"(<|im_start|>system
 Judge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be "yes" or "no".<|im_end|>
@@ -37,7 +38,7 @@ Judge whether the Document meets the requirements based on the Query and the Ins
 
 constexpr int kMostCuts = 4;
 
-// Whether messages hold lists of parts, as sentence-transformers' settings of
+// True if messages hold lists of parts, as sentence-transformers' settings of
 // the Transformer say.
 bool HasParts(const std::string& folder) {
   const auto settings = ReadJsonFile(folder + "/sentence_bert_config.json");
@@ -130,7 +131,7 @@ absl::StatusOr<Encoding> PairTemplate::Encode(
   const auto most = static_cast<size_t>(options.max_tokens);
   if (most == 0 || whole.ids.size() <= most) return whole;
 
-  // Without most_tokens, so that what is cut is counted.
+  // Encodes without most_tokens, so that all cut tokens are counted.
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::vector<Token> tokens,
       tokenizer.Tokenize(pair.document, {.add_special_tokens = false,

@@ -14,21 +14,22 @@
 
 namespace trivium {
 
-// How a decoder reads a query and a document of which it is to say whether the
-// one answers the other: the chat template of its folder, in which they are
-// messages of the roles "query" and "document", behind one of the role "system"
-// that holds a prompt ("Given a web search query, retrieve relevant passages
-// that answer the query") if there is one.
+// Prompts a decoder with a query and a document, to judge whether the document
+// answers the query. It uses the chat template of its folder, in which both are
+// messages of the roles "query" and "document". A prompt ("Given a web search
+// query, retrieve relevant passages that answer the query") is a message of the
+// role "system" before them.
 //
 //   TRIVIUM_ASSIGN_OR_RETURN(
 //       const Encoding encoding,
 //       pairs.Encode({.query = q, .document = d}, tokenizer, options));
 class PairTemplate {
  public:
-  // Of a sentence-transformers folder. INVALID_ARGUMENT where it has no chat
-  // template, or none that both texts appear in.
+  // Reads a sentence-transformers folder. INVALID_ARGUMENT if it has no chat
+  // template, or the template does not write both texts.
   static absl::StatusOr<PairTemplate> Load(const std::string& folder);
-  // Qwen3-Reranker's, whose first folders have it in their README only.
+  // Returns Qwen3-Reranker's template, which its first folders have only in
+  // their README.
   static absl::StatusOr<PairTemplate> OfQwen3Reranker();
 
   struct Pair {
@@ -36,9 +37,10 @@ class PairTemplate {
     std::string_view document;
     std::string_view prompt = {};  // empty: none
   };
-  // No special token is made of what a pair says. With options.max_tokens the
-  // document is cut, of which so many tokens are `truncated`, and nothing else:
-  // what is left may still be longer. Special tokens are the template's own.
+  // Returns the ids of a pair. Special tokens come from the template alone,
+  // never from the pair's texts. options.max_tokens cuts nothing but the
+  // document and counts its lost tokens in `truncated`, so the rest may still
+  // be longer.
   absl::StatusOr<Encoding> Encode(Pair pair, const Tokenizer& tokenizer,
                                   const EncodeOptions& options) const;
 
@@ -46,7 +48,7 @@ class PairTemplate {
   PairTemplate(ChatTemplates templates, bool parts)
       : templates_(std::move(templates)), parts_(parts) {}
 
-  // That the template writes both texts.
+  // Fails unless the template writes both texts.
   absl::Status Check() const;
   absl::StatusOr<std::vector<ChatSegment>> Render(
       const Pair& pair, const std::function<absl::Status()>& wanted) const;

@@ -7,7 +7,7 @@
 
 namespace trivium {
 
-// The phases of a step by name, for whoever shows or sums all of them.
+// The phases of a step by name, for code that shows or sums all of them.
 struct Phase {
   const char* name;
   double PhaseSeconds::*seconds;

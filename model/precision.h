@@ -8,15 +8,15 @@
 
 namespace trivium {
 
-// What `precision` means at `isa`: kAuto becomes int8 with VNNI, else f32.
+// Resolves `precision` at `isa`: kAuto becomes int8 with VNNI, else f32.
 // FAILED_PRECONDITION for bf16 on a CPU without its instructions.
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa);
 
-// What a resolved precision is a name of; a decoder's keys and values are kept
-// as `kv_precision` says, kAuto: as the precision does.
+// Returns the formats that a resolved precision stands for. `kv_precision` sets
+// the format of a decoder's keys and values; kAuto: that of the precision.
 Formats FormatsOf(Precision precision, Precision kv_precision);
 
-// What a decoder's keys and values are kept in; never kAuto.
+// Returns the format of a decoder's keys and values; never kAuto.
 Precision KvPrecisionOf(const Formats& formats);
 
 }  // namespace trivium

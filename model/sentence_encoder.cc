@@ -1,3 +1,10 @@
+// modules.json names the modules, each with a folder of its own. Embed pools
+// first, then applies the dense layers in their order, and normalizes last,
+// wherever modules.json puts the normalization. Dense weights are kept as f32:
+// these layers are small beside the model.
+//
+// An override of the pooling skips the dense layers, whose input it would
+// change.
 #include "model/sentence_encoder.h"
 
 #include <fmt/format.h>
@@ -19,7 +26,7 @@ namespace {
 
 using nlohmann::json;
 
-// In the order in which sentence-transformers joins them.
+// In the order in which sentence-transformers concatenates them.
 constexpr std::pair<const char*, TokenPooling> kPoolings[] = {
     {"cls", TokenPooling::kFirst},
     {"max", TokenPooling::kMax},
@@ -109,7 +116,8 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
     const std::string type = LastPart(text("type"));
     const std::string path = text("path");
     if (path.find("..") != path.npos || path.rfind('/', 0) == 0) {
-      return Unusable(file, fmt::format("path {} leads outside", path));
+      return Unusable(
+          file, fmt::format("path {} leads out of the model's folder", path));
     }
     if (type == "Transformer" && path.empty()) continue;
     if (type == "Pooling") {
@@ -155,7 +163,7 @@ absl::Status SentenceEncoder::ReadPooling(const std::string& folder,
                                       width->dump(), d_model));
   }
   poolings_.clear();
-  // A flag a mode; later versions name the mode.
+  // One flag for each mode; later versions name the mode.
   const json mode = config.value("pooling_mode", json());
   for (const auto& [name, pooling] : kPoolings) {
     const std::string known = name;
@@ -266,7 +274,7 @@ absl::Status SentenceEncoder::ReadSettings(const std::string& folder) {
   if (!name.is_string()) return absl::OkStatus();
   const auto found = prompts_.find(name.get<std::string>());
   if (found == prompts_.end()) {
-    return Unusable(file, "default_prompt_name is none of its prompts");
+    return Unusable(file, "default_prompt_name names none of the prompts");
   }
   default_prompt_ = found->second;
   return absl::OkStatus();

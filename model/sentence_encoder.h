@@ -14,33 +14,34 @@
 
 namespace trivium {
 
-// How the vectors of a text's tokens become one.
+// Ways to turn the vectors of a text's tokens into one vector.
 enum class TokenPooling {
   kMean,
   kFirst,
   kLast,
-  kMax,       // of each dimension
+  kMax,       // the largest value of each dimension
   kMeanRoot,  // the sum over the square root of the count
 };
 
-// A decoder's score of what it read: the logit of one token, or by how much it
-// is above another's; then score = 1 / (1 + exp(-x)) of that x, or x itself.
+// The score that a decoder gives to what it has read. x is the logit of one
+// token, or its difference to another token's; the score is 1 / (1 + exp(-x)),
+// or x itself.
 struct LogitScore {
   int32_t true_id = 0;
   std::optional<int32_t> false_id = std::nullopt;
   bool sigmoid = true;
 };
 
-// What a sentence-transformers folder does after the Transformer, as its
-// modules.json says: pooling, dense layers, normalization, or the score of a
-// decoder; and the prompts that texts begin with. A folder without modules.json
-// pools the mean.
+// The steps of a sentence-transformers folder after the Transformer, as its
+// modules.json says: pooling, dense layers and normalization, or a decoder's
+// score. Also holds the prompts that texts begin with. A folder without
+// modules.json pools the mean.
 //
 //   encoder.Embed(states, d_model, {})   // [embedding_size]
 class SentenceEncoder {
  public:
   struct Overrides {
-    // Then dense layers are left out.
+    // An override of the pooling leaves out the dense layers.
     std::optional<TokenPooling> pooling = std::nullopt;
     std::optional<bool> normalize = std::nullopt;
   };
@@ -50,26 +51,27 @@ class SentenceEncoder {
   static absl::StatusOr<SentenceEncoder> Load(const std::string& folder,
                                               int d_model);
 
-  // The vector of `pooling` ("lasttoken", as sentence-transformers names them),
-  // of length 1; null where there is no such.
+  // Returns an encoder with `pooling` ("lasttoken", as sentence-transformers
+  // names it) whose vectors have length 1; null if the name is unknown.
   static std::optional<SentenceEncoder> OfPooling(std::string_view pooling);
 
-  // The states that Embed needs.
+  // Returns which states Embed needs.
   States Reads(const Overrides& overrides) const;
-  // states [tokens, d_model], at least one token: those that Reads() tells, or
-  // all.
+  // `states` is [tokens, d_model] with at least one token: the states that
+  // Reads() names, or all.
   std::vector<float> Embed(std::span<const float> states, int d_model,
                            const Overrides& overrides) const;
-  // Of Embed's result without overrides.
+  // Size of Embed's result without overrides.
   int embedding_size(int d_model) const;
 
-  // Most tokens of a text, special ones included; 0: as many as the model
+  // The most tokens of a text, special ones included; 0: as many as the model
   // reads.
   int max_tokens() const { return max_tokens_; }
-  // By name. `default_prompt` is what texts begin with where nothing is asked.
+  // The prompts by name; texts begin with `default_prompt` if a call names
+  // none.
   const std::map<std::string, std::string>& prompts() const { return prompts_; }
   const std::string& default_prompt() const { return default_prompt_; }
-  // Instead of embeddings.
+  // Set if the folder computes scores instead of embeddings.
   const std::optional<LogitScore>& logit_score() const { return logit_score_; }
 
  private:
@@ -85,7 +87,8 @@ class SentenceEncoder {
   absl::Status ReadLogitScore(const std::string& folder);
   absl::Status ReadSettings(const std::string& folder);
 
-  std::vector<TokenPooling> poolings_ = {TokenPooling::kMean};  // joined
+  std::vector<TokenPooling> poolings_ = {
+      TokenPooling::kMean};  // their results are concatenated
   std::vector<Dense> dense_;
   bool normalize_ = true;
   int max_tokens_ = 0;
@@ -94,7 +97,7 @@ class SentenceEncoder {
   std::optional<LogitScore> logit_score_;
 };
 
-// To Euclidean length 1; a vector of zeros stays one.
+// Scales to Euclidean length 1; leaves a vector of zeros as it is.
 void NormalizeLength(std::vector<float>* vector);
 
 }  // namespace trivium

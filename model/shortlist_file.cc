@@ -15,9 +15,9 @@ namespace trivium {
 namespace {
 
 constexpr char kFile[] = "shortlist.safetensors";
-constexpr char kRemake[] = "make it anew for this model";
+constexpr char kRemake[] = "make a new one for this model";
 
-// The one-dimensional tensor `name`, as values of T.
+// Reads the one-dimensional tensor `name` as values of T.
 template <typename T>
 absl::StatusOr<std::vector<T>> ReadTensor(const TensorFile& file,
                                           std::string_view name, DType dtype) {
@@ -65,7 +65,8 @@ std::vector<std::string> Pieces(const Tokenizer& tokenizer, TextSide side) {
   return pieces;
 }
 
-// A table of other vocabularies of the same sizes would be quietly wrong.
+// False for vocabularies of the same sizes but other pieces, with which the
+// table would be wrong without any error.
 bool MadeFor(const ShortlistFile& file, const Tokenizer& tokenizer) {
   return file.pieces == PiecesDigest(Pieces(tokenizer, TextSide::kSource),
                                      Pieces(tokenizer, TextSide::kTarget));
@@ -84,7 +85,7 @@ absl::StatusOr<Shortlist::Table> ReadOwnTable(const std::string& path,
   if (folder.tokenizer != nullptr && !MadeFor(*file, *folder.tokenizer)) {
     return absl::InvalidArgumentError(
         path +
-        ": was made for other vocabularies than this folder's; make it anew "
+        ": was made for other vocabularies than this folder's; make a new one "
         "with model/embedded/training/shortlist");
   }
   return std::move(file->table);
@@ -103,7 +104,7 @@ absl::StatusOr<Shortlist::Table> ReadTable(const std::string& path,
       ReadLexicalShortlist(
           path, {pieces(TextSide::kSource), pieces(TextSide::kTarget),
                  folder.shared_vocabulary}));
-  // Embeddings that no piece has.
+  // Embeddings without a piece have empty lists.
   const int embeddings = folder.description.encoder->vocabulary;
   table.offsets.resize(embeddings + 1, table.offsets.back());
   return table;

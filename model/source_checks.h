@@ -9,9 +9,9 @@
 
 namespace trivium {
 
-// What every engine refuses of a source by its limits alone, and a scheduler
-// before it asks one: Engine::AddSource's errors, but for token ids, whose
-// vocabulary only the engine knows.
+// Returns Engine::AddSource's errors that follow from the limits alone, so that
+// every engine, and a scheduler before it asks one, refuses the same sources.
+// Token ids are not checked: only the engine knows their vocabulary.
 inline absl::Status CheckSource(const EncoderInput& source,
                                 const SourceOptions& options,
                                 const EngineLimits& limits) {

@@ -22,8 +22,8 @@ bool HasModules(const std::string& path) {
   return std::filesystem::exists(path + "/modules.json", error);
 }
 
-// Whether the folder is a Qwen3-Reranker of before sentence-transformers 5.4:
-// a Qwen 3 as others are, but for what its README says that it is for.
+// True for a Qwen3-Reranker from before sentence-transformers 5.4: an ordinary
+// Qwen 3, except that its README names its purpose.
 bool IsQwen3Reranker(const std::string& path, const ModelFolder& folder) {
   if (folder.family != "qwen3" || folder.tokenizer == nullptr) return false;
   constexpr size_t kLongest = size_t{1} << 20;
@@ -34,7 +34,7 @@ bool IsQwen3Reranker(const std::string& path, const ModelFolder& folder) {
   return head.find("\npipeline_tag: text-ranking") != head.npos;
 }
 
-// A tensor of f32 that the description keeps.
+// Returns a tensor of f32 that the description owns.
 const TensorView* Keep(std::vector<float> values, int64_t columns,
                        TransformerDescription* description) {
   struct Owned {
@@ -50,7 +50,8 @@ const TensorView* Keep(std::vector<float> values, int64_t columns,
   return &owned->view;
 }
 
-// The head that gives the score. `output` is the decoder's output projection.
+// Adds the head that computes the score. `output` is the decoder's output
+// projection.
 void AddHead(const LogitScore& score, const LinearTensors& output,
              Problems* problems, ModelFolder* folder) {
   TransformerDescription& description = folder->description;
@@ -67,8 +68,8 @@ void AddHead(const LogitScore& score, const LinearTensors& output,
   for (const int32_t id : {score.true_id, score.false_id.value_or(0)}) {
     if (id < stack.vocabulary) continue;
     problems->push_back(fmt::format(
-        "modules.json: LogitScore asks for the logit of {}, and the model has "
-        "{} tokens",
+        "modules.json: LogitScore asks for the logit of token {}, but the "
+        "model has {} tokens; fetch a complete model",
         id, stack.vocabulary));
     return;
   }
@@ -108,7 +109,7 @@ void UseStates(const std::string& path, Problems* problems,
       decodes && !has_modules && IsQwen3Reranker(path, *folder);
   const nlohmann::json pooling =
       folder->config.value(kGgufPooling, nlohmann::json());
-  // After a problem there may be none for that reason.
+  // After a problem, the projection may be missing because of it.
   const bool writes =
       description.output_projection.weight != nullptr || !problems->empty();
   if (decodes && writes && !has_modules && !is_reranker &&
@@ -117,9 +118,9 @@ void UseStates(const std::string& path, Problems* problems,
   }
   if (description.output_narrowing) {
     return fail(
-        "modules.json: is of a decoder whose states are narrowed before the "
-        "output (OPT), of which this server makes no vectors; remove it to "
-        "generate text");
+        "modules.json: belongs to a decoder whose states are narrowed before "
+        "the output (OPT), which cannot make vectors; remove it to generate "
+        "text");
   }
   if (decodes) description.encoder = std::move(description.decoder);
   description.decoder.reset();
@@ -151,8 +152,8 @@ void UseStates(const std::string& path, Problems* problems,
   if (!score) return;
   if (output.weight == nullptr || folder->tokenizer == nullptr) {
     return fail(
-        "modules.json: LogitScore is of a decoder with its output projection "
-        "and tokenizer, which this folder lacks; fetch a complete model");
+        "modules.json: LogitScore needs a decoder with its output projection "
+        "and tokenizer, but this folder lacks one; fetch a complete model");
   }
   absl::StatusOr<PairTemplate> pairs =
       is_reranker ? PairTemplate::OfQwen3Reranker() : PairTemplate::Load(path);

@@ -7,12 +7,12 @@
 
 namespace trivium {
 
-// One of the things that an encoder-decoder was taught, as config.json's
-// task_specific_params name them.
+// A task that an encoder-decoder was trained on, as config.json's
+// task_specific_params name it.
 struct Task {
   std::string name;          // "summarization", "translation_en_to_de"
-  std::string prefix;        // what its texts begin with: "summarize: "
-  DecodingOptions decoding;  // how its answers are searched
+  std::string prefix;        // begins its texts: "summarize: "
+  DecodingOptions decoding;  // how its answers are searched for
 };
 
 }  // namespace trivium

@@ -12,7 +12,7 @@
 namespace trivium {
 namespace {
 
-// Shows a text's attention on a page, as text, as JSON and as numbers.
+// Shows a text's attention as a page, as text, as JSON or as arrays.
 class AttentionCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -23,7 +23,7 @@ class AttentionCommand : public Command {
     if (!second_.empty()) {
       if (inputs_.ids) {
         return absl::InvalidArgumentError(
-            "--second makes a pair of texts: leave --ids out");
+            "--second makes pairs of texts: leave --ids out");
       }
       MakePair(&input);
     }
@@ -34,10 +34,10 @@ class AttentionCommand : public Command {
     std::vector<AttentionMaps> on_page = maps;
     if (!html_.empty() && !ShrinkToFit(kMaxPageWeights, &on_page)) {
       return absl::InvalidArgumentError(
-          "the text is too long for a page: choose tokens with --row, or take "
+          "the text is too long for a page: choose tokens with --row, or write "
           "the numbers with --npz and --no-html");
     }
-    // What nobody looks at is not read.
+    // Weights that no output shows are not read.
     if (!json_ && npz_.empty() && !html_.empty()) maps = on_page;
     TRIVIUM_RETURN_IF_ERROR(reader.Read(&maps));
     AttentionContext context = {model.name(), {}};
@@ -70,8 +70,8 @@ class AttentionCommand : public Command {
     input->mutable_pair()->set_second(second_);
   }
 
-  // One translation or answer, the best by one step's look: others cost more
-  // and show the same.
+  // Options of a greedy search for one translation or answer. A wider search
+  // costs more and shows the same.
   v1::TranslateOptions Options() const {
     v1::TranslateOptions options = options_;
     options.mutable_decoding()->set_beam_size(1);
@@ -122,9 +122,9 @@ class AttentionCommand : public Command {
     for (const AttentionMaps& one : *on_page) {
       if (one.all_maps > one.layers.size() * one.heads.size()) {
         output.Complain(fmt::format(
-            "of {} attention the page holds layers {} and heads {}, for more "
-            "of them would be over 5 MB: choose with --kind, --layer, --head "
-            "and --row",
+            "of {} attention, the page has only layers {} and heads {}, since "
+            "more would exceed 5 MB: choose with --kind, --layer, --head and "
+            "--row",
             NameOf(one.kind), fmt::join(one.layers, ","),
             fmt::join(one.heads, ",")));
       }
@@ -156,14 +156,14 @@ Subcommand AddAttention(CLI::App& app) {
   auto command = std::make_unique<AttentionCommand>();
   CLI::App* sub = app.add_subcommand(
       "attention",
-      "Who looks at whom in a text, as a page and on the terminal: trivium "
+      "Shows a text's attention, as a page and as text: trivium "
       "attention [flags] TEXT");
   AddModelFlag(*sub, &command->model_);
   AddInputFlags(*sub, &command->inputs_, /*ids=*/true, /*target_prefix=*/false);
   AddJsonFlag(*sub, &command->json_);
   AddLanguageFlags(*sub, &command->options_);
   sub->add_option("--second", command->second_,
-                  "Make a pair of the text and this one");
+                  "Make a pair of TEXT and this text");
   v1::DecodingOptions* decoding = command->options_.mutable_decoding();
   sub->add_option_function<uint32_t>(
       "--max-new-tokens",
@@ -193,7 +193,7 @@ Subcommand AddAttention(CLI::App& app) {
       "--no-html", [out = &command->html_](int64_t) { out->clear(); },
       "Write no page");
   sub->add_option("--npz", command->npz_,
-                  "Write the weights here, for numpy.load()");
+                  "Write the weights to this file, for numpy.load()");
   return {sub, std::move(command)};
 }
 

@@ -10,58 +10,60 @@
 namespace trivium {
 
 enum class AttentionKind {
-  kEncoder,  // of a text's tokens to each other
-  kCross,    // of a translation's tokens to the source's
-  // Of a translation's tokens to those before them, or, by a decoder alone, of
-  // a prompt's and its answer's.
+  kEncoder,  // a text's tokens attend to each other
+  kCross,    // a translation's tokens attend to the source's
+  // A translation's tokens attend to those before them. In a decoder-only
+  // model, tokens of a prompt and its answer do.
   kDecoder,
 };
 
-// "encoder", "cross", "decoder".
+// Returns "encoder", "cross" or "decoder".
 const char* NameOf(AttentionKind kind);
 
-// Attention maps of one kind with the tokens that they are about.
+// Attention maps of one kind, with their tokens.
 struct AttentionMaps {
   AttentionKind kind = AttentionKind::kEncoder;
-  std::vector<uint32_t> layers, heads;  // which ones
-  std::vector<uint32_t> rows;           // which queries
+  std::vector<uint32_t> layers, heads;  // numbers of the layers and heads
+  std::vector<uint32_t> rows;           // numbers of the queries
   std::vector<std::string> queries;     // [rows] pieces
   std::vector<std::string> keys;        // pieces
-  uint32_t all_queries = 0;             // with those that are not in rows
-  size_t all_maps = 0;                  // chosen, before some were dropped
-  // The first token of a pair's second text, or of the answer to a prompt.
+  uint32_t all_queries = 0;             // count, including those not in rows
+  size_t all_maps = 0;                  // count, before some were dropped
+  // Index of the first token of a pair's second text, or of the answer to a
+  // prompt.
   std::optional<uint32_t> boundary;
-  // With a causal mask: query i sees the first seen_first + i keys.
+  // Set if the mask is causal: query i sees the first seen_first + i keys.
   std::optional<uint32_t> seen_first;
-  // Of these, in layer i the last windows[i]; 0: all. Empty: all in each.
+  // Sizes of the layers' windows: of the keys that a causal query sees, layer i
+  // keeps the last windows[i]; 0: all. Empty: all in every layer.
   std::vector<uint32_t> windows;  // [layers]
-  // Of a prompt and its answer: a query is named by the token that was read
-  // there, and not by the one that was chosen there.
+  // True for maps of a prompt and its answer. A query is then named by the
+  // token that was read there, not by the one that was chosen there.
   bool prompt = false;
-  // So many heads of queries, neighbours, share keys and values.
+  // Number of neighbouring query heads that share one head of keys and values.
   uint32_t heads_per_kv = 1;
   std::vector<float> weights;  // [layers, heads, rows, keys]
 
   size_t size() const {
     return layers.size() * heads.size() * rows.size() * keys.size();
   }
-  // The keys [begin, end) that the query at `row` of rows may see in layer
-  // `layer` of layers.
+  // Range of keys [begin, end) that a query may see in a layer. `row` and
+  // `layer` are indices in rows and layers.
   struct Range {
     size_t begin, end;
   };
   Range Seen(size_t layer, size_t row) const;
 };
 
-// Keeps the rows of `chosen` (all, if it is empty) that `maps`, without weights
-// yet, have; false if that is none.
+// Keeps only those rows of `maps` that are in `chosen`; all if `chosen` is
+// empty. `maps` must not have weights yet. Returns false if no row is left.
 bool ChooseRows(const std::vector<uint32_t>& chosen, AttentionMaps* maps);
 
-// Drops layers (the first ones first), then heads, until the maps have at most
-// `cells` weights in all; false where a head of each kind is more.
+// Drops layers (the first ones first), then heads, until all maps together have
+// at most `cells` weights. Returns false if one head of each kind has more.
 bool ShrinkToFit(size_t cells, std::vector<AttentionMaps>* maps);
 
-// `maps` with these layers and heads of theirs only.
+// Returns a copy of `maps` with only these of its layers and heads.
 AttentionMaps Slice(const AttentionMaps& maps,
                     const std::vector<uint32_t>& layers,
                     const std::vector<uint32_t>& heads);

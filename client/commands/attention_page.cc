@@ -9,8 +9,8 @@
 namespace trivium {
 namespace {
 
-// Weights as attention_data.js reads them: of 16 bits (little-endian) in
-// proportion, of 8 bits by their roots.
+// Packs weights for attention_data.js. 16 bits (little-endian) are proportional
+// to the weight, 8 bits to its square root.
 std::string Pack(const std::vector<float>& weights, int bits) {
   std::string bytes;
   bytes.reserve(weights.size() * bits / 8);

@@ -10,28 +10,30 @@
 
 namespace trivium {
 
-// What a page or a line of JSON says besides the maps.
+// The contents of a page or a line of JSON besides the maps.
 struct AttentionContext {
   std::string model;
-  // The text, or both of a pair; a translation or an answer comes last.
+  // The text, or both texts of a pair; then the translation or answer, if any.
   std::vector<std::string> texts;
 };
 
-// The most weights that a page of 5 MB holds.
+// The most weights that fit into a page of 5 MB.
 inline constexpr size_t kMaxPageWeights = 3'500'000;
 
-// A page of one file (client/pages/attention.html) that shows `maps`, which
-// have at most kMaxPageWeights. Weights have 16 bits where there is room for
-// them, else 8.
+// Returns a self-contained page (client/pages/attention.html) that shows
+// `maps`, which have at most kMaxPageWeights weights. Weights have 16 bits if
+// that fits, else 8.
 std::string AttentionPage(const AttentionContext& context,
                           const std::vector<AttentionMaps>& maps);
 
-// All there is, the weights nested as [layer][head][query][key].
+// Returns the context and the maps, with weights nested as
+// [layer][head][query][key].
 nlohmann::json AttentionJson(const AttentionContext& context,
                              const std::vector<AttentionMaps>& maps);
 
-// The mean of all heads of the last layer, for a terminal: a line for each
-// query with a character for each key and the keys of the largest weights.
+// Returns the mean of all heads of the last layer, for a terminal: a line for
+// each query, with a character for each key and the keys of the largest
+// weights.
 std::string AttentionText(const AttentionMaps& maps, const Colors& colors);
 
 }  // namespace trivium

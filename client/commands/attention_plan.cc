@@ -1,4 +1,15 @@
-// Which maps there are to read, and of which tokens.
+// AttentionReader, first half: plans which maps to read, and of which tokens.
+//
+// Tokens are known only after the model has read them, so a plan makes one call
+// without maps: Encode for an encoder, Translate or Generate for a decoder. It
+// takes the pieces, or the ids of a model without a tokenizer, as labels of
+// queries and keys. The number of new tokens of that call is kept: the calls
+// that read maps ask for the same number, so that they give the same tokens.
+//
+// In a decoder, query i is the position that chose token i of a translation. It
+// sees the prefix and the i tokens before it. In a prompt and its answer (one
+// map), query i is token i itself, and the last new token is not in the map,
+// since the decoder never reads it.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -11,7 +22,7 @@
 namespace trivium {
 namespace {
 
-// Of an answer, where nobody says how long it may be: enough to look at.
+// Tokens of an answer if the user sets no limit: enough to look at.
 constexpr uint32_t kNewTokens = 16;
 
 std::vector<uint32_t> UpTo(uint32_t end) {
@@ -20,7 +31,8 @@ std::vector<uint32_t> UpTo(uint32_t end) {
   return all;
 }
 
-// Pieces, or without a tokenizer the ids themselves: one for each token.
+// Returns a label for each token: its piece, or its id if the model has no
+// tokenizer.
 template <typename Pieces, typename Ids>
 absl::StatusOr<std::vector<std::string>> Labels(const Pieces& pieces,
                                                 const Ids& ids,
@@ -31,10 +43,11 @@ absl::StatusOr<std::vector<std::string>> Labels(const Pieces& pieces,
   }
   if (labels.size() == tokens) return labels;
   return absl::InternalError(fmt::format(
-      "the server sent {} pieces of {} tokens", labels.size(), tokens));
+      "the server sent {} pieces for {} tokens", labels.size(), tokens));
 }
 
-// Takes of `all` what is chosen; an error names what is not there.
+// Replaces `all` by `chosen`, unless that is empty. Returns an error if `all`
+// lacks a chosen number.
 absl::Status Choose(const std::vector<uint32_t>& chosen, const char* what,
                     std::vector<uint32_t>* all) {
   for (const uint32_t one : chosen) {
@@ -86,7 +99,7 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::Plan(
   });
   if (maps.empty()) {
     return absl::InvalidArgumentError(
-        "none of the rows is there: rows are numbers of tokens, from 0");
+        "none of the rows exists: rows are numbers of tokens, from 0");
   }
   return maps;
 }
@@ -107,7 +120,7 @@ absl::Status AttentionReader::CheckChoice(const Choice& choice) const {
   if (options_.decoding().has_max_new_tokens() &&
       (model_.design() == v1::DESIGN_ENCODER || !choice.WantsADecoder())) {
     return absl::InvalidArgumentError(
-        "--max-new-tokens is of what a decoder writes, and only an encoder's "
+        "--max-new-tokens limits what a decoder writes, and only an encoder's "
         "attention is read: leave it out");
   }
   return absl::OkStatus();
@@ -124,8 +137,7 @@ absl::Status AttentionReader::PlanHeads(const Choice& choice,
   TRIVIUM_RETURN_IF_ERROR(Choose(choice.heads, "head", &maps->heads));
   maps->all_maps = maps->layers.size() * maps->heads.size();
   if (maps->all_maps == 0 || maps->keys.empty()) {
-    return absl::InternalError(
-        "the server tells of no layers, heads or tokens");
+    return absl::InternalError("the server reports no layers, heads or tokens");
   }
   if (!maps->prompt) return absl::OkStatus();
   if (static_cast<uint32_t>(model_.attention_windows_size()) == layers) {
@@ -133,7 +145,7 @@ absl::Status AttentionReader::PlanHeads(const Choice& choice,
       maps->windows.push_back(model_.attention_windows(layer));
     }
   }
-  // An older server does not tell.
+  // Older servers do not report it.
   if (model_.kv_head_count() > 0) {
     maps->heads_per_kv = model_.head_count() / model_.kv_head_count();
   }
@@ -154,7 +166,8 @@ v1::TranslateRequest AttentionReader::TranslateOnly() const {
   request.set_model(model_.name());
   *request.add_inputs() = input_;
   *request.mutable_options() = options_;
-  request.mutable_options()->set_split(v1::SPLIT_NONE);  // maps are of one text
+  // Maps belong to a single search.
+  request.mutable_options()->set_split(v1::SPLIT_NONE);
   return request;
 }
 
@@ -163,7 +176,7 @@ v1::GenerateRequest AttentionReader::GenerateOnly() const {
   request.set_model(model_.name());
   *request.mutable_input() = input_;
   SetLanguages(options_, &request);
-  request.set_truncate(false);  // PiecesOf cuts nothing
+  request.set_truncate(false);  // PiecesOf does not cut the text
   *request.mutable_decoding() = options_.decoding();
   if (!options_.decoding().has_max_new_tokens()) {
     request.mutable_decoding()->set_max_new_tokens(kNewTokens);
@@ -198,7 +211,8 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
       maps.keys, Labels(result.pieces(), input_.ids(), result.token_count()));
   maps.queries = maps.keys;
   if (input_.has_pair()) {
-    // A pair begins as its first text does alone, end token included.
+    // The tokens of a pair begin like those of its first text alone, end token
+    // included.
     TRIVIUM_ASSIGN_OR_RETURN(const std::vector<std::string> first,
                              PiecesOf(input_.pair().first()));
     maps.boundary = static_cast<uint32_t>(first.size());
@@ -208,7 +222,7 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
 
 absl::StatusOr<AttentionMaps> AttentionReader::PlanPrompt() {
   v1::GenerateRequest request = GenerateOnly();
-  request.mutable_decoding()->set_top_logprobs(1);  // they come with pieces
+  request.mutable_decoding()->set_top_logprobs(1);  // they include pieces
   std::vector<std::string> pieces;
   uint32_t prompt_tokens = 0;
   TRIVIUM_RETURN_IF_ERROR(
@@ -233,7 +247,7 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanPrompt() {
   }
   TRIVIUM_ASSIGN_OR_RETURN(maps.keys,
                            Labels(maps.keys, input_.ids(), prompt_tokens));
-  // The last token of the answer is never read.
+  // The decoder never reads the last token of the answer.
   if (pieces.size() > 1) {
     maps.boundary = prompt_tokens;
     maps.keys.insert(maps.keys.end(), pieces.begin(), pieces.end() - 1);

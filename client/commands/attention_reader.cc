@@ -1,4 +1,4 @@
-// What a plan asks for, read in parts.
+// AttentionReader, second half: reads the planned maps in parts.
 #include "client/commands/attention_reader.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ absl::StatusOr<v1::Attention> AttentionReader::Call(
     TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
     return std::move(*response.mutable_results(0)->mutable_attention());
   }
-  // The same tokens; and the server knows how large the answer will be.
+  // Gives the same tokens again, and tells the server how large the response
+  // will be.
   if (maps.prompt) {
     v1::GenerateRequest request = GenerateOnly();
     request.mutable_decoding()->set_max_new_tokens(new_tokens_);
@@ -67,13 +68,14 @@ absl::Status AttentionReader::Read(std::vector<AttentionMaps>* maps) {
 
 AttentionReader::Steps AttentionReader::StepsOf(
     const AttentionMaps& maps) const {
-  // Something is left for what else an answer holds.
+  // Leaves room for the other fields of a response.
   const size_t most = std::max<size_t>(
       1, model_.limits().max_response_bytes() / sizeof(float) / 8 * 7);
   const size_t keys = maps.keys.size();
   Steps step;
   step.rows = std::clamp<size_t>(most / keys, 1, maps.rows.size());
-  // A sixteenth of what is computed counts, however little is sent.
+  // The server counts at least a sixteenth of the computed weights, even if it
+  // sends fewer.
   const size_t map_cells =
       std::max(step.rows * keys, maps.all_queries * keys / 16);
   const size_t maps_a_call = std::max<size_t>(1, most / map_cells);
@@ -104,7 +106,7 @@ absl::Status AttentionReader::ReadPart(size_t layer, size_t head, size_t row,
           layers.size() * heads.size() * rows.size() * keys) {
     return absl::InternalError(fmt::format(
         "the server sent {} weights of {} x {} tokens where {} layers and {} "
-        "heads of {} x {} were asked for",
+        "heads of {} x {} were requested",
         got.weights_size(), got.query_count(), got.key_count(), layers.size(),
         heads.size(), rows.size(), keys));
   }

@@ -14,16 +14,16 @@
 
 namespace trivium {
 
-// Reads a text's attention maps from a server, those of its translation or, of
-// a decoder alone, of its answer, too.
+// Reads the attention maps of a text from a server, including those of its
+// translation or, with a decoder-only model, of its answer.
 //
 //   AttentionReader reader(client, model, input, options);
 //   maps = reader.Plan(choice)         // tokens, but no weights yet
-//   ... drop what is not wanted from maps->layers and the like
+//   ... drop unwanted entries of maps->layers, heads and rows
 //   reader.Read(&maps)                 // weights, in as many calls as it takes
 class AttentionReader {
  public:
-  // Empty lists: all. Rows that a kind of map does not have are left out.
+  // An empty list selects all. Rows that a kind of map lacks are left out.
   struct Choice {
     std::vector<AttentionKind> kinds;
     std::vector<uint32_t> layers, heads, rows;
@@ -37,8 +37,8 @@ class AttentionReader {
     }
   };
 
-  // `options` of a translation, or of an answer: its languages, which may be
-  // unset, and how it is searched.
+  // `options` of the translation or the answer: its languages, which may be
+  // unset, and its decoding options.
   AttentionReader(Client& client, const v1::Model& model,
                   const v1::Input& input, const v1::TranslateOptions& options)
       : client_(client), model_(model), input_(input), options_(options) {}
@@ -46,7 +46,7 @@ class AttentionReader {
   absl::StatusOr<std::vector<AttentionMaps>> Plan(const Choice& choice);
   absl::Status Read(std::vector<AttentionMaps>* maps);
 
-  // With maps of a decoder, after Plan: the text it gave.
+  // Text that the decoder wrote. Set by Plan if it plans maps of a decoder.
   const std::string& answer() const { return answer_; }
 
  private:
@@ -57,18 +57,18 @@ class AttentionReader {
   absl::StatusOr<AttentionMaps> PlanEncoder();
   absl::StatusOr<std::vector<AttentionMaps>> PlanTranslation();
   absl::StatusOr<AttentionMaps> PlanPrompt();
-  // Layers, heads and what the model tells of them.
+  // Fills in the layers, the heads and their properties in the model.
   absl::Status PlanHeads(const Choice& choice, AttentionMaps* maps) const;
-  // The pieces of `text`, alone.
+  // Returns the pieces of `text` alone.
   absl::StatusOr<std::vector<std::string>> PiecesOf(const std::string& text);
   absl::StatusOr<v1::Attention> Call(const AttentionMaps& maps,
                                      const v1::AttentionSelection& part);
-  // How much of the maps fits into one answer of the server.
+  // The part of the maps that fits into one response of the server.
   struct Steps {
     size_t layers = 1, heads = 1, rows = 1;
   };
   Steps StepsOf(const AttentionMaps& maps) const;
-  // Reads the part that begins at these places.
+  // Reads the part that begins at these indices and is as large as `step`.
   absl::Status ReadPart(size_t layer, size_t head, size_t row,
                         const Steps& step, AttentionMaps* maps);
 
@@ -77,7 +77,7 @@ class AttentionReader {
   const v1::Input input_;
   const v1::TranslateOptions options_;
   std::string answer_;
-  uint32_t new_tokens_ = 0;  // of it
+  uint32_t new_tokens_ = 0;  // of answer_
 };
 
 }  // namespace trivium

@@ -34,7 +34,7 @@ std::string Title(const AttentionMaps& maps) {
                      maps.layers.back(), Heads(maps));
 }
 
-// The last layer's weights of a row: [keys].
+// Returns the mean weights of a row in the last layer, [keys].
 std::vector<float> MeanOfHeads(const AttentionMaps& maps, size_t row) {
   const size_t keys = maps.keys.size();
   const size_t rows = maps.rows.size();
@@ -48,7 +48,7 @@ std::vector<float> MeanOfHeads(const AttentionMaps& maps, size_t row) {
   return mean;
 }
 
-// A character for each key; a masked one is hatched.
+// Returns a character for each key; masked keys are hatched.
 std::string Shades(const std::vector<float>& weights, AttentionMaps::Range seen,
                    const Colors& colors) {
   constexpr std::array<const char*, 5> kShades = {" ", "\u2591", "\u2592",
@@ -59,7 +59,7 @@ std::string Shades(const std::vector<float>& weights, AttentionMaps::Range seen,
       line += colors.Dim("\u2571");
       continue;
     }
-    // From 2 %, 10 %, 25 %, 50 % on.
+    // The shades begin at 2 %, 10 %, 25 % and 50 %.
     const float w = weights[k];
     const int shade = (w >= .02f) + (w >= .1f) + (w >= .25f) + (w >= .5f);
     line += colors.Paint("36", kShades[shade]);

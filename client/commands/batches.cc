@@ -9,7 +9,7 @@
 namespace trivium {
 namespace {
 
-// Under the server's default limits of 32 inputs and 4 MiB a call.
+// Within the server's default limits of 32 inputs and 4 MiB for a call.
 constexpr size_t kMaxInputs = 32;
 constexpr size_t kMaxBytes = 1 << 20;
 

@@ -11,12 +11,13 @@
 
 namespace trivium {
 
-// Runs a unary call, which is all or nothing, over any number of texts: some
-// texts a call, whatever a pipe holds at the moment. Where a call is refused
-// for its input, its texts are tried one by one, so that a bad text fails
-// alone.
+// Runs a unary call over any number of texts. Each call has several texts:
+// those that a pipe holds at the moment. A unary call fails as a whole; if one
+// is refused because of its input, its texts are tried one by one, so that a
+// bad text fails alone.
+//
 //   `call`: sends these inputs and writes the results, in order.
-//   `fail`: writes what stands for a text that failed.
+//   `fail`: writes a placeholder for a text that failed.
 absl::Status CallInBatches(
     CommandInputs& source, Output& output,
     const std::function<absl::Status(const std::vector<v1::Input>&)>& call,

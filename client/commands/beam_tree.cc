@@ -1,3 +1,11 @@
+// A trace lists, step by step, the candidates of a beam search; each names its
+// parent in the step before. Create checks every parent, so the functions below
+// may follow them.
+//
+// best_below_ is filled from the last step to the first: each candidate passes
+// the best result below it to its parent. The trunk of the drawing follows the
+// candidates with the best one. It is drawn by a loop and only branches
+// recurse, since a translation may have hundreds of steps.
 #include "client/commands/beam_tree.h"
 
 #include <algorithm>
@@ -87,7 +95,7 @@ std::vector<int> BeamTree::Children(int step, int place) const {
   if (step + 1 >= trace().steps_size()) return children;
   const auto& next = trace().steps(step + 1).candidates();
   for (int i = 0; i < next.size(); ++i) {
-    // All candidates of the first step follow what was read before it.
+    // All candidates of the first step follow the prefix.
     if (step < 0 || static_cast<int>(next[i].parent()) == place) {
       children.push_back(i);
     }
@@ -107,30 +115,30 @@ std::string BeamTree::Why(int step, int place) const {
         return At(step + 1, i).fate() != v1::BEAM_FATE_PRUNED;
       });
       return leads || step + 1 >= trace().steps_size()
-                 ? "among the best of its step: it went on"
-                 : "among the best of its step, but everything that continues "
-                   "it was worse than what continues others";
+                 ? "among the best of its step: it was continued"
+                 : "among the best of its step, but all its continuations were "
+                   "worse than those of others";
     }
     case v1::BEAM_FATE_STOPPED:
-      return "still running when the search stopped: it could not get into "
-             "the results any more";
+      return "still running when the search stopped: it could not become a "
+             "result any more";
     case v1::BEAM_FATE_ENDED:
       return candidate.has_hypothesis()
                  ? fmt::format("ended with score {:.4f}: result {}",
                                candidate.score(), candidate.hypothesis() + 1)
                  : fmt::format(
                        "ended with score {:.4f}: kept, but fewer "
-                       "results were asked for",
+                       "results were requested",
                        candidate.score());
     case v1::BEAM_FATE_ENDED_TOO_LOW:
       return fmt::format(
           "ended, but only at rank {} of its step: no more may end than the "
-          "beam is wide",
+          "beam size",
           place + 1);
     case v1::BEAM_FATE_OUTSCORED:
       return fmt::format(
-          "ended with score {:.4f}, but as many others as the beam is wide "
-          "ended with better ones",
+          "ended with score {:.4f}, but as many others as the beam size ended "
+          "with better ones",
           candidate.score());
     default: {
       double last = 0;
@@ -166,7 +174,7 @@ std::string BeamTree::Line(int step, int place, const Colors& colors) const {
 void BeamTree::AddBelow(int step, int place, const std::string& indent,
                         bool pruned, const Colors& colors,
                         std::vector<std::string>* lines) const {
-  // A loop down the trunk: only branches nest.
+  // Loops down the trunk; only branches recurse.
   while (true) {
     std::vector<int> children = Children(step, place);
     if (!pruned) {
@@ -175,7 +183,8 @@ void BeamTree::AddBelow(int step, int place, const std::string& indent,
       });
     }
     if (children.empty()) return;
-    // The trunk goes to the best result, or on at all.
+    // The trunk leads to the best result below, else to any continued
+    // candidate.
     const int trunk =
         *std::min_element(children.begin(), children.end(), [&](int a, int b) {
           const int best_a = best_below_[step + 1][a];
@@ -208,7 +217,7 @@ std::string BeamTree::Text(const Colors& colors, int rows) const {
   }
   std::vector<std::string> tree;
   AddBelow(-1, 0, "", /*pruned=*/true, colors, &tree);
-  // One for the last line, one for what is typed next.
+  // Leaves one row for the last line and one for the next prompt.
   const int room = rows - static_cast<int>(lines.size()) - 2;
   if (rows > 0 && static_cast<int>(tree.size()) > room + 1) {
     const size_t all = tree.size();

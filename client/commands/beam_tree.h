@@ -12,23 +12,24 @@
 
 namespace trivium {
 
-// A translation's beam tree, ready to be shown.
+// The beam tree of a translation, for display.
 class BeamTree {
  public:
-  // An error where the trace contradicts itself: what comes from a server is
-  // checked before it is followed.
+  // Returns an error if the trace contradicts itself, since indices that a
+  // server sends are checked before they are used.
   static absl::StatusOr<BeamTree> Create(v1::TranslateResult result);
 
-  // For a terminal: the results, best first; then the tree, where the way to
-  // the best result goes down, and what branches off it stands to its right. In
-  // `rows` rows (0: any number): what was pruned goes first, then the end, and
-  // a last line says how much is missing.
+  // Returns the tree for a terminal: the results, best first, then the tree.
+  // The path to the best result goes down; branches stand to its right. `rows`
+  // limits the rows; 0: no limit. If they do not suffice, pruned candidates are
+  // left out first, then the end, and a last line says how much is missing.
   std::string Text(const Colors& colors, int rows = 0) const;
-  // A page of one file (client/pages/beams.html).
+  // Returns a self-contained page (client/pages/beams.html).
   std::string Page(const std::string& model, const std::string& text) const;
   nlohmann::json Data(const std::string& model, const std::string& text) const;
 
-  // Why the candidate at `place` of `step` went on or did not, as a sentence.
+  // Says in a sentence why the candidate at `place` of `step` was continued or
+  // not.
   std::string Why(int step, int place) const;
 
  private:
@@ -43,12 +44,14 @@ class BeamTree {
   static std::string Piece(const Candidate& candidate);
   std::vector<int> Children(int step, int place) const;
   std::string Line(int step, int place, const Colors& colors) const;
-  // Adds a line for each candidate that follows one, behind `indent`.
+  // Adds a line, after `indent`, for each candidate below the given one.
+  // `pruned`: also for pruned ones.
   void AddBelow(int step, int place, const std::string& indent, bool pruned,
                 const Colors& colors, std::vector<std::string>* lines) const;
 
   v1::TranslateResult result_;
-  // [steps][candidates]: the best result that continues it, or INT_MAX.
+  // [steps][candidates]: index of the best result that continues the candidate,
+  // or INT_MAX.
   std::vector<std::vector<int>> best_below_;
 };
 

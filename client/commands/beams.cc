@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kDefaultBeamSize = 4;
 
-// Shows how a beam search came to a text's translation.
+// Shows how a beam search found a text's translation.
 class BeamsCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -51,18 +51,18 @@ class BeamsCommand : public Command {
 
 Subcommand AddBeams(CLI::App& app) {
   auto command = std::make_unique<BeamsCommand>();
-  CLI::App* sub = app.add_subcommand(
-      "beams",
-      "A translation's beam tree: what was tried, and why it was dropped: "
-      "trivium beams [flags] TEXT");
+  CLI::App* sub =
+      app.add_subcommand("beams",
+                         "Shows the search for a translation as a tree: "
+                         "trivium beams [flags] TEXT");
   AddModelFlag(*sub, command->request_.mutable_model());
   AddInputFlags(*sub, &command->inputs_, /*ids=*/true, /*target_prefix=*/true);
   AddJsonFlag(*sub, &command->json_);
   v1::TranslateOptions* options = command->request_.mutable_options();
-  options->set_split(v1::SPLIT_NONE);  // a tree is of one search
+  options->set_split(v1::SPLIT_NONE);  // a tree belongs to a single search
   AddTextFlags(*sub, options);
   AddDecodingFlags(*sub, options->mutable_decoding());
-  sub->add_option("--html", command->html_, "Write a page of it here too");
+  sub->add_option("--html", command->html_, "Also write a page to this file");
   return {sub, std::move(command)};
 }
 

@@ -1,5 +1,6 @@
 // trivium chat: a conversation, on a terminal or line by line from a pipe.
-// Answers go to the output, all else that is said to the error output.
+// Answers go to the standard output; prompts, notes and errors go to the
+// standard error.
 #include <unistd.h>
 
 #include <optional>
@@ -17,10 +18,10 @@
 namespace trivium {
 namespace {
 
-// Long answers of large models take their time.
+// Long answers of large models take minutes.
 constexpr double kTimeoutSeconds = 600;
 
-// What a terminal can show of an answer, which may hold anything.
+// Makes an answer, which may hold any characters, safe for a terminal.
 std::string Shown(std::string_view text) {
   std::string shown;
   while (true) {
@@ -39,7 +40,7 @@ class ChatCommand : public Command {
   absl::Status Run(Client& client, const Io& io) override {
     if (request_.decoding().num_hypotheses() > 1) {
       return absl::InvalidArgumentError(
-          "--num-hypotheses: a conversation has one answer; generate gives "
+          "--num-hypotheses: a conversation has one answer; generate returns "
           "more");
     }
     Session session(*this, client, io);
@@ -49,7 +50,7 @@ class ChatCommand : public Command {
  private:
   friend Subcommand trivium::AddChat(CLI::App& app);
 
-  // A run of the command.
+  // One run of the command.
   class Session {
    public:
     Session(const ChatCommand& command, Client& client, const Io& io)
@@ -94,7 +95,7 @@ class ChatCommand : public Command {
             fmt::print(io_.err, "\n(Ctrl-D or /quit ends)\n{}", prompt_);
             std::fflush(io_.err);
           }));
-      Tell(fmt::format("{}: /help tells the commands, Ctrl-D ends",
+      Tell(fmt::format("{}: /help lists the commands, Ctrl-D ends",
                        Visible(model.name())));
       return absl::OkStatus();
     }
@@ -115,11 +116,12 @@ class ChatCommand : public Command {
       }
       ++number_;
       absl::StatusOr<std::optional<std::string>> line = lines_->Next();
-      if (talks_ && line.ok() && !*line) Tell("");  // Ctrl-D ends no line
+      // Ctrl-D does not end the line of the prompt.
+      if (talks_ && line.ok() && !*line) Tell("");
       return line;
     }
 
-    // Whether the conversation goes on.
+    // Handles a line of the user. Returns true if the conversation goes on.
     absl::StatusOr<bool> Obey(const std::string& line) {
       const absl::StatusOr<Conversation::Turn> turn =
           !IsUtf8(line) ? absl::InvalidArgumentError("is not UTF-8")
@@ -148,7 +150,8 @@ class ChatCommand : public Command {
       if (!command_.json_ && (status.ok() || !text.empty())) {
         TRIVIUM_RETURN_IF_ERROR(output_.EndLine());
       }
-      // What was said before it was stopped was said.
+      // The part of an answer that came before Ctrl-C stays in the
+      // conversation.
       if (status.ok() || (stopped && !text.empty())) {
         conversation_.Answered(text);
       } else {
@@ -158,7 +161,8 @@ class ChatCommand : public Command {
       return stopped || status.ok() ? true : Failed(status);
     }
 
-    // Who talks can go on after any failure, a pipe after those of its texts.
+    // Reports a failure. Returns true if the conversation can go on: on a
+    // terminal always, in a pipe if only this text failed.
     absl::StatusOr<bool> Failed(const absl::Status& status) {
       if (ExitCodeOf(status) == kExitIo) return status;
       if (talks_) {
@@ -177,13 +181,13 @@ class ChatCommand : public Command {
     const std::vector<std::string>& texts_;
     Client& client_;
     const Io io_;
-    const bool talks_;  // to somebody at a terminal
+    const bool talks_;  // true: to somebody at a terminal
     const std::string prompt_;
     Output output_;
     Conversation conversation_;
     std::unique_ptr<LineReader> lines_;
     std::unique_ptr<Interrupts> interrupts_;
-    size_t number_ = 0;  // of texts
+    size_t number_ = 0;  // of the current text, from 1
     int64_t failed_ = 0;
   };
 
@@ -217,7 +221,7 @@ void AddTemplateFlags(CLI::App& app, v1::Chat* chat) {
   app.add_option_function<std::string>(
          "--template-name",
          [chat](const std::string& name) { chat->set_template_name(name); },
-         "Which of the model's chat templates")
+         "Name of one of the model's chat templates")
       ->group(kMoreFlags);
 }
 
@@ -226,12 +230,12 @@ void AddTemplateFlags(CLI::App& app, v1::Chat* chat) {
 Subcommand AddChat(CLI::App& app) {
   auto command = std::make_unique<ChatCommand>();
   CLI::App* sub = app.add_subcommand(
-      "chat", "A conversation: trivium chat [flags] [TEXT...]; /help in it");
+      "chat", "A conversation; /help explains: trivium chat [flags] [TEXT...]");
   v1::GenerateRequest* request = &command->request_;
   command->connection.timeout_seconds = kTimeoutSeconds;
   AddModelFlag(*sub, request->mutable_model());
   sub->add_option("--system", command->system_,
-                  "What the model is told before the conversation");
+                  "System message that begins the conversation");
   AddTemplateFlags(*sub, request->mutable_chat());
   AddJsonFlag(*sub, &command->json_);
   AddDecodingFlags(*sub, request->mutable_decoding());

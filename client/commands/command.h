@@ -16,22 +16,24 @@
 
 namespace trivium {
 
-// One subcommand of `trivium`: its flags as members, and what it does with
-// them. Made before the command line is parsed, run after.
+// One subcommand of `trivium`. Its flags are its members. It is created before
+// the command line is parsed, and runs afterwards.
 class Command {
  public:
   virtual ~Command() = default;
   virtual absl::Status Run(Client& client, const Io& io) = 0;
 
-  // Whether its calls wait for workers, and have a priority.
+  // True if its calls wait for workers and so have a priority.
   virtual bool has_priority() const { return true; }
 
   ConnectionFlags connection;
-  // The texts left over by the flags go here; null: the command takes none.
+  // Receives the arguments that are not flags, as texts. Null: the command
+  // takes no texts.
   virtual InputFlags* inputs() { return nullptr; }
 };
 
-// Each adds its subcommand with its flags to `app`.
+// A subcommand and its parser. Each Add function below adds its subcommand,
+// with its flags, to `app`.
 struct Subcommand {
   CLI::App* app;
   std::unique_ptr<Command> command;
@@ -52,10 +54,11 @@ Subcommand AddBeams(CLI::App& app);
 Subcommand AddModels(CLI::App& app);
 Subcommand AddHealth(CLI::App& app);
 
-// A failure of some texts among others that were answered.
+// Returns the error of a run in which `failed` texts failed and the others were
+// answered.
 absl::Status SomeFailed(int64_t failed);
 
-// The whole program; `arguments` without its name.
+// Runs the whole program. `arguments` do not include its name.
 ExitCode RunTrivium(const std::vector<std::string>& arguments, const Io& io);
 
 }  // namespace trivium

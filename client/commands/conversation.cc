@@ -10,11 +10,11 @@ namespace {
 
 constexpr char kHelp[] =
     "/retry        answer again\n"
-    "/clear        forget what was said, but for the system message\n"
-    "/system TEXT  begin anew with this system message; without TEXT: with "
+    "/clear        forget all messages except the system message\n"
+    "/system TEXT  begin again with this system message; without TEXT: with "
     "none\n"
     "/help         this\n"
-    "/quit         end, as Ctrl-D does; Ctrl-C stops an answer\n"
+    "/quit         end, as with Ctrl-D; Ctrl-C stops an answer\n"
     "//            begins a text with /";
 
 }  // namespace
@@ -70,7 +70,7 @@ absl::StatusOr<Conversation::Turn> Conversation::Take(std::string_view line) {
     return Turn{kGoOn, "a new conversation"};
   }
   return absl::InvalidArgumentError(
-      fmt::format("there is no command {}; /help tells them, // begins a text "
+      fmt::format("there is no command {}; /help lists them, // begins a text "
                   "with /",
                   std::string(name)));
 }

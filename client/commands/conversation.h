@@ -9,32 +9,36 @@
 
 namespace trivium {
 
-// What was said so far, and the commands that change it: a line that begins
-// with / is one, two of them begin a text with /.
+// The messages of a conversation so far, and the commands that change them. A
+// line that begins with / is a command; a line that begins with // is a text
+// that begins with /.
 //
 //   Conversation conversation(chat);
 //   auto turn = conversation.Take(line);
 //   if (turn->next == Conversation::kAnswer) {
-//     ... conversation.chat() is the request's; then Answered or Unanswered
+//     ... request an answer to conversation.chat(), then call Answered or
+//         Unanswered
 //   }
 class Conversation {
  public:
   enum Next { kAnswer, kGoOn, kQuit };
   struct Turn {
     Next next = kGoOn;
-    std::string note;  // to be told, if anything
+    std::string note;  // to show to the user; empty: nothing
   };
 
-  // `chat` has what every request of it has; `system` may be empty.
+  // `chat` has the fields that all its requests share; `system`, the system
+  // message, may be empty.
   Conversation(v1::Chat chat, std::string_view system);
 
-  // INVALID_ARGUMENT for a command that there is not, or not now.
+  // Adds a line of the user, or obeys it if it is a command. Returns
+  // INVALID_ARGUMENT for a command that does not exist or is not possible now.
   absl::StatusOr<Turn> Take(std::string_view line);
 
-  // Ends with what is to be answered, after kAnswer.
+  // The conversation. After kAnswer it ends with the message to answer.
   const v1::Chat& chat() const { return chat_; }
   void Answered(const std::string& text) { Add("assistant", text); }
-  // It is as if it had not been said, but /retry says it again.
+  // Removes the last message, which got no answer. /retry adds it again.
   void Unanswered();
 
  private:
@@ -43,7 +47,7 @@ class Conversation {
   absl::StatusOr<Turn> Retry();
 
   v1::Chat chat_;
-  std::string failed_;  // what was said last and has no answer
+  std::string failed_;  // the last message, if it got no answer
 };
 
 }  // namespace trivium

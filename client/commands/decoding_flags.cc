@@ -20,7 +20,7 @@ CLI::Option* AddField(CLI::App& app, v1::DecodingOptions* options,
       ->group(group);
 }
 
-// "ID=BIAS".
+// Parses "ID=BIAS".
 void AddBias(const std::string& text, v1::DecodingOptions* options) {
   const size_t equals = text.find('=');
   const auto id = ParseTokenIds(text.substr(0, equals));
@@ -33,7 +33,7 @@ void AddBias(const std::string& text, v1::DecodingOptions* options) {
 }
 
 void AddLists(CLI::App& app, v1::DecodingOptions* options) {
-  // Scalars that repeat, not vectors: CLI11 would take "[a,b]" apart.
+  // These are repeatable scalars, not vectors: CLI11 would split "[a,b]".
   app.add_option_function<std::string>(
          "--stop",
          [options](const std::string& stop) { options->add_stop(stop); },
@@ -51,21 +51,21 @@ void AddLists(CLI::App& app, v1::DecodingOptions* options) {
            }
            options->add_banned()->mutable_ids()->Add(ids->begin(), ids->end());
          },
-         "Ids of a sequence that must not appear, as 17,4 (repeatable)")
+         "Sequence of ids that must not appear, as 17,4 (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
       ->group(kMoreFlags);
   app.add_option_function<std::string>(
          "--logit-bias",
          [options](const std::string& text) { AddBias(text, options); },
-         "Added to a token's logit, as 17=-2.5 (repeatable)")
+         "Add a number to a token's logit, as 17=-2.5 (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
       ->group(kMoreFlags);
   app.add_option_function<uint32_t>(
          "--stop-id",
          [options](const uint32_t& id) { options->add_stop_ids(id); },
-         "End at this token (repeatable)")
+         "End at this token id (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
       ->group(kMoreFlags);
@@ -76,7 +76,7 @@ void AddLists(CLI::App& app, v1::DecodingOptions* options) {
 void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options) {
   using Options = v1::DecodingOptions;
   AddField(app, options, "--beam-size", &Options::set_beam_size,
-           "Hypotheses to follow at once; 1 is greedy", kMain);
+           "Hypotheses of the search; 1 is greedy", kMain);
   AddField(app, options, "--num-hypotheses", &Options::set_num_hypotheses,
            "Results for each text, best first", kMain);
   AddField(app, options, "--length-penalty", &Options::set_length_penalty,
@@ -100,39 +100,39 @@ void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options) {
   app.add_flag_function(
          "--sample,!--no-sample",
          [options](int64_t count) { options->set_sample(count > 0); },
-         "Draw tokens at random, also without --temperature")
+         "Draw tokens at random, even without --temperature")
       ->group(kMoreFlags);
   AddField(app, options, "--temperature", &Options::set_temperature,
-           "Draw tokens at random; 0: take the best", kMain);
+           "Draw tokens at random; 0: choose the best", kMain);
   AddField(app, options, "--top-k", &Options::set_top_k,
            "Draw from the k best tokens; 0: from all");
   AddField(app, options, "--top-p", &Options::set_top_p,
-           "Draw from the best tokens of this probability, (0, 1]");
+           "Draw from the best tokens that reach this probability, (0, 1]");
   AddField(app, options, "--min-p", &Options::set_min_p,
-           "Draw from tokens this probable, where the best is 1; [0, 1]");
+           "Draw from tokens with this share of the best's probability");
   AddField(app, options, "--typical-p", &Options::set_typical_p,
-           "Draw from the most typical tokens of this probability, (0, 1]");
+           "Draw from the most typical tokens that reach this, (0, 1]");
   AddField(app, options, "--seed", &Options::set_seed,
-           "Same seed, same text; default: the server picks one", kMain);
+           "Same seed, same text; default: the server's choice", kMain);
   AddField(app, options, "--repetition-penalty",
-           &Options::set_repetition_penalty, "> 1 repeats less");
+           &Options::set_repetition_penalty, "Over 1: repeat less");
   AddField(app, options, "--frequency-penalty", &Options::set_frequency_penalty,
-           "Taken from a token's logit for each time it was written, -2 to 2");
+           "Subtracted from a token's logit for each occurrence, -2 to 2");
   AddField(app, options, "--presence-penalty", &Options::set_presence_penalty,
-           "Taken once from those that were written, -2 to 2");
+           "Subtracted once from tokens that occurred, -2 to 2");
   AddField(app, options, "--no-repeat-ngram-size",
            &Options::set_no_repeat_ngram_size,
-           "No n-gram of this size twice; 0: any");
+           "No n-gram of this size twice; 0: no limit");
   AddLists(app, options);
   app.add_flag_function(
          "--ignore-eos,!--no-ignore-eos",
          [options](int64_t count) { options->set_ignore_eos(count > 0); },
-         "Write on after the model's end token")
+         "Continue after the model's end token")
       ->group(kMoreFlags);
   AddField(app, options, "--forced-first-id", &Options::set_forced_first_id,
-           "The first new token");
+           "Id of the first new token");
   AddField(app, options, "--forced-last-id", &Options::set_forced_last_id,
-           "The last token where --max-new-tokens cuts");
+           "Id of the last token if --max-new-tokens cuts the text");
   AddField(app, options, "--top-logprobs", &Options::set_top_logprobs,
            "Alternatives to report for each token, in --json");
 }

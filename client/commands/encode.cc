@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// The cosine of two embeddings; 0 where one is empty or all zeros.
+// Returns the cosine of two embeddings; 0 if one is empty or all zeros.
 double Similarity(const v1::EncodeResult& a, const v1::EncodeResult& b) {
   double ab = 0, aa = 0, bb = 0;
   const int size = std::min(a.embedding_size(), b.embedding_size());
@@ -23,8 +23,8 @@ double Similarity(const v1::EncodeResult& a, const v1::EncodeResult& b) {
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
 }
 
-// Prints an embedding a line, its numbers separated by spaces; or, once all
-// are there, each text's similarity to every text.
+// Prints an embedding a line, its numbers separated by spaces; or, when all are
+// known, each text's similarity to every text.
 class EncodeCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -47,7 +47,7 @@ class EncodeCommand : public Command {
         },
         [&](const absl::Status& failure) {
           if (!similarity_) return output.Failure(failure, json_);
-          results_.emplace_back();  // similar to nothing
+          results_.emplace_back();  // empty: its similarity to any text is 0
           return absl::OkStatus();
         });
     for (const v1::EncodeResult& one : results_) {
@@ -70,7 +70,7 @@ class EncodeCommand : public Command {
       return absl::OkStatus();
     }
     if (json_) return output.Json(result);
-    // Nine digits give every float back.
+    // Nine digits suffice to restore every float.
     return output.Line(fmt::format(
         "{:.9g}",
         fmt::join(result.embedding().begin(), result.embedding().end(), " ")));
@@ -112,16 +112,16 @@ Subcommand AddEncode(CLI::App& app) {
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [request](int64_t count) { request->set_normalize(count > 0); },
-      "Vectors of length 1; default: the folder's, or yes");
+      "Scale to length 1; default: the folder's, or yes");
   sub->add_flag_function(
       "--token-vectors,!--no-token-vectors",
       [request](int64_t count) { request->set_token_vectors(count > 0); },
-      "Every token's vector too, in --json");
+      "Return the vector of every token, in --json");
   sub->add_option_function<int>(
          "--hidden-layer",
          [request](int layer) { request->add_hidden_layers(layer); },
-         "This layer's hidden states, too, in --json: 0 the embeddings, -1 the "
-         "last (repeatable)")
+         "Return hidden states, in --json: 0 the embeddings, -1 the last layer "
+         "(repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
       ->group(kMoreFlags);

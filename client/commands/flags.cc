@@ -19,8 +19,9 @@ namespace {
 constexpr char kConnection[] = "Connection";
 constexpr size_t kMaxTokenBytes = 4096;
 
-// Flags without their choices, exclusions and variables, no empty lines, and no
-// usage but the description's: help that fits a screen.
+// Formats help that fits a screen: flags without their choices, exclusions and
+// variables, no empty lines, and no usage line except the one in the
+// description.
 class ShortHelp : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App*, std::string) const override {
@@ -53,15 +54,16 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   const bool plain = std::all_of(token.begin(), token.end(),
                                  [](char c) { return absl::ascii_isgraph(c); });
   if (plain && (path.empty() || !token.empty())) return token;
-  return absl::InvalidArgumentError(
-      fmt::format("{} has no token, which is one line of printable characters",
-                  path.empty() ? "TRIVIUM_TOKEN" : path));
+  return absl::InvalidArgumentError(fmt::format(
+      "{} has no token: it must be one line of printable characters",
+      path.empty() ? "TRIVIUM_TOKEN" : path));
 }
 
-// The server's own flags have the variables TRIVIUM_TLS_...
+// Their variables begin with TRIVIUM_CLIENT_TLS_, since the server's flags have
+// TRIVIUM_TLS_...
 void AddTlsFlags(CLI::App& app, ConnectionFlags* flags) {
   CLI::Option* const tls =
-      app.add_flag("--tls", flags->tls, "The server speaks TLS")
+      app.add_flag("--tls", flags->tls, "The server uses TLS")
           ->envname("TRIVIUM_CLIENT_TLS")
           ->group(kMoreFlags);
   const auto file = [&](const char* name, const char* variable,
@@ -73,23 +75,23 @@ void AddTlsFlags(CLI::App& app, ConnectionFlags* flags) {
         ->group(kMoreFlags);
   };
   file("--tls-ca", "TRIVIUM_CLIENT_TLS_CA", &flags->tls_files.ca,
-       "Certificates (PEM) of who may have signed the server's; default: the "
+       "Certificates (PEM) that may sign the server's; default: the "
        "system's");
   CLI::Option* const certificate =
       file("--tls-certificate", "TRIVIUM_CLIENT_TLS_CERTIFICATE",
            &flags->tls_files.certificate,
-           "Certificate (PEM) to show a server that asks for one");
+           "The client's certificate (PEM), for a server that asks");
   CLI::Option* const key =
       file("--tls-key", "TRIVIUM_CLIENT_TLS_KEY", &flags->tls_files.key,
            "The certificate's key (PEM)");
   app.add_option("--tls-server-name", flags->tls_server_name,
-                 "Name that the server's certificate has; default: the "
-                 "address's host")
+                 "Name in the server's certificate; default: the host of "
+                 "--address")
       ->envname("TRIVIUM_CLIENT_TLS_SERVER_NAME")
       ->needs(tls)
       ->group(kMoreFlags);
   app.add_option("--token-file", flags->token_file,
-                 "A file of the token that the server wants; or the token in "
+                 "File with the token for the server; or the token in "
                  "TRIVIUM_TOKEN")
       ->type_name("FILE")
       ->envname("TRIVIUM_CLIENT_TOKEN_FILE")
@@ -112,7 +114,8 @@ absl::StatusOr<Client::Options> ConnectionFlags::ToOptions() const {
     TRIVIUM_ASSIGN_OR_RETURN(options.credentials, ReadTlsCredentials(files));
   } else if (!files.token.empty()) {
     return absl::InvalidArgumentError(
-        "a token is sent with TLS only, as others could read it; give --tls");
+        "a token is sent over TLS only, since others could read it: give "
+        "--tls");
   }
   return options;
 }
@@ -122,7 +125,7 @@ void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags) {
       ->capture_default_str()
       ->group(kConnection);
   app.add_option("--timeout", flags->timeout_seconds,
-                 "Seconds to wait for an answer, a stream's next one")
+                 "Seconds to wait for an answer, or for the next one")
       ->capture_default_str()
       ->group(kConnection);
   AddTlsFlags(app, flags);
@@ -131,7 +134,7 @@ void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags) {
 CLI::Option* AddPriorityFlag(CLI::App& app, ConnectionFlags* flags) {
   return app
       .add_option("--priority", flags->priority,
-                  "batch: others' calls come first; default: interactive")
+                  "batch: other calls run first; default: interactive")
       ->check(CLI::IsMember({"interactive", "batch"}));
 }
 
@@ -152,26 +155,26 @@ void AddModelFlag(CLI::App& app, std::string* model) {
 }
 
 void AddJsonFlag(CLI::App& app, bool* json) {
-  app.add_flag("--json", *json, "One JSON object a line, with all there is");
+  app.add_flag("--json", *json, "One JSON object a line, with all results");
 }
 
 void AddAttentionFlags(CLI::App& app, const std::string& flag,
                        std::function<v1::AttentionSelection*()> selection) {
   app.add_flag_function(
          flag, [selection](int64_t count) { selection(); },
-         "Attention maps too, in --json")
+         "Return attention maps, in --json")
       ->group(kMoreFlags);
   app.add_option_function<uint32_t>(
          flag + "-layer",
          [selection](uint32_t layer) { selection()->add_layers(layer); },
-         "Only this layer's (repeatable)")
+         "Only maps of this layer (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
       ->group(kMoreFlags);
   app.add_option_function<uint32_t>(
          flag + "-head",
          [selection](uint32_t head) { selection()->add_heads(head); },
-         "Only this head's (repeatable)")
+         "Only maps of this head (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
       ->group(kMoreFlags);

@@ -12,33 +12,33 @@
 
 namespace trivium {
 
-// Flags that several programs and commands have. Each Add function gives
-// `app` the flags and writes what the user sets straight into the object,
-// which must live as long as the app: what is not set stays unset, so that
-// the server's defaults hold.
+// Flags that several programs and commands share. Each Add function adds flags
+// to `app` that write the user's values straight into an object, which must
+// outlive the app. Fields without a flag on the command line stay unset, so
+// that the server's defaults hold.
 
-// --address, --timeout, those of TLS and --token-file.
+// Values of --address, --timeout, the TLS flags and --token-file.
 struct ConnectionFlags {
   std::string address = Client::Options().address;
   double timeout_seconds = absl::ToDoubleSeconds(Client::Options().timeout);
-  std::string priority;  // of programs that have the flag
+  std::string priority;  // in programs that have the flag
   bool tls = false;
   TlsFiles tls_files;
   std::string tls_server_name;
   std::string token_file;
 
-  // Reads the files of TLS, and the token, from TRIVIUM_TOKEN where there is no
-  // file; the error names the one that is wrong.
+  // Reads the TLS files and the token, which comes from TRIVIUM_TOKEN if there
+  // is no token file. The error names the file that is wrong.
   absl::StatusOr<Client::Options> ToOptions() const;
 };
 void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags);
-// --priority, for calls that wait for workers.
+// Adds --priority, for calls that wait for workers.
 CLI::Option* AddPriorityFlag(CLI::App& app, ConnectionFlags* flags);
 
-// The group of flags that --help leaves to --help-all.
+// The group of flags that --help hides and --help-all shows.
 inline constexpr char kMoreFlags[] = "More flags";
-// So that the help of a command fits a screen; without the names of variables
-// and choices, too.
+// Hides the flags of kMoreFlags and the names of variables and choices, so that
+// the help of a command fits a screen.
 void HideMoreFlags(CLI::App& app);
 
 void AddModelFlag(CLI::App& app, std::string* model);
@@ -46,8 +46,8 @@ void AddJsonFlag(CLI::App& app, bool* json);
 
 void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options);
 
-// --source-language, --target-language and --task of a message that has these
-// fields, or the first two.
+// Adds --source-language and --target-language, for a message with these
+// fields, and --task if the message has it.
 template <typename Message>
 void AddLanguageFlags(CLI::App& app, Message* message) {
   app.add_option_function<std::string>(
@@ -55,7 +55,7 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
       [message](const std::string& code) {
         message->set_source_language(code);
       },
-      "Theirs: BCP 47 or its English name; or auto");
+      "Language of the texts: BCP 47, a name, or auto");
   app.add_option_function<std::string>(
       "--target-language",
       [message](const std::string& code) {
@@ -66,18 +66,18 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
     app.add_option_function<std::string>(
            "--task",
            [message](const std::string& name) { message->set_task(name); },
-           "Instead: one of the model's tasks, as summarization")
+           "One of the model's tasks, instead: summarization...")
         ->group(kMoreFlags);
   }
 }
 
-// --truncate and --truncation-direction of a message that has these fields.
+// Adds --truncate and --truncation-direction, for a message with these fields.
 template <typename Message>
 void AddTruncationFlags(CLI::App& app, Message* message) {
   app.add_flag_function(
          "--truncate,!--no-truncate",
          [message](int64_t count) { message->set_truncate(count > 0); },
-         "Cut texts longer than the model takes; default: the server's choice")
+         "Cut texts that are too long; default: the server's flag")
       ->group(kMoreFlags);
   app.add_option_function<std::string>(
          "--truncation-direction",
@@ -86,27 +86,27 @@ void AddTruncationFlags(CLI::App& app, Message* message) {
                side == "left" ? v1::TRUNCATION_DIRECTION_LEFT
                               : v1::TRUNCATION_DIRECTION_RIGHT);
          },
-         "Which end is cut: left or right; default: right")
+         "Which end to cut: left or right; default: right")
       ->check(CLI::IsMember({"left", "right"}))
       ->group(kMoreFlags);
 }
 
-// --prompt-name and --prompt of a message that has these fields.
+// Adds --prompt-name and --prompt, for a message with these fields.
 template <typename Message>
 void AddPromptFlags(CLI::App& app, Message* message) {
   CLI::Option* const name = app.add_option_function<std::string>(
       "--prompt-name",
       [message](const std::string& text) { message->set_prompt_name(text); },
-      "Texts begin with this prompt of the folder");
+      "Put this prompt of the folder in front of texts");
   app.add_option_function<std::string>(
          "--prompt",
          [message](const std::string& text) { message->set_prompt(text); },
-         "What texts begin with")
+         "Put this in front of texts")
       ->excludes(name);
 }
 
-// --truncate, --truncation-direction, the languages and --tokens of a message
-// that has these fields.
+// Adds --truncate, --truncation-direction, the languages and --tokens, for a
+// message with these fields.
 template <typename Message>
 void AddTextFlags(CLI::App& app, Message* message) {
   AddLanguageFlags(app, message);
@@ -114,21 +114,24 @@ void AddTextFlags(CLI::App& app, Message* message) {
   app.add_flag_function(
          "--tokens,!--no-tokens",
          [message](int64_t count) { message->set_tokens(count > 0); },
-         "Tokens too, in --json")
+         "Return tokens, too, in --json")
       ->group(kMoreFlags);
 }
 
-// NAME-layers and NAME-heads, which ask for attention maps. `flag` is
-// "--attention" or the like; `selection` makes the message present.
+// Adds `flag` ("--attention" or the like), which requests attention maps, and
+// `flag`-layer and `flag`-head, which select some. `selection` makes the
+// message present and returns it.
 void AddAttentionFlags(CLI::App& app, const std::string& flag,
                        std::function<v1::AttentionSelection*()> selection);
 
-// Comma- or space-separated token ids; unset where one is not an id.
+// Parses token ids separated by commas or spaces. Unset if one of them is not
+// an id.
 std::optional<std::vector<uint32_t>> ParseTokenIds(std::string_view text);
 
-// Gives every flag of `app` its twin in the environment: TRIVIUM_BEAM_SIZE
-// for --beam-size. --model's is TRIVIUM_CLIENT_MODEL, since TRIVIUM_MODEL is
-// the server's, which names a folder. A flag of the command line wins.
+// Gives every flag of `app` an environment variable: TRIVIUM_BEAM_SIZE for
+// --beam-size. The variable of --model is TRIVIUM_CLIENT_MODEL, since the
+// server's TRIVIUM_MODEL names a folder. A flag on the command line overrides
+// its variable.
 void AddEnvironmentTwins(CLI::App& app);
 
 }  // namespace trivium

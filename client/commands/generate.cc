@@ -8,8 +8,8 @@
 namespace trivium {
 namespace {
 
-// Puts the interleaved pieces of several hypotheses in order: those of the
-// lowest unfinished index are written as they come, the others wait.
+// Sorts the interleaved pieces of several hypotheses. Pieces of the lowest
+// unfinished index are written as they arrive; the others wait.
 class OrderedPieces {
  public:
   explicit OrderedPieces(Output& output) : output_(output) {}
@@ -97,7 +97,7 @@ Subcommand AddGenerate(CLI::App& app) {
   auto command = std::make_unique<GenerateCommand>();
   CLI::App* sub = app.add_subcommand(
       "generate",
-      "Text, piece by piece as it comes: trivium generate [flags] [TEXT...]");
+      "Text, as it is generated: trivium generate [flags] [TEXT...]");
   v1::GenerateRequest* request = &command->request_;
   AddModelFlag(*sub, request->mutable_model());
   AddInputFlags(*sub, &command->inputs_, /*ids=*/true, /*target_prefix=*/true);

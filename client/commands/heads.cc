@@ -1,4 +1,5 @@
-// classify, tag, answer and fill-mask: what encoders' heads say of texts.
+// The commands classify, tag, answer and fill-mask, which call the heads of
+// encoders.
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,7 +12,7 @@
 namespace trivium {
 namespace {
 
-// Sends texts by some a call and prints a line for each.
+// Sends several texts with each call and prints a line for each text.
 template <typename Request, typename Response>
 class HeadCommand : public Command {
  public:
@@ -46,7 +47,7 @@ class HeadCommand : public Command {
   }
 
   Request& request() { return request_; }
-  // Of every text: a question about it, or what it is paired with.
+  // A question about every text, or the second text of every pair.
   std::string& companion() { return companion_; }
 
   void AddFlags(CLI::App& app, bool ids) {
@@ -54,11 +55,11 @@ class HeadCommand : public Command {
     AddInputFlags(app, &inputs_, ids, /*target_prefix=*/false);
     AddJsonFlag(app, &json_);
   }
-  // Of calls that may give several of a text.
+  // Adds --top, for calls that can return several results for a text.
   void AddTopFlag(CLI::App& app) {
     app.add_option_function<uint32_t>(
         "--top", [this](uint32_t top) { request_.set_top(top); },
-        "How many to show of each text; default: the server's");
+        "Results for each text; default: the server's");
   }
 
  private:
@@ -93,7 +94,7 @@ using TagCommand =
 using AnswerCommand = HeadCommand<v1::AnswerRequest, v1::AnswerResponse>;
 using FillMaskCommand = HeadCommand<v1::FillMaskRequest, v1::FillMaskResponse>;
 
-// "WORD SCORE" of each, separated by tabs.
+// Returns "WORD SCORE" of each element, separated by tabs.
 template <typename List, typename Word>
 std::string Scored(const List& list, Word word) {
   std::string line;
@@ -117,7 +118,7 @@ Subcommand AddClassify(CLI::App& app) {
   command->AddFlags(*sub, /*ids=*/true);
   command->AddTopFlag(*sub);
   sub->add_option("--second", command->companion(),
-                  "Classify pairs of a text and this one");
+                  "Classify pairs of a text and this text");
   AddTruncationFlags(*sub, &command->request());
   return {sub, std::move(command)};
 }
@@ -131,7 +132,7 @@ Subcommand AddTag(CLI::App& app) {
                       });
       });
   CLI::App* sub = app.add_subcommand(
-      "tag", "Names and the like in texts: trivium tag [flags] [TEXT...]");
+      "tag", "Labels names and the like: trivium tag [flags] [TEXT...]");
   command->AddFlags(*sub, /*ids=*/true);
   AddTruncationFlags(*sub, &command->request());
   return {sub, std::move(command)};
@@ -146,17 +147,17 @@ Subcommand AddAnswer(CLI::App& app) {
       });
   CLI::App* sub = app.add_subcommand(
       "answer",
-      "The place in each text that answers a question: trivium answer "
+      "The span of each text that answers a question: trivium answer "
       "--question Q [flags] [TEXT...]");
   command->AddFlags(*sub, /*ids=*/false);
   command->AddTopFlag(*sub);
-  sub->add_option("--question", command->companion(), "What to look for")
+  sub->add_option("--question", command->companion(), "The question")
       ->required();
   v1::AnswerRequest* request = &command->request();
   sub->add_flag_function(
       "--no-answer",
       [request](int64_t count) { request->set_no_answer(count > 0); },
-      "Let \"no answer\" be one, shown as -");
+      "Allow \"no answer\", shown as -");
   return {sub, std::move(command)};
 }
 

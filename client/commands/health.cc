@@ -27,7 +27,7 @@ class HealthCommand : public Command {
  private:
   friend Subcommand trivium::AddHealth(CLI::App& app);
 
-  // A line of the file is "address HOST:PORT".
+  // Reads the line "address HOST:PORT" of the port file.
   absl::StatusOr<std::string> ReadAddress() const {
     std::ifstream file(port_file_);
     std::string key, value;
@@ -63,14 +63,14 @@ class HealthCommand : public Command {
 
 Subcommand AddHealth(CLI::App& app) {
   auto command = std::make_unique<HealthCommand>();
-  // A health check that waits a minute is of no use to who asks.
+  // A health check must not wait a minute.
   command->connection.timeout_seconds = 5;
   CLI::App* sub = app.add_subcommand(
-      "health", "Whether the server is ready; exit code 0 if it is");
+      "health", "Checks that the server is ready; exit code 0 if it is");
   sub->add_option("--service", command->service_,
                   "gRPC service, as trivium.v1.Inference; default: all");
   sub->add_option("--port-file", command->port_file_,
-                  "Take the address from the file that the server's "
+                  "Read the address from the file that the server's "
                   "--port-file wrote");
   AddJsonFlag(*sub, &command->json_);
   return {sub, std::move(command)};

@@ -14,7 +14,7 @@
 namespace trivium {
 namespace {
 
-// `name` says in errors which text it is.
+// `name` identifies the text in errors.
 InputSource::Item MakeItem(const InputFlags& flags, std::string text,
                            const std::string& name) {
   InputSource::Item item;
@@ -26,8 +26,8 @@ InputSource::Item MakeItem(const InputFlags& flags, std::string text,
   if (flags.ids) {
     const std::optional<std::vector<uint32_t>> ids = ParseTokenIds(text);
     if (!ids) {
-      item.error = absl::InvalidArgumentError(
-          fmt::format("{} is not a list of token ids, as \"17 4 0\"", name));
+      item.error = absl::InvalidArgumentError(fmt::format(
+          "{} is not a list of token ids, such as \"17 4 0\"", name));
       return item;
     }
     item.input.mutable_ids()->mutable_ids()->Add(ids->begin(), ids->end());
@@ -85,12 +85,12 @@ void AddInputFlags(CLI::App& app, InputFlags* flags, bool ids,
   app.add_option("--file", flags->file, "Texts, one a line; -: standard input");
   if (ids) {
     app.add_flag("--ids", flags->ids,
-                 "The texts are token ids (17 4 0), used as they are")
+                 "The texts are token ids (17 4 0), used unchanged")
         ->group(kMoreFlags);
   }
   if (target_prefix) {
     app.add_option("--target-prefix", flags->target_prefix,
-                   "What the target text begins with");
+                   "Beginning of the target text");
   }
 }
 
@@ -124,7 +124,7 @@ absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io) {
                            source->Next());
   if (more) {
     return absl::InvalidArgumentError(
-        "this command takes one text: quote it, or give the command once for "
+        "this command takes one text: quote it, or run the command once for "
         "each");
   }
   return item->input;

@@ -12,35 +12,36 @@
 
 namespace trivium {
 
-// What a command works on: TEXT arguments, one text each; else the lines of
-// --file; else the lines of standard input, if it is not a terminal.
+// The texts of a command: its TEXT arguments; else the lines of --file; else
+// the lines of standard input, if that is not a terminal.
 struct InputFlags {
   std::string file;
-  bool ids = false;  // the texts are token ids
+  bool ids = false;  // true: the texts are token ids
   std::string target_prefix;
-  // Set by the program from what the flags leave over.
+  // The arguments that are not flags. Set by the program.
   std::vector<std::string> texts;
 };
 
-// --file, and --ids and --target-prefix where the call takes them.
+// Adds --file and, as requested, --ids and --target-prefix.
 void AddInputFlags(CLI::App& app, InputFlags* flags, bool ids,
                    bool target_prefix);
 
-// A source that also tells whether it would have to wait.
+// A source that can say whether Next would wait.
 class CommandInputs : public InputSource {
  public:
-  // False while the writer of a pipe has not written the next line yet.
+  // False while the next line of a pipe has not been written.
   virtual bool Ready() const = 0;
 };
 
-// INVALID_ARGUMENT where there is nothing to read.
+// Returns INVALID_ARGUMENT if there is nothing to read.
 absl::StatusOr<std::unique_ptr<CommandInputs>> OpenInputs(
     const InputFlags& flags, const Io& io);
 
-// The one text that there must be.
+// Reads the only text. Returns INVALID_ARGUMENT if there is none or more than
+// one.
 absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io);
 
-// INTERNAL where the server sent more or fewer results for it than one.
+// Returns INTERNAL unless the server sent exactly one result for one text.
 absl::Status ExpectOneResult(int results);
 
 }  // namespace trivium

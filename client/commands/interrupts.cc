@@ -13,7 +13,8 @@
 namespace trivium {
 namespace {
 
-// Of the one Interrupts there is, for the handler.
+// The eventfd of the only Interrupts, for the signal handler; -1: there is
+// none.
 std::atomic<int> g_wake{-1};
 
 void CountOne(int wake) {
@@ -79,7 +80,7 @@ void Interrupts::Watch() {
       if (ending_) return;
       if (running_) stop = stop_;
     }
-    // Not under the lock: what is stopped may be about to say that it ended.
+    // Without the lock: the stopped call may be about to call End.
     if (!stop.stop_possible()) {
       idle_();
     } else {

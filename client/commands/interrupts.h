@@ -13,11 +13,12 @@
 
 namespace trivium {
 
-// While it lives, Ctrl-C does not end the program: it stops what runs, or calls
-// `idle` (on a thread of its own) where nothing does. One at a time.
+// Handles Ctrl-C while it lives. Ctrl-C then does not end the program: it stops
+// the running call or, if none runs, calls `idle` on a thread of its own. Only
+// one Interrupts may exist at a time.
 //
 //   client.Generate(request, on_event, interrupts->Begin());
-//   if (interrupts->End()) ... it was stopped
+//   if (interrupts->End()) ... the call was stopped
 class Interrupts {
  public:
   static absl::StatusOr<std::unique_ptr<Interrupts>> Create(
@@ -27,7 +28,7 @@ class Interrupts {
   Interrupts& operator=(const Interrupts&) = delete;
 
   std::stop_token Begin();
-  // Whether it was stopped.
+  // Ends the call that Begin began. True if Ctrl-C stopped it.
   bool End();
 
  private:
@@ -35,13 +36,13 @@ class Interrupts {
   void Watch();
 
   const std::function<void()> idle_;
-  const int wake_;  // an eventfd: Ctrl-C counts
+  const int wake_;  // an eventfd that counts Ctrl-C
   struct sigaction before_ = {};
   Mutex mutex_;
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::stop_source stop_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // last, since it uses the other members
 };
 
 }  // namespace trivium

@@ -11,7 +11,8 @@
 namespace trivium {
 namespace {
 
-// Marks a status as one of local files: the server never sends payloads.
+// Payload that marks a status of local files. Statuses from the server never
+// have payloads.
 constexpr char kLocal[] = "trivium.client.io";
 
 }  // namespace

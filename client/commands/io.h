@@ -8,21 +8,20 @@
 
 namespace trivium {
 
-// The files a command reads and writes; tests give their own.
+// The files that a command reads and writes. Tests use their own.
 struct Io {
   int in = 0;  // a file descriptor
   FILE* out = stdout;
   FILE* err = stderr;
 };
 
-// How `trivium` ends; part of its interface, see README.md.
+// Exit codes of `trivium`. They are part of its interface; see README.md.
 enum ExitCode {
   kExitOk = 0,
-  // The server answered with an error, one of the texts failed, or health is
-  // not SERVING.
+  // The server answered with an error, a text failed, or health is not SERVING.
   kExitFailed = 1,
   kExitUsage = 2,
-  // No server answers, it went away, or it is stopping.
+  // No server answers, or it went away, or it is stopping.
   kExitUnavailable = 3,
   kExitTimeout = 4,
   // A file cannot be read, or the output cannot be written.
@@ -31,15 +30,15 @@ enum ExitCode {
   kExitTerminated = 143,   // SIGTERM
 };
 
-// The status of a failed read or write; its exit code is kExitIo.
+// Returns the status of a failed read or write. Its exit code is kExitIo.
 absl::Status IoError(const char* doing, const char* what, int error);
 absl::Status IoError(const char* doing, const char* what,
                      const std::string& reason);
 
-// Writes a file, replacing what is there.
+// Writes a file, replacing an old one.
 absl::Status WriteFile(const std::string& path, const std::string& bytes);
 
-// Which code a command ends with that failed like this.
+// Returns the exit code of a command that failed with `status`.
 ExitCode ExitCodeOf(const absl::Status& status);
 
 }  // namespace trivium

@@ -100,7 +100,7 @@ bool LineReader::Ready() const {
 
 void LineReader::Interrupt() {
   const uint64_t one = 1;
-  // Cannot fail short of 2^64 interrupts, and then it is readable already.
+  // Fails only after 2^64 interrupts, and then wake_ is readable already.
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof(one));
 }
 

@@ -27,7 +27,7 @@ std::string Quoted(std::string_view text) {
                                    nlohmann::json::error_handler_t::replace);
 }
 
-// As many digits as give the number back.
+// Returns the fewest digits that restore the number.
 template <typename Float>
 std::string Number(Float value) {
   if (!std::isfinite(value)) return Quoted(fmt::format("{}", value));
@@ -41,7 +41,8 @@ std::string DurationText(const Message& message) {
                                         duration.nanos() * 1e-9);
 }
 
-// Empty where the type is not known.
+// Returns the message in an Any, with its "@type"; empty if the type is
+// unknown.
 std::string AnyText(const Message& message) {
   google::protobuf::Any any;
   any.CopyFrom(message);
@@ -58,7 +59,7 @@ std::string AnyText(const Message& message) {
                      fields.size() > 2 ? "," : "", fields.substr(1));
 }
 
-// `index`: of a repeated field's value, else -1.
+// `index` is the index of a value in a repeated field, else -1.
 std::string ValueText(const Message& message, const FieldDescriptor& field,
                       int index) {
   const Reflection& reflection = *message.GetReflection();

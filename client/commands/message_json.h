@@ -7,12 +7,18 @@
 
 namespace trivium {
 
-// A message as one line of JSON for people and scripts. Differs from Protobuf's
-// own JSON: all fields are there, zeros and empty lists too, but for what has
-// presence and is not set; names are the proto's; integers of 64 bits are
-// numbers; values of enums are short words ("end" for FINISH_REASON_END); no
-// character is escaped that JSON has as it is. Bytes are Base64, durations
-// "0.25s", details of statuses messages with their "@type".
+// Converts a message to one line of JSON, for people and scripts. It differs
+// from Protobuf's own JSON:
+//
+// - All fields are present, with zeros and empty lists, except for unset fields
+//   with presence.
+// - Names are the proto's.
+// - 64-bit integers are numbers.
+// - Enum values are short words ("end" for FINISH_REASON_END).
+// - Only characters that JSON must escape are escaped.
+//
+// Bytes are Base64, durations are strings like "0.25s", and details of statuses
+// are messages with their "@type".
 std::string MessageJson(const google::protobuf::Message& message);
 
 }  // namespace trivium

@@ -9,7 +9,7 @@
 namespace trivium {
 namespace {
 
-// "en,de", or - for none.
+// Returns the codes as "en,de", or "-" if there are none.
 std::string Codes(
     const google::protobuf::RepeatedPtrField<v1::Language>& languages) {
   std::vector<std::string> codes;
@@ -23,8 +23,8 @@ std::string Codes(
 constexpr char kHeader[] =
     "MODEL\tFAMILY\tDESIGN\tPRECISION\tFROM\tTO\tDEFAULT\tCALLS";
 
-// Prints a header and a model a line, separated by tabs; DEFAULT is the
-// language that is translated to where none is named.
+// Prints a header, then a model a line, in columns separated by tabs. DEFAULT
+// is the target language of calls that name none.
 class ModelsCommand : public Command {
  public:
   bool has_priority() const override { return false; }
@@ -76,20 +76,20 @@ class ModelsCommand : public Command {
 
 Subcommand AddModels(CLI::App& app) {
   auto command = std::make_unique<ModelsCommand>();
-  CLI::App* sub =
-      app.add_subcommand("models", "What the server has loaded, one a line");
+  CLI::App* sub = app.add_subcommand(
+      "models", "Lists the models of the server, one a line");
   CLI::Option* one =
-      sub->add_option("--model", command->model_, "Only this one");
+      sub->add_option("--model", command->model_, "Only this model");
   CLI::Option* load =
       sub->add_option("--load", *command->load_.mutable_folder(),
-                      "Serve a folder below the server's --model-root, too");
+                      "Serve one more folder below the --model-root");
   sub->add_option("--name", *command->load_.mutable_name(),
-                  "--load: its name, if not the folder's")
+                  "With --load: its name; default: the folder's")
       ->needs(load);
   CLI::Option* reload = sub->add_option("--reload", command->reload_,
-                                        "Read this model's folder anew");
-  CLI::Option* unload = sub->add_option("--unload", command->unload_,
-                                        "Serve this model no longer");
+                                        "Read this model's folder again");
+  CLI::Option* unload =
+      sub->add_option("--unload", command->unload_, "Stop serving this model");
   load->excludes(one)->excludes(reload)->excludes(unload);
   reload->excludes(one)->excludes(unload);
   unload->excludes(one);

@@ -51,7 +51,7 @@ void NpzWriter::Add(const std::string& name,
     texts.push_back(CodePoints(value));
     longest = std::max(longest, texts.back().size());
   }
-  // Each of the same length, filled with zeros.
+  // All strings have the same length, padded with zeros.
   std::vector<uint32_t> all(values.size() * longest);
   for (size_t i = 0; i < texts.size(); ++i) {
     std::copy(texts[i].begin(), texts[i].end(), all.begin() + i * longest);
@@ -59,16 +59,17 @@ void NpzWriter::Add(const std::string& name,
   AddEntry(name, fmt::format("<U{}", longest), {values.size()}, BytesOf(all));
 }
 
-// Version 1.0 of numpy's format (numpy.lib.format).
+// Writes version 1.0 of numpy's format (numpy.lib.format).
 void NpzWriter::AddEntry(const std::string& name, const std::string& type,
                          const std::vector<size_t>& shape,
                          const std::string& values) {
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}",
                   type, fmt::join(shape, ", "));
-  constexpr char kMagic[] = "\x93NUMPY\x01";  // and its 0 is the minor version
+  // The terminating 0 is the minor version.
+  constexpr char kMagic[] = "\x93NUMPY\x01";
   constexpr size_t kBefore = sizeof(kMagic) + 2;
-  // The values begin at a multiple of 64.
+  // The values begin at a multiple of 64 bytes.
   header.append(63 - (kBefore + header.size()) % 64, ' ');
   header += '\n';
   std::string bytes(kMagic, sizeof(kMagic));

@@ -9,22 +9,22 @@
 
 namespace trivium {
 
-// A file of arrays that numpy.load() reads: a zip archive, not compressed, of
-// .npy entries.
+// Writes arrays to a file that numpy.load() reads: an uncompressed zip archive
+// of .npy entries.
 //
 //   NpzWriter npz;
 //   npz.Add("weights", {2, 3}, six_floats);
 //   npz.Write("file.npz")
 class NpzWriter {
  public:
-  // Arrays of any number of axes, row-major.
+  // Adds an array of any number of axes, row-major.
   void Add(const std::string& name, const std::vector<size_t>& shape,
            const std::vector<float>& values);
   void Add(const std::string& name, const std::vector<uint32_t>& values);
-  // Of UTF-8, as an array of numpy's strings.
+  // Adds UTF-8 texts as an array of numpy strings.
   void Add(const std::string& name, const std::vector<std::string>& values);
 
-  // Replaces a file that is there; nothing is left behind on failure.
+  // Writes the file, replacing an old one. On failure no file is left behind.
   absl::Status Write(const std::string& path) const;
 
  private:

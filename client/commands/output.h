@@ -11,25 +11,25 @@
 
 namespace trivium {
 
-// Where a command's results go: one a line. Each line is flushed, so that a
-// pipe's reader has it at once. Errors say that the output is gone.
+// Writes a command's results, one a line. Each line is flushed, so that the
+// reader of a pipe gets it at once. An error means that the output is gone.
 class Output {
  public:
-  // With `keep_newlines`, Line and Piece write newlines as they are, else as
-  // spaces, so that results and lines correspond. `progress` may be null; it
-  // makes way on a terminal that shows both.
+  // If `keep_newlines` is false, Line and Piece write newlines as spaces, so
+  // that each result is one line. `progress` may be null; its bar is hidden
+  // while results are written to the same terminal.
   Output(const Io& io, bool keep_newlines, Progress* progress);
 
   absl::Status Line(std::string_view text);
-  // A part of a line, which EndLine ends.
+  // Writes a part of a line. EndLine ends the line.
   absl::Status Piece(std::string_view text);
   absl::Status EndLine() { return Write("\n"); }
-  // A message as one line of JSON, as MessageJson makes it.
+  // Writes a message as one line of JSON (MessageJson).
   absl::Status Json(const google::protobuf::Message& message);
-  // What stands in the place of a text that failed: an empty line, or in JSON
-  // the error, as TranslateStream gives it.
+  // Writes a placeholder for the result of a text that failed: an empty line,
+  // or in JSON the error, as in a response of TranslateStream.
   absl::Status Failure(const absl::Status& status, bool json);
-  // Says something beside the results; begins with "trivium: ".
+  // Writes a line to the error output, after "trivium: ".
   void Complain(std::string_view text);
 
  private:
@@ -39,7 +39,7 @@ class Output {
   const Io io_;
   const bool keep_newlines_;
   Progress* const progress_;
-  const bool shares_terminal_;  // results and progress are on one
+  const bool shares_terminal_;  // true if results and progress share a terminal
 };
 
 }  // namespace trivium

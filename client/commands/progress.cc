@@ -34,7 +34,7 @@ std::string ProgressLine(double fraction, int64_t lines, absl::Duration elapsed,
     line += fmt::format("  {:.0f} lines/s  {}:{:02d} left", lines / seconds,
                         left / 60, left % 60);
   }
-  // The last column stays free: some terminals wrap on it.
+  // Leaves the last column free, since some terminals wrap there.
   if (line.size() >= static_cast<size_t>(width)) line.resize(width - 1);
   return line;
 }

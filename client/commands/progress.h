@@ -10,20 +10,20 @@
 
 namespace trivium {
 
-// "[#####     ]  50 %  1200 lines  400 lines/s  0:03 left", at most `width`
-// columns. `fraction` is in [0, 1].
+// Returns "[#####     ]  50 %  1200 lines  400 lines/s  0:03 left", in less
+// than `width` columns. `fraction` is in [0, 1].
 std::string ProgressLine(double fraction, int64_t lines, absl::Duration elapsed,
                          int width);
 
-// A bar on a terminal's last line, drawn at most ten times a second. Where
-// results go to a terminal too, they first Hide it.
+// A progress bar on the last line of a terminal, drawn at most ten times a
+// second. Whoever writes results to the same terminal must first call Hide.
 class Progress {
  public:
   Progress(FILE* terminal, const Clock* clock);
   ~Progress() { Hide(); }
 
   void Show(double fraction, int64_t lines);
-  // Clears the line, for something else to be written.
+  // Clears the line, so that something else can be written there.
   void Hide();
 
  private:

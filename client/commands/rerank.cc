@@ -9,9 +9,9 @@
 namespace trivium {
 namespace {
 
-// Prints documents in the order in which they answer a query, a line each: the
-// score, the document's number in the input (from 1) and its text, separated by
-// tabs. All documents are one call.
+// Prints documents, best answer to the query first, one a line: the score, the
+// document's number in the input (from 1) and its text, separated by tabs. One
+// call sends all documents.
 class RerankCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -24,7 +24,8 @@ class RerankCommand : public Command {
       TRIVIUM_ASSIGN_OR_RETURN(std::optional<InputSource::Item> item,
                                source->Next());
       if (!item) break;
-      // A document that is left out would be missing from the order.
+      // One bad document fails the command: without it the order would be
+      // incomplete.
       TRIVIUM_RETURN_IF_ERROR(item->error);
       *request_.add_documents() = item->input.text();
     }
@@ -60,7 +61,7 @@ Subcommand AddRerank(CLI::App& app) {
   auto command = std::make_unique<RerankCommand>();
   CLI::App* sub = app.add_subcommand(
       "rerank",
-      "Documents in the order in which they answer a query: trivium rerank "
+      "Sorts documents by how well they answer a query: trivium rerank "
       "--query Q [flags] [TEXT...]");
   v1::RerankRequest* request = &command->request_;
   AddModelFlag(*sub, request->mutable_model());
@@ -68,7 +69,7 @@ Subcommand AddRerank(CLI::App& app) {
                 /*target_prefix=*/false);
   AddJsonFlag(*sub, &command->json_);
   AddTruncationFlags(*sub, request);
-  sub->add_option("--query", *request->mutable_query(), "What is asked")
+  sub->add_option("--query", *request->mutable_query(), "The query")
       ->required();
   AddPromptFlags(*sub, request);
   sub->add_option_function<uint32_t>(
@@ -77,7 +78,7 @@ Subcommand AddRerank(CLI::App& app) {
   sub->add_flag_function(
          "--return-text",
          [request](int64_t count) { request->set_return_text(count > 0); },
-         "Their texts, too, in --json")
+         "Return the documents' texts, in --json")
       ->group(kMoreFlags);
   return {sub, std::move(command)};
 }

@@ -13,17 +13,17 @@ namespace {
 constexpr char kDescription[] =
     "Calls a trivium-server: translates, encodes and generates text.\n"
     "Texts are TEXT arguments (quote a sentence), the lines of --file, or the "
-    "lines of\nstandard input; there is one result a line, in order. A text "
+    "lines of\nstandard input. Each result is a line, in order. A text "
     "that begins with -\ngoes after --.";
 constexpr char kFooter[] =
     "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL, TRIVIUM_JSON and "
-    "TRIVIUM_CLIENT_TLS...\nin the environment stand for these flags; the flag "
+    "TRIVIUM_CLIENT_TLS...\nin the environment set these flags; the flag "
     "wins.\n"
     "Exit codes: 0 done, 1 refused or some texts failed, 2 wrong usage, 3 no "
     "server,\n4 timeout, 5 a file or the output failed, 130 interrupted.";
 
-// What the flags leave over are texts; but not what looks like a flag, which
-// is more often a misspelt one.
+// Takes the arguments that are not flags as texts. Refuses those that look like
+// flags, since most are misspelt ones.
 absl::Status TakeTexts(const std::vector<std::string>& left_over,
                        const std::vector<std::string>& after_dashes,
                        InputFlags* inputs) {
@@ -43,7 +43,7 @@ absl::Status TakeTexts(const std::vector<std::string>& left_over,
   return absl::OkStatus();
 }
 
-// "help COMMAND" and nothing at all ask for help, as --help does.
+// Turns "help COMMAND" into "COMMAND --help", and no arguments into "--help".
 std::vector<std::string> AskForHelp(std::vector<std::string> arguments) {
   if (arguments.empty()) return {"--help"};
   if (arguments[0] != "help") return arguments;
@@ -52,7 +52,7 @@ std::vector<std::string> AskForHelp(std::vector<std::string> arguments) {
   return arguments;
 }
 
-// Whether the first word is a command.
+// Returns INVALID_ARGUMENT unless the first word is a command.
 absl::Status CheckCommand(const std::vector<std::string>& arguments,
                           const CLI::App& app) {
   const std::string& word = arguments[0];
@@ -86,7 +86,7 @@ absl::Status SomeFailed(int64_t failed) {
 ExitCode RunTrivium(const std::vector<std::string>& given, const Io& io) {
   CLI::App app(kDescription, "trivium");
   app.footer(kFooter);
-  // Not two: after a command, "health" is a text.
+  // At most one: after a command, "health" is a text.
   app.require_subcommand(0, 1);
   app.set_help_all_flag("--help-all", "Help of every command");
   app.set_version_flag("--version", "trivium " TRIVIUM_VERSION);
@@ -101,7 +101,7 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& io) {
       AddPriorityFlag(*each.app, &each.command->connection)->group(kMoreFlags);
     }
     AddEnvironmentTwins(*each.app);
-    // Not a positional option: CLI11 takes a text like "[a, b]" apart.
+    // Not a positional option: CLI11 would split a text like "[a, b]".
     each.app->allow_extras();
   }
 
@@ -110,7 +110,7 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& io) {
     return Complain(io, known, kExitUsage);
   }
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  // CLI11 takes them last first.
+  // CLI11 expects them in reverse order.
   std::vector<std::string> flags(std::make_reverse_iterator(dashes),
                                  arguments.rend());
   try {

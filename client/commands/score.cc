@@ -65,8 +65,8 @@ class ScoreCommand : public Command {
   static absl::Status AddIds(const std::string& text, v1::TokenIds* to) {
     const std::optional<std::vector<uint32_t>> ids = ParseTokenIds(text);
     if (!ids) {
-      return absl::InvalidArgumentError(
-          fmt::format("{} is not a list of token ids, as \"17 4 0\"", text));
+      return absl::InvalidArgumentError(fmt::format(
+          "{} is not a list of token ids, such as \"17 4 0\"", text));
     }
     to->mutable_ids()->Add(ids->begin(), ids->end());
     return absl::OkStatus();
@@ -92,19 +92,20 @@ Subcommand AddScore(CLI::App& app) {
   auto command = std::make_unique<ScoreCommand>();
   CLI::App* sub = app.add_subcommand(
       "score",
-      "Log-probability and count of given tokens: trivium score [flags] "
+      "Log-probability of texts, and their tokens: trivium score [flags] "
       "[\"SOURCE<tab>TRANSLATION\" or \"PROMPT<tab>TEXT\" or TEXT...]");
   v1::ScoreRequest* request = &command->request_;
   AddModelFlag(*sub, request->mutable_model());
   AddInputFlags(*sub, &command->inputs_, /*ids=*/false,
                 /*target_prefix=*/false);
-  sub->add_flag("--ids", command->ids_, "The texts are token ids, as 17 4");
+  sub->add_flag("--ids", command->ids_,
+                "The texts are token ids, such as 17 4");
   AddJsonFlag(*sub, &command->json_);
   AddLanguageFlags(*sub, request);
   sub->add_flag_function(
       "--end-token,!--no-end-token",
       [request](int64_t count) { request->set_end_token(count > 0); },
-      "Score the end of the text, too; default: of translations");
+      "Also score the end; default: only of translations");
   sub->add_option_function<uint32_t>(
       "--top-logprobs",
       [request](const uint32_t& top) { request->set_top_logprobs(top); },

@@ -7,7 +7,8 @@
 
 namespace trivium {
 
-// A line of Score: a context, a tab and the target, or a target alone.
+// Parses an input line of Score: a context, a tab and the target, or a target
+// alone.
 v1::ScoreInput ToScored(const std::string& line);
 
 }  // namespace trivium

@@ -1,6 +1,6 @@
-// Values of an enum begin with its name (FINISH_REASON_END), as the one of
-// number 0 shows, which ends with UNSPECIFIED; where none does so (gRPC's
-// health), nothing is left out.
+// Values of an enum begin with the enum's name (FINISH_REASON_END). The value
+// 0, which ends with UNSPECIFIED, shows what that prefix is. In an enum without
+// such a value (gRPC's health) nothing is removed.
 #include "client/commands/short_name.h"
 
 #include <cctype>

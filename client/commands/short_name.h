@@ -8,10 +8,10 @@
 
 namespace trivium {
 
-// What people call a value of an enum: "end" for FINISH_REASON_END.
+// Returns a short word for a value of an enum: "end" for FINISH_REASON_END.
 std::string ShortName(const google::protobuf::EnumValueDescriptor& value);
 
-// The same of a value of a generated enum.
+// Returns the same for a value of a generated enum.
 template <typename Enum>
 std::string ShortName(Enum value) {
   const auto* found =

@@ -24,7 +24,7 @@ int32_t ValueOf(char32_t c, UProperty property) {
 }
 
 bool IsInvisible(char32_t c) {
-  // Parts of emoji; and signs around numbers, which have shapes.
+  // Parts of emoji, and signs around numbers, which are visible.
   if (c == kZeroWidthJoiner || Is(c, UCHAR_VARIATION_SELECTOR) ||
       Is(c, UCHAR_PREPENDED_CONCATENATION_MARK)) {
     return false;
@@ -35,7 +35,7 @@ bool IsInvisible(char32_t c) {
          Is(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT);
 }
 
-// Columns (Unicode's annex 11).
+// Returns the columns of a character (Unicode Standard Annex 11).
 int WidthOf(char32_t c) {
   constexpr uint32_t kAbove = U_GC_MN_MASK | U_GC_ME_MASK;
   const int32_t syllable = ValueOf(c, UCHAR_HANGUL_SYLLABLE_TYPE);
@@ -71,7 +71,7 @@ std::string Visible(std::string_view text) {
     if (!first.well_formed) {
       visible += fmt::format("<0x{:02X}>", static_cast<uint8_t>(text[0]));
     } else if (first.value < 0x20) {
-      AppendUtf8(0x2400 + first.value, &visible);  // signs for these
+      AppendUtf8(0x2400 + first.value, &visible);  // the character's picture
     } else if (IsInvisible(first.value)) {
       visible += fmt::format("<{:x}>", static_cast<uint32_t>(first.value));
     } else {

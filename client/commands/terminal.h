@@ -8,28 +8,30 @@
 namespace trivium {
 
 bool IsTerminal(FILE* file);
-// Rows of a terminal; 0: it is none, or does not tell.
+// Returns the rows of a terminal; 0 if `file` is no terminal or the number is
+// unknown.
 int TerminalRows(FILE* file);
-// Whether to colour what goes to `file`: it is a terminal that can, and
-// NO_COLOR (no-color.org) is unset or empty.
+// True if output to `file` should be coloured: it is a terminal with colours,
+// and NO_COLOR (no-color.org) is unset or empty.
 bool ShowsColors(FILE* file);
 
-// `text`, which may hold anything, as a terminal can show it: what would move
-// its cursor, change its colours, reorder its neighbours or not be seen becomes
-// a sign: \n U+240A, U+202E <202e>, a byte that is not UTF-8 <0x96>.
+// Makes `text`, which may hold any bytes, safe for a terminal. Characters that
+// would move the cursor, change colours, reorder their neighbours or be
+// invisible become signs: \n becomes U+240A, U+202E becomes <202e>, a byte that
+// is not UTF-8 becomes <0x96>.
 std::string Visible(std::string_view text);
 
-// Columns that `text`, which is Visible, takes.
+// Returns the columns that `text` occupies. `text` is a result of Visible.
 int Columns(std::string_view text);
-// `text` filled with spaces, or cut, to `columns`.
+// Returns `text`, padded with spaces or cut to exactly `columns` columns.
 std::string InColumns(std::string_view text, int columns);
 
-// Colours of a terminal, or nothing.
+// Colours for a terminal, or none.
 class Colors {
  public:
   explicit Colors(bool on) : on_(on) {}
 
-  // `text` in the style of an SGR sequence, such as "1;31".
+  // Returns `text` in the style of an SGR sequence, such as "1;31".
   std::string Paint(std::string_view sgr, std::string_view text) const;
   std::string Bold(std::string_view text) const { return Paint("1", text); }
   std::string Dim(std::string_view text) const { return Paint("2", text); }

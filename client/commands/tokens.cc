@@ -9,7 +9,7 @@
 namespace trivium {
 namespace {
 
-// Prints a text's tokens on a line, as piece:id; on a terminal in colours.
+// Prints a text's tokens on a line, as piece:id, in colours on a terminal.
 class TokensCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -50,7 +50,8 @@ class TokensCommand : public Command {
       if (!line.empty()) line += ' ';
       const std::string piece =
           terminal_ ? Visible(token.piece()) : token.piece();
-      // Neighbours differ; special tokens are reversed.
+      // Neighbouring tokens have different colours; special tokens are
+      // reversed.
       constexpr std::array<const char*, 5> kBackgrounds = {
           "30;46", "30;43", "30;42", "30;45", "97;44"};
       const char* const style =
@@ -82,7 +83,7 @@ Subcommand AddTokens(CLI::App& app) {
   sub->add_flag_function(
       "--target,!--source",
       [request](int64_t count) { request->set_target(count > 0); },
-      "Tokenize as the target side does");
+      "Tokenize as text of the target side");
   sub->add_flag_function(
       "--special-tokens,!--no-special-tokens",
       [request](int64_t count) { request->set_add_special_tokens(count > 0); },

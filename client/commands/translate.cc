@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kProtectedPrefix = "PROTECTED_KIND_";
 constexpr std::string_view kCheckPrefix = "CHECK_";
 
-// "number-with-unit" of PROTECTED_KIND_NUMBER_WITH_UNIT.
+// Returns "number-with-unit" for PROTECTED_KIND_NUMBER_WITH_UNIT.
 std::string NameOf(const google::protobuf::EnumDescriptor* kinds,
                    std::string_view prefix, int number) {
   const auto* value = kinds->FindValueByNumber(number);
@@ -72,7 +72,8 @@ class TranslateCommand : public Command {
     return decoding.has_num_hypotheses() ? decoding.num_hypotheses() : 1;
   }
 
-  // A text that failed leaves its line empty, so that lines correspond.
+  // Writes a result. A text that failed leaves its line empty, so that input
+  // and output lines correspond.
   absl::Status Emit(int64_t number, const v1::TranslateStreamResponse& response,
                     Output& output) {
     if (response.has_error()) {
@@ -81,7 +82,7 @@ class TranslateCommand : public Command {
     }
     for (const v1::UnkeptSpan& span : response.result().unkept()) {
       output.Complain(
-          fmt::format("text {}: \"{}\" is there {} times in "
+          fmt::format("text {}: \"{}\" occurs {} times in "
                       "hypothesis {}",
                       number, span.text(), span.count(), span.hypothesis()));
     }
@@ -112,7 +113,7 @@ class TranslateCommand : public Command {
     return absl::OkStatus();
   }
 
-  // "text 3: fr 97 %, es 2 %; fr-en (fr to en), en-de (en to de)".
+  // Prints "text 3: fr 97 %, es 2 %; fr-en (fr to en), en-de (en to de)".
   static void TellRoute(int64_t number, const v1::TranslateResult& result,
                         Output& output) {
     std::vector<std::string> languages, steps;
@@ -139,7 +140,7 @@ class TranslateCommand : public Command {
   bool route_ = false;
 };
 
-// A list of an enumeration's values by their names.
+// Adds a flag that takes a list of an enumeration's values, by their names.
 CLI::Option* AddKindsFlag(CLI::App& sub, const char* flag,
                           const google::protobuf::EnumDescriptor* kinds,
                           std::string_view prefix, const std::string& help,
@@ -165,12 +166,13 @@ CLI::Option* AddKindsFlag(CLI::App& sub, const char* flag,
       ->group(kMoreFlags);
 }
 
-// "SOURCE=TARGET"; a source with "=" must come in a file.
+// Parses "SOURCE=TARGET" and adds the term. A source that contains "=" must
+// come from a file. Returns an error text, or an empty one.
 std::string AddTerm(const std::string& term, const char* between,
                     v1::TranslateOptions* options) {
   const size_t at = term.find(between);
   if (at == std::string::npos) {
-    return fmt::format("'{}' is no SOURCE{}TARGET", term,
+    return fmt::format("'{}' is not SOURCE{}TARGET", term,
                        *between == '\t' ? "<TAB>" : between);
   }
   v1::GlossaryTerm* const added = options->mutable_glossary()->add_terms();
@@ -188,7 +190,7 @@ void AddGlossaryFlags(CLI::App& sub, v1::TranslateOptions* options) {
              if (!error.empty()) throw CLI::ValidationError("--term", error);
            }
          },
-         "How a term must be translated; may be given again")
+         "Required translation of a term (repeatable)")
       ->type_name("SOURCE=TARGET")
       ->allow_extra_args(false)
       ->group(kMoreFlags);
@@ -202,42 +204,42 @@ void AddGlossaryFlags(CLI::App& sub, v1::TranslateOptions* options) {
            }
            if (!error.empty()) throw CLI::ValidationError("--glossary", error);
          },
-         "A file with a term and its translation, between them a tab, a line")
+         "A file with a term, a tab and its translation on each line")
       ->type_name("FILE")
       ->group(kMoreFlags);
   sub.add_flag_callback(
          "--inflections",
          [options] { options->mutable_glossary()->set_inflections(true); },
-         "Other forms of the glossary's words, too")
+         "Also find other forms of the glossary's words")
       ->group(kMoreFlags);
 }
 
 void AddCheckFlags(CLI::App& sub, v1::TranslateOptions* options) {
   sub.add_flag_callback(
          "--check", [options] { options->mutable_checks(); },
-         "Complains of translations that look wrong")
+         "Report translations that look wrong")
       ->group(kMoreFlags);
   AddKindsFlag(
       sub, "--check-for", v1::Check_descriptor(), kCheckPrefix,
-      "Complains of these alone", [options](int kind) {
+      "Report only these faults", [options](int kind) {
         options->mutable_checks()->add_kinds(static_cast<v1::Check>(kind));
       });
   sub.add_flag_callback(
          "--second-try",
          [options] { options->mutable_checks()->mutable_second_try(); },
-         "What looks wrong is translated once more with other beams, and the "
-         "better translation kept")
+         "Translate what looks wrong again with other beams, and keep the "
+         "better translation")
       ->group(kMoreFlags);
   sub.add_flag_callback(
          "--words", [options] { options->set_words(true); },
-         "How sure the model is of each word, and of which words it is the "
-         "translation, too, in --json")
+         "Return how sure the model is of each word, and which words it "
+         "translates, in --json")
       ->group(kMoreFlags);
 }
 
 void AddProtectFlags(CLI::App& sub, v1::TranslateOptions* options) {
   AddKindsFlag(sub, "--protect", v1::ProtectedKind_descriptor(),
-               kProtectedPrefix, "What comes through byte for byte",
+               kProtectedPrefix, "Spans to keep byte for byte",
                [options](int kind) {
                  options->mutable_protect()->add_kinds(
                      static_cast<v1::ProtectedKind>(kind));
@@ -249,15 +251,15 @@ void AddProtectFlags(CLI::App& sub, v1::TranslateOptions* options) {
              options->mutable_protect()->add_patterns(pattern);
            }
          },
-         "The same, as a regular expression (RE2); may be given again")
+         "The same, as a regular expression (RE2; repeatable)")
       ->type_name("REGEX")
       ->allow_extra_args(false)
       ->group(kMoreFlags);
   sub.add_flag_callback(
          "--no-protect-pieces",
          [options] { options->mutable_protect()->set_pieces(false); },
-         "Sentences stay whole where a protected span is lost; what is lost "
-         "is told")
+         "Never translate a sentence in pieces to keep a span; report lost "
+         "spans")
       ->group(kMoreFlags);
 }
 
@@ -274,7 +276,7 @@ void AddFormatFlag(CLI::App& sub, v1::TranslateOptions* options) {
          [options, formats](const std::string& name) {
            options->set_format(formats.at(name));
          },
-         "What texts are written in: their markup comes through")
+         "Format of the texts, whose markup is kept")
       ->check(CLI::IsMember(names))
       ->type_name("FORMAT")
       ->group(kMoreFlags);
@@ -297,14 +299,14 @@ Subcommand AddTranslate(CLI::App& app) {
   AddGlossaryFlags(*sub, options);
   sub->add_flag_callback(
          "--no-split", [options] { options->set_split(v1::SPLIT_NONE); },
-         "The model reads a text at once, not sentence by sentence")
+         "Let the model read whole texts, not sentence by sentence")
       ->group(kMoreFlags);
   sub->add_flag_callback(
          "--sentences", [options] { options->set_sentences(true); },
-         "Where sentences are, too, in --json")
+         "Return where the sentences are, in --json")
       ->group(kMoreFlags);
   sub->add_flag("--route", command->route_,
-                "Tells, on standard error, what --source-language auto found, "
+                "Print, on standard error, what --source-language auto found, "
                 "and which models translated")
       ->group(kMoreFlags);
   AddAttentionFlags(*sub, "--attention",

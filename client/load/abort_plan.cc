@@ -5,13 +5,13 @@
 namespace trivium {
 namespace {
 
-// Beside those of workload.cc.
+// Purposes of draws, different from those in workload.cc.
 enum AbortPurpose : uint64_t { kWhether = 100, kWhen };
 
 }  // namespace
 
 absl::Duration AbortPlan::After(int64_t number, CallKind kind) const {
-  // Before one has ended, which with a share of 1 may be for long.
+  // Used until a call has ended by itself, which takes long if the share is 1.
   constexpr absl::Duration kFirstGuess = absl::Milliseconds(100);
   if (Draw(seed_, number, kWhether) >= share_) return absl::InfiniteDuration();
   const auto known = typical_.find(kind);
@@ -20,7 +20,7 @@ absl::Duration AbortPlan::After(int64_t number, CallKind kind) const {
 }
 
 void AbortPlan::Ended(CallKind kind, absl::Duration life) {
-  constexpr int kMemory = 8;  // calls, about
+  constexpr int kMemory = 8;  // calls that the mean is over, roughly
   const auto [mean, first] = typical_.emplace(kind, life);
   if (!first) mean->second += (life - mean->second) / kMemory;
 }

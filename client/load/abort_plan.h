@@ -9,24 +9,24 @@
 
 namespace trivium {
 
-// Which calls their client gives up, and when: a pure policy. A call is given
-// up at a random point of the time that calls of its kind lately took; one
-// that is faster than that ends first.
+// Decides which calls the client aborts, and when. A pure policy. A call is
+// aborted at a random point of the time that calls of its kind took lately; a
+// call that is faster than that ends first.
 class AbortPlan {
  public:
-  // `share` of the calls, from 0 to 1.
+  // `share` of the calls, 0 .. 1, is aborted.
   AbortPlan(double share, uint64_t seed) : share_(share), seed_(seed) {}
 
-  // How long after its start call `number` is given up; InfiniteDuration: it
-  // is not.
+  // Returns how long after its start call `number` is aborted;
+  // InfiniteDuration: never.
   absl::Duration After(int64_t number, CallKind kind) const;
-  // A call ended by itself after this time.
+  // Records that a call ended by itself after `life`.
   void Ended(CallKind kind, absl::Duration life);
 
  private:
   const double share_;
   const uint64_t seed_;
-  std::map<CallKind, absl::Duration> typical_;  // lives, a running mean
+  std::map<CallKind, absl::Duration> typical_;  // running mean of lives
 };
 
 }  // namespace trivium

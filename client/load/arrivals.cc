@@ -4,8 +4,11 @@
 
 namespace trivium {
 
-// The expected number is from t while the rate is flat, then
-// from t + (to - from) t^2 / (2 ramp), then to t.
+// The expected number of calls grows by
+//   from * t                                 while the rate is flat,
+//   from * t + (to - from) * t^2 / (2 ramp)  during the ramp,
+//   to * t                                   after it,
+// where t counts from the beginning of each phase.
 absl::Duration RateCurve::TimeOf(double calls) const {
   const double flat_seconds = absl::ToDoubleSeconds(flat);
   const double ramp_seconds = absl::ToDoubleSeconds(ramp);
@@ -14,7 +17,8 @@ absl::Duration RateCurve::TimeOf(double calls) const {
   calls -= flat_calls;
   const double ramp_calls = (from + to) / 2 * ramp_seconds;
   if (calls < ramp_calls) {
-    // The quadratic's root in the form that has no difference of equals.
+    // The root of the quadratic, in the form that does not subtract nearly
+    // equal numbers.
     const double root =
         std::sqrt(from * from + 2 * calls * (to - from) / ramp_seconds);
     return flat + absl::Seconds(2 * calls / (from + root));
@@ -30,8 +34,8 @@ PoissonArrivals::PoissonArrivals(RateCurve curve, uint64_t seed,
 }
 
 void PoissonArrivals::Advance() {
-  // Not std::exponential_distribution: each standard library draws its own.
-  // 53 bits, in [0, 1).
+  // Not std::exponential_distribution, since each standard library draws other
+  // numbers. 53 bits, in [0, 1).
   const double uniform = std::ldexp(static_cast<double>(random_() >> 11), -53);
   calls_ -= std::log1p(-uniform);
 }

@@ -8,28 +8,30 @@
 
 namespace trivium {
 
-// The times at which calls come, whatever the server does, in order.
+// The times at which calls are meant to start, in order. They do not depend on
+// the server.
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
   virtual absl::Time next() const = 0;
-  // To the one after next().
+  // Moves next() to the following call.
   virtual void Advance() = 0;
 };
 
-// A rate, in calls a second, that stays as it is for a while, goes evenly to
-// another and then stays there.
+// A rate in calls per second that is constant at first, changes linearly to
+// another rate and stays there.
 struct RateCurve {
   double from = 0, to = 0;
   absl::Duration flat = absl::ZeroDuration();  // at `from`
   absl::Duration ramp = absl::ZeroDuration();  // from `from` to `to`
 
-  // When so many calls are expected to have come; infinite: never.
+  // Returns the time by which the expected number of calls is `calls`;
+  // infinite: never.
   absl::Duration TimeOf(double calls) const;
 };
 
-// Independent users: a Poisson process. The same seed gives the same times on
-// every machine.
+// Calls of independent users: a Poisson process. The same seed gives the same
+// times on every machine.
 class PoissonArrivals : public Arrivals {
  public:
   PoissonArrivals(RateCurve curve, uint64_t seed, absl::Time start);
@@ -40,10 +42,10 @@ class PoissonArrivals : public Arrivals {
   const RateCurve curve_;
   const absl::Time start_;
   std::mt19937_64 random_;
-  double calls_ = 0;  // expected until the next one
+  double calls_ = 0;  // the expected number up to next()
 };
 
-// `size` calls at once, at `first` and every `period` after it.
+// Bursts: `size` calls at once, at `first` and every `period` after it.
 class BurstArrivals : public Arrivals {
  public:
   BurstArrivals(int size, absl::Duration period, absl::Time first)
@@ -55,7 +57,7 @@ class BurstArrivals : public Arrivals {
   const int size_;
   const absl::Duration period_;
   absl::Time next_;
-  int begun_ = 0;  // of the burst at next_
+  int begun_ = 0;  // calls of the burst at next_ that have started
 };
 
 }  // namespace trivium

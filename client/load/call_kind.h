@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// What can be called.
+// The kinds of calls that trivium-load makes.
 enum class CallKind {
   kTranslate,
   kTranslateStream,
@@ -24,20 +24,20 @@ enum class CallKind {
   kFillMask,
   kTokenize,
   kDetokenize,
-  kModel,            // GetModel: a call without work, to subtract from others
+  kModel,  // GetModel: no work; its time can be subtracted from others
   kOpenAiEmbeddings  // OpenAI's /v1/embeddings, over HTTP only
 };
 
-// By the names that people write.
+// Returns the kinds by their names on the command line.
 const std::map<std::string, CallKind>& CallKinds();
 const std::string& NameOf(CallKind kind);
 
-// A kind, and how often it is called beside the others.
+// A kind, and how often it is called relative to the others.
 struct MixPart {
   CallKind kind;
   int weight;
 };
-// Of "translate=8,encode=2". The error says what is wrong.
+// Parses "translate=8,encode=2". The error says what is wrong.
 absl::StatusOr<std::vector<MixPart>> ParseMix(const std::string& text);
 
 }  // namespace trivium

@@ -13,26 +13,27 @@
 
 namespace trivium {
 
-// Comes once, on any thread.
+// Receives the outcome of a call. Called once, on any thread.
 using Done = std::function<void(CallOutcome)>;
 
-// Starts calls that end by themselves, or as `stop` asks them to.
+// Starts calls. They end by themselves, or early if `stop` requests it.
 class Caller {
  public:
   virtual ~Caller() = default;
   virtual void Start(PlannedCall call, std::stop_token stop, Done done) = 0;
 };
 
-// Calls over gRPC's callback API: no thread a call. `connections` channels are
-// used in turn. `workload` outlives it, here and below.
+// Creates a caller that uses gRPC's callback API, which needs no thread for
+// each call. Calls use `connections` channels in turn. `workload` must outlive
+// the caller, here and below.
 std::unique_ptr<Caller> MakeGrpcCaller(const Workload::Options& workload,
                                        const Client::Options& client,
                                        int connections);
 
-// Calls over HTTP/1.1 to `url`, "http://HOST:PORT": Inference's and Models' by
-// Connect's protocol in JSON, and OpenAI's embeddings. A thread and a
-// connection for each call under way, kept for later ones. The error says what
-// is wrong with the URL.
+// Creates a caller that uses HTTP/1.1 to `url`, "http://HOST:PORT". It calls
+// Inference and Models by Connect's protocol in JSON, and OpenAI's embeddings.
+// Each running call has a thread and a connection, which later calls reuse. The
+// error says what is wrong with the URL.
 absl::StatusOr<std::unique_ptr<Caller>> MakeHttpCaller(
     const Workload::Options& workload, const Client::Options& client,
     const std::string& url);

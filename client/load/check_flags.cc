@@ -24,7 +24,7 @@ absl::Status CheckCall(CallKind kind, const LoadFlags& flags) {
   if (!flags.workload.lengths.empty() &&
       (kind == CallKind::kScore || kind == CallKind::kFillMask)) {
     return absl::InvalidArgumentError(fmt::format(
-        "{}'s lines have a form, which --lengths would not keep; leave it out",
+        "{}'s lines have a form that --lengths would break; leave it out",
         name));
   }
   for (const std::string& server : flags.servers()) {
@@ -92,7 +92,7 @@ absl::Status CheckLoadFlags(const CLI::App& app, LoadFlags* flags) {
   const Workload::Options& workload = flags->workload;
   if (given("--max-in-flight") && !pacing.open() && !flags->find_rate) {
     return absl::InvalidArgumentError(
-        "--max-in-flight is of an open loop: give --rate, --ramp or --burst");
+        "--max-in-flight is for an open loop: give --rate, --ramp or --burst");
   }
   const bool drawn = pacing.open() || flags->find_rate ||
                      workload.mix.size() > 1 || !workload.lengths.empty() ||
@@ -119,7 +119,7 @@ absl::Status CheckLoadFlags(const CLI::App& app, LoadFlags* flags) {
   if (flags->connection.tls &&
       std::any_of(servers.begin(), servers.end(), IsHttp)) {
     return absl::InvalidArgumentError(
-        "HTTP is spoken without TLS here; leave --tls out");
+        "HTTP works without TLS only; leave --tls out");
   }
   flags->workload.seed = pacing.seed;
   return absl::OkStatus();

@@ -21,14 +21,15 @@ namespace {
 constexpr char kDescription[] =
     "Loads a trivium-server and reports latency and throughput.\n"
     "Closed loop (--concurrency N, the default): always N calls in flight. "
-    "Open loop\n(--rate R, --ramp, --burst): calls come at random, R a second, "
-    "whatever the server\ndoes, and their latency counts from when they were "
-    "meant to start.";
+    "Open loop\n(--rate R, --ramp, --burst): calls start at random, R per "
+    "second, "
+    "whatever the server\ndoes; their latency counts from when they were meant "
+    "to start.";
 constexpr char kFooter[] =
     "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL, TRIVIUM_JSON and "
-    "TRIVIUM_CLIENT_TLS...\nin the environment stand for these flags; the flag "
+    "TRIVIUM_CLIENT_TLS...\nin the environment set these flags; the flag "
     "wins.\n"
-    "Exit codes: 0 some calls succeeded (of --find-rate, a rate passed), 1 "
+    "Exit codes: 0 some calls succeeded (--find-rate: a rate passed), 1 "
     "none "
     "did, 2 wrong\nusage, 5 a file failed, 130 interrupted (after the report).";
 
@@ -45,9 +46,9 @@ absl::StatusOr<std::vector<v1::Input>> ReadInputs(const std::string& file,
     if (ids) {
       const std::optional<std::vector<uint32_t>> parsed = ParseTokenIds(*line);
       if (!parsed || parsed->empty()) {
-        return absl::InvalidArgumentError(
-            fmt::format("line {} of {} is not token ids with spaces, as 17 4 0",
-                        inputs.size(), file));
+        return absl::InvalidArgumentError(fmt::format(
+            "line {} of {} is not token ids with spaces, such as 17 4 0",
+            inputs.size(), file));
       }
       input.mutable_ids()->mutable_ids()->Add(parsed->begin(), parsed->end());
     } else if (!IsUtf8(*line)) {
@@ -78,7 +79,7 @@ absl::StatusOr<Target> MakeTarget(const std::string& server,
     return target;
   }
   client.address = server;
-  // The checks of the options, before any call is made with them.
+  // Checks the options before any call is made with them.
   TRIVIUM_RETURN_IF_ERROR(Client::Create(client).status());
   target.caller = MakeGrpcCaller(workload, client, flags.connections);
   return target;
@@ -110,7 +111,7 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
   LoadFlags flags;
   AddLoadFlags(app, &flags);
   try {
-    // CLI11 takes them last first.
+    // CLI11 expects them in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success&) {
     fmt::print(io.out, "{}", app.help());
@@ -140,7 +141,7 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
     targets.push_back(*std::move(target));
   }
   if (!flags.html.empty()) {
-    // Now, not after all the work.
+    // Fails now instead of after all the work.
     const absl::Status written = WriteFile(flags.html, "");
     if (!written.ok()) return Complain(io, written, kExitIo);
   }

@@ -9,8 +9,8 @@
 
 namespace trivium {
 
-// The whole of `trivium-load`; `arguments` without its name. `stop` ends the
-// run early, with a report of what was measured.
+// Runs the whole of `trivium-load`. `arguments` do not include its name. `stop`
+// ends the run early, with a report of what was measured.
 ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
                         const std::atomic<bool>& stop);
 

@@ -11,7 +11,8 @@ struct Figure {
   std::function<double(const Report&)> of;
 };
 
-// Of an even number the mean of the two in the middle.
+// Returns the median. For an even number of values it is the mean of the two in
+// the middle.
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;

@@ -8,19 +8,21 @@
 
 namespace trivium {
 
-// Two servers' reports, measured one right after the other.
+// The reports of two servers, measured one right after the other.
 struct Round {
   Report first, second;
 };
 
-// The first server's figure over the second's, of each round; and its spread.
+// The first server's figure divided by the second's, in each round, and the
+// spread of that ratio.
 struct Ratio {
   std::string name;
   std::vector<double> rounds;
   double median = 0, lowest = 0, highest = 0;
 };
 
-// Of rates and latencies: those figures that both servers have in every round.
+// Compares rates and latencies. Leaves out figures that a server lacks in some
+// round.
 std::vector<Ratio> Compare(const std::vector<Round>& rounds);
 
 }  // namespace trivium

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Flags, and a length, big endian.
+// A byte of flags and a four-byte length, big-endian.
 constexpr size_t kHeadBytes = 5;
 constexpr char kEndOfStream = 2;
 
@@ -40,7 +40,8 @@ grpc::StatusCode CodeOfHttp(int status) {
   }
 }
 
-// `otherwise` where it is no name of Connect's.
+// Returns the code of a name in Connect's protocol, or `otherwise` if it is
+// none.
 grpc::StatusCode CodeNamed(const std::string& name,
                            grpc::StatusCode otherwise) {
   if (name == "canceled") return grpc::StatusCode::CANCELLED;
@@ -78,7 +79,7 @@ grpc::Status ConnectError(int http_status, const std::string& body) {
   const grpc::StatusCode code = CodeOfHttp(http_status);
   const json parsed = json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (parsed.is_object()) {
-    // OpenAI's errors are inside.
+    // OpenAI nests the error in "error".
     const auto inner = parsed.find("error");
     const bool nested = inner != parsed.end() && inner->is_object();
     return ErrorOf(nested ? *inner : parsed, code);

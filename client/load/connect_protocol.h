@@ -10,31 +10,32 @@
 
 namespace trivium {
 
-// What a client of Connect's protocol needs of it:
+// The parts of Connect's protocol that a client needs:
 // https://connectrpc.com/docs/protocol
 
-// "/trivium.v1.Inference/Translate" of TranslateRequest: a service is in the
-// file of its requests, which are named after its methods.
+// Returns "/trivium.v1.Inference/Translate" for TranslateRequest. Relies on
+// requests being named after their methods and defined in the file of their
+// service.
 std::string ConnectPath(const google::protobuf::Descriptor& request);
 
-// What an answer that is no success says: of a body {"code": "...", "message":
-// "..."}, else of the status of HTTP.
+// Returns the error in an unsuccessful response: that of a body {"code": "...",
+// "message": "..."}, else one for the HTTP status.
 grpc::Status ConnectError(int http_status, const std::string& body);
 
-// A message with the five bytes that go before it in a stream.
+// Puts the five bytes in front of a message that precede it in a stream.
 std::string Envelope(const std::string& message);
 
-// Takes a stream apart as its bytes come.
+// Splits a stream into messages as its bytes arrive.
 class EnvelopeReader {
  public:
-  // Calls `message` with each whole message that has come.
+  // Calls `message` with each message that is complete now.
   void Add(std::string_view bytes,
            const std::function<void(const std::string&)>& message);
-  // How the stream ended; of one that was cut off: UNAVAILABLE.
+  // The status at the end of the stream; UNAVAILABLE if it was cut off.
   const grpc::Status& status() const { return status_; }
 
  private:
-  std::string rest_;  // of what is not whole
+  std::string rest_;  // the incomplete message at the end
   grpc::Status status_ = grpc::Status(grpc::StatusCode::UNAVAILABLE,
                                       "the stream ended before its last "
                                       "message");

@@ -12,14 +12,14 @@
 namespace trivium {
 namespace {
 
-// A measured rate of a search.
+// A rate that a search has measured.
 struct Point {
   double rate;
   bool passed;
   Report report;
 };
 
-// A line above the live one, which stays.
+// Prints a line that stays, above the live one.
 void Tell(const LoadSetup& setup, const std::string& line) {
   if (setup.run.live != nullptr) fmt::print(setup.run.live, "{}\n", line);
 }
@@ -154,7 +154,7 @@ Findings FindRate(const LoadSetup& setup, const Target& target,
     pace.rate = search.rate();
     const Recording recording =
         setup.Measure(target, pace, fmt::format("{:.1f}/s  ", pace.rate));
-    if (setup.stop) break;  // what it measured was cut short
+    if (setup.stop) break;  // the measurement was cut short
     const Report report = MakeReport(recording);
     const bool passed = report.failed() == 0 && report.succeeded > 0 &&
                         report.latency.p99 <= absl::ToDoubleSeconds(limit);
@@ -196,7 +196,7 @@ Findings CompareServers(const LoadSetup& setup, const Target& first,
       findings.page["runs"].push_back(
           PageRun(fmt::format("{}, round {}", target.name, i + 1), recording));
     }
-    if (setup.stop) break;  // a round that was cut short compares nothing
+    if (setup.stop) break;  // a round that was cut short cannot be compared
     findings.succeeded |=
         round.first.succeeded > 0 || round.second.succeeded > 0;
     measured.push_back(std::move(round));

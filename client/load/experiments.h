@@ -12,13 +12,13 @@
 
 namespace trivium {
 
-// A server that is loaded.
+// A server under load.
 struct Target {
   std::string name;
   std::unique_ptr<Caller> caller;
 };
 
-// How the load is made, whatever is found out with it.
+// Settings of the load that all experiments share.
 struct LoadSetup {
   const RunOptions& run;
   const Pacing& pacing;
@@ -29,25 +29,25 @@ struct LoadSetup {
                     const std::string& title) const;
 };
 
-// What an experiment found: for people, for programs, and for the page
-// (client/pages/load.js says what it has).
+// The results of an experiment: for people, for programs, and for the page
+// (client/pages/load.js describes its form).
 struct Findings {
-  bool succeeded = false;  // some calls did or, of a search, some rate
+  bool succeeded = false;  // some call succeeded; in a search, some rate passed
   std::string text;
   nlohmann::ordered_json json;
   nlohmann::json page;
 };
 
-// One run.
+// Measures one run.
 Findings MeasureOnce(const LoadSetup& setup, const Target& target);
 
-// The highest rate with p99 <= `limit`, no call failed. Where `setup` has no
-// rate the search begins at what its concurrency comes to.
+// Finds the highest rate at which p99 <= `limit` and no call fails. If `setup`
+// has no rate, the search begins at the rate that its concurrency achieves.
 Findings FindRate(const LoadSetup& setup, const Target& target,
                   absl::Duration limit, const RateSearch::Options& options);
 
-// Two servers, in turns: each is the first of a round every other time, so
-// that neither has the better part of a drift.
+// Compares two servers, measuring them in turns. Each is the first in every
+// other round, so that a drift of the machine favours neither.
 Findings CompareServers(const LoadSetup& setup, const Target& first,
                         const Target& second, int rounds);
 

@@ -19,7 +19,8 @@ std::vector<std::string> KindNames() {
   return names;
 }
 
-// An option whose text `read` understands, or says what is wrong with.
+// Adds an option whose text `read` parses. `read` returns an error if it is
+// wrong.
 CLI::Option* AddParsed(
     CLI::App& app, const std::string& name,
     const std::function<absl::Status(const std::string&)>& read,
@@ -50,7 +51,7 @@ absl::Status ReadMetadata(const std::string& pair, Workload::Options* options) {
   return absl::OkStatus();
 }
 
-// "10:200:60" as so many numbers, none of which is negative.
+// Parses "10:200:60" as `count` numbers, none of which is negative.
 std::optional<std::vector<double>> Numbers(const std::string& text,
                                            size_t count) {
   std::vector<double> numbers;
@@ -114,8 +115,8 @@ void AddServerFlags(CLI::App& app, LoadFlags* flags) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--connections", flags->connections,
-                 "gRPC's connections, used in turn; of HTTP each call under "
-                 "way has one")
+                 "gRPC connections, used in turn; over HTTP each running call "
+                 "has one")
       ->excludes(http)
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -125,7 +126,7 @@ void AddCallFlags(CLI::App& app, LoadFlags* flags) {
   Workload::Options* const workload = &flags->workload;
   app.add_option(
          "--file", flags->file,
-         "Texts, one a line, taken in turn; of score SOURCE<tab>TARGET, "
+         "Texts, one a line, used in turn; for score SOURCE<tab>TARGET, "
          "or TARGET alone")
       ->required();
   app.add_flag("--ids", flags->ids,
@@ -135,7 +136,7 @@ void AddCallFlags(CLI::App& app, LoadFlags* flags) {
          [workload](const std::string& name) {
            workload->mix = {{CallKinds().at(name), 1}};
          },
-         "What to call; model is GetModel, a call without work")
+         "Which call to make; model is GetModel, a call without work")
       ->check(CLI::IsMember(KindNames()))
       ->default_str("translate");
   AddParsed(
@@ -144,7 +145,7 @@ void AddCallFlags(CLI::App& app, LoadFlags* flags) {
         TRIVIUM_ASSIGN_OR_RETURN(workload->mix, ParseMix(text));
         return absl::OkStatus();
       },
-      "CALL=WEIGHT,...", "Several calls, so often beside each other")
+      "CALL=WEIGHT,...", "Several kinds of calls, drawn with these weights")
       ->excludes("--call");
   AddParsed(
       app, "--lengths",
@@ -153,8 +154,8 @@ void AddCallFlags(CLI::App& app, LoadFlags* flags) {
         return absl::OkStatus();
       },
       "1-80|4,16,64",
-      "Texts of so many of the file's words (or ids), drawn evenly, instead "
-      "of its lines");
+      "Make texts of these lengths from the file's words (or ids), instead "
+      "of using its lines");
   app.add_option_function<std::vector<std::string>>(
       "--metadata",
       [workload](const std::vector<std::string>& pairs) {
@@ -165,13 +166,13 @@ void AddCallFlags(CLI::App& app, LoadFlags* flags) {
           }
         }
       },
-      "KEY=VALUE to send with every call; repeat for more");
+      "KEY=VALUE to send with every call (repeatable)");
   app.add_option("--inputs-per-call", workload->inputs_per_call,
                  "Texts, documents or contexts in each call; generate has one")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--query", workload->query,
-                 "Of rerank, and the question of answer; default: the file's "
+                 "Query of rerank, question of answer; default: the file's "
                  "first line");
   AddDecodingFlags(app, &workload->decoding);
 }
@@ -184,7 +185,7 @@ void AddPacingFlags(CLI::App& app, LoadFlags* flags) {
           ->check(CLI::Range(1, 1 << 20))
           ->capture_default_str();
   CLI::Option* const rate =
-      app.add_option("--rate", pacing->rate, "Open loop: calls a second")
+      app.add_option("--rate", pacing->rate, "Open loop: calls per second")
           ->check(CLI::Range(1e-3, 1e6))
           ->excludes(concurrency);
   CLI::Option* const ramp =
@@ -192,8 +193,8 @@ void AddPacingFlags(CLI::App& app, LoadFlags* flags) {
           app, "--ramp",
           [pacing](const std::string& text) { return ReadRamp(text, pacing); },
           "FROM:TO:SECONDS",
-          "Open loop: a rate that changes evenly, and then stays; the warm-up "
-          "has the first")
+          "Open loop: a rate that changes linearly and then stays; the warm-up "
+          "has the first rate")
           ->excludes(concurrency)
           ->excludes(rate);
   CLI::Option* const burst =
@@ -201,26 +202,27 @@ void AddPacingFlags(CLI::App& app, LoadFlags* flags) {
           app, "--burst",
           [pacing](const std::string& text) { return ReadBurst(text, pacing); },
           "CALLS:SECONDS",
-          "Open loop: so many calls at once every so many seconds, alone or "
-          "beside --rate or --ramp")
+          "Open loop: CALLS at once every SECONDS, alone or in addition to "
+          "--rate or --ramp")
           ->excludes(concurrency);
   app.add_option("--schedule-seed", pacing->seed,
                  "Same seed, same times, calls, lengths and aborts")
       ->capture_default_str();
   app.add_option("--max-in-flight", pacing->max_in_flight,
-                 "Open loop: at most this many at once; more start late")
+                 "Open loop: most calls in flight; others start late")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--abort-share", flags->run.abort_share,
-                 "This share of the calls, from 0 to 1, is cancelled on the "
-                 "way, at random; they are no failures")
+  app.add_option(
+         "--abort-share", flags->run.abort_share,
+         "Cancel this share of the calls, 0 to 1, at random times; they "
+         "do not count as failures")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   CLI::Option* const find =
       app.add_flag("--find-rate", flags->find_rate,
-                   "Search the highest --rate with p99 <= --p99 and no "
-                   "failures; begins at --rate, or at what --concurrency "
-                   "calls in flight come to")
+                   "Search for the highest --rate with p99 <= --p99 and no "
+                   "failures; begins at --rate, or at the rate that "
+                   "--concurrency achieves")
           ->excludes(ramp)
           ->excludes(burst)
           ->excludes("--against");
@@ -233,19 +235,19 @@ void AddPacingFlags(CLI::App& app, LoadFlags* flags) {
                                ->needs(find);
   find->needs(p99);
   app.add_option("--tolerance", flags->tolerance,
-                 "Of --find-rate: how close, as a part of the rate")
+                 "Precision of --find-rate, relative to the rate")
       ->needs(find)
       ->check(CLI::Range(0.001, 1.0))
       ->capture_default_str();
 }
 
 void AddTimeFlags(CLI::App& app, LoadFlags* flags) {
-  app.add_option("--warm-up", flags->warm_up, "Seconds that do not count")
+  app.add_option("--warm-up", flags->warm_up, "Seconds before measuring")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   CLI::Option* const duration =
       app.add_option("--duration", flags->duration,
-                     "Seconds to measure; default with --ramp: its own")
+                     "Seconds to measure; default with --ramp: its seconds")
           ->check(CLI::Range(1e-3, 1e6))
           ->capture_default_str();
   app.add_option("--count", flags->run.count,
@@ -265,7 +267,7 @@ void AddLoadFlags(CLI::App& app, LoadFlags* flags) {
   AddPacingFlags(app, flags);
   AddTimeFlags(app, flags);
   app.add_option("--html", flags->html,
-                 "Write a page with plots there: one file that loads nothing")
+                 "Write a page with plots to this file; it loads nothing")
       ->type_name("FILE");
   AddEnvironmentTwins(app);
 }

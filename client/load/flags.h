@@ -13,10 +13,10 @@
 
 namespace trivium {
 
-// What trivium-load is asked for.
+// The options of trivium-load.
 struct LoadFlags {
   ConnectionFlags connection;
-  std::string http, against;  // servers; "": none
+  std::string http, against;  // addresses of servers; empty: none
   int connections = 1;
   Workload::Options workload;  // without its inputs
   std::string file;
@@ -31,17 +31,19 @@ struct LoadFlags {
   bool json = false;
   std::string html;
 
-  // The servers by their addresses, the other one of a comparison last.
+  // Returns the addresses of the servers; in a comparison, --against is the
+  // last.
   std::vector<std::string> servers() const;
-  // What the report says of them: names and values.
+  // Returns the options as names and values, for the report.
   std::vector<std::pair<std::string, std::string>> Describe() const;
 };
 
-// "http://...", not "HOST:PORT".
+// True for "http://...", false for "HOST:PORT".
 bool IsHttp(const std::string& server);
 
 void AddLoadFlags(CLI::App& app, LoadFlags* flags);
-// After parsing: whether they fit together; sets what follows from others.
+// Checks, after parsing, that the flags fit together, and sets options that
+// follow from others. The error says which flag is wrong.
 absl::Status CheckLoadFlags(const CLI::App& app, LoadFlags* flags);
 
 }  // namespace trivium

@@ -13,7 +13,7 @@ namespace {
 using Inference = v1::Inference::StubInterface::async_interface;
 using Models = v1::Models::StubInterface::async_interface;
 
-// A connection's services.
+// The stubs of one connection.
 struct Services {
   std::unique_ptr<v1::Inference::Stub> inference;
   std::unique_ptr<v1::Models::Stub> models;
@@ -22,7 +22,7 @@ struct Services {
   void Get(Models** service) const { *service = models->async(); }
 };
 
-// What RequestMaker hands one call to.
+// RequestMaker's transport for one gRPC call.
 class GrpcTransport {
  public:
   GrpcTransport(const Workload::Options& workload,

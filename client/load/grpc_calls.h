@@ -19,8 +19,8 @@
 
 namespace trivium {
 
-// What calls over gRPC have in common: a deadline and metadata, an end that may
-// be asked for, and what is told of it.
+// Base of all gRPC calls: a deadline and metadata, cancellation through a
+// stop token, and the outcome.
 class GrpcCall {
  public:
   GrpcCall(const Workload::Options& workload, const Client::Options& client,
@@ -39,9 +39,9 @@ class GrpcCall {
   grpc::ClientContext* context() { return &context_; }
   CallOutcome* outcome() { return &outcome_; }
 
-  // Deletes `self`, which is this call, and then tells how it ended: who is
-  // told may drop its channel, whose last reference must not go on gRPC's own
-  // thread, since that joins the thread.
+  // Deletes `self`, which is this call, and then reports its outcome. In this
+  // order, since the callback may drop the channel: its last reference must not
+  // be dropped on gRPC's own thread, because that joins the thread.
   template <typename Self>
   void End(Self* self, const grpc::Status& status) {
     outcome_.code = status.error_code();
@@ -61,17 +61,17 @@ class GrpcCall {
   Done done_;
   CallOutcome outcome_;
   grpc::ClientContext context_;
-  // Last: its end waits for a cancellation that is under way.
+  // The last member: its destructor waits for a running cancellation.
   std::stop_callback<std::function<void()>> on_stop_;
 };
 
-// One call with a request and a response; deletes itself at its end.
+// One unary call. Deletes itself at its end.
 template <typename Request, typename Response>
 class UnaryCall : public GrpcCall {
  public:
   using GrpcCall::GrpcCall;
 
-  // `method` is the service's.
+  // `method` is a member function of the service's stub.
   template <typename Service, typename Method>
   void Run(Service* service, Method method, Request request) {
     request_ = std::move(request);
@@ -87,7 +87,7 @@ class UnaryCall : public GrpcCall {
   Response response_;
 };
 
-// One Generate; deletes itself at its end.
+// One Generate call. Deletes itself at its end.
 class GenerateCall : public GrpcCall,
                      public grpc::ClientReadReactor<v1::GenerateResponse> {
  public:
@@ -115,9 +115,9 @@ class GenerateCall : public GrpcCall,
   GenerateProgress progress_;
 };
 
-// One TranslateStream or EncodeStream: the start, then all inputs, while
-// results are read; deletes itself at its end. A text that fails is the call's
-// failure.
+// One TranslateStream or EncodeStream. Sends the start, then all inputs, while
+// results are read. If a text fails, the call counts as failed. Deletes itself
+// at its end.
 template <typename Request, typename Response>
 class StreamCall : public GrpcCall,
                    public grpc::ClientBidiReactor<Request, Response> {
@@ -125,7 +125,7 @@ class StreamCall : public GrpcCall,
   using Reactor = grpc::ClientBidiReactor<Request, Response>;
   using GrpcCall::GrpcCall;
 
-  // `method` is the service's.
+  // `method` is a member function of the service's stub.
   template <typename Service, typename Method>
   void Run(Service* service, Method method, std::vector<Request> requests) {
     requests_ = std::move(requests);

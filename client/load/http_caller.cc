@@ -17,7 +17,7 @@ namespace {
 
 using google::protobuf::Message;
 
-// What all calls of a server have in common.
+// Settings that all calls to a server share.
 struct HttpTarget {
   std::string url;
   absl::Duration timeout;
@@ -26,12 +26,12 @@ struct HttpTarget {
 
 std::string ToJson(const Message& message) {
   std::string text;
-  // All that trivium-load sends can be written.
+  // Cannot fail for the messages that trivium-load sends.
   (void)google::protobuf::util::MessageToJsonString(message, &text);
   return text;
 }
 
-// A server that is newer may say more.
+// Parses a response. Ignores unknown fields, which a newer server may send.
 bool FromJson(const std::string& text, Message* message) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
@@ -46,8 +46,9 @@ void Fail(grpc::StatusCode code, std::string message, CallOutcome* outcome) {
 
 using Receiver = std::function<void(const char* bytes, size_t size)>;
 
-// One POST on a worker's connection. False where there is no answer with status
-// 200, of which `outcome` then tells; else `receive` has had its body.
+// Sends one POST on a worker's connection. Passes the body of a response with
+// status 200 to `receive`. Returns false on any other end and sets `outcome` to
+// the error.
 bool Post(const HttpTarget& target, const std::string& path,
           const std::string& type, const std::string& body,
           const std::stop_token& stop, const Receiver& receive,
@@ -60,8 +61,8 @@ bool Post(const HttpTarget& target, const std::string& path,
   request.path = path;
   request.headers = target.headers;
   request.headers.emplace("Content-Type", type);
-  // A provider, not request.body: while there is no connection to end yet, it
-  // is asked whether the call has been given up.
+  // A provider instead of request.body: it notices that the call was aborted
+  // while there is no connection to close yet.
   request.content_length_ = body.size();
   request.content_provider_ = [&](size_t offset, size_t size,
                                   httplib::DataSink& sink) {
@@ -83,7 +84,7 @@ bool Post(const HttpTarget& target, const std::string& path,
   const absl::Time begun = absl::Now();
   const httplib::Result result = client.send(request);
   if (stop.stop_requested()) {
-    Fail(grpc::StatusCode::CANCELLED, "given up", outcome);
+    Fail(grpc::StatusCode::CANCELLED, "aborted", outcome);
     return false;
   }
   if (!result) {
@@ -100,7 +101,7 @@ bool Post(const HttpTarget& target, const std::string& path,
   return false;
 }
 
-// What RequestMaker hands one call to.
+// RequestMaker's transport for one HTTP call.
 class HttpTransport {
  public:
   HttpTransport(const Workload::Options& workload, const HttpTarget& target,
@@ -205,7 +206,8 @@ class HttpTransport {
         [body](const char* bytes, size_t size) { body->append(bytes, size); };
   }
   static std::string NotAnAnswer(const HttpTarget& target) {
-    return fmt::format("what {} answers is not this call's answer", target.url);
+    return fmt::format("the response of {} is not this call's answer",
+                       target.url);
   }
 
   void Do(HttpConnections::Work work) {
@@ -235,7 +237,7 @@ class HttpCaller : public Caller {
  private:
   const Workload::Options& workload_;
   const HttpTarget target_;
-  HttpConnections connections_;  // last: its work looks at the others
+  HttpConnections connections_;  // last, since its work uses the other members
 };
 
 }  // namespace
@@ -248,7 +250,7 @@ absl::StatusOr<std::unique_ptr<Caller>> MakeHttpCaller(
       url.find_first_of("/?#@", kScheme.size()) != std::string::npos ||
       !httplib::Client(url).is_valid()) {
     return absl::InvalidArgumentError(fmt::format(
-        "'{}' is not http://HOST:PORT; HTTP is spoken without TLS here", url));
+        "'{}' is not http://HOST:PORT; HTTP works without TLS only", url));
   }
   HttpTarget target = {url, client.timeout, {}};
   for (const auto& [name, value] : workload.metadata) {

@@ -25,7 +25,7 @@ void HttpConnections::Do(Work work, Done done) {
   try {
     threads_.emplace_back([this] { Run(); });
   } catch (const std::system_error&) {
-    // The system has no more: what waits goes to those there are.
+    // The system has no more threads. The existing ones will do the work.
     if (threads_.empty()) throw;
   }
 }

@@ -16,19 +16,19 @@
 
 namespace trivium {
 
-// Threads, each with a connection that it keeps; one more is started whenever
-// all are at work.
+// A pool of threads, each with a connection that it keeps. Starts another
+// thread whenever all are busy.
 class HttpConnections {
  public:
-  // One call, made on a thread's connection.
+  // Makes one call on a thread's connection.
   using Work = std::function<CallOutcome(httplib::Client&)>;
 
   HttpConnections(std::string url, absl::Duration timeout)
       : url_(std::move(url)), timeout_(timeout) {}
-  // When all that was asked for is done.
+  // Waits until all work is done.
   ~HttpConnections();
 
-  // Called by one thread.
+  // Queues work. To be called by one thread only.
   void Do(Work work, Done done);
 
  private:
@@ -38,7 +38,7 @@ class HttpConnections {
   };
 
   void Run();
-  // Without work where there will be no more.
+  // Waits for a task. Returns one without work if no more will come.
   Task Take();
 
   const std::string url_;

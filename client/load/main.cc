@@ -14,7 +14,7 @@ std::atomic<bool> stop{false};
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   for (const int signal : {SIGINT, SIGTERM}) {
-    // A second one ends it at once.
+    // A second signal ends the program at once.
     struct sigaction action {};
     action.sa_handler = [](int) { stop = true; };
     action.sa_flags = static_cast<int>(SA_RESETHAND);

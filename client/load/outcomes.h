@@ -13,21 +13,21 @@
 
 namespace trivium {
 
-// How one call ended.
+// The outcome of one call.
 struct CallOutcome {
   grpc::StatusCode code = grpc::StatusCode::OK;
-  std::string message;  // of an error
+  std::string message;  // of the error, if any
   int64_t source_tokens = 0;
   int64_t new_tokens = 0;
-  // The first piece of a Generate; else InfinitePast.
+  // Time of the first piece of a Generate; else InfinitePast.
   absl::Time first_piece = absl::InfinitePast();
-  std::vector<double> piece_gaps;  // seconds; of a Generate
-  // Tokenizing and inference, by the server's own account.
+  std::vector<double> piece_gaps;  // seconds between pieces of a Generate
+  // Time for tokenizing and inference, as the server reports it.
   absl::Duration model_time = absl::ZeroDuration();
 };
 
-// What responses tell of the work that was done: tokens, and the time that the
-// server spent on it by its own account.
+// Each Examine adds to an outcome what a response says about the work: tokens,
+// and the time that the server spent on it as it reports it.
 
 inline absl::Duration ModelTime(const v1::Timings& timings) {
   const auto to_duration = [](const google::protobuf::Duration& duration) {
@@ -37,7 +37,7 @@ inline absl::Duration ModelTime(const v1::Timings& timings) {
   return to_duration(timings.tokenize()) + to_duration(timings.inference());
 }
 
-// Most results read some tokens and write none.
+// For most results the model reads tokens and writes none.
 template <typename Result>
 void CountTokens(const Result& result, CallOutcome* outcome) {
   outcome->source_tokens += result.token_count();
@@ -70,11 +70,11 @@ inline void Examine(const v1::TokenizeResponse& response,
     outcome->source_tokens += result.tokens_size();
   }
 }
-// Calls without work of the model.
+// Calls in which the model does no work.
 inline void Examine(const v1::DetokenizeResponse&, CallOutcome*) {}
 inline void Examine(const v1::Model&, CallOutcome*) {}
 
-// The messages of a Generate, as they come.
+// Records the messages of a Generate as they arrive.
 class GenerateProgress {
  public:
   void Add(const v1::GenerateResponse& response, CallOutcome* outcome) {

@@ -11,19 +11,20 @@
 
 namespace trivium {
 
-// When requests start: a pure policy, asked by the runner's loop.
+// Decides when requests start. A pure policy that the runner's loop asks.
 class Pacer {
  public:
   virtual ~Pacer() = default;
-  // When the next request is meant to start; not later than `now`: at once.
-  // InfiniteFuture: not before one of those in flight ends.
+  // Returns when the next request is meant to start. A time up to `now` means
+  // at once; InfiniteFuture means not before a request in flight ends.
   virtual absl::Time NextStart(absl::Time now, int in_flight) = 0;
-  // The request of NextStart was started.
+  // Records that the request of NextStart has started.
   virtual void Started() {}
 };
 
-// Closed loop: always this many in flight. Measures what a server can do; its
-// latencies say little, since a slow server is asked less.
+// Closed loop: always the same number of requests in flight. Measures what a
+// server can do. Its latencies say little, since a slow server gets fewer
+// requests.
 class ClosedPacer : public Pacer {
  public:
   explicit ClosedPacer(int concurrency) : concurrency_(concurrency) {}
@@ -33,11 +34,11 @@ class ClosedPacer : public Pacer {
   const int concurrency_;
 };
 
-// Open loop: whoever comes next of several streams of arrivals.
+// Open loop: merges several streams of arrivals.
 class OpenPacer : public Pacer {
  public:
-  // At most `max_in_flight` at once; later ones then start late, but their
-  // times still count from when they were meant to start.
+  // At most `max_in_flight` requests run at once. Others start late; their
+  // latencies still count from when they were meant to start.
   OpenPacer(std::vector<std::unique_ptr<Arrivals>> arrivals, int max_in_flight);
   absl::Time NextStart(absl::Time now, int in_flight) override;
   void Started() override;
@@ -49,22 +50,23 @@ class OpenPacer : public Pacer {
   const int max_in_flight_;
 };
 
-// How calls are paced: a closed loop, unless a rate, a ramp or bursts are set.
+// Settings of the pacing. A closed loop, unless a rate, a ramp or bursts are
+// set.
 struct Pacing {
   struct Ramp {
-    double from, to;      // calls a second
-    absl::Duration time;  // from the end of the warm-up on, which has `from`
+    double from, to;      // calls per second; the warm-up has `from`
+    absl::Duration time;  // counted from the end of the warm-up
   };
   struct Burst {
     int size;
-    absl::Duration period;  // the first one at the end of the warm-up
+    absl::Duration period;  // the first burst is at the end of the warm-up
   };
 
-  int concurrency = 32;  // of a closed loop
-  double rate = 0;       // calls a second; 0: none
+  int concurrency = 32;  // requests in flight, in a closed loop
+  double rate = 0;       // calls per second; 0: none
   std::optional<Ramp> ramp;
-  std::optional<Burst> burst;  // beside the rate or the ramp
-  int max_in_flight = 10000;   // of an open loop
+  std::optional<Burst> burst;  // in addition to the rate or the ramp
+  int max_in_flight = 10000;   // in an open loop
   uint64_t seed = 1;
 
   bool open() const { return rate > 0 || ramp || burst; }

@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// The least of 1, 2 and 5 times a power of ten, from 0.1 s on, with which a
-// time has at most so many slices.
+// Returns the smallest of 1, 2 and 5 times a power of ten, from 0.1 s on, that
+// cuts a time into few enough slices.
 double SliceSeconds(double seconds) {
   constexpr double kMost = 120;
   for (double power = 0.1;; power *= 10) {
@@ -32,9 +32,9 @@ struct Slice {
 json ToSlices(const Recording& recording) {
   const double seconds = absl::ToDoubleSeconds(recording.to - recording.from);
   const double width = SliceSeconds(seconds);
-  // What is left is a slice of its own, unless it is next to nothing.
+  // The rest is a slice of its own, unless it is less than a tenth of one.
   std::vector<Slice> slices(std::max(1.0, std::ceil(seconds / width - 0.1)));
-  // Null where nothing is measured any more, or not yet.
+  // Returns null for a time before or after the measurement.
   const auto slice_at = [&](absl::Time time) -> Slice* {
     if (time < recording.from || time > recording.to) return nullptr;
     const double at = absl::ToDoubleSeconds(time - recording.from) / width;
@@ -56,7 +56,7 @@ json ToSlices(const Recording& recording) {
   }
   json calls = json::array();
   for (size_t i = 0; i < slices.size(); ++i) {
-    // The last slice may be of another length.
+    // The last slice may have another length.
     const double part = i + 1 < slices.size() ? width : seconds - i * width;
     const auto rate = [part](int count) { return part > 0 ? count / part : 0; };
     const Slice& slice = slices[i];
@@ -78,7 +78,7 @@ json ToSlices(const Recording& recording) {
   return {{"seconds", width}, {"calls", std::move(calls)}};
 }
 
-// Sizes of one ratio, 20 to a factor of ten.
+// Buckets whose bounds grow by a constant ratio, 20 to a factor of ten.
 class Buckets {
  public:
   explicit Buckets(const std::vector<double>& seconds) {

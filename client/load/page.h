@@ -8,15 +8,16 @@
 
 namespace trivium {
 
-// What the page draws of a recording:
+// Returns the data of a recording that the page draws:
 //   name
-//   report     as Report::ToJson has it
+//   report     the result of Report::ToJson
 //   slices     {seconds, calls: [{p50, p95, p99, started, done, failed,
-//              aborted}]}: the measured time in slices of so many seconds;
-//              percentiles, in seconds, are of the calls meant to start in it
-//              that succeeded (null: none), the others calls a second
+//              aborted}]}: the measured time, cut into slices of `seconds`.
+//              The percentiles, in seconds, are over the successful calls that
+//              were meant to start in a slice (null: none); the other figures
+//              are calls per second
 //   latencies  {bounds, counts}: how many calls took from one bound to the next
-//   calls      [{name, latencies}] of the kinds of a mix, with the same bounds
+//   calls      [{name, latencies}] for each kind of a mix, with the same bounds
 nlohmann::json PageRun(const std::string& name, const Recording& recording);
 
 }  // namespace trivium

@@ -19,7 +19,7 @@ struct Sample {
   CallOutcome outcome;
   CallKind kind = CallKind::kTranslate;
   int texts = 1;
-  bool aborted = false;  // by this client, before the server had answered
+  bool aborted = false;  // by this client, before the server answered
 
   bool ok() const { return !aborted && outcome.code == grpc::StatusCode::OK; }
 };
@@ -31,7 +31,7 @@ struct Recording {
   std::vector<Sample> samples;
 };
 
-// Sums that are cheap to look at while the load runs.
+// Sums that are cheap to read while the load runs.
 struct Counts {
   int64_t succeeded = 0, failed = 0, aborted = 0;
   int64_t source_tokens = 0, new_tokens = 0;
@@ -52,8 +52,8 @@ class Recorder {
   std::vector<Sample> samples_;
 };
 
-// "12 s  340 done  1 failed  8 in flight  28.3/s  1204 tokens/s"; rates are
-// over `measured`, tokens are new ones where there are any.
+// Returns "12 s  340 done  1 failed  8 in flight  28.3/s  1204 tokens/s". Rates
+// are over `measured`. Tokens are the new ones if there are any.
 std::string LiveLine(const Counts& counts, absl::Duration elapsed,
                      absl::Duration measured, int in_flight);
 

@@ -25,7 +25,7 @@ nlohmann::ordered_json ToOrderedJson(const Distribution& times) {
           {"p99.9", times.p999},  {"max", times.max}};
 }
 
-// Of the samples of one kind, or of all.
+// Makes the report of the samples of one kind, or of all if `kind` is null.
 Report ReportOf(const Recording& recording, const CallKind* kind) {
   Report report;
   if (kind != nullptr) report.call = NameOf(*kind);
@@ -127,7 +127,7 @@ int64_t Report::failed() const {
 }
 
 std::string Report::ToText() const {
-  // "  openai-embeddings", where there are such lines.
+  // Wide enough for "  openai-embeddings" if there are lines for kinds.
   const int width = calls.empty() ? 11 : 19;
   std::string text = fmt::format(
       "{} requests succeeded, {} failed, {}measured for {:.1f} s\n"

@@ -11,54 +11,56 @@
 
 namespace trivium {
 
-// Seconds.
+// A distribution of times, in seconds.
 struct Distribution {
   int64_t count = 0;
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, p999 = 0, max = 0;
 };
 
-// Nearest-rank percentiles: each is a value that occurred.
+// Computes nearest-rank percentiles: each is a value that occurred.
 Distribution Distribute(std::vector<double> values);
 
-// What a recording comes to. Latencies, errors and aborts are of the calls that
-// were meant to start while it was measured; throughput is of the calls that
-// ended then, so that neither the ramp nor the last stragglers weigh on it.
+// The figures of a recording. Latencies, errors and aborts cover the calls that
+// were meant to start while it was measured. Throughput covers the calls that
+// ended in that time, so that neither the ramp-up nor the last stragglers
+// distort it.
 struct Report {
-  std::string call;    // of one kind alone: its name
+  std::string call;    // name of the kind if it covers one kind only
   double seconds = 0;  // measured
   int64_t succeeded = 0;
-  int64_t aborted = 0;                    // by this client; no failures
+  int64_t aborted = 0;                    // by this client; not in failed()
   std::map<std::string, int64_t> errors;  // by status name
   std::string first_error;
-  double requests_per_second = 0;  // that succeeded
+  double requests_per_second = 0;  // successful ones
   double texts_per_second = 0;
   double source_tokens_per_second = 0;
   double new_tokens_per_second = 0;
-  Distribution latency;      // intended start to end, of what succeeded
+  Distribution latency;      // intended start to end, of successful calls
   Distribution first_piece;  // intended start to first piece; Generate only
   Distribution piece_gap;    // between pieces of a stream; Generate only
-  // Actual start to end, less what the server's tokenizer and model took:
-  // waiting, the transport and this client.
+  // Actual start to end, minus the time of the server's tokenizer and model.
+  // The rest is waiting, the transport and this client.
   Distribution outside_model;
   // Actual start to end, of calls that ended with RESOURCE_EXHAUSTED.
   Distribution refused;
-  // Actual minus intended start. Long: this machine could not keep up, or
-  // the limit of calls in flight was met.
+  // Actual minus intended start. If it is long, this machine could not keep up,
+  // or the limit of calls in flight was reached.
   Distribution start_delay;
-  std::vector<Report> calls;  // of a mix: of each kind alone
+  std::vector<Report> calls;  // of a mix: a report for each kind
 
   int64_t failed() const;
   std::string ToText() const;
   nlohmann::ordered_json ToJson() const;
 };
 
-// Of all calls, and of each kind where there are several.
+// Makes the report of all calls, with one for each kind if there are several.
 Report MakeReport(const Recording& recording);
 
-// "RESOURCE_EXHAUSTED".
+// Returns a name like "RESOURCE_EXHAUSTED".
 std::string StatusName(grpc::StatusCode code);
 
-// One line. What servers say need not be UTF-8.
+// Returns the JSON as one line. Replaces bytes that are not UTF-8, which
+// servers' messages may contain.
 std::string JsonLine(const nlohmann::ordered_json& json);
 
 }  // namespace trivium

@@ -14,8 +14,8 @@
 
 namespace trivium {
 
-// Methods of a service: one that calls back when a call has ended, and one
-// with messages both ways.
+// Method pointers of a service's callback stub: for unary calls, and for
+// bidirectional streams.
 template <typename Service, typename Request, typename Response>
 using UnaryMethod = void (Service::*)(grpc::ClientContext*, const Request*,
                                       Response*,
@@ -24,12 +24,12 @@ template <typename Service, typename Request, typename Response>
 using StreamMethod = void (Service::*)(
     grpc::ClientContext*, grpc::ClientBidiReactor<Request, Response>*);
 
-// Makes the requests of planned calls and hands them to a transport, as one of
+// Makes the requests of planned calls and passes each to a transport by one of
 //   transport->Unary(method, request)
 //   transport->Generate(request)
 //   transport->Stream(method, requests)    the start, then the items
 //   transport->OpenAiEmbeddings(inputs)
-// A method tells a transport that does not call it the types.
+// A transport that does not call `method` still learns the types from it.
 template <typename Transport>
 class RequestMaker {
  public:
@@ -42,7 +42,7 @@ class RequestMaker {
     switch (call.kind) {
       case CallKind::kTranslate: {
         auto request = WithInputs<v1::TranslateRequest>(call);
-        // So that a text is a request of the model.
+        // Each text is then one request to the model.
         request.mutable_options()->set_split(v1::SPLIT_NONE);
         *request.mutable_options()->mutable_decoding() = options_.decoding;
         return transport_->Unary(&Inference::Translate, std::move(request));
@@ -106,8 +106,8 @@ class RequestMaker {
         auto request = New<v1::GenerateRequest>();
         *request.mutable_input() = call.inputs.front();
         *request.mutable_decoding() = options_.decoding;
-        // Ids with the pieces: a token without text of its own makes a message
-        // too, so that gaps are between tokens.
+        // With ids, a token without text of its own makes a message, too, so
+        // that gaps are between tokens.
         request.set_tokens(true);
         return transport_->Generate(std::move(request));
       }

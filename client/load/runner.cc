@@ -1,3 +1,11 @@
+// One loop, on the caller's thread, starts calls, aborts them and records their
+// ends. Callbacks of calls only put a sample into the inbox, on which the loop
+// waits. So pacer, abort plan and recorder need no locks.
+//
+// The loop starts one call per turn while calls are due, and collects finished
+// ones in between. After the end of sending it continues until no call is in
+// flight. A measured number of calls (`count`) counts those that were meant to
+// start after the warm-up.
 #include "client/load/runner.h"
 
 #include <algorithm>
@@ -14,8 +22,8 @@
 namespace trivium {
 namespace {
 
-// Where callbacks leave what has finished. Shared with them, since the last
-// one may still be leaving it when the run has ended.
+// Collects finished calls from callbacks. Shared with them, since the last
+// callback may still be returning from it when the run has ended.
 class Inbox {
  public:
   void Put(Sample sample) {
@@ -24,7 +32,7 @@ class Inbox {
     changed_.Signal();
   }
 
-  // What has come, waiting for it at most until `until`.
+  // Returns the finished calls; waits for the first until `until` at most.
   std::vector<Sample> Take(absl::Time until) {
     MutexLock lock(&mutex_);
     if (samples_.empty()) {
@@ -42,13 +50,13 @@ class Inbox {
   std::vector<Sample> samples_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Calls that will be given up, the next one first. One that has ended by then
-// is not harmed.
+// Calls to abort, the next one first. Aborting a call that has ended has no
+// effect.
 class Aborts {
  public:
   Aborts(double share, uint64_t seed) : plan_(share, seed) {}
 
-  // What tells call `number`, which starts now, to end early.
+  // Returns the token that will abort call `number`, which starts now.
   std::stop_token Add(int64_t number, CallKind kind, absl::Time now) {
     const absl::Duration after = plan_.After(number, kind);
     if (after == absl::InfiniteDuration()) return {};
@@ -107,7 +115,7 @@ void StartCall(Caller& caller, PlannedCall call, absl::Time intended,
 Recording RunLoad(const RunOptions& options, const Pacing& pacing,
                   const Workload& workload, Caller& caller,
                   const std::string& title, const std::atomic<bool>& stop) {
-  // Often enough for `stop` and the live line.
+  // Short enough to notice `stop` and to draw the live line.
   constexpr absl::Duration kTick = absl::Milliseconds(100);
   const absl::Time start = absl::Now();
   const absl::Time measure_from = start + options.warm_up;

@@ -21,7 +21,7 @@ uint64_t Mixed(uint64_t z) {
   return z ^ z >> 31;
 }
 
-// Of [0, size).
+// Maps a draw to [0, size).
 size_t Below(size_t size, double draw) {
   return std::min(size - 1, static_cast<size_t>(draw * size));
 }

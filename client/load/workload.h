@@ -12,22 +12,23 @@
 
 namespace trivium {
 
-// In [0, 1): a function of these alone, so that what a load asks does not
-// depend on when it asks. `purpose` keeps draws of one number apart.
+// Returns a random number in [0, 1) that depends on the arguments only, so that
+// the calls of a load do not depend on when they are made. `purpose`
+// distinguishes several draws for one call.
 double Draw(uint64_t seed, uint64_t number, uint64_t purpose);
 
-// Of "1-80" or "4,16,64" or both: each of these lengths, once.
+// Parses "1-80", "4,16,64" or a mixture. Returns each of the lengths once.
 absl::StatusOr<std::vector<int>> ParseLengths(const std::string& text);
 
-// A call as it will be made.
+// A call to make.
 struct PlannedCall {
   CallKind kind;
   std::vector<v1::Input> inputs;
 };
 
-// What is called, over and over: calls drawn from a mix, with inputs taken in
-// turn from lines or, where lengths are given, of so many words (or ids) of
-// them. Call `number` is the same in every run of one seed.
+// An endless sequence of calls, drawn from a mix of kinds. Their inputs are
+// lines, in turn, or, if lengths are given, that many of the lines' words (or
+// ids). Call `number` is the same in every run with the same seed.
 //
 //   Workload workload({.mix = ..., .inputs = lines});
 //   PlannedCall first = workload.Plan(0);
@@ -36,14 +37,16 @@ class Workload {
   struct Options {
     std::vector<MixPart> mix = {{CallKind::kTranslate, 1}};
     std::string model;
-    int inputs_per_call = 1;  // Generate takes one, GetModel none
-    std::string query;        // of Rerank, and the question of Answer
+    int inputs_per_call = 1;  // always 1 for Generate, 0 for GetModel
+    std::string query;        // Rerank's query and Answer's question
     v1::DecodingOptions decoding;
-    // Sent with every call.
+    // Keys and values to send with every call.
     std::vector<std::pair<std::string, std::string>> metadata;
-    // Not empty; all texts or all ids. Of Score they are lines (ToScored).
+    // Not empty; all are texts or all are ids. For Score they are lines that
+    // ToScored parses.
     std::vector<v1::Input> inputs;
-    // Of texts, in words, or in ids, drawn evenly; none: lines as they are.
+    // Lengths of inputs, in words or ids, drawn with equal probability. Empty:
+    // inputs are whole lines.
     std::vector<int> lengths;
     uint64_t seed = 1;
   };
@@ -59,7 +62,8 @@ class Workload {
 
   const Options options_;
   int total_weight_ = 0;
-  // All that the inputs have, where lengths are given: one of the two.
+  // All words or all ids of the inputs, if lengths are given. One of the two is
+  // empty.
   std::vector<std::string> words_;
   std::vector<uint32_t> ids_;
 };

@@ -1,4 +1,4 @@
-// The attention page, what is around the drawing: a token's weights, the
+// The attention page: what surrounds the drawing, a token's weights and the
 // controls.
 
 function showDetails() {
@@ -21,7 +21,8 @@ function showDetails() {
   const weights = weightsOf(token);
   const digits = data.bits === 16 ? 4 : 3;
   if (token.other !== undefined && set.sees(token.index, token.other)) {
-    // The cell under the pointer; the list below is by weight alone.
+    // The cell under the pointer comes first; the list below is sorted by
+    // weight.
     const [other, weight] = weights.find(([key]) => key === token.other);
     $('details-title').append(
         element('br'), element('span', 'token', others[other]),
@@ -48,7 +49,7 @@ function showDetails() {
 
 const draw = (paper) =>
     state.view === 'lines' ? drawLines(paper) : drawMatrix(paper);
-let layout = null;  // of what is on the screen
+let layout = null;  // of the drawing on the screen
 const redraw = onceAFrame(() => {
   layout = draw(SCREEN);
 });
@@ -94,7 +95,7 @@ function showAll() {
   redraw();
 }
 
-// Scrolls to a token that is not in sight.
+// Scrolls to a token if it is out of sight.
 function comeIntoSight(token) {
   const scroller = $('scroller');
   const down = layout ? layout.down(token) : 0, margin = 40;
@@ -103,7 +104,7 @@ function comeIntoSight(token) {
       Math.min(scroller.scrollTop, down - margin));
 }
 
-// Changes the state as given and shows it; the address says it too.
+// Applies a change to the state, shows the result and updates the address.
 function go(change) {
   const before = state.set;
   Object.assign(state, change);
@@ -134,11 +135,11 @@ function goWhereHashSays() {
   const hash = readHash();
   const change = {};
   const set = sets.findIndex((one) => one.kind === hash.kind);
-  // A translation is about which source tokens it comes from.
+  // For a translation, begins with the attention to the source.
   const cross = sets.findIndex((one) => one.kind === 'cross');
   change.set = Math.max(0, set < 0 ? cross : set);
   const there = sets[change.set];
-  // At first the last layer: its heads are the most telling ones.
+  // Begins with the last layer, whose heads tell the most.
   const layer = there.layers.indexOf(+hash.layer);
   change.layer = layer < 0 ? there.layers.length - 1 : layer;
   change.head = hash.head === 'mean' ? MEAN :

@@ -1,10 +1,11 @@
-// The attention page, its data and state. `data`
+// The attention page: its data and state. `data`
 // (client/commands/attention_page.h):
 //   model, texts, bits (of a weight), maps: [{kind, layers, heads, rows,
 //   queries, keys, boundary, seen_first, windows, prompt, heads_per_kv,
 //   weights}]
-// Weights are [layers, heads, queries, keys]; of 16 bits w * 65535, of 8 bits
-// sqrt(w) * 255, since most weights of a long text are small.
+// Weights are [layers, heads, queries, keys]. With 16 bits a weight w is stored
+// as w * 65535; with 8 bits as sqrt(w) * 255, since most weights of a long text
+// are small.
 'use strict';
 
 const $ = (id) => document.getElementById(id);
@@ -28,7 +29,7 @@ const KINDS = {
         'what comes later is masked.',
     left: 'chosen', right: 'read',
   },
-  // The same of a decoder alone.
+  // The self-attention of a decoder-only model.
   prompt: {
     name: 'Decoder self-attention',
     meaning: 'Every token of the prompt and of its answer looks at itself and ' +
@@ -36,14 +37,14 @@ const KINDS = {
     left: 'looks', right: 'looked at',
   },
 };
-const MEAN = -1;  // in the place of a head
+const MEAN = -1;  // in place of a head: the mean of all heads
 
 const VALUES = new Float32Array(data.bits === 16 ? 65536 : 256);
 for (let i = 0; i < VALUES.length; ++i) {
   VALUES[i] = data.bits === 16 ? i / 65535 : (i / 255) ** 2;
 }
 
-// A layer's head, or the mean of its heads: weights [queries, keys].
+// The maps of one kind of attention, decoded on demand.
 class AttentionSet {
   constructor(one) {
     Object.assign(this, one);
@@ -55,7 +56,8 @@ class AttentionSet {
     this.maps = new Map();
   }
 
-  // layer and head: places in the lists, or MEAN.
+  // Returns the weights [queries, keys] of a head, or of the mean of a layer's
+  // heads. `layer` and `head` are indices in the lists; `head` may be MEAN.
   map(layer, head) {
     const name = layer + '/' + head;
     if (this.maps.has(name)) return this.maps.get(name);
@@ -74,10 +76,10 @@ class AttentionSet {
 
   get words() { return KINDS[this.prompt ? 'prompt' : this.kind]; }
 
-  // How many keys a row of the layer on the page sees at most; 0: all.
+  // The most keys that a row of the current layer sees; 0: all.
   get window() { return this.windows[state.layer] || 0; }
 
-  // The keys that it may see: from the first one to before the second one.
+  // Returns the range [begin, end) of keys that a row may see.
   seen(row) {
     if (this.seen_first === null) return [0, this.keys.length];
     const end = Math.min(this.keys.length, this.seen_first + this.rows[row]);
@@ -87,13 +89,13 @@ class AttentionSet {
     const [begin, end] = this.seen(row);
     return begin <= key && key < end;
   }
-  // Runs of those that it may not see.
+  // Returns the ranges of keys that a row may not see.
   masked(row) {
     const [begin, end] = this.seen(row);
     return [[0, begin], [end, this.keys.length]].filter(([from, to]) => from < to);
   }
 
-  // Whether a token, by its number in the text, is the answer's.
+  // True if the token with this number in the text belongs to the answer.
   answers(place) {
     return this.prompt && this.boundary !== null && place >= this.boundary;
   }
@@ -107,7 +109,7 @@ const state = {
 const shown = () => sets[state.set];
 const selected = () => state.hover || state.pinned;
 
-// [[index of the other token, weight]] of a token.
+// Returns [[index of the other token, weight]] for a token.
 function weightsOf(token) {
   const set = shown();
   const map = set.map(state.layer, state.head);

@@ -1,16 +1,17 @@
-// The attention page, its drawing: a map as lines and as a matrix.
+// The attention page: draws a map as lines or as a matrix.
 
 let theme;
 function readTheme() {
   theme = Object.fromEntries(
       ['panel', 'text', 'quiet', 'line', 'accent', 'strong'].map(
           (name) => [name, color(name)]));
-  // Small weights must show: the ramp rises like a root.
+  // The ramp rises like a square root, so that small weights are visible.
   theme.ramp = Array.from(
       {length: 256}, (_, i) => mix(theme.panel, theme.accent, (i / 255) ** .6));
 }
 const shade = (part) => theme.ramp[Math.min(255, Math.round(part * 255))];
-// What has the full colour: weights of a long text are small.
+// The weight that gets the full colour: the largest, since those of a long text
+// are small.
 const largest = (map) => map.reduce((a, b) => Math.max(a, b), 1e-6);
 
 function hatch(context) {
@@ -29,7 +30,7 @@ function hatch(context) {
   return context.createPattern(tile, 'repeat');
 }
 
-// The pixels of a map, one each cell.
+// Returns the pixels of a map, one for each cell.
 function imageOf(set, map) {
   const width = set.keys.length, height = set.queries.length;
   const image = new ImageData(width, height);
@@ -48,8 +49,8 @@ function imageOf(set, map) {
   return canvas;
 }
 
-// Where a map is drawn: here the page, of which a long text's lines need only
-// what is in sight; attention_svg.js has the other place.
+// A place to draw a map: the page, where only the visible lines of a long text
+// need to be drawn. attention_svg.js has the other place.
 const SCREEN = {
   whole: false,
   begin(width, height, extent) {
@@ -64,9 +65,10 @@ const SCREEN = {
   },
 };
 
-// Both give a layout: which token is `at` a place, and how far `down` one is.
+// drawLines and drawMatrix return a layout: `at` finds the token at a place,
+// `down` how far down a token is.
 
-// What a piece is written in: an answer's differ from a prompt's.
+// Returns the colour of a piece: an answer's differs from a prompt's.
 const inkOf = (set, side, index) =>
     set.answers(side === 'query' ? set.rows[index] : index) ? theme.accent :
                                                               theme.text;
@@ -117,7 +119,7 @@ function drawLines(paper) {
   const line = (q, k, weight) => {
     const from = y(q), to = y(k);
     if (Math.max(from, to) < 0 || Math.min(from, to) > height) return;
-    // Alone, a line may show however small its weight is.
+    // Lines of a single token are visible even if their weights are small.
     const strength = token ? Math.sqrt(weight) : weight;
     context.globalAlpha = Math.min(1, .06 + .94 * strength);
     context.lineWidth = 1 + 2.5 * weight;
@@ -145,7 +147,7 @@ function drawLines(paper) {
     }
   }
   context.globalAlpha = 1;
-  // What the chosen token may not see.
+  // Marks what the chosen token may not see.
   if (token && token.side === 'query') {
     context.fillStyle = paper.hatch(context);
     for (const [from, to] of set.masked(token.index)) {
@@ -178,7 +180,7 @@ function drawLines(paper) {
   };
 }
 
-// The first row of the second text.
+// Returns the first row of the second text.
 function boundaryRow(set) {
   const found = set.rows.findIndex((row) => row >= set.boundary);
   return found < 0 ? set.rows.length : found;
@@ -203,13 +205,13 @@ function drawMatrix(paper) {
     leftMargin = topMargin = 0;
     cell = Math.max(1, available / keys);
   }
-  // A few rows of many keys would be a thread.
+  // Few rows with many keys are drawn taller, else they would be a thin strip.
   const tall = Math.max(cell, Math.min(24, 400 / rows));
   const width = Math.ceil(leftMargin + keys * cell);
   const height = Math.ceil(topMargin + rows * tall);
   const context = paper.begin(width, height, {width, height});
   paper.image(context, set, map, leftMargin, topMargin, keys * cell, rows * tall);
-  // Masks: what a row may not see.
+  // Hatches what each row may not see.
   if (set.seen_first !== null) {
     context.fillStyle = paper.hatch(context);
     for (let q = 0; q < rows; ++q) {

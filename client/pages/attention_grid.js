@@ -1,4 +1,4 @@
-// The attention page, its grid: a small picture of each layer's heads.
+// The attention page: a grid with a small picture of each head of each layer.
 
 const headName = (set, head) => head === MEAN ?
     'mean of ' + set.heads.length + ' heads' : 'head ' + set.heads[head];
@@ -28,7 +28,8 @@ function drawThumb(canvas, set, layer, head) {
   canvas.getContext('2d').putImageData(image, 0, 0);
 }
 
-// Heads of queries that read the same keys and values, under one line.
+// Returns a line above each group of query heads that read the same keys and
+// values.
 function shareLine(set) {
   const spans = [];
   for (const head of set.heads) {
@@ -47,7 +48,8 @@ function buildGrid() {
   const set = shown();
   const grid = $('grid');
   const heads = set.heads.map((_, i) => i);
-  // First, so that it is in sight on a phone, however many heads there are.
+  // The mean comes first, so that a phone shows it, however many heads there
+  // are.
   if (heads.length > 1) heads.unshift(MEAN);
   $('picker').hidden = set.layers.length * heads.length < 2;
   grid.style.gridTemplateColumns = `auto repeat(${heads.length}, auto)`;

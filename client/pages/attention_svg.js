@@ -1,7 +1,8 @@
-// The attention page, its drawing as a file: what drawLines and drawMatrix ask
-// of a canvas, made elements of SVG, of a whole map.
+// The attention page: the drawing as an SVG file. Implements the canvas calls
+// of drawLines and drawMatrix by SVG elements, for a whole map.
 
-// A colour is rgba(r,g,b,alpha); many programs know none with an alpha.
+// Splits a colour rgba(r,g,b,alpha) into colour and opacity, since many
+// programs do not know colours with alpha.
 function paintOf(kind, color, alpha) {
   const [, solid, own] = /^rgba\((.*),([^,]*)\)$/.exec(color) || [];
   return solid === undefined ?
@@ -16,7 +17,7 @@ class SvgPen {
     this.lineWidth = this.globalAlpha = 1;
     this.textAlign = 'left';
     this.dashes = '';
-    this.outer = [];  // groups, of save()
+    this.outer = [];  // groups that save() left open
     this.ruler = document.createElement('canvas').getContext('2d');
   }
 
@@ -91,7 +92,8 @@ class SvgPaper {
     return 'url(#hatch)';
   }
 
-  // A path for each colour, of runs of cells; the ground's colour needs none.
+  // Draws a path for each colour, made of runs of cells. The background's
+  // colour needs none.
   image(pen, set, map, x, y, width, height) {
     const columns = set.keys.length, rows = set.queries.length;
     const most = largest(map);

@@ -1,7 +1,7 @@
 // The beams page. `data` (client/commands/beam_tree.h):
 //   model, text, truncated, hypotheses: [{text, score, tokens, reason}],
 //   steps: [[{parent, token, logprob, sum, score, fate, why, hypothesis}]]
-// Every column is a step, its candidates from the best down.
+// Each column is a step, with its best candidate on top.
 'use strict';
 
 const $ = (id) => document.getElementById(id);
@@ -17,7 +17,7 @@ const nodes = data.steps.map((step, s) => step.map((one, rank) => ({
 })));
 const parentOf = (node) => node.step === 0 ? null : nodes[node.step - 1][node.parent];
 
-// A node and what it continues, first to last.
+// Returns a node and all that it continues, from first to last.
 function wayTo(node) {
   const way = [];
   for (let one = node; one; one = parentOf(one)) way.unshift(one);
@@ -120,7 +120,7 @@ function show() {
       'div', '', element('dt', '', name), element('dd', 'token', `${value}`))));
 }
 
-// The tree as a file of its own: with the colours that the page has.
+// Returns the tree as a separate file, with the colours of the page.
 function drawing() {
   const copy = $('tree').cloneNode(true);
   const from = $('tree').querySelectorAll('rect, path, text');

@@ -1,7 +1,7 @@
 // The load page. `data` (client/load/command.cc, experiments.h, page.h):
 //   servers: [address], setup: [[name, value]],
 //   runs: [{name, report, slices, latencies, calls}],
-//   search: {limit, highest, points: [{rate, passed}]}, a point a run,
+//   search: {limit, highest, points: [{rate, passed}]}, a point for each run,
 //   comparison: {first, second, ratios: [{name, median, rounds}]}
 'use strict';
 
@@ -11,7 +11,7 @@ const best = data.search ?
     data.search.points.findIndex(
         (point) => point.passed && point.rate === data.search.highest) :
     0;
-// The part that is pointed at of what is over time, and of the latencies.
+// The run on the page, and the chosen slice of time and bucket of latencies.
 const state = {run: Math.max(0, best), slice: null, bucket: null};
 const shown = () => runs[state.run];
 
@@ -65,7 +65,7 @@ function drawReport() {
   $('errors').replaceChildren(...errors);
 }
 
-// Where time slices are, for whoever points at one.
+// Returns where a slice of time is in the plots.
 let slicePlace = () => 0;
 
 function drawSlices() {
@@ -107,7 +107,7 @@ function drawSlices() {
 
 let bucketPlace = () => 0;
 
-// A histogram over what all of them share.
+// Draws a histogram, over bounds that all histograms share.
 function histogram(box, height, {bounds}, counts, chosen) {
   const countTicks = ticks(Math.max(...counts), 3);
   const plot = frame(box, height, {

@@ -1,9 +1,9 @@
-// Plots of the load page: SVG as wide as the box that it stands in.
+// Plots of the load page, as SVG that is as wide as its box.
 'use strict';
 
 const LEFT = 56, RIGHT = 14, TOP = 8, BOTTOM = 22;
 
-// Numbers and seconds as people read them.
+// Formats numbers and seconds for people.
 function short(number) {
   return number >= 100 ? Math.round(number).toLocaleString('en') :
                          String(Number(number.toPrecision(3)));
@@ -14,7 +14,7 @@ function time(seconds) {
   return short(seconds * 1e6) + ' µs';
 }
 
-// Round numbers from 0 to the first that is not below `most`.
+// Returns round numbers from 0 to the first that is not below `most`.
 function ticks(most, count = 4) {
   if (!(most > 0)) return [0, 1];
   const power = 10 ** Math.floor(Math.log10(most / count));
@@ -25,7 +25,7 @@ function ticks(most, count = 4) {
   return all;
 }
 
-// 1, 2 and 5 times powers of ten between two numbers.
+// Returns 1, 2 and 5 times powers of ten between two numbers.
 function logTicks(low, high) {
   const all = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); ++e) {
@@ -37,14 +37,16 @@ function logTicks(low, high) {
   return all;
 }
 
-// An axis: where a value is, between two places; `log`: by its logarithm.
+// Returns an axis: a function from a value to its place between two places.
+// `log`: by its logarithm.
 function scale(low, high, from, to, log = false) {
   const f = log ? Math.log : (one) => one;
   const span = f(high) - f(low) || 1;
   return (value) => from + (f(value) - f(low)) / span * (to - from);
 }
 
-// A drawing in a box, with the lines of a grid. xs, ys: {low, high, ticks, label, log}.
+// Makes a drawing in a box, with grid lines. xs, ys: {low, high, ticks, label,
+// log}.
 function frame(box, height, xs, ys) {
   const width = Math.max(200, box.clientWidth);
   const x = scale(xs.low, xs.high, LEFT, width - RIGHT, xs.log);
@@ -55,7 +57,7 @@ function frame(box, height, xs, ys) {
         svg('line', {class: 'grid', x1: LEFT, x2: width - RIGHT, y1: y(at), y2: y(at)}),
         svg('text', {x: LEFT - 6, y: y(at) + 4, 'text-anchor': 'end'}, ys.label(at)));
   }
-  let end = -Infinity;  // of the label before
+  let end = -Infinity;  // of the previous label
   for (const at of xs.ticks) {
     const label = xs.label(at), half = label.length * 3.5;
     const middle = Math.min(x(at), width - half);
@@ -70,14 +72,14 @@ function frame(box, height, xs, ys) {
   return {drawing, x, y, width, height};
 }
 
-// A line through [x, y]; where y is null it has a gap.
+// Draws a line through points [x, y], with a gap where y is null.
 function line(plot, name, points) {
   let path = '', pen = false;
   points.forEach(([x, y], i) => {
     if (y !== null) {
       const place = `${plot.x(x).toFixed(1)} ${plot.y(y).toFixed(1)}`;
       path += (pen ? 'L' : 'M') + place;
-      // A point without neighbours would be nothing.
+      // A point without neighbours would be invisible.
       const next = points[i + 1];
       if (!pen && (!next || next[1] === null)) path += 'h2';
     }
@@ -95,7 +97,7 @@ function upright(plot, name, x) {
     class: name, x1: plot.x(x), x2: plot.x(x), y1: TOP, y2: plot.height - BOTTOM}));
 }
 
-// Bars of `counts` from one bound to the next.
+// Draws bars of `counts`, each from one bound to the next.
 function bars(plot, bounds, counts, chosen) {
   counts.forEach((count, i) => {
     const left = plot.x(bounds[i]), right = plot.x(bounds[i + 1]);
@@ -106,8 +108,9 @@ function bars(plot, bounds, counts, chosen) {
   });
 }
 
-// Lets people point into a plot of `count` parts, or go through them by keys:
-// `choose` gets the part's number, or null. at(part): its middle, in pixels.
+// Lets people point at one of the `count` parts of a plot, or go through them
+// with keys. `choose` receives the number of the part, or null. at(part): its
+// middle, in pixels.
 function pointing(box, count, at, current, choose) {
   box.addEventListener('pointermove', (event) => {
     const place = event.clientX - box.getBoundingClientRect().left;

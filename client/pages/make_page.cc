@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-// JSON that may stand in a script element: only ASCII, and no "<".
+// Returns JSON that is safe in a script element: only ASCII, and no "<".
 std::string ForScript(const nlohmann::json& data) {
   const std::string json = data.dump(-1, ' ', /*ensure_ascii=*/true,
                                      nlohmann::json::error_handler_t::replace);
@@ -28,8 +28,7 @@ std::string MakePage(const PageFiles& files, const nlohmann::json& data) {
       {"{{style}}", files.style},
       {"{{data}}", ForScript(data)},
       {"{{script}}", files.script}};
-  // In the order in which they stand, so that what is filled in is not looked
-  // at again.
+  // In the order of the page, so that inserted text is not searched again.
   std::string_view rest = files.html;
   std::string page;
   for (const auto& [mark, part] : parts) {

@@ -1,11 +1,12 @@
-// What the pages share: their data, and how text of any kind is shown.
+// Code that all pages share: their data, and how to show text of any kind.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
-// Text from models and users goes into the page through here and
-// textContent only. What would be invisible, or would reorder its neighbours,
-// is shown by a sign or its number; joiners and selectors are parts of emoji.
+// Text from models and users gets into the page only through these functions
+// and textContent. Characters that are invisible or reorder their neighbours
+// are shown as a sign or their number. Joiners and selectors stay, since they
+// are parts of emoji.
 const INVISIBLE = new RegExp(
     '(?![\\u200d\\p{Variation_Selector}])' +
         '[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb]',
@@ -20,10 +21,10 @@ function marked(text) {
   });
 }
 
-// For a canvas, which knows no unicode-bidi.
+// Isolates text on a canvas, which does not support unicode-bidi.
 const isolated = (text) => '\u2068' + text + '\u2069';
 
-// A page's title: what it is, and of which text.
+// Returns a page's title: what it shows, and the beginning of its text.
 function titled(what, text) {
   const characters = Array.from(marked(text || '').replace(/\s+/g, ' ').trim());
   const short = characters.length > 60 ?
@@ -31,7 +32,7 @@ function titled(what, text) {
   return short ? `${what}: ${short}` : what;
 }
 
-// An element with a class, text and children.
+// Makes an element with a class, text and children.
 function element(tag, className, ...children) {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -39,7 +40,7 @@ function element(tag, className, ...children) {
   return made;
 }
 
-// An element of a drawing.
+// Makes an SVG element.
 function svg(tag, attributes, text) {
   const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -49,7 +50,7 @@ function svg(tag, attributes, text) {
   return made;
 }
 
-// Hands a drawing over as a file of its own, on the page's ground.
+// Saves a drawing as a separate file, on the page's background colour.
 function saveSvg(drawing, title, name) {
   drawing.prepend(
       svg('title', {}, title),
@@ -62,7 +63,7 @@ function saveSvg(drawing, title, name) {
   URL.revokeObjectURL(link.href);
 }
 
-// The page's colours as [r, g, b], by their names.
+// Returns one of the page's colours, by its name, as [r, g, b].
 function color(name) {
   const text =
       getComputedStyle(document.documentElement).getPropertyValue('--' + name);
@@ -71,7 +72,7 @@ function color(name) {
 const rgb = (c, alpha = 1) => `rgba(${c.join(',')},${alpha})`;
 const mix = (a, b, t) => a.map((v, i) => Math.round(v + (b[i] - v) * t));
 
-// Sizes a canvas in CSS pixels and gives its context, cleared.
+// Sizes a canvas in CSS pixels and returns its context, cleared.
 function prepare(canvas, width, height) {
   const ratio = Math.min(window.devicePixelRatio || 1, 2);
   canvas.width = Math.max(1, Math.round(width * ratio));
@@ -86,7 +87,7 @@ function prepare(canvas, width, height) {
 const FONT = getComputedStyle(document.documentElement)
                  .getPropertyValue('--font');
 
-// The beginning of `text` that fits into `width`.
+// Returns the beginning of `text` that fits into `width`.
 function fitted(context, text, width) {
   if (context.measureText(text).width <= width) return isolated(text);
   let characters = Array.from(text);
@@ -97,7 +98,8 @@ function fitted(context, text, width) {
   return isolated(characters.join('') + '…');
 }
 
-// Runs `draw` before the next frame, once, however often it is asked for.
+// Returns a function that runs `draw` once before the next frame, however often
+// it is called until then.
 function onceAFrame(draw) {
   let asked = false;
   return () => {
@@ -110,6 +112,6 @@ function onceAFrame(draw) {
   };
 }
 
-// The part of the address after #, as {name: value}.
+// Returns the part of the address after #, as {name: value}.
 const readHash = () =>
     Object.fromEntries(new URLSearchParams(location.hash.slice(1)));

@@ -7,7 +7,7 @@
 
 namespace trivium {
 
-// The parts of a page that is one file: it loads nothing.
+// The parts of a self-contained page, which loads nothing.
 struct PageFiles {
   const char* html;  // with {{style}}, {{data}} and {{script}}
   const char* style;
@@ -17,8 +17,9 @@ extern const PageFiles kAttentionPage;
 extern const PageFiles kBeamsPage;
 extern const PageFiles kLoadPage;
 
-// The page with its script's data. Strings of `data` may hold anything: bytes
-// that are not UTF-8 become U+FFFD, and none ends the element they are in.
+// Returns the page with its script's data. Strings of `data` may hold any
+// bytes: those that are not UTF-8 become U+FFFD, and none can end the script
+// element.
 std::string MakePage(const PageFiles& files, const nlohmann::json& data);
 
 }  // namespace trivium

@@ -1,7 +1,8 @@
-// trivium_engine._engine: LocalEngine for Python. Requests and answers cross as
-// serialized messages of proto/trivium/v1, which trivium.Model (client/python)
-// makes and reads with Python's own Protobuf; nothing of Python is touched, nor
-// its lock held, while the engine loads or works.
+// trivium_engine._engine: LocalEngine for Python. Requests and responses are
+// passed as serialized messages of proto/trivium/v1. trivium.Model
+// (client/python) makes and reads them with Python's own Protobuf. While the
+// engine loads or works, this module touches no Python object and does not hold
+// the interpreter's lock.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ namespace py = pybind11;
 namespace trivium {
 namespace {
 
-// An absl::Status on its way to Python, where it is StatusError.
+// Carries an absl::Status to Python, where it becomes StatusError.
 class Failure : public std::exception {
  public:
   explicit Failure(const absl::Status& status)
@@ -48,16 +49,16 @@ Message Parse(const std::string& serialized) {
   return message;
 }
 
-// A process that is forked has none of its parent's threads: nothing may wait
-// for them there.
+// Remembers which process it was made in. A forked process has none of its
+// parent's threads, so nothing may wait for them there.
 class Home {
  public:
   absl::Status Check() const {
     if (here()) return absl::OkStatus();
     return absl::FailedPreconditionError(
-        "the model was loaded by another process, whose threads a fork has "
-        "not: load it in this one, or start processes with multiprocessing's "
-        "spawn");
+        "the model was loaded by another process, and a fork does not have its "
+        "threads: load it in this one, or start processes with "
+        "multiprocessing's spawn");
   }
   bool here() const { return getpid() == process_; }
 
@@ -65,13 +66,13 @@ class Home {
   const pid_t process_ = getpid();
 };
 
-// Never destroys what it points to.
+// Never destroys the object that it points to.
 template <typename Pointer>
 void Leave(Pointer pointer) {
   new Pointer(std::move(pointer));
 }
 
-// A Generate call on a thread of its own, since Python asks for its events.
+// A Generate call on a thread of its own, since Python pulls its events.
 class Generation {
  public:
   Generation(std::shared_ptr<LocalEngine> engine, v1::GenerateRequest request)
@@ -83,16 +84,16 @@ class Generation {
                 return Offer(event.SerializeAsString());
               },
               stop);
-          // Before Python hears of the end, and may close the model.
+          // Released before Python learns of the end and may close the model.
           engine.reset();
           MutexLock lock(&mutex_);
           status_ = status;
           changed_.SignalAll();
         }) {}
-  // Waits until the call has ended.
+  // Cancels the call and waits for its end.
   ~Generation() { Cancel(); }
 
-  // Waits for the next event; none: the call has ended well.
+  // Waits for the next event. Returns nothing if the call has ended with OK.
   std::optional<std::string> Next() {
     Check(home_.Check());
     MutexLock lock(&mutex_);
@@ -109,7 +110,7 @@ class Generation {
 
   bool here() const { return home_.here(); }
 
-  // What has not been read is dropped.
+  // Cancels the call and drops unread events.
   void Cancel() {
     if (!home_.here()) return;
     thread_.request_stop();
@@ -120,7 +121,8 @@ class Generation {
   }
 
  private:
-  // So that the pace of who reads is felt.
+  // The most unread events. At the limit the call waits, so that a slow reader
+  // slows it down.
   static constexpr size_t kMostWaiting = 16;
 
   absl::Status Offer(std::string event) {
@@ -139,13 +141,13 @@ class Generation {
   CondVar changed_;
   std::deque<std::string> events_ ABSL_GUARDED_BY(mutex_);  // serialized
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  // When it has ended.
+  // The status of the call; unset while it runs.
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last, since it uses the other members
 };
 
-// The engine goes when it is closed and the calls that were under way have
-// ended.
+// Owns the engine. It is destroyed when Close was called and all running calls
+// have ended.
 class Engine {
  public:
   Engine(std::string folder, std::string name, std::string precision,
@@ -192,7 +194,8 @@ class Engine {
   std::shared_ptr<LocalEngine> engine_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A call of LocalEngine as bytes to bytes.
+// Wraps a call of LocalEngine as a function from serialized request to
+// serialized response.
 template <typename Request, typename Response>
 auto Unary(absl::StatusOr<Response> (LocalEngine::*call)(const Request&)) {
   return [call](Engine& engine, const std::string& request) {

@@ -9,11 +9,12 @@
 
 namespace trivium {
 
-// The activation of that name in Transformers' ACT2FN.
+// Returns the activation of that name in Transformers' ACT2FN.
 std::optional<Activation> FindActivation(std::string_view name);
 
-// The activation that `key` names as Transformers' ACT2FN does; `fallback`
-// when absent, a problem when unknown.
+// Returns the activation that `key` names, by the names of Transformers'
+// ACT2FN; `fallback` if the key is absent. Adds a problem if the name is
+// unknown.
 Activation ReadActivation(ConfigReader* config, std::string_view key,
                           Activation fallback);
 

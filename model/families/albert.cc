@@ -12,7 +12,7 @@
 namespace trivium {
 namespace {
 
-// Every one of num_hidden_layers steps runs all `inner` layers of its group.
+// Each of num_hidden_layers steps runs all `inner` layers of its group.
 void ReadLayers(int groups, int inner, TensorReader* tensors,
                 StackDescription* stack) {
   const EncoderLayerNames names = {
@@ -41,7 +41,7 @@ void ReadLayers(int groups, int inner, TensorReader* tensors,
   }
   const int steps = stack->layers;
   for (int step = 0; step < steps; ++step) {
-    // As Transformers divides the steps among the groups.
+    // Distributes the steps among the groups like Transformers.
     const int group = static_cast<int>(step / (1.0 * steps / groups));
     for (int i = 0; i < inner; ++i) {
       stack->layer.push_back(layers[group * inner + i]);

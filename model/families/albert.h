@@ -6,7 +6,7 @@
 namespace trivium {
 
 // ALBERT (Lan et al. 2019): BERT with narrow embeddings and a projection, and
-// layers that share their tensors in groups. As Transformers'
+// groups of layers that share their tensors. Like Transformers'
 // models/albert/modeling_albert.py.
 FamilyModel LoadAlbert(const nlohmann::json& config, const Weights* weights,
                        Problems* problems);

@@ -6,21 +6,21 @@
 namespace trivium {
 
 // BART (Lewis et al. 2019): learned positions, norms after each sublayer and
-// after the embeddings. As Transformers' models/bart/modeling_bart.py.
+// after the embeddings. Like Transformers' models/bart/modeling_bart.py.
 FamilyModel LoadBart(const nlohmann::json& config, const Weights* weights,
                      Problems* problems);
 
 // mBART (Liu et al. 2020) and mBART-50: norms before each sublayer and after
-// the last. As models/mbart/modeling_mbart.py.
+// the last. Like models/mbart/modeling_mbart.py.
 FamilyModel LoadMbart(const nlohmann::json& config, const Weights* weights,
                       Problems* problems);
 
-// M2M-100 (Fan et al. 2020) and NLLB: as mBART with sines and cosines, and no
-// norm of the embeddings. As models/m2m_100/modeling_m2m_100.py.
+// M2M-100 (Fan et al. 2020) and NLLB: mBART with sines and cosines as positions
+// and no norm of the embeddings. Like models/m2m_100/modeling_m2m_100.py.
 FamilyModel LoadM2m100(const nlohmann::json& config, const Weights* weights,
                        Problems* problems);
 
-// Pegasus (Zhang et al. 2019): as M2M-100 with Marian's sines and cosines. As
+// Pegasus (Zhang et al. 2019): M2M-100 with Marian's sines and cosines. Like
 // models/pegasus/modeling_pegasus.py.
 FamilyModel LoadPegasus(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);

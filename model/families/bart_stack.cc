@@ -27,7 +27,8 @@ StackDescription ReadStack(const BartOptions& options, const std::string& side,
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions =
       config->RequiredInteger("max_position_embeddings", 2, kMaxPositions);
-  // Unusable values stand as their least ones, which need not fit together.
+  // After a problem, values are replaced by their minimum and need not fit
+  // together.
   if (config->problems()->size() == reported &&
       stack.d_model % stack.heads != 0) {
     config->Report(heads_key, config->Find(heads_key),
@@ -92,9 +93,8 @@ void ReadLayers(const std::string& side, bool norm_before,
   }
 }
 
-// Marian's and Pegasus' sines and cosines are what the config means, and what
-// nearly every folder leaves out; where a checkpoint carries a table,
-// Transformers reads that.
+// Marian's and Pegasus' config implies sines and cosines, and nearly every
+// folder leaves the table out. If a checkpoint has one, Transformers reads it.
 void ReadPositions(const std::string& side, TensorReader* tensors,
                    StackDescription* stack) {
   const std::string name = side + ".embed_positions.weight";
@@ -137,19 +137,19 @@ void ReadEmbeddings(bool shared, bool tied_output, TensorReader* tensors,
                          : tensors->Required(output_name,
                                              {decoder.vocabulary, d_model});
   }
-  // Transformers takes a missing bias for zeros.
+  // Transformers replaces a missing bias by zeros.
   if (tensors->Has("final_logits_bias")) {
     description->output_projection.bias =
         tensors->Required("final_logits_bias", {1, decoder.vocabulary});
   }
 }
 
-// Both stacks without their tensors.
+// Reads both stacks without their tensors.
 void ReadConfig(const BartOptions& options, ConfigReader* config,
                 TransformerDescription* description) {
   RefuseOtherHeads(config);
   description->encoder = ReadStack(options, "encoder", config);
-  // What both stacks read is reported once.
+  // Problems of keys that both stacks read are reported once.
   Problems* problems = config->problems();
   const size_t reported = problems->size();
   description->decoder = ReadStack(options, "decoder", config);
@@ -170,7 +170,7 @@ void ReadConfig(const BartOptions& options, ConfigReader* config,
   }
 }
 
-// All tensors of a description that ReadConfig filled.
+// Reads all tensors of a description that ReadConfig filled.
 void ReadTensors(const BartOptions& options, ConfigReader* config,
                  TensorReader* tensors, TransformerDescription* description) {
   ReadEmbeddings(options.shared_embeddings,

@@ -56,7 +56,7 @@ FamilyModel LoadRoberta(const nlohmann::json& json, const Weights* weights,
   UseRobertaPositions(
       config, config->Integer("pad_token_id", 0, kMaxVocabulary).value_or(1),
       &*description.encoder);
-  // The relatives keep the name.
+  // RoBERTa's relatives keep its name.
   TensorReader* const tensors = family.OpenTensors("roberta.");
   if (tensors == nullptr) return model;
   ReadTensors(tensors, &description);

@@ -5,14 +5,14 @@
 
 namespace trivium {
 
-// BERT (Devlin et al. 2018): an encoder over words, positions and segments,
-// with a pooler. As Transformers' models/bert/modeling_bert.py.
+// BERT (Devlin et al. 2018): an encoder of words, positions and segments, with
+// a pooler. Like Transformers' models/bert/modeling_bert.py.
 FamilyModel LoadBert(const nlohmann::json& config, const Weights* weights,
                      Problems* problems);
 
 // RoBERTa (Liu et al. 2019) and its multilingual and French relatives,
-// XLM-RoBERTa and CamemBERT: BERT with positions that count from the padding
-// id and without segments. As models/roberta/modeling_roberta.py.
+// XLM-RoBERTa and CamemBERT: BERT with positions that count from the padding id
+// and without segments. Like models/roberta/modeling_roberta.py.
 FamilyModel LoadRoberta(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
 

@@ -9,14 +9,14 @@
 
 namespace trivium {
 
-// The layers of GPT and GPT-2, whose weights lie as [in, out], x W + b.
+// The layers of GPT and GPT-2, x W + b, whose weights are stored as [in, out].
 
-// `name`.weight [in, out] and `name`.bias [out].
+// Reads `name`.weight [in, out] and `name`.bias [out].
 LinearTensors ReadConv1d(TensorReader* tensors, const std::string& name,
                          int out, int in, TensorMemory* memory);
 
-// Attention whose queries, keys and values are one layer, `name`.c_attn, and
-// whose output is `name`.c_proj.
+// An attention whose queries, keys and values come from one layer,
+// `name`.c_attn, and whose output layer is `name`.c_proj.
 AttentionDescription ReadConv1dAttention(TensorReader* tensors,
                                          const std::string& name, int d_model,
                                          const AttentionGeometry& geometry,

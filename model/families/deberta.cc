@@ -1,3 +1,12 @@
+// The score of a query and a key is a sum of up to three terms,
+//
+//   content x content + content x distance + distance x content,
+//
+// divided by sqrt(number of terms x head size); pos_att_type says which of the
+// last two a model has. Version 1 has projections of distances of its own and
+// one joined tensor for queries, keys and values, with biases for queries and
+// values only. Version 2 may share the projections of contents (share_att_key),
+// and may put far distances into logarithmic buckets.
 #include "model/families/deberta.h"
 
 #include <fmt/format.h>
@@ -26,11 +35,11 @@ struct DebertaConfig {
   Activation pooler_activation = Activation::kGelu;
   bool legacy_head = true;
 
-  // Of a score.
+  // Number of terms in a score.
   int terms() const { return 1 + content_to_position + position_to_content; }
 };
 
-// pos_att_type: a list, or its items joined by "|" in the oldest folders.
+// Reads pos_att_type: a list, or its items joined by "|" in the oldest folders.
 void ReadTerms(ConfigReader* config, DebertaConfig* result) {
   const ConfigReader::Layer types = config->Find("pos_att_type");
   if (types.json == nullptr) return;
@@ -52,8 +61,8 @@ void ReadTerms(ConfigReader* config, DebertaConfig* result) {
   }
 }
 
-// Options that no published model of the family needs, or that only its
-// largest do.
+// Refuses options that no published model of the family needs, or only its
+// largest ones.
 void RefuseOptions(ConfigReader* config, const StackDescription& encoder) {
   const auto refuse = [&](const char* key, bool wanted) {
     if (wanted) {
@@ -103,8 +112,9 @@ DebertaConfig ReadDebertaConfig(ConfigReader* config) {
   return result;
 }
 
-// v1 keeps queries, keys and values of a head together:
-// [heads, {query, key, value}, head size, d_model].
+// Version 1 keeps queries, keys and values of a head together:
+//
+//   [heads, {query, key, value}, head size, d_model]
 void ReadJoinedProjections(const std::string& name, TensorReader* tensors,
                            TransformerDescription* description,
                            AttentionDescription* attention) {
@@ -143,7 +153,7 @@ void ReadHeads(const DebertaConfig& config, ConfigReader* reader,
   ReadEncoderHead(heads, reader, tensors, description);
 }
 
-// Scores are sums of terms, which a model counts in their scale.
+// Scores are sums of terms, and their scale counts these terms.
 void ScaleByTerms(const DebertaConfig& config, StackDescription* encoder) {
   for (LayerDescription& layer : encoder->layer) {
     AttentionGeometry& geometry = layer.self_attention.geometry;

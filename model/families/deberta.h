@@ -5,14 +5,14 @@
 
 namespace trivium {
 
-// DeBERTa (He et al. 2020): BERT whose attention relates contents and
-// distances instead of adding positions to the words. As Transformers'
+// DeBERTa (He et al. 2020): BERT whose attention relates contents and distances
+// instead of adding positions to the words. Like Transformers'
 // models/deberta/modeling_deberta.py.
 FamilyModel LoadDeberta(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
 
 // DeBERTa v2 and v3 (He et al. 2021): far distances share rows, and contents
-// and distances may share projections. As
+// and distances may share projections. Like
 // models/deberta_v2/modeling_deberta_v2.py.
 FamilyModel LoadDebertaV2(const nlohmann::json& config, const Weights* weights,
                           Problems* problems);

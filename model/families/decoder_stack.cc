@@ -48,7 +48,8 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions =
       config->RequiredInteger(keys.positions, 1, kMaxPositions);
-  // Unusable values stand as their least ones, which need not fit together.
+  // After a problem, values are replaced by their minimum and need not fit
+  // together.
   if (keys.even_heads && config->problems()->size() == reported &&
       stack.d_model % stack.heads != 0) {
     config->Report(

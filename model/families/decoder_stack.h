@@ -12,49 +12,50 @@
 
 namespace trivium {
 
-// What decoder-only families have in common. Such a family gives
-//   description.decoder, with in every layer a causal self-attention
-//   (look_ahead 0) and no cross-attention, and description.output_projection;
+// The common parts of decoder-only families. Such a family returns
+//
+//   description.decoder, with a causal self-attention (look_ahead 0) and no
+//     cross-attention in every layer, and description.output_projection;
 //   generation_defaults: the end tokens of its Transformers configuration.
-// The prompt is what the decoder reads first: there is no encoder.
+//
+// There is no encoder: the decoder reads the prompt first.
 
 // The keys of config.json.
 struct DecoderKeys {
   std::string layers = "num_hidden_layers";
   std::string d_model = "hidden_size";
   std::string heads = "num_attention_heads";
-  std::string feed_forward = "intermediate_size";  // empty: there is no key
-  // What feed_forward is times d_model where it is absent or null; 0: it is
-  // required.
+  std::string feed_forward = "intermediate_size";  // empty: no such key
+  // Factor of d_model that replaces an absent or null feed_forward; 0:
+  // feed_forward is required.
   int feed_forward_factor = 0;
   std::string positions = "max_position_embeddings";
   bool even_heads = true;  // d_model must be a multiple of heads
 };
 
-// Refuses a folder that was trained to tell something else: it has no text to
-// give.
+// Refuses a folder that was trained for another head, since it cannot generate
+// text.
 void RefuseOtherHeads(ConfigReader* config);
 
-// Sizes, and learned positions. Refuses other heads.
+// Reads sizes and learned positions; refuses other heads.
 StackDescription ReadDecoderConfig(ConfigReader* config,
                                    const DecoderKeys& keys);
 
-// Refuses a boolean option whose value is not `only`, which it also is where
-// it is absent.
+// Refuses a boolean option whose value is not `only`, its value if absent.
 void RequireBoolean(ConfigReader* config, const std::string& key, bool only);
 
-// The output projection: the decoder's token embeddings or, where
-// tie_word_embeddings is false, lm_head.weight; none where the folder has the
-// layers alone ("MistralModel"), as many that make embeddings do.
+// Reads the output projection: the decoder's token embeddings or, if
+// tie_word_embeddings is false, lm_head.weight. There is none if the folder has
+// only the layers ("MistralModel"), as many embedding models do.
 void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
                           TransformerDescription* description);
 
-// A family's token that begins and ends texts where the folder names none, if
-// the vocabulary has it.
+// Returns the generation defaults for a family's token that begins and ends
+// texts, if the vocabulary has it.
 nlohmann::json EndDefaults(int32_t id, const StackDescription& stack);
 
-// Causal attention whose heads share d_model evenly.
+// Returns a causal attention whose heads share d_model evenly.
 AttentionGeometry CausalGeometry(const StackDescription& stack);
 
 }  // namespace trivium

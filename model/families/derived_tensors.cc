@@ -19,8 +19,8 @@ struct OwnedTensor {
   std::vector<std::byte> data;
 };
 
-// A tensor of that shape, made of another, whose data are still to be written
-// if that has any (imagined_weights.h).
+// Returns a tensor of this shape that is made of `of`. Its data are still to be
+// written if `of` has any (imagined_weights.h).
 OwnedTensor* NewTensor(const TensorView& of, std::vector<int64_t> shape,
                        TensorMemory* memory) {
   auto tensor = std::make_shared<OwnedTensor>();
@@ -34,8 +34,8 @@ OwnedTensor* NewTensor(const TensorView& of, std::vector<int64_t> shape,
   return tensor.get();
 }
 
-// The tensor, or a copy of it in f32 where its rows have scales or, for
-// `elements`, where these do not stand by themselves.
+// Returns the tensor, or a copy of it in f32 if its rows have scales or, for
+// `elements`, if its elements cannot be read one by one.
 TensorView Plain(const TensorView& tensor, bool elements,
                  TensorMemory* memory) {
   if (tensor.row_scales == nullptr &&

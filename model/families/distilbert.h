@@ -6,7 +6,7 @@
 namespace trivium {
 
 // DistilBERT (Sanh et al. 2019): BERT with half the layers, without segments
-// and pooler. As Transformers' models/distilbert/modeling_distilbert.py.
+// and pooler. Like Transformers' models/distilbert/modeling_distilbert.py.
 FamilyModel LoadDistilBert(const nlohmann::json& config, const Weights* weights,
                            Problems* problems);
 

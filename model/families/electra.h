@@ -5,8 +5,8 @@
 
 namespace trivium {
 
-// ELECTRA (Clark et al. 2020), discriminator or generator: BERT, with narrow
-// embeddings and a projection in its small sizes. As Transformers'
+// ELECTRA (Clark et al. 2020), discriminator or generator: BERT; its small
+// sizes have narrow embeddings and a projection. Like Transformers'
 // models/electra/modeling_electra.py.
 FamilyModel LoadElectra(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);

@@ -35,7 +35,7 @@ HeadDescription ReadFillMask(const EncoderHeadNames::FillMask& names,
   head.dense = tensors->Linear(names.dense, names.width, encoder.d_model);
   head.activation = names.activation;
   head.norm = tensors->Norm(names.norm, names.width);
-  // What is tied stands under another name; a checkpoint may keep both.
+  // A tied bias has another name; a checkpoint may keep both.
   std::vector<std::string> biases = {names.bias, names.output + ".bias"};
   if (config->Boolean("tie_word_embeddings").value_or(true)) {
     head.output.weight = encoder.embeddings.tokens;
@@ -48,7 +48,8 @@ HeadDescription ReadFillMask(const EncoderHeadNames::FillMask& names,
   return head;
 }
 
-// What the head's tensors begin with, to see whether there are any.
+// Returns the beginning of the names of the head's tensors, to see whether
+// there are any.
 std::string FirstName(const EncoderHeadNames& names, HeadKind kind) {
   switch (kind) {
     case HeadKind::kClassify:

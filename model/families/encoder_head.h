@@ -10,9 +10,9 @@
 
 namespace trivium {
 
-// Where a family keeps the tensors of its heads and what stands between the
+// A family's names of the tensors of its heads, and the layers between the
 // final states and the last product. Token classification ("classifier") and
-// question answering ("qa_outputs") are alike in all of them.
+// question answering ("qa_outputs") are the same in all families.
 struct EncoderHeadNames {
   // Sequence classification.
   struct Classify {
@@ -21,17 +21,17 @@ struct EncoderHeadNames {
     Activation activation = Activation::kTanh;
     std::string output = "classifier";
   } classify;
-  // Masked language model, `width` wide before the product with the
-  // vocabulary.
+  // Masked language model, `width` wide before the product with the vocabulary.
   struct FillMask {
     std::string dense;
     Activation activation = Activation::kGelu;
     std::string norm;
     std::string output;  // .weight unless tied
-    std::string bias;    // the whole name
+    std::string bias;    // the full name
     int width = 0;
   } fill_mask;
-  // ELECTRA's discriminator, where "ForPreTraining" means that.
+  // ELECTRA's discriminator, for the family in which "ForPreTraining" means
+  // one.
   struct Discriminate {
     std::string dense;
     Activation activation = Activation::kGelu;
@@ -40,16 +40,16 @@ struct EncoderHeadNames {
   std::optional<Discriminate> discriminate;
 };
 
-// RoBERTa's, which others took over.
+// RoBERTa's names, which other families adopted.
 EncoderHeadNames RobertaHeadNames(const StackDescription& encoder);
 
-// Whether config.json names an architecture that ends with `suffix`
+// True if config.json names an architecture that ends with `suffix`
 // ("ForSequenceClassification").
 bool ArchitectureEndsWith(ConfigReader* config, std::string_view suffix);
 
 // Reads the head that config.json's `architectures` names, if the weights have
-// it; folders of encoders alone often name an architecture that they lack the
-// head of. `description` has its encoder.
+// it: folders of bare encoders often name an architecture whose head they lack.
+// `description` must have its encoder.
 void ReadEncoderHead(const EncoderHeadNames& names, ConfigReader* config,
                      TensorReader* tensors,
                      TransformerDescription* description);

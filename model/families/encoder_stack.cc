@@ -18,7 +18,8 @@ StackDescription ReadEncoderConfig(ConfigReader* config,
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions =
       config->RequiredInteger("max_position_embeddings", 1, kMaxPositions);
-  // Unusable values stand as their least ones, which need not fit together.
+  // After a problem, values are replaced by their minimum and need not fit
+  // together.
   if (config->problems()->size() == reported &&
       stack.d_model % stack.heads != 0) {
     config->Report(
@@ -31,11 +32,11 @@ StackDescription ReadEncoderConfig(ConfigReader* config,
   stack.norm_epsilon =
       static_cast<float>(config->Real("layer_norm_eps", 0, 1).value_or(1e-12));
   stack.positions = PositionEncoding::kLearned;
-  // BERT's option of 2020 that changes the attention; nobody uses it.
+  // BERT's option of 2020 that changes the attention; no model uses it.
   const ConfigReader::Layer type = config->Find("position_embedding_type");
   if (type.json != nullptr && *type.json != "absolute") {
     config->Report("position_embedding_type", type,
-                   "this server knows \"absolute\" only");
+                   "this server supports only \"absolute\"");
   }
   if (config->Boolean("is_decoder").value_or(false)) {
     config->Report("is_decoder", config->Find("is_decoder"),

@@ -9,10 +9,10 @@
 
 namespace trivium {
 
-// What BERT and its descendants have in common: an encoder with learned
+// The common parts of BERT and its descendants: an encoder with learned
 // positions, norms after each sublayer and biases everywhere. The families
-// differ in the names of keys and tensors, which these structs hold; BERT's
-// are the defaults.
+// differ in the names of keys and tensors, which these structs hold; BERT's are
+// the defaults.
 
 struct EncoderKeys {
   std::string layers = "num_hidden_layers";
@@ -23,7 +23,7 @@ struct EncoderKeys {
 };
 
 struct EncoderLayerNames {
-  // Empty where the family reads queries, keys and values itself.
+  // Empty if the family reads queries, keys and values itself.
   std::string query = "attention.self.query";
   std::string key = "attention.self.key";
   std::string value = "attention.self.value";
@@ -34,33 +34,33 @@ struct EncoderLayerNames {
   std::string feed_forward_norm = "output.LayerNorm";
 };
 
-// The sizes and options of config.json, without tensors. Segments, position
-// offset and epsilon (1e-12 where the file has none) are BERT's.
+// Reads the sizes and options of config.json, without tensors. Segments,
+// position offset and epsilon (1e-12 if the file has none) are BERT's.
 StackDescription ReadEncoderConfig(ConfigReader* config,
                                    const EncoderKeys& keys = {});
 
-// Positions as RoBERTa counts them: from padding_id + 1 on, and none for
-// padding. Their table is that much longer than the model's longest text.
+// Counts positions like RoBERTa: from padding_id + 1, and none for padding. The
+// table of positions is longer than the model's longest text by as much.
 void UseRobertaPositions(ConfigReader* config, int padding_id,
                          StackDescription* stack);
 
-// The embeddings of words, positions and segments, `width` wide, and their
-// norm.
+// Reads the embeddings of words, positions and segments, `width` wide, and
+// their norm.
 void ReadEncoderEmbeddings(TensorReader* tensors, int width,
                            StackDescription* stack);
 
-// The tensors of one layer; `name` ends with a dot.
+// Reads the tensors of one layer; `name` ends with a dot.
 LayerDescription ReadEncoderLayer(TensorReader* tensors,
                                   const std::string& name,
                                   const EncoderLayerNames& names,
                                   const StackDescription& stack);
 
-// Whether the weights have tensors of layer `name`, the `i`th; a problem when
-// they have not.
+// True if the weights have tensors of layer `name`, the `i`th; adds a problem
+// if not.
 bool HasLayer(TensorReader* tensors, const std::string& name, int i,
               const std::string& layers_key, const StackDescription& stack);
 
-// All layers, named PREFIX + "0." and so on.
+// Reads all layers, named PREFIX + "0." and so on.
 void ReadEncoderLayers(TensorReader* tensors, const std::string& prefix,
                        const EncoderLayerNames& names,
                        const std::string& layers_key, StackDescription* stack);

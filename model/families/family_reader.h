@@ -13,11 +13,11 @@
 
 namespace trivium {
 
-// A model folder as every family reads it: all of config.json first, then, if
-// that is of use, the tensors.
+// Reads a model folder in the order of all families: the whole config.json
+// first, then the tensors, if that is of use.
 class FamilyReader {
  public:
-  // As FamilyLoader's; all outlive this.
+  // Same arguments as FamilyLoader; all must outlive this.
   FamilyReader(const nlohmann::json& json, const Weights* weights,
                Problems* problems)
       : config_({{"config.json", &json}}, problems),
@@ -26,9 +26,9 @@ class FamilyReader {
 
   ConfigReader* config() { return &config_; }
 
-  // Once config() has been read: the tensors, whose names may begin with
-  // `prefix`. Null where there are none to read, or after a problem: without
-  // usable sizes there is nothing to compare them with.
+  // Opens the tensors, whose names may begin with `prefix`. Call it after
+  // config() has been read. Null if there are none, or after a problem: without
+  // usable sizes, shapes cannot be checked.
   TensorReader* OpenTensors(std::string prefix) {
     Problems* const problems = config_.problems();
     if (weights_ == nullptr || problems->size() > reported_) return nullptr;

@@ -13,11 +13,11 @@
 namespace trivium {
 namespace {
 
-// Rotary positions of layers that see everything, and of those with windows.
+// Rotary positions of layers that see everything, and of layers with windows.
 enum { kFull, kSliding };
 
-// By kind of layer in rope_parameters, or in the older form: rope_theta with
-// rope_scaling, and rope_local_base_freq.
+// Reads them by kind of layer from rope_parameters, or in the older form:
+// rope_theta with rope_scaling, and rope_local_base_freq.
 std::vector<RotaryDescription> ReadRotaries(ConfigReader* config,
                                             const StackDescription& stack,
                                             int head_size) {
@@ -66,7 +66,7 @@ std::vector<RotaryDescription> ReadRotaries(ConfigReader* config,
 
 void RefuseSoftCap(ConfigReader* config, const char* key) {
   if (const auto cap = config->Find(key); cap.json != nullptr) {
-    config->Report(key, cap, "this server knows null only");
+    config->Report(key, cap, "this server supports only null");
   }
 }
 
@@ -108,7 +108,7 @@ FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
   for (int i = 0; i < stack.layers; ++i) {
     geometries[i].rotary = slides[i] ? kSliding : kFull;
     if (!both_ways) continue;
-    // Then the window is half as far to either side.
+    // In both directions, the window extends half as far to either side.
     if (slides[i]) geometries[i].look_back = window / 2;
     geometries[i].look_ahead = slides[i] ? window / 2 : kAllKeys;
   }

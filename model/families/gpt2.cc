@@ -29,7 +29,8 @@ FamilyModel LoadGpt2(const nlohmann::json& json, const Weights* weights,
       ReadActivation(config, "activation_function", Activation::kGeluTanh);
   decoder.norm_epsilon = static_cast<float>(
       config->Real("layer_norm_epsilon", 0, 1).value_or(1e-5));
-  // reorder_and_upcast_attn is another order of the same arithmetic, for f16.
+  // reorder_and_upcast_attn only changes the order of the same arithmetic, for
+  // f16.
   const bool scaled = config->Boolean("scale_attn_weights").value_or(true);
   const bool scaled_by_layer =
       config->Boolean("scale_attn_by_inverse_layer_idx").value_or(false);

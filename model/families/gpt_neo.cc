@@ -16,8 +16,8 @@
 namespace trivium {
 namespace {
 
-// Of each layer whether it sees a band only. attention_types is a list of
-// [[type, ...], repetitions].
+// Returns for each layer whether it sees only a band. attention_types is a list
+// of [[type, ...], repetitions].
 std::vector<bool> ReadBands(ConfigReader* config, int layers) {
   constexpr std::string_view kKey = "attention_types";
   const auto fallback = nlohmann::json::parse(R"([[["global", "local"], 12]])");
@@ -46,7 +46,7 @@ std::vector<bool> ReadBands(ConfigReader* config, int layers) {
                                layers));
     return std::vector<bool>(layers);
   }
-  // Transformers writes the same list spelled out.
+  // Transformers also writes the same list with repetitions spelled out.
   constexpr std::string_view kSpelledOut = "attention_layers";
   const ConfigReader::Layer spelled_out = config->Find(kSpelledOut);
   if (spelled_out.json == nullptr) return bands;

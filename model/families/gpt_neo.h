@@ -6,8 +6,8 @@
 namespace trivium {
 
 // "gpt_neo": GPT-Neo (Black et al. 2021), as Hugging Face Transformers saves
-// it. Its layers see everything or a band, in turns, which is also the layout
-// of GPT-3 (Brown et al. 2020).
+// it. Its layers see everything or a band, alternately, which is also the
+// layout of GPT-3 (Brown et al. 2020).
 FamilyModel LoadGptNeo(const nlohmann::json& config, const Weights* weights,
                        Problems* problems);
 

@@ -14,7 +14,7 @@
 namespace trivium {
 namespace {
 
-// A joined tensor of all experts, of which columns become rows: [experts, in,
+// A joined tensor of all experts in which columns become rows: [experts, in,
 // out], or [experts, out] of a bias; or blocks of MXFP4 [experts, out, in].
 class JoinedExperts {
  public:
@@ -37,7 +37,7 @@ class JoinedExperts {
     return bias_ != nullptr &&
            (weight_ != nullptr || (blocks_ != nullptr && scales_ != nullptr));
   }
-  // Of an expert, each `step`th output from `first` on.
+  // Returns every `step`th output of an expert, beginning with `first`.
   LinearTensors Outputs(int expert, int first, int step) const {
     return {weight_ != nullptr
                 ? TransposedColumns(*weight_, expert, first, step, memory_)
@@ -64,7 +64,7 @@ ExpertsDescription ReadJoinedExperts(TensorReader* tensors,
       tensors->Linear(name + "router", counts.all, stack.d_model);
   const int inner = stack.feed_forward;
   const std::string experts = name + "experts.";
-  if (tensors->HasAnyWith(experts + "0.")) {  // as GGUF files have them
+  if (tensors->HasAnyWith(experts + "0.")) {  // the layout of GGUF files
     for (int e = 0; e < counts.all; ++e) {
       const std::string one = experts + std::to_string(e);
       description.experts.push_back(
@@ -87,7 +87,7 @@ ExpertsDescription ReadJoinedExperts(TensorReader* tensors,
   return description;
 }
 
-// The published models' rotary positions, which config.json may leave out.
+// Adds the published models' rotary positions, which config.json may leave out.
 nlohmann::json WithUsualRotary(nlohmann::json config) {
   if (config.value("rope_parameters", nlohmann::json()).is_null() &&
       config.value("rope_scaling", nlohmann::json()).is_null()) {

@@ -6,8 +6,8 @@
 namespace trivium {
 
 // GptOssForCausalLM ("gpt-oss-120b & gpt-oss-20b Model Card", OpenAI 2025):
-// experts with clipped gates, attention with sinks and, in every other layer, a
-// window; weights as numbers or, as published, experts in MXFP4.
+// experts with clipped gates; attention with sinks and, in every other layer, a
+// window. Weights are plain numbers or, as published, experts in MXFP4.
 FamilyModel LoadGptOss(const nlohmann::json& config, const Weights* weights,
                        Problems* problems);
 

@@ -24,7 +24,7 @@ FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
-  // How its training cut the products, whose sums are the same.
+  // The split of the products in training; their sums are the same.
   config->Integer("pretraining_tp", 1, kMaxWidth);
   TensorReader* const tensors = family.OpenTensors("model.");
   if (tensors == nullptr) return model;
@@ -48,7 +48,7 @@ FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
   StackDescription& decoder = description.decoder.emplace(
       ReadLlamaConfig(config, {.kv_heads = 8}, &geometry));
   ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-  // Written out as null, there is none; left out, it is this.
+  // An explicit null means no window; a missing key means this one.
   int window = 0;
   if (!json.contains("sliding_window")) window = 4096;
   window = config->Integer("sliding_window", 1, kMaxPositions).value_or(window);

@@ -118,7 +118,7 @@ NormTensors ReadNorm(TensorReader* tensors, const std::string& name, int size,
           .one_plus_weight = has.one_plus_weight};
 }
 
-// The attention and norms of layer `name`, which ends with a dot.
+// Reads the attention and norms of layer `name`, which ends with a dot.
 LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
                                 const LlamaTensors& has,
                                 const AttentionGeometry& geometry,

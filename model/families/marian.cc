@@ -7,7 +7,7 @@
 namespace trivium {
 namespace {
 
-// The first Marian folders, of 2020, still have the keys of BART.
+// The first Marian folders, of 2020, still have BART's keys.
 BartOptions ReadMarianOptions(ConfigReader* config) {
   BartOptions options;
   options.positions = PositionEncoding::kSinusoidal;

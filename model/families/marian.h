@@ -6,7 +6,7 @@
 namespace trivium {
 
 // Marian (OPUS-MT): encoder and decoder with sinusoidal positions and norms
-// after each sublayer; one vocabulary or two. As Transformers'
+// after each sublayer; one vocabulary or two. Like Transformers'
 // models/marian/modeling_marian.py.
 FamilyModel LoadMarian(const nlohmann::json& config, const Weights* weights,
                        Problems* problems);

@@ -1,3 +1,12 @@
+// Reading order: all of special:model.yml, then the tensors, which the table of
+// names in Marian's src/models/transformer.h gives. Matrices are [in, out] and
+// become [out, in]. Options that change the arithmetic are refused unless they
+// have the one known value, and in the end so is any array that nothing has
+// read: an unknown array would change the result without any sign of it.
+//
+// Both vocabularies get one embedding more, at the end: zeros, with which the
+// decoder starts. The output projection gets a row of zeros and the bias kNever
+// for it, so its probability is 0.
 #include "model/families/marian_npz.h"
 
 #include <fmt/format.h>
@@ -19,22 +28,23 @@ namespace {
 using nlohmann::json;
 
 constexpr char kConfig[] = "special:model.yml";
-// What Marian itself translates at most, unless it is told otherwise.
+// The most that Marian itself translates by default.
 constexpr int kMarianPositions = 1000;
 constexpr float kEpsilon = 1e-6f;
-// Of the id that the decoder starts with: its share of a softmax is 0.
+// Logit of the id that the decoder starts with: its share of a softmax is 0.
 constexpr float kNever = -1e9f;
 
 struct Options {
-  bool norm_embedding = false;  // the sum of embeddings and positions
-  bool norm_top = false;        // what the last layer gives
+  bool norm_embedding = false;  // norm of the sum of embeddings and positions
+  bool norm_top = false;        // norm of the last layer's output
   bool tied_all = false, tied_source = false, tied_target = false;
   bool output_bias = true;
   bool recurrent = false;           // the decoder's layers
-  std::vector<int> decoder_layers;  // by the number of their tensors, from 1
+  std::vector<int> decoder_layers;  // numbers of the layers' tensors, from 1
 };
 
-// Options that change what is computed, and the one value that is known.
+// Refuses options that change the arithmetic and differ from the one known
+// value.
 void RefuseOthers(ConfigReader* config) {
   const std::pair<const char*, json> kRules[] = {
       {"type", "transformer"},
@@ -56,30 +66,31 @@ void RefuseOthers(ConfigReader* config) {
     const ConfigReader::Layer value = config->Find(key);
     if (value.json == nullptr || *value.json == known) continue;
     config->Report(key, value,
-                   fmt::format("this server knows {} only", known.dump()));
+                   fmt::format("this server supports only {}", known.dump()));
   }
   const ConfigReader::Layer depth =
       config->Find("transformer-decoder-ffn-depth");
   if (depth.json != nullptr && *depth.json != 0 && *depth.json != 2) {
     config->Report("transformer-decoder-ffn-depth", depth,
-                   "this server knows 2 only");
+                   "this server supports only 2");
   }
   const ConfigReader::Layer types = config->Find("input-types");
   if (types.json != nullptr &&
       std::any_of(types.json->begin(), types.json->end(),
                   [](const json& type) { return type != "sequence"; })) {
-    config->Report("input-types", types, "this server knows \"sequence\" only");
+    config->Report("input-types", types,
+                   "this server supports only \"sequence\"");
   }
 }
 
-// Whether the decoder has an SSRU instead of self-attention.
+// True if the decoder has an SSRU instead of self-attention.
 bool ReadRecurrence(ConfigReader* config) {
   constexpr char kKey[] = "transformer-decoder-autoreg";
   const std::string kind = config->Text(kKey).value_or("self-attention");
   if (kind == "self-attention") return false;
   if (kind != "rnn") {
     config->Report(kKey, config->Find(kKey),
-                   "this server knows self-attention and rnn only");
+                   "this server supports only self-attention and rnn");
     return false;
   }
   const std::pair<const char*, json> kRules[] = {
@@ -92,15 +103,15 @@ bool ReadRecurrence(ConfigReader* config) {
     if (value.json != nullptr && *value.json == known) continue;
     if (value.json == nullptr && known == false) continue;
     config->Report(key, value,
-                   fmt::format("of recurrent decoders this server knows {} "
-                               "only",
+                   fmt::format("for recurrent decoders this server supports "
+                               "only {}",
                                known.dump()));
   }
   return true;
 }
 
-// A list of operations without "d"; `fallback` where there is none. A problem
-// when it is none of `known`.
+// Returns a list of operations without "d"; `fallback` if there is none. Adds a
+// problem if the list is not in `known`.
 std::string ReadOperations(ConfigReader* config, const char* key,
                            const char* fallback,
                            std::initializer_list<std::string_view> known) {
@@ -108,7 +119,7 @@ std::string ReadOperations(ConfigReader* config, const char* key,
   std::erase(operations, 'd');
   if (std::find(known.begin(), known.end(), operations) == known.end()) {
     config->Report(key, config->Find(key),
-                   fmt::format("but for d, this server knows \"{}\" only",
+                   fmt::format("besides d, this server supports only \"{}\"",
                                fmt::join(known, "\" and \"")));
   }
   return operations;
@@ -120,12 +131,12 @@ Activation ReadMarianActivation(ConfigReader* config) {
   if (name == "swish") return Activation::kSwish;
   if (name != "relu") {
     config->Report(kKey, config->Find(kKey),
-                   "this server knows swish and relu only");
+                   "this server supports only swish and relu");
   }
   return Activation::kRelu;
 }
 
-// What both stacks have in common.
+// Reads what both stacks have in common.
 StackDescription ReadStack(ConfigReader* config) {
   StackDescription stack;
   stack.d_model = config->RequiredInteger("dim-emb", 4, kMaxWidth);
@@ -144,14 +155,14 @@ StackDescription ReadStack(ConfigReader* config) {
   return stack;
 }
 
-// Both stacks without their tensors.
+// Reads both stacks without their tensors.
 Options ReadConfig(ConfigReader* config, TransformerDescription* description) {
   Options options;
   RefuseOthers(config);
   options.recurrent = ReadRecurrence(config);
-  // Norms before the sublayers mean one thing or another: Marian's versions
-  // differ in whether keys and values of self-attention are normalized, and of
-  // one version training and decoding.
+  // Norms before the sublayers are ambiguous: Marian's versions differ in
+  // whether keys and values of self-attention are normalized, and in one
+  // version training and decoding differ.
   ReadOperations(config, "transformer-preprocess", "", {""});
   ReadOperations(config, "transformer-postprocess", "dan", {"an"});
   options.norm_embedding = ReadOperations(config, "transformer-postprocess-emb",
@@ -201,8 +212,8 @@ Options ReadConfig(ConfigReader* config, TransformerDescription* description) {
   return options;
 }
 
-// Finds arrays by Marian's names, turns matrices over, and knows at the end
-// which arrays nobody asked for.
+// Finds arrays by Marian's names, transposes matrices, and knows in the end
+// which arrays were not used.
 class MarianTensors {
  public:
   MarianTensors(const Weights& weights, TensorMemory* memory,
@@ -224,8 +235,8 @@ class MarianTensors {
                        int out, int in) {
     return {Turned(weight, out, in), Matrix(bias, 1, out)};
   }
-  // [out, in] of a matrix [in, out], which one with scales is already
-  // (weights/marian_bin.h).
+  // Returns [out, in] of a matrix [in, out]; a matrix with scales is stored as
+  // [out, in] already (weights/marian_bin.h).
   const TensorView* Turned(const std::string& name, int out, int in) {
     const TensorView* const found = weights_.Find(name);
     if (found != nullptr && found->row_scales != nullptr) {
@@ -241,16 +252,17 @@ class MarianTensors {
   }
   void ReportUnused() {
     for (const std::string_view name : weights_.Names()) {
-      // What Marian's own products make integers of activations with.
+      // Scales with which Marian's own products quantize activations.
       const bool alpha = name.ends_with("_QuantMultA");
       if (alpha || used_.contains(name) || name.starts_with("special:")) {
         continue;
       }
       problems()->push_back(fmt::format(
-          "weights: array {} is none of those that {} calls for, and what it "
-          "changes is not known; take a model of Marian's plain Transformer",
+          "weights: array {} does not belong to the model that {} describes, "
+          "so "
+          "its effect is unknown; use a model of Marian's plain Transformer",
           name, kConfig));
-      return;  // one tells enough
+      return;  // one example is enough
     }
   }
 
@@ -320,7 +332,7 @@ void ReadLayers(MarianTensors* tensors, const std::string& side,
   for (const int number : numbers) {
     const auto first = std::find(numbers.begin(), numbers.end(), number);
     const size_t earlier = static_cast<size_t>(first - numbers.begin());
-    // Layers that share their tensors are the same ones.
+    // Layers that share their tensors are the same layer.
     stack->layer.push_back(earlier < stack->layer.size()
                                ? stack->layer[earlier]
                                : ReadLayer(tensors,
@@ -332,7 +344,8 @@ void ReadLayers(MarianTensors* tensors, const std::string& side,
   }
 }
 
-// The tensor, [rows, columns] or null, with a row more of `value`.
+// Returns the tensor, [rows, columns] or null, with an additional row of
+// `value`.
 const TensorView* WithRow(const TensorView* tensor, int64_t columns,
                           float value, TensorMemory* memory) {
   if (tensor == nullptr) return nullptr;
@@ -361,7 +374,7 @@ void ReadEmbeddings(const Options& options, MarianTensors* tensors,
   LinearTensors& projection = description->output_projection;
   if (options.tied_target) {
     projection.weight = decoder.embeddings.tokens;
-  } else if (tensors->Has(output + "_W")) {  // of older versions
+  } else if (tensors->Has(output + "_W")) {  // the name of older versions
     projection.weight =
         WithRow(tensors->Turned(output + "_W", vocabulary, d_model), d_model, 0,
                 tensors->memory());

@@ -5,13 +5,13 @@
 
 namespace trivium {
 
-// Marian's own Transformers, of a .npz's or .bin's array special:model.yml and
-// the names that its src/models/transformer.h gives to parameters. `config` is
-// that array. What changes the arithmetic and is not known is refused by its
-// key, and so are arrays that nothing reads.
+// Marian's own Transformers, read from a .npz's or .bin's array
+// special:model.yml, which is `config`, and the parameters' names in Marian's
+// src/models/transformer.h. Unknown options that change the arithmetic are
+// refused, and so are arrays that nothing reads.
 //
-// The decoder starts with an embedding of zeros, which becomes that of an id of
-// its own, the one behind the vocabulary; its logit is one that is never
+// The decoder starts with an embedding of zeros. It becomes the embedding of an
+// additional id after the vocabulary, whose logit is so low that it is never
 // chosen.
 FamilyModel LoadMarianNpz(const nlohmann::json& config, const Weights* weights,
                           Problems* problems);

@@ -13,14 +13,14 @@ namespace trivium {
 FamilyModel LoadMixtral(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
 
-// How a family names a layer's experts: `router`.weight, and
+// A family's names of a layer's experts: `router`.weight, and
 // `experts`N.`gate`.weight and so on.
 struct ExpertNames {
   std::string router, experts, gate, up, down;
 };
 
-// How many experts there are, and how many of them a token has, of the key
-// num_experts_per_tok.
+// The number of experts, and how many of them are chosen for a token (key
+// num_experts_per_tok).
 struct ExpertCounts {
   int all = 0;
   int chosen = 0;
@@ -28,8 +28,7 @@ struct ExpertCounts {
 ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
                               const ExpertCounts& usual);
 
-// The experts of a layer, each with its tensors of `inner` numbers between its
-// products.
+// Reads the experts of a layer, each `inner` wide between its products.
 ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
                                const ExpertCounts& counts, int inner,
                                int d_model);

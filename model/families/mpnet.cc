@@ -19,7 +19,7 @@ FamilyModel LoadMpnet(const nlohmann::json& json, const Weights* weights,
   UseRobertaPositions(config, /*padding_id=*/1, &encoder);
   RelativeAttentionDescription relative;
   relative.buckets = RelativeAttentionDescription::Buckets::kT5;
-  relative.span = 32;  // Transformers knows no other
+  relative.span = 32;  // the only value that Transformers supports
   relative.max_distance = 128;
   constexpr char kBuckets[] = "relative_attention_num_buckets";
   if (config->Integer(kBuckets, 1, kMaxPositions).value_or(32) != 32) {

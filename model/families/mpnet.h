@@ -6,7 +6,7 @@
 namespace trivium {
 
 // MPNet (Song et al. 2020): BERT with RoBERTa's positions, no segments, and a
-// bias on the scores by distance. As Transformers'
+// bias on the scores by distance. Like Transformers'
 // models/mpnet/modeling_mpnet.py.
 FamilyModel LoadMpnet(const nlohmann::json& config, const Weights* weights,
                       Problems* problems);

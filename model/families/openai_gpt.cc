@@ -10,7 +10,7 @@
 namespace trivium {
 namespace {
 
-// This family's own names: its "gelu" is the one with tanh.
+// This family has its own names: its "gelu" is the tanh approximation.
 Activation ReadAfn(ConfigReader* config) {
   const ConfigReader::Layer value = config->Find("afn");
   if (value.json == nullptr || *value.json == "gelu") {

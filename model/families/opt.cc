@@ -13,9 +13,9 @@ namespace {
 
 struct OptConfig {
   StackDescription decoder;
-  int embedding_width = 0;  // d_model, or else there are projections
+  int embedding_width = 0;  // if not d_model, there are projections
   bool biases = true;
-  bool norm_before = true;  // else after each sublayer
+  bool norm_before = true;  // if not, after each sublayer
   bool final_norm = true;
 };
 
@@ -26,7 +26,7 @@ OptConfig ReadOptConfig(ConfigReader* config) {
   decoder.activation =
       ReadActivation(config, "activation_function", Activation::kRelu);
   decoder.norm_epsilon = 1e-5f;
-  // Rows of its table that no token has.
+  // Rows of the table that no token uses.
   decoder.position_offset = 2;
   result.embedding_width = config->Integer("word_embed_proj_dim", 1, kMaxWidth)
                                .value_or(decoder.d_model);

@@ -10,7 +10,7 @@
 namespace trivium {
 namespace {
 
-// Layers from max_window_layers on have a window, if it is switched on.
+// Layers from max_window_layers on have a window if it is switched on.
 std::vector<AttentionGeometry> ReadGeometries(ConfigReader* config,
                                               const AttentionGeometry& geometry,
                                               int layers) {

@@ -6,10 +6,10 @@
 namespace trivium {
 
 // Qwen2ForCausalLM (Qwen 1.5 to 2.5): LLaMA with biases of queries, keys and
-// values, and windows in its later layers where they are switched on.
+// values, and with windows in its later layers if they are switched on.
 FamilyModel LoadQwen2(const nlohmann::json& config, const Weights* weights,
                       Problems* problems);
-// Qwen3ForCausalLM: norms of queries and keys in place of the biases.
+// Qwen3ForCausalLM: norms of queries and keys instead of the biases.
 FamilyModel LoadQwen3(const nlohmann::json& config, const Weights* weights,
                       Problems* problems);
 

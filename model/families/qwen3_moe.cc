@@ -24,7 +24,7 @@ FamilyModel LoadQwen3Moe(const nlohmann::json& json, const Weights* weights,
   const int window = ReadSwitchedWindow(config, /*usual=*/4096);
   const std::vector<AttentionGeometry> geometries = SlidingGeometries(
       config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
-  // Transformers writes num_local_experts since its version 5.
+  // Transformers writes num_local_experts since version 5.
   const char* const all_key = config->Find("num_experts").json != nullptr
                                   ? "num_experts"
                                   : "num_local_experts";
@@ -33,7 +33,7 @@ FamilyModel LoadQwen3Moe(const nlohmann::json& json, const Weights* weights,
   const int inner =
       config->Integer("moe_intermediate_size", 1, kMaxWidth).value_or(768);
   const bool over_all = !config->Boolean("norm_topk_prob").value_or(false);
-  // One layer in so many has experts, but for those that are named.
+  // Every step-th layer has experts, except those that are listed.
   const int step =
       config->Integer("decoder_sparse_step", 1, kMaxLayers).value_or(1);
   const std::vector<int> dense =

@@ -5,8 +5,7 @@
 
 namespace trivium {
 
-// Qwen3MoeForCausalLM: Qwen 3, of whose layers all or some are mixtures of
-// experts.
+// Qwen3MoeForCausalLM: Qwen 3 with mixtures of experts in all or some layers.
 FamilyModel LoadQwen3Moe(const nlohmann::json& config, const Weights* weights,
                          Problems* problems);
 

@@ -11,25 +11,26 @@
 
 namespace trivium {
 
-// What a family makes of a folder.
+// The result of a family's loader.
 struct FamilyModel {
   TransformerDescription description;
-  // Generation settings that Transformers' config class of the family has
-  // where the folder names none, as they would stand in config.json.
+  // Generation settings of the family's Transformers config class, for folders
+  // that name none, in the form of config.json.
   nlohmann::json generation_defaults = nlohmann::json::object();
 };
 
-// Reads config.json and weights (null: check the configuration only) into the
-// one Transformer. The result is of use only if no problem was added.
+// Reads config.json and weights (null: check only the configuration) into a
+// Transformer's description. The result may be used only if no problem was
+// added.
 using FamilyLoader = FamilyModel (*)(const nlohmann::json& config,
                                      const Weights* weights,
                                      Problems* problems);
 
-// The loader for config.json's model_type; null for an unknown one. To add a
-// family, write families/<name>.cc and add its line here.
+// Returns the loader for config.json's model_type; null if it is unknown. To
+// add a family, write families/<name>.cc and add its line here.
 FamilyLoader FindFamily(std::string_view model_type);
 
-// The known model types.
+// Returns the known model types.
 std::vector<std::string_view> FamilyNames();
 
 }  // namespace trivium

@@ -1,15 +1,17 @@
-// With theta the base, d the dimensions of a head and i < d / 2 ("RoFormer",
-// Su et al. 2021):
-//   f_i = theta^(-2 i / d)                 default, and dynamic (see the
-//   header) f_i / factor                           linear (Chen et al. 2023)
-//   f_i / long_i or short_i                longrope (Ding et al. 2024)
+// The frequencies f_i, with theta the base, d the dimensions of a head and
+// i < d / 2 ("RoFormer", Su et al. 2021):
+//
+//   f_i = theta^(-2 i / d)             default, and dynamic (see the header)
+//   f_i / factor                       linear (Chen et al. 2023)
+//   f_i / long_i or short_i            longrope (Ding et al. 2024)
 //   f_i / factor where a wave is longer than original / low, f_i where it is
 //     shorter than original / high, and linear in its reciprocal between
-//                                          llama3 (Dubey et al. 2024)
+//                                      llama3 (Dubey et al. 2024)
 //   f_i (1 - r_i + r_i / factor), where r_i rises from 0 to 1 between the
 //     dimensions that turn fast and slow times in the original length
-//                                          yarn (Peng et al. 2023)
-// In f32 and in the order of Transformers' modeling_rope_utils.py.
+//                                      yarn (Peng et al. 2023)
+//
+// Computed in f32 and in the order of Transformers' modeling_rope_utils.py.
 #include "model/families/rotary_config.h"
 
 #include <fmt/format.h>
@@ -26,9 +28,9 @@
 namespace trivium {
 namespace {
 
-constexpr double kMost = 1e15;  // of any number
+constexpr double kMost = 1e15;  // bound of any number
 
-// Keys of a set, whatever its type.
+// The keys of a set, whatever its type.
 constexpr std::array<std::string_view, 17> kKnown = {
     "rope_theta",
     "rope_type",
@@ -110,7 +112,7 @@ class Reader {
       const char* key =
           config_->Find("rope_type").json != nullptr ? "rope_type" : "type";
       config_->Report(key, config_->Find(key),
-                      "this server knows default, linear, dynamic, yarn, "
+                      "this server supports default, linear, dynamic, yarn, "
                       "longrope and llama3");
     }
   }
@@ -152,7 +154,7 @@ class Reader {
     }
   }
 
-  // The dimension that turns so many times in the original length.
+  // Returns the dimension that turns so many times in the original length.
   double Dimension(double turns) const {
     return 2 * pairs_ * std::log(original_ / (turns * 2 * std::numbers::pi)) /
            (2 * std::log(theta_));
@@ -224,7 +226,7 @@ class Reader {
     }
   }
 
-  // One for each pair; none after a problem.
+  // Returns a factor for each pair; none after a problem.
   std::vector<float> Factors(std::string_view key) {
     const ConfigReader::Layer value = config_->Find(key);
     std::vector<float> factors;
@@ -268,7 +270,8 @@ void RefuseUnknown(const nlohmann::json& values, const std::string& name,
   }
 }
 
-// The object of that key, or null; a problem where it is something else.
+// Returns the object of that key, or null; adds a problem if it is something
+// else.
 const nlohmann::json* Object(ConfigReader* config, std::string_view key) {
   const ConfigReader::Layer value = config->Find(key);
   if (value.json == nullptr) return nullptr;
@@ -286,8 +289,8 @@ RotaryDescription ReadRotary(ConfigReader* config,
   const nlohmann::json* scaling = Object(config, "rope_scaling");
   const char* name = scaling != nullptr ? "rope_scaling" : "rope_parameters";
   if (scaling == nullptr) scaling = Object(config, "rope_parameters");
-  // What stands beside the set holds where the set does not say otherwise, but
-  // for this one, which is first of all.
+  // Keys beside the set count if the set does not have them, except for this
+  // one, which comes before all.
   nlohmann::json values =
       scaling != nullptr ? *scaling : nlohmann::json::object();
   for (const char* key : {"rope_theta", "partial_rotary_factor"}) {

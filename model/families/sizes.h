@@ -3,8 +3,8 @@
 
 namespace trivium {
 
-// The largest sizes that a config.json may name: far beyond any real model,
-// and small enough that the product of two stays within 64 bits.
+// The largest sizes that a config.json may name: far beyond any real model, and
+// small enough that the product of two fits into 64 bits.
 inline constexpr int kMaxLayers = 1000;
 inline constexpr int kMaxExperts = 1 << 10;
 inline constexpr int kMaxWidth = 1 << 20;

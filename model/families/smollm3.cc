@@ -12,8 +12,9 @@
 namespace trivium {
 namespace {
 
-// Of each layer whether it has rotary positions: 1 or 0 in no_rope_layers,
-// whose name says the opposite; by default all but each fourth.
+// Returns for each layer whether it has rotary positions: 1 or 0 in
+// no_rope_layers, whose name says the opposite. By default every fourth has
+// none.
 std::vector<bool> ReadRotaryLayers(ConfigReader* config, int layers) {
   constexpr char kKey[] = "no_rope_layers";
   const int interval =

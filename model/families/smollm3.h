@@ -5,7 +5,7 @@
 
 namespace trivium {
 
-// SmolLM3ForCausalLM: LLaMA, of whose layers some have no rotary positions.
+// SmolLM3ForCausalLM: LLaMA in which some layers have no rotary positions.
 FamilyModel LoadSmolLm3(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
 

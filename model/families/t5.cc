@@ -17,8 +17,8 @@
 namespace trivium {
 namespace {
 
-// No text is too long for attention that knows distances only, but a limit
-// there must be. Trained on 512 tokens, T5 is given a few thousand at most.
+// No text is too long for an attention that knows only distances, but a limit
+// is needed. Trained on 512 tokens, T5 is given a few thousand at most.
 constexpr int kPositions = 4096;
 
 struct T5Config {
@@ -26,11 +26,12 @@ struct T5Config {
   StackDescription decoder;
   AttentionGeometry geometry;
   bool gated = false;
-  bool scaled_output = false;  // by 1 / sqrt(d_model)
+  bool scaled_output = false;  // scaled by 1 / sqrt(d_model)
 };
 
-// "relu", "gated-gelu", "gated-silu"...: an activation, perhaps of a gate.
-// Transformers has "gelu" mean that by tanh here, where there is a gate.
+// Reads "relu", "gated-gelu", "gated-silu"...: an activation, perhaps of a
+// gate. In Transformers, "gelu" means its tanh approximation here if there is a
+// gate.
 Activation ReadFeedForward(ConfigReader* config, bool* gated) {
   constexpr char kKey[] = "feed_forward_proj";
   constexpr std::string_view kGated = "gated-";
@@ -83,8 +84,8 @@ T5Config ReadT5Config(ConfigReader* config, bool may_scale) {
                               .value_or(stack.layers);
   result.decoder.relative_attention->buckets =
       RelativeAttentionDescription::Buckets::kT5Past;
-  // Folders say it by whether the output is tied, which in truth they tell by
-  // having an lm_head.weight or none; Transformers 5 writes it by its name.
+  // Folders show it by whether the output is tied, that is, by whether they
+  // have an lm_head.weight. Transformers 5 writes it under its own name.
   const bool tied = config->Boolean("tie_word_embeddings").value_or(true);
   result.scaled_output =
       may_scale && config->Boolean("scale_decoder_outputs").value_or(tied);
@@ -166,7 +167,7 @@ class T5Reader {
   TensorReader* const tensors_;
 };
 
-// One table of tokens; the output's own where the weights have one.
+// One table of tokens; the output has its own if the weights have one.
 void ReadEmbeddings(TensorReader* tensors,
                     TransformerDescription* description) {
   StackDescription& encoder = *description->encoder;
@@ -198,8 +199,7 @@ FamilyModel Load(bool may_scale, const nlohmann::json& json,
   const T5Reader reader(config, tensors);
   reader.Read("encoder", &*description.encoder);
   reader.Read("decoder", &*description.decoder);
-  // A factor of the states that the output projection reads is one of the
-  // norm's before it.
+  // A factor of the output projection's input moves into the norm before it.
   std::optional<NormTensors>& norm = description.decoder->final_norm;
   if (config.scaled_output && norm && norm->weight != nullptr) {
     const float factor =

@@ -85,7 +85,7 @@ LinearTensors TensorReader::Linear(const std::string& name, int out, int in) {
 }
 
 NormTensors TensorReader::Norm(const std::string& name, int size) {
-  // Checkpoints that began in TensorFlow.
+  // Checkpoints that began in TensorFlow have other names.
   if (Has(name + ".gamma")) {
     return {Required(name + ".gamma", {size}),
             Required(name + ".beta", {size})};

@@ -12,14 +12,14 @@
 
 namespace trivium {
 
-// Finds a family's tensors by name and checks type and shape of each; what is
-// missing or does not fit becomes a problem. A name counts with and without
+// Finds a family's tensors by name and checks their types and shapes. A missing
+// or unfitting tensor becomes a problem. Names are accepted with and without
 // `prefix` in front ("model." in Marian folders).
 class TensorReader {
  public:
   using Shape = std::vector<int64_t>;
 
-  // `config`: what says the shapes, for messages.
+  // `config` names the source of the shapes in messages.
   TensorReader(const Weights& weights, std::string prefix, Problems* problems,
                std::string config = "config.json")
       : weights_(weights),
@@ -29,16 +29,17 @@ class TensorReader {
         problems_(problems) {}
 
   bool Has(std::string_view name) const { return Find(name).second != nullptr; }
-  // Whether any tensor's name begins so.
+  // True if any tensor's name begins with `beginning`.
   bool HasAnyWith(std::string_view beginning) const;
 
-  // Null, and a problem, when there is no such tensor or it does not fit.
+  // Returns null and adds a problem if there is no such tensor or it does not
+  // fit.
   const TensorView* Required(std::string_view name, const Shape& shape);
-  // The first of several names that exists.
+  // Returns the first of several names that exists.
   const TensorView* RequiredOneOf(const std::vector<std::string>& names,
                                   const Shape& shape);
 
-  // The same of bytes, which are no numbers yet.
+  // Does the same for bytes that are not decoded to numbers yet.
   const TensorView* RequiredBytes(std::string_view name, const Shape& shape);
 
   // `name`.weight [out, in] and `name`.bias [out].
@@ -51,7 +52,7 @@ class TensorReader {
  private:
   const TensorView* RequiredOf(const std::vector<std::string>& names,
                                const Shape& shape, bool bytes);
-  // The full name and the tensor; null when there is none.
+  // Returns the full name and the tensor; null if there is none.
   std::pair<std::string, const TensorView*> Find(std::string_view name) const;
 
   const Weights& weights_;

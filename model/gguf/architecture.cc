@@ -4,9 +4,14 @@
 #include <iterator>
 #include <utility>
 
-// Of each architecture: the names of its tensors (gguf-py's tensor_mapping.py)
-// and what llama.cpp's converter, whose work Transformers'
-// modeling_gguf_pytorch_utils.py undoes, and its loader make of a model.
+// For each architecture: the names of its tensors (gguf-py's
+// tensor_mapping.py), the changes that llama.cpp's converter makes to them
+// (Transformers' modeling_gguf_pytorch_utils.py undoes them, too), and the
+// config.json that describes it. A GGUF file omits some values, because
+// llama.cpp's loader assumes them; the functions below add these.
+//
+// A layer's tensor is looked up in own_tensors first, then in layer_tensors, so
+// an architecture may override a name of its kin.
 
 namespace trivium {
 namespace {
@@ -48,7 +53,7 @@ constexpr Name kDecoderLayer[] = {
 constexpr Name kLlamaLayer[] = {
     {"attn_q", "self_attn.q_proj", kInterleavedQuery},
     {"attn_k", "self_attn.k_proj", kInterleavedKey},
-    // Mixtral's.
+    // Mixtral's experts.
     {"ffn_gate_inp", "block_sparse_moe.gate"},
     {"ffn_gate_exps", "block_sparse_moe.experts.{}.w1", kExperts},
     {"ffn_down_exps", "block_sparse_moe.experts.{}.w2", kExperts},
@@ -94,11 +99,11 @@ void DescribeLlama(ConfigMaker* maker) {
   if (mixture) {
     maker->DescribeExperts("num_local_experts");
   } else {
-    maker->Take("expert_used_count");
+    maker->Consume("expert_used_count");
     maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
     maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
   }
-  // Their windows are said to be 4096 by their configurations' default.
+  // An absent window must be set, because the configurations' default is 4096.
   if (window > 0) {
     maker->Copy("sliding_window", "attention.sliding_window");
   } else {
@@ -119,7 +124,7 @@ void DescribeQwen3Moe(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("qwen3_moe");
   maker->DescribeExperts("num_experts");
   maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
-  // What llama.cpp does, and every published one says.
+  // llama.cpp assumes it, and every published model has it.
   maker->Set("norm_topk_prob", true);
 }
 
@@ -129,7 +134,7 @@ void DescribeGptOss(ConfigMaker* maker) {
   maker->Copy("intermediate_size", "expert_feed_forward_length");
   maker->Copy("sliding_window", "attention.sliding_window");
   // YaRN's band of frequencies is that of the published configuration, whose
-  // ends are not rounded; the file does not say so.
+  // ends are not rounded ("truncate"); the file does not say so.
   const double factor = maker->Number("rope.scaling.factor", 32);
   const double original = std::clamp(
       maker->Number("rope.scaling.original_context_length", 4096), 1.0, 1e9);
@@ -152,7 +157,8 @@ void DescribeGemma3(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("gemma3_text");
   maker->Copy("sliding_window", "attention.sliding_window");
   maker->Copy("rope_local_base_freq", "rope.freq_base_swa");
-  const json* const pattern = maker->Take("attention.sliding_window_pattern");
+  const json* const pattern =
+      maker->Consume("attention.sliding_window_pattern");
   if (pattern != nullptr && pattern->is_array()) {
     json types = json::array();
     for (const json& slides : *pattern) {
@@ -163,8 +169,8 @@ void DescribeGemma3(ConfigMaker* maker) {
     maker->Set("sliding_window_pattern",
                pattern == nullptr ? json(6) : *pattern);
   }
-  // The largest, of 62 layers, scales by the width that heads would have were
-  // they even; the others by their own.
+  // The largest model, with 62 layers, scales by embedding_length / heads; the
+  // others by the width of their heads.
   constexpr int kLargest = 62;
   if (maker->Number("block_count", 0) == kLargest) {
     maker->Set("query_pre_attn_scalar",
@@ -183,7 +189,7 @@ void DescribeGpt2(ConfigMaker* maker) {
   maker->Copy("n_inner", "feed_forward_length");
   maker->Copy("n_head", "attention.head_count");
   maker->Copy("layer_norm_epsilon", "attention.layer_norm_epsilon");
-  maker->Take("attention.head_count_kv");
+  maker->Consume("attention.head_count_kv");
 }
 
 constexpr char kLayers[] = "model.layers.{}.";

@@ -9,41 +9,43 @@
 
 namespace trivium {
 
-// What the converter of llama.cpp (convert_hf_to_gguf.py) did to a tensor, to
-// be undone.
+// The change that llama.cpp's converter (convert_hf_to_gguf.py) made to a
+// tensor and that must be undone.
 enum class GgufChange {
   kNone,
-  // Each head's rows were interleaved, those of its halves in turns.
+  // The rows of each head's two halves were interleaved.
   kInterleavedQuery,
   kInterleavedKey,
   kPlusOne,     // a norm's weight w is stored as 1 + w
-  kTransposed,  // of a weight that the folder has as [in, out]
-  // [experts, ...], each of which the folder has by itself: its name has "{}".
+  kTransposed,  // the folder has the weight as [in, out]
+  // [experts, ...]. The folder has each expert separately; the name has "{}".
   kExperts,
 };
 
 struct GgufTensorName {
-  std::string_view gguf;    // "attn_q"; of a layer, behind "blk.N."
-  std::string_view folder;  // "self_attn.q_proj", behind the layer's prefix
+  std::string_view gguf;    // "attn_q"; in layers after "blk.N."
+  std::string_view folder;  // "self_attn.q_proj"; in layers after the prefix
   GgufChange change = GgufChange::kNone;
 };
 
-// How an architecture's metadata and tensors are a Hugging Face folder's.
+// Maps an architecture's metadata and tensors to those of a Hugging Face
+// folder.
 struct GgufArchitecture {
   std::string_view name;          // general.architecture
   std::string_view layer_prefix;  // "model.layers.{}."
-  // Without ".weight" and ".bias", which all may have.
+  // Names without ".weight" and ".bias", which any may have.
   std::span<const GgufTensorName> tensors;
   std::span<const GgufTensorName> layer_tensors;
-  // The layers' that it does not share with its kin, which come first.
+  // Names in layers that are specific to this architecture; they take
+  // precedence.
   std::span<const GgufTensorName> own_tensors;
-  // Makes config.json.
+  // Makes config.json from the metadata.
   void (*describe)(ConfigMaker* maker);
 };
 
-// Null for an unknown one.
+// Returns null for an unknown name.
 const GgufArchitecture* FindGgufArchitecture(std::string_view name);
-// The known ones, with commas between.
+// Returns the known names, separated by commas.
 std::string GgufArchitectureNames();
 
 }  // namespace trivium

@@ -1,3 +1,8 @@
+// A GGUF file has metadata under other names than config.json, and some facts
+// only indirectly: scaled rotary positions may be a list of divisors
+// (rope_freqs.weight), and tied embeddings are the absence of a tensor. Every
+// key that a function here reads counts as consumed. Finish() reports the rest,
+// so a file with an unknown feature is refused instead of being served wrongly.
 #include "model/gguf/config_maker.h"
 
 #include <fmt/format.h>
@@ -16,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// Values that change nothing of what is computed here.
+// Values that do not affect what is computed here.
 constexpr std::array<std::string_view, 3> kWithoutEffect = {
     "vocab_size", "tensor_data_layout", "rope.scaling.finetuned"};
 
@@ -24,27 +29,27 @@ constexpr std::string_view kFactors = "rope_freqs.weight";
 
 }  // namespace
 
-const json* ConfigMaker::Take(std::string_view key) {
+const json* ConfigMaker::Consume(std::string_view key) {
   const std::string name = fmt::format("{}.{}", architecture_, key);
   const auto found = file_.metadata.find(name);
   if (found == file_.metadata.end()) return nullptr;
-  taken_.insert(name);
+  consumed_.insert(name);
   return &*found;
 }
 
 double ConfigMaker::Number(std::string_view key, double otherwise) {
-  const json* const value = Take(key);
+  const json* const value = Consume(key);
   return value != nullptr && value->is_number() ? value->get<double>()
                                                 : otherwise;
 }
 
 void ConfigMaker::Copy(std::string_view config_key, std::string_view key) {
-  const json* const value = Take(key);
+  const json* const value = Consume(key);
   if (value != nullptr) Set(config_key, *value);
 }
 
 void ConfigMaker::Refuse(std::string_view key, const std::string& expectation) {
-  const json* const value = Take(key);
+  const json* const value = Consume(key);
   problems_->push_back(
       fmt::format("metadata: {}.{} is {}; {}", architecture_, key,
                   value == nullptr ? "missing" : value->dump().substr(0, 100),
@@ -65,25 +70,25 @@ void ConfigMaker::DescribeRotaryDecoder(std::string_view model_type) {
   const double even = heads > 0 ? Number("embedding_length", 0) / heads : 0;
   const double head_size = Number("attention.key_length", even);
   if (Number("attention.value_length", head_size) != head_size) {
-    Refuse("attention.value_length",
-           "this server knows values as wide as keys only");
+    Refuse("attention.value_length", "values must be as wide as keys");
   }
-  // What is no size is the family's to refuse.
+  // The family refuses invalid sizes.
   if (!(head_size >= 1 && head_size <= 1 << 16)) return;
   Set("head_dim", static_cast<int>(head_size));
   if (Number("rope.dimension_count", head_size) != head_size) {
-    Refuse("rope.dimension_count", "this server turns whole heads only");
+    Refuse("rope.dimension_count", "rotary positions must cover whole heads");
   }
   DescribeRotaryScaling(static_cast<int>(head_size));
 }
 
 void ConfigMaker::DescribeRotaryScaling(int head_size) {
-  const json* const type = Take("rope.scaling.type");
+  const json* const type = Consume("rope.scaling.type");
   const double original = Number("rope.scaling.original_context_length", 0);
   json scaling = json::object();
   if (type != nullptr && *type != "none") {
     if (*type != "linear" && *type != "yarn") {
-      Refuse("rope.scaling.type", "this server reads linear and yarn of GGUF");
+      Refuse("rope.scaling.type",
+             "supported in GGUF files are linear and yarn");
       return;
     }
     scaling["rope_type"] = *type;
@@ -91,7 +96,7 @@ void ConfigMaker::DescribeRotaryScaling(int head_size) {
          {std::pair("factor", "rope.scaling.factor"),
           {"beta_fast", "rope.scaling.yarn_beta_fast"},
           {"beta_slow", "rope.scaling.yarn_beta_slow"}}) {
-      if (const json* value = Take(key)) scaling[name] = *value;
+      if (const json* value = Consume(key)) scaling[name] = *value;
     }
     if (original >= 1 && original <= 1e9) {
       scaling["original_max_position_embeddings"] = static_cast<int>(original);
@@ -103,7 +108,7 @@ void ConfigMaker::DescribeRotaryScaling(int head_size) {
   }
   if (Has(std::string(kFactors))) {
     if (!scaling.empty()) {
-      Refuse("rope.scaling.type", "beside rope_freqs.weight it must be none");
+      Refuse("rope.scaling.type", "with rope_freqs.weight it must be none");
     }
     DescribeFrequencyFactors(head_size, Number("rope.freq_base", 10000));
   } else if (!scaling.empty()) {
@@ -111,12 +116,13 @@ void ConfigMaker::DescribeRotaryScaling(int head_size) {
   }
 }
 
-// With theta the base and d the head's size, the wave of pair i is
+// With theta the base and d the head's size, the wavelength of pair i is
 //   2 pi theta^(2 i / d).
-// Its frequency is divided by `factor` where the wave is longer than 8192 / 1,
-// by 1 where it is shorter than 8192 / 4, and between by
-//   1 / ((1 - s) / factor + s) with s = (8192 / wave - 1) / (4 - 1):
-// the numbers of every published LLaMA 3.1 to 3.3, but for the factor.
+// Its frequency is divided by `factor` if the wave is longer than 8192 / 1, by
+// 1 if it is shorter than 8192 / 4, and in between by
+//   1 / ((1 - s) / factor + s) with s = (8192 / wave - 1) / (4 - 1).
+// These are the numbers of every published LLaMA 3.1 to 3.3, except for
+// `factor`, which is found here.
 void ConfigMaker::DescribeFrequencyFactors(int head_size, double theta) {
   constexpr double kOriginal = 8192, kLow = 1, kHigh = 4;
   const TensorView& tensor = file_.tensors.find(kFactors)->second;
@@ -152,7 +158,7 @@ void ConfigMaker::DescribeFrequencyFactors(int head_size, double theta) {
   if (known) return;
   problems_->push_back(
       "weights: tensor rope_freqs.weight does not have the factors of a "
-      "published LLaMA 3; take the model as a Hugging Face folder");
+      "published LLaMA 3; use the model's Hugging Face folder");
 }
 
 void ConfigMaker::DescribeExperts(std::string_view count_key) {
@@ -166,9 +172,9 @@ void ConfigMaker::CopyTokenId(std::string_view config_key,
   if (found != file_.metadata.end()) Set(config_key, *found);
 }
 
-// llama.cpp's numbers; 4 is a reranker.
+// Maps llama.cpp's numbers of pooling types; 4 is a reranker.
 void ConfigMaker::DescribePooling() {
-  const json* const type = Take("pooling_type");
+  const json* const type = Consume("pooling_type");
   if (type == nullptr || *type == 0) return;
   for (const auto& [number, name] :
        {std::pair(1, "mean"), {2, "cls"}, {3, "lasttoken"}}) {
@@ -177,12 +183,12 @@ void ConfigMaker::DescribePooling() {
     return;
   }
   Refuse("pooling_type",
-         "this server reads 0 (none), 1 (mean), 2 (cls) and 3 (last) of GGUF "
-         "files; take a reranker as a Hugging Face folder");
+         "supported in GGUF files are 0 (none), 1 (mean), 2 (cls) and 3 "
+         "(last); use a reranker's Hugging Face folder");
 }
 
 json ConfigMaker::Finish() {
-  for (const std::string_view key : kWithoutEffect) Take(key);
+  for (const std::string_view key : kWithoutEffect) Consume(key);
   if (const auto tokens = file_.tensors.find("token_embd.weight");
       tokens != file_.tensors.end() && !tokens->second.shape.empty()) {
     Set("vocab_size", tokens->second.shape.front());
@@ -194,11 +200,11 @@ json ConfigMaker::Finish() {
   CopyTokenId("pad_token_id", "padding_token_id");
   const std::string prefix = architecture_ + ".";
   for (const auto& [name, value] : file_.metadata.items()) {
-    if (!name.starts_with(prefix) || taken_.contains(name)) continue;
-    problems_->push_back(fmt::format(
-        "metadata: {} may change what the model computes, and this server does "
-        "not know it; take the model as a Hugging Face folder",
-        name));
+    if (!name.starts_with(prefix) || consumed_.contains(name)) continue;
+    problems_->push_back(
+        fmt::format("metadata: {} may change what the model computes, but is "
+                    "not supported; use the model's Hugging Face folder",
+                    name));
   }
   return std::move(config_);
 }

@@ -11,56 +11,59 @@
 
 namespace trivium {
 
-// Makes a folder's config.json of a GGUF file's metadata. Values keep their
-// types, which the family judges. A value of the architecture that nobody took
-// becomes a problem: it may change what the model computes.
+// Makes a folder's config.json from a GGUF file's metadata. Values keep their
+// types, which the family checks. A value of the architecture that nobody has
+// consumed becomes a problem, because it may change what the model computes.
 class ConfigMaker {
  public:
-  // All outlive this.
+  // All arguments must outlive this object.
   ConfigMaker(const GgufFile& file, std::string architecture,
               Problems* problems)
       : file_(file),
         architecture_(std::move(architecture)),
         problems_(problems) {}
 
-  // The value "ARCHITECTURE.key"; null when there is none.
-  const nlohmann::json* Take(std::string_view key);
-  // The same as a number; `otherwise` where it is none.
+  // Returns the value "ARCHITECTURE.key", and marks it as consumed; null if
+  // there is none.
+  const nlohmann::json* Consume(std::string_view key);
+  // Like Consume, as a number; `otherwise` if it is absent or not a number.
   double Number(std::string_view key, double otherwise);
-  // Whether there is such a tensor.
+  // True if the file has such a tensor.
   bool Has(const std::string& tensor) const {
     return file_.tensors.contains(tensor);
   }
 
-  // config.json's key of that value, if there is one.
+  // Sets a key of config.json to a value of the file, if there is one.
   void Copy(std::string_view config_key, std::string_view key);
   void Set(std::string_view config_key, nlohmann::json value) {
     config_[std::string(config_key)] = std::move(value);
   }
-  // "FILE: ARCHITECTURE.key is VALUE; expectation".
+  // Reports "metadata: ARCHITECTURE.key is VALUE; expectation".
   void Refuse(std::string_view key, const std::string& expectation);
   Problems* problems() { return problems_; }
 
-  // What decoders with rotary positions have in common.
+  // Sets what decoders with rotary positions have in common.
   void DescribeRotaryDecoder(std::string_view model_type);
-  // Mixtures of experts under these keys.
+  // Sets the number of experts, under `count_key`, and of experts per token.
   void DescribeExperts(std::string_view count_key);
 
-  // With what all have: the size of the vocabulary, the ids of special tokens,
-  // whether the embeddings are tied. Reports what was not taken.
+  // Adds what all architectures have: the size of the vocabulary, the ids of
+  // special tokens, and whether embeddings are tied. Reports values that were
+  // not consumed and returns config.json.
   nlohmann::json Finish();
 
  private:
   void DescribeRotaryScaling(int head_size);
   void DescribePooling();
-  // LLaMA 3's scaling, which is stored as what it divides frequencies by.
+  // Sets LLaMA 3's scaling, which the file stores as divisors of the
+  // frequencies.
   void DescribeFrequencyFactors(int head_size, double theta);
   void CopyTokenId(std::string_view config_key, std::string_view key);
 
   const GgufFile& file_;
   const std::string architecture_;
   Problems* const problems_;
-  std::set<std::string> taken_;
+  std::set<std::string> consumed_;
   nlohmann::json config_ = nlohmann::json::object();
 };
 

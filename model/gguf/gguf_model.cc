@@ -17,14 +17,15 @@ namespace {
 
 using nlohmann::json;
 
-// The file is one of several that are one model.
+// True if the file is one of several that make up one model.
 bool IsPart(const json& metadata) {
   const auto count = metadata.find("split.count");
   return count != metadata.end() && count->is_number() &&
          count->get<double>() > 1;
 }
 
-// The ids that generate() knows; a chat's turn may end with one of its own.
+// Returns the token ids of generation_config.json. A chat's turn may end with a
+// token of its own.
 json GenerationConfig(const json& config, const json& metadata) {
   json generation = json::object();
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
@@ -76,8 +77,7 @@ GgufModel ReadGgufModel(const std::string& path, Problems* problems) {
           : nullptr;
   if (architecture == nullptr) {
     fail(fmt::format(
-        "metadata: general.architecture is {}; of GGUF files this server knows "
-        "{}",
+        "metadata: general.architecture is {}; supported in GGUF files are {}",
         name == metadata.end() ? "missing" : name->dump().substr(0, 100),
         GgufArchitectureNames()));
     return model;

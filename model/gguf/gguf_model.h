@@ -10,14 +10,14 @@
 
 namespace trivium {
 
-// The key of `config` that says how embeddings are pooled of states, as
-// sentence-transformers names it ("lasttoken"); absent: they are not. No
+// The key of `config` that says how states are pooled to embeddings, with
+// sentence-transformers' names ("lasttoken"); absent if they are not. No real
 // config.json has it.
 inline constexpr char kGgufPooling[] = "gguf.pooling";
 
-// A .gguf file told as the Hugging Face folder that it was made of, so that
-// families and tokenizers know one kind of model. Null is what a folder would
-// not have, or what had a problem.
+// A .gguf file, presented as the Hugging Face folder that it was made from, so
+// that families and tokenizers know only one kind of model. A member is null if
+// a folder would not have it or if it had a problem.
 struct GgufModel {
   nlohmann::json config;             // config.json
   nlohmann::json generation_config;  // generation_config.json
@@ -26,8 +26,7 @@ struct GgufModel {
   std::unique_ptr<Weights> weights;
 };
 
-// Reads the file at `path` and adds everything that is wrong with it to
-// `problems`.
+// Reads the file at `path` and adds all its problems to `problems`.
 GgufModel ReadGgufModel(const std::string& path, Problems* problems);
 
 }  // namespace trivium

@@ -1,3 +1,8 @@
+// A GGUF file stores a tokenizer as lists (tokens, their types, scores or
+// merges) and a few flags. Here they become a tokenizer.json, which the one
+// reader of such files then checks and loads, so a GGUF file's tokenizer cannot
+// differ from its folder's in anything but these lists. llama.cpp's defaults
+// apply to flags that a file does not have.
 #include "model/gguf/gguf_tokenizer.h"
 
 #include <fmt/format.h>
@@ -21,7 +26,7 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
 constexpr char kBlank[] = "\xE2\x96\x81";  // U+2581
 
-// llama.h's llama_token_type; others are ordinary pieces.
+// llama.h's llama_token_type; other types are ordinary pieces.
 enum TokenType { kUnknown = 2, kControl = 3, kUserDefined = 4 };
 
 absl::Status Broken(std::string_view key, const std::string& what) {
@@ -50,38 +55,41 @@ absl::StatusOr<std::vector<std::string>> Texts(const json& metadata,
                                                std::string_view key) {
   const json* const list = Find(metadata, key);
   if (list == nullptr || !list->is_array()) {
-    return Broken(key, "is no list");
+    return Broken(key, "is not a list");
   }
   std::vector<std::string> texts;
   texts.reserve(list->size());
   for (const json& text : *list) {
-    if (!text.is_string()) return Broken(key, "has what is no text");
+    if (!text.is_string())
+      return Broken(key, "has elements that are not texts");
     texts.push_back(text.get_ref<const std::string&>());
   }
   return texts;
 }
 
-// One for each piece; nothing where there is no such list.
+// Returns a list of one number for each piece; nullopt if there is no such
+// list.
 absl::StatusOr<std::optional<std::vector<double>>> Numbers(const json& metadata,
                                                            std::string_view key,
                                                            size_t count) {
   const json* const list = Find(metadata, key);
   if (list == nullptr) return std::nullopt;
   if (!list->is_array() || list->size() != count) {
-    return Broken(key, fmt::format("is no list of {} numbers, one for each "
+    return Broken(key, fmt::format("is not a list of {} numbers, one for each "
                                    "piece",
                                    count));
   }
   std::vector<double> numbers;
   numbers.reserve(count);
   for (const json& number : *list) {
-    if (!number.is_number()) return Broken(key, "has what is no number");
+    if (!number.is_number())
+      return Broken(key, "has elements that are not numbers");
     numbers.push_back(number.get<double>());
   }
   return numbers;
 }
 
-// An id below `count`; nothing for what is none.
+// Returns an id if it is below `count`, else nullopt.
 std::optional<size_t> IdBelow(size_t count, const json& id) {
   if (!id.is_number_integer() || id < 0 || id >= count) return std::nullopt;
   return id.get<size_t>();
@@ -113,8 +121,9 @@ json Vocabulary(const Pieces& pieces) {
   return vocabulary;
 }
 
-// What is found in texts before the model sees them, as Transformers does with
-// what the file calls control or user-defined.
+// Returns the added tokens, which are found in texts before the model splits
+// them: pieces that the file calls unknown, control or user-defined, as in
+// Transformers.
 json AddedTokens(const Pieces& pieces) {
   json added = json::array();
   for (size_t i = 0; i < pieces.texts.size(); ++i) {
@@ -131,17 +140,17 @@ json AddedTokens(const Pieces& pieces) {
   return added;
 }
 
-// A special token's id and text; nothing where the file names none.
+// Returns a special token's id and text; nullopt if the file names none.
 absl::StatusOr<std::optional<std::pair<size_t, std::string>>> Special(
     const json& metadata, const Pieces& pieces, std::string_view key) {
   const json* const value = Find(metadata, key);
   if (value == nullptr) return std::nullopt;
   const std::optional<size_t> id = IdBelow(pieces.texts.size(), *value);
-  if (!id) return Broken(key, "is no piece's id");
+  if (!id) return Broken(key, "is not the id of a piece");
   return std::pair(*id, pieces.texts[*id]);
 }
 
-// The tokens around a text, or null.
+// Returns the post-processor that adds tokens around a text, or null.
 absl::StatusOr<json> PostProcessor(const json& metadata, const Pieces& pieces,
                                    bool begin_token) {
   TRIVIUM_ASSIGN_OR_RETURN(auto begin,
@@ -178,14 +187,14 @@ absl::StatusOr<json> PostProcessor(const json& metadata, const Pieces& pieces,
 absl::StatusOr<json> ByteLevel(const json& metadata,
                                std::string_view architecture) {
   std::string name = Text(metadata, "pre");
-  // Before the files said it there was GPT-2.
+  // Early files do not name it: these are GPT-2's.
   if (name.empty() && architecture == "gpt2") name = "gpt-2";
   std::optional<GgufWords> words = FindGgufWords(name);
   if (!words) {
-    return absl::UnimplementedError(fmt::format(
-        "metadata: {}pre is \"{}\", and this server knows {}; take the model "
-        "as a Hugging Face folder",
-        kPrefix, name.substr(0, 100), GgufWordsNames()));
+    return absl::UnimplementedError(
+        fmt::format("metadata: {}pre is \"{}\", but supported are {}; use the "
+                    "model's Hugging Face folder",
+                    kPrefix, name.substr(0, 100), GgufWordsNames()));
   }
   TRIVIUM_ASSIGN_OR_RETURN(const Pieces pieces, ReadPieces(metadata));
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<std::string> merges,
@@ -209,8 +218,8 @@ json Replace(const char* from, const char* to) {
       {"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 
-// Gemma's files spell runs of blanks as spaces, which texts do not have when
-// the model sees them.
+// Gemma's files spell runs of blanks with spaces. The model sees texts in which
+// U+2581 has replaced spaces, so such pieces are respelled.
 void SpellBlanks(Pieces* pieces) {
   for (size_t i = 0; i < pieces->texts.size(); ++i) {
     std::string& text = pieces->texts[i];
@@ -235,7 +244,7 @@ absl::StatusOr<json> SentencePiece(const json& metadata,
   } else if (!gemma && !scores) {
     return Broken("scores", "is missing");
   } else {
-    // Gemma's merges follow the order of its pieces.
+    // Gemma's merges are in the order of its pieces.
     if (gemma) {
       scores.emplace(pieces.texts.size());
       for (size_t i = 0; i < scores->size(); ++i) {
@@ -289,10 +298,10 @@ absl::StatusOr<json> GgufTokenizerJson(const json& metadata,
   const std::string model = Text(metadata, "model");
   if (model == "gpt2") return ByteLevel(metadata, architecture);
   if (model == "llama") return SentencePiece(metadata, architecture);
-  return absl::UnimplementedError(fmt::format(
-      "metadata: {}model is \"{}\", and this server knows gpt2 and llama; take "
-      "the model as a Hugging Face folder",
-      kPrefix, model.substr(0, 100)));
+  return absl::UnimplementedError(
+      fmt::format("metadata: {}model is \"{}\", but supported are gpt2 and "
+                  "llama; use the model's Hugging Face folder",
+                  kPrefix, model.substr(0, 100)));
 }
 
 json GgufTokenizerConfig(const json& metadata) {
@@ -307,7 +316,7 @@ json GgufTokenizerConfig(const json& metadata) {
     const std::optional<size_t> id = IdBelow(tokens->size(), *value);
     if (id) config[role] = (*tokens)[*id];
   }
-  // Others have names: "tokenizer.chat_template.tool_use".
+  // Additional templates have names: "tokenizer.chat_template.tool_use".
   const std::string chat = "tokenizer.chat_template";
   json templates = json::array();
   for (const auto& [key, value] : metadata.items()) {

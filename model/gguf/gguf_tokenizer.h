@@ -8,15 +8,16 @@
 
 namespace trivium {
 
-// The tokenizer.json that a GGUF file's metadata stand for, of the kinds
-// "gpt2" (byte-level BPE, whose words tokenizer.ggml.pre names) and "llama"
-// (SentencePiece's BPE with bytes for what is unknown). Null where the file has
-// no tokenizer; UNIMPLEMENTED names a kind that is not read, INVALID_ARGUMENT
-// what is broken.
+// Returns the tokenizer.json that corresponds to a GGUF file's metadata, for
+// the kinds "gpt2" (byte-level BPE, whose words tokenizer.ggml.pre names) and
+// "llama" (SentencePiece's BPE with bytes for unknown characters). Returns null
+// if the file has no tokenizer. UNIMPLEMENTED names an unsupported kind,
+// INVALID_ARGUMENT what is broken.
 absl::StatusOr<nlohmann::json> GgufTokenizerJson(const nlohmann::json& metadata,
                                                  std::string_view architecture);
 
-// tokenizer_config.json: special tokens by their roles, the chat template.
+// Returns tokenizer_config.json: special tokens by their roles, and the chat
+// template.
 nlohmann::json GgufTokenizerConfig(const nlohmann::json& metadata);
 
 }  // namespace trivium

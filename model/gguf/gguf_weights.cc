@@ -1,3 +1,8 @@
+// For each tensor of the file: its name becomes that of a folder, then the
+// converter's change is undone. Most tensors, and the slices that are experts,
+// are views of the mapped file. Interleaved rows and transposed matrices are
+// copied in their type. 1 + w, and transposed matrices in blocks, become f32.
+// Copies live as long as the Weights.
 #include "model/gguf/gguf_weights.h"
 
 #include <fmt/format.h>
@@ -27,7 +32,7 @@ class GgufWeights : public Weights {
   void Add(std::string name, TensorView tensor) {
     tensors_.insert_or_assign(std::move(name), std::move(tensor));
   }
-  // For a tensor that is not as it is in the file.
+  // Allocates memory for a tensor that is not a view of the file.
   std::span<std::byte> NewMemory(size_t size) {
     return memory_.emplace_back(size);
   }
@@ -49,17 +54,19 @@ class GgufWeights : public Weights {
 
  private:
   const std::unique_ptr<MappedFile> file_;
-  std::vector<std::vector<std::byte>> memory_;  // moved, their bytes stay
+  // Bytes stay in place when a vector is moved.
+  std::vector<std::vector<std::byte>> memory_;
   TensorMap tensors_;
 };
 
-// Undoes what was done to the tensors of one file.
+// Undoes the converter's changes to the tensors of one file.
 class Undo {
  public:
   Undo(const json& config, GgufWeights* weights)
       : config_(config), weights_(weights) {}
 
-  // What is wrong with it, or nothing.
+  // Adds a tensor with its change undone. Returns what is wrong with it, or an
+  // empty string.
   std::string Add(const std::string& name, const TensorView& tensor,
                   GgufChange change);
 
@@ -78,7 +85,7 @@ class Undo {
 std::string Undo::Add(const std::string& name, const TensorView& tensor,
                       GgufChange change) {
   if (change != GgufChange::kNone && (!IsReal(tensor) || tensor.data.empty())) {
-    return fmt::format("is {} [{}], which is no weight",
+    return fmt::format("is {} [{}], which is not a weight",
                        DTypeName(tensor.dtype), fmt::join(tensor.shape, ", "));
   }
   const size_t dimensions = tensor.shape.size();
@@ -110,8 +117,8 @@ std::string Undo::Add(const std::string& name, const TensorView& tensor,
   return "";
 }
 
-// Of a head's rows a_0 ... b_0 ..., its two halves, the file has a_0 b_0 a_1
-// b_1 ...
+// A head's rows are a_0 a_1 ... b_0 b_1 ..., its two halves; the file has them
+// as a_0 b_0 a_1 b_1 ...
 std::string Undo::AddInterleaved(const std::string& name,
                                  const TensorView& tensor,
                                  const char* heads_key) {
@@ -124,9 +131,8 @@ std::string Undo::AddInterleaved(const std::string& name,
                             : 0;
   if (heads < 1 || rows % (2 * heads) != 0) {
     return fmt::format(
-        "has {} rows, which are no two halves for each of {} "
-        "heads",
-        rows, heads);
+        "has {} rows, which cannot be two halves for each of {} heads", rows,
+        heads);
   }
   const int64_t half = rows / heads / 2;
   const size_t row = tensor.data.size() / static_cast<size_t>(rows);
@@ -147,7 +153,7 @@ std::string Undo::AddInterleaved(const std::string& name,
 TensorView Undo::AsF32(const TensorView& tensor) {
   const size_t count = static_cast<size_t>(tensor.elements());
   const std::span<std::byte> bytes = weights_->NewMemory(count * sizeof(float));
-  // A vector's memory is aligned for every type.
+  // The memory of a vector is aligned for every type.
   CopyToF32(tensor, 0,
             std::span(reinterpret_cast<float*>(bytes.data()), count));
   return {DType::kF32, tensor.shape, bytes};
@@ -189,7 +195,7 @@ void Undo::AddExperts(const std::string& name, const TensorView& tensor) {
   }
 }
 
-// "N" of "blk.N.", and what follows.
+// The parts of "blk.N.REST".
 struct LayerName {
   std::string_view number;
   std::string_view rest;
@@ -223,7 +229,7 @@ std::unique_ptr<Weights> MakeGgufWeights(std::unique_ptr<MappedFile> file,
   auto weights = std::make_unique<GgufWeights>(std::move(file));
   Undo undo(config, weights.get());
   for (const auto& [name, tensor] : tensors) {
-    if (name == "rope_freqs.weight") continue;  // config.json's rope_scaling
+    if (name == "rope_freqs.weight") continue;  // in config.json's rope_scaling
     std::string_view base = name;
     const size_t dot = base.rfind('.');
     const std::string_view suffix =
@@ -252,11 +258,11 @@ std::unique_ptr<Weights> MakeGgufWeights(std::unique_ptr<MappedFile> file,
       }
     }
     if (folder_name.empty()) {
-      problems->push_back(fmt::format(
-          "weights: tensor {} is none of {}'s that this server knows; take the "
-          "model as a Hugging Face folder",
-          Quoted(name), architecture.name));
-      break;  // one tells enough
+      problems->push_back(
+          fmt::format("weights: tensor {} is not a known tensor of {}; use the "
+                      "model's Hugging Face folder",
+                      Quoted(name), architecture.name));
+      break;  // one problem is enough
     }
     const std::string problem = undo.Add(folder_name, tensor, change);
     if (!problem.empty()) {

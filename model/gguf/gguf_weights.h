@@ -12,9 +12,9 @@
 
 namespace trivium {
 
-// A GGUF file's tensors under a folder's names and in its layout, most of them
-// as they lie in the file. `config` is the config.json that was made of the
-// file. A tensor that the architecture does not have becomes a problem.
+// Returns a GGUF file's tensors with a folder's names and layout; most are
+// views of the file. `config` is the config.json made from the file. A tensor
+// that the architecture does not have becomes a problem.
 std::unique_ptr<Weights> MakeGgufWeights(std::unique_ptr<MappedFile> file,
                                          const TensorMap& tensors,
                                          const GgufArchitecture& architecture,

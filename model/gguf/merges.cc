@@ -12,7 +12,7 @@ namespace trivium {
 namespace {
 
 struct Cut {
-  uint32_t left;  // pieces
+  uint32_t left;  // indices of pieces
   uint32_t right;
   uint32_t left_size;  // in characters
   uint32_t right_size;
@@ -29,10 +29,10 @@ std::vector<std::pair<std::string, std::string>> MergesFromScores(
     ids[pieces[i]] = static_cast<uint32_t>(i);
   }
   std::vector<Cut> cuts;
-  std::vector<size_t> borders;  // bytes before each character but the first
+  std::vector<size_t> borders;  // byte offsets of all characters but the first
   for (size_t i = 0; i < pieces.size(); ++i) {
     const std::string_view piece = pieces[i];
-    if (ids[piece] != i) continue;  // the last of one text counts
+    if (ids[piece] != i) continue;  // of equal pieces the last counts
     borders.clear();
     for (size_t at = 1; at < piece.size(); ++at) {
       if (!IsContinuation(piece[at])) borders.push_back(at);

@@ -8,10 +8,10 @@
 
 namespace trivium {
 
-// The merges of a BPE whose file has scores of pieces instead: each way to cut
-// a piece into two others, the best piece's first; of one score, those with the
-// longest halves first (Transformers' generate_merges). `scores` are the
-// pieces', as many.
+// Returns the merges of a BPE vocabulary that has scores of pieces instead:
+// every way to split a piece into two others, the best piece's first; with
+// equal scores, those with the longest halves first (Transformers'
+// generate_merges). `scores` has one score per piece.
 std::vector<std::pair<std::string, std::string>> MergesFromScores(
     std::span<const std::string> pieces, std::span<const double> scores);
 

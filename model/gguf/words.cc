@@ -15,7 +15,7 @@ constexpr char kLlama3[] =
 constexpr char kQwen2[] =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-// As tekken's, with English endings and digits in threes.
+// Tekken's words, with English endings and groups of three digits.
 constexpr char kGpt4o[] =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*)"
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
@@ -31,7 +31,7 @@ constexpr char kTekken[] =
 
 enum class Kind {
   kGpt2,    // ByteLevel's own words
-  kDigits,  // the same, and each digit by itself
+  kDigits,  // the same, with single digits
   kLlama3,
   kQwen2,
   kTekken,
@@ -99,7 +99,8 @@ json PreTokenizer(Kind kind) {
     case Kind::kDeepseekCoder:
       return Sequence({Split("[\r\n]"), Split(R"(\s?\p{L}+)"),
                        Split(R"(\s?\p{P}+)"),
-                       // Chinese, and what its authors' range has besides.
+                       // Chinese, and the other characters of its authors'
+                       // range.
                        Split("[\xE4\xB8\x80-\xE9\xBE\xA5\xE0\xA0\x80-"
                              "\xE4\xB8\x80\xEA\xB0\x80-\xED\x9F\xBF]+"),
                        Digits(), ByteLevel(false)});
@@ -118,7 +119,7 @@ std::optional<GgufWords> FindGgufWords(std::string_view name) {
   GgufWords words;
   words.pre_tokenizer = PreTokenizer(kind);
   if (kind == Kind::kQwen2) words.normalizer = {{"type", "NFC"}};
-  // llama.cpp's list is shorter than that of those with LLaMA 3's words.
+  // llama.cpp's list excludes some names with LLaMA 3's words.
   words.ignore_merges =
       kind == Kind::kTekken ||
       (kind == Kind::kLlama3 && name != "dbrx" && name != "smaug-bpe");

@@ -9,19 +9,19 @@
 
 namespace trivium {
 
-// How a byte-level BPE finds the words of a text.
+// The rules by which a byte-level BPE splits a text into words.
 struct GgufWords {
   nlohmann::json pre_tokenizer;  // tokenizer.json's
   nlohmann::json normalizer;     // null: none
-  bool ignore_merges = false;    // a word of the vocabulary is one piece
-  bool begin_token = false;      // where the file does not say
+  bool ignore_merges = false;    // words in the vocabulary are not split
+  bool begin_token = false;      // default if the file does not say
 };
 
-// Those of tokenizer.ggml.pre, of llama.cpp's llama-vocab.cpp, as the
-// tokenizer.json of the models that have them says it; nothing for an unknown
-// one.
+// Returns the words of a tokenizer.ggml.pre name (see llama.cpp's
+// llama-vocab.cpp), as the tokenizer.json of the models with that name has
+// them; nullopt for an unknown name.
 std::optional<GgufWords> FindGgufWords(std::string_view name);
-// The known ones, with commas between.
+// Returns the known names, separated by commas.
 std::string GgufWordsNames();
 
 }  // namespace trivium

@@ -10,14 +10,14 @@ absl::StatusOr<int64_t> Bound::Whole(size_t i, int64_t unset) const {
   if (values_[i] == nullptr) return unset;
   if (values_[i]->IsWhole()) return values_[i]->whole();
   return absl::InvalidArgumentError(fmt::format(
-      "a {} where a whole number is asked for", TypeName(*values_[i])));
+      "a {} is given instead of a whole number", TypeName(*values_[i])));
 }
 
 absl::StatusOr<std::optional<TextView>> Bound::Text(size_t i) const {
   if (!IsGiven(i)) return std::nullopt;
   if (values_[i]->Is(Kind::kText)) return values_[i]->text();
   return absl::InvalidArgumentError(
-      fmt::format("a {} where a string is asked for", TypeName(*values_[i])));
+      fmt::format("a {} is given instead of a string", TypeName(*values_[i])));
 }
 
 absl::StatusOr<Bound> Bind(const Arguments& arguments,
@@ -25,7 +25,7 @@ absl::StatusOr<Bound> Bind(const Arguments& arguments,
                            size_t required) {
   if (arguments.positional.size() > names.size()) {
     return absl::InvalidArgumentError(
-        fmt::format("{} arguments, where at most {} are taken",
+        fmt::format("{} arguments are given, but at most {} are allowed",
                     arguments.positional.size(), names.size()));
   }
   std::vector<const Value*> values(names.size(), nullptr);
@@ -36,12 +36,12 @@ absl::StatusOr<Bound> Bind(const Arguments& arguments,
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
       return absl::InvalidArgumentError(
-          fmt::format("an argument '{}', which is not known", name));
+          fmt::format("the argument '{}' is unknown", name));
     }
     const Value*& place = values[static_cast<size_t>(found - names.begin())];
     if (place != nullptr) {
       return absl::InvalidArgumentError(
-          fmt::format("the argument '{}' twice", name));
+          fmt::format("the argument '{}' is given twice", name));
     }
     place = &value;
   }

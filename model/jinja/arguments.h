@@ -14,13 +14,13 @@
 
 namespace trivium::jinja {
 
-// What a function, filter, test, method or macro is called with.
+// The arguments of a call of a function, filter, test, method or macro.
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string, Value>> named;
 };
 
-// The arguments of a function by the names of its parameters:
+// The arguments of a call, ordered by the names of the parameters:
 //
 //   TRIVIUM_ASSIGN_OR_RETURN(
 //       const Bound bound, Bind(arguments, {"default_value", "boolean"}));
@@ -34,11 +34,11 @@ class Bound {
   bool IsTrue(size_t i, bool unset = false) const {
     return values_[i] == nullptr ? unset : jinja::IsTrue(*values_[i]);
   }
-  // Whether it is given and not none.
+  // True if argument i is given and is not none.
   bool IsGiven(size_t i) const {
     return values_[i] != nullptr && !values_[i]->Is(Kind::kNone);
   }
-  // INVALID_ARGUMENT where it is given and something else.
+  // Return argument i; INVALID_ARGUMENT if it is given and has another type.
   absl::StatusOr<int64_t> Whole(size_t i, int64_t unset) const;
   absl::StatusOr<std::optional<TextView>> Text(size_t i) const;
 
@@ -46,8 +46,9 @@ class Bound {
   std::vector<const Value*> values_;
 };
 
-// INVALID_ARGUMENT: too many, an unknown name, one given twice, or one of the
-// first `required` is missing. The arguments outlive what is returned.
+// Matches arguments to parameters. INVALID_ARGUMENT if there are too many, a
+// name is unknown, one is given twice, or one of the first `required` is
+// missing. `arguments` must outlive the result.
 absl::StatusOr<Bound> Bind(const Arguments& arguments,
                            std::initializer_list<std::string_view> names,
                            size_t required = 0);

@@ -1,5 +1,5 @@
 // Python's rules: / gives a float; // and % round down; booleans are 0 and 1.
-// Whole numbers have 64 bits here, and what does not fit is an error.
+// Whole numbers have 64 bits here; one that does not fit is an error.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace trivium::jinja {
 namespace {
 
 absl::Status Overflow() {
-  return absl::InvalidArgumentError("a whole number of more than 64 bits");
+  return absl::InvalidArgumentError("a whole number needs more than 64 bits");
 }
 
 absl::Status DivisionByZero() {
@@ -109,10 +109,10 @@ absl::StatusOr<Value> RealArithmetic(Operator op, double left, double right,
       if (left == 0 && right < 0) return DivisionByZero();
       result = std::pow(left, right);
       if (left < 0 && std::isnan(result)) {
-        return absl::InvalidArgumentError("a power that is no real number");
+        return absl::InvalidArgumentError("a power is not a real number");
       }
       if (std::isinf(result) && std::isfinite(left) && std::isfinite(right)) {
-        return absl::InvalidArgumentError("a power too large for a float");
+        return absl::InvalidArgumentError("a power is too large for a float");
       }
   }
   return Value::Real(result, from_data);
@@ -211,7 +211,7 @@ Text EscapeMarkup(TextView text) {
 
 absl::Status UndefinedError(const Value& value) {
   return absl::InvalidArgumentError(value.object == nullptr
-                                        ? "a value that is undefined"
+                                        ? "a value is undefined"
                                         : value.As<UndefinedObject>().why);
 }
 
@@ -240,7 +240,7 @@ absl::StatusOr<Value> Arithmetic(Heap& heap, Operator op, const Value& left,
     return Repeat(heap, right, left.whole());
   }
   return absl::InvalidArgumentError(
-      fmt::format("{} does not go with a {} and a {}", SignOf(op),
+      fmt::format("{} is not possible with a {} and a {}", SignOf(op),
                   TypeName(left), TypeName(right)));
 }
 
@@ -253,7 +253,7 @@ absl::StatusOr<Value> Negate(const Value& value) {
   }
   if (value.Is(Kind::kReal)) return Value::Real(-value.real, value.from_data);
   return absl::InvalidArgumentError(
-      fmt::format("- does not go with a {}", TypeName(value)));
+      fmt::format("- is not possible with a {}", TypeName(value)));
 }
 
 }  // namespace trivium::jinja

@@ -19,7 +19,7 @@ Value Missing(Heap& heap, const Value& value, std::string_view name) {
       fmt::format("a {} has no '{}'", TypeName(value), name));
 }
 
-// What the object itself has, not its items.
+// Returns what the object itself has, without its items.
 absl::StatusOr<std::optional<Value>> OwnAttribute(Heap& heap,
                                                   const Value& value,
                                                   std::string_view name) {
@@ -42,7 +42,7 @@ absl::StatusOr<std::optional<Value>> OwnAttribute(Heap& heap,
                   TypeName(value)));
 }
 
-// value[key] alone; none: no such item.
+// Returns value[key] without attributes; nothing if there is no such item.
 const Value* DictItem(const Value& value, const Value& key) {
   return IsKey(key) ? value.As<DictObject>().Find(key) : nullptr;
 }
@@ -71,7 +71,7 @@ absl::StatusOr<std::optional<Value>> ItemAlone(Heap& heap, const Value& value,
                       value.markup());
 }
 
-// Where a slice's end is, as Python cuts it to the sequence.
+// Returns a slice's bound, limited to the sequence like in Python.
 int64_t CutBound(const Value* bound, int64_t size, int64_t unset,
                  bool backward) {
   if (bound == nullptr || bound->Is(Kind::kNone)) return unset;
@@ -125,7 +125,8 @@ absl::StatusOr<Value> Slice(Heap& heap, const Value& value, const Value* from,
   }
   for (const Value* bound : {from, to, step_value}) {
     if (bound != nullptr && !bound->Is(Kind::kNone) && !bound->IsWhole()) {
-      return absl::InvalidArgumentError("slices are cut at whole numbers");
+      return absl::InvalidArgumentError(
+          "the bounds of a slice must be whole numbers");
     }
   }
   const int64_t step = step_value == nullptr || step_value->Is(Kind::kNone)

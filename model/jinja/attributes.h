@@ -10,18 +10,18 @@
 
 namespace trivium::jinja {
 
-// value.name and value[key], as Jinja's sandbox looks them up: an attribute
-// first and then an item, or the other way round. What is not there is
-// undefined; to ask an undefined value for anything is INVALID_ARGUMENT.
+// value.name and value[key], looked up like in Jinja's sandbox: Attribute tries
+// an attribute first and then an item, Item the other way round. A missing one
+// is undefined; any access to an undefined value is INVALID_ARGUMENT.
 absl::StatusOr<Value> Attribute(Heap& heap, const Value& value,
                                 std::string_view name);
 absl::StatusOr<Value> Item(Heap& heap, const Value& value, const Value& key);
 
-// value[from:to:step]; nullptr where one is left out.
+// value[from:to:step]; nullptr for a bound that is left out.
 absl::StatusOr<Value> Slice(Heap& heap, const Value& value, const Value* from,
                             const Value* to, const Value* step);
 
-// What `namespace` and `loop` have of a name; none: nothing.
+// Return the attribute of a `namespace` or of `loop`; nothing if it has none.
 std::optional<Value> NamespaceAttribute(const Value& value,
                                         std::string_view name);
 absl::StatusOr<std::optional<Value>> LoopAttribute(Heap& heap,

@@ -1,3 +1,7 @@
+// Comparisons follow Python: values of different kinds are unequal, and only
+// numbers, strings, lists and tuples have an order. Every comparison counts
+// work in the heap, also of the items inside, since a template may compare long
+// lists in a loop.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +46,7 @@ absl::StatusOr<bool> LessItems(Heap& heap, const std::vector<Value>& left,
   return left.size() < right.size();
 }
 
-// Whole numbers are compared as such: a double has 53 bits.
+// Whole numbers are compared exactly: a double has only 53 bits.
 bool LessNumbers(const Value& left, const Value& right) {
   if (left.IsWhole() && right.IsWhole()) return left.whole() < right.whole();
   return left.number() < right.number();
@@ -54,7 +58,7 @@ absl::StatusOr<bool> Contains(Heap& heap, const Value& value,
     if (!value.Is(Kind::kText)) {
       if (value.Is(Kind::kUndefined)) return UndefinedError(value);
       return absl::InvalidArgumentError(fmt::format(
-          "'in <string>' asks for a string, not a {}", TypeName(value)));
+          "'in <string>' needs a string, not a {}", TypeName(value)));
     }
     TRIVIUM_RETURN_IF_ERROR(
         heap.Spend(all.text().size() + value.text().size()));
@@ -134,7 +138,7 @@ absl::StatusOr<bool> IsLess(Heap& heap, const Value& left, const Value& right) {
 
 absl::StatusOr<bool> Compares(Heap& heap, Operator op, const Value& left,
                               const Value& right) {
-  // a >= b is not "not a < b" where one is not a number.
+  // With NaN, a >= b is not the same as "not a < b".
   const bool numbers = left.IsNumber() && right.IsNumber();
   switch (op) {
     case Operator::kEqual:
@@ -202,7 +206,7 @@ absl::StatusOr<std::vector<Value>> ItemsOf(Heap& heap, const Value& value) {
     }
     default:
       return absl::InvalidArgumentError(
-          fmt::format("a {} cannot be gone through", TypeName(value)));
+          fmt::format("a {} cannot be iterated", TypeName(value)));
   }
 }
 

@@ -12,10 +12,10 @@
 
 namespace trivium::jinja {
 
-// Filters, tests, functions and methods by name; nullptr and -1: there is none,
-// so a template that asks for it is refused. They are Jinja's as Transformers
-// sets it up (its tojson, raise_exception and strftime_now), and from_json,
-// which templates written for llama.cpp use.
+// Filters, tests, functions and methods by name. A null pointer or -1 means
+// that there is none, and a template that uses it is refused. They are Jinja's,
+// in Transformers' setup (its tojson, raise_exception and strftime_now), and
+// from_json, which templates written for llama.cpp use.
 using Filter = absl::StatusOr<Value> (*)(Heap& heap, const Value& value,
                                          const Arguments& arguments);
 using Test = absl::StatusOr<bool> (*)(Heap& heap, const Value& value,
@@ -23,10 +23,10 @@ using Test = absl::StatusOr<bool> (*)(Heap& heap, const Value& value,
 
 Filter FindFilter(std::string_view name);
 Test FindTest(std::string_view name);
-// For Value::Function.
+// Returns the index for Value::Function.
 int FindFunction(std::string_view name);
 
-// What functions know of the world.
+// The outside facts that functions may use.
 struct Surroundings {
   absl::Time now;
   absl::TimeZone zone;
@@ -38,7 +38,7 @@ absl::StatusOr<Value> CallFunction(Heap& heap, int64_t function,
 absl::StatusOr<Value> CallMethod(Heap& heap, const Value& method,
                                  const Arguments& arguments);
 
-// The filters and tests of each file: looked up by the functions above.
+// The lookups of single files, which the functions above use.
 Filter FindTextFilter(std::string_view name);
 Filter FindSequenceFilter(std::string_view name);
 Filter FindSelectionFilter(std::string_view name);

@@ -1,4 +1,16 @@
-// Expressions.
+// Evaluates expressions; statements.cc executes statements.
+//
+// The trees are immutable and may be rendered by several threads; everything
+// that changes belongs to the evaluator and its heap. Every node and statement
+// counts work in the heap before it runs, and depth_ counts nested nodes,
+// statements and macros, so neither time, memory nor the C++ stack grows
+// without limit.
+//
+// Names are looked up from the innermost scope outwards, then among the
+// variables, then among the functions. An unknown name, attribute or item is an
+// undefined value, not an error; only its use is. Filters, tests and methods
+// are known to exist, because the parser refused all others. An error gets the
+// line of the innermost node once (located_); the way out leaves it unchanged.
 #include "model/jinja/evaluator.h"
 
 #include <fmt/format.h>
@@ -28,7 +40,7 @@ absl::StatusOr<Value> Evaluator::Evaluate(const Expression& node,
   if (++depth_ > heap_.limits().depth) {
     return Located(
         absl::ResourceExhaustedError(fmt::format(
-            "macros and expressions inside each other deeper than {} levels",
+            "macros and expressions are nested deeper than {} levels",
             heap_.limits().depth)),
         node.line);
   }
@@ -207,7 +219,7 @@ absl::StatusOr<Value> Evaluator::Filtered(const Expression& node,
   Value value;
   if (node.parts[0] == nullptr) {
     value = *input;
-  } else if (input != nullptr) {  // filters behind the block's first one
+  } else if (input != nullptr) {  // filters after the block's first one
     TRIVIUM_ASSIGN_OR_RETURN(value, Filtered(*node.parts[0], input, scope));
   } else {
     TRIVIUM_ASSIGN_OR_RETURN(value, Evaluate(*node.parts[0], scope));
@@ -245,9 +257,8 @@ absl::StatusOr<Value> Evaluator::CallMacro(const Value& macro,
   const MacroDefinition& definition = *object.definition;
   const auto around = object.scope.lock();
   if (around == nullptr) {
-    return absl::InvalidArgumentError(
-        fmt::format("the macro '{}' is called outside of where it is defined",
-                    definition.name));
+    return absl::InvalidArgumentError(fmt::format(
+        "the macro '{}' is called outside of its scope", definition.name));
   }
   const auto scope = std::make_shared<Scope>(around);
   if (arguments.positional.size() > definition.parameters.size()) {

@@ -17,8 +17,8 @@ namespace trivium::jinja {
 // Renders a template's trees once. Errors begin with the line.
 class Evaluator {
  public:
-  // `variables` are what the template finds besides what it sets; they and the
-  // heap outlive the evaluator.
+  // `variables` are the names that the template finds besides those it sets.
+  // They and the heap must outlive the evaluator.
   Evaluator(Heap& heap, const Scope& variables,
             const Surroundings& surroundings)
       : heap_(heap), variables_(variables), surroundings_(surroundings) {}
@@ -29,7 +29,7 @@ class Evaluator {
   enum class Flow { kOn, kBreak, kContinue };
   using ScopePointer = std::shared_ptr<Scope>;
 
-  // Statements: what they print is added to `out`.
+  // Run statements; their output is appended to `out`.
   absl::StatusOr<Flow> Run(const Body& body, const ScopePointer& scope,
                            Text* out);
   absl::StatusOr<Flow> Execute(const Statement& statement,
@@ -42,7 +42,8 @@ class Evaluator {
                                    const ScopePointer& scope, Text* out);
   absl::StatusOr<Value> LoopOf(const Statement& statement,
                                const ScopePointer& scope);
-  // A body's text in a scope of its own, through a filter if there is one.
+  // Returns a body's text, rendered in a scope of its own and passed through
+  // `filter` if it is set.
   absl::StatusOr<Value> Block(const Body& body, const Expression* filter,
                               const ScopePointer& scope);
   absl::Status Assign(const Expression& target, Value value, Scope& scope);
@@ -51,7 +52,7 @@ class Evaluator {
       std::shared_ptr<const MacroDefinition> definition,
       const ScopePointer& scope);
 
-  // Expressions.
+  // Evaluate expressions.
   absl::StatusOr<Value> Evaluate(const Expression& node,
                                  const ScopePointer& scope);
   absl::StatusOr<Value> EvaluateNode(const Expression& node,
@@ -75,14 +76,14 @@ class Evaluator {
                                               const ScopePointer& scope);
   absl::StatusOr<Value> Find(std::string_view name, const Scope* scope);
 
-  // The error with the innermost line that it went through.
+  // Adds the innermost line to an error that has none yet.
   absl::Status Located(absl::Status status, int line);
 
   Heap& heap_;
   const Scope& variables_;
   const Surroundings surroundings_;
-  int depth_ = 0;         // of Execute and Evaluate inside each other
-  bool located_ = false;  // the error that is on its way
+  int depth_ = 0;         // nesting of Execute and Evaluate
+  bool located_ = false;  // the current error names its line already
 };
 
 }  // namespace trivium::jinja

@@ -1,6 +1,12 @@
-// Precedences from loose to tight, as jinja2's parser.py: if-else, or, and,
-// not, comparisons, + and -, ~, * / // %, **, signs, and behind a primary
-// expression .name [key] (call), then | filter and `is` test.
+// A recursive descent with one function for each level of precedence. From
+// loose to tight, as in jinja2's parser.py: if-else; or; and; not; comparisons;
+// + and -; ~; * / // %; **; signs; then, after a primary expression, .name
+// [key] (call), and finally | filter and `is` test (postfix_parser.cc).
+//
+// The depth of every tree is bounded (Done), so whatever walks a tree may
+// recurse. Long chains without brackets ("a or b or c ...") are parsed by loops
+// but nest to the left, so they count, too. nesting_ bounds the parser's own
+// recursion by the depth of brackets and signs. Errors name the line.
 #include "model/jinja/expression_parser.h"
 
 #include <fmt/format.h>
@@ -16,7 +22,7 @@ namespace trivium::jinja {
 namespace {
 
 constexpr int kMaxExpressionDepth = 200;
-constexpr int kMaxNesting = 60;  // of brackets
+constexpr int kMaxNesting = 60;  // nesting of brackets
 
 using NodeKind = Expression::Kind;
 
@@ -38,7 +44,7 @@ ExpressionParser::Result ExpressionParser::Done(ExpressionPointer node) const {
   }
   if (++node->depth > kMaxExpressionDepth) {
     return ErrorAt(node->line,
-                   fmt::format("an expression deeper than {} levels",
+                   fmt::format("an expression is nested deeper than {} levels",
                                kMaxExpressionDepth));
   }
   return node;
@@ -46,8 +52,9 @@ ExpressionParser::Result ExpressionParser::Done(ExpressionPointer node) const {
 
 ExpressionParser::Result ExpressionParser::ParseExpression() {
   if (++nesting_ > kMaxNesting) {
-    return ErrorAt(tokens_.line(),
-                   fmt::format("brackets deeper than {} levels", kMaxNesting));
+    return ErrorAt(
+        tokens_.line(),
+        fmt::format("brackets are nested deeper than {} levels", kMaxNesting));
   }
   Result result = ParseConditional();
   --nesting_;
@@ -300,7 +307,7 @@ ExpressionParser::Result ExpressionParser::ParseLiteral() {
       const char* end = token.name.data() + token.name.size();
       const auto read = std::from_chars(token.name.data(), end, whole);
       if (read.ec != std::errc() || read.ptr != end) {
-        return ErrorAt(token.line, "a whole number of more than 64 bits");
+        return ErrorAt(token.line, "a whole number needs more than 64 bits");
       }
       node->constant = Value::Integer(whole);
       break;
@@ -310,7 +317,7 @@ ExpressionParser::Result ExpressionParser::ParseLiteral() {
       const char* end = token.name.data() + token.name.size();
       const auto read = std::from_chars(token.name.data(), end, real);
       if (read.ec != std::errc() || read.ptr != end) {
-        return ErrorAt(token.line, "a number out of the range of floats");
+        return ErrorAt(token.line, "a number is out of the range of floats");
       }
       node->constant = Value::Real(real);
       break;

@@ -13,8 +13,8 @@
 
 namespace trivium::jinja {
 
-// Parses expressions as jinja2's parser.py does, precedences and all. Filters,
-// tests and methods that are not known are refused here, by name.
+// Parses expressions like jinja2's parser.py, with its precedences. Unknown
+// filters, tests and methods are refused here, by name.
 class ExpressionParser {
  public:
   using Result = absl::StatusOr<ExpressionPointer>;
@@ -22,17 +22,19 @@ class ExpressionParser {
   explicit ExpressionParser(TokenStream* tokens) : tokens_(*tokens) {}
 
   Result ParseExpression();
-  // Expressions that commas join; one without a comma is itself. With
-  // `conditions` "a if b" may stand in it. It ends before one of `ends`.
+  // Parses expressions joined by commas; one without a comma is itself, not a
+  // tuple. Without `conditions`, "a if b" is not allowed. Ends before one of
+  // `ends`.
   Result ParseTuple(bool conditions = true,
                     std::initializer_list<std::string_view> ends = {});
-  // Filters alone, applied to what nobody names yet.
+  // Parses filters that have no operand yet (a filter block's).
   Result ParseFilterOfBlock();
-  // What a for or a set assigns to; an attribute of a namespace may be one.
+  // Parses the target of a for or a set; with `attributes`, an attribute of a
+  // namespace is allowed.
   Result ParseTarget(bool attributes);
   Result ParseCallOnly();
 
-  // The functions that are called by name, and in which line first.
+  // The functions that are called by name, each with the line of the call.
   const std::vector<std::pair<std::string, int>>& called() const {
     return called_;
   }
@@ -61,12 +63,12 @@ class ExpressionParser {
   Result ParseBracket(ExpressionPointer node);
   Result ParseCall(ExpressionPointer node);
   absl::Status ParseArguments(Expression* node);
-  // Filters and tests that other filters are given by name.
+  // Checks the filters and tests that are named by a constant argument.
   absl::Status CheckNamedByConstant(const Expression& node) const;
   bool AtTupleEnd(std::initializer_list<std::string_view> ends) const;
 
   ExpressionPointer New(Expression::Kind kind) const;
-  // Counts the depth; INVALID_ARGUMENT where it is too much.
+  // Sets the node's depth; INVALID_ARGUMENT if it is too large.
   Result Done(ExpressionPointer node) const;
 
   TokenStream& tokens_;

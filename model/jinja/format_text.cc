@@ -32,7 +32,7 @@ absl::Status AppendField(Heap& heap, char32_t kind, const Value& value,
       if (!value.IsNumber() ||
           (value.Is(Kind::kReal) && !(std::abs(value.real) < 9e18))) {
         return absl::InvalidArgumentError(
-            fmt::format("%d asks for a number, not a {}", TypeName(value)));
+            fmt::format("%d needs a number, not a {}", TypeName(value)));
       }
       const int64_t whole = value.Is(Kind::kReal)
                                 ? static_cast<int64_t>(value.real)
@@ -68,7 +68,8 @@ absl::StatusOr<Value> PercentFormat(Heap& heap, const Value& text,
       result.push_back(format[i]);
     } else if (kind == 's' || kind == 'd' || kind == 'r') {
       if (next >= (many ? values.items().size() : 1)) {
-        return absl::InvalidArgumentError("fewer values than a format has");
+        return absl::InvalidArgumentError(
+            "a format has more fields than values");
       }
       TRIVIUM_RETURN_IF_ERROR(AppendField(
           heap, kind, many ? values.items()[next] : values, &result));
@@ -78,14 +79,14 @@ absl::StatusOr<Value> PercentFormat(Heap& heap, const Value& text,
     }
     ++i;
   }
-  // Of what has items by key or place Python takes none amiss.
+  // Like Python: a value that has items by key or place may stay unused.
   const bool may_be_unused = values.Is(Kind::kDict) || values.Is(Kind::kList) ||
                              values.Is(Kind::kRange) ||
                              values.Is(Kind::kUndefined);
   const bool unused =
       many ? next < values.items().size() : next == 0 && !may_be_unused;
   if (unused) {
-    return absl::InvalidArgumentError("more values than a format has");
+    return absl::InvalidArgumentError("a format has fewer fields than values");
   }
   return heap.NewText(std::move(result));
 }

@@ -23,7 +23,7 @@ absl::StatusOr<Value> Range(Heap& heap, const Arguments& arguments) {
   const int64_t to = bound[1] == nullptr ? first : second;
   if (step == 0) return absl::InvalidArgumentError("range's step is 0");
   std::vector<Value> items;
-  constexpr size_t kLongest = 100000;  // as Jinja's sandbox has it
+  constexpr size_t kLongest = 100000;  // as in Jinja's sandbox
   for (int64_t at = from; step > 0 ? at < to : at > to;) {
     if (items.size() == kLongest) {
       return absl::InvalidArgumentError(
@@ -38,12 +38,13 @@ absl::StatusOr<Value> Range(Heap& heap, const Arguments& arguments) {
                           : fmt::format("range({}, {}, {})", from, to, step));
 }
 
-// The values of a dict and then the named ones.
+// Returns the entries of a dict, then the named arguments.
 absl::StatusOr<std::vector<std::pair<Value, Value>>> Entries(
     Heap& heap, const Arguments& arguments) {
   std::vector<std::pair<Value, Value>> entries;
   if (arguments.positional.size() > 1) {
-    return absl::InvalidArgumentError("one dict and named values are taken");
+    return absl::InvalidArgumentError(
+        "at most one dict and named values are allowed");
   }
   if (!arguments.positional.empty()) {
     const Value& from = arguments.positional[0];
@@ -65,7 +66,8 @@ absl::StatusOr<Value> Namespace(Heap& heap, const Arguments& arguments) {
   TRIVIUM_ASSIGN_OR_RETURN(Value space, heap.NewNamespace());
   for (const auto& [key, value] : entries) {
     if (!key.Is(Kind::kText)) {
-      return absl::InvalidArgumentError("a namespace has names only");
+      return absl::InvalidArgumentError(
+          "the names in a namespace must be strings");
     }
     TRIVIUM_RETURN_IF_ERROR(heap.Spend(kStepWork));
     space.As<NamespaceObject>().Set(Utf8Of(key.text()), value);
@@ -94,7 +96,7 @@ absl::StatusOr<Value> StrftimeNow(Heap& heap, const Arguments& arguments,
     if (wanted[i] != '%') continue;
     if (++i == wanted.size() || kFields.find(wanted[i]) == kFields.npos) {
       return absl::InvalidArgumentError(
-          fmt::format("strftime_now knows % with one of {}", kFields));
+          fmt::format("strftime_now supports % with one of {}", kFields));
     }
   }
   return heap.NewText(

@@ -1,6 +1,5 @@
-// Invariants: live_ is the sum of `bytes` of the objects that were adopted and
-// live; an object that would take it over the limit is never kept. work_ only
-// grows.
+// Invariants: live_ is the sum of `bytes` of the adopted objects that are
+// alive; an object that would exceed the limit is never kept. work_ only grows.
 #include "model/jinja/heap.h"
 
 #include <fmt/format.h>
@@ -19,7 +18,7 @@ constexpr int64_t kWorkBetweenQuestions = int64_t{1} << 20;
 constexpr size_t kObjectBytes = 96;
 constexpr size_t kMostOfReason = 200;  // bytes
 
-// One deeper than the deepest of them.
+// Returns one more than the depth of the deepest value.
 absl::StatusOr<int> DepthAround(std::span<const Value> values) {
   int depth = 0;
   for (const Value& value : values) {
@@ -124,7 +123,7 @@ absl::StatusOr<Value> Heap::NewDict(
   std::stable_sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
     return CompareKeys(entries[a].first, entries[b].first) < 0;
   });
-  // Runs of equal keys: the first entry gets the last one's value.
+  // The first of equal keys gets the last one's value.
   std::vector<bool> repeated(entries.size(), false);
   bool any = false;
   for (size_t i = 1, first = 0; i < sorted.size(); ++i) {

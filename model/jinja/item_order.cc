@@ -54,7 +54,8 @@ absl::Status SortBy(Heap& heap, std::vector<Value> keys, bool reverse,
                     std::vector<Value>* items) {
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
-  // A merge sort of our own: std::sort must not meet keys without an order.
+  // A merge sort of our own, because std::sort requires that all keys have an
+  // order.
   absl::Status status;
   const auto goes_before = [&](size_t a, size_t b) {
     const auto less = reverse ? IsLess(heap, keys[b], keys[a])

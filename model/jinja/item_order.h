@@ -10,20 +10,22 @@
 
 namespace trivium::jinja {
 
-// An item of an item, as filters name it: "function.name", 0.
+// Returns the item that a path of names and numbers leads to, as filters write
+// it: "function.name", 0.
 absl::StatusOr<Value> AttributePath(Heap& heap, const Value& value,
                                     const Value& path);
 
-// (key, value) for each entry.
+// Returns a (key, value) tuple for each entry.
 absl::StatusOr<std::vector<Value>> EntriesOf(Heap& heap,
                                              const DictObject& dict);
 
-// What a value is sorted by: itself, a string in lower case unless case counts.
+// Returns the key that a value is sorted by: the value itself; for a string,
+// its lower case unless case counts.
 absl::StatusOr<Value> SortKey(Heap& heap, const Value& value,
                               bool case_sensitive);
 
 // Sorts the items by their keys; equal ones keep their order. INVALID_ARGUMENT
-// where two keys have none.
+// if two keys have no order.
 absl::Status SortBy(Heap& heap, std::vector<Value> keys, bool reverse,
                     std::vector<Value>* items);
 

@@ -16,12 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-// Who speaks, in the words of the published templates.
+// The roles of speakers in published templates.
 constexpr std::array<std::string_view, 12> kRoles = {
     "assistant", "chatbot", "developer", "document",    "function", "ipython",
     "model",     "system",  "tool",      "observation", "user",     "context"};
 
-// Builds the value from nlohmann's events, as the JSON comes.
+// Builds the value from nlohmann's events while the JSON is parsed.
 class Reader : public json::json_sax_t {
  public:
   Reader(Heap& heap, const JsonSource& source) : heap_(heap), source_(source) {}
@@ -81,7 +81,7 @@ class Reader : public json::json_sax_t {
 
  private:
   struct Container {
-    std::vector<Value> values;  // of an object keys and values in turn
+    std::vector<Value> values;  // of an object: keys and values in turn
   };
 
   bool IsRole(std::string_view text) const {

@@ -14,20 +14,22 @@ namespace trivium::jinja {
 struct JsonStyle {
   bool ascii = false;
   bool sort_keys = false;
-  // Of each level, and a line an item; unset: all in one line.
+  // Indentation of each level, with one item on each line; unset: everything on
+  // one line.
   std::optional<Text> indent;
   Text item_separator = U", ";
   Text key_separator = U": ";
 };
 
-// Python's json.dumps. INVALID_ARGUMENT for what JSON does not have.
+// Python's json.dumps. INVALID_ARGUMENT for values that JSON does not have.
 absl::StatusOr<Value> ToJson(Heap& heap, const Value& value,
                              const JsonStyle& style);
 
 struct JsonSource {
   bool from_data = true;
-  // The text is a list of messages, whose well-known roles ("user") count as
-  // the template's own words: it builds special tokens of them (<|user|>).
+  // True if the text is a list of messages. Their well-known roles ("user")
+  // then count as the template's own words, because it builds special tokens of
+  // them (<|user|>).
   bool messages = false;
 };
 

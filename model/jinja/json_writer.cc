@@ -40,7 +40,7 @@ class Writer {
         return AppendDict(value.As<DictObject>(), level);
       default:
         return absl::InvalidArgumentError(
-            fmt::format("JSON has nothing for a {}", TypeName(value)));
+            fmt::format("a {} cannot be written as JSON", TypeName(value)));
     }
   }
 
@@ -97,7 +97,7 @@ class Writer {
     const auto unit = [&](uint32_t value) {
       AppendAscii(fmt::format("\\u{:04x}", value), from_data, &text_);
     };
-    if (code > 0xFFFF) {  // UTF-16's two halves
+    if (code > 0xFFFF) {  // UTF-16's two surrogates
       unit(0xD800 + ((code - 0x10000) >> 10));
       unit(0xDC00 + ((code - 0x10000) & 0x3FF));
     } else {
@@ -105,7 +105,7 @@ class Writer {
     }
   }
 
-  // Before an item, or before the closing bracket.
+  // Writes the line break before an item or the closing bracket.
   void BreakLine(size_t level) {
     if (!style_.indent.has_value()) return;
     text_.push_back('\n');

@@ -1,9 +1,13 @@
-// What surrounds a tag loses white space by these rules (jinja2's lexer.py):
+// White space around a tag is trimmed by these rules (jinja2's lexer.py):
+//
 //   {%- {{- {#-   all of it before the tag
-//   {%  {#        what stands between the line's beginning and the tag, if
-//                 that is spaces and tabs alone (lstrip_blocks); not with {%+
-//   -%} -}} -#}   all of it behind the tag
-//   %}  #}        one line end behind the tag (trim_blocks); not with +%}
+//   {%  {#        from the beginning of the line to the tag, if there are only
+//                 spaces and tabs (lstrip_blocks); not with {%+
+//   -%} -}} -#}   all of it after the tag
+//   %}  #}        one line end after the tag (trim_blocks); not with +%}
+//
+// Data and tags alternate: LexData reads up to the next tag, adds the trimmed
+// text, and then skips a comment, copies a raw block or lexes the tag's tokens.
 #include "model/jinja/lexer.h"
 
 #include <fmt/format.h>
@@ -72,7 +76,8 @@ class Lexer {
     return tokens_.back();
   }
 
-  // The text before a tag that begins at `tag`, whose sign stands at `sign`.
+  // Adds the text before a tag that begins at `tag`; the tag's sign, if any, is
+  // at `sign`.
   void AddData(size_t tag, size_t sign, bool is_variable) {
     TextView data = TextView(source_).substr(at_, tag - at_);
     if (At(sign) == '-') {
@@ -89,7 +94,7 @@ class Lexer {
     Advance(tag);
   }
 
-  // Past a tag's end whose % } or # stands at `end`, behind its sign.
+  // Moves past the end of a tag whose % } or # is at `end`, after its sign.
   void SkipEnd(size_t end, bool stripped, bool kept, bool trims) {
     size_t next = end + 2;
     if (stripped) {
@@ -138,8 +143,8 @@ class Lexer {
     return absl::OkStatus();
   }
 
-  // Where a tag of that word alone ends: the place of its %}. None: another
-  // tag stands there.
+  // Returns the place of %} if a tag consists of `word` alone; nothing if
+  // another tag is there.
   std::optional<size_t> TagOf(size_t place, TextView word) const {
     while (IsSpace(At(place)) && place < source_.size()) ++place;
     if (!Ahead(place, word)) return std::nullopt;
@@ -167,8 +172,8 @@ class Lexer {
     return ErrorAt(line, "{% raw %} without {% endraw %}");
   }
 
-  // Up to the tag's end. Brackets inside it are paired, so that the end of a
-  // dict is not taken for the tag's.
+  // Reads up to the tag's end. Brackets inside it are matched, so that the end
+  // of a dict is not mistaken for the tag's end.
   absl::Status LexTag(TokenType begin) {
     const bool block = begin == TokenType::kBlockBegin;
     const TextView end = block ? TextView(U"%}") : TextView(U"}}");
@@ -287,7 +292,7 @@ class Lexer {
   const Text source_;
   size_t at_ = 0;
   int line_ = 1;
-  bool line_begins_ = true;  // what was taken last ended with a line end
+  bool line_begins_ = true;  // the last consumed character was a line end
   std::vector<Token> tokens_;
 };
 

@@ -12,7 +12,7 @@
 namespace trivium::jinja {
 
 enum class TokenType : uint8_t {
-  kData,           // outside of tags, white space as it is to be written
+  kData,           // text outside of tags, with white space already trimmed
   kBlockBegin,     // {%
   kBlockEnd,       // %}
   kVariableBegin,  // {{
@@ -28,16 +28,16 @@ enum class TokenType : uint8_t {
 struct Token {
   TokenType type = TokenType::kEnd;
   int line = 0;
-  std::string name;  // of kName and kOperator; of numbers the digits
+  std::string name;  // of kName and kOperator; of numbers, their digits
   Text text;         // of kData and kString
 };
 
-// "line 3: what", as all errors of a template begin.
+// Returns an error "line 3: what", the beginning of all errors of a template.
 absl::Status ErrorAt(int line, std::string_view what);
 
-// The tokens of a template, kEnd last, as Jinja's lexer makes them with
-// trim_blocks and lstrip_blocks and without keep_trailing_newline: comments
-// and raw blocks are gone, and white space around tags is taken away.
+// Returns the tokens of a template, kEnd last, like Jinja's lexer with
+// trim_blocks and lstrip_blocks and without keep_trailing_newline. Comments and
+// raw tags are gone, and white space around tags is trimmed.
 absl::StatusOr<std::vector<Token>> Lex(std::string_view source);
 
 }  // namespace trivium::jinja

@@ -9,15 +9,16 @@ namespace trivium::jinja {
 
 enum class MethodUse {
   kNone,     // the type has no such attribute
-  kAllowed,  // it has, and may be asked for it
-  kRefused,  // it has, and would be changed by it, which the sandbox forbids
+  kAllowed,  // the type has it, and templates may use it
+  kRefused,  // the type has it, but it would change the value, which the
+             // sandbox forbids
 };
 
-// What Python's type of this kind has under the name.
+// Says what Python's type of this kind has under the name.
 MethodUse MethodOf(Kind kind, std::string_view name);
 
-// Whether some type has a method of this name that can be called here, or that
-// the sandbox refuses when it is called; templates that call others are
+// True if some type has a method of this name that can be called here, or that
+// the sandbox refuses when it is called. A template that calls any other is
 // refused.
 bool IsKnownMethod(std::string_view name);
 

@@ -20,7 +20,7 @@ absl::StatusOr<Value> DictMethod(Heap& heap, const Value& self,
   const auto& dict = self.As<DictObject>();
   if (name == "get") {
     if (!arguments.named.empty()) {
-      return absl::InvalidArgumentError("get takes no named arguments");
+      return absl::InvalidArgumentError("get has no named arguments");
     }
     TRIVIUM_ASSIGN_OR_RETURN(const Bound bound,
                              Bind(arguments, {"key", "default"}, 1));
@@ -71,7 +71,7 @@ absl::StatusOr<Value> ListMethod(Heap& heap, const Value& self,
 absl::StatusOr<Value> Cycle(const Value& self, const Arguments& arguments) {
   const std::vector<Value>& values = arguments.positional;
   if (values.empty() || !arguments.named.empty()) {
-    return absl::InvalidArgumentError("cycle takes what it goes through");
+    return absl::InvalidArgumentError("cycle needs at least one argument");
   }
   return values[self.As<LoopObject>().index % values.size()];
 }

@@ -29,8 +29,9 @@ enum class Operator : uint8_t {
   kNotIn,
 };
 
-// What Python's operators give, in 64 bits; INVALID_ARGUMENT where it raises
-// TypeError, ZeroDivisionError and so on, or a whole number does not fit.
+// Return what Python's operators return, in 64 bits. INVALID_ARGUMENT where
+// Python raises TypeError, ZeroDivisionError and so on, or if a whole number
+// does not fit.
 absl::StatusOr<Value> Arithmetic(Heap& heap, Operator op, const Value& left,
                                  const Value& right);
 absl::StatusOr<bool> Compares(Heap& heap, Operator op, const Value& left,
@@ -38,16 +39,17 @@ absl::StatusOr<bool> Compares(Heap& heap, Operator op, const Value& left,
 absl::StatusOr<Value> Negate(const Value& value);
 
 absl::StatusOr<bool> Equals(Heap& heap, const Value& left, const Value& right);
-// Python's <; its order of lists and tuples is by their first difference.
+// Python's <; lists and tuples are ordered by their first difference.
 absl::StatusOr<bool> IsLess(Heap& heap, const Value& left, const Value& right);
 
-// What a loop over the value meets, all at once; a generator is then used up.
+// Returns the items of a loop over the value, all at once. A generator is used
+// up by it.
 absl::StatusOr<std::vector<Value>> ItemsOf(Heap& heap, const Value& value);
 
 // The error of asking an undefined value for more than its text.
 absl::Status UndefinedError(const Value& value);
 
-// &, <, >, ' and " written as HTML has them.
+// Writes &, <, >, ' and " as in HTML.
 Text EscapeMarkup(TextView text);
 
 }  // namespace trivium::jinja

@@ -1,5 +1,12 @@
-// What stands behind a primary expression: .name, [key], (arguments), filters
+// Parses what follows a primary expression: .name, [key], (arguments), filters
 // and tests.
+//
+// The names of filters, tests and methods are resolved here, so a template with
+// an unknown one is refused when it is loaded and not when it is rendered. The
+// same holds for tests and filters that select, reject and map get by name,
+// which must therefore be constants. Functions are checked at the end of the
+// template (StatementParser::CheckCalls), because a macro may be defined after
+// its call.
 #include <fmt/format.h>
 
 #include <utility>
@@ -84,7 +91,7 @@ absl::Status ExpressionParser::CheckNamedByConstant(
       node.name == "selectattr" || node.name == "rejectattr";
   const bool chooses =
       by_attribute || node.name == "select" || node.name == "reject";
-  // Behind what is filtered.
+  // Position after the filtered value.
   const size_t at = by_attribute ? 2 : 1;
   if ((!chooses && node.name != "map") || node.parts.size() <= at) {
     return absl::OkStatus();
@@ -92,9 +99,8 @@ absl::Status ExpressionParser::CheckNamedByConstant(
   const Value* name = ConstantText(*node.parts[at]);
   const std::string_view what = chooses ? "test" : "filter";
   if (name == nullptr) {
-    return ErrorAt(
-        node.line,
-        fmt::format("{} takes the name of a {}, in quotes", node.name, what));
+    return ErrorAt(node.line, fmt::format("{} needs the name of a {} in quotes",
+                                          node.name, what));
   }
   const std::string text = Utf8Of(name->text());
   const bool known =
@@ -127,7 +133,7 @@ ExpressionParser::Result ExpressionParser::ParseTest(ExpressionPointer node) {
     TRIVIUM_RETURN_IF_ERROR(ParseArguments(test.get()));
   } else if (argument) {
     if (tokens_.IsName("is")) {
-      return ErrorAt(test->line, "one `is` behind another; use `and`");
+      return ErrorAt(test->line, "an `is` follows another; use `and`");
     }
     TRIVIUM_ASSIGN_OR_RETURN(ExpressionPointer part, ParsePrimary());
     TRIVIUM_ASSIGN_OR_RETURN(part, ParsePostfix(std::move(part)));
@@ -208,7 +214,7 @@ ExpressionParser::Result ExpressionParser::ParseCallOnly() {
   const int line = tokens_.line();
   TRIVIUM_ASSIGN_OR_RETURN(ExpressionPointer node, ParseExpression());
   if (node->kind == NodeKind::kCall) return node;
-  return ErrorAt(line, "a call block without a call");
+  return ErrorAt(line, "a call block has no call");
 }
 
 absl::Status ExpressionParser::ParseArguments(Expression* node) {
@@ -229,7 +235,7 @@ absl::Status ExpressionParser::ParseArguments(Expression* node) {
       node->named.emplace_back(std::move(name), std::move(value));
     } else {
       if (!node->named.empty()) {
-        return ErrorAt(tokens_.line(), "an argument behind named ones");
+        return ErrorAt(tokens_.line(), "an argument follows named ones");
       }
       TRIVIUM_ASSIGN_OR_RETURN(ExpressionPointer value, ParseExpression());
       node->parts.push_back(std::move(value));

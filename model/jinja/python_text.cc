@@ -13,7 +13,7 @@ namespace trivium::jinja {
 
 namespace {
 
-// Python's str.isprintable of a character that is not ASCII.
+// Python's str.isprintable for a character that is not ASCII.
 bool IsPrintable(char32_t code) {
   switch (u_charType(static_cast<UChar32>(code))) {
     case U_UNASSIGNED:
@@ -106,7 +106,7 @@ std::string RealText(double value) {
   const size_t e = shortest.find('e');
   int exponent = 0;
   const size_t digits_of_exponent =
-      e + (shortest[e + 1] == '+' ? 2 : 1);  // from_chars takes no plus
+      e + (shortest[e + 1] == '+' ? 2 : 1);  // from_chars accepts no plus
   std::from_chars(shortest.data() + digits_of_exponent,
                   shortest.data() + shortest.size(), exponent);
   const std::string_view sign = shortest[0] == '-' ? "-" : "";

@@ -10,18 +10,19 @@
 
 namespace trivium::jinja {
 
-// Python's repr of a float: the shortest digits that read back as it.
+// Python's repr of a float: the shortest digits that read back as `value`.
 std::string RealText(double value);
 
-// Appends Python's str(value), as {{ value }} prints it. What Python prints
-// addresses of (macros, generators) has no text: INVALID_ARGUMENT.
+// Appends Python's str(value), which {{ value }} prints. INVALID_ARGUMENT for
+// values that Python prints as addresses (macros, generators).
 absl::Status AppendText(Heap& heap, const Value& value, Text* text);
 absl::StatusOr<Value> TextOf(Heap& heap, const Value& value);
 
 // Appends repr(value).
 absl::Status AppendRepr(Heap& heap, const Value& value, Text* text);
 
-// Appends what is written in the template or comes of a number there.
+// Appends characters that the template writes, or (`from_data`) that a number
+// of the request prints.
 void AppendAscii(std::string_view ascii, bool from_data, Text* text);
 
 }  // namespace trivium::jinja

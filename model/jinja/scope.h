@@ -11,8 +11,8 @@
 
 namespace trivium::jinja {
 
-// The names of a template, a loop's round, a macro's call, ...: what is set in
-// it is seen in it and in the scopes inside.
+// The names of a template, a round of a loop, a macro's call, ... A name that
+// is set in a scope is visible there and in the scopes inside it.
 struct Scope {
   explicit Scope(std::shared_ptr<Scope> around) : parent(std::move(around)) {}
 
@@ -32,12 +32,13 @@ struct Scope {
     values.emplace_back(name, std::move(value));
   }
 
-  const std::shared_ptr<Scope> parent;  // nullptr: the template's own
+  const std::shared_ptr<Scope> parent;  // nullptr: the template's own scope
   // The names live in the template's trees.
   std::vector<std::pair<std::string_view, Value>> values;
 };
 
-// A macro where it was defined. It does not keep its scope, which holds it.
+// A macro and the scope of its definition. The reference is weak because that
+// scope holds the macro.
 struct MacroObject : Object {
   std::shared_ptr<const MacroDefinition> definition;
   std::weak_ptr<Scope> scope;

@@ -1,3 +1,6 @@
+// map, select and reject return generators, as in Jinja: the work happens when
+// the result is used, so a generator keeps its input and arguments alive
+// (Held).
 #include <fmt/format.h>
 
 #include <charconv>
@@ -15,7 +18,7 @@ namespace {
 
 using Items = std::vector<Value>;
 
-// The values that a filter of the generator keeps until it is asked.
+// Returns the values that the generator of a filter keeps until it is used.
 Items Held(const Value& value, const Arguments& arguments) {
   Items held = {value};
   for (const Value& each : arguments.positional) held.push_back(each);
@@ -43,7 +46,7 @@ absl::StatusOr<Items> Mapped(Heap& heap, const Value& value,
   const Filter filter =
       name.Is(Kind::kText) ? FindFilter(Utf8Of(name.text())) : nullptr;
   if (filter == nullptr) {
-    return absl::InvalidArgumentError("map names a filter that is not known");
+    return absl::InvalidArgumentError("map names an unknown filter");
   }
   Arguments rest = arguments;
   rest.positional.erase(rest.positional.begin());
@@ -62,8 +65,8 @@ absl::StatusOr<Value> MapFilter(Heap& heap, const Value& value,
   });
 }
 
-// Which items a test is true of: of the item, or of what it has under the name
-// that comes first.
+// Returns the items for which a test is `wanted`: a test of the item itself, or
+// of its attribute that the first argument names.
 absl::StatusOr<Items> Chosen(Heap& heap, const Value& value,
                              const Arguments& arguments, bool by_attribute,
                              bool wanted) {
@@ -80,7 +83,7 @@ absl::StatusOr<Items> Chosen(Heap& heap, const Value& value,
     const Value& name = arguments.positional[at];
     if (name.Is(Kind::kText)) test = FindTest(Utf8Of(name.text()));
     if (test == nullptr) {
-      return absl::InvalidArgumentError("the test is not known");
+      return absl::InvalidArgumentError("the test is unknown");
     }
     rest.positional.assign(
         arguments.positional.begin() + static_cast<ptrdiff_t>(at) + 1,
@@ -111,7 +114,7 @@ absl::StatusOr<Value> ChoiceFilter(Heap& heap, const Value& value,
   });
 }
 
-// What Python's int() and float() read, without underscores.
+// Parses like Python's int() and float(), without underscores.
 std::optional<int64_t> ReadWhole(TextView text, int64_t base) {
   std::string digits = Utf8Of(Strip(text, Side::kBoth));
   if (digits.starts_with('+') && digits.size() > 1 && digits[1] != '-') {
@@ -157,7 +160,7 @@ absl::StatusOr<Value> IntFilter(Heap&, const Value& value,
   const Value unset = bound[0] == nullptr ? Value::Integer(0) : *bound[0];
   TRIVIUM_ASSIGN_OR_RETURN(const int64_t base, bound.Whole(1, 10));
   if (base < 2 || base > 36) {
-    return absl::InvalidArgumentError("a base is between 2 and 36");
+    return absl::InvalidArgumentError("a base must be 2 to 36");
   }
   const bool from_data = IsFromData(value);
   if (value.Is(Kind::kUndefined)) return UndefinedError(value);
@@ -204,12 +207,12 @@ absl::StatusOr<Value> RoundFilter(Heap&, const Value& value,
   TRIVIUM_ASSIGN_OR_RETURN(const auto method, bound.Text(1));
   if (!value.IsNumber() || precision < 0 || precision > 15) {
     return absl::InvalidArgumentError(
-        "round takes a number and 0 to 15 digits");
+        "round needs a number and 0 to 15 digits");
   }
   const std::string how =
       method.has_value() ? Utf8Of(method->substr(0, 10)) : "common";
   if (how == "common") {
-    // Python rounds whole numbers to whole numbers, and decimal digits
+    // Python rounds whole numbers to whole numbers, and rounds decimal digits
     // correctly, as printing does.
     if (value.IsWhole()) {
       return Value::Integer(value.whole(), value.from_data);
@@ -219,7 +222,8 @@ absl::StatusOr<Value> RoundFilter(Heap&, const Value& value,
                        value.from_data);
   }
   if (how != "ceil" && how != "floor") {
-    return absl::InvalidArgumentError("round goes 'common', 'ceil' or 'floor'");
+    return absl::InvalidArgumentError(
+        "round's method must be 'common', 'ceil' or 'floor'");
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
   const double scaled = value.number() * scale;

@@ -74,7 +74,7 @@ absl::StatusOr<Value> FirstFilter(Heap& heap, const Value& value,
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Value> items, ItemsOf(heap, value));
   if (items.empty()) return heap.NewUndefined("an empty list has no first");
   Value first = items.front();
-  if (value.Is(Kind::kGenerator)) {  // which keeps the others
+  if (value.Is(Kind::kGenerator)) {  // a generator keeps the others
     items.erase(items.begin());
     TRIVIUM_ASSIGN_OR_RETURN(value.As<GeneratorObject>().rest,
                              heap.NewList(std::move(items)));
@@ -133,8 +133,8 @@ absl::StatusOr<Value> ItemsFilter(Heap& heap, const Value& value,
       {&value, 1}, [&heap, value]() -> absl::StatusOr<std::vector<Value>> {
         if (value.Is(Kind::kUndefined)) return std::vector<Value>();
         if (!value.Is(Kind::kDict)) {
-          return absl::InvalidArgumentError(
-              fmt::format("a {} has no items; a dict has", TypeName(value)));
+          return absl::InvalidArgumentError(fmt::format(
+              "a {} has no items; only a dict has", TypeName(value)));
         }
         return EntriesOf(heap, value.As<DictObject>());
       });
@@ -147,7 +147,7 @@ absl::StatusOr<Value> DictSortFilter(Heap& heap, const Value& value,
   if (!value.Is(Kind::kDict)) return WrongType("items to sort", value);
   TRIVIUM_ASSIGN_OR_RETURN(const auto by, bound.Text(1));
   if (by.has_value() && !Equal(*by, U"key") && !Equal(*by, U"value")) {
-    return absl::InvalidArgumentError("dictsort goes by 'key' or 'value'");
+    return absl::InvalidArgumentError("dictsort sorts by 'key' or 'value'");
   }
   const size_t which = by.has_value() && Equal(*by, U"value") ? 1 : 0;
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Value> entries,
@@ -199,7 +199,7 @@ absl::StatusOr<Value> UniqueFilter(Heap& heap, const Value& value,
     TRIVIUM_ASSIGN_OR_RETURN(key, SortKey(heap, key, bound.IsTrue(0)));
     if (key.Is(Kind::kList) || key.Is(Kind::kDict)) {
       return absl::InvalidArgumentError(
-          fmt::format("a {} cannot be told from others", TypeName(key)));
+          fmt::format("a {} cannot be compared with others", TypeName(key)));
     }
     bool known = false;
     for (const Value& other : keys) {
@@ -258,7 +258,7 @@ absl::StatusOr<Value> SumFilter(Heap& heap, const Value& value,
                            ItemsOf(heap, value));
   Value sum = bound[1] == nullptr ? Value::Integer(0) : *bound[1];
   if (sum.Is(Kind::kText)) {
-    return absl::InvalidArgumentError("strings have no sum; join them");
+    return absl::InvalidArgumentError("strings cannot be summed; join them");
   }
   for (Value item : items) {
     if (bound.IsGiven(0)) {

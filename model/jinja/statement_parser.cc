@@ -1,3 +1,12 @@
+// A template is valid only if everything that it uses is known, so rendering
+// cannot meet an unsupported tag, filter, test, method or function. Functions
+// are checked last, after every name that the template sets, because macros may
+// be called before the text defines them.
+//
+// A statement's parser begins at the tag's name and ends before its last %},
+// which ParseStatement consumes. Bodies are parsed by recursion, whose depth
+// kMaxBlocks bounds. break and continue must be within a loop of the same macro
+// or block: blocks that render into a text of their own reset loops_.
 #include "model/jinja/statement_parser.h"
 
 #include <fmt/format.h>
@@ -11,7 +20,7 @@ namespace trivium::jinja {
 
 namespace {
 
-constexpr int kMaxBlocks = 60;  // inside each other
+constexpr int kMaxBlocks = 60;  // blocks inside each other
 
 using StatementKind = Statement::Kind;
 
@@ -71,7 +80,7 @@ absl::StatusOr<Body> StatementParser::ParseBody(Ends ends) {
       }
       tokens_.Skip();
       body.push_back(std::move(statement));
-    } else {  // a lexer gives nothing else here
+    } else {  // the lexer produces nothing else here
       tokens_.Skip();
       const bool ended = std::any_of(
           ends.begin(), ends.end(),
@@ -127,7 +136,7 @@ StatementParser::Result StatementParser::ParseStatement() {
 
 StatementParser::Result StatementParser::ParseIf() {
   Statement statement = New(StatementKind::kIf);
-  do {  // at if or elif
+  do {  // at `if` or `elif`
     tokens_.Skip();
     TRIVIUM_ASSIGN_OR_RETURN(ExpressionPointer condition,
                              expressions_.ParseTuple(/*conditions=*/false));

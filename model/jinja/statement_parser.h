@@ -14,7 +14,7 @@
 
 namespace trivium::jinja {
 
-// Parses a whole template; what is not supported is refused by name.
+// Parses a whole template; refuses what is not supported, by name.
 class StatementParser {
  public:
   explicit StatementParser(std::vector<Token> tokens)
@@ -26,10 +26,11 @@ class StatementParser {
   using Ends = std::initializer_list<std::string_view>;
   using Result = absl::StatusOr<Statement>;
 
-  // Up to a tag that begins with one of `ends`, whose name is then next.
+  // Parses up to a tag that begins with one of `ends`; its name is the next
+  // token.
   absl::StatusOr<Body> ParseBody(Ends ends);
-  // The same behind a tag's contents; the tag that ends it is skipped if it is
-  // `end` and the only one.
+  // Both parse the rest of a tag and the body after it. ParseWholeBlock also
+  // skips `end`, the only tag that may end its body.
   absl::StatusOr<Body> ParseBlock(Ends ends);
   absl::StatusOr<Body> ParseWholeBlock(std::string_view end);
   Result ParseStatement();
@@ -50,9 +51,9 @@ class StatementParser {
 
   TokenStream tokens_;
   ExpressionParser expressions_;
-  std::set<std::string, std::less<>> defined_;  // names that something sets
+  std::set<std::string, std::less<>> defined_;  // names that are set anywhere
   int nesting_ = 0;
-  int loops_ = 0;  // around this place, in this macro
+  int loops_ = 0;  // loops around this place, within this macro
 };
 
 }  // namespace trivium::jinja

@@ -1,6 +1,11 @@
-// Statements, and what of Jinja's scopes follows from them: `if` has none of
-// its own; a round of a loop, a macro's call, a `with`, and the blocks of set,
-// filter and generation have, so what they set is gone behind them.
+// Executes statements by the rules of Jinja's scopes. `if` has no scope of its
+// own. A round of a loop, a macro's call, `with`, and the blocks of set, filter
+// and generation have one, so names set there are gone afterwards. A namespace
+// outlives them.
+//
+// A statement returns how to continue: break and continue pass through ifs and
+// scopes up to their loop. A loop first collects all its items, so nothing that
+// its body does changes its length.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +32,7 @@ absl::StatusOr<Evaluator::Flow> Evaluator::Run(const Body& body,
     TRIVIUM_RETURN_IF_ERROR(heap_.Spend(kStepWork));
     if (++depth_ > heap_.limits().depth) {
       return Located(absl::ResourceExhaustedError(fmt::format(
-                         "blocks and macros inside each other deeper than {} "
+                         "blocks and macros are nested deeper than {} "
                          "levels",
                          heap_.limits().depth)),
                      statement.line);
@@ -41,7 +46,7 @@ absl::StatusOr<Evaluator::Flow> Evaluator::Run(const Body& body,
 }
 
 absl::Status Evaluator::Print(const Value& value, Text* out) {
-  if (value.Is(Kind::kText)) {  // its characters alone: `out` may be long
+  if (value.Is(Kind::kText)) {  // adds only its characters: `out` may be long
     TRIVIUM_RETURN_IF_ERROR(heap_.Room(value.text().size()));
     if (out->size() + value.text().size() >
         heap_.limits().bytes / (2 * sizeof(char32_t))) {
@@ -155,7 +160,7 @@ absl::Status Evaluator::Assign(const Expression& target, Value value,
                                Find(target.parts[0]->name, &scope));
       if (!space.Is(Kind::kNamespace)) {
         return absl::InvalidArgumentError(
-            fmt::format("'{}' is no namespace, so its '{}' cannot be set",
+            fmt::format("'{}' is not a namespace, so its '{}' cannot be set",
                         target.parts[0]->name, target.name));
       }
       auto& object = space.As<NamespaceObject>();
@@ -168,8 +173,9 @@ absl::Status Evaluator::Assign(const Expression& target, Value value,
   }
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Value> items, ItemsOf(heap_, value));
   if (items.size() != target.parts.size()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{} values for {} names", items.size(), target.parts.size()));
+    return absl::InvalidArgumentError(
+        fmt::format("{} values are assigned to {} names", items.size(),
+                    target.parts.size()));
   }
   for (size_t i = 0; i < items.size(); ++i) {
     TRIVIUM_RETURN_IF_ERROR(
@@ -213,7 +219,8 @@ absl::StatusOr<Value> Evaluator::LoopOf(const Statement& statement,
     loop->depth = std::max(loop->depth, item.object->depth + 1);
   }
   if (loop->depth > kMaxValueDepth) {
-    return absl::ResourceExhaustedError("loops over loops, too deep");
+    return absl::ResourceExhaustedError(
+        "loops over loops are nested too deeply");
   }
   TRIVIUM_RETURN_IF_ERROR(
       heap_.Adopt(loop.get(), loop->items.capacity() * sizeof(Value)));

@@ -13,7 +13,7 @@ int DigitOf(char32_t c) {
   return 16;
 }
 
-// Up to `most` digits of the base; how many there are is added to `at`.
+// Reads up to `most` digits of the base and moves `at` past them.
 char32_t ReadDigits(TextView text, int base, int most, size_t* at) {
   char32_t code = 0;
   for (int i = 0; i < most && *at < text.size(); ++i, ++*at) {
@@ -50,7 +50,7 @@ absl::StatusOr<Text> Unescaped(TextView literal) {
       const char32_t code = ReadDigits(literal, 16, hexadecimal, &at);
       if (at - i - 1 != static_cast<size_t>(hexadecimal) || code > 0x10FFFF ||
           (code >= 0xD800 && code < 0xE000)) {
-        return absl::InvalidArgumentError("an escape that is no code point");
+        return absl::InvalidArgumentError("an escape is not a code point");
       }
       text.push_back(code);
       i = at - 1;

@@ -6,9 +6,9 @@
 
 namespace trivium::jinja {
 
-// What stands between the quotes of a literal, with Python's escapes resolved
-// (\n, \x41, \u00e9, ...); an unknown one stays as it is. INVALID_ARGUMENT: one
-// that is cut short, or no code point.
+// Returns the contents of a string literal with Python's escapes resolved (\n,
+// \x41, \u00e9, ...). Unknown escapes stay as they are. INVALID_ARGUMENT if an
+// escape is cut short or is no code point.
 absl::StatusOr<Text> Unescaped(TextView literal);
 
 }  // namespace trivium::jinja

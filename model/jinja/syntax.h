@@ -55,27 +55,27 @@ struct Expression {
   std::vector<Operator> operators;
 };
 
-// A macro, or the body of a call block, which is its macro's `caller`.
+// A macro, or the body of a call block, which its macro calls as `caller`.
 struct MacroDefinition {
   std::string name;
   std::vector<std::string> parameters;
-  std::vector<ExpressionPointer> defaults;  // of the last parameters
+  std::vector<ExpressionPointer> defaults;  // defaults of the last parameters
   std::shared_ptr<const Body> body;
 };
 
 struct Statement {
   enum class Kind : uint8_t {
-    kText,         // constant
-    kPrint,        // expression
-    kIf,           // conditions and bodies; one body more: the else
-    kFor,          // target, expression, condition or nullptr; body, else
-    kSet,          // target = expression
-    kSetBlock,     // target = body, through expression, a filter, if it is set
-    kMacro,        // macro
-    kCallBlock,    // expression, a call, with macro as caller
-    kFilterBlock,  // body through expression
+    kText,       // constant
+    kPrint,      // expression
+    kIf,         // conditions and bodies; an additional body is the else
+    kFor,        // target, expression, condition or nullptr; body, else
+    kSet,        // target = expression
+    kSetBlock,   // target = body, passed through the filter `expression` if set
+    kMacro,      // macro
+    kCallBlock,  // calls `expression` with `macro` as caller
+    kFilterBlock,  // body, passed through the filter `expression`
     kWith,         // targets = conditions, then body
-    kScope,        // body, with names of its own (generation)
+    kScope,        // body in a scope of its own (generation)
     kBreak,
     kContinue,
   };

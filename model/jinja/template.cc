@@ -21,8 +21,8 @@ constexpr size_t kLongestTemplate = size_t{1} << 20;  // bytes
 absl::StatusOr<Template> Template::Parse(std::string_view source) {
   if (source.size() > kLongestTemplate) {
     return absl::InvalidArgumentError(
-        fmt::format("has {} bytes, and a template at most {}", source.size(),
-                    kLongestTemplate));
+        fmt::format("has {} bytes, but a template has at most {}",
+                    source.size(), kLongestTemplate));
   }
   if (!IsUtf8(source)) return absl::InvalidArgumentError("is not UTF-8");
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens, Lex(source));

@@ -14,25 +14,25 @@
 
 namespace trivium::jinja {
 
-// A template in the part of Jinja 2 that chat templates use, parsed once and
-// rendered often, from several threads if need be:
+// A template in the part of Jinja 2 that chat templates use. It is parsed once
+// and may be rendered often, from several threads:
 //
 //   auto greeting = Template::Parse("Hello {{ name|title }}!");
 //   Heap heap(Limits{});
 //   auto name = heap.NewText(TextFromUtf8("world", /*from_data=*/true));
 //   auto text = greeting->Render(heap, {{"name", *name}}, surroundings);
 //
-// It behaves as jinja2's ImmutableSandboxedEnvironment does as Transformers
-// sets it up: trim_blocks, lstrip_blocks, the loop controls, no autoescape.
+// It behaves like jinja2's ImmutableSandboxedEnvironment in Transformers'
+// setup: trim_blocks, lstrip_blocks, loop controls, no autoescape.
 class Template {
  public:
   // INVALID_ARGUMENT names the line, and the filter, test, function, method or
-  // tag that is not supported: none is met first when the template is rendered.
+  // tag that is not supported. So a rendering never meets an unknown one.
   static absl::StatusOr<Template> Parse(std::string_view source);
 
-  // INVALID_ARGUMENT says in which line what went wrong, raise_exception()
-  // included; RESOURCE_EXHAUSTED where the heap's limits were met. The heap
-  // outlives the variables, which are from it.
+  // INVALID_ARGUMENT names the line of an error, raise_exception() included;
+  // RESOURCE_EXHAUSTED if the heap's limits are exceeded. The variables belong
+  // to the heap, which must outlive them.
   absl::StatusOr<Text> Render(
       Heap& heap, const std::vector<std::pair<std::string, Value>>& variables,
       const Surroundings& surroundings) const;

@@ -1,3 +1,7 @@
+// Searches are Knuth-Morris-Pratt's, so that a hostile template or request gets
+// no quadratic time out of find, split or replace. All comparisons ignore the
+// origin mark (CodeOf); all results keep it, since they are made of the text's
+// own characters.
 #include "model/jinja/text.h"
 
 #include <algorithm>
@@ -13,8 +17,8 @@ bool IsLineEnd(char32_t c) {
          c == 0x2028 || c == 0x2029;
 }
 
-// Knuth, Morris and Pratt's table: of each prefix of `part` the length of the
-// longest proper prefix that it ends with.
+// Returns Knuth, Morris and Pratt's table: for each prefix of `part`, the
+// length of the longest proper prefix that is also its suffix.
 std::vector<size_t> Failures(TextView part) {
   std::vector<size_t> failures(part.size(), 0);
   for (size_t i = 1, matched = 0; i < part.size(); ++i) {
@@ -27,7 +31,7 @@ std::vector<size_t> Failures(TextView part) {
   return failures;
 }
 
-// Finds `part`, not empty, again and again.
+// Finds `part`, which is not empty, repeatedly.
 class Finder {
  public:
   explicit Finder(TextView part) : part_(part), failures_(Failures(part)) {}
@@ -49,7 +53,7 @@ class Finder {
   const std::vector<size_t> failures_;
 };
 
-// Where `part` stands, not overlapping, from the left.
+// Returns the places of `part` from the left, without overlaps.
 std::vector<size_t> Places(TextView text, TextView part, int64_t most) {
   std::vector<size_t> places;
   const Finder finder(part);
@@ -63,7 +67,7 @@ std::vector<size_t> Places(TextView text, TextView part, int64_t most) {
   return places;
 }
 
-// Text and part turned around: the same from the right.
+// Returns the places from the right, by reversing text and part.
 std::vector<size_t> PlacesFromRight(TextView text, TextView part,
                                     int64_t most) {
   const Text backward(text.rbegin(), text.rend());

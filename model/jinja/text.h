@@ -10,11 +10,10 @@
 
 namespace trivium::jinja {
 
-// A template's strings: code points, as Python counts them, each of which also
-// knows where it is from. The top bit is set where the character came with a
-// request; it travels through slices, joins and replacements by itself, and
-// nothing but what is written in the template is ever without it. Comparisons
-// look at code points alone.
+// A template's strings: code points, as Python counts them, each with a mark of
+// its origin. The top bit is set if the character came with a request. The mark
+// travels through slices, joins and replacements by itself; only characters
+// that the template writes are ever without it. Comparisons ignore it.
 using Text = std::u32string;
 using TextView = std::u32string_view;
 
@@ -31,38 +30,38 @@ inline bool Equal(TextView left, TextView right) {
 bool StartsWith(TextView text, TextView part);
 bool EndsWith(TextView text, TextView part);
 
-// Where `part` begins at or behind `from`, first or last; npos: nowhere. Linear
-// in both sizes.
+// Return where `part` begins first at or after `from`, or last; npos: nowhere.
+// Linear in both sizes.
 size_t Find(TextView text, TextView part, size_t from = 0);
 size_t FindLast(TextView text, TextView part);
-// How often `part` stands in the text, without overlaps; as Python, of an
-// empty one: at every place.
+// Returns how often `part` occurs without overlaps; like Python, an empty one
+// occurs at every place.
 size_t Count(TextView text, TextView part);
 
-// What Python's str.isspace says.
+// Python's str.isspace.
 bool IsSpace(char32_t character);
 enum class Side { kBoth, kLeft, kRight };
-// Without white space, or without the characters of `characters`, at the ends.
+// Removes white space, or the characters of `characters`, at the ends.
 TextView Strip(TextView text, Side side,
                std::optional<TextView> characters = std::nullopt);
 
-// str.split and str.rsplit: at `separator` (not empty) or, without one, at runs
-// of white space; at most `most` times, if it is not negative.
+// str.split and str.rsplit: split at `separator` (not empty) or, without it, at
+// runs of white space; at most `most` times unless it is negative.
 std::vector<TextView> Split(TextView text, std::optional<TextView> separator,
                             int64_t most, bool from_right);
 // str.splitlines.
 std::vector<TextView> SplitLines(TextView text);
 
-// `part` replaced at most `most` times, if it is not negative.
+// Replaces `part` at most `most` times, or everywhere if it is negative.
 Text Replace(TextView text, TextView part, TextView by, int64_t most);
 
-// Python's str methods of these names; a character that becomes several is from
-// where it was from.
+// Python's str methods of these names. If a character becomes several, they
+// keep its origin.
 Text Upper(TextView text);
 Text Lower(TextView text);
 Text Capitalize(TextView text);
 Text Title(TextView text);
-// The filter of this name, which begins words behind space, -, (, {, [ and <.
+// The filter `title`, in which words begin after white space, -, (, {, [ and <.
 Text TitleWords(TextView text);
 
 }  // namespace trivium::jinja

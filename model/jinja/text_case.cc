@@ -1,6 +1,6 @@
-// Letter case as Python has it: Unicode's full mappings, character by
-// character, and the one rule that looks around: a capital sigma at the end of
-// a word becomes the final one (Unicode 3.13, Final_Sigma).
+// Letter case like Python's: Unicode's full mappings, character by character.
+// One rule depends on the context: a capital sigma at the end of a word becomes
+// the final sigma (Unicode 3.13, Final_Sigma).
 #include <unicode/uchar.h>
 #include <unicode/ustring.h>
 
@@ -45,12 +45,12 @@ void AppendMapped(char32_t character, Case to, Text* result) {
   UChar32 codes[16];
   int32_t count = 0;
   u_strToUTF32(codes, 16, &count, mapped, size, &error);
-  if (U_FAILURE(error)) {  // no code point maps to so many
+  if (U_FAILURE(error)) {  // impossible: no code point maps to so many
     result->push_back(character);
     return;
   }
   for (int32_t i = 0; i < count; ++i) {
-    // Of a ligature only the first letter is large: "Ss", "Fi".
+    // In a ligature only the first letter is upper case: "Ss", "Fi".
     const UChar32 mapped_code =
         to == Case::kTitle && i > 0 ? u_tolower(codes[i]) : codes[i];
     result->push_back(static_cast<char32_t>(mapped_code) | mark);
@@ -117,7 +117,7 @@ Text Capitalize(TextView text) {
 
 Text Title(TextView text) {
   Text result;
-  bool inside = false;  // behind a letter
+  bool inside = false;  // after a letter
   for (size_t i = 0; i < text.size(); ++i) {
     if (inside) {
       AppendLower(text, i, &result);
@@ -131,7 +131,7 @@ Text Title(TextView text) {
 
 Text TitleWords(TextView text) {
   Text result;
-  size_t word = 0;  // where the word began
+  size_t word = 0;  // beginning of the word
   for (size_t i = 0; i < text.size(); ++i) {
     if (i == 0 || BeginsWord(text[i]) || BeginsWord(text[i - 1])) word = i;
     if (i == word) {

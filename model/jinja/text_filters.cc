@@ -13,7 +13,7 @@ namespace trivium::jinja {
 
 namespace {
 
-// Of a map over the letters, which costs more than a copy.
+// Work of a case mapping for each character; it costs more than a copy.
 constexpr size_t kCaseWork = 4;
 
 absl::StatusOr<Value> Cased(Heap& heap, const Value& value,
@@ -40,7 +40,8 @@ absl::StatusOr<Value> TitleFilter(Heap& heap, const Value& value,
                                   const Arguments& arguments) {
   TRIVIUM_ASSIGN_OR_RETURN(const Value title,
                            Cased(heap, value, arguments, TitleWords));
-  return heap.NewText(Text(title.text()));  // Jinja joins its words: no markup
+  return heap.NewText(
+      Text(title.text()));  // Jinja joins its words, so the result is no markup
 }
 
 absl::StatusOr<Value> TrimFilter(Heap& heap, const Value& value,
@@ -102,14 +103,15 @@ absl::StatusOr<Value> FormatFilter(Heap& heap, const Value& value,
 absl::StatusOr<Text> IndentText(const Value* width, int64_t unset) {
   if (width != nullptr && width->Is(Kind::kText)) return Text(width->text());
   if (width != nullptr && !width->IsWhole()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "an indent is a whole number or a string, not a {}", TypeName(*width)));
+    return absl::InvalidArgumentError(
+        fmt::format("an indent must be a whole number or a string, not a {}",
+                    TypeName(*width)));
   }
   constexpr int64_t kWidest = 1000;
   const int64_t spaces = width == nullptr ? unset : width->whole();
   if (spaces > kWidest) {
     return absl::InvalidArgumentError(
-        fmt::format("an indent is at most {} wide", kWidest));
+        fmt::format("an indent may be at most {} wide", kWidest));
   }
   return Text(static_cast<size_t>(std::max<int64_t>(spaces, 0)), U' ');
 }
@@ -124,7 +126,7 @@ absl::StatusOr<Value> IndentFilter(Heap& heap, const Value& value,
   }
   TRIVIUM_ASSIGN_OR_RETURN(const Text indent, IndentText(bound[0], 4));
   const bool blank = bound.IsTrue(2);
-  // As Jinja does it, so that a line behind the last line end counts, too.
+  // Like Jinja, so that a line after the last line end counts, too.
   Text whole(value.text());
   whole.push_back('\n');
   const std::vector<TextView> lines = SplitLines(whole);
@@ -151,14 +153,14 @@ absl::StatusOr<Value> ToJsonFilter(Heap& heap, const Value& value,
   style.ascii = bound.IsTrue(0);
   if (bound.IsGiven(1)) {
     TRIVIUM_ASSIGN_OR_RETURN(style.indent, IndentText(bound[1], 0));
-    style.item_separator.pop_back();  // lines need no space behind the comma
+    style.item_separator.pop_back();  // lines need no space after the comma
   }
   if (bound.IsGiven(2)) {
     const Value& pair = *bound[2];
     if ((!pair.Is(Kind::kTuple) && !pair.Is(Kind::kList)) ||
         pair.items().size() != 2 || !pair.items()[0].Is(Kind::kText) ||
         !pair.items()[1].Is(Kind::kText)) {
-      return absl::InvalidArgumentError("separators are two strings");
+      return absl::InvalidArgumentError("separators must be two strings");
     }
     style.item_separator = Text(pair.items()[0].text());
     style.key_separator = Text(pair.items()[1].text());

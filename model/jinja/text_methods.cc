@@ -16,7 +16,7 @@ namespace trivium::jinja {
 
 namespace {
 
-// A method's call: what it is asked of, and with what.
+// A call of a method: its object and its arguments.
 struct Call {
   Heap& heap;
   const Value& self;
@@ -41,7 +41,7 @@ struct Call {
 absl::StatusOr<TextView> Required(const Bound& bound, size_t i) {
   TRIVIUM_ASSIGN_OR_RETURN(const auto text, bound.Text(i));
   if (text.has_value()) return *text;
-  return absl::InvalidArgumentError("None where a string is asked for");
+  return absl::InvalidArgumentError("None is given instead of a string");
 }
 
 absl::StatusOr<Value> StripMethod(const Call& call) {
@@ -62,7 +62,7 @@ absl::StatusOr<Value> SplitMethod(const Call& call) {
   TRIVIUM_ASSIGN_OR_RETURN(const auto separator, bound.Text(0));
   TRIVIUM_ASSIGN_OR_RETURN(const int64_t most, bound.Whole(1, -1));
   if (separator.has_value() && separator->empty()) {
-    return absl::InvalidArgumentError("an empty separator");
+    return absl::InvalidArgumentError("the separator is empty");
   }
   TRIVIUM_RETURN_IF_ERROR(call.heap.Room(2 * call.text().size()));
   return call.Results(
@@ -73,7 +73,7 @@ absl::StatusOr<Value> PartitionMethod(const Call& call) {
   TRIVIUM_ASSIGN_OR_RETURN(const Bound bound, Bind(call.arguments, {"sep"}, 1));
   TRIVIUM_ASSIGN_OR_RETURN(const TextView separator, Required(bound, 0));
   if (separator.empty()) {
-    return absl::InvalidArgumentError("an empty separator");
+    return absl::InvalidArgumentError("the separator is empty");
   }
   TRIVIUM_RETURN_IF_ERROR(call.heap.Room(2 * call.text().size()));
   const bool last = call.name == "rpartition";
@@ -87,7 +87,7 @@ absl::StatusOr<Value> PartitionMethod(const Call& call) {
   return call.Results(parts, Kind::kTuple);
 }
 
-// startswith and endswith, of one text or of a tuple of them.
+// startswith and endswith, with one text or a tuple of texts.
 absl::StatusOr<Value> EndMethod(const Call& call) {
   TRIVIUM_ASSIGN_OR_RETURN(const Bound bound,
                            Bind(call.arguments, {"affix"}, 1));
@@ -97,7 +97,7 @@ absl::StatusOr<Value> EndMethod(const Call& call) {
   for (const Value& affix : affixes) {
     if (!affix.Is(Kind::kText)) {
       return absl::InvalidArgumentError(fmt::format(
-          "{} asks for a string, not a {}", call.name, TypeName(affix)));
+          "{} needs a string, not a {}", call.name, TypeName(affix)));
     }
     TRIVIUM_RETURN_IF_ERROR(call.heap.Spend(affix.text().size()));
     if (matches(call.text(), affix.text())) return Value::Boolean(true);
@@ -118,7 +118,7 @@ absl::StatusOr<Value> RemoveMethod(const Call& call) {
   return call.Result(text);
 }
 
-// find, rfind, index and count, of the whole text.
+// find, rfind, index and count, in the whole text.
 absl::StatusOr<Value> FindMethod(const Call& call) {
   TRIVIUM_ASSIGN_OR_RETURN(const Bound bound, Bind(call.arguments, {"sub"}, 1));
   TRIVIUM_ASSIGN_OR_RETURN(const TextView part, Required(bound, 0));
@@ -159,7 +159,7 @@ absl::StatusOr<Value> JoinMethod(const Call& call) {
   for (const Value& item : items) {
     if (!item.Is(Kind::kText)) {
       return absl::InvalidArgumentError(
-          fmt::format("join asks for strings, not a {}", TypeName(item)));
+          fmt::format("join needs strings, not a {}", TypeName(item)));
     }
   }
   return JoinText(call.heap, call.text(), items);

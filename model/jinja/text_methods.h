@@ -10,7 +10,7 @@
 
 namespace trivium::jinja {
 
-// Python's methods of str.
+// Calls one of Python's methods of str.
 absl::StatusOr<Value> CallTextMethod(Heap& heap, const Value& self,
                                      std::string_view name,
                                      const Arguments& arguments);

@@ -11,7 +11,7 @@
 
 namespace trivium::jinja {
 
-// The tokens that a parser goes through.
+// The tokens that a parser reads.
 class TokenStream {
  public:
   // The last token is kEnd.
@@ -45,7 +45,7 @@ class TokenStream {
     return is;
   }
 
-  // INVALID_ARGUMENT names what stands there instead.
+  // INVALID_ARGUMENT names what is there instead.
   absl::Status ExpectOperator(std::string_view name);
   absl::Status Unexpected(std::string_view expected) const;
 

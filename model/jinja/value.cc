@@ -9,7 +9,7 @@ namespace trivium::jinja {
 
 namespace {
 
-// Numbers before text before none.
+// Orders numbers before texts before none.
 int KeyClass(const Value& key) {
   if (key.IsNumber()) return 0;
   return key.Is(Kind::kText) ? 1 : 2;

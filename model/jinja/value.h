@@ -18,7 +18,7 @@ namespace trivium::jinja {
 class Heap;
 struct Value;
 
-// What a value is; Python's types, as far as templates meet them.
+// The kind of a value: Python's types, as far as templates meet them.
 enum class Kind : uint8_t {
   kUndefined,
   kNone,
@@ -30,33 +30,33 @@ enum class Kind : uint8_t {
   kTuple,
   kRange,
   kView,       // dict.keys(), .values(), .items()
-  kGenerator,  // what filters like map return: can be gone through once
+  kGenerator,  // result of filters like map; can be iterated once
   kDict,
   kNamespace,
   kLoop,
   kMacro,
-  kFunction,  // of the environment: range, namespace, ...
-  kMethod,    // of a value: text.strip
+  kFunction,  // function of the environment: range, namespace, ...
+  kMethod,    // method of a value: text.strip
 };
 
-// What a value of more than a number consists of. Values share their objects,
-// which do not change but for namespaces, loops and generators. Their memory is
-// counted in the Heap that they are from.
+// The data of a value that is more than a number. Values share objects. Objects
+// are immutable, except namespaces, loops and generators. Their memory is
+// counted in their Heap.
 struct Object {
   Object() = default;
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
   virtual ~Object();
 
-  int depth = 0;  // of values in values, so that functions may recurse
+  int depth = 0;  // nesting of values, bounded so that functions may recurse
   Heap* heap = nullptr;
   size_t bytes = 0;
 };
 
 struct Value {
   Kind kind = Kind::kUndefined;
-  // Of a number, boolean or none: whether it came with the request; characters
-  // know that themselves.
+  // True if a number, boolean or none came with the request; characters carry
+  // their own marks.
   bool from_data = false;
   union {
     bool boolean;
@@ -69,7 +69,7 @@ struct Value {
   static Value Boolean(bool value);
   static Value Integer(int64_t value, bool from_data = false);
   static Value Real(double value, bool from_data = false);
-  // A function of the environment, by its number there.
+  // A function of the environment, by its index.
   static Value Function(int64_t index);
   static Value Of(Kind kind) {
     Value value;
@@ -78,14 +78,14 @@ struct Value {
   }
 
   bool Is(Kind other) const { return kind == other; }
-  bool IsNumber() const {  // as in Python, booleans are
+  bool IsNumber() const {  // booleans are numbers, as in Python
     return kind == Kind::kInteger || kind == Kind::kReal ||
            kind == Kind::kBoolean;
   }
   bool IsWhole() const {
     return kind == Kind::kInteger || kind == Kind::kBoolean;
   }
-  // Of IsWhole() and IsNumber() values.
+  // For IsWhole() and IsNumber() values.
   int64_t whole() const {
     return kind == Kind::kBoolean ? (boolean ? 1 : 0) : integer;
   }
@@ -93,12 +93,12 @@ struct Value {
     return kind == Kind::kReal ? real : static_cast<double>(whole());
   }
 
-  // Of kText.
+  // For kText.
   TextView text() const;
   bool markup() const;
-  // Of kList, kTuple, kRange and kView.
+  // For kList, kTuple, kRange and kView.
   const std::vector<Value>& items() const;
-  // The object as what its kind says that it is.
+  // The object as the type that belongs to the kind.
   template <typename T>
   T& As() const {
     return static_cast<T&>(*object);
@@ -107,19 +107,19 @@ struct Value {
 
 struct TextObject : Object {
   Text text;
-  // Python's markupsafe.Markup, which the filter `safe` makes: what is added to
-  // it with + is escaped for HTML.
+  // True for Python's markupsafe.Markup, which the filter `safe` makes: a text
+  // that is added to it with + is escaped for HTML.
   bool markup = false;
 };
 
 struct ListObject : Object {
   std::vector<Value> items;
-  std::string name;  // of a view "dict_keys", of a range what it prints as
+  std::string name;  // "dict_keys" of a view; the printed form of a range
 };
 
 struct DictObject : Object {
   std::vector<std::pair<Value, Value>> entries;  // in the order of insertion
-  std::vector<uint32_t> sorted;                  // entries by CompareKeys
+  std::vector<uint32_t> sorted;  // indices of entries, ordered by CompareKeys
 
   const Value* Find(const Value& key) const;  // nullptr: none
   const Value* Find(std::string_view key) const;
@@ -127,12 +127,12 @@ struct DictObject : Object {
 
 struct GeneratorObject : Object {
   std::function<absl::StatusOr<std::vector<Value>>()>
-      make;    // until it is asked
-  Value rest;  // a list of what is to come; undefined: nothing
+      make;    // unset once it has been called
+  Value rest;  // list of the items to come; undefined: none
 };
 
-// What namespace() makes: the one thing that {% set space.name = ... %}
-// changes.
+// The result of namespace(), the only value that a template can change, with {%
+// set space.name = ... %}.
 struct NamespaceObject : Object {
   std::vector<std::pair<std::string, Value>> values;
 
@@ -155,12 +155,12 @@ struct MethodObject : Object {
   std::string name;
 };
 
-// What can be a key: text, a number, a boolean, none. Equal ones, 1, 1.0 and
-// True among them, compare as equal.
+// Values that can be keys: text, numbers, booleans, none. Equal ones compare as
+// equal, such as 1, 1.0 and True.
 bool IsKey(const Value& value);
 int CompareKeys(const Value& left, const Value& right);
 
-// "'str object'", as error messages name a value's type.
+// Returns a value's type as error messages name it: "'str object'".
 std::string_view TypeName(const Value& value);
 
 // Python's bool(value).

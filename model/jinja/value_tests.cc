@@ -11,7 +11,7 @@ namespace trivium::jinja {
 
 namespace {
 
-// A test of the value alone.
+// A test that depends on the value alone.
 template <bool (*is)(const Value&)>
 absl::StatusOr<bool> Plain(Heap&, const Value& value,
                            const Arguments& arguments) {
@@ -41,7 +41,8 @@ bool IsTrueTest(const Value& value) {
 bool IsFalseTest(const Value& value) {
   return value.Is(Kind::kBoolean) && !value.boolean;
 }
-// Has a length and items by key or place; Jinja's undefined seems to.
+// True for values with a length and items by key or place; Jinja's undefined
+// counts, too.
 bool IsSequence(const Value& value) {
   switch (value.kind) {
     case Kind::kUndefined:
@@ -94,7 +95,8 @@ absl::StatusOr<bool> IsEven(Heap& heap, const Value& value,
   return HasRemainder(heap, value, arguments, 0);
 }
 
-// Has letters of case, all of them the one that `map` gives.
+// True if there are letters with case, and all of them have the case that `map`
+// makes.
 absl::StatusOr<bool> IsCased(Heap& heap, const Value& value,
                              const Arguments& arguments, Text (*map)(TextView),
                              Text (*other)(TextView)) {

@@ -1,5 +1,5 @@
-// What attention over tiles of all types shares. Compiled once for each target,
-// hence the toggled guard.
+// The parts of attention that tiles of all types share. Compiled once for each
+// target, hence the toggled guard.
 #if defined(TRIVIUM_MODEL_KERNELS_ATTENTION_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef TRIVIUM_MODEL_KERNELS_ATTENTION_INL_H_
@@ -17,7 +17,7 @@
 #include "model/kernels/attention.h"
 #include "model/kernels/vector-inl.h"
 
-// Of loops over arrays of vectors, which must become registers.
+// Unrolls loops over arrays of vectors, which must become registers.
 #undef TRIVIUM_UNROLL
 #define TRIVIUM_UNROLL HWY_UNROLL(8)
 
@@ -26,17 +26,18 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows that are under way at once, a query of a query head each: rows of
-// several KV heads if few read the same one, whose sums are short of
-// independent work.
+// Rows processed at once; a row is one query of one query head. If few rows
+// read the same KV head, rows of several KV heads are processed together,
+// because a single sum has too little independent work.
 constexpr int kRowsAtOnce = 8;
 
 // Keys rounded down to whole tiles.
 constexpr int TileBegin(int key) { return key / kTileTokens * kTileTokens; }
 
-// How the weights of all rows of a call lie. Rows of kept weights begin with
-// key 0, others with the first tile of which some query sees a key. As queries
-// see the further the later they come, the first and the last tell the tiles.
+// The memory layout of the weights of all rows of a call. Rows of requested
+// weights (call.weights) begin with key 0, others with the first tile that some
+// query sees. Later queries see later keys, so the first and the last query
+// determine the tiles.
 struct WeightLayout {
   explicit WeightLayout(const AttentionCall& call)
       : origin(call.weights != nullptr ? 0
@@ -48,9 +49,9 @@ struct WeightLayout {
         scratch(call.weights != nullptr ? 0 : kRowsAtOnce * stride) {}
 
   int origin;  // key of a row's first weight
-  int stride;  // from row to row
-  // Floats of the weights under way, which are the first of the scratch; behind
-  // them is what int8 and bf16 make of weights and queries.
+  int stride;  // between rows
+  // Floats of weights at the beginning of the scratch; converted weights and
+  // queries of int8 and bf16 follow them.
   size_t scratch;
 };
 
@@ -58,37 +59,37 @@ HWY_INLINE bool Sees(const KeyRange& seen, int key) {
   return seen.begin <= key && key < seen.end;
 }
 
-// kQueries rows of every KV head.
+// kQueries rows of every KV head...
 template <int kQueries>
 struct Rows {
   explicit Rows(const WeightLayout& l) : layout(l) {}
 
   const WeightLayout layout;
-  bool first;                    // the first of a head
+  bool first;                    // these are the first rows of a head
   const float* query[kQueries];  // of KV head 0 ...
   float* out[kQueries];
   const float* sink[kQueries];  // of KV head 0, or null
   const float* bias[kQueries];  // of KV head 0 and key 0, or null
-  size_t bias_stride;           // from query head to query head
+  size_t bias_stride;           // between query heads
   KeyRange seen[kQueries];      // keys
-  KeyRange tiles;               // whole tiles of what any row sees
-  // Pairs of keys: some row sees one of the pairs from any.begin to any.end,
-  // and every row sees both of those from all.begin to all.end.
+  KeyRange tiles;               // whole tiles that cover what any row sees
+  // Pairs of keys. From any.begin to any.end, some row sees at least one key of
+  // each pair; from all.begin to all.end, every row sees both.
   KeyRange any;
   KeyRange all;
 };
 
-// ... and of this one.
+// ... and those of one KV head.
 struct HeadRows {
   int head;
-  int query_head;  // the first that reads it
-  size_t offset;   // behind the queries and outputs of KV head 0
+  int query_head;  // the first query head that reads it
+  size_t offset;   // of queries and outputs, from those of KV head 0
   float* weights;  // of the first row
 };
 
-// weights = exp(weights + bias - max) over [begin, end), and zero in what else
-// their first and last vector have; returns 1 / their sum. A sink, if any, is
-// one more of them, which is not kept.
+// Sets weights = exp(weights + bias - max) over [begin, end), and zero in the
+// rest of their first and last vector. Returns 1 / their sum. A sink, if any,
+// counts in the sum but is not stored.
 HWY_INLINE float Exponentials(int begin, int end, const float* bias,
                               const float* sink, float* HWY_RESTRICT weights) {
   const F32 d;
@@ -104,8 +105,8 @@ HWY_INLINE float Exponentials(int begin, int end, const float* bias,
   }
   const auto valid = hn::FirstN(d, static_cast<size_t>(end - last));
   const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
-  // Weights before the first become exp(-87), which adds nothing to a sum of 1
-  // or more.
+  // Weights before `begin` become exp(-87), which adds nothing to a sum of 1 or
+  // more.
   const bool part = first < begin;
   if (HWY_UNLIKELY(part)) {
     const auto before = hn::FirstN(d, static_cast<size_t>(begin - first));
@@ -138,8 +139,8 @@ HWY_INLINE float Exponentials(int begin, int end, const float* bias,
   return 1.0f / (hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e))) + of_sink);
 }
 
-// Makes the scores of `count` heads' rows weights, but for the factor
-// `inverse`, [count][kQueries], which is left to whoever uses them.
+// Converts the scores of `count` heads' rows to weights without the factor
+// `inverse` [count][kQueries], which the caller applies.
 template <int kQueries>
 HWY_INLINE void Softmax(const Rows<kQueries>& rows, const HeadRows* heads,
                         int count, float (*inverse)[kQueries]) {
@@ -159,7 +160,8 @@ HWY_INLINE void Softmax(const Rows<kQueries>& rows, const HeadRows* heads,
   }
 }
 
-// Makes the kept weights of kQueries rows, and their sinks', sum to 1.
+// Scales the requested weights of kQueries rows so that they and their sinks'
+// sum to 1; unseen keys get zero.
 template <int kQueries>
 HWY_INLINE void Normalize(const Rows<kQueries>& rows, const float* inverse,
                           float* weights) {
@@ -171,13 +173,14 @@ HWY_INLINE void Normalize(const Rows<kQueries>& rows, const float* inverse,
   }
 }
 
-// A number that the callee of a generic function knows when it is compiled.
+// A number that a generic lambda knows at compile time.
 template <int kValue>
 using Constant = std::integral_constant<int, kValue>;
 
-// Calls add(pair, key, Constant<whether every row sees both>) for the pairs of
-// keys `key` and key + 1 of which some row sees one, in order. `pair` is where
-// they are: T numbers, `offset` behind a tile's begin and `stride` apart.
+// Calls add(pair, key, Constant<all>) for each pair of keys `key` and key + 1
+// of which some row sees one, in order; `all` is true if every row sees both.
+// `pair` points to their numbers, of type T: they begin `offset` numbers after
+// a tile's begin, and pairs are `stride` apart.
 template <class T, int kQueries, class F>
 HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
                          size_t offset, int stride, F add) {
@@ -200,8 +203,8 @@ HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
   }
 }
 
-// Calls attend(Rows<kQueries>, HeadRows*, count) for kQueries of the rows of
-// every KV head from row `first` on. The rows of a KV head are [query heads
+// Calls attend(Rows<kQueries>, HeadRows*, count) for the kQueries rows of every
+// KV head that begin with row `first`. The rows of a KV head are [query heads
 // that read it, queries].
 template <int kQueries, class F>
 HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
@@ -261,8 +264,9 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
   }
 }
 
-// For all rows of all KV heads: four rows at a time while there are as many.
-// Heads do not wait for each other's sums, so one hides another's latency.
+// Calls `attend` for all rows of all KV heads, four rows at a time as far as
+// possible. Heads do not wait for one another's sums, so one hides another's
+// latency.
 template <class F>
 HWY_INLINE void ForRowsAndHeads(const AttentionCall& call, F attend) {
   const WeightLayout layout(call);

@@ -1,3 +1,19 @@
+// Attention over f32 and bf16 tiles in f32; attention.h says what it computes.
+// For up to kRowsAtOnce rows (a row is one query of one query head):
+//
+//   1. Scores: each row's query times the keys of every tile that a row sees.
+//   2. Softmax over the keys that the row sees (attention-inl.h), without the
+//      factor 1 / sum.
+//   3. Output: weights times values, times 1 / sum at the end.
+//
+// What always holds: sums run in an order that depends on the row alone. Even
+// and odd pairs of dimensions, and even and odd keys, are summed separately, in
+// the same order for every number of rows at once, so a row's bits do not
+// depend on the other rows. Unseen keys and values may be NaN: they are masked,
+// not multiplied by zero.
+//
+// This file also chooses the implementation: attention_int8.cc and
+// attention_bf16.cc have the others.
 #include "model/kernels/attention.h"
 
 #include <algorithm>
@@ -10,7 +26,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/attention.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/attention-inl.h"
 #include "model/kernels/kv_tile-inl.h"
@@ -21,10 +37,10 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Scores of kQueries rows against one vector of a tile's tokens, from `lane`
-// on. T is the type of a tile's numbers: float, or uint16_t for bf16. Four
-// chains of additions (pairs by turns, first and second of a pair) hide more
-// latency than one; their order is the same for every kQueries.
+// Computes the scores of kQueries rows with one vector of a tile's tokens, from
+// `lane` on. T is the type of a tile's numbers: float, or uint16_t for bf16.
+// Four chains of additions (alternating pairs, first and second of a pair) hide
+// more latency than one; their order is the same for every kQueries.
 template <int kQueries, class T>
 HWY_INLINE void ScoreVector(const AttentionCall& call,
                             const Rows<kQueries>& rows, size_t query_offset,
@@ -74,9 +90,9 @@ HWY_INLINE void ScoreVector(const AttentionCall& call,
   }
 }
 
-// out = scale * weights V for kQueries rows, a vector's lanes of each of
-// kGroups groups of 16 dimensions. A tile has the head's values at
-// `value_offset`. Even and odd keys are summed apart, as above.
+// Computes out = scale * weights V for kQueries rows, one vector of lanes in
+// each of kGroups groups of 16 dimensions. A tile has the head's values at
+// `value_offset`. Even and odd keys are summed separately, as above.
 template <int kQueries, int kGroups, class T>
 HWY_NOINLINE void WeighValues(const AttentionCall& call,
                               const Rows<kQueries>& rows, const HeadRows& head,
@@ -91,7 +107,7 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
     for (int g = 0; g < kGroups; ++g) even[q][g] = odd[q][g] = hn::Zero(d);
   }
   const float* HWY_RESTRICT weights = head.weights;
-  // sum + weight * value, or the sum where the row does not see the key.
+  // Returns sum + weight * value, or `sum` if the row does not see the key.
   const auto weigh = [&](V sum, const float* weight, V value, bool sees,
                          auto all) HWY_ATTR {
     const V y = hn::MulAdd(hn::Set(d, *weight), value, sum);
@@ -136,8 +152,8 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
   }
 }
 
-// The three steps of attention, for several heads a step: heads do not wait
-// for each other's sums, so that one hides another's latency.
+// Runs the three steps of attention, for several heads per step. Heads do not
+// wait for one another's sums, so one hides another's latency.
 template <class T, int kQueries>
 HWY_INLINE void AttendHeads(const AttentionCall& call,
                             const Rows<kQueries>& rows, const HeadRows* heads,
@@ -192,10 +208,10 @@ HWY_INLINE void AttendTyped(const AttentionCall& call) {
 size_t ScratchSize(const AttentionCall& call) {
   const WeightLayout layout(call);
   if (call.shape.type == KvType::kF32) return layout.scratch;
-  // Four rows' weights in two bytes each, as both types need, and for int8
-  // one row's in floats before that.
+  // Room for four rows' weights of two bytes each, which both types need; int8
+  // needs one row's weights as floats before that.
   const size_t converted_weights = 3 * static_cast<size_t>(layout.stride);
-  // Queries of two bytes a dimension, in groups of 16.
+  // Queries of two bytes per dimension, in groups of 16.
   const size_t converted_queries =
       kRowsAtOnce * Groups(call.shape.head_size) * kPairLanes / 2;
   return layout.scratch + converted_weights + converted_queries;
@@ -218,7 +234,7 @@ namespace trivium {
 HWY_EXPORT(ScratchSize);
 HWY_EXPORT(AttendFloats);
 
-// In attention_int8.cc and attention_bf16.cc.
+// Defined in attention_int8.cc and attention_bf16.cc.
 void AttendInt8(const AttentionCall& call);
 void AttendBf16(const AttentionCall& call);
 

@@ -7,15 +7,17 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/attention_bf16.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/attention-inl.h"
 #include "model/kernels/kv_tile-inl.h"
 #include "model/kernels/vector-inl.h"
 
-// Attention over bf16 tiles with products of pairs of bf16, summed in f32:
-// twice the rate of f32. Queries and weights are rounded to bf16, too; the
-// weights' sum, by which outputs are divided, is of unrounded ones.
+// Attention over bf16 tiles with products of bf16 pairs, summed in f32: twice
+// the rate of f32. Queries and weights are rounded to bf16, too. The sum by
+// which outputs are divided is that of the unrounded weights. Steps and order
+// are as in attention.cc: scores, softmax, output; a row's bits depend on that
+// row alone.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
@@ -28,18 +30,19 @@ using U32 = hn::RebindToUnsigned<F32>;
 using VF32 = hn::Vec<F32>;
 using VU32 = hn::Vec<U32>;  // 16 pairs
 
-// Tiles whose scores are under way at once, so that no sum waits for its last
+// Tiles whose scores are computed at once, so that no sum waits for its last
 // addition.
 constexpr int kTilesAtOnce = 2;
 
-// sum + the products of the pairs of each lane. No target of Highway's has
-// these instructions without others that CPUs with them may lack.
+// Returns sum + the products of the pairs of each lane. Inline assembly,
+// because Highway offers these instructions only with others that such CPUs may
+// lack.
 HWY_INLINE VF32 AddPairProducts(VF32 sum, VU32 a, VU32 b) {
   asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "vm"(b.raw));
   return sum;
 }
 
-// x, rounded, in pairs, up to a whole vector of x; zeros beyond n.
+// Rounds x to bf16 pairs, up to a whole vector of x, with zeros beyond n.
 HWY_INLINE void ToPairs(const float* HWY_RESTRICT x, int n,
                         uint32_t* HWY_RESTRICT pairs) {
   const F32 d;
@@ -55,8 +58,8 @@ HWY_INLINE void ToPairs(const float* HWY_RESTRICT x, int n,
   }
 }
 
-// Scores of kQueries rows, whose queries are `stride` pairs apart, against the
-// keys of kTiles tiles from key `begin` on.
+// Computes the scores of kQueries rows, whose queries are `stride` pairs apart,
+// with the keys of kTiles tiles from key `begin` on.
 template <int kQueries, int kTiles>
 HWY_INLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
                            const uint32_t* HWY_RESTRICT query, int stride,
@@ -108,8 +111,8 @@ HWY_INLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
   }
 }
 
-// out = scale * weights V for kQueries rows, whose weights are `stride` pairs
-// apart, and kGroups groups of 16 dimensions from `group`.
+// Computes out = scale * weights V for kQueries rows, whose weights are
+// `stride` pairs apart, and kGroups groups of 16 dimensions from `group` on.
 template <int kQueries, int kGroups>
 HWY_NOINLINE void WeighPairs(const AttentionCall& call,
                              const Rows<kQueries>& rows, const HeadRows& head,
@@ -128,8 +131,8 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) sum[q][g] = hn::Zero(d);
   }
-  // What a row does not see may be anything, even what a weight of zero does
-  // not make zero.
+  // Values that a row does not see may be NaN, so zero weights are not enough;
+  // the values are masked.
   const auto add = [&](const uint16_t* pair, int key, auto all) HWY_ATTR
       __attribute__((always_inline)) {
     VU32 values[kGroups];
@@ -181,7 +184,7 @@ HWY_INLINE void AttendHeads(const AttentionCall& call,
                             const Rows<kQueries>& rows, const HeadRows* heads,
                             int count) {
   const int head_size = call.shape.head_size;
-  // In pairs.
+  // Strides in pairs.
   const int query_stride = Groups(head_size) * kPairLanes / 2;
   const int weight_stride = rows.layout.stride / 2;
   auto* query = reinterpret_cast<uint32_t*>(call.scratch + rows.layout.scratch);
@@ -243,7 +246,7 @@ void AttendPairs(const AttentionCall& call) {
 
 #else
 
-void AttendPairs(const AttentionCall&) {}  // never called: RoundsQueries
+void AttendPairs(const AttentionCall&) {}  // never called, see RoundsQueries
 
 #endif
 

@@ -9,23 +9,25 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/attention_int8.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/attention-inl.h"
 #include "model/kernels/byte_dots-inl.h"
 #include "model/kernels/kv_tile_int8-inl.h"
 #include "model/kernels/vector-inl.h"
 
-// Attention whose products are sums of bytes, exact in 32 bits:
-// - a query is made signed bytes; keys are unsigned, with 128 for zero:
-//   q . k = scale_q scale_k (sum - 128 sum_q), sum_q that of the query's bytes.
-// - a key's weight, times its value's scale, becomes 16 bits, of which the
-//   upper and the lower eight are multiplied apart: with eight alone, many
-//   small weights beside a large one would be lost.
-// The sums over kExactKeys keys cannot overflow; each kExactKeys keys, counted
-// from the first, are summed apart and added in floats, in order. So the bits
-// of a sum do not depend on how many queries are under way, nor on where their
-// windows begin.
+// Attention over int8 tiles. Its products are sums of byte products, exact in
+// 32 bits:
+// - A query is quantized to signed bytes; keys are unsigned, with 128 for zero:
+//   q . k = scale_q scale_k (sum - 128 sum_q), where sum_q is the sum of the
+//   query's bytes.
+// - A key's weight times its value's scale becomes 16 bits, whose upper and
+//   lower bytes are multiplied separately. With eight bits, many small weights
+//   beside a large one would be lost. Sums over kExactKeys keys cannot
+//   overflow. Each kExactKeys keys, counted from key 0, are summed separately,
+//   and these sums are added as floats, in order. So a row's bits depend
+//   neither on the number of rows processed at once nor on where other rows'
+//   windows begin.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
@@ -40,15 +42,15 @@ HWY_INLINE VI32 SetQuad(const void* p) {
 
 constexpr int kExactKeys = 1 << 16;
 static_assert(kExactKeys % kTileTokens == 0);
-// A weight's byte is at most 255, a value's at most 127.
+// A byte of a weight is at most 255, one of a value at most 127.
 static_assert(int64_t{kExactKeys} * 255 * 127 <=
               std::numeric_limits<int32_t>::max());
 
-// The queries' bytes and the weights', in the scratch.
+// The quantized queries and weights, in the scratch.
 struct Bytes {
   int8_t* query;   // [heads, kQueries, head_size in groups of 16]
   uint8_t* upper;  // [kQueries, stride of the weights]
-  uint8_t* lower;  // the same
+  uint8_t* lower;  // [kQueries, stride of the weights]
 };
 
 HWY_INLINE Quantized QuantizeQuery(const float* HWY_RESTRICT query,
@@ -59,7 +61,7 @@ HWY_INLINE Quantized QuantizeQuery(const float* HWY_RESTRICT query,
   });
 }
 
-// Scores of kQueries rows against a tile's tokens from `lane` on.
+// Computes the scores of kQueries rows with a tile's tokens from `lane` on.
 template <bool kVnni, int kQueries>
 HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
                             int quads, const int8_t* HWY_RESTRICT query,
@@ -90,7 +92,7 @@ HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
       hn::LoadU(d, reinterpret_cast<const float*>(head.key_scale) + lane);
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
-    // A vector's product is defined even where a query of NaNs overflows it.
+    // Vector products are defined even if a query of NaNs overflows them.
     const auto offset =
         hn::ShiftLeft<kKeyZeroLog2>(hn::Set(d32, quantized[q].sum));
     const auto dot = hn::Sub(hn::Add(sum[q][0], sum[q][1]), offset);
@@ -101,8 +103,8 @@ HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
 }
 
 #if HWY_TARGET == HWY_AVX3
-// The upper and the lower byte of the 64 numbers of four vectors, each of 16
-// bits.
+// Stores the upper and the lower bytes of the 64 16-bit numbers in four
+// vectors.
 HWY_INLINE void SplitBytes(VI32 a, VI32 b, VI32 c, VI32 e,
                            uint8_t* HWY_RESTRICT upper,
                            uint8_t* HWY_RESTRICT lower) {
@@ -111,7 +113,7 @@ HWY_INLINE void SplitBytes(VI32 a, VI32 b, VI32 c, VI32 e,
   const __m512i ab = _mm512_packus_epi32(a.raw, b.raw);
   const __m512i cd = _mm512_packus_epi32(c.raw, e.raw);
   const __m512i byte = _mm512_set1_epi16(255);
-  // Each 128 bits have four numbers of every vector.
+  // Each 128 bits hold four numbers of every vector.
   const auto order = hn::SetTableIndices(d32, kQuadsOfFour);
   const auto store = [&](__m512i bytes, uint8_t* to) HWY_ATTR {
     const auto ordered = hn::TableLookupLanes(VI32{bytes}, order);
@@ -125,9 +127,9 @@ HWY_INLINE void SplitBytes(VI32 a, VI32 b, VI32 c, VI32 e,
 }
 #endif
 
-// The 16 bits of the weights of one row, times their values' scales, and zeros
-// in what else `tiles` have. Returns what the lowest bit stands for. Arrays
-// begin with the tiles.
+// Quantizes one row's weights, times their values' scales, to 16 bits; the rest
+// of `tiles` gets zeros. Returns the value of the lowest bit. Arrays begin at
+// the first of `tiles`.
 HWY_INLINE float QuantizeWeights(const AttentionCall& call,
                                  const KeyRange& tiles, int head,
                                  const KeyRange& seen,
@@ -142,7 +144,7 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
   const int end = tiles.end - tiles.begin;
   const int seen_begin = seen.begin - tiles.begin;
   const int seen_end = seen.end - tiles.begin;
-  // What is not seen may be anything.
+  // Unseen weights may be anything.
   const auto below = [&](int key, int bound) HWY_ATTR {
     return hn::FirstN(d, static_cast<size_t>(std::max(bound - key, 0)));
   };
@@ -165,7 +167,7 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
     }
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
-  // Below, its inverse is not finite; a sink has nearly all of the weight.
+  // Below this the inverse is not finite; nearly all weight is on a sink.
   constexpr float kLeastWeight = 1e-30f;
   const auto inverse =
       hn::Set(d, largest > kLeastWeight ? 65535 / largest : 0.0f);
@@ -189,8 +191,9 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
   return largest / 65535;
 }
 
-// out = scale * weights V for kQueries rows and kGroups groups of 16
-// dimensions from `group`, over at most kExactKeys keys; later keys' are added.
+// Computes out = scale * weights V for kQueries rows and kGroups groups of 16
+// dimensions from `group` on, over at most kExactKeys keys. The sums of later
+// keys are added to `out`.
 template <bool kVnni, int kQueries, int kGroups>
 HWY_INLINE void WeighValues(const AttentionCall& call,
                             const Rows<kQueries>& rows, const KeyRange& keys,
@@ -259,8 +262,9 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
   }
 }
 
-// A CPU waits for few lines of memory at once, so what the next call reads is
-// asked for all along: its keys while scores are computed, its values later.
+// Runs the three steps of attention for several heads. A CPU has few
+// outstanding cache misses, so the next call's tiles are prefetched throughout:
+// its keys while scores are computed, its values later.
 template <bool kVnni, int kQueries>
 HWY_INLINE void AttendHeads(const AttentionCall& call,
                             const Rows<kQueries>& rows, const HeadRows* heads,
@@ -286,7 +290,7 @@ HWY_INLINE void AttendHeads(const AttentionCall& call,
     }
   }
   const int tiles = (rows.tiles.end - rows.tiles.begin) / kTileTokens;
-  // The first rows fetch for all.
+  // Only the first rows of a head prefetch, for all.
   const int next_tiles =
       rows.first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
   for (int t = 0; t < tiles; ++t) {
@@ -329,7 +333,7 @@ HWY_INLINE void AttendHeads(const AttentionCall& call,
               call, rows, keys, heads[h], group, lane, bytes, scale);
         };
         int group = 0;
-        if constexpr (kQueries == 1) {  // registers for more
+        if constexpr (kQueries == 1) {  // more registers are free
           for (; group + 4 <= groups; group += 4) weigh(group, Constant<4>());
         }
         for (; group + 2 <= groups; group += 2) weigh(group, Constant<2>());

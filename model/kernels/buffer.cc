@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
-// Buffers of at least so much lie in huge pages, ...
+// Buffers of at least this size are in huge pages.
 constexpr size_t kHugeFrom = size_t{32} << 10;
-// ... those below so much in a slab that they share.
+// Smaller ones of these share a slab.
 constexpr size_t kSharedBelow = kHugePage;
 constexpr size_t kSlab = 8 * kHugePage;
 
@@ -25,9 +25,9 @@ size_t RoundUp(size_t bytes, size_t unit) {
 
 class RawBuffer::Mapping {
  public:
-  // `bytes` are whole pages, of the size that `page` says.
+  // `bytes` is a multiple of `page`.
   Mapping(size_t bytes, size_t page) : bytes_(bytes) {
-    // Huge pages need an aligned start, which mmap does not promise.
+    // Huge pages need an aligned start, which mmap does not guarantee.
     const size_t slack = page == kHugePage ? kHugePage : 0;
     start_ = static_cast<char*>(
         mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
@@ -56,7 +56,7 @@ RawBuffer::RawBuffer(size_t bytes) {
   if (bytes == 0) return;
   if (bytes >= kHugeFrom && bytes < kSharedBelow) {
     bytes_ = RoundUp(bytes, kPage);
-    TakeFromSlab();
+    AllocateFromSlab();
     return;
   }
   const size_t page = bytes < kHugeFrom ? kPage : kHugePage;
@@ -65,9 +65,9 @@ RawBuffer::RawBuffer(size_t bytes) {
   data_ = mapping_->start();
 }
 
-// Slabs are filled from front to back and never reused, so that what is taken
-// is zero; one goes when the last of its buffers goes.
-void RawBuffer::TakeFromSlab() {
+// Slabs are filled from front to back and never reused, so that new buffers are
+// zero. A slab is freed with the last of its buffers.
+void RawBuffer::AllocateFromSlab() {
   static Mutex mutex;
   static std::weak_ptr<Mapping> current;
   static size_t used;

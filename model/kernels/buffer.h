@@ -10,10 +10,10 @@
 
 namespace trivium {
 
-// Zeroed memory straight from the system, aligned to pages, in huge pages
-// where the system grants them (madvise; small buffers share one); physical
-// memory is taken when it is first touched. Large allocations abort the process
-// only where the system refuses address space.
+// Zeroed memory directly from the system, aligned to pages. It is in huge pages
+// if the system grants them (madvise); small buffers share one. Physical memory
+// is allocated on first touch. Throws std::bad_alloc if the system refuses
+// address space.
 class RawBuffer {
  public:
   RawBuffer() = default;
@@ -32,26 +32,26 @@ class RawBuffer {
  private:
   class Mapping;
 
-  void TakeFromSlab();
+  void AllocateFromSlab();
 
   void* data_ = nullptr;
   size_t bytes_ = 0;
   std::shared_ptr<Mapping> mapping_;
 };
 
-// An array of plain values in a RawBuffer. Reserve() only ever grows, so that
-// a steady state allocates nothing; growing loses the contents.
+// An array of plain values in a RawBuffer. Reserve() only grows, so that a
+// steady state allocates nothing; growing loses the contents.
 template <typename T>
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(size_t count) { Reserve(count); }
 
-  // Makes room for `count` values and returns them.
+  // Ensures room for `count` values and returns the array.
   T* Reserve(size_t count) {
     if (count * sizeof(T) > raw_.bytes()) {
       const size_t slack = raw_.bytes() > 0 ? count / 4 : 0;
-      raw_ = RawBuffer();  // the old one goes before the new one comes
+      raw_ = RawBuffer();  // free the old one before allocating
       raw_ = RawBuffer((count + slack) * sizeof(T));
     }
     return data();
@@ -63,8 +63,8 @@ class Buffer {
   RawBuffer raw_;
 };
 
-// For vectors that kernels read: no read of a whole register touches two lines
-// of the cache.
+// Allocates vectors that kernels read, aligned to cache lines, so that no load
+// of a full register crosses two lines.
 template <typename T>
 struct AlignedAllocator {
   using value_type = T;

@@ -1,4 +1,4 @@
-// Dot products of bytes, four to a lane. Compiled once for each target, hence
+// Dot products of bytes, four per lane. Compiled once for each target, hence
 // the toggled guard.
 #if defined(TRIVIUM_MODEL_KERNELS_BYTE_DOTS_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
@@ -18,13 +18,13 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sum + the four products of unsigned bytes `u` and signed bytes `s` of each
-// lane, exact. kVnni: the CPU has AVX512-VNNI.
+// Returns sum + the four products of unsigned bytes `u` and signed bytes `s` of
+// each lane, exactly. kVnni must be true only if the CPU has AVX512-VNNI.
 template <bool kVnni>
 HWY_INLINE VI32 AddDots(VI32 sum, VI32 u, VI32 s) {
 #if HWY_TARGET == HWY_AVX3
-  // No target of Highway's has this instruction without others that CPUs with
-  // it may lack.
+  // Inline assembly, because Highway offers this instruction only with others
+  // that such CPUs may lack.
   if (kVnni) {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(u.raw), "vm"(s.raw));
     return sum;
@@ -32,7 +32,7 @@ HWY_INLINE VI32 AddDots(VI32 sum, VI32 u, VI32 s) {
 #endif
   const I32 d;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  // Even and odd bytes apart, as 16 bits.
+  // Even and odd bytes separately, as 16 bits.
   const hn::Repartition<int16_t, I32> d16;
   const hn::RebindToUnsigned<decltype(d16)> du16;
   const auto s16 = hn::BitCast(d16, s);
@@ -40,7 +40,8 @@ HWY_INLINE VI32 AddDots(VI32 sum, VI32 u, VI32 s) {
   const auto s_even = hn::ShiftRight<8>(hn::ShiftLeft<8>(s16));
   const auto u_odd = hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(du16, u)));
   const auto s_odd = hn::ShiftRight<8>(s16);
-  auto unused = hn::Zero(d);  // these add neighbours into one sum
+  // These targets add adjacent products into one sum.
+  auto unused = hn::Zero(d);
   sum = hn::ReorderWidenMulAccumulate(d, u_even, s_even, sum, unused);
   return hn::ReorderWidenMulAccumulate(d, u_odd, s_odd, sum, unused);
 #else

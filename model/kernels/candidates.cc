@@ -1,3 +1,13 @@
+// A block's best logits are found without sorting it. One pass computes the
+// logits, their maximum and the maximum of each of up to 16 lanes. With top_k
+// of at most 16, the top_k-th greatest lane maximum is a bound that at least
+// top_k logits reach, so FindAtLeast skips nearly all others. Once top_k
+// candidates exist, the worst of them is the bound, and a block below it is
+// skipped.
+//
+// A watched logit is taken out of its block (set to -infinity) and reported
+// separately. Each block's sum of exponentials is relative to the block's
+// maximum; Finish adds the blocks' sums in order.
 #include "model/kernels/candidates.h"
 
 #include <algorithm>
@@ -9,7 +19,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/candidates.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/product_row-inl.h"
 #include "model/kernels/vector-inl.h"
@@ -20,12 +30,12 @@ namespace trivium {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// The greatest of a block's numbers, and the greatest of each lane, to which
-// they are dealt out in turn.
+// The maximum of a block's numbers, and the maximum of each lane. Number i is
+// in lane i modulo the number of lanes.
 struct Maxima {
   static constexpr int kLanes = 16;
   float all;
-  float lanes[kLanes];  // -infinity where a CPU has fewer
+  float lanes[kLanes];  // -infinity for lanes that the CPU lacks
 };
 
 }  // namespace trivium
@@ -36,7 +46,7 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sum(exp(x - max))
+// Returns sum(exp(x - max)).
 float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   const F32 d;
   const auto shift = hn::Set(d, max);
@@ -49,7 +59,7 @@ float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// y, which may be the row's f32, = the row's numbers.
+// Sets y to the row's numbers and computes their maxima; y may be row.f32.
 void MaximaOfNumbers(const ProductRow& row, float* y, Maxima* maxima) {
   const F32 d;
   const auto lowest = hn::Set(d, -kInfinity);
@@ -63,7 +73,7 @@ void MaximaOfNumbers(const ProductRow& row, float* y, Maxima* maxima) {
   hn::StoreU(max, d, maxima->lanes);
 }
 
-// The index of the first of x[begin..n) that is at least `bound`, or n.
+// Returns the index of the first of x[begin..n) that is at least `bound`, or n.
 int FindAtLeast(const float* HWY_RESTRICT x, int begin, int n, float bound) {
   const F32 d;
   const auto limit = hn::Set(d, bound);
@@ -94,7 +104,8 @@ bool Better(const Candidate& a, const Candidate& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
 }
 
-// What the best `count` of the block's numbers all reach. Reorders the lanes.
+// Returns a bound that at least `count` of the block's numbers reach. Reorders
+// the lanes.
 float BestReach(size_t count, Maxima* maxima) {
   constexpr float kLowest = std::numeric_limits<float>::lowest();
   if (count > Maxima::kLanes) return kLowest;
@@ -157,13 +168,13 @@ void RowCandidates::Collect(int first_token, std::span<const float> logits,
                             float bound) {
   const int n = static_cast<int>(logits.size());
   for (int i = 0;; ++i) {
-    // Tokens come in order, so one that equals the worst kept is worse by its
-    // id.
+    // Tokens come in ascending order, so one that equals the worst candidate
+    // loses by its id.
     if (best_.size() == top_k_) bound = std::max(bound, best_.front().logit);
     i = HWY_DYNAMIC_DISPATCH(FindAtLeast)(logits.data(), i, n, bound);
     if (i >= n) return;
     Keep({first_token + i, logits[i]});
-    if (top_k_ == 1) return;  // the block's maximum is in
+    if (top_k_ == 1) return;  // the block's maximum is added
   }
 }
 

@@ -10,32 +10,32 @@
 
 namespace trivium {
 
-// Finds one row's best logits and their log-sum-exp while the output
-// projection computes the row block by block. The result depends on the
-// blocks' borders and the row alone.
+// Finds one row's best logits and their log-sum-exp while the output projection
+// computes the row block by block. The result depends only on the row and the
+// borders of the blocks.
 //
 //   row.Start(top_k, watched);
 //   for each block of columns: row.Add(first_token, product, scratch, all);
 //   row.Finish();
 //
-// Threads that have blocks each have a RowCandidates each, which in the order
-// of their blocks the first one takes in before it finishes.
+// If threads split the blocks, each has its own RowCandidates; before Finish,
+// the first one appends the others in the order of their blocks.
 class RowCandidates {
  public:
   // `watched` (sorted) must live until Finish.
   void Start(int top_k, std::span<const int32_t> watched);
-  // The next block: the logits of tokens from first_token are `product`.
-  // Blocks come in order of their tokens, from any one on. `scratch` has room
-  // for them; `all` is null or gets them.
+  // Adds a block: `product` holds the logits of the tokens from first_token on.
+  // Blocks must come in ascending order but may begin anywhere. `scratch` has
+  // room for the block's logits; `all` receives them, or is null.
   void Add(int first_token, const ProductRow& product, float* scratch,
            float* all);
-  // Takes in what `next` has of the blocks that follow.
+  // Appends the results of `next`, which has the blocks that follow.
   void Append(const RowCandidates& next);
   void Finish();
 
   // Higher logit first, then lower token.
   std::span<const Candidate> best() const { return best_; }
-  // Of all tokens but the watched ones.
+  // log(sum(exp(logit))) over all tokens but the watched ones.
   float rest_log_sum_exp() const { return rest_log_sum_exp_; }
   std::span<const float> watched() const { return watched_logits_; }
 
@@ -47,9 +47,10 @@ class RowCandidates {
 
   bool Watches(int first_token, int n) const;
 
-  // A candidate that is better than the worst of those kept joins them.
+  // Adds a candidate if it is better than the worst of the best.
   void Keep(const Candidate& candidate);
-  // Only logits of at least `bound` can be among the block's best.
+  // Adds the block's candidates; only logits of at least `bound` can be among
+  // the best.
   void Collect(int first_token, std::span<const float> logits, float bound);
 
   size_t top_k_ = 0;

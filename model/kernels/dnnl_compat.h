@@ -7,7 +7,7 @@
 
 namespace trivium {
 
-// What differs between oneDNN 2.x and 3.x, in one place.
+// The differences between oneDNN 2.x and 3.x, in one place.
 inline dnnl::matmul::primitive_desc MatmulDescriptor(
     const dnnl::engine& engine, const dnnl::memory::desc& x,
     const dnnl::memory::desc& w, const dnnl::memory::desc& y,
@@ -20,7 +20,8 @@ inline dnnl::matmul::primitive_desc MatmulDescriptor(
 #endif
 }
 
-// The one place where oneDNN's exceptions become statuses.
+// Calls `function` and converts oneDNN's exceptions to statuses. No other code
+// catches them.
 template <typename Function>
 absl::Status CatchDnnl(const char* what, Function function) {
   try {

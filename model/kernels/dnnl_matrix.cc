@@ -1,3 +1,15 @@
+// Invariants of oneDNN's products:
+// - One set of primitives (DnnlProducts) exists per shape and process. The
+//   first primitive chooses the layout of packed weights, the others must
+//   accept it.
+// - A product of `rows` rows runs with the least of kRowCounts that has room,
+//   so x must be readable, and y writable, beyond `rows`.
+// - A row's bits must not depend on its company. TestInvariance checks this
+//   once per shape by comparing products of equal rows in all counts and
+//   places. If they differ, all products run as groups of kFixedRows rows; if
+//   even those differ, batch_invariant() is false.
+// - oneDNN runs on the calling thread only: the distribution's build uses
+//   OpenMP, whose thread count is set to 1 on each thread that calls it.
 #include "model/kernels/dnnl_matrix.h"
 
 #include <algorithm>
@@ -13,7 +25,7 @@
 #include "base/status.h"
 #include "model/kernels/dnnl_compat.h"
 
-// Of libgomp, which the distribution's oneDNN is built with.
+// Declared in libgomp, which the distribution's oneDNN uses.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace trivium {
@@ -22,12 +34,13 @@ namespace {
 constexpr std::array<int, 18> kRowCounts = {1,  2,  4,  8,  12, 16, 20, 24, 28,
                                             32, 36, 40, 44, 48, 52, 56, 60, 64};
 static_assert(kRowCounts.back() == kMaxMatmulRows);
-// What products are cut into where those of different row counts differ.
+// Products are divided into groups of this many rows if row counts differ in
+// bits.
 constexpr int kFixedRows = 16;
-// What RowsAgree compares at least.
+// RowsAgree compares at least this many sums.
 constexpr int kComparedSums = 512;
 
-// Of the least row count that has room for `rows`.
+// Returns the index of the least row count that has room for `rows`.
 int IndexFor(int rows) {
   int i = 0;
   while (kRowCounts[i] < rows) ++i;
@@ -40,7 +53,7 @@ const dnnl::engine& CpuEngine() {
   return *engine;
 }
 
-// Workers are the parallelism; a product runs on its worker's thread alone.
+// Workers are the parallelism: a product runs on its worker's thread alone.
 // OpenMP keeps this setting per thread.
 void UseOneThread() {
   static thread_local const bool done = (omp_set_num_threads(1), true);
@@ -73,7 +86,8 @@ class DnnlProducts {
     dnnl::memory::desc x, y, scratchpad;
   };
 
-  // The shape's primitives, made once a process.
+  // Returns the shape's primitives, which are created once and shared while any
+  // matrix uses them.
   static absl::StatusOr<std::shared_ptr<DnnlProducts>> Get(
       const MatmulShape& shape) {
     static Mutex mutex;
@@ -91,11 +105,11 @@ class DnnlProducts {
   dnnl::memory::desc weights;
   std::string implementation;
   std::array<Product, kRowCounts.size()> products;  // one for each row count
-  // What TestInvariance found; from then on they do not change.
+  // The result of TestInvariance, constant from then on.
   Mutex test_mutex;
   bool tested ABSL_GUARDED_BY(test_mutex) = false;
-  bool fixed_rows = false;  // whether products are cut into kFixedRows
-  bool invariant = true;    // cut so, or not at all
+  bool fixed_rows = false;  // products are divided into kFixedRows
+  bool invariant = true;    // rows agree, divided or not
 
  private:
   void Make(const MatmulShape& shape) {
@@ -112,7 +126,7 @@ class DnnlProducts {
       product.y = {{kRowCounts[i], n}, types.y, Tag::ab};
       const auto descriptor = MatmulDescriptor(CpuEngine(), product.x, weights,
                                                product.y, attributes);
-      // The first one made chooses the layout, the others take it.
+      // The first primitive chooses the layout, the others follow it.
       weights = descriptor.weights_desc();
       product.scratchpad = descriptor.scratchpad_desc();
       product.primitive = dnnl::matmul(descriptor);
@@ -127,7 +141,7 @@ struct MatmulWorkspace::Rep {
   };
   using ShapeHandles = std::array<Handles, kRowCounts.size()>;
 
-  // Of kRowCounts[index] rows.
+  // Runs the product of kRowCounts[index] rows.
   void Execute(const DnnlProducts& products, int index,
                const dnnl::memory& weights, const void* x, void* y,
                Buffer<char>* scratchpad) {
@@ -143,7 +157,7 @@ struct MatmulWorkspace::Rep {
     handles.y.set_data_handle(y);
     handles.scratchpad.set_data_handle(
         scratchpad->Reserve(product.scratchpad.get_size()));
-    // The C interface: the C++ one builds a hash map for every call.
+    // Uses the C interface, because the C++ one builds a hash map per call.
     const dnnl_exec_arg_t arguments[] = {
         {DNNL_ARG_SRC, handles.x.get()},
         {DNNL_ARG_WEIGHTS, weights.get()},
@@ -173,7 +187,7 @@ absl::StatusOr<std::unique_ptr<DnnlMatrix>> DnnlMatrix::Create(
 absl::Status DnnlMatrix::Pack(const void* weights) {
   return CatchDnnl("packing weights", [&] {
     UseOneThread();
-    // Row-major [N, K] is [K, N] with K contiguous.
+    // Row-major [N, K] equals [K, N] with K contiguous.
     const dnnl::memory::desc plain({shape().k, shape().n}, TypesOf(shape()).w,
                                    dnnl::memory::format_tag::ba);
     dnnl::memory from(plain, CpuEngine(), const_cast<void*>(weights));
@@ -207,10 +221,10 @@ absl::StatusOr<bool> DnnlMatrix::RowsAgree() const {
   std::vector<float> y(static_cast<size_t>(n) * kMaxMatmulRows), first(n);
   MatmulWorkspace workspace;
   std::mt19937 generator(1);
-  // Sums in another order often come out the same: few of them prove little.
+  // Sums in another order are often equal by chance, so few prove little.
   for (int compared = 0; compared < kComparedSums; compared += n) {
     for (int i = 0; i < k; ++i) {
-      // Uniform in [-1, 1), which as bf16 is the upper half of the f32.
+      // Uniform in [-1, 1); bf16 is the upper half of the f32.
       const float value = static_cast<int32_t>(generator()) / 2147483648.0f;
       if (shape().operands == OperandType::kBf16) {
         std::memcpy(&x[2 * i], reinterpret_cast<const char*>(&value) + 2, 2);

@@ -13,15 +13,15 @@
 
 namespace trivium {
 
-// oneDNN's primitives of one shape, one for each of the row counts 1, 2, 4, 8,
-// 12 .. 64, all with one packed layout of the weights. Shared by all matrices
-// of that shape.
+// oneDNN's primitives for one shape: one for each of the row counts 1, 2, 4, 8,
+// 12 .. 64, all with the same packed layout of the weights. All matrices of
+// that shape share them.
 class DnnlProducts;
 
-// Weights that oneDNN multiplies. A product has the next of DnnlProducts's row
-// counts. Where products of different row counts differ in bits (bf16, and
-// f32 elsewhere than on x86), it is cut into products of 16 rows instead; a
-// test at the first matrix of a shape finds that out.
+// Weights that oneDNN multiplies. A product runs with the next greater row
+// count of DnnlProducts. If products of different row counts differ in bits
+// (bf16, and f32 on other CPUs than x86), it is divided into products of 16
+// rows instead; a test at the first matrix of a shape finds out.
 class DnnlMatrix : public PackedMatrix {
  public:
   static absl::StatusOr<std::unique_ptr<DnnlMatrix>> Create(
@@ -31,7 +31,7 @@ class DnnlMatrix : public PackedMatrix {
   std::string implementation() const override;
   bool batch_invariant() const override;
   int ComputedRows(int rows) const override;
-  // oneDNN's products are not cut.
+  // oneDNN's products are not divided.
   int column_block() const override { return shape().n; }
   absl::Status MultiplyColumns(const void* x, int rows, int begin, int end,
                                void* y,
@@ -41,9 +41,11 @@ class DnnlMatrix : public PackedMatrix {
   using PackedMatrix::PackedMatrix;
 
   absl::Status Pack(const void* weights);
-  // Once a shape: sets how `products_` cuts and whether that is invariant.
+  // Runs once per shape: decides whether `products_` divides rows and whether
+  // it is invariant.
   absl::Status TestInvariance();
-  // Whether a row's product has the same bits at every place of every product.
+  // Returns true if a row's product has the same bits at every place of every
+  // product.
   absl::StatusOr<bool> RowsAgree() const;
 
   std::shared_ptr<DnnlProducts> products_;

@@ -1,10 +1,10 @@
-// How keys and values lie in a tile, for the kernels that read and write it.
-// Compiled once for each target, hence the toggled guard.
+// The layout of keys and values in a tile, for the kernels that read and write
+// it. Compiled once for each target, hence the toggled guard.
 //
-// A tile is {keys, values}. Both keep the numbers that a dot product adds up in
-// pairs: a bf16 pair is one lane of 32 bits (the first in its low half), so
-// that one instruction multiplies 16 pairs, or two vectors of floats come out
-// of one without shuffles; an f32 pair is in two vectors, one behind the other.
+// A tile is {keys, values}. Both store the numbers that a dot product adds up
+// as pairs. A bf16 pair is one lane of 32 bits (the first number in its low
+// half): one instruction multiplies 16 pairs, or one load yields two vectors of
+// floats without shuffles. An f32 pair is in two vectors, one after the other.
 //   keys    [heads][pairs of dimensions][kTileTokens lanes]
 //   values  [heads][pairs of tokens][groups of 16 dimensions][16 lanes]
 // Dimensions are padded to whole pairs and groups.
@@ -26,17 +26,18 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Pairs side by side in a group, and its numbers.
+// Pairs in a group, and numbers in a group.
 constexpr int kPairLanes = 16;
 constexpr int kGroupNumbers = 2 * kPairLanes;
-static_assert(kPairLanes == kTileTokens);  // a group of keys has all tokens
+static_assert(kPairLanes == kTileTokens);  // a group of keys covers all tokens
 
 constexpr int Pairs(int size) { return (size + 1) / 2; }
 constexpr int Groups(int head_size) {
   return (head_size + kPairLanes - 1) / kPairLanes;
 }
 
-// Numbers (of type T) of one head's keys, and values, in a tile.
+// Count of numbers (of type T) of one head's keys, and of its values, in a
+// tile.
 constexpr int KeyNumbers(int head_size) {
   return Pairs(head_size) * kGroupNumbers;
 }
@@ -44,8 +45,8 @@ constexpr int ValueNumbers(int head_size) {
   return Pairs(kTileTokens) * Groups(head_size) * kGroupNumbers;
 }
 
-// A vector of the pairs of the group at p, from pair `lane` on: their first and
-// their second numbers.
+// Loads one vector of pairs of the group at p, from pair `lane` on: their first
+// and their second numbers.
 HWY_INLINE void LoadPairs(F32 d, const float* p, int lane, hn::Vec<F32>& first,
                           hn::Vec<F32>& second) {
   first = hn::LoadU(d, p + lane);
@@ -59,8 +60,8 @@ HWY_INLINE void LoadPairs(F32 d, const uint16_t* p, int lane,
   second = hn::BitCast(d, hn::And(both, hn::Set(d32, 0xffff0000u)));
 }
 
-// Makes v the first (`which` 0) or second (1) numbers of these pairs, and
-// leaves the others.
+// Stores v as the first (`which` 0) or second (1) numbers of these pairs;
+// leaves the other numbers unchanged.
 HWY_INLINE void StoreOfPairs(F32 d, hn::Vec<F32> v, int which, float* p,
                              int lane) {
   hn::StoreU(v, d, p + which * kPairLanes + lane);

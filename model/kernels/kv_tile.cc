@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/kv_tile.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/kv_tile-inl.h"
 #include "model/kernels/kv_tile_int8-inl.h"
@@ -16,7 +16,8 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One token's key: its pairs go to lane `slot` of the tile's rows of pairs.
+// Stores one token's key: its pairs go to lane `slot` of the tile's rows of
+// pairs.
 HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
                          float* HWY_RESTRICT keys) {
   for (int i = 0; i < size; ++i) keys[i * kTileTokens + slot] = key[i];

@@ -1,17 +1,17 @@
-// How int8 keys and values lie in a tile. Compiled once for each target, hence
-// the toggled guard.
+// The layout of int8 keys and values in a tile. Compiled once for each target,
+// hence the toggled guard.
 //
-// Every token's key and value has a scale for each head:
+// Every token's key and value has one scale per head:
 //   k ~ scale * q, scale = max|k| / 127, q in [-127, 127].
-// Four bytes that a dot product adds up are one lane of 32 bits, so that one
-// instruction multiplies 64 pairs, unsigned by signed bytes, and adds them to
-// 16 sums. Keys are the unsigned ones, q + kKeyZero, and values the signed. A
+// Four bytes that a dot product adds up form one lane of 32 bits, so that one
+// instruction multiplies 64 pairs of unsigned and signed bytes and adds them to
+// 16 sums. Keys are the unsigned bytes, q + kKeyZero; values are signed. Each
 // head has
 //   keys     [quads of dimensions][kTileTokens lanes: 4 dimensions]
 //   key_scale    [kTileTokens]
 //   value_scale  [kTileTokens]
 //   values   [quads of tokens][groups of 16 dimensions][16 lanes: 4 tokens]
-// Dimensions are padded to whole quads (keys: with anything) and groups
+// Dimensions are padded to whole quads (keys: with arbitrary bytes) and groups
 // (values: with zeros).
 #if defined(TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
@@ -38,7 +38,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int kKeyZeroLog2 = 7;
 constexpr int kKeyZero = 1 << kKeyZeroLog2;
 constexpr int kQuad = 4;
-// Lanes of a group of quads, and its bytes.
+// Lanes and bytes of a group of quads.
 constexpr int kQuadLanes = 16;
 constexpr int kGroupBytes = kQuad * kQuadLanes;
 static_assert(kQuadLanes == kTileTokens);
@@ -48,8 +48,9 @@ constexpr int DimensionGroups(int head_size) {
   return (head_size + kQuadLanes - 1) / kQuadLanes;
 }
 
-// One head of a tile, which is {what all heads' scores need, what their outputs
-// need}: each half is read from begin to end.
+// Pointers to one head of a tile. A tile's first half is what scores read, for
+// all heads (keys and their scales); the second is what outputs read (values
+// and their scales). So each half is read from begin to end.
 template <class Byte>
 struct Int8Head {
   Int8Head(const KvShape& shape, Byte* tile, int head) {
@@ -64,7 +65,7 @@ struct Int8Head {
   static constexpr size_t KeyBytes(int head_size) {
     return Quads(head_size) * kGroupBytes + kTileTokens * sizeof(float);
   }
-  // Of the first `tokens` of a tile.
+  // Bytes of the first `tokens` values of a tile.
   static constexpr size_t ValueBytes(int tokens, int head_size) {
     return kTileTokens * sizeof(float) +
            Quads(tokens) * DimensionGroups(head_size) * kGroupBytes;
@@ -76,7 +77,7 @@ struct Int8Head {
   Byte* values;
 };
 
-// [p, p + bytes) begins to come out of memory, into the second cache.
+// Prefetches [p, p + bytes) into the L2 cache.
 HWY_INLINE void Fetch(const char* p, size_t bytes) {
   constexpr size_t kLine = 64;
   for (size_t at = 0; at < bytes; at += kLine) {
@@ -86,11 +87,11 @@ HWY_INLINE void Fetch(const char* p, size_t bytes) {
 
 struct Quantized {
   float scale;
-  int32_t sum;  // of the bytes
+  int32_t sum;  // sum of the bytes
 };
 
-// Calls store(i, bytes i.. of x [n] as 32-bit lanes) up to whole groups of
-// dimensions, zeros beyond n.
+// Quantizes x [n]. Calls store(i, the bytes from i on as 32-bit lanes) up to
+// whole groups of dimensions, with zeros beyond n.
 template <class Store>
 HWY_INLINE Quantized QuantizeSymmetric(const float* HWY_RESTRICT x, int n,
                                        Store store) {
@@ -112,14 +113,14 @@ HWY_INLINE Quantized QuantizeSymmetric(const float* HWY_RESTRICT x, int n,
     sum = hn::Add(sum, q);
     store(i, q);
   }
-  // Far more than numbers can have; what NaN becomes could overflow.
+  // Finite numbers stay far below this bound; NaN could overflow without it.
   const auto most_sum = hn::Set(d32, 1 << 26);
   sum = hn::Max(hn::Min(sum, most_sum), hn::Neg(most_sum));
   return {largest / 127, hn::GetLane(hn::SumOfLanes(d32, sum))};
 }
 
-// What a head of a tile has of the first `tokens` begins to come out of memory,
-// into the second cache.
+// Prefetches a head's keys, or the values of the first `tokens`, into the L2
+// cache.
 HWY_INLINE void FetchInt8Keys(const KvShape& shape, const char* tile,
                               int head) {
   const Int8Head<const char> at(shape, tile, head);
@@ -131,7 +132,7 @@ HWY_INLINE void FetchInt8Values(const KvShape& shape, const char* tile,
   Fetch(at.value_scale, at.ValueBytes(tokens, shape.head_size));
 }
 
-// One token's key and value of one head; slot: its place in the tile.
+// Stores one token's key and value of one head in `slot` of the tile.
 HWY_INLINE void StoreInt8Head(const float* key, const float* value,
                               int head_size, int slot,
                               const Int8Head<char>& head) {
@@ -153,7 +154,7 @@ HWY_INLINE void StoreInt8Head(const float* key, const float* value,
       });
   put(k.scale, head.key_scale);
 
-  // A value's bytes lie between those of its neighbours.
+  // A value's bytes are interleaved with those of three adjacent slots.
   int32_t* quads = reinterpret_cast<int32_t*>(head.values) +
                    slot / kQuad * DimensionGroups(head_size) * kQuadLanes;
   const int shift = slot % kQuad * 8;

@@ -122,7 +122,7 @@ absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(
     const MatmulShape& shape, const void* weights) {
   if (!Multiplies(shape)) {
     return absl::InvalidArgumentError(
-        "no product multiplies these weights with these operands");
+        "these weights cannot be multiplied with these operands");
   }
   if (TileMatrix::Serves(shape)) {
     return std::make_unique<TileMatrix>(shape, weights);

@@ -13,30 +13,30 @@
 
 namespace trivium {
 
-// What a weight is stored as.
+// The storage format of weights.
 enum class WeightType {
   kF32,
   kBf16,
-  kInt8,  // s8, with a scale for each output, which is not the product's
+  kInt8,  // s8; the scale per output is not part of the product
 };
 
-// What a product reads.
+// The format of a product's input.
 enum class OperandType {
   kF32,
   kBf16,
-  kInt8,  // u8, with a scale and a zero point for each row (RowScale)
+  kInt8,  // u8, with a scale and a zero point per row (RowScale)
 };
 
 // Bytes of one number.
 int SizeOf(WeightType type);
 int SizeOf(OperandType type);
 
-// What all products y = x W^T of one W have in common: x is [rows, K], y
-// [rows, N], s32 and exact where integers are multiplied, else f32.
+// The properties that all products y = x W^T of one W share. x is [rows, K], y
+// is [rows, N]. y is s32 and exact for integer products, else f32.
 struct MatmulShape {
   WeightType weights;
   OperandType operands;
-  int n, k;  // of W, [N, K]
+  int n, k;  // W is [N, K]
 
   size_t weight_row_bytes() const {
     return static_cast<size_t>(k) * SizeOf(weights);
@@ -47,17 +47,17 @@ struct MatmulShape {
   auto operator<=>(const MatmulShape&) const = default;
 };
 
-// Most rows of one product; larger inputs are cut by the caller.
+// The most rows of one product; the caller divides larger inputs.
 inline constexpr int kMaxMatmulRows = 64;
 
-// One worker's means to run products: a scratchpad and oneDNN's handles. The
-// matrices that it runs must outlive it. Not thread-safe.
+// The scratchpad and oneDNN handles with which one thread runs products. The
+// matrices it is used with must outlive it. Not thread-safe.
 class MatmulWorkspace {
  public:
   MatmulWorkspace();
   ~MatmulWorkspace();
 
-  // Memory for one product.
+  // Scratch memory of one product.
   Buffer<char>* scratchpad() { return &scratchpad_; }
 
  private:
@@ -67,13 +67,13 @@ class MatmulWorkspace {
   std::unique_ptr<Rep> rep_;
 };
 
-// Weights, packed for the fastest product: AMX's tiles (tile_product.h), panels
-// (panel_product.h) or oneDNN's (dnnl_matrix.h).
+// Weights packed for the fastest product: AMX tiles (tile_product.h), panels
+// (panel_product.h) or oneDNN (dnnl_matrix.h).
 class PackedMatrix {
  public:
-  // `weights` is row-major [N, K] of shape.weights (bf16 as uint16_t).
-  // INVALID_ARGUMENT where no product multiplies these weights and operands:
-  // so far both are f32, bf16 or int8.
+  // `weights` is row-major [N, K] of type shape.weights (bf16 as uint16_t).
+  // Returns INVALID_ARGUMENT if no product multiplies these weights and
+  // operands; today both must be f32, both bf16 or both int8.
   static absl::StatusOr<std::unique_ptr<PackedMatrix>> Create(
       const MatmulShape& shape, const void* weights);
   virtual ~PackedMatrix() = default;
@@ -82,33 +82,34 @@ class PackedMatrix {
 
   const MatmulShape& shape() const { return shape_; }
   virtual int64_t bytes() const = 0;
-  // What runs, for the log: "trivium:tiles", "trivium:panels", or oneDNN's
-  // "brg:avx2".
+  // Name of the implementation for the log: "trivium:tiles", "trivium:panels",
+  // or oneDNN's, such as "brg:avx2".
   virtual std::string implementation() const = 0;
 
-  // Whether each row of a product has the same bits whatever the row count
-  // and its place among the rows.
+  // True if each row of a product has the same bits for every row count and
+  // every place among the rows.
   virtual bool batch_invariant() const = 0;
 
-  // Rows that a product of `rows` really computes.
+  // Rows that a product of `rows` rows actually computes.
   virtual int ComputedRows(int rows) const = 0;
 
-  // y = x W^T. x [rows, K] and y [rows, N] are contiguous. 1 <= rows <=
-  // kMaxMatmulRows, but x must be readable and y writable for kMaxMatmulRows
-  // rows: those up to ComputedRows(rows) are computed from whatever x holds.
+  // Computes y = x W^T. x [rows, K] and y [rows, N] are contiguous, and 1 <=
+  // rows <= kMaxMatmulRows. x must be readable and y writable for
+  // kMaxMatmulRows rows: rows up to ComputedRows(rows) are computed from
+  // whatever x holds.
   absl::Status Multiply(const void* x, int rows, void* y,
                         MatmulWorkspace* workspace) const {
     return MultiplyColumns(x, rows, 0, shape_.n, y, workspace);
   }
 
-  // A product may be cut into blocks of this many columns, which threads with a
-  // workspace each may multiply at once; N where it may not be cut. Bits do not
-  // depend on the cut.
+  // A product may be divided into blocks of this many columns, which threads
+  // with one workspace each may multiply concurrently; N if it is indivisible.
+  // Bits do not depend on the division.
   virtual int column_block() const = 0;
 
-  // Columns [begin, end) of the same y [rows, N], which leaves the others as
-  // they are. `begin` is a multiple of column_block(), and so is `end` or it is
-  // N.
+  // Computes columns [begin, end) of the same y [rows, N] and leaves other
+  // columns unchanged. `begin` is a multiple of column_block(); `end` is one,
+  // too, or N.
   virtual absl::Status MultiplyColumns(const void* x, int rows, int begin,
                                        int end, void* y,
                                        MatmulWorkspace* workspace) const = 0;

@@ -8,40 +8,47 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/panel_product.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/byte_dots-inl.h"
 #include "model/kernels/vector-inl.h"
 
-// Packed weights are panels of columns: 64 with AVX-512, four vectors of 16
-// lanes; 16 with AVX2, two of 8, and on Arm, four of 4. A step of K is four
-// bytes: a float, or four values. In a panel lie the first step of all columns,
-// then the next... A group of up to 6 rows of x meets a panel at once: each
-// step of a row, in all lanes, times the vectors, into 24 or 12 registers of
-// sums. With AVX-512 that is 10 loads for 24 multiplications, which never wait
-// if the panel is in the caches; so while one is multiplied, the next is
-// fetched.
+// Packed weights are panels of columns:
+//
+//   AVX-512  64 columns, four vectors of 16 lanes
+//   AVX2     16 columns, two vectors of 8 lanes
+//   Arm      16 columns, four vectors of 4 lanes
+//
+// A step of K is four bytes of each column: one float or four int8 values. A
+// panel holds the first step of all its columns, then the second, and so on.
+//
+// A group of up to 6 rows of x is multiplied with one panel at once: each step
+// of a row is broadcast to all lanes and multiplied with the vectors, into 24
+// or 12 registers of sums. With AVX-512 that is 10 loads for 24
+// multiplications, which never wait if the panel is in the caches. So while one
+// panel is multiplied, the next is prefetched.
 //
 // VNNI adds the four products of a lane to its sum. Without it, bytes are
-// widened to 16 bits and two products added at once, exact too and twice as
-// many as floats in the same time: of each step come the first two values of
-// all columns, then the other two, and x is widened beforehand.
+// widened to 16 bits and two products are added at once; this is exact, too,
+// and does twice as many products as floats in the same time. Each step is then
+// stored as the first two values of all columns, followed by the other two, and
+// x is widened beforehand.
 #ifndef TRIVIUM_MODEL_KERNELS_PANEL_PRODUCT_CC_
 #define TRIVIUM_MODEL_KERNELS_PANEL_PRODUCT_CC_
 namespace trivium {
 
 constexpr int kMostRows = 6;
 constexpr int kLineBytes = 64;
-constexpr size_t kStepBytes = 4;  // of a column of W
+constexpr size_t kStepBytes = 4;  // bytes of a column of W
 
 struct PanelCall {
   const char* packed;
   int n;
-  int steps;  // of K
+  int steps;  // steps of K
   const char* x;
   size_t x_row_bytes;
   int rows;
-  int begin, end;  // columns
+  int begin, end;  // columns [begin, end)
   void* y;         // floats or int32_t
 };
 
@@ -57,11 +64,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kLanes = hn::MaxLanes(F32());
 constexpr int kVectors = HWY_TARGET == HWY_AVX2 ? 2 : 4;
-constexpr int kColumns = kVectors * kLanes;          // of a panel
-constexpr int kMostChains = kPanelColumns / kLanes;  // of one or two rows
+constexpr int kColumns = kVectors * kLanes;          // columns of a panel
+constexpr int kMostChains = kPanelColumns / kLanes;  // with one or two rows
 
-// What a lane multiplies at once: kWBytes of a column of W, of which a step has
-// kParts, and four bytes of a row of x.
+// The operands of one lane: kWBytes of a column of W, kParts of which are a
+// step, and four bytes of a row of x.
 struct Floats {
   using D = F32;
   static constexpr int kParts = 1, kWBytes = 4;
@@ -86,8 +93,8 @@ struct BytePairs {
   }
   static HWY_INLINE hn::Vec<D> Add(hn::Vec<D> sum, hn::Vec<D> x, hn::Vec<D> w) {
 #if HWY_ARCH_X86
-    // The compiler would add both parts' products first, for which there are
-    // too few registers.
+    // Left alone, the compiler adds both parts' products first and runs out of
+    // registers.
     hn::Vec<D> products;
     asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0"
         : "+v"(sum.raw), "=&v"(products.raw)
@@ -116,8 +123,8 @@ struct ByteQuads {
 };
 #endif
 
-// Rows [row, row + kRows) of x times the kPanels panels from `column` on.
-// Meanwhile kFetches lines a step come in from `fetch`.
+// Multiplies rows [row, row + kRows) of x with the kPanels panels from `column`
+// on. Meanwhile prefetches kFetches cache lines per step from `fetch` on.
 template <class Lanes, int kPanels, int kRows, int kFetches>
 HWY_INLINE void MultiplyPanels(const PanelCall& call, int row, int column,
                                const char* fetch) {
@@ -204,10 +211,11 @@ HWY_INLINE void MultiplyRows(const PanelCall& call, int row, int count,
   }
 }
 
-// kPanels panels at once.
+// Multiplies kPanels panels at once.
 template <class Lanes, int kPanels>
 HWY_INLINE void MultiplyAll(const PanelCall& call) {
-  // So many lines of the panels a step: as many fetches bring in the next ones.
+  // Cache lines of the panels per step; as many prefetches per step fetch all
+  // of the next panels.
   constexpr int kWidth = kPanels * kColumns;
   constexpr int kMostFetches = kWidth * kStepBytes / kLineBytes;
   const int groups = kPanels > 1 ? 1 : (call.rows + kMostRows - 1) / kMostRows;
@@ -221,7 +229,7 @@ HWY_INLINE void MultiplyAll(const PanelCall& call) {
                                          kStepBytes * call.steps;
     int fetched = last ? kMostFetches : 0;
     for (int group = 0, row = 0; group < groups; ++group) {
-      // Groups of nearly one size.
+      // Groups of nearly equal size.
       const int count = (call.rows - row) / (groups - group);
       const char* fetch = next + fetched * fetch_bytes;
       if (fetched == kMostFetches) {
@@ -241,8 +249,9 @@ HWY_INLINE void MultiplyAll(const PanelCall& call) {
 
 template <class Lanes>
 HWY_INLINE void Multiply(const PanelCall& call) {
-  // A multiplication waits for the one before in its chain of sums; of one or
-  // two rows a narrow panel has too few chains.
+  // A multiplication waits for the previous one in its chain of sums. With one
+  // or two rows a narrow panel has too few chains, so several panels are
+  // multiplied at once.
   if constexpr (2 * kColumns <= kPanelColumns) {
     if (call.rows == 1) return MultiplyAll<Lanes, kMostChains / kVectors>(call);
     if (call.rows == 2) {
@@ -290,7 +299,8 @@ size_t WholeSteps(size_t bytes) {
   return (bytes + kStepBytes - 1) / kStepBytes * kStepBytes;
 }
 
-// Of every column of W `part_bytes` of K, then the next.
+// Packs panels: `part_bytes` of K of each column of W, then the next
+// `part_bytes`.
 void Pack(const void* w, int n, size_t row_bytes, size_t part_bytes,
           void* packed) {
   const int width = HWY_DYNAMIC_DISPATCH(PanelColumns)();
@@ -307,7 +317,7 @@ void Pack(const void* w, int n, size_t row_bytes, size_t part_bytes,
   }
 }
 
-// Rows of whole steps: beyond K zeros.
+// Copies the rows, padded with zeros to whole steps.
 template <typename To>
 const char* PadRows(const uint8_t* x, int rows, int k, Buffer<char>* scratch) {
   const int padded = static_cast<int>(WholeSteps(k));

@@ -8,27 +8,27 @@
 
 namespace trivium {
 
-// Products y = x W^T that fetch the next weights while they multiply the last.
-// oneDNN's wait for each part of the weights, which a server reads out of
-// memory or the third cache at every step: with 32 rows and W out of memory
-// ours take 0.7 of its time in int8. Each row's sums run over K in one order,
-// whatever the other rows; those of bytes are exact.
+// Products y = x W^T that prefetch the next weights while they multiply the
+// current ones. A server reads weights from memory or the L3 cache in every
+// step, and oneDNN's products wait for each part of them: with 32 rows and W in
+// memory, these take 0.7 of its time in int8. Each row's sums run over K in one
+// order, whatever the other rows; integer sums are exact.
 //
-// They run on x86, with AVX2 and better, and on 64-bit Arm.
+// They run on x86 with AVX2 or better, and on 64-bit Arm.
 bool HasPanels();
 
-// A product may be cut at multiples of so many columns.
+// A product may be divided at multiples of this many columns.
 inline constexpr int kPanelColumns = 64;
 
-// Bytes of packed weights whose N rows have `row_bytes` each.
+// Returns the bytes of packed weights whose N rows have `row_bytes` each.
 size_t PanelsBytes(int n, size_t row_bytes);
-// `w` is row-major [N, K]; `packed` is zero, and aligned to 64 bytes.
+// Packs the row-major w [N, K]. `packed` must be zero and aligned to 64 bytes.
 void PackPanels(const float* w, int n, int k, void* packed);
 void PackPanels(const int8_t* w, int n, int k, void* packed);
 
-// Columns [begin, end) of y, where begin is a multiple of kPanelColumns and so
-// is end or it is N. x [rows, K] and y [rows, N] are contiguous; any number of
-// rows. What `scratch` held is lost.
+// Computes columns [begin, end) of y. `begin` must be a multiple of
+// kPanelColumns; `end` must be one, too, or N. x [rows, K] and y [rows, N] are
+// contiguous; any number of rows. Overwrites `scratch`.
 void PanelProduct(const void* packed, int n, int k, const float* x, int rows,
                   int begin, int end, float* y);
 void PanelProduct(const void* packed, int n, int k, const uint8_t* x, int rows,

@@ -1,4 +1,4 @@
-// The numbers of a ProductRow, for the epilogues that read them. Compiled once
+// The floats of a ProductRow, for the epilogues that read them. Compiled once
 // for each target, hence the toggled guard.
 #if defined(TRIVIUM_MODEL_KERNELS_PRODUCT_ROW_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
@@ -23,7 +23,7 @@ HWY_INLINE void ForEachInt8Number(const ProductRow& row, F function) {
   const I32 d32;
   const auto x_scale = hn::Set(d, row.x.scale);
   const auto zero = hn::Set(d, -row.x.scale * static_cast<float>(row.x.zero));
-  // Copies, since stores could change `row` for all the compiler knows.
+  // Local copies: for all the compiler knows, stores may change `row`.
   const int32_t* s32 = row.s32;
   const float* scale = row.scale;
   const float* offset = row.offset;

@@ -16,11 +16,11 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Keeps the least and the greatest of the vectors it has seen, and 0.
+// Tracks the least and the greatest of the values seen, and 0.
 struct RangeVectors {
   hn::Vec<F32> low, high;
 
-  // Lanes beyond a row's end are zero.
+  // Lanes beyond a row's end must be zero.
   HWY_INLINE void Add(hn::Vec<F32> v) {
     low = hn::Min(low, v);
     high = hn::Max(high, v);

@@ -1,3 +1,11 @@
+// Attention with relative positions; see the header for the equation. The
+// obvious way, a [tokens, tokens] matrix of position scores, would read a
+// different table column for each (i, j) pair. Instead up to kQueriesAtOnce
+// queries are computed together, and query i + q is scored against the keys
+// from first + q on. All of these pairs have the same distance, so one vector
+// of each table serves all queries. Keys are first transposed to [head_size]
+// rows, with zeros around them for the keys that staggered queries read before
+// the first and after the last.
 #include "model/kernels/relative_attention.h"
 
 #include <algorithm>
@@ -5,7 +13,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/relative_attention.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/vector-inl.h"
 
@@ -14,19 +22,19 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of loops over arrays of vectors, which must become registers.
+// Unrolls loops over arrays of vectors, which must become registers.
 #define TRIVIUM_UNROLL HWY_UNROLL(8)
 
-// As many as there are registers for.
+// Queries per pass: as many as registers allow.
 #if HWY_TARGET <= HWY_AVX3
 constexpr int kQueriesAtOnce = kRelativeQueries;
 #else
 constexpr int kQueriesAtOnce = kRelativeQueries / 2;
 #endif
-// Zeros before the first key of a dimension.
+// Number of zeros before the first key of a dimension.
 constexpr int kLead = kRelativeQueries - 1;
 
-// Keys by dimension, [head_size] rows; beside them are zeros.
+// Transposes the keys to [head_size] rows, with zeros on both sides.
 HWY_INLINE void PackKeys(const RelativeAttentionCall& call, size_t stride,
                          float* HWY_RESTRICT keys) {
   for (int at = 0; at < call.head_size; ++at) {
@@ -42,9 +50,9 @@ HWY_INLINE void PackKeys(const RelativeAttentionCall& call, size_t stride,
   }
 }
 
-// Scores of queries i, i + 1, ... against a vector of keys each: of query i + q
-// those from first + q on, which are equally far from it. Absent tables are
-// not read.
+// Computes the scores of queries i, i + 1, ... with one vector of keys each.
+// Query i + q is scored with the keys from first + q on, which are all at the
+// same distance. Absent tables are not read.
 template <int kQueries, bool kKey, bool kQuery>
 HWY_INLINE void ScoreVector(const RelativeAttentionCall& call, int i, int first,
                             const float* HWY_RESTRICT keys, size_t stride,
@@ -105,7 +113,7 @@ HWY_INLINE void SoftmaxRow(int n, float* HWY_RESTRICT row) {
   });
 }
 
-// out = weights V of queries i, i + 1, ...
+// Computes out = weights V of queries i, i + 1, ...
 template <int kQueries>
 HWY_INLINE void WeighValues(const RelativeAttentionCall& call, int i,
                             const float* HWY_RESTRICT weights, size_t stride) {
@@ -113,7 +121,7 @@ HWY_INLINE void WeighValues(const RelativeAttentionCall& call, int i,
   using V = hn::Vec<F32>;
   float* out = call.out + i * call.out_stride;
   ForEachVector(d, call.head_size, [&](int at, auto some) HWY_ATTR {
-    V sum[kQueries][2];  // of even and odd keys
+    V sum[kQueries][2];  // even and odd keys
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) sum[q][0] = sum[q][1] = hn::Zero(d);
     const auto add = [&](int j, int turn) HWY_ATTR {
@@ -138,7 +146,7 @@ HWY_INLINE void WeighValues(const RelativeAttentionCall& call, int i,
   });
 }
 
-// Queries i, i + 1, ... from scores to output.
+// Computes the outputs of queries i, i + 1, ...
 template <int kQueries, bool kKey, bool kQuery>
 HWY_INLINE void AttendQueries(const RelativeAttentionCall& call, int i,
                               const float* keys, size_t stride,

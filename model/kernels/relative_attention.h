@@ -7,10 +7,10 @@
 
 namespace trivium {
 
-// What a head's scores take from the distance of query i and key j, by column
-// c = j - i + positions - 1, where `positions` is the most tokens there may be.
-// Columns of neighbouring keys are neighbours, so a tile of keys reads them as
-// vectors. Any table may be null.
+// A head's tables of relative positions. Their column for query i and key j is
+// c = j - i + positions - 1, where `positions` is the greatest number of
+// tokens. Columns of adjacent keys are adjacent, so a tile of keys reads them
+// as vectors. Any table may be null.
 struct RelativeTables {
   const float* key = nullptr;    // K [head_size, columns], rows `stride` apart
   const float* query = nullptr;  // Q, likewise
@@ -18,8 +18,9 @@ struct RelativeTables {
   int positions = 0;
 };
 
-// Columns of a table: a tile may end behind the last key. An odd number of
-// cache lines, so that neighbouring rows fall into different sets.
+// Returns the columns of a table, with room for a tile that ends after the last
+// key. It is an odd number of cache lines, so that adjacent rows fall into
+// different cache sets.
 constexpr size_t RelativeColumns(int positions) {
   const size_t lines =
       (2 * static_cast<size_t>(positions) - 1 + 2 * kTileTokens - 2) /
@@ -27,11 +28,11 @@ constexpr size_t RelativeColumns(int positions) {
   return (lines | 1) * kTileTokens;
 }
 
-// Attention of one head inside one sequence, whose scores also depend on how
-// far query i and key j are apart (DeBERTa, He et al. 2020):
+// Attention of one head within one sequence whose scores also depend on the
+// distance of query i and key j (DeBERTa, He et al. 2020):
 //   score(i, j) = scale * (q_i . k_j + q_i . K_c + k_j . Q_c)
 //   weights = softmax(score), out = weights V
-// in f32 and in an order that depends on the sequence alone.
+// All in f32, in an order that depends on the sequence alone.
 struct RelativeAttentionCall {
   int head_size;
   int tokens;  // at least 1, at most tables.positions
@@ -44,19 +45,20 @@ struct RelativeAttentionCall {
   RelativeTables tables;
   float* out;         // [tokens] rows of head_size floats ...
   size_t out_stride;  // ... this far apart
-  // Scratch of RelativeScratchSize() floats.
+  // RelativeScratchSize() floats.
   float* scratch;
-  float* weights;  // the attention map [tokens, tokens] goes here, or null
+  float* weights;  // receives the attention map [tokens, tokens], or null
 };
 void AttendRelative(const RelativeAttentionCall& call);
 
-// Most queries whose scores are under way at once.
+// The most queries whose scores are computed at once.
 inline constexpr int kRelativeQueries = 8;
 
-// Floats of the scratch for a dimension's keys, or for a query's weights. Of
-// the queries under way, q begins q keys later than the first, so that one
-// vector of a table serves all of them: there is room for what that reads
-// before the first key and behind the last. An odd number of lines, as above.
+// Returns the floats of scratch for one dimension's keys, or for one query's
+// weights. Query q of those computed at once begins q keys later than the
+// first, so that one vector of a table serves all of them: there is room for
+// reads before the first key and after the last. It is an odd number of cache
+// lines, as above.
 constexpr size_t RelativeKeyStride(int tokens) {
   const size_t floats = tokens + 2 * (kRelativeQueries - 1) + kTileTokens - 1;
   return ((floats + kTileTokens - 1) / kTileTokens | 1) * kTileTokens;

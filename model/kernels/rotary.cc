@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/rotary.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/vector-inl.h"
 
@@ -12,7 +12,7 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void RotateHeads(const float* HWY_RESTRICT turn, int pairs, int heads,
+void ApplyRotary(const float* HWY_RESTRICT turn, int pairs, int heads,
                  int head_size, float* HWY_RESTRICT x) {
   const F32 d;
   for (int head = 0; head < heads; ++head, x += head_size) {
@@ -34,11 +34,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trivium {
 
-HWY_EXPORT(RotateHeads);
+HWY_EXPORT(ApplyRotary);
 
-void RotateHeads(const float* turn, int pairs, int heads, int head_size,
+void ApplyRotary(const float* turn, int pairs, int heads, int head_size,
                  float* x) {
-  HWY_DYNAMIC_DISPATCH(RotateHeads)(turn, pairs, heads, head_size, x);
+  HWY_DYNAMIC_DISPATCH(ApplyRotary)(turn, pairs, heads, head_size, x);
 }
 
 }  // namespace trivium

@@ -1,4 +1,9 @@
-// Rows through activations, and gated: with erf, exp and 1 / x as polynomials.
+// Activations and gates of rows. erf, exp and 1 / x are polynomials, because
+// the exact functions would take longer than the products beside them; each
+// comment says how exact a polynomial is. A whole row is finished with its bias
+// first and then processed kTurns vectors at a time, since each step of a
+// polynomial waits for the step before. Lanes beyond a row's end are zero in
+// ranges.
 #include <type_traits>
 
 #include "model/kernels/row_ops.h"
@@ -6,7 +11,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/row_activations.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/product_row-inl.h"
 #include "model/kernels/range-inl.h"
@@ -17,20 +22,20 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 1 / x to nearly all bits, for |x| in [1e-3, 1e38].
+// Returns 1 / x to nearly all bits, for |x| in [1e-3, 1e38].
 HWY_INLINE hn::Vec<F32> Reciprocal(hn::Vec<F32> x) {
   const F32 d;
 #if HWY_ARCH_X86
   const auto r = hn::ApproximateReciprocal(x);
   return hn::MulAdd(r, hn::NegMulAdd(x, r, hn::Set(d, 1.0f)), r);
 #else
-  // Arm's approximation has 8 bits, of which one step makes too few.
+  // Arm's approximation has 8 bits, too few for a single Newton step.
   return hn::Div(hn::Set(d, 1.0f), x);
 #endif
 }
 
-// erf(x) = x P(x^2) / Q(x^2) for |x| <= 4, and +-1 beyond; coefficients of
-// Eigen's erf; absolute error below 4e-7.
+// Returns erf(x) = x P(x^2) / Q(x^2) for |x| <= 4, and +-1 beyond, with the
+// coefficients of Eigen's erf. The absolute error is below 4e-7.
 HWY_INLINE hn::Vec<F32> Erf(hn::Vec<F32> x) {
   const F32 d;
   const auto near = hn::Max(hn::Min(x, hn::Set(d, 4.0f)), hn::Set(d, -4.0f));
@@ -93,7 +98,7 @@ void FinishRow(const ProductRow& row, float* HWY_RESTRICT y) {
                          HWY_ATTR { some.Store(v, d, y + i); });
 }
 
-// y = activation(the row's numbers), vector by vector also to `sink`.
+// Sets y = activation(the row's floats) and passes each vector to `sink`, too.
 template <Activation kActivation, class Sink>
 HWY_INLINE void Activated(const ProductRow& row, float* y, Sink sink) {
   HWY_NAMESPACE::FinishRow(row, y);

@@ -1,11 +1,11 @@
-// LayerNorm and RMSNorm of a row and its residual. Sums are taken in kTurns
-// places in an order that the length alone decides.
+// LayerNorm and RMSNorm of a row and its residual. Sums are accumulated in
+// kTurns places, in an order that depends on the length alone.
 #include "model/kernels/row_ops.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/row_norms.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/product_row-inl.h"
 #include "model/kernels/range-inl.h"
@@ -16,7 +16,7 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A sum in four places, see kTurns.
+// A sum accumulated in four places, see kTurns.
 struct FourSums {
   hn::Vec<F32> at[kTurns];
 
@@ -29,8 +29,8 @@ struct FourSums {
   }
 };
 
-// y = the row's numbers + residual, vector by vector also to
-// sink(WholeVector or PartVector, vector).
+// Sets y = the row's floats + residual, and passes each vector to
+// sink(WholeVector or PartVector, vector), too.
 template <class Sink>
 HWY_INLINE void AddResidual(const ProductRow& x, const float* residual,
                             float* y, Sink sink) {
@@ -42,7 +42,7 @@ HWY_INLINE void AddResidual(const ProductRow& x, const float* residual,
   });
 }
 
-// 1 / sqrt(the mean of squares + epsilon); share is 1 / how many there are.
+// Returns 1 / sqrt(mean of squares + epsilon); `share` is 1 / count.
 HWY_INLINE hn::Vec<F32> InverseRoot(const FourSums& squares, hn::Vec<F32> share,
                                     float epsilon) {
   const F32 d;
@@ -51,7 +51,7 @@ HWY_INLINE hn::Vec<F32> InverseRoot(const FourSums& squares, hn::Vec<F32> share,
       hn::Sqrt(hn::Add(hn::Mul(squares.Get(), share), hn::Set(d, epsilon))));
 }
 
-// y may be the row's or residual, so these are not HWY_RESTRICT.
+// y may be the row or the residual, so these are not HWY_RESTRICT.
 template <bool kBeta>
 HWY_INLINE Range AddNorm(const ProductRow& x, const float* residual,
                          const float* HWY_RESTRICT gamma,

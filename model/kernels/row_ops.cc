@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/row_ops.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/product_row-inl.h"
 #include "model/kernels/range-inl.h"
@@ -26,7 +26,7 @@ Range RangeOf(const float* HWY_RESTRICT x, int n) {
 }
 
 #if HWY_TARGET == HWY_AVX3
-// The 64 integers of four vectors, no less than 0 and no more than `most`.
+// Stores the 64 integers of four vectors as bytes, clamped to [0, most].
 HWY_INLINE void StoreBytes(const VI32 (&four)[4], int most,
                            uint8_t* HWY_RESTRICT bytes) {
   const hn::Full512<int16_t> d16;
@@ -34,9 +34,9 @@ HWY_INLINE void StoreBytes(const VI32 (&four)[4], int most,
   const hn::Full512<uint8_t> d8;
   const auto low = hn::ReorderDemote2To(d16, four[0], four[1]);
   const auto high = hn::ReorderDemote2To(d16, four[2], four[3]);
-  // Not in Debian's Highway.
+  // Debian's Highway lacks this instruction.
   const hn::Vec512<uint8_t> saturated{_mm512_packus_epi16(low.raw, high.raw)};
-  // Now each 128 bits have four numbers of every vector.
+  // Now each 128 bits hold four numbers of every vector.
   const auto ordered = hn::TableLookupLanes(
       hn::BitCast(d32,
                   hn::Min(saturated, hn::Set(d8, static_cast<uint8_t>(most)))),

@@ -22,7 +22,7 @@ std::atomic<int>& CappedIsa() {
 #if defined(__x86_64__)
 dnnl::cpu_isa DnnlIsa(Isa isa) {
   switch (isa) {
-    case Isa::kNeon:  // not of this architecture
+    case Isa::kNeon:  // not on this architecture
       break;
     case Isa::kAvx2:
       return dnnl::cpu_isa::avx2;
@@ -43,11 +43,12 @@ dnnl::cpu_isa DnnlIsa(Isa isa) {
 
 absl::Status CapIsa(Isa isa) {
   TRIVIUM_RETURN_IF_ERROR(DetectIsa().status());
-#if defined(__x86_64__)  // elsewhere there is only one
+// Other architectures have only one instruction set.
+#if defined(__x86_64__)
   const dnnl::status status = dnnl::set_max_cpu_isa(DnnlIsa(isa));
   if (status != dnnl::status::success) {
     return absl::FailedPreconditionError(fmt::format(
-        "the instruction set cannot be capped at {}: oneDNN is in use already",
+        "cannot cap the instruction set at {}: oneDNN is already in use",
         std::string(IsaName(isa))));
   }
   if (isa == Isa::kAvx2) {
@@ -68,12 +69,12 @@ Isa ActiveIsa() {
 
 #if defined(__x86_64__)
 
-// Results that are too small become zero (bit 15), operands count as it (bit
-// 6): Intel's manual, volume 1, 10.2.3.
-SmallestAreZero::SmallestAreZero() : before_(_mm_getcsr()) {
+// Flushes denormal results to zero (bit 15) and treats denormal operands as
+// zero (bit 6): Intel's manual, volume 1, 10.2.3.
+ScopedFlushDenormals::ScopedFlushDenormals() : before_(_mm_getcsr()) {
   _mm_setcsr(static_cast<unsigned>(before_) | 1u << 15 | 1u << 6);
 }
-SmallestAreZero::~SmallestAreZero() {
+ScopedFlushDenormals::~ScopedFlushDenormals() {
   _mm_setcsr(static_cast<unsigned>(before_));
 }
 
@@ -91,11 +92,11 @@ void SetFpcr(uint64_t bits) { asm volatile("msr fpcr, %0" : : "r"(bits)); }
 
 }  // namespace
 
-// Results and operands alike (FZ): Arm's Architecture Reference Manual, FPCR.
-SmallestAreZero::SmallestAreZero() : before_(GetFpcr()) {
+// Flushes results and operands (FZ): Arm's Architecture Reference Manual, FPCR.
+ScopedFlushDenormals::ScopedFlushDenormals() : before_(GetFpcr()) {
   SetFpcr(before_ | uint64_t{1} << 24);
 }
-SmallestAreZero::~SmallestAreZero() { SetFpcr(before_); }
+ScopedFlushDenormals::~ScopedFlushDenormals() { SetFpcr(before_); }
 
 #endif
 

@@ -8,24 +8,23 @@
 
 namespace trivium {
 
-// Caps oneDNN and our own kernels alike at `isa` (--max-isa). Call once,
-// before any model is loaded; FAILED_PRECONDITION when it comes too late or
-// the CPU is of x86 and lacks AVX2.
+// Caps both oneDNN and our own kernels at `isa` (--max-isa). Call it once,
+// before any model is loaded. Returns FAILED_PRECONDITION if it is too late or
+// if an x86 CPU lacks AVX2.
 absl::Status CapIsa(Isa isa);
 
-// The instruction set in use: the CPU's best under the cap.
+// Returns the instruction set in use: the CPU's best within the cap.
 Isa ActiveIsa();
 
-// While it lives, numbers too small to be normal ones, below 1.2e-38, count as
-// zero on this thread and on those that it starts. The weights of attention may
-// be as small, and a CPU that has to be exact about them takes a hundred times
-// as long for a product.
-class SmallestAreZero {
+// While it lives, denormal numbers (below 1.2e-38) count as zero on this thread
+// and on threads that it starts. Attention weights may be that small, and a CPU
+// takes a hundred times as long for a product of denormals.
+class ScopedFlushDenormals {
  public:
-  SmallestAreZero();
-  ~SmallestAreZero();
-  SmallestAreZero(const SmallestAreZero&) = delete;
-  SmallestAreZero& operator=(const SmallestAreZero&) = delete;
+  ScopedFlushDenormals();
+  ~ScopedFlushDenormals();
+  ScopedFlushDenormals(const ScopedFlushDenormals&) = delete;
+  ScopedFlushDenormals& operator=(const ScopedFlushDenormals&) = delete;
 
  private:
   const uint64_t before_;  // the thread's MXCSR, on Arm its FPCR

@@ -8,14 +8,25 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/shortlist_product.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "model/kernels/byte_dots-inl.h"
 #include "model/kernels/vector-inl.h"
 
-// A chunk of a product: `count` of the rows, as many queries as the function
-// is made for. Four rows of W at a time meet them all.
+// Order of the loops, because W is far greater than the caches and its chosen
+// rows follow no pattern:
+//
+//   for each chunk of listed rows that stays in the L1 cache   (kChunkBytes)
+//     for 4, 2 or 1 queries
+//       for four rows of W at a time: multiply, while rows kAhead later
+//         are prefetched
+//
+// So each row of W is read from memory once. A sum's order is the same in every
+// such loop, so it does not depend on the chunk or the queries.
+//
+// A Chunk is `count` of the listed rows and as many queries as the function is
+// instantiated for.
 #ifndef TRIVIUM_MODEL_KERNELS_SHORTLIST_PRODUCT_CC_
 #define TRIVIUM_MODEL_KERNELS_SHORTLIST_PRODUCT_CC_
 namespace trivium {
@@ -30,7 +41,7 @@ struct ShortlistChunk {
   Y* y;
   size_t y_stride;
 
-  // Row i + j of W; beyond the last row, the last one again.
+  // Returns listed row i + j of W; beyond the last one, the last one again.
   const W* Row(int i, int j) const {
     return w + static_cast<size_t>(rows[std::min(i + j, count - 1)]) * stride;
   }
@@ -52,7 +63,7 @@ HWY_INLINE void StoreSums(D d, const hn::Vec<D>* v, hn::TFromD<D>* y) {
   for (int j = 0; j < 4; ++j) y[j] = hn::GetLane(v[j]);
 }
 #else
-// The sum of the vector's blocks of four lanes.
+// Returns the sum of the vector's blocks of four lanes.
 template <class D>
 HWY_INLINE auto SumBlocks(D d, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
@@ -64,7 +75,8 @@ HWY_INLINE auto SumBlocks(D d, hn::Vec<D> v) {
   }
 }
 
-// y[j] = sum of the lanes of v[j], for four vectors, in one order for all.
+// Sets y[j] to the sum of the lanes of v[j], for four vectors, in one order for
+// all.
 template <class D>
 HWY_INLINE void StoreSums(D d, const hn::Vec<D>* v, hn::TFromD<D>* y) {
   const hn::RepartitionToWide<D> wide;
@@ -81,18 +93,18 @@ HWY_INLINE void StoreSums(D d, const hn::Vec<D>* v, hn::TFromD<D>* y) {
 }
 #endif
 
-// Rows that are fetched while those so far before them are multiplied: their
-// places follow no pattern that the CPU could foresee.
+// Rows are prefetched this far ahead of the product: their places follow no
+// pattern that the CPU could predict.
 constexpr int kAhead = 12;
 
-// What a lane holds of a row, and how it is multiplied.
+// The contents of a lane of a row, and how it is multiplied.
 struct Floats {
   using D = F32;
   HWY_INLINE hn::Vec<D> Load(const float* p) const { return hn::LoadU(D(), p); }
   HWY_INLINE hn::Vec<D> Add(hn::Vec<D> sum, hn::Vec<D> x, hn::Vec<D> w) const {
     return hn::MulAdd(x, w, sum);
   }
-  static constexpr size_t kValues = 1;  // of a lane
+  static constexpr size_t kValues = 1;  // values per lane
 };
 template <bool kVnni>
 struct ByteQuads {
@@ -140,7 +152,7 @@ HWY_INLINE void RunRows(const Lanes& lanes, const Chunk& chunk) {
   }
 }
 
-// Of 1, 2 or 4 queries.
+// Runs a chunk for 1, 2 or 4 queries.
 template <class Lanes, class Chunk>
 HWY_INLINE void RunQueries(const Lanes& lanes, const Chunk& chunk,
                            int queries) {
@@ -176,7 +188,7 @@ HWY_EXPORT(RunBytes);
 
 namespace {
 
-// So many bytes of W's rows stay in the first cache for the next queries.
+// This many bytes of W's rows stay in the L1 cache for the next queries.
 constexpr int kChunkBytes = 16 << 10;
 
 void RunChunk(const F32Chunk& chunk, int queries) {

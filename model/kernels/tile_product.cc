@@ -8,22 +8,25 @@
 #include "base/isa.h"
 #include "model/kernels/runtime.h"
 
-// A tile is a register of 16 rows of 64 bytes. One of x holds 64 bytes of K of
-// 16 rows; one of W those of 16 columns, four bytes of each in a lane. The
-// product of two is added to a tile of 16 x 16 sums:
+// A tile is a register of 16 rows of 64 bytes. A tile of x holds 64 bytes of K
+// of 16 rows; a tile of W holds 64 bytes of K of 16 columns, four bytes of each
+// per lane. The product of two is added to a tile of 16 x 16 sums:
 //
 //   sums[r][c] += sum over the tiles' values of K of x[r][i] * w[c][i]
 //
-// in an order that the instruction fixes, so that a row's sums depend on no
-// other row. Packed weights are strips of 32 columns, in which lie two tiles
-// for the first 64 bytes of K, two for the next, ... Up to 16 rows meet two
-// strips at once; more meet each strip as pairs of tiles, so that every tile
-// that is loaded is multiplied twice. The last tile of many rows overlaps with
-// the one before and writes the same sums once more; fewer than 16 rows in all
-// have lower tiles. So nothing is read or written beyond the rows. Weights are
-// read from beginning to end, which the CPU foresees: to fetch the next strip
-// as panel_product.cc does made 32 rows with weights out of memory a fifth
-// faster, and all others up to a third slower.
+// The instruction fixes the order, so a row's sums depend on no other row.
+//
+// Packed weights are strips of 32 columns. A strip holds two tiles for the
+// first 64 bytes of K, two for the next, and so on. Up to 16 rows are
+// multiplied with two strips at once. More rows are multiplied with each strip
+// as pairs of tiles, so that every loaded tile is multiplied twice. The last
+// tile of many rows overlaps the one before and writes the same sums again;
+// fewer than 16 rows in all use lower tiles. So nothing is read or written
+// beyond the rows.
+//
+// Weights are read sequentially, which the CPU predicts. Prefetching the next
+// strip as panel_product.cc does made 32 rows with weights in memory a fifth
+// faster, but all other cases up to a third slower.
 namespace trivium {
 
 #if defined(__x86_64__)
@@ -31,15 +34,16 @@ namespace trivium {
 namespace {
 
 constexpr int kTileRows = 16;
-constexpr int kTileRowBytes = 64;  // a line
-constexpr int kTileColumns = 16;   // of sums, of W
+constexpr int kTileRowBytes = 64;  // a cache line
+constexpr int kTileColumns = 16;   // of sums and of W
 constexpr int kTileBytes = kTileRows * kTileRowBytes;
 
-// The tiles, of which there are eight.
+// The eight tile registers.
 enum Tile { kSums0, kSums1, kSums2, kSums3, kX0, kX1, kW0, kW1, kTiles };
 
-// Instructions (Intel's manual, volume 2; compilers' own functions for them
-// want macros). They need no compiler's leave, and the compiler uses no tiles.
+// The instructions (Intel's manual, volume 2), as inline assembly because
+// compilers' intrinsics for them must be macros. They need no compiler flag,
+// and the compiler itself uses no tiles.
 template <Tile kTile>
 void Load(const void* from, size_t stride) {
   asm volatile("tileloadd (%0,%1,1), %%tmm%c2"
@@ -71,7 +75,7 @@ void AddDots() {
   }
 }
 
-// What LDTILECFG reads (volume 1, chapter 18).
+// The operand of LDTILECFG (volume 1, chapter 18).
 struct alignas(64) TileShapes {
   uint8_t palette = 1;
   uint8_t start_row = 0;
@@ -80,7 +84,7 @@ struct alignas(64) TileShapes {
   uint8_t rows[16] = {};
 };
 
-// Makes tiles of x and of sums so many rows high.
+// Sets the height of the tiles of x and of sums to `rows`.
 void Configure(int rows) {
   TileShapes shapes;
   for (int tile = 0; tile < kTiles; ++tile) {
@@ -91,7 +95,7 @@ void Configure(int rows) {
   asm volatile("ldtilecfg %0" : : "m"(shapes));
 }
 
-// A thread that has tiles in use is dearer to switch.
+// Frees the tiles: switching a thread that uses them costs more.
 void Release() { asm volatile("tilerelease"); }
 
 template <class Weight, class Value, class Sum>
@@ -112,8 +116,8 @@ struct Product {
   }
 };
 
-// A tile of sums to y's rows from `row` on. Columns of the last strip may be
-// beyond N.
+// Stores a tile of sums to y's rows from `row` on. Columns of the last strip
+// may be beyond N and are not stored.
 template <Tile kSums, class Call>
 void StoreSums(const Call& call, int row, int column) {
   using Y = typename Call::Y;
@@ -130,7 +134,7 @@ void StoreSums(const Call& call, int row, int column) {
   }
 }
 
-// The tile of rows from `row` on times one or two strips.
+// Multiplies the tile of rows from `row` on with one or two strips.
 template <bool kTwo, class Call>
 void MultiplyTile(const Call& call, int row, int column) {
   using X = typename Call::X;
@@ -164,7 +168,7 @@ void MultiplyTile(const Call& call, int row, int column) {
   }
 }
 
-// The tiles of rows from `row` and from `other` on times a strip.
+// Multiplies the tiles of rows from `row` on and from `other` on with a strip.
 template <class Call>
 void MultiplyPair(const Call& call, int row, int other, int column) {
   using X = typename Call::X;

@@ -1,5 +1,5 @@
-// What our Highway kernels share. Compiled once for each target, hence the
-// toggled guard.
+// Helpers that our Highway kernels share. Compiled once for each target, hence
+// the toggled guard.
 #if defined(TRIVIUM_MODEL_KERNELS_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRIVIUM_MODEL_KERNELS_VECTOR_INL_H_
 #undef TRIVIUM_MODEL_KERNELS_VECTOR_INL_H_
@@ -22,14 +22,15 @@ using F32 = hn::CappedTag<float, 16>;
 using I32 = hn::RebindToSigned<F32>;
 using VI32 = hn::Vec<I32>;
 
-// Orders the 32-bit lanes of what four vectors were packed to, of whose every
-// 128 bits have a quad of each: quads of one vector side by side.
+// Permutes 32-bit lanes after four vectors were packed into one. Packing leaves
+// one quad of each vector in every 128 bits; this puts the quads of one vector
+// together.
 alignas(64) inline constexpr int32_t kQuadsOfFour[] = {
     0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 
-// Highway's MaskedLoad and BlendedStore for masks of FirstN, that touch nothing
-// beyond the mask: where a CPU has no such instructions, Highway's read all
-// lanes, and write back what they read.
+// Highway's MaskedLoad and BlendedStore for masks of FirstN that touch nothing
+// beyond the mask. On CPUs without such instructions, Highway's own read all
+// lanes and write back what they read.
 constexpr bool kMasksMemory = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2;
 
 template <class D>
@@ -54,15 +55,15 @@ HWY_INLINE void StoreFirst(hn::Vec<D> v, hn::Mask<D> mask, D d,
   }
 }
 
-// The first `count` values of p, then zeros; touches nothing beyond.
+// Loads the first `count` values of p, then zeros; touches nothing beyond.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadSome(D d, const hn::TFromD<D>* p, int count) {
   return LoadFirst(hn::FirstN(d, static_cast<size_t>(count)), d, p);
 }
 
-// How ForEachVector's function reads and writes: whole vectors, kTurn 0 to 3
-// in turn, so that sums can be kept in four places that do not wait for each
-// other...
+// ForEachVector passes one of these to its function, which reads and writes
+// through it. WholeVector is a whole vector, with kTurn 0 to 3 in turn, so that
+// sums can be accumulated in four places that do not wait for one another.
 constexpr int kTurns = 4;
 template <int kPlace>
 struct WholeVector {
@@ -86,8 +87,8 @@ struct WholeVector {
   }
 };
 
-// ... or the first `count` lanes; the others load as zero, Mask() makes them
-// zero, and MaskOr() what `other` has.
+// PartVector is the first `count` lanes. The others load as zero; Mask() zeroes
+// them, and MaskOr() takes them from `other`.
 struct PartVector {
   static constexpr int kTurn = 0;
 
@@ -110,7 +111,8 @@ struct PartVector {
   }
 };
 
-// Calls function(offset, WholeVector or PartVector) until n values are done.
+// Calls function(offset, WholeVector or PartVector) until n values are
+// processed.
 template <class D, class F>
 HWY_INLINE void ForEachVector(D d, int n, F function) {
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -126,8 +128,8 @@ HWY_INLINE void ForEachVector(D d, int n, F function) {
 }
 
 // Calls sink(offset, WholeVector or PartVector, function(vector of x)) until n
-// values are done: kTurns vectors at a time, since each of a long function's
-// steps waits for the one before.
+// values are processed. It computes kTurns vectors at a time, because each step
+// of a long function waits for the step before.
 template <class F, class G>
 HWY_INLINE void MapVectors(const float* x, int n, F function, G sink) {
   const F32 d;
@@ -149,22 +151,22 @@ HWY_INLINE void MapVectors(const float* x, int n, F function, G sink) {
   });
 }
 
-// Keeps exp's argument where neither it nor 1 + exp overflows.
+// Limits exp's argument so that neither exp nor 1 + exp overflows.
 template <class D, class V>
 HWY_INLINE V Clamp(D d, V x) {
   return hn::Min(x, hn::Set(d, 87.0f));
 }
 
-// exp(x) for x <= 87: 2^n p(r) with x / ln 2 = n + r and p the polynomial of
-// degree 5 that has p(0) = 1 and the least relative error (9e-8) from 2^r in
-// |r| <= 1/2. In floats the whole is right to 2e-7 near 0, and farther out to
-// the rounding of x / ln 2: 1e-6 at 20, 4e-6 at 80. Below -87 the result is
-// exp(-87), so that one that is added to 1 or more leaves it as it is.
+// Returns exp(x) for x <= 87 as 2^n p(r), with x / ln 2 = n + r. p is the
+// polynomial of degree 5 that has p(0) = 1 and the least relative error (9e-8)
+// from 2^r in |r| <= 1/2. In floats the relative error is 2e-7 near 0. Farther
+// out it is that of rounding x / ln 2: 1e-6 at 20, 4e-6 at 80. Below -87 the
+// result is exp(-87), which added to 1 or more changes nothing.
 template <class D>
 HWY_INLINE hn::Vec<D> Exp(D d, hn::Vec<D> x) {
-  // Added to it, a float is rounded to an integer in the lowest bits.
+  // Adding a float to it rounds the float to an integer, in the lowest bits.
   const auto rounder = hn::Set(d, 12582912.0f);  // 1.5 * 2^23
-  x = hn::Max(hn::Set(d, -87.0f), x);            // in this order NaN stays NaN
+  x = hn::Max(hn::Set(d, -87.0f), x);            // this order keeps NaN
   const auto binary = hn::Mul(x, hn::Set(d, 1.44269504f));
   const auto shifted = hn::Add(binary, rounder);
   const auto r = hn::Sub(binary, hn::Sub(shifted, rounder));  // exact
@@ -179,8 +181,8 @@ HWY_INLINE hn::Vec<D> Exp(D d, hn::Vec<D> x) {
                                 hn::ShiftLeft<23>(hn::BitCast(d32, shifted))));
 }
 
-// bf16(x), to nearest even, in the upper half of each lane; the lower half is
-// anything.
+// Returns bf16(x), rounded to nearest even, in the upper half of each lane; the
+// lower half is arbitrary.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundedToBf16(D d, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> d32;

@@ -33,7 +33,7 @@ bool IsWeights(std::string_view path) {
   return path.ends_with(kNpzEnding) || path.ends_with(kBinEnding);
 }
 
-// The names of a folder's files that begin and end so, sorted.
+// Returns the names of a folder's files with this beginning and ending, sorted.
 std::vector<std::string> FilesWith(const std::string& folder,
                                    std::string_view beginning,
                                    std::string_view ending) {
@@ -50,15 +50,16 @@ std::vector<std::string> FilesWith(const std::string& folder,
   return names;
 }
 
-// The path of the only such file; empty where there is none or several.
+// Returns the path of the only such file; empty if there is none or several.
 std::string TheOnly(const std::string& folder, std::string_view beginning,
                     std::string_view ending) {
   const std::vector<std::string> names = FilesWith(folder, beginning, ending);
   return names.size() == 1 ? fmt::format("{}/{}", folder, names[0]) : "";
 }
 
-// Of what training leaves in a folder, the models; else the binary ones, which
-// may still be as they were fetched, compressed.
+// Returns the models among the files that training leaves in a folder. If there
+// are none, returns the binary ones, which may still be compressed as
+// downloaded.
 std::vector<std::string> WeightsOf(const std::string& folder) {
   std::vector<std::string> names = FilesWith(folder, "", kNpzEnding);
   std::erase_if(names, [](const std::string& name) {
@@ -70,7 +71,7 @@ std::vector<std::string> WeightsOf(const std::string& folder) {
   return names;
 }
 
-// The decoder's configurations of a folder, of which one must be chosen.
+// Returns the decoder's configurations of a folder; one of them must be chosen.
 std::vector<std::string> ConfigurationsOf(const std::string& folder) {
   for (const char* name : {"decoder.yml", "config.yml"}) {
     if (IsFile(fmt::format("{}/{}", folder, name))) return {name};
@@ -93,7 +94,8 @@ absl::Status Ambiguous(const std::string& folder,
                   folder, fmt::join(names, ", ")));
 }
 
-// The file that an entry of a configuration's list names, beside it.
+// Returns the path of the file that an entry of a configuration's list names:
+// it is in the configuration's folder.
 absl::StatusOr<std::string> Beside(const std::string& configuration,
                                    const json& entry) {
   std::string name;
@@ -102,13 +104,13 @@ absl::StatusOr<std::string> Beside(const std::string& configuration,
   }
   if (name.empty() || name == "." || name == "..") {
     return absl::InvalidArgumentError(
-        fmt::format("{}: names no file with {}; give its name", configuration,
+        fmt::format("{}: {} is not the name of a file; give one", configuration,
                     entry.dump().substr(0, 100)));
   }
   return fmt::format("{}/{}", FolderOf(configuration), name);
 }
 
-// Its list of `count` files.
+// Returns the `count` files that the configuration lists under `key`.
 absl::StatusOr<std::vector<std::string>> Files(const MarianFiles& files,
                                                const char* key, size_t count,
                                                const char* expected) {
@@ -148,7 +150,7 @@ absl::Status ReadConfiguration(MarianFiles* files) {
   return absl::OkStatus();
 }
 
-// Without a configuration.
+// Finds the vocabularies without a configuration.
 absl::Status GuessVocabularies(MarianFiles* files) {
   const std::string folder = FolderOf(files->weights);
   std::string& source = files->source_vocabulary;
@@ -170,7 +172,7 @@ absl::Status GuessVocabularies(MarianFiles* files) {
       folder, fs::path(files->weights).filename().string()));
 }
 
-// Text shortlists are not read.
+// Finds a binary shortlist; text shortlists are not read.
 std::string FindShortlist(const MarianFiles& files) {
   const auto list = files.decoder.find("shortlist");
   if (list != files.decoder.end() && list->is_array() && !list->empty()) {
@@ -195,7 +197,7 @@ absl::Status CheckWeightsName(const std::string& path) {
                   path));
 }
 
-// What the path, a folder or a file, says of weights and configuration.
+// Finds weights and configuration from the path of a folder or a file.
 absl::Status Start(const std::string& path, MarianFiles* files) {
   std::error_code error;
   const bool folder = fs::is_directory(path, error);

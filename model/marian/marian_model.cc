@@ -24,12 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The array that has the model's own configuration, as text.
+// The array with the model's own configuration, as text.
 constexpr std::string_view kConfiguration = "special:model.yml";
-// Unless a request says otherwise; Marian's own bound grows with the source. As
-// folders that were converted of Marian's files have it.
+// Default of max_new_tokens, as in folders that were converted from Marian's
+// files. Marian's own limit grows with the source.
 constexpr int kMostNewTokens = 512;
-// More pieces than any vocabulary that is published.
+// More pieces than any published vocabulary has.
 constexpr JsonLimits kVocabulary = {size_t{64} << 20, size_t{256} << 20};
 
 absl::StatusOr<json> ReadConfiguration(const Weights& weights) {
@@ -43,15 +43,16 @@ absl::StatusOr<json> ReadConfiguration(const Weights& weights) {
   }
   std::string_view text(reinterpret_cast<const char*>(array->data.data()),
                         array->data.size());
-  text = text.substr(0, text.find('\0'));  // what pads it
+  text = text.substr(0, text.find('\0'));  // without the padding
   absl::StatusOr<json> config = ParseYaml(text, kConfigJson);
   if (config.ok() && config->is_object()) return config;
-  return absl::InvalidArgumentError(fmt::format(
-      "{}: {}; fetch the model again", kConfiguration,
-      config.ok() ? "is no mapping" : std::string(config.status().message())));
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}; fetch the model again", kConfiguration,
+                  config.ok() ? "is not a mapping"
+                              : std::string(config.status().message())));
 }
 
-// A .yml of pieces and their ids.
+// Reads a .yml of pieces and their ids.
 absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path) {
   TRIVIUM_ASSIGN_OR_RETURN(const json pieces, ReadYamlFile(path, kVocabulary));
   std::vector<std::pair<std::string, int32_t>> entries;
@@ -97,8 +98,8 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(
   return std::unique_ptr<Tokenizer>(std::move(tokenizer));
 }
 
-// What Marian never writes: <unk>, and the control characters of vocabularies
-// with byte pieces.
+// Returns the ids that Marian never writes: <unk>, and the control characters
+// of vocabularies with byte pieces.
 json SuppressedIds(const Tokenizer& tokenizer, ConfigReader* decoder) {
   json ids = json::array();
   const auto add = [&](const std::string& piece) {
@@ -115,8 +116,8 @@ json SuppressedIds(const Tokenizer& tokenizer, ConfigReader* decoder) {
   return ids;
 }
 
-// As generation_config.json says it. Marian's search goes on until all
-// hypotheses of its beam have ended.
+// Returns the settings in the form of generation_config.json. Marian's search
+// continues until all hypotheses of its beam have ended.
 json GenerationConfig(const MarianFiles& files, const Tokenizer& tokenizer,
                       Problems* problems) {
   ConfigReader decoder({{files.decoder_path, &files.decoder}}, problems);
@@ -136,13 +137,13 @@ json GenerationConfig(const MarianFiles& files, const Tokenizer& tokenizer,
   generation["length_penalty"] = length_penalty;
   if (decoder.Real("word-penalty", -1e6, 1e6).value_or(0) != 0) {
     decoder.Report("word-penalty", decoder.Find("word-penalty"),
-                   "this version does not search so; remove it");
+                   "this version does not support it; remove it");
   }
   return generation;
 }
 
-// The languages that Firefox's metadata.json names, as tokenizer_config.json
-// does; null where it names none.
+// Returns the languages that Firefox's metadata.json names, in the form of
+// tokenizer_config.json; null if it names none.
 json TokenizerConfig(const MarianFiles& files, Problems* problems) {
   const absl::StatusOr<json> metadata = ReadJsonFile(
       (fs::path(files.weights).parent_path() / "metadata.json").string());
@@ -161,8 +162,9 @@ json TokenizerConfig(const MarianFiles& files, Problems* problems) {
   return config;
 }
 
-// Ids that the tokenizer makes must have an embedding, and none the one behind
-// the target's, which is what the decoder starts with (marian_npz.h).
+// Checks that every id that the tokenizer makes has an embedding, and that no
+// piece has the id after the target's, with which the decoder starts
+// (marian_npz.h).
 void CheckVocabularies(const json& config, const Tokenizer& tokenizer,
                        json* generation, Problems* problems) {
   Problems told_by_the_family;
@@ -212,7 +214,7 @@ MarianModel ReadMarianModel(const std::string& path, Problems* problems) {
   absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = ReadTokenizer(*files);
   if (!tokenizer.ok()) {
     fail(tokenizer.status());
-    model.config = nullptr;  // else what it lacks now would be told as well
+    model.config = nullptr;  // avoids reports of what follows from this
     return model;
   }
   model.tokenizer = *std::move(tokenizer);

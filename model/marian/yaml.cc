@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// What a value takes beside its text, about; see json.cc.
+// Approximate memory of a value beside its text; see json.cc.
 constexpr size_t kValueBytes = 160;
 
 struct ParserDeleter {
@@ -31,7 +31,7 @@ struct Event {
   yaml_event_t event = {};
 };
 
-// A scalar that stands without quotes, as YAML 1.2's core schema reads it.
+// Reads a scalar without quotes like YAML 1.2's core schema.
 json PlainScalar(std::string_view text) {
   if (text.empty() || text == "~" || text == "null" || text == "Null" ||
       text == "NULL") {
@@ -54,14 +54,14 @@ json PlainScalar(std::string_view text) {
   return std::string(text);
 }
 
-// Makes a value of one document's events.
+// Builds a value from a document's events.
 class Builder {
  public:
   explicit Builder(const JsonLimits& limits) : limits_(limits) {}
 
   // INVALID_ARGUMENT says what is wrong.
   absl::Status Add(const yaml_event_t& event);
-  // Once all events came.
+  // Returns the value after all events.
   json Take() { return std::move(root_); }
 
  private:
@@ -73,11 +73,11 @@ class Builder {
 
   const JsonLimits& limits_;
   json root_;
-  // The containers that are open, the innermost last. A container stays where
-  // it is while one that it has is open.
+  // The open containers, the innermost last. A container does not move while
+  // one inside it is open.
   std::vector<json*> open_;
   std::string key_;
-  bool has_key_ = false;  // of the innermost, if that is a mapping
+  bool has_key_ = false;  // for the innermost container, if it is a mapping
   size_t memory_ = 0;
 };
 
@@ -92,7 +92,7 @@ absl::Status Builder::Put(json value) {
       place = &(*parent)[key_];
       has_key_ = false;
     } else {
-      return Fail("has a key that is no text");
+      return Fail("has a key that is not a text");
     }
   }
   *place = std::move(value);
@@ -140,7 +140,7 @@ absl::Status Builder::Add(const yaml_event_t& event) {
       open_.pop_back();
       return absl::OkStatus();
     case YAML_ALIAS_EVENT:
-      return Fail("has an alias, which is not read");
+      return Fail("has an unsupported alias");
     default:
       return absl::OkStatus();
   }
@@ -152,12 +152,12 @@ absl::StatusOr<json> ParseYaml(std::string_view text,
                                const JsonLimits& limits) {
   if (text.size() > limits.bytes) {
     return absl::InvalidArgumentError(
-        fmt::format("has {} bytes of YAML, and at most {} are read",
+        fmt::format("has {} bytes of YAML, but at most {} are read",
                     text.size(), limits.bytes));
   }
   auto made = std::make_unique<yaml_parser_t>();
   if (yaml_parser_initialize(made.get()) == 0) {
-    return absl::InvalidArgumentError("cannot be parsed for want of memory");
+    return absl::InvalidArgumentError("cannot be parsed: memory is exhausted");
   }
   const std::unique_ptr<yaml_parser_t, ParserDeleter> parser(made.release());
   yaml_parser_set_input_string(

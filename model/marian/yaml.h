@@ -10,18 +10,18 @@
 
 namespace trivium {
 
-// The one reader of YAML from files, of what JSON can say as well: mappings
-// whose keys are texts, lists, texts, numbers, true, false and null. Bounds are
-// those of JSON: nested at most kMaxJsonDepth deep, a bounded part of the
-// memory. Only the first document of a stream counts.
+// The only reader of YAML files, for values that JSON can express: mappings
+// whose keys are texts, lists, texts, numbers, true, false and null. The limits
+// are those of JSON: nesting of at most kMaxJsonDepth, and bounded memory. Only
+// the first document of a stream counts.
 //
-// INVALID_ARGUMENT says what is wrong and on which line, without the name of
-// the file: "is not YAML", "has an alias", "has key 'a' twice".
+// INVALID_ARGUMENT says what is wrong and on which line, without the file's
+// name: "is not YAML", "has an unsupported alias", "has key 'a' twice".
 absl::StatusOr<nlohmann::json> ParseYaml(std::string_view text,
                                          const JsonLimits& limits);
 
-// A YAML file whose outermost value is a mapping. NOT_FOUND when there is no
-// such file; INVALID_ARGUMENT names the file and what is wrong with it.
+// Reads a YAML file whose outermost value is a mapping. NOT_FOUND if the file
+// does not exist; INVALID_ARGUMENT names the file and what is wrong with it.
 absl::StatusOr<nlohmann::json> ReadYamlFile(
     const std::string& path, const JsonLimits& limits = kConfigJson);
 

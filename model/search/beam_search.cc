@@ -1,3 +1,20 @@
+// One step of the search (Advance), as in Transformers:
+//   1. Extend every running hypothesis by every possible token and keep the
+//      best extensions_kept_ extensions, best first.
+//   2. An extension that ends counts only among the first beam_size; it joins
+//      finished_, which keeps the beam_size best by score. Any other fills the
+//      next place among the running ones, until beam_size of them run.
+//   3. Stop if no running hypothesis can beat the worst finished one (see
+//      CanImprove).
+//
+//   score = log_probability / (new tokens ^ length_penalty)
+//
+// Every running hypothesis has length_ new tokens. edits_[i], queries_[i] and
+// continuations_[i] belong to running_[i], and queries_ are views into edits_.
+// Sums are double and ties are ordered (IsBetter), so equal rows give equal
+// bits. Hypotheses that ended without all required phrases are results only if
+// nothing else is left. Beams are reused between steps for the sake of their
+// memory.
 #include "model/search/beam_search.h"
 
 #include <algorithm>
@@ -7,7 +24,8 @@
 namespace trivium {
 namespace {
 
-// Behind a phrase many of the best tokens may not stand.
+// Number of best tokens to ask for with phrases: many of the best tokens may be
+// forbidden after a phrase.
 constexpr size_t kAskedAfterPhrases = 64;
 
 }  // namespace
@@ -96,7 +114,7 @@ bool BeamSearch::IsBetter(const Extension& a, const Extension& b) {
 }
 
 void BeamSearch::Extend(const Extension& extension, Beam* beam) const {
-  // Once: a copy keeps the memory of what it replaces.
+  // Reserves once: assigning a copy keeps the memory of what it replaces.
   beam->tokens.reserve(prefix_size_ + ReservedTokens(options_));
   beam->logprobs.reserve(ReservedTokens(options_));
   *beam = running_[extension.parent];
@@ -191,14 +209,15 @@ void BeamSearch::Advance(std::span<const LogitsRow> rows) {
           {extensions_[rank].parent, extensions_[rank].token.token});
     }
   }
-  // Many end tokens make many extensions; as many as could run show enough.
+  // With many end tokens there are many extensions; the trace shows as many as
+  // could run.
   for (; recorder_ != nullptr && rank < extensions_.size() &&
          rank < 2 * beam_size_;
        ++rank) {
     Record(extensions_[rank], BeamFate::kPruned);
   }
   if (extensions_.empty()) {
-    // The rules leave no token at all: what runs ends where it is.
+    // The rules leave no token at all: the running hypotheses end here.
     for (Beam& beam : running_) {
       AddFinished(std::move(beam), FinishReason::kLength);
     }
@@ -223,7 +242,7 @@ bool BeamSearch::CanImprove() const {
   const bool longest = options_.early_stopping == EarlyStopping::kNever &&
                        options_.length_penalty > 0;
   double best = Merit(running_[0]);
-  // Phrases come before probability in the order of what runs.
+  // With phrases, running hypotheses are ordered by phrases before probability.
   for (const Beam& beam : running_) best = std::max(best, Merit(beam));
   const double best_possible =
       Score(best, longest ? options_.max_new_tokens : length_);

@@ -15,14 +15,14 @@
 
 namespace trivium {
 
-// Beam search as Transformers 5's GenerationMixin._beam_search does it for one
-// input. One difference: Transformers fills empty places among the running
-// hypotheses with copies whose score is -1e9; here there are none, so fewer
-// than beam_size hypotheses may run. With phrases that are required it is
-// another search (RequiredPhrases, beam_search_phrases.cc).
+// Beam search like Transformers 5's GenerationMixin._beam_search for one input.
+// One difference: Transformers fills empty places among the running hypotheses
+// with copies whose score is -1e9; here the places stay empty, so fewer than
+// beam_size hypotheses may run. With required phrases the search differs more
+// (RequiredPhrases, beam_search_phrases.cc).
 class BeamSearch : public Decoding {
  public:
-  // `options` are valid; `stop` may be null.
+  // `options` are valid; `stop` may be null and must outlive the search.
   BeamSearch(const DecodingOptions& options, std::vector<int32_t> prefix,
              const StopMatcher* stop);
 
@@ -52,12 +52,12 @@ class BeamSearch : public Decoding {
     std::vector<float> logprobs;  // [new tokens]
     std::vector<SharedTop> top;   // [new tokens] with top_logprobs, else empty
     double log_probability = 0;
-    int place = -1;  // in the recorder's step, if there is a recorder
+    int place = -1;  // index in the recorder's step; -1 without a recorder
     PhraseState phrases;
   };
   struct Finished {
     Beam beam;
-    double score;  // of its Merit
+    double score;  // Score of the beam's Merit
     FinishReason reason;
   };
   // One more token for the running hypothesis `parent`.
@@ -65,37 +65,40 @@ class BeamSearch : public Decoding {
     int parent;
     ScoredToken token;
     double log_probability;  // of the hypothesis with this token
-    int state = -1;          // in states_, where phrases are required
+    int state = -1;          // index into states_ if phrases are required
   };
 
-  // Fills extensions_ with the best of all running hypotheses, best first.
+  // Fills extensions_ with the best extensions of all running hypotheses, best
+  // first.
   void FindExtensions(std::span<const LogitsRow> rows);
-  // Of running hypothesis i, its possible_ ones, or with phrases.
+  // Adds the extensions of running hypothesis i: by its possible_ tokens, or
+  // also by phrases.
   void AddExtensions(size_t i);
   void AddPhraseExtensions(size_t i);
   static bool IsBetter(const Extension& a, const Extension& b);
   bool IsBetterPhrased(const Extension& a, const Extension& b) const;
-  // Chooses of extensions_ by how many phrases they have, those with the most
-  // first.
+  // Keeps a share of extensions_ for each number of begun phrases; those with
+  // the most phrases come first.
   void AllotExtensions();
-  // Whether no phrase has been written because nothing has.
+  // True if no phrase has been written because nothing has been written.
   bool AtBeginning() const {
     return length_ == (options_.forced_first_id.has_value() ? 1 : 0);
   }
   void Extend(const Extension& extension, Beam* beam) const;
-  // Whether `beam` ends with its last token, and why.
+  // True if `beam` ends with its last token; sets the reason.
   bool Ends(const Beam& beam, FinishReason* reason) const;
   double Score(double log_probability, int length) const;
-  // By what hypotheses are compared.
+  // The sum by which hypotheses are compared.
   static double Merit(const Beam& beam) {
     return beam.log_probability + beam.phrases.bonus;
   }
-  // Keeps the beam_size best, the older of equals first.
+  // Keeps the beam_size best; among equals, the older comes first.
   void AddFinished(Beam beam, FinishReason reason);
+  // Remembers the best hypothesis that ended without all phrases.
   void AddLacking(const Beam& beam, FinishReason reason);
-  // Tells the recorder of an extension; its place.
+  // Adds an extension to the trace and returns its place there.
   int Record(const Extension& extension, BeamFate fate);
-  // Tells it what became of the candidate that was `beam`'s last token.
+  // Records the fate of the candidate that was `beam`'s last token.
   void Record(const Beam& beam, BeamFate fate);
   bool CanImprove() const;
   void Finish();
@@ -109,16 +112,17 @@ class BeamSearch : public Decoding {
   const StopMatcher* const stop_;
   const LogitsRules rules_;
   const RequiredPhrases phrases_;
-  std::unique_ptr<BeamRecorder> recorder_;  // null: not asked for
+  std::unique_ptr<BeamRecorder> recorder_;  // null: no trace requested
 
   int length_ = 0;  // new tokens of every running hypothesis
   std::vector<Beam> running_;
   std::vector<Finished> finished_;  // best first, at most beam_size_
-  // The best that ended without all phrases; where nothing else did, it is the
-  // result.
+  // The best hypothesis that ended without all phrases; the result if nothing
+  // else ended.
   std::optional<Finished> lacking_;
   bool done_ = false;
-  size_t certain_ = 0;  // new tokens that all possible best results share
+  // Number of leading new tokens that all possible best results share.
+  size_t certain_ = 0;
 
   std::vector<LogitsEdits> edits_;    // [running_]
   std::vector<LogitsQuery> queries_;  // [running_], views into edits_
@@ -128,11 +132,12 @@ class BeamSearch : public Decoding {
   // Scratch, kept for its memory.
   std::vector<ScoredToken> possible_;
   std::vector<Extension> extensions_;
-  std::vector<PhraseState> states_;  // of extensions_
+  std::vector<PhraseState> states_;  // [extensions_] states with phrases
   std::vector<RequiredPhrases::Step> steps_;
-  std::vector<std::vector<float>> looks_;  // [running_] of this step, or none
-  std::vector<Beam> next_;                 // to be running_
-  Beam beyond_;                            // has no place among them
+  std::vector<std::vector<float>>
+      looks_;               // [running_] attention on each phrase, or empty
+  std::vector<Beam> next_;  // becomes running_
+  Beam beyond_;             // scratch for an extension without a running place
 };
 
 }  // namespace trivium

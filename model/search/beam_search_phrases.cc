@@ -1,6 +1,6 @@
-// Beam search where phrases are required: hypotheses run side by side by how
-// many phrases they have begun, so that those that have paid for one are not
-// measured by those that have not.
+// Beam search with required phrases. Hypotheses compete only with those that
+// have begun as many phrases, so those that have paid for a phrase are not
+// compared with those that have not.
 #include <algorithm>
 
 #include "model/search/beam_search.h"
@@ -8,8 +8,8 @@
 namespace trivium {
 namespace {
 
-// Log-probability of a phrase's token that the rules, or the source's
-// shortlist, make impossible.
+// Log-probability of a phrase's token that the rules or the source's shortlist
+// forbid.
 constexpr double kUnlikely = -20;
 
 }  // namespace
@@ -48,7 +48,7 @@ void BeamSearch::AddPhraseExtensions(size_t i) {
   for (const ScoredToken& token : possible_) {
     if (added == extensions_kept_) break;
     const bool ends = rules_.EndOf(token.token, length_ + 1).has_value();
-    // A phrase of one token is never written without counting.
+    // A one-token phrase may be written only as a step, which counts it.
     const bool is_phrase = std::any_of(
         steps_.begin(), steps_.end(), [&](const RequiredPhrases::Step& step) {
           return step.token == token.token && step.state.form == nullptr;
@@ -97,7 +97,8 @@ void BeamSearch::AllotExtensions() {
     if (goes_on(extension)) ++there[rank_of(extension)];
   }
   std::vector<size_t> slots = AllotByRank(there, beam_size_);
-  // As in any beam search what ends must be among the best of its own.
+  // An ending hypothesis must, as in any beam search, be among the best of its
+  // rank.
   size_t ends = slots[last];
   if (there[last] == 0) ends = beam_size_;
   size_t kept = 0;

@@ -3,7 +3,7 @@
 namespace trivium {
 
 void BeamRecorder::BeginStep() {
-  // A step is whole or not there.
+  // A step is recorded whole or not at all.
   if (candidates_ >= kMaxTraceCandidates) trace_.truncated = true;
   if (!trace_.truncated) trace_.steps.emplace_back();
 }

@@ -7,8 +7,8 @@
 namespace trivium {
 
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011): a random function of a counter and a key. Integer arithmetic only,
-// so the same bits on every machine.
+// SC 2011): a random function of a counter and a key. It uses integers only, so
+// it gives the same bits on every machine.
 constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
                                              std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
@@ -24,8 +24,8 @@ constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-// The random number in [0, 1) for the token at `position` of draw `sample`.
-// Nothing is carried from one token to the next: a sequence draws the same
+// Returns the random number in [0, 1) for the token at `position` of draw
+// `sample`. No state is carried from token to token: a sequence draws the same
 // numbers whatever runs beside it.
 constexpr double UniformAt(uint64_t seed, uint32_t sample, uint32_t position) {
   const std::array<uint32_t, 4> bits = Philox4x32(

@@ -17,7 +17,7 @@
 
 namespace trivium {
 
-// When a beam search stops, as Transformers' `early_stopping`.
+// The condition that stops a beam search: Transformers' `early_stopping`.
 enum class EarlyStopping {
   kHeuristic,  // false: when no running hypothesis can beat the worst
                // finished one at its present length
@@ -25,7 +25,7 @@ enum class EarlyStopping {
   kNever,      // "never": only when no longer hypothesis could ever beat it
 };
 
-// The most a search serves.
+// The limits of a search's options.
 inline constexpr int kMaxBeamSize = 16;
 inline constexpr int kMaxTopLogprobs = 20;
 inline constexpr int kMaxEndIds = 63;
@@ -34,46 +34,47 @@ inline constexpr int kMaxBiasedIds = 1024;
 inline constexpr float kMaxLogitBias = 100;
 inline constexpr float kMaxCountPenalty = 2;
 
-// The most phrases that a search is held to.
+// The most phrases that a search may require.
 inline constexpr int kMaxRequiredPhrases = 12;
 
-// Tells of tokens how words are made of them.
+// Says how tokens make up words.
 class WordPieces {
  public:
   virtual ~WordPieces() = default;
-  // Whether it goes on with the word of the token before it.
+  // True if the token continues the word of the token before it.
   virtual bool ContinuesWord(int32_t token) const = 0;
-  // Whether it does with a few letters, as endings have.
+  // True if the token continues it with a few letters, as endings do.
   virtual bool IsEnding(int32_t token) const = 0;
 };
 
-// A phrase that a text must have.
+// A phrase that a text must contain.
 struct RequiredPhrase {
-  // Runs of tokens, none empty, any of which is the phrase.
+  // Token sequences that spell the phrase; none is empty, and any of them
+  // counts.
   std::vector<std::vector<int32_t>> forms;
-  // Those that are it at the beginning of a text.
+  // Sequences that spell it only at the beginning of a text.
   std::vector<std::vector<int32_t>> first_forms;
-  // Tokens of the source that it translates, ascending: it is rather written
-  // where the decoder looks at them. None: anywhere.
+  // Source tokens that the phrase translates, ascending. The phrase is
+  // preferably written where the decoder attends to them. Empty: anywhere.
   std::vector<int32_t> source;
-  // No token may follow that goes on with its last word ...
+  // True if the next token must not continue the phrase's last word ...
   bool whole = true;
-  bool endings = false;  // ... but an ending.
+  bool endings = false;  // ... except with an ending
 };
 
-// How to search. Defaults are Transformers'; a model folder's
+// The settings of a search. Defaults are Transformers'; a model folder's
 // generation_config.json and then the request override them.
 struct DecodingOptions {
   // Greedy: beam_size 1, sample false. Beam search: beam_size > 1, sample
   // false. Sampling: sample true, beam_size 1, `hypotheses` independent draws.
   int beam_size = 1;  // 1 .. 16
   bool sample = false;
-  // Returned: at most beam_size, or 16 when sampling.
+  // Number of results: at most beam_size, or 16 when sampling.
   int hypotheses = 1;
   float length_penalty = 1.0f;
   EarlyStopping early_stopping = EarlyStopping::kHeuristic;
 
-  // New tokens, the end token counted, the prefix not.
+  // Limits on new tokens; the end token counts, the prefix does not.
   int max_new_tokens = 20;
   int min_new_tokens = 0;
 
@@ -87,35 +88,37 @@ struct DecodingOptions {
   float repetition_penalty = 1.0f;  // > 0; 1 = none
   int no_repeat_ngram_size = 0;     // 0: no limit
   // A token loses `frequency_penalty` times its count among the new tokens, and
-  // `presence_penalty` if it is among them.
+  // `presence_penalty` once if it occurs among them.
   float frequency_penalty = 0;  // -2 .. 2
   float presence_penalty = 0;   // -2 .. 2
-  // Added to logits: ascending ids, no duplicates; each -100 .. 100.
+  // Added to logits. Ids ascend without duplicates; each bias is -100 .. 100.
   std::vector<std::pair<int32_t, float>> logit_bias;
 
-  std::vector<int32_t> end_ids;                        // any of them ends
-  std::vector<int32_t> stop_ids;                       // so do these
+  std::vector<int32_t> end_ids;   // any of them ends a text
+  std::vector<int32_t> stop_ids;  // so do these
   std::vector<std::vector<int32_t>> banned_sequences;  // bad_words_ids
-  // Never chosen, end tokens among them: suppress_tokens, and those that no
-  // text begins with, behind a forced first token: begin_suppress_tokens.
+  // Tokens that are never chosen, not even end tokens: suppress_tokens, and
+  // those that no text begins with, after a forced first token:
+  // begin_suppress_tokens.
   std::vector<int32_t> suppressed_ids;
   std::vector<int32_t> first_suppressed_ids;
-  // The first new token, whatever the prefix. (Transformers'
-  // forced_bos_token_id applies only after a prefix of one token: whoever takes
-  // it from a model and adds a target prefix puts it into the prefix.)
+  // The first new token, whatever the prefix. Transformers' forced_bos_token_id
+  // applies only after a prefix of one token. So a caller that adds a target
+  // prefix must put the model's forced_bos_token_id into the prefix.
   std::optional<int32_t> forced_first_id;
-  // The last new token where max_new_tokens cuts; forced_eos_token_id.
+  // The last new token if max_new_tokens cuts the text: forced_eos_token_id.
   std::optional<int32_t> forced_last_id;
-  // Behind so many new tokens each one more makes end tokens likelier by this
-  // factor, or less likely by one below 1: exponential_decay_length_penalty.
+  // After end_growth_start new tokens, each further token makes end tokens
+  // likelier by this factor (less likely if below 1):
+  // exponential_decay_length_penalty.
   int end_growth_start = 0;  // >= 0
   float end_growth = 1.0f;   // > 0; 1 = none
   bool renormalize_logits = false;
 
-  // What the encoder read; only for these two rules. A text repeats none of the
-  // source's runs of so many tokens (encoder_no_repeat_ngram_size; 0: no
-  // limit), and the source's tokens are made likelier by a factor over 1
-  // (encoder_repetition_penalty; > 0, 1: none).
+  // The encoder's input, used only by these two rules. A text repeats no run of
+  // source_ngram_size source tokens (encoder_no_repeat_ngram_size; 0: no
+  // limit). The source's tokens become likelier by a factor over 1
+  // (encoder_repetition_penalty; > 0, 1: unchanged).
   std::vector<int32_t> source_ids;
   int source_ngram_size = 0;
   float source_bonus = 1.0f;
@@ -123,12 +126,13 @@ struct DecodingOptions {
     return source_ngram_size != 0 || source_bonus != 1;
   }
 
-  // What a text must have, each as often as it is there, where max_new_tokens
-  // and stop strings leave room for it: a beam search, in which at least two
-  // hypotheses should run for each of these. Tokens of phrases are possible
-  // whatever else forbids them.
+  // Phrases that a text must contain, each as often as it is listed, if
+  // max_new_tokens and stop strings leave room. They need a beam search, in
+  // which at least two hypotheses should run for each phrase. Tokens of phrases
+  // are possible even if other rules forbid them.
   std::vector<RequiredPhrase> required;
-  std::shared_ptr<const WordPieces> word_pieces;  // null: all may follow
+  std::shared_ptr<const WordPieces>
+      word_pieces;  // null: any token may follow a phrase
 
   int top_logprobs = 0;  // 0 .. 20 alternatives to report per token
   bool trace = false;    // keep a BeamTrace; beam_size > 1
@@ -148,11 +152,11 @@ struct TokenLogprob {
 // One result. `ids` are the new tokens, with the end token if there is one.
 struct Hypothesis {
   std::vector<int32_t> ids;
-  // Sum of the log-probabilities of ids after the rules above changed the
-  // logits, before temperature, top-k and top-p.
+  // Sum of the log-probabilities of ids, after the rules above changed the
+  // logits and before temperature, top-k and top-p.
   float log_probability = 0;
-  // As Transformers' sequences_scores: log_probability divided by
-  // (number of ids ^ length_penalty).
+  // Transformers' sequences_scores: log_probability divided by (number of ids ^
+  // length_penalty).
   float score = 0;
   FinishReason reason = FinishReason::kLength;
   std::vector<float> logprobs;  // [ids]
@@ -160,14 +164,14 @@ struct Hypothesis {
       top_logprobs;  // [ids][<= top_logprobs]
 };
 
-// Tells whether new tokens contain a stop condition outside of the search's
-// vocabulary of rules, such as a stop string across token borders.
+// Finds stop conditions that the search's own rules cannot express, such as a
+// stop string across token borders.
 class StopMatcher {
  public:
   virtual ~StopMatcher() = default;
-  // `ids` are the new tokens of one hypothesis, none of whose shorter
-  // beginnings matched: a matcher need only look at what the last token may
-  // have changed.
+  // Returns true if `ids`, the new tokens of one hypothesis, match. No shorter
+  // beginning of them matched, so a matcher need only look at what the last
+  // token may have changed.
   virtual bool Matches(std::span<const int32_t> ids) const = 0;
 };
 
@@ -194,64 +198,66 @@ class Decoding {
 
   virtual ~Decoding() = default;
 
-  // `prefix`: what the decoder has read before the first new token (start
-  // token, then the target prefix); rules that look back see it. `stop` may
-  // be null and outlives the decoding. INVALID_ARGUMENT names the option, its
-  // value and its range.
+  // `prefix`: the tokens that the decoder reads before the first new token
+  // (start token, then the target prefix); rules that look back see it. `stop`
+  // may be null and must outlive the decoding. INVALID_ARGUMENT names the
+  // option, its value and its range.
   static absl::StatusOr<std::unique_ptr<Decoding>> Create(
       const DecodingOptions& options, std::vector<int32_t> prefix,
       const StopMatcher* stop);
 
-  // One query a live hypothesis; empty when done.
+  // One query for each live hypothesis; empty when done.
   virtual std::span<const LogitsQuery> queries() const = 0;
-  // Where one hypothesis is live and no other can be again (greedy search, one
-  // draw): for i = 1 .. draft.size() what queries() would be once the search
-  // had chosen draft[0 .. i - 1]. Empty where more may be live. They hold until
-  // the next Advance or DraftQueries.
+  // Returns, for i = 1 .. draft.size(), what queries() would be once the search
+  // had chosen draft[0 .. i - 1]. Empty unless exactly one hypothesis is live
+  // and no other can become live (greedy search, one draw). The result is valid
+  // until the next Advance or DraftQueries.
   virtual std::span<const LogitsQuery> DraftQueries(
       std::span<const int32_t> draft) {
     return {};
   }
-  // Whether SetAttention must come before every Advance.
+  // True if SetAttention must be called before every Advance.
   virtual bool attends() const { return false; }
-  // maps[i], [maps, keys]: how much the positions that queries()[i] asks about
-  // look at each of the source's `keys` tokens, in any number of maps.
+  // maps[i], [maps, keys]: how much the positions of queries()[i] attend to
+  // each of the source's `keys` tokens, in any number of maps.
   virtual void SetAttention(std::span<const std::span<const float>> maps,
                             int keys) {}
   // rows[i] answers queries()[i].
   virtual void Advance(std::span<const LogitsRow> rows) = 0;
   // The hypotheses live after the last Advance, ordered; empty when done.
   virtual std::span<const Continuation> continuations() const = 0;
-  // Of live hypothesis `index`: the prefix, then its new tokens, of which the
-  // last one is its continuation's. All live ones have as many.
+  // The prefix and the new tokens of live hypothesis `index`; the last token is
+  // its continuation's. All live hypotheses have equally many.
   virtual std::span<const int32_t> LiveTokens(size_t index) const = 0;
   virtual bool done() const = 0;
 
-  // New tokens of result `index` that no later step can change: all of a
-  // greedy or sampled one, the common beginning of what a beam search may
-  // still return as its best. Grows only.
+  // New tokens of result `index` that no later step can change. In greedy
+  // search and sampling that is all of them; in a beam search, the common
+  // beginning of all hypotheses that may still become its best. They only grow.
   virtual std::span<const int32_t> CertainTokens(int index) const = 0;
   // Their log-probabilities: [CertainTokens(index)].
   virtual std::span<const float> CertainLogprobs(int index) const = 0;
-  // Whether result `index` has ended although others may still run.
+  // True if result `index` has ended, although others may still run.
   virtual bool Ended(int index) const = 0;
 
-  // Best first (in order of index when sampling). Once, when done. Fewer than
-  // asked for only where the rules leave too few possible sequences.
+  // Returns the results, best first (by index when sampling). Call it once,
+  // when done. There are fewer than requested only if the rules leave too few
+  // possible sequences.
   virtual std::vector<Hypothesis> TakeResults() = 0;
-  // With DecodingOptions::trace, once, after TakeResults.
+  // Returns the trace if DecodingOptions::trace is set. Call it once, after
+  // TakeResults.
   virtual std::optional<BeamTrace> TakeTrace() { return std::nullopt; }
 };
 
-// New tokens for which a search takes memory at its start, so that it takes
-// none at every token: all of them, unless they are very many.
+// Returns the number of new tokens for which a search reserves memory at its
+// start, so that it allocates none at every token: all, up to 512.
 inline size_t ReservedTokens(const DecodingOptions& options) {
   return static_cast<size_t>(std::min(options.max_new_tokens, 512));
 }
 
-// Checks ranges, and ids against the vocabulary's size where it is given
-// (greater than 0). INVALID_ARGUMENT starts with the option's name in the API
-// and a colon: "beam_size: 17 is out of range, give 1 to 16".
+// Checks ranges, and ids against the vocabulary's size if it is greater than 0.
+// INVALID_ARGUMENT starts with the option's name in the API and a colon:
+// "beam_size: 17 is out of range, give 1 to 16".
 absl::Status ValidateDecodingOptions(const DecodingOptions& options,
                                      int vocabulary = 0);
 

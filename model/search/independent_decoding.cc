@@ -1,3 +1,13 @@
+// Draws start from the same prefix, so until their first token they share one
+// live hypothesis, one query and one row; afterwards each draw has its own.
+// live_ lists the draws that still run, ascending; edits_[i] and queries_[i]
+// belong to live_[i]. A draw's random numbers depend on the seed, its index and
+// the token's position alone, so a result does not depend on what runs beside
+// it.
+//
+// Sampling without top-k, or with a larger one than a query may ask for, reads
+// all logits of the row; every other choice needs only the best ones and the
+// watched ones.
 #include "model/search/independent_decoding.h"
 
 #include <algorithm>
@@ -123,7 +133,7 @@ void IndependentDecoding::Advance(std::span<const LogitsRow> rows) {
   continuations_.clear();
   next_live_.clear();
   for (size_t i = 0; i < live_.size(); ++i) {
-    // One row answers all draws before their first token.
+    // All draws share one row before their first token.
     const size_t row = std::min(i, rows.size() - 1);
     Draw& draw = draws_[live_[i]];
     ScoredToken chosen;

@@ -12,11 +12,11 @@
 
 namespace trivium {
 
-// Greedy search and sampling: one or more sequences that never look at each
+// Greedy search and sampling: one or more sequences that do not affect each
 // other. Results are indexed by draw.
 class IndependentDecoding : public Decoding {
  public:
-  // `options` are valid; `stop` may be null.
+  // `options` are valid; `stop` may be null and must outlive the search.
   IndependentDecoding(const DecodingOptions& options,
                       std::vector<int32_t> prefix, const StopMatcher* stop);
 
@@ -49,13 +49,14 @@ class IndependentDecoding : public Decoding {
   int NewTokens(const Draw& draw) const {
     return static_cast<int>(draw.tokens.size() - prefix_size_);
   }
-  // Draw `index`'s next token out of `row`; possible_ is left with the
-  // candidates. False when the rules leave none.
+  // Chooses the next token of draw `index` from `row` and leaves the candidates
+  // in possible_. Returns false if the rules leave none.
   bool Choose(int index, const LogitsRow& row, const LogitsEdits& edits,
               ScoredToken* chosen);
   void Append(const ScoredToken& token, const LogitsRow& row,
               const LogitsEdits& edits, Draw* draw);
-  // What to ask after a draw's tokens; the query looks into `edits`.
+  // Returns what to ask after a draw's tokens; the query is a view into
+  // `edits`.
   LogitsQuery QueryAfter(const Draw& draw, LogitsEdits* edits) const;
   void MakeQueries();
 
@@ -70,7 +71,7 @@ class IndependentDecoding : public Decoding {
   std::vector<int> next_live_;              // scratch of Advance
   std::vector<LogitsEdits> edits_;          // [queries]
   std::vector<LogitsQuery> queries_;        // views into edits_
-  std::vector<LogitsEdits> draft_edits_;    // of DraftQueries
+  std::vector<LogitsEdits> draft_edits_;    // those of DraftQueries
   std::vector<LogitsQuery> draft_queries_;  // views into draft_edits_
   std::vector<Continuation> continuations_;
   std::vector<ScoredToken> possible_;  // scratch

@@ -3,8 +3,8 @@
 
 namespace trivium {
 
-// Of DecodingOptions::length_penalty, either way: length ^ 10 of the longest
-// texts is still a number.
+// Bound of |DecodingOptions::length_penalty|: length ^ 10 is still finite for
+// the longest texts.
 inline constexpr float kMaxLengthPenalty = 10;
 
 }  // namespace trivium

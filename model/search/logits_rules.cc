@@ -1,3 +1,13 @@
+// EditsAfter lists every token whose logit changes (watched: sorted, unique),
+// so the engine reports those logits apart and never keeps a whole row. Apply
+// then computes one edited logit; the header has its formula. A ban overrides
+// every other change, and a forced token replaces the row; the forced last
+// token comes before the forced first one.
+//
+// Repetition and n-gram rules see the whole history, prefix included; penalties
+// for frequency and presence count new tokens only. A banned sequence is filed
+// under its second-to-last token, so a step compares only the sequences that
+// the last token of the history could lead to.
 #include "model/search/logits_rules.h"
 
 #include <algorithm>
@@ -169,7 +179,7 @@ LogitsEdits::Change LogitsRules::ChangeOf(int32_t token, int new_tokens,
                        [](const auto& a, int32_t b) { return a.first < b; });
   if (bias != bias_.end() && bias->first == token) change.bias = bias->second;
   if (EndsGrow(new_tokens) && Contains(end_ids_, token)) {
-    // Bounded, for an infinite logit leaves no probabilities.
+    // Bounded because an infinite logit leaves no probabilities.
     constexpr double kMost = 1e30;
     change.growth = std::min(
         std::pow(end_growth_, new_tokens - end_growth_start_) - 1, kMost);

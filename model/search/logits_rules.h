@@ -13,20 +13,19 @@
 
 namespace trivium {
 
-// What the rules do to one row of logits.
+// The changes that the rules make to one row of logits.
 struct LogitsEdits {
-  // If set, this token alone is possible and its logit is 0; the row is not
-  // read.
+  // If set, only this token is possible, with logit 0, and the row is not read.
   std::optional<int32_t> forced;
   // The tokens whose logits change: ascending, no duplicates.
   std::vector<int32_t> watched;
   struct Change {
-    bool banned = false;     // impossible, whatever else
+    bool banned = false;     // impossible, whatever else applies
     bool repeated = false;   // the repetition penalty applies
     bool of_source = false;  // the source's bonus applies
     double bias = 0;
-    double loss = 0;    // for how often it was written
-    double growth = 0;  // of an end token in a long text
+    double loss = 0;    // penalty for how often it was written
+    double growth = 0;  // relative growth of an end token in a long text
   };
   std::vector<Change> changes;  // [watched]
   double repetition_penalty = 1;
@@ -34,33 +33,34 @@ struct LogitsEdits {
   // Scratch of EditsAfter, each sorted.
   std::vector<int32_t> banned_ids, read, written;
 
-  // The edited logit (or log-probability) of watched[i].
+  // Returns the edited logit (or log-probability) of watched[i].
   double Apply(size_t i, double logit) const;
 };
 
 // The rules that change logits before a token is chosen, with Transformers'
 // meaning and in its order: bias, the source's bonus, repetition penalty, no
-// repeated n-grams, none of the source's, banned sequences, minimum of new
-// tokens, forced first token, forced last token, growth of end tokens,
-// suppressed tokens. Penalties for frequency and presence, which it does not
-// have, come after the one for repetition, as in vLLM:
+// repeated n-grams, none of the source's n-grams, banned sequences, minimum of
+// new tokens, forced first token, forced last token, growth of end tokens,
+// suppressed tokens. Penalties for frequency and presence, which Transformers
+// lacks, come after the repetition penalty, as in vLLM:
 //
 //   x <- x + bias
 //   x <- x < 0 ? x / bonus : x * bonus                 of tokens in the source
-//   x <- x < 0 ? x * repetition : x / repetition       of tokens that were read
+//   x <- x < 0 ? x * repetition : x / repetition       of tokens in the history
 //   x <- x - frequency * count - presence * (count > 0)  count of new tokens
 //   x <- x + |x| (growth^(new tokens - start) - 1)     of end tokens
 class LogitsRules {
  public:
   explicit LogitsRules(const DecodingOptions& options);
 
-  // Edits for the token after `history` (prefix, then the new tokens, of
-  // which there are `new_tokens`).
+  // Computes the edits for the token after `history`, which is the prefix and
+  // then `new_tokens` new tokens.
   void EditsAfter(std::span<const int32_t> history, int new_tokens,
                   LogitsEdits* edits) const;
 
-  // Whether and why a text of so many new tokens ends with this last one. A
-  // forced last token is a cut, even where that id is an end token.
+  // Returns why a text of `new_tokens` tokens ends with this last one, or
+  // nothing if it does not. A forced last token is a cut (kLength), even if it
+  // is an end token.
   std::optional<FinishReason> EndOf(int32_t token, int new_tokens) const;
 
  private:
@@ -96,9 +96,10 @@ class LogitsRules {
   const std::optional<int32_t> forced_last_id_;
   const std::vector<int32_t> first_suppressed_ids_;
   const double source_bonus_;
-  std::vector<int32_t> source_;         // ascending, where it has a bonus
-  std::vector<int32_t> banned_tokens_;  // sequences of one token, suppressed
-  // Longer sequences, by the token before their last one.
+  std::vector<int32_t> source_;  // ascending; empty without a bonus
+  std::vector<int32_t>
+      banned_tokens_;  // sequences of one token, and suppressed tokens
+  // Longer sequences, by their second-to-last token.
   std::unordered_map<int32_t, std::vector<std::vector<int32_t>>>
       banned_sequences_;
 };

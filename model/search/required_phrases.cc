@@ -1,3 +1,10 @@
+// A hypothesis has begun a set of phrases (one bit for each) and is writing at
+// most one of them, which then has exactly one possible next token. Beginning a
+// phrase adds a bonus, never positive, that grows with the decoder's attention
+// on the phrase's source; without a source it is 0.
+//
+// After a whole phrase, tokens that continue its last word are forbidden until
+// another token follows; a phrase with endings allows one ending first.
 #include "model/search/required_phrases.h"
 
 #include <algorithm>
@@ -8,9 +15,11 @@
 namespace trivium {
 namespace {
 
+// Running hypotheses reserved for each number of begun phrases.
 constexpr size_t kOfEachRank = 2;
-// What beginning a phrase costs per e-fold that the decoder looks less at what
-// it translates, down to a share that says nothing.
+// Beginning a phrase costs so much for each e-fold that less of the decoder's
+// attention is on the phrase's source; shares below kLeastLook count as
+// kLeastLook, because they say nothing.
 constexpr double kWeightOfLook = 8;
 constexpr float kLeastLook = 0.01f;
 
@@ -139,7 +148,7 @@ std::vector<size_t> AllotByRank(const std::vector<size_t>& there,
   const size_t last = there.size() - 1;
   const size_t each = std::clamp<size_t>(width / there.size(), 1, kOfEachRank);
   size_t left = width;
-  // The last rank has a right to its share before the others take theirs.
+  // The last rank's share is reserved before the others get theirs.
   if (there[last] > 0) --left;
   for (size_t rank = last; rank-- > 0;) {
     slots[rank] = std::min({there[rank], each, left});

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
-// Also false for NaN.
+// False for NaN, too.
 bool Possible(double logprob) { return logprob > kImpossible; }
 
 double OrImpossible(double logit) {
@@ -34,8 +34,8 @@ bool ScoreForced(const LogitsEdits& edits, std::vector<ScoredToken>* tokens) {
   return edits.forced.has_value();
 }
 
-// watched_logprob(i) comes after the edits; tokens that are not watched lose
-// `log_sum` from their logits.
+// watched_logprob(i) already contains the edits; `log_sum` is subtracted from
+// the logits of tokens that are not watched.
 template <typename Logprob>
 void Collect(const LogitsRow& row, const LogitsEdits& edits, double log_sum,
              const Logprob& watched_logprob, size_t count,

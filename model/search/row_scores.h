@@ -19,32 +19,33 @@ struct ScoredToken {
 // Higher log-probability first, then lower token id.
 bool Better(const ScoredToken& a, const ScoredToken& b);
 
-// The functions below turn an engine's answer into log-probabilities of
-// possible tokens (the impossible ones are left out) and write them to
-// `tokens`. A NaN of the engine counts as impossible.
+// The functions below turn an engine's answer into log-probabilities of the
+// possible tokens and write them to `tokens`, without the impossible ones. A
+// NaN from the engine counts as impossible.
 
-// Edits act on logits, then log-softmax, as Transformers' greedy search and
-// sampling do it. At most `count` tokens, best first; exact if the row's query
-// asked for at least as many.
+// Applies the edits to logits, then log-softmax, like Transformers' greedy
+// search and sampling. At most `count` tokens, best first; exact if the row's
+// query asked for at least as many.
 void ScoreLogits(const LogitsRow& row, const LogitsEdits& edits, size_t count,
                  std::vector<ScoredToken>* tokens);
 
-// The same for every possible token of a row with `all`, by ascending id.
+// Does the same for every possible token of a row with `all`, by ascending id.
 void ScoreAllLogits(const LogitsRow& row, const LogitsEdits& edits,
                     std::vector<ScoredToken>* tokens);
 
-// Log-softmax, then edits act on log-probabilities (and once more log-softmax
-// if `renormalize`), as Transformers' beam search does it.
+// Applies log-softmax and then the edits to log-probabilities (and log-softmax
+// once more if `renormalize`), like Transformers' beam search.
 void ScoreLogProbabilities(const LogitsRow& row, const LogitsEdits& edits,
                            bool renormalize, size_t count,
                            std::vector<ScoredToken>* tokens);
 
-// The log-softmax of `token`, the row's only watched one, unchanged; -infinity
-// where it is impossible. `tokens`: the best of all as ScoreLogits has them.
+// Returns the log-softmax of `token`, the row's only watched one, without
+// edits; -infinity if it is impossible. `tokens` receives the best of all, as
+// in ScoreLogits.
 double ScoreGiven(const LogitsRow& row, int32_t token, size_t count,
                   std::vector<ScoredToken>* tokens);
 
-// The first `count` of `tokens` for a result's top_logprobs.
+// Returns the first `count` of `tokens` for a result's top_logprobs.
 std::vector<TokenLogprob> TopLogprobs(const std::vector<ScoredToken>& tokens,
                                       size_t count);
 

@@ -1,5 +1,5 @@
-// With w = exp(logprob / temperature) of each token, and of those that are
-// left:
+// Each warper keeps a part of the tokens that are left. With w = exp(logprob /
+// temperature) of each of these tokens, it keeps:
 //
 //   top_p      the fewest best ones whose w reach top_p of the sum
 //   min_p      those with w >= min_p * the largest w
@@ -16,8 +16,8 @@
 namespace trivium {
 namespace {
 
-// Tokens that are sorted as far as somebody looked: few carry nearly all
-// weight, so sorting all is rarely needed.
+// Sorts tokens only as far as they are read: few tokens carry nearly all the
+// weight, so a full sort is rarely needed.
 template <typename Less>
 class SortedTokens {
  public:
@@ -41,7 +41,7 @@ class SortedTokens {
   size_t sorted_ = 0;
 };
 
-// One distribution while the warpers take tokens from it.
+// A distribution while the warpers remove tokens from it.
 class Distribution {
  public:
   Distribution(double temperature, std::vector<ScoredToken>* tokens)
@@ -85,14 +85,16 @@ class Distribution {
     const double farthest = distance(tokens_[kept - 1]);
     while (kept < tokens_.size() && distance(sorted[kept]) <= farthest) ++kept;
     tokens_.resize(kept);
-    // Draws are of the best first, wherever some were cut.
+    // Draws go by descending probability, whatever was cut.
     std::sort(tokens_.begin(), tokens_.end(), Better);
   }
 
   ScoredToken At(double uniform) const {
     const double total = Total();
     double sum = 0;
-    size_t last = 0;  // with a weight, for when rounding leaves uniform beyond
+    // The last token with a weight, in case rounding puts `uniform` beyond the
+    // sum.
+    size_t last = 0;
     for (size_t i = 0; i < tokens_.size(); ++i) {
       const double weight = Weight(tokens_[i]);
       sum += weight;
@@ -113,7 +115,7 @@ class Distribution {
     return total;
   }
 
-  // How many of the first tokens reach the weight; at least one.
+  // Returns how many leading tokens reach the weight; at least one.
   template <typename Sorted>
   size_t CountReaching(double weight, Sorted* sorted) const {
     size_t count = 0;

@@ -8,10 +8,10 @@
 
 namespace trivium {
 
-// Draws one of `tokens` (not empty, any order; may be reordered and cut) at
-// `uniform` in [0, 1): softmax of their log-probabilities over
-// options.temperature, of which top_p, min_p and typical_p leave a part, as
-// Transformers' warpers do it and in this order.
+// Draws one of `tokens` (not empty, any order; they may be reordered and cut)
+// at `uniform` in [0, 1). Probabilities are the softmax of log-probabilities
+// over options.temperature. top_p, min_p and typical_p then remove tokens, in
+// this order, like Transformers' warpers.
 ScoredToken DrawToken(const DecodingOptions& options, double uniform,
                       std::vector<ScoredToken>* tokens);
 

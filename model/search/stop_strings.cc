@@ -49,8 +49,8 @@ bool StopStringMatcher::Matches(std::span<const int32_t> ids) const {
   // dropped, a character cut) and what the last token may change before itself
   // (a character completed).
   constexpr size_t kMargin = 64;
-  // Of tokens without text no more are looked through each time; who cuts the
-  // text finds a stop string that they hide.
+  // Bounds the search for tokens with text. A stop string hidden by more tokens
+  // without text is found when the text is cut.
   constexpr size_t kMostTokens = 1024;
   size_t tail = 16;
   while (tail < ids.size() && tail < kMostTokens &&
@@ -60,7 +60,8 @@ bool StopStringMatcher::Matches(std::span<const int32_t> ids) const {
   if (tail >= ids.size()) {
     return FindStop(decode_(ids), stops_) != std::string::npos;
   }
-  // What is new does not begin where the tail does, which may not be the text.
+  // A new match does not begin at the tail's start, which may not be decoded as
+  // in the whole text.
   const std::string text = decode_(ids.last(tail));
   const size_t changed = std::min(text.size(), kMargin / 2);
   return FindStop(std::string_view(text).substr(changed), stops_) !=

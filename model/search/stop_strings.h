@@ -15,24 +15,24 @@
 
 namespace trivium {
 
-// The text of new tokens; a tokenizer's Decode.
+// Returns the text of new tokens; a tokenizer's Decode.
 using DecodeFunction = std::function<std::string(std::span<const int32_t>)>;
 
 struct StopLimits {
   size_t strings = 16;
-  size_t bytes = 256;  // of each
+  size_t bytes = 256;  // bytes of each string
 };
 
 // INVALID_ARGUMENT names "stop" or "stop[i]".
 absl::Status ValidateStopStrings(std::span<const std::string> stops,
                                  const StopLimits& limits = {});
 
-// The byte offset of the first of `stops` that appears in `text`: where the
-// text must be cut. npos when there is none.
+// Returns the byte offset of the first of `stops` in `text`, where the text
+// must be cut; npos if none appears.
 size_t FindStop(std::string_view text, std::span<const std::string> stops);
 
-// Ends a hypothesis as soon as its text contains one of some strings, whatever
-// tokens it came in. Costs a decode of the last few tokens each time.
+// Ends a hypothesis as soon as its text contains one of some strings, however
+// tokens split it. Each check decodes the last few tokens.
 class StopStringMatcher : public StopMatcher {
  public:
   // `stops` are valid. `decode` must be safe to call from any thread.
@@ -46,16 +46,16 @@ class StopStringMatcher : public StopMatcher {
   size_t longest_ = 0;
 };
 
-// Cuts a streamed text at the first stop string and keeps back what may turn
-// out to be the beginning of one. Push the text of each token apart: joined,
-// the results are text.substr(0, FindStop(text, stops)).
+// Cuts a streamed text at the first stop string and holds back what may be the
+// beginning of one. Push the text of each token separately: the results,
+// joined, are text.substr(0, FindStop(text, stops)).
 class StopStringFilter {
  public:
   explicit StopStringFilter(std::vector<std::string> stops);
 
-  // The text that is certain now; nothing after a stop string appeared.
+  // Returns the text that is certain now; nothing after a stop string.
   std::string Push(std::string_view text);
-  // The rest.
+  // Returns the text that is still held back.
   std::string Finish();
   bool stopped() const { return stopped_; }
 

@@ -33,7 +33,7 @@ absl::Status CheckReal(std::string_view name, float value, float low,
       "{}: {} is out of range, give {} to {}", name, value, low, high));
 }
 
-// A share of the probability that tokens are drawn from.
+// Checks a share of the probability that tokens are drawn from.
 absl::Status CheckShare(std::string_view name, float value) {
   if (value > 0 && value <= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
@@ -101,7 +101,7 @@ absl::Status CheckIds(const DecodingOptions& options, int vocabulary) {
   for (const int32_t id : options.stop_ids) {
     TRIVIUM_RETURN_IF_ERROR(CheckId("stop_ids", id, vocabulary));
   }
-  // As many ends as a beam search has room for.
+  // A beam search has room for so many ends.
   TRIVIUM_RETURN_IF_ERROR(CheckRange(
       "stop_ids and end_ids",
       static_cast<int>(options.stop_ids.size() + options.end_ids.size()), 0,

@@ -1,3 +1,11 @@
+// Added tokens are found in two passes, as in the reference: tokens that are
+// not `normalized` in the original text, then the others in the normalized text
+// of each part between them. A token's id is the model's if the model knows its
+// text, else the next free one.
+//
+// With literal text, no control token may be made of any of its bytes. In the
+// second pass this is checked by the spans, which map normalized bytes to the
+// original.
 #include "model/tokenizer/added_tokens.h"
 
 #include <algorithm>
@@ -10,10 +18,10 @@
 namespace trivium {
 namespace {
 
-// For normalizing all tokens.
+// Limit of the time for normalizing all tokens.
 constexpr absl::Duration kMaxTime = absl::Seconds(3);
 
-// Where the last character of text[0, end) begins.
+// Returns where the last character of text[0, end) begins.
 size_t LastCharacter(std::string_view text, size_t end) {
   size_t at = end - 1;
   while (at > 0 && end - at < 4 && IsContinuation(text[at])) --at;
@@ -30,7 +38,7 @@ bool StartsWithWord(std::string_view text, size_t at) {
   return at < text.size() && IsWordCharacter(NextCharacter(text, &at));
 }
 
-// "<|user|>", or the same with full-width bars, as DeepSeek writes it.
+// True for "<|user|>", or the same with full-width bars, as DeepSeek writes it.
 bool IsMarker(std::string_view content) {
   return (content.starts_with("<|") && content.ends_with("|>")) ||
          (content.starts_with("<\xEF\xBD\x9C") &&
@@ -82,7 +90,7 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
     (entry.token.normalized ? normalized : plain)
         .emplace_back(entry.normalized, id);
   }
-  // Of tokens with one normalized text the last added is found.
+  // If several tokens share one normalized text, the last one added is found.
   std::sort(normalized.begin(), normalized.end(),
             [](const auto& a, const auto& b) { return a.second < b.second; });
   plain_ = std::make_unique<StringFinder>(plain);
@@ -112,8 +120,8 @@ std::vector<AddedTokens::Part> AddedTokens::Cut(
       }
       begin = std::max(begin, done);
     }
-    // As the reference does it, a token whose white space the one in front took
-    // is a token all the same; but that white space is taken once.
+    // A token whose white space the token before it took is, as in the
+    // reference, still a token, but that white space is used only once.
     if (token.right_strip && match.begin >= furthest) {
       for (size_t at = end; at < text.size();) {
         if (!IsWhiteSpace(NextCharacter(text, &at))) break;
@@ -156,7 +164,7 @@ Segments AddedTokens::Extract(std::string_view text,
       if (literals.empty() || !IsControl(match.value)) return true;
       for (uint32_t at = match.begin; at < match.end; ++at) {
         const ByteSpan& span = normalized.spans()[at];
-        // What was put in has no bytes of its own, but a place.
+        // Inserted text has no bytes of its own, but it has a place.
         if (Overlaps(literals, span.begin,
                      std::max(span.end, span.begin + 1))) {
           return false;

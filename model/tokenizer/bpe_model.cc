@@ -1,3 +1,18 @@
+// A word becomes a list of symbols (ids with their sizes in bytes), and merges
+// join neighbours until no pair of neighbours has a merge. Always the merge of
+// the lowest rank applies, the leftmost of equal ones; short and long words
+// differ only in how they find it:
+// - MergeShort looks at all pairs for each join: O(n^2), but without allocation
+//   and
+// faster for words of up to kShortWord symbols, which nearly all words are.
+// - MergeLong keeps candidates in a queue: O(n log n). Symbols form a linked
+//   list in
+// a vector; a joined symbol has size 0. A candidate is checked again when it
+// comes up, since its pair may have changed.
+//
+// The sizes of all symbols add up to the word's size, so pieces have exact byte
+// offsets. With ignore_merges, a word that is a piece needs no merges. An
+// interrupted word has only the pieces that were found until then.
 #include "model/tokenizer/bpe_model.h"
 
 #include <algorithm>
@@ -13,7 +28,8 @@ namespace trivium {
 namespace {
 
 constexpr uint64_t kNoKey = ~uint64_t{0};
-// Up to here, looking at all pairs for each join is faster than a queue.
+// Up to this many symbols, looking at all pairs for each join is faster than a
+// queue.
 constexpr size_t kShortWord = 24;
 
 uint64_t KeyOf(int32_t left, int32_t right) {
@@ -112,7 +128,7 @@ int32_t BpeModel::IdOfCharacter(std::string_view character, bool first,
 
 void BpeModel::AppendSymbols(std::string_view word,
                              std::vector<Symbol>* symbols) const {
-  uint32_t unknown = 0;  // bytes of unknown characters that wait to be one
+  uint32_t unknown = 0;  // bytes of unknown characters that wait to be joined
   const auto add = [symbols](int32_t id, uint32_t size) {
     symbols->push_back({id, size, 0, 0});
   };
@@ -129,7 +145,8 @@ void BpeModel::AppendSymbols(std::string_view word,
       add(id, size);
       continue;
     }
-    // What waits goes behind these bytes, as it does in the reference.
+    // The waiting unknown characters go behind these bytes, as in the
+    // reference.
     if (options_.byte_fallback &&
         std::all_of(character.begin(), character.end(), [this](char byte) {
           return byte_ids_[static_cast<uint8_t>(byte)] >= 0;
@@ -150,7 +167,7 @@ void BpeModel::AppendSymbols(std::string_view word,
 }
 
 void BpeModel::MergeShort(std::vector<Symbol>* symbols) const {
-  // [symbols - 1] the merge of each with the next; null: none.
+  // [symbols - 1] the merge of each symbol with the next; null: none.
   std::array<const Merge*, kShortWord> pairs;
   std::vector<Symbol>& word = *symbols;
   size_t count = word.size();
@@ -210,7 +227,7 @@ void BpeModel::MergeLong(std::vector<Symbol>* symbols) const {
     Symbol& left = word[best.at];
     if (left.size == 0 || left.next < 0) continue;
     Symbol& right = word[left.next];
-    // The pair may have changed since it was offered.
+    // The pair may have changed since it was queued.
     const Merge* merge = merges_.Find(left.id, right.id);
     if (merge == nullptr || merge->id != best.id) continue;
     left.id = best.id;
@@ -233,8 +250,8 @@ void BpeModel::Tokenize(std::string_view word,
       return;
     }
   }
-  // Kept for its memory: words are short and many. A long one may be
-  // interrupted by other words of this thread.
+  // Reused for its memory, since words are short and many. While a long word is
+  // interrupted, the thread may tokenize other words.
   thread_local std::vector<Symbol> kept;
   std::vector<Symbol> symbols = std::exchange(kept, {});
   symbols.clear();

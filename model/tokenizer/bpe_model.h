@@ -15,22 +15,22 @@
 
 namespace trivium {
 
-// Byte-pair encoding (Sennrich et al., 2016): a word's characters, of which
-// the neighbours with the first merge of the list are joined, leftmost first,
-// until there is none. Words take time n log n.
+// Byte-pair encoding (Sennrich et al., 2016). It begins with a word's
+// characters and joins the neighbours whose merge comes first in the list,
+// leftmost first, until no merge applies. A word takes time n log n.
 class BpeModel : public TokenModel {
  public:
   struct Options {
     std::string unknown = "";  // empty: unknown characters are left out
-    std::string continuing_prefix = "";  // of all but a word's first character
-    std::string end_suffix = "";         // of a word's last character
-    bool fuse_unknown = false;           // neighbours that are unknown are one
-    bool byte_fallback = false;  // unknown characters as pieces "<0xE2>"
-    bool ignore_merges = false;  // a word of the vocabulary is one piece
+    std::string continuing_prefix = "";  // of all but the first character
+    std::string end_suffix = "";         // after a word's last character
+    bool fuse_unknown = false;   // joins neighbouring unknown characters
+    bool byte_fallback = false;  // unknown characters become "<0xE2>" pieces
+    bool ignore_merges = false;  // a word that is a piece stays whole
   };
   using Merges = std::vector<std::pair<std::string, std::string>>;
 
-  // INVALID_ARGUMENT names the merge whose pieces the vocabulary lacks.
+  // INVALID_ARGUMENT names the merge whose pieces are not in the vocabulary.
   static absl::StatusOr<std::unique_ptr<BpeModel>> Create(
       Vocabulary vocabulary, const Merges& merges, const Options& options);
 
@@ -52,9 +52,9 @@ class BpeModel : public TokenModel {
  private:
   struct Merge {
     uint32_t rank;
-    int32_t id;  // of the joined piece
+    int32_t id;  // the joined piece
   };
-  // A hash table of pairs of ids, open addressing.
+  // A hash table from pairs of ids to merges, with open addressing.
   class MergeTable {
    public:
     explicit MergeTable(size_t count);
@@ -67,11 +67,11 @@ class BpeModel : public TokenModel {
       Merge merge;
     };
     size_t SlotOf(uint64_t key) const;
-    std::vector<Entry> entries_;  // a power of two, at most half full
+    std::vector<Entry> entries_;  // size is a power of two; at most half full
   };
   struct Symbol {
     int32_t id;
-    uint32_t size;  // bytes; 0: joined to another
+    uint32_t size;  // bytes; 0: joined into another symbol
     int32_t previous;
     int32_t next;  // -1: none
   };
@@ -88,9 +88,9 @@ class BpeModel : public TokenModel {
   const Options options_;
   MergeTable merges_;
   int32_t unknown_id_ = -1;
-  // Ids of the characters below U+0800 without prefix and suffix.
+  // Ids of the characters below U+0800, without prefix and suffix.
   std::array<int32_t, 0x800> character_ids_;
-  std::array<int32_t, 256> byte_ids_;  // of "<0x00>" ... for byte_fallback
+  std::array<int32_t, 256> byte_ids_;  // ids of "<0x00>" ...
 };
 
 }  // namespace trivium

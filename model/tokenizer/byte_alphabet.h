@@ -11,10 +11,10 @@ namespace trivium {
 // of byte sequences can be text. Its space is U+0120.
 inline constexpr char32_t kByteAlphabetSpace = 0x120;
 
-// The character of a byte, as UTF-8.
+// Returns the character of a byte as UTF-8.
 std::string_view CharacterOfByteAlphabet(uint8_t byte);
 
-// The byte of a character; -1 where it stands for none.
+// Returns the byte of a character, or -1 if it stands for none.
 int ByteOfByteAlphabet(char32_t character);
 
 }  // namespace trivium

@@ -18,7 +18,7 @@ class ByteLevelStep : public DecoderStep {
     std::string bytes;
     for (size_t at = 0; at < piece.size();) {
       const int byte = ByteOfByteAlphabet(NextCharacter(piece, &at));
-      // A piece of other characters, as added tokens are, is text.
+      // A piece of other characters, such as an added token, is text.
       if (byte < 0) {
         bytes = std::move(piece);
         break;
@@ -31,7 +31,8 @@ class ByteLevelStep : public DecoderStep {
   void Finish(const Sink& next) override { Flush(/*all=*/true, next); }
 
  private:
-  // Of what is ill-formed, each longest beginning of a character is a U+FFFD.
+  // In ill-formed bytes, each longest beginning of a character becomes a
+  // U+FFFD.
   void Flush(bool all, const Sink& next) {
     const size_t size = all ? bytes_.size() : WholeSize(bytes_);
     if (size == 0) return;
@@ -43,7 +44,7 @@ class ByteLevelStep : public DecoderStep {
     next(std::move(text));
   }
 
-  std::string bytes_;  // of a character that is not whole yet
+  std::string bytes_;  // bytes of a character that is not complete yet
 };
 
 }  // namespace

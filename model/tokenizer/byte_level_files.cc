@@ -1,3 +1,7 @@
+// Order for every family: vocabulary and merges make the model; the family
+// decides the normalizer and the pre-tokenizer, then the special tokens and the
+// templates around texts. SetTokens comes last, because it needs the model to
+// tell which of the special tokens that a family assumes exist.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +19,7 @@ namespace {
 
 using Item = PostProcessor::Item;
 
-// What ends a word's last piece in the first GPT's vocabulary.
+// The end of a word's last piece in the first GPT's vocabulary.
 constexpr char kWordEnd[] = "</w>";
 
 // Qwen2's words.
@@ -27,7 +31,8 @@ bool IsQwen(const std::string& family) {
   return family.starts_with("qwen2") || family.starts_with("qwen3");
 }
 
-// What stands around texts; families that are not named here are GPT-2's.
+// The special tokens around texts; a family that is not named here uses
+// GPT-2's.
 enum class Style { kPlain, kRoberta, kDeberta };
 
 Style StyleOf(const std::string& family) {
@@ -50,7 +55,7 @@ absl::StatusOr<Item> Special(const std::string& path, const TokenModel& model,
   return Item{Item::Kind::kSpecial, type_id, id, piece};
 }
 
-// The templates of the family.
+// Sets the templates of the family.
 absl::Status SetTemplates(const std::string& path, Style style,
                           FolderConfig* config, TokenizerParts* parts) {
   const Item a = {Item::Kind::kFirst, 0, 0, ""};
@@ -75,7 +80,7 @@ absl::Status SetTemplates(const std::string& path, Style style,
               config->Special("sep_token", roberta ? "</s>" : "[SEP]"), 0));
   Item end = middle;
   if (roberta) {
-    // All of one segment, with two separators between.
+    // Both texts are of one segment, with two separators between.
     b.type_id = 0;
     parts->post_processor.set_templates({begin, a, middle},
                                         {begin, a, middle, middle, b, end});
@@ -119,7 +124,7 @@ void NameSpecials(Style style, const std::string& family,
   }
 }
 
-// Added tokens and roles, of a model that is made.
+// Sets added tokens and roles after the model has been made.
 void SetTokens(FolderConfig* config, TokenizerParts* parts) {
   parts->clean_up_spaces = config->Flag("clean_up_tokenization_spaces", false);
   config->KeepKnown(*parts->model);
@@ -139,8 +144,8 @@ absl::StatusOr<std::unique_ptr<BpeModel>> MakeModel(
                   folder, std::string(model.status().message())));
 }
 
-// The first GPT's: BERT's words in lower case, pieces of characters, of which a
-// word's last ends with "</w>".
+// The first GPT's files: BERT's words in lower case; pieces of characters, with
+// "</w>" at the end of a word's last piece.
 absl::StatusOr<TokenizerParts> CharacterPieces(const std::string& folder,
                                                Vocabulary vocabulary,
                                                const BpeModel::Merges& merges,
@@ -148,8 +153,8 @@ absl::StatusOr<TokenizerParts> CharacterPieces(const std::string& folder,
   if (config.family != "openai-gpt" && config.family != "openaigpt") {
     return absl::UnimplementedError(fmt::format(
         "{}/merges.txt has pieces that end with \"</w>\": this is BPE of "
-        "characters, not of bytes, which this version knows of the family "
-        "\"openai-gpt\" alone, and this folder says \"{}\"; without the "
+        "characters, not of bytes, which this version supports only for the "
+        "family \"openai-gpt\", and this folder's is \"{}\"; without the "
         "tokenizer's files the model serves token ids",
         folder, config.family));
   }

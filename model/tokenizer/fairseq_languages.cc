@@ -5,13 +5,13 @@
 namespace trivium {
 namespace {
 
-// mBART's, and the first of mBART-50's.
+// mBART's, which are also the first of mBART-50's.
 constexpr std::string_view kMBart =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT "
     "ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK "
     "tr_TR vi_VN zh_CN";
 
-// mBART-50's others.
+// The others of mBART-50.
 constexpr std::string_view kMBart50 =
     "af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN "
     "mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX "
@@ -25,7 +25,7 @@ constexpr std::string_view kM2m100 =
     "pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur "
     "uz vi wo xh yi yo zh zu";
 
-// Those of the models of WMT 2021.
+// Those of the WMT 2021 models.
 constexpr std::string_view kWmt21 = "en ha is ja cs ru zh de";
 
 // NLLB's: FLORES-200.

@@ -6,8 +6,8 @@
 
 namespace trivium {
 
-// The language tokens of fairseq's models, which their SentencePiece files
-// lack, in the order of their ids.
+// The language tokens of fairseq's models in the order of their ids. The
+// models' SentencePiece files lack them.
 std::vector<std::string> MBartLanguages();
 std::vector<std::string> MBart50Languages();
 std::vector<std::string> M2m100Languages();

@@ -1,3 +1,8 @@
+// The files override each other as in Transformers. Special tokens of
+// tokenizer_config.json replace those of special_tokens_map.json. Added tokens
+// come from added_tokens.json, replaced by id by added_tokens_decoder; they are
+// kept in the order of their ids, because tokens that the model lacks are
+// numbered in this order.
 #include "model/tokenizer/folder_config.h"
 
 #include <algorithm>
@@ -22,7 +27,7 @@ constexpr std::array<const char*, 7> kRoles = {
 
 constexpr int kMostExtraIds = 10'000;
 
-// A string, or an object with its flags.
+// Reads a string, or an object with flags.
 std::optional<AddedToken> SpecialToken(const nlohmann::json& value) {
   AddedToken token;
   if (value.is_string()) {
@@ -66,7 +71,7 @@ std::string ClassOf(const nlohmann::json& tokenizer_config) {
   for (const std::string ending : {"fast", "tokenizer"}) {
     if (name.ends_with(ending)) name.resize(name.size() - ending.size());
   }
-  // As config.json spells those whose classes are spelled otherwise.
+  // config.json spells these classes differently.
   if (name == "xlmroberta") return "xlm-roberta";
   if (name == "debertav2") return "deberta-v2";
   return name;
@@ -110,7 +115,8 @@ absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
     }
     config.extra_ids = extra->get<int>();
   }
-  // Ascending ids: those that the model lacks are numbered in this order.
+  // In the order of ids: tokens that the model lacks are numbered in this
+  // order.
   std::map<int64_t, AddedToken> with_ids;
   for (const auto& [content, id] : added.items()) {
     if (!id.is_number_integer()) {
@@ -139,8 +145,8 @@ absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
       }
       if (id < 0 || !ReadAddedToken(value, &token)) {
         return absl::InvalidArgumentError(fmt::format(
-            "{}: added_tokens_decoder: \"{}\" is not an id with a token, mend "
-            "or remove it",
+            "{}: added_tokens_decoder: \"{}\" is not an id with a token, "
+            "correct or remove it",
             path, key));
       }
       with_ids[id] = std::move(token);

@@ -22,8 +22,7 @@ bool Interrupted(size_t bytes) {
   scope->bytes_ += bytes;
   if (scope->bytes_ < kBytesBetween) return false;
   scope->bytes_ = 0;
-  // Whoever is asked may have the thread do other work, which is not this one's
-  // to end.
+  // goes_on may have the thread do other work, which this scope must not end.
   innermost = nullptr;
   scope->interrupted_ = scope->goes_on_ && !scope->goes_on_();
   innermost = scope;

@@ -6,11 +6,12 @@
 
 namespace trivium {
 
-// Lets long work on a thread be ended before it is done: for the scope's life,
-// the thread's work asks `goes_on` (null: always true) every few KiB of text,
-// which is a few milliseconds. Scopes may be nested; the innermost is asked,
-// and none is of what the thread does meanwhile. (Its header has no Abseil,
-// which SentencePiece's cannot be beside.)
+// Lets long work on a thread be stopped early. During the scope's life, the
+// thread's work calls `goes_on` (null: always true) every few KiB of text,
+// which takes a few milliseconds. Scopes nest: only the innermost is asked.
+// While `goes_on` runs no scope is active, since the thread may do other work
+// there. (This header has no Abseil, because Abseil's headers conflict with
+// SentencePiece's.)
 class InterruptionScope {
  public:
   explicit InterruptionScope(std::function<bool()> goes_on);
@@ -23,12 +24,12 @@ class InterruptionScope {
 
   const std::function<bool()> goes_on_;
   InterruptionScope* const outer_;
-  size_t bytes_ = 0;  // worked on since it was asked
+  size_t bytes_ = 0;  // bytes of work since goes_on was last called
   bool interrupted_ = false;
 };
 
-// Asked by work that is about to go on with so many bytes of a text: whether it
-// shall end, with whatever it has.
+// Called by work before it continues with `bytes` bytes of a text. True if the
+// work must end now, with the result it has.
 bool Interrupted(size_t bytes);
 
 }  // namespace trivium

@@ -9,8 +9,8 @@
 
 namespace trivium {
 
-// Fields of JSON objects that may be missing or of another kind; `otherwise`
-// then.
+// Returns a field of a JSON object, or `otherwise` if it is missing or of
+// another kind.
 inline bool BoolField(const nlohmann::json& json, const char* name,
                       bool otherwise) {
   if (!json.is_object()) return otherwise;
@@ -20,7 +20,7 @@ inline bool BoolField(const nlohmann::json& json, const char* name,
              : otherwise;
 }
 
-// A field of an object, or null where there is none.
+// Returns a field of an object, or null if there is none.
 inline const nlohmann::json& Field(const nlohmann::json& json,
                                    const char* name) {
   static const nlohmann::json* const kNull = new nlohmann::json;
@@ -38,7 +38,7 @@ inline std::string StringField(const nlohmann::json& json, const char* name,
              : otherwise;
 }
 
-// A number that is a whole one from 0 up to `most`.
+// Returns a whole number from 0 to `most`.
 inline int64_t IntegerField(const nlohmann::json& json, const char* name,
                             int64_t otherwise, int64_t most) {
   if (!json.is_object()) return otherwise;
@@ -49,14 +49,15 @@ inline int64_t IntegerField(const nlohmann::json& json, const char* name,
                                               : otherwise;
 }
 
-// Metaspace's "replacement", "\u2581" where it is missing; empty unless it is
-// one character.
+// Returns Metaspace's "replacement", U+2581 if it is missing; empty unless it
+// is one character.
 inline std::string MetaspaceReplacement(const nlohmann::json& json) {
   const std::string text = StringField(json, "replacement", "\xE2\x96\x81");
   return !text.empty() && FirstCodePoint(text).size == text.size() ? text : "";
 }
 
-// {"content": string, "lstrip": bool, ...} over what the token already says.
+// Reads {"content": string, "lstrip": bool, ...}; missing fields stay as they
+// are. False if it is no such object.
 inline bool ReadAddedToken(const nlohmann::json& json, AddedToken* token) {
   if (!json.is_object()) return false;
   const auto content = json.find("content");

@@ -1,3 +1,11 @@
+// Encoding a text: special texts ("</s>") are cut out first; the parts between
+// them go to SentencePiece, and a language code at the beginning of a part
+// stays one token. A piece that the vocabulary lacks becomes the unknown token
+// but keeps its text. Without a SentencePiece model, pieces are the words
+// between spaces.
+//
+// Decoding uses a table made at loading that says for every id whether it is
+// text, a byte, a word or nothing, so a token costs one lookup.
 #include "model/tokenizer/marian_tokenizer.h"
 
 #include <algorithm>
@@ -27,7 +35,7 @@ bool IsLanguageCode(std::string_view piece) {
   return piece.starts_with(kCodeBegin) && piece.ends_with(kCodeEnd);
 }
 
-// "<0xE2>" -> 0xE2.
+// Converts "<0xE2>" to 0xE2.
 uint8_t ByteOfPiece(std::string_view piece) {
   unsigned byte = 0;
   for (const char c : piece.substr(3, 2)) {
@@ -68,7 +76,7 @@ absl::StatusOr<std::unique_ptr<MarianTokenizer>> MarianTokenizer::Load(
       .end = found.end.value_or("</s>"),
       .unknown = found.unknown.value_or("<unk>"),
       .padding = found.padding.value_or("<pad>"),
-      // Where the configuration does not say, the file does.
+      // If the configuration does not say, the existence of the file does.
       .separate_vocabularies =
           found.separate_vocabularies.value_or(!absl::IsNotFound(
               InputFile::Open(folder + "/target_vocab.json").status())),
@@ -163,8 +171,8 @@ void MarianTokenizer::InitOutputs(const Config& config) {
   special_texts_ = {config.end, config.unknown, config.padding};
   std::erase(special_texts_, "");
   clean_up_spaces_ = config.clean_up_spaces;
-  // Transformers decodes with the source's model where the vocabulary is
-  // shared; pieces that are text to both come out alike.
+  // Transformers decodes with the source's model if the vocabulary is shared;
+  // pieces that are text for both models decode alike.
   const SentencePieceModel* const model =
       (config.separate_vocabularies ? target_ : source_).sentencepiece.get();
   outputs_.resize(target_.vocabulary->size());

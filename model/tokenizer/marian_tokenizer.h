@@ -18,15 +18,15 @@
 
 namespace trivium {
 
-// Marian's (OPUS-MT's) tokenizer, as Transformers' MarianTokenizer without
-// sacremoses: SentencePiece models cut source and target texts to pieces, and
-// a vocab.json gives the pieces their ids. A text that begins with a code such
-// as ">>de<<" keeps it as one token. The special tokens' own texts ("</s>")
-// are those tokens wherever they stand in a text.
+// Marian's (OPUS-MT's) tokenizer, like Transformers' MarianTokenizer without
+// sacremoses. SentencePiece models cut source and target texts into pieces; a
+// vocab.json gives the pieces their ids. A language code at the beginning of a
+// text, such as ">>de<<", becomes one token. The texts of special tokens
+// ("</s>") become these tokens wherever they stand in a text.
 class MarianTokenizer : public Tokenizer {
  public:
-  // Reads source.spm, target.spm, vocab.json, target_vocab.json (where the
-  // sides have separate vocabularies) and tokenizer_config.json (optional).
+  // Reads source.spm, target.spm, vocab.json, target_vocab.json (if the sides
+  // have separate vocabularies) and tokenizer_config.json (optional).
   static absl::StatusOr<std::unique_ptr<MarianTokenizer>> Load(
       const std::string& folder);
 
@@ -35,9 +35,9 @@ class MarianTokenizer : public Tokenizer {
     // Path of the .spm that cuts texts; empty: pieces are the words between
     // spaces.
     std::string sentencepiece;
-    // The pieces' ids and the file that has them; unset: a piece's id is its
-    // place in the .spm, which alone finds special tokens in texts then, as
-    // Marian does it.
+    // The pieces' ids and the file that they come from. If unset, a piece's id
+    // is its place in the .spm. Then, as in Marian, only the .spm finds special
+    // tokens in texts.
     std::optional<Vocabulary> vocabulary;
     std::string vocabulary_path;
   };
@@ -64,13 +64,14 @@ class MarianTokenizer : public Tokenizer {
   };
   // One language's side.
   struct Side {
-    std::unique_ptr<SentencePieceModel> sentencepiece;  // null: words
+    std::unique_ptr<SentencePieceModel>
+        sentencepiece;  // null: pieces are words
     const Vocabulary* vocabulary;
     int32_t end_id;
     int32_t unknown_id;
     int32_t padding_id;  // -1: none
   };
-  // What an id of the target side is to Decode.
+  // Decode's treatment of an id of the target side.
   struct Output {
     enum class Kind { kNothing, kText, kByte, kWord };
     Kind kind = Kind::kNothing;
@@ -87,7 +88,7 @@ class MarianTokenizer : public Tokenizer {
   const Side& side(TextSide which) const {
     return which == TextSide::kSource ? source_ : target_;
   }
-  // The text's own tokens.
+  // Returns the tokens of the text itself, without added ones.
   std::vector<Token> TextTokens(std::string_view text, const Side& side) const;
   static void AppendWords(std::string_view text, const Side& side,
                           std::vector<Token>* tokens);
@@ -102,7 +103,7 @@ class MarianTokenizer : public Tokenizer {
   std::vector<std::string> special_texts_;
   std::vector<Output> outputs_;  // [ids of the target side]
   bool clean_up_spaces_ = false;
-  bool codes_in_texts_ = true;  // ">>de<<" at their beginning
+  bool codes_in_texts_ = true;  // finds ">>de<<" at their beginning
 };
 
 }  // namespace trivium

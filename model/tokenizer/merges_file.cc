@@ -12,7 +12,7 @@
 namespace trivium {
 namespace {
 
-// Each makes a piece; some are written twice.
+// Bound of the merges: each makes a piece, and some are written twice.
 constexpr size_t kMaxMerges = 2 * Vocabulary::MostIds();
 
 }  // namespace

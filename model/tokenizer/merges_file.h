@@ -8,7 +8,7 @@
 
 namespace trivium {
 
-// A merges.txt: two pieces a line, with a space between.
+// Reads a merges.txt: two pieces on each line, with a space between.
 absl::StatusOr<BpeModel::Merges> LoadMerges(const std::string& path);
 
 }  // namespace trivium

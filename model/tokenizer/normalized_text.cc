@@ -1,3 +1,12 @@
+// Every change of the text keeps spans_[i], the bytes of the original from
+// which byte i comes, so offsets of tokens can be given in the original. All
+// steps are expressed by Change (see the header), whose numbers add up: a
+// character that composes two others with the changes a and b has the change a
+// + b - 1.
+//
+// A step that is interrupted leaves the text unchanged, and one that would
+// exceed the limit of growth fails it; no step leaves text_ and spans_ of
+// different sizes.
 #include "model/tokenizer/normalized_text.h"
 
 #include <algorithm>
@@ -11,8 +20,8 @@ using Change = NormalizedText::Change;
 constexpr size_t kMinRoom = 4096;
 constexpr size_t kMaxGrowth = 128;
 
-// Marks in the order of their combining classes, as both decompositions ask
-// for; a run is sorted when the next starter comes.
+// Decomposes characters and orders marks by their combining classes, as both
+// decompositions require. A run of marks is sorted when the next starter comes.
 class Decomposer {
  public:
   explicit Decomposer(DecompositionKind kind) : kind_(kind) {}
@@ -55,13 +64,13 @@ class Decomposer {
   std::vector<int> classes_;  // [changes_]
 };
 
-// Canonical composition (Unicode, section 3.11) of a decomposed text. What two
-// characters compose to takes both their places.
+// Canonical composition (Unicode, section 3.11) of a decomposed text. The
+// composition of two characters replaces both.
 std::vector<Change> Compose(std::span<const Change> decomposed) {
   std::vector<Change> out;
   std::optional<Change> starter;
-  std::vector<Change> marks;  // behind the starter, not composed
-  int last_class = -1;        // of the last of them; -1: none
+  std::vector<Change> marks;  // marks after the starter that did not compose
+  int last_class = -1;        // class of the last of `marks`; -1: none
   const auto flush = [&] {
     if (starter.has_value()) out.push_back(*starter);
     out.insert(out.end(), marks.begin(), marks.end());
@@ -119,7 +128,7 @@ void NormalizedText::Transform(std::span<const Change> changes,
   std::vector<ByteSpan> spans;
   text.reserve(text_.size() + 16);
   spans.reserve(text_.size() + 16);
-  size_t at = 0;  // of the first byte that has not been replaced yet
+  size_t at = 0;  // first byte that has not been replaced yet
   const auto skip = [&] {
     if (at < text_.size()) NextCharacter(text_, &at);
   };

@@ -22,23 +22,24 @@ struct ByteSpan {
 };
 
 // A text under normalization that knows, for each of its bytes, which bytes of
-// the original it came from. The rules of what comes from where are those of
-// Hugging Face's tokenizers, so that offsets are equal.
+// the original it came from. It follows the rules of Hugging Face's tokenizers,
+// so that offsets are equal.
 //
-// A step that cannot do its work fails the text: it becomes empty, so that what
-// follows is quickly done, and status() keeps the first failure. Interrupted
-// steps leave the text as it is.
+// A step that cannot do its work fails the text. The text then becomes empty,
+// so that later steps finish quickly, and status() keeps the first failure. An
+// interrupted step leaves the text as it is.
 class NormalizedText {
  public:
-  // A character of a transformed text. `change` 0: it takes the place of the
-  // next character of the present text; 1: it is new and comes from where the
-  // one before it does; -n: it takes the next one's place and n more go.
+  // A character of a transformed text. `change` 0: it replaces the next
+  // character of the current text. 1: it is new, and comes from where the
+  // character before it comes from. -n: it replaces the next character, and n
+  // more are removed.
   struct Change {
     char32_t character;
     int change;
   };
 
-  // `original` stands at byte `offset` of the whole text.
+  // `original` begins at byte `offset` of the whole text.
   NormalizedText(std::string_view original, size_t offset);
 
   const std::string& text() const { return text_; }
@@ -46,15 +47,15 @@ class NormalizedText {
 
   const absl::Status& status() const { return status_; }
   void Fail(absl::Status status);
-  // Most bytes (or characters) that normalizers may make of this text: no
-  // published one makes a tenth of it, and a few replacements in a row could
-  // make any number. Fails the text when `size` is more.
+  // Fails the text and returns false if `size` bytes (or characters) are more
+  // than normalizers may make of this text. No published normalizer makes a
+  // tenth of the limit, but a few replacements in a row could make any number.
   bool MayGrowTo(size_t size);
 
-  // Replaces the text; `removed` characters at its beginning are gone.
+  // Replaces the text; `removed` characters at its beginning are dropped first.
   void Transform(std::span<const Change> changes, size_t removed);
 
-  // Each character becomes one other, which comes from the same place.
+  // Replaces each character by one other, which comes from the same place.
   template <typename Function>
   void Map(Function function);
   // Keeps the characters for which `keep` is true.
@@ -62,13 +63,13 @@ class NormalizedText {
   void Filter(Predicate keep);
 
   void Prepend(std::string_view text);
-  // Replaces the matches (ascending, apart) by a text that comes from where the
-  // last byte of the match does.
+  // Replaces the matches (ascending, disjoint) by `content`, which comes from
+  // where the last byte of the match comes from.
   void Replace(std::span<const ByteSpan> matches, std::string_view content);
   // Keeps the bytes [begin, end).
   void Cut(size_t begin, size_t end);
 
-  // To NFD or NFKD; then, if asked for, composed to NFC or NFKC.
+  // Decomposes to NFD or NFKD; with `compose`, composes to NFC or NFKC.
   void Normalize(DecompositionKind kind, bool compose);
   void LowerCase();
 

@@ -48,7 +48,7 @@ class BertNormalizer : public Normalizer {
   const BertNormalizerOptions options_;
 };
 
-// A step that is one function of the text.
+// A step that is a function of the text.
 template <typename Function>
 class FunctionNormalizer : public Normalizer {
  public:
@@ -100,8 +100,8 @@ class NormalizerSequence : public Normalizer {
 
 void Strip(bool left, bool right, NormalizedText* text) {
   const std::string& all = text->text();
-  size_t begin = all.size();  // of the first character that is no space
-  size_t end = all.size();    // behind the last
+  size_t begin = all.size();  // first character that is not white space
+  size_t end = all.size();  // end of the last character that is not white space
   for (size_t at = 0; at < all.size();) {
     const size_t from = at;
     if (IsWhiteSpace(NextCharacter(all, &at))) continue;
@@ -109,7 +109,7 @@ void Strip(bool left, bool right, NormalizedText* text) {
     end = at;
   }
   if (begin == all.size()) {
-    // Nothing but white space.
+    // The text is all white space.
     if (left || right) text->Cut(0, 0);
     return;
   }

@@ -10,7 +10,7 @@
 
 namespace trivium {
 
-// One step of a text's normalization. Immutable and thread-safe.
+// A step of a text's normalization. Immutable and thread-safe.
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
@@ -19,7 +19,7 @@ class Normalizer {
 
 struct BertNormalizerOptions {
   bool clean_text = true;           // no control characters, all spaces " "
-  bool space_chinese_chars = true;  // spaces around each Chinese character
+  bool space_chinese_chars = true;  // puts spaces around each Chinese character
   bool strip_accents = true;
   bool lower_case = true;
 };
@@ -29,10 +29,10 @@ std::unique_ptr<Normalizer> MakeBertNormalizer(
 std::unique_ptr<Normalizer> MakeLowerCase();
 std::unique_ptr<Normalizer> MakeUnicodeNormalizer(DecompositionKind kind,
                                                   bool compose);
-// Marks (category M), or what has a combining class.
+// Removes marks (category M), or characters with a combining class.
 std::unique_ptr<Normalizer> MakeStripAccents();
 std::unique_ptr<Normalizer> MakeStripCombining();
-// White space at the ends.
+// Removes white space at the ends.
 std::unique_ptr<Normalizer> MakeStrip(bool left, bool right);
 std::unique_ptr<Normalizer> MakePrepend(std::string text);
 std::unique_ptr<Normalizer> MakeReplace(std::unique_ptr<Pattern> pattern,

@@ -39,8 +39,8 @@ class LiteralPattern : public Pattern {
   const std::string text_;
 };
 
-// By hand: every text of the byte-level families goes through it, and it is
-// ten times as fast as a matcher of expressions.
+// Written by hand: every text of the byte-level families passes through it, and
+// it is ten times as fast as a matcher of expressions.
 class Gpt2Pattern : public Pattern {
  public:
   absl::StatusOr<std::vector<ByteSpan>> Find(
@@ -65,8 +65,8 @@ class Gpt2Pattern : public Pattern {
     return Class::kOther;
   }
 
-  // The end of the run of characters of one class that begins at `at`; where
-  // its last character begins, in `last`.
+  // Returns the end of the run of characters of one class that begins at `at`.
+  // Sets `last` to the beginning of its last character.
   static size_t RunEnd(std::string_view text, size_t at, Class wanted,
                        size_t* last) {
     while (at < text.size()) {
@@ -96,21 +96,21 @@ class Gpt2Pattern : public Pattern {
     }
     const Class first = ClassOf(c);
     const size_t end = RunEnd(text, at, first, &last);
-    // White space leaves its last character to the word behind it.
+    // White space leaves its last character to the word after it.
     if (first == Class::kSpace && end < text.size() && last > at) return last;
     return end;
   }
 };
 
-// Ten times what the slowest of the published expressions takes.
+// Ten times what the slowest published expression takes.
 constexpr absl::Duration kSearchTime = absl::Milliseconds(200);
 constexpr absl::Duration kSearchTimePerByte = absl::Microseconds(2);
 // ICU's own limit, 8 MB, is reached by runs of 200,000 spaces.
 constexpr int32_t kMostStack = 64 << 20;
-// The longest published expression has 600.
+// The longest published expression has 600 bytes.
 constexpr size_t kMaxExpressionBytes = 4096;
 
-// ICU asks it now and then whether to go on.
+// The limit of a search; ICU asks it now and then whether to continue.
 class SearchLimit {
  public:
   explicit SearchLimit(size_t bytes)
@@ -118,13 +118,13 @@ class SearchLimit {
              static_cast<int64_t>(bytes) * kSearchTimePerByte) {}
 
   void Install(icu::RegexMatcher* matcher, UErrorCode* status) {
-    // Inside a match: after each 10,000 steps.
+    // Within a match: after every 10,000 steps.
     matcher->setMatchCallback(
         [](const void* limit, int32_t) {
           return static_cast<UBool>(InTime(limit) && GoesOn(limit));
         },
         this, *status);
-    // Between the places where a match may begin; the clock is not for free.
+    // Between the places where a match may begin; reading the clock costs time.
     matcher->setFindProgressCallback(
         [](const void* limit, int64_t) {
           const SearchLimit* self = static_cast<const SearchLimit*>(limit);
@@ -139,7 +139,8 @@ class SearchLimit {
   static bool InTime(const void* limit) {
     return ThreadCpuTime() < static_cast<const SearchLimit*>(limit)->end_;
   }
-  // What the thread does while it is interrupted does not count.
+  // Time that the thread spends on other work during an interruption does not
+  // count.
   static bool GoesOn(const void* limit) {
     const absl::Duration before = ThreadCpuTime();
     if (Interrupted(kPlacesBetween)) return false;
@@ -162,7 +163,8 @@ class RegexPattern : public Pattern {
       std::string_view text) const override {
     std::vector<ByteSpan> found;
     UErrorCode status = U_ZERO_ERROR;
-    // UTF-16 and a table, since ICU's matcher steps slowly through UTF-8.
+    // Converts to UTF-16, with a table of bytes, since ICU's matcher is slow on
+    // UTF-8.
     std::u16string units;
     std::vector<uint32_t> bytes;  // [units + 1]
     units.reserve(text.size());

@@ -1,3 +1,10 @@
+// Every step is a small state machine that passes on only what later pieces
+// cannot change, and holds back the rest until the next piece or the end. The
+// concatenation of what a step passes on does not depend on how its input is
+// cut in time. So streaming gives exactly the text of a decode at once.
+//
+// At the end, the steps finish in their order: what a step still held goes
+// through all steps after it, which finish later.
 #include "model/tokenizer/piece_decoder.h"
 
 #include <algorithm>
@@ -64,8 +71,8 @@ class BpeStep : public DecoderStep {
  public:
   explicit BpeStep(std::string suffix) : suffix_(std::move(suffix)) {}
 
-  // What follows the first suffix of a piece waits: of the last piece they
-  // become nothing.
+  // Holds back what follows the first suffix of a piece: at the text's end,
+  // suffixes become nothing instead of spaces.
   void Push(std::string piece, const Sink& next) override {
     std::string text = std::exchange(held_, "");
     ReplaceAll(suffix_, " ", &text);
@@ -105,8 +112,8 @@ class ReplaceStep : public DecoderStep {
   ReplaceStep(std::shared_ptr<const Pattern> pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
 
-  // A piece that cannot be searched, or would become more than any text that
-  // was tokenized, stays as it is.
+  // A piece stays unchanged if it cannot be searched, or would become longer
+  // than any text that was tokenized.
   void Push(std::string piece, const Sink& next) override {
     const absl::StatusOr<std::vector<ByteSpan>> found = pattern_->Find(piece);
     if (!found.ok() ||
@@ -148,7 +155,7 @@ class ByteFallbackStep : public DecoderStep {
     Finish(next);
     next(std::move(piece));
   }
-  // A run is text as a whole or not at all.
+  // A run is decoded as a whole or not at all.
   void Finish(const Sink& next) override {
     if (bytes_.empty()) return;
     std::string text = std::exchange(bytes_, "");
@@ -197,9 +204,9 @@ class StripStep : public DecoderStep {
   const int start_;
   const int stop_;
   const bool fused_;
-  bool begun_ = false;  // a character that stays was seen
+  bool begun_ = false;  // a character that is kept has been seen
   int stripped_ = 0;
-  std::string held_;  // at the end, if nothing follows
+  std::string held_;  // stripped if nothing follows
 };
 
 class SpacesBetweenStep : public DecoderStep {

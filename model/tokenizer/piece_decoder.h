@@ -10,8 +10,8 @@
 
 namespace trivium {
 
-// One step of the way from pieces back to text, at work on one text: takes
-// pieces one by one and hands on what is certain.
+// A step from pieces back to text, at work on one text. It accepts pieces one
+// by one and passes on whatever can no longer change.
 class DecoderStep {
  public:
   using Sink = std::function<void(std::string)>;
@@ -24,34 +24,36 @@ class DecoderStep {
 // Makes a step for a new text.
 using DecoderStepFactory = std::function<std::unique_ptr<DecoderStep>()>;
 
-// GPT-2's alphabet to bytes, those to characters (what forms none becomes
-// U+FFFD).
+// Turns GPT-2's alphabet into bytes, and bytes into characters; bytes that form
+// no character become U+FFFD.
 DecoderStepFactory ByteLevelDecoder();
-// `suffix` in pieces to spaces, but none at the text's end.
+// Turns `suffix` in pieces into spaces, but not at the text's end.
 DecoderStepFactory BpeDecoder(std::string suffix);
-// Pieces that begin with `prefix` go on a word, others begin one. `clean_up`:
-// Transformers' clean-up of spaces, piece by piece.
+// A piece that begins with `prefix` continues a word; others begin one.
+// `clean_up`: applies Transformers' clean-up of spaces to each piece.
 DecoderStepFactory WordPieceDecoder(std::string prefix, bool clean_up);
-// `replacement` to spaces; none at the text's beginning if `strips_first`.
+// Turns `replacement` into spaces; none at the text's beginning if
+// `strips_first`.
 DecoderStepFactory MetaspaceDecoder(std::string replacement, bool strips_first);
-// In each piece.
+// Replaces the matches of `pattern` in each piece.
 DecoderStepFactory ReplaceDecoder(std::shared_ptr<const Pattern> pattern,
                                   std::string content);
-// Runs of "<0xE2>" to the characters that they form, or a U+FFFD each.
+// Turns runs of "<0xE2>" into the characters that they form; if a run is not
+// valid UTF-8, into a U+FFFD for each of its pieces.
 DecoderStepFactory ByteFallbackDecoder();
-// Up to `start` characters `content` from the beginning and `stop` from the
-// end: of each piece, or of the whole text if `fused`.
+// Removes up to `start` characters `content` from the beginning and `stop` from
+// the end: of each piece, or of the whole text if `fused`.
 DecoderStepFactory StripDecoder(char32_t content, int start, int stop,
                                 bool fused);
-// Spaces between the pieces: what the reference does without a decoder.
+// Puts spaces between the pieces, as the reference does without a decoder.
 DecoderStepFactory SpacesBetweenDecoder();
 
-// Steps in a row. A copy for each text.
+// A row of steps, made anew for each text.
 class PieceDecoder {
  public:
   explicit PieceDecoder(const std::vector<DecoderStepFactory>& steps);
 
-  // Appends to `out` what became certain.
+  // Appends to `out` the text that can no longer change.
   void Push(std::string piece, std::string* out);
   void Finish(std::string* out);
 

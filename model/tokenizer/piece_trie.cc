@@ -7,7 +7,7 @@ namespace trivium {
 PieceTrie::PieceTrie(
     std::vector<std::pair<std::string_view, int32_t>> strings) {
   std::sort(strings.begin(), strings.end());
-  // Nodes whose children are to be made, with their strings and depth.
+  // Ranges of strings whose nodes still need children, with their depth.
   struct Range {
     uint32_t node;
     size_t begin;
@@ -23,7 +23,8 @@ PieceTrie::PieceTrie(
     for (const Range& range : level) {
       nodes_[range.node].first = static_cast<uint32_t>(nodes_.size());
       size_t at = range.begin;
-      // The node's own string comes first; of equal ones the last counts.
+      // The node's own string comes first; of equal strings the last one
+      // counts.
       for (; at < range.end && strings[at].first.size() == range.depth; ++at) {
         if (range.depth > 0) nodes_[range.node].value = strings[at].second;
       }

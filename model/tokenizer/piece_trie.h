@@ -10,9 +10,9 @@
 
 namespace trivium {
 
-// Nodes of a trie of strings that are sorted: one for each byte that a string
-// does not share with the one before it, and the root. `text_of` gives the
-// string_view of an element.
+// Returns the number of nodes of a trie of sorted strings: the root, and one
+// for each byte that a string does not share with the string before it.
+// `text_of` returns the string_view of an element.
 template <typename Sorted, typename TextOf>
 size_t CountTrieNodes(const Sorted& sorted, const TextOf& text_of) {
   size_t count = 1;
@@ -27,27 +27,28 @@ size_t CountTrieNodes(const Sorted& sorted, const TextOf& text_of) {
   return count;
 }
 
-// Strings by their beginnings: finds all that a text begins with. Twelve bytes
-// a node; the children of one lie side by side in the order of their labels.
+// A trie that finds all strings with which a text begins. A node takes twelve
+// bytes; its children lie side by side, ordered by their labels.
 class PieceTrie {
  public:
-  // Of equal strings the largest value counts; empty ones are left out.
+  // If a string occurs twice, its largest value counts. Empty strings are left
+  // out.
   explicit PieceTrie(std::vector<std::pair<std::string_view, int32_t>> strings);
 
-  // Calls found(length, value) for each string that `text` begins with, the
-  // shortest first.
+  // Calls found(length, value) for each string that `text` begins with, from
+  // the shortest to the longest.
   template <typename Function>
   void ForEachPrefix(std::string_view text, const Function& found) const;
 
  private:
   struct Node {
     int32_t value;   // -1: no string ends here
-    uint32_t first;  // of its children
-    uint16_t count;
+    uint32_t first;  // index of the first child
+    uint16_t count;  // number of children
     uint8_t label;
   };
 
-  std::vector<Node> nodes_;  // [0] the root
+  std::vector<Node> nodes_;  // [0] is the root
 };
 
 template <typename Function>

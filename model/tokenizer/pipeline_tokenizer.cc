@@ -1,3 +1,16 @@
+// Encoding: EncodeParts joins the parts' texts and remembers which bytes are
+// literal; TokenizeEnough limits the work; TextTokens runs the pipeline;
+// Assemble truncates and adds special tokens. Offsets of tokens are in bytes of
+// the original text throughout, through the spans that every step carries
+// along; characters are counted at the end.
+//
+// Two steps keep literal text from becoming control tokens.
+// AddedTokens::Extract ignores added tokens in it. Reword splits a model's
+// piece that is a control token into smaller pieces, since a vocabulary may
+// contain "</s>" as a piece.
+//
+// Decode is NewStreamingDecoder's work on all ids at once, so the two cannot
+// differ.
 #include "model/tokenizer/pipeline_tokenizer.h"
 
 #include <algorithm>
@@ -31,8 +44,8 @@ absl::Status CheckSize(std::string_view text) {
       "a text of 2 GiB or more is too long, cut it");
 }
 
-// Of `spans`, ascending and apart, what is behind the first `before` bytes,
-// counted from there.
+// Returns the parts of `spans` (ascending, disjoint) behind the first `before`
+// bytes, counted from there.
 std::vector<ByteSpan> Behind(uint32_t before, std::span<const ByteSpan> spans) {
   std::vector<ByteSpan> behind;
   for (const auto& [begin, end] : spans) {
@@ -103,7 +116,7 @@ void PipelineTokenizer::Reword(std::string_view word,
                                std::vector<TokenModel::Piece>* pieces) const {
   const auto is_control = [&](const TokenModel::Piece& piece) {
     if (!added_.IsControl(piece.id) || piece.begin == piece.end) return false;
-    // Unknown text is not the unknown token's text.
+    // The text of an unknown token is not the unknown token's own text.
     if (piece.id == parts_.model->unknown_id() &&
         word.substr(piece.begin, piece.end - piece.begin) !=
             parts_.model->PieceOf(piece.id)) {
@@ -113,8 +126,8 @@ void PipelineTokenizer::Reword(std::string_view word,
                     spans[piece.end - 1].end);
   };
   if (std::none_of(pieces->begin(), pieces->end(), is_control)) return;
-  // Of such a piece the first character and the rest are words of their own,
-  // again and again. A character that is a control token is left out.
+  // The first character and the rest of such a piece become words of their own,
+  // again and again. A single character that is a control token is left out.
   std::vector<TokenModel::Piece> todo(pieces->rbegin(), pieces->rend());
   std::vector<TokenModel::Piece> part;
   pieces->clear();
@@ -173,8 +186,8 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
       token.piece = segment.token >= 0 ? segment.view(segments.text)
                                        : parts_.model->PieceOf(piece.id);
       if (piece.end == piece.begin) {
-        // A space that was put in front comes from where the next character
-        // does.
+        // An inserted space in front comes from where the next character comes
+        // from.
         const size_t at = segment.begin + piece.begin;
         const bool inside = at < segment.end;
         const ByteSpan& span = segments.spans[inside ? at : at - 1];

@@ -21,9 +21,10 @@
 
 namespace trivium {
 
-// What a tokenizer of Hugging Face's kind is made of. A text goes: added
-// tokens are cut out, the rest is normalized, pre-tokenized to words, these by
-// the model to pieces; the post-processor puts special tokens around them.
+// The parts of a tokenizer of Hugging Face's kind. A text passes through them
+// in this order: added tokens are cut out; the rest is normalized; the
+// pre-tokenizer cuts it into words, and the model cuts words into pieces; the
+// post-processor adds special tokens.
 struct TokenizerParts {
   std::unique_ptr<Normalizer> normalizer;       // null: none
   std::unique_ptr<PreTokenizer> pre_tokenizer;  // null: none
@@ -31,16 +32,16 @@ struct TokenizerParts {
   std::vector<AddedToken> added_tokens;
   PostProcessor post_processor;
   std::vector<DecoderStepFactory> decoder;
-  // Transformers' clean-up of the decoded text's spaces.
+  // Apply Transformers' clean-up to the decoded text's spaces.
   bool clean_up_spaces = false;
   SpecialTokenIds special_ids;
 };
 
-// WordPiece, byte-level BPE, SentencePiece and whatever a tokenizer.json says,
-// all made of TokenizerParts.
+// WordPiece, byte-level BPE, SentencePiece and any tokenizer.json, all made of
+// TokenizerParts.
 class PipelineTokenizer : public Tokenizer {
  public:
-  // The error tells which of the parts is too large or too slow.
+  // The error says which part is too large or too slow.
   static absl::StatusOr<std::unique_ptr<PipelineTokenizer>> Create(
       TokenizerParts parts);
 
@@ -72,21 +73,22 @@ class PipelineTokenizer : public Tokenizer {
   class Streaming;
   explicit PipelineTokenizer(TokenizerParts parts);
 
-  // A text's own tokens, but for the characters that their offsets are in.
-  // `literals` (ascending, apart): its bytes that make no control tokens.
+  // Returns the tokens of the text itself, without the characters of their
+  // offsets. `literals` (ascending, disjoint): bytes that make no control
+  // tokens.
   absl::StatusOr<std::vector<Token>> TextTokens(
       std::string_view text, const EncodeOptions& options,
       std::span<const ByteSpan> literals) const;
-  // Puts other pieces in the place of those that the model made control tokens
-  // of literal text. `spans`: of the word's bytes.
+  // Replaces control tokens that the model made of literal text by other
+  // pieces. `spans`: the origins of the word's bytes.
   void Reword(std::string_view word, std::span<const ByteSpan> spans,
               std::span<const ByteSpan> literals,
               std::vector<TokenModel::Piece>* pieces) const;
-  // Those of as much of the text as options.most_tokens ask for.
+  // Returns TextTokens of as much of the text as options.most_tokens requires.
   absl::StatusOr<std::vector<Token>> EnoughTokens(
       std::string_view text, const EncodeOptions& options, bool* partial,
       std::span<const ByteSpan> literals = {}) const;
-  // Texts' own tokens cut to the limit, with special tokens and prefix.
+  // Cuts the texts' tokens to the limit and adds special tokens and the prefix.
   // `partial`: not all of the texts was tokenized.
   absl::StatusOr<Encoding> Assemble(std::vector<Token> first,
                                     std::optional<std::vector<Token>> second,

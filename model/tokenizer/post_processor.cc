@@ -14,10 +14,11 @@ using Kind = PostProcessor::Item::Kind;
 
 bool IsSpace(char32_t c) { return c == kByteAlphabetSpace || IsWhiteSpace(c); }
 
-// Characters of white space at the beginning and the end of a piece.
+// Returns the number of white space characters at the beginning and the end of
+// a piece.
 std::pair<int, int> SpacesAround(std::string_view piece) {
   int leading = 0;
-  size_t begin = 0;  // of the first character that is no space
+  size_t begin = 0;  // of the first character that is not white space
   for (size_t at = 0; at < piece.size(); begin = at, ++leading) {
     if (!IsSpace(NextCharacter(piece, &at))) break;
   }
@@ -109,7 +110,7 @@ void PostProcessor::TrimOffsets(std::string_view text,
       }
     }
     if (trailing == 0) continue;
-    // Counted in characters, like the rest.
+    // Counted in characters, like the leading spaces.
     const int characters =
         CharactersBetween(text, token.byte_begin, token.byte_end);
     const int kept = std::max(characters - trailing, 0);

@@ -10,8 +10,8 @@
 
 namespace trivium {
 
-// What becomes of the tokens of a text, or of a pair of texts: special tokens
-// around them, segments' ids, offsets without the spaces at a token's ends.
+// Finishes the tokens of a text or of a pair: adds special tokens and segment
+// ids, and takes the spaces at a token's ends out of its offsets.
 class PostProcessor {
  public:
   struct Item {
@@ -23,19 +23,20 @@ class PostProcessor {
   };
   using Template = std::vector<Item>;
 
-  // Nothing but the texts, one after the other.
+  // Joins the texts without adding anything.
   PostProcessor();
 
-  // As "[CLS] $A [SEP]" and "[CLS] $A [SEP] $B [SEP]".
+  // Such as "[CLS] $A [SEP]" and "[CLS] $A [SEP] $B [SEP]".
   void set_templates(Template single, Template pair);
-  // Byte-level tokens keep their leading spaces; their offsets do not, but for
-  // the one in front of the first word if a prefix space is added anyway.
+  // Takes the leading spaces of byte-level tokens out of their offsets (not out
+  // of the tokens). The space before the first word stays if a prefix space is
+  // added anyway.
   void set_trim_offsets(bool prefix_space_added);
 
-  // Tokens that every text, or pair, gets beside its own.
+  // Number of tokens that are added to every text, or to every pair.
   int special_token_count(bool pair) const;
 
-  // `first` and `second` are tokens of texts, which TrimOffsets has seen.
+  // Joins the tokens of texts after TrimOffsets.
   std::vector<Token> Join(std::vector<Token> first,
                           std::optional<std::vector<Token>> second,
                           bool add_special_tokens) const;

@@ -31,7 +31,7 @@ void SplitAll(const Find& find, SplitBehavior behavior, Segments* segments,
   segments->segments = std::move(out);
 }
 
-// The characters for which a predicate is true, as matches.
+// Returns the characters for which a predicate is true, as matches.
 template <typename Predicate>
 auto Characters(Predicate predicate) {
   return [predicate](std::string_view text) {

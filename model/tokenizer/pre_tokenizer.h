@@ -10,7 +10,7 @@
 
 namespace trivium {
 
-// Cuts a text to the words that a model sees one by one; added tokens stay as
+// Cuts a text into the words that a model sees one by one; added tokens stay as
 // they are. Immutable and thread-safe.
 class PreTokenizer {
  public:
@@ -18,32 +18,32 @@ class PreTokenizer {
   virtual void Apply(Segments* segments) const = 0;
 };
 
-// At white space, which goes, and around punctuation.
+// Splits at white space, which is removed, and around punctuation.
 std::unique_ptr<PreTokenizer> MakeBertPreTokenizer();
 std::unique_ptr<PreTokenizer> MakeWhitespaceSplit();
-// Around each character of punctuation.
+// Splits around each punctuation character.
 std::unique_ptr<PreTokenizer> MakePunctuation(SplitBehavior behavior);
-// Around numbers, or each of their digits.
+// Splits around numbers, or around each of their digits.
 std::unique_ptr<PreTokenizer> MakeDigits(bool individual);
-// `invert`: what the pattern does not match counts as its matches.
+// `invert`: the text between the pattern's matches counts as its matches.
 std::unique_ptr<PreTokenizer> MakeSplit(std::unique_ptr<Pattern> pattern,
                                         SplitBehavior behavior, bool invert);
 
 struct ByteLevelOptions {
   bool add_prefix_space = false;
-  bool use_regex = true;  // cut to GPT-2's words
+  bool use_regex = true;  // cut into GPT-2's words
 };
-// GPT-2's: words, then each byte as a printable character.
+// GPT-2's: cuts into words and then turns each byte into a printable character.
 std::unique_ptr<PreTokenizer> MakeByteLevel(const ByteLevelOptions& options);
 
 enum class PrependScheme { kAlways, kFirst, kNever };
-// SentencePiece's: spaces become `replacement`, one is put in front of every
-// segment (kAlways) or of the text's first (kFirst); cut in front of each if
-// `split`.
+// SentencePiece's: turns spaces into `replacement` and puts one in front of
+// every segment (kAlways) or of the text's first one (kFirst). Cuts before each
+// if `split`.
 std::unique_ptr<PreTokenizer> MakeMetaspace(std::string replacement,
                                             PrependScheme scheme, bool split);
 
-// `text` in front of what the whole text begins with, unless that is an added
+// Puts `text` in front of the whole text, unless the text begins with an added
 // token.
 std::unique_ptr<PreTokenizer> MakePrependToFirst(std::string text);
 

@@ -52,7 +52,7 @@ class Precompiled : public Normalizer {
   }
 
  private:
-  // Every character of ASCII but CR LF is a cluster of its own.
+  // In ASCII, every character except CR LF is a cluster of its own.
   static std::vector<size_t> Clusters(std::string_view text) {
     const bool ascii = std::all_of(text.begin(), text.end(), [](char c) {
       return static_cast<uint8_t>(c) < 0x80 && c != '\r';
@@ -63,8 +63,8 @@ class Precompiled : public Normalizer {
     return ends;
   }
 
-  // What replaces the shortest beginning of a text that the table has. The
-  // reference takes the shortest for the whole.
+  // Returns the replacement of the shortest beginning of `text` that the table
+  // has. Like the reference, it lets the shortest stand for the whole.
   std::optional<std::string_view> Find(std::string_view text) const {
     const auto offset = [](uint32_t unit) {
       return (unit >> 10) << ((unit & (1u << 9)) >> 6);

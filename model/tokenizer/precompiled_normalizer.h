@@ -9,14 +9,14 @@
 
 namespace trivium {
 
-// SentencePiece's normalization by a table, its precompiled_charsmap: a
-// double-array trie (Darts-clone) from bytes to where, in the bytes behind it,
-// the text that replaces them begins. Grapheme clusters of up to five bytes
-// are looked up as a whole, then each character, as the reference does it.
+// SentencePiece's normalization by a table, its precompiled_charsmap. The table
+// is a double-array trie (Darts-clone) from byte strings to the places of their
+// replacements in the bytes after it. As in the reference, grapheme clusters of
+// up to five bytes are looked up as a whole, then each character.
 absl::StatusOr<std::unique_ptr<Normalizer>> MakePrecompiled(
     std::string_view charsmap);
 
-// The same from base64.
+// Does the same for a table in base64.
 absl::StatusOr<std::unique_ptr<Normalizer>> MakePrecompiledFromBase64(
     std::string_view base64);
 

@@ -12,43 +12,44 @@
 
 namespace trivium {
 
-// What a split does with the matches of its pattern: "the-final" at "-" is
+// Treatment of the matches of a split's pattern. "the-final" at "-" becomes
 enum class SplitBehavior {
   kRemoved,             // the|final
   kIsolated,            // the|-|final
   kMergedWithPrevious,  // the-|final
   kMergedWithNext,      // the|-final
-  kContiguous,          // as isolated, but neighbouring matches stay together
+  kContiguous,          // as kIsolated, but neighbouring matches stay together
 };
 
-// A normalized text on its way through the pre-tokenizers: cut to segments,
-// each of which is an added token already or will be a model's input.
+// A normalized text on its way through the pre-tokenizers, cut into segments.
+// Each segment is an added token or will be an input of the model.
 struct Segments {
   struct Segment {
-    uint32_t begin;  // in text
+    uint32_t begin;  // bytes of `text`
     uint32_t end;
-    int32_t token;  // the added token that it is; -1: none
+    int32_t token;  // the added token; -1: none
     std::string_view view(const std::string& text) const {
       return std::string_view(text).substr(begin, end - begin);
     }
   };
 
   std::string text;
-  std::vector<ByteSpan> spans;  // [text bytes] in the original
+  std::vector<ByteSpan> spans;  // [text bytes] their origins
   std::vector<Segment> segments;
-  // The first failure of a step; the rest means nothing then.
+  // The first failure of a step; the other members mean nothing then.
   absl::Status status;
 
   // Appends a text as one segment.
   void Append(const NormalizedText& normalized, int32_t token);
 };
 
-// Whether [begin, end) shares a byte with one of `spans` (ascending, apart).
+// True if [begin, end) shares a byte with one of `spans` (ascending, disjoint).
 bool Overlaps(std::span<const ByteSpan> spans, uint32_t begin, uint32_t end);
 
-// The parts of text[begin, end) that a split at `matches` (ascending, apart,
-// in the same bytes as `begin`) leaves, appended to `out` as no tokens.
-// `invert`: matches are what is between them, and they are each a part.
+// Splits text[begin, end) at `matches` (ascending, disjoint, in the same bytes
+// as `begin`) and appends the remaining parts to `out` as segments without
+// token. `invert`: the text between the matches counts as matches, each match
+// as a part.
 void AppendSplit(size_t begin, size_t end, std::span<const ByteSpan> matches,
                  SplitBehavior behavior, bool invert,
                  std::vector<Segments::Segment>* out);

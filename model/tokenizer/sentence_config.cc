@@ -21,7 +21,7 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
-// Of the first file that there is.
+// Reads the first file that exists.
 absl::Status ReadSentenceFile(const std::string& folder,
                               SentenceConfig* config) {
   for (const char* family : {"bert", "roberta", "distilbert", "camembert",
@@ -54,7 +54,7 @@ absl::StatusOr<SentenceConfig> SentenceConfig::Load(const std::string& folder) {
   if (!Exists(folder + "/modules.json")) return config;
   TRIVIUM_RETURN_IF_ERROR(ReadSentenceFile(folder, &config));
   if (config.max_tokens == 0) {
-    // "No limit" is a number that no integer holds.
+    // "No limit" is written as a number too large for any integer.
     TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json tokenizer,
                              LoadObject(folder + "/tokenizer_config.json"));
     config.max_tokens =

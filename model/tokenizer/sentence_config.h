@@ -7,12 +7,12 @@
 
 namespace trivium {
 
-// What sentence-transformers says of the texts that a folder's Transformer
-// reads: sentence_bert_config.json, or the older names of it; newer versions
-// leave the length to tokenizer_config.json's model_max_length. It counts where
-// there is a modules.json.
+// sentence-transformers' settings of the texts that a folder's Transformer
+// reads. It comes from sentence_bert_config.json or a file with an older name;
+// newer versions leave the length to tokenizer_config.json's model_max_length.
+// It counts only if there is a modules.json.
 struct SentenceConfig {
-  int max_tokens = 0;  // of a text, special ones included; 0: not said
+  int max_tokens = 0;  // of a text, special ones included; 0: not given
   bool lower_case = false;
 
   static absl::StatusOr<SentenceConfig> Load(const std::string& folder);

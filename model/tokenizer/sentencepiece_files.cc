@@ -15,7 +15,7 @@ namespace {
 
 using Item = PostProcessor::Item;
 
-// How a family uses its SentencePiece file.
+// A family's use of its SentencePiece file.
 struct Family {
   const char* begin;  // empty: there is no such token
   const char* end;
@@ -68,7 +68,7 @@ std::optional<Family> FamilyOf(const std::string& name) {
   return std::nullopt;
 }
 
-// What comes before SentencePiece's own normalization.
+// Makes the steps before SentencePiece's own normalization.
 absl::StatusOr<std::unique_ptr<Normalizer>> MakeNormalizer(
     const std::string& family, const FolderConfig& config) {
   std::vector<std::unique_ptr<Normalizer>> steps;
@@ -104,7 +104,7 @@ absl::StatusOr<PostProcessor> MakePostProcessor(const Family& family,
                     "to this model",
                     item->piece));
   };
-  // Who generates calls them begin and end of a text.
+  // Decoders call these tokens begin and end of a text.
   const bool has_begin = *family.begin != '\0';
   const bool plain = family.separators == 0;
   adds_begin = adds_begin && has_begin;
@@ -142,7 +142,7 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
   const std::string path = folder + "/" + file;
   const std::string name = config.family.empty() ? usual_family : config.family;
   std::optional<Family> family = FamilyOf(name);
-  // Many models of other names come with LLaMA's tokenizer.
+  // Many models of other names use LLaMA's tokenizer.
   if (!family.has_value()) family = FamilyOf(config.tokenizer_class);
   if (!family.has_value()) {
     return absl::UnimplementedError(fmt::format(
@@ -151,7 +151,7 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
         path, name));
   }
   if (name == "t5" || name == "mt5") {
-    // The sentinels of spans that a text lacks, the last first.
+    // Sentinels for the spans that a text lacks, in descending order.
     for (int i = config.extra_ids; i-- > 0;) {
       family->layout.back.push_back(fmt::format("<extra_id_{}>", i));
       config.AddSpecial(family->layout.back.back());
@@ -172,7 +172,7 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
   TRIVIUM_ASSIGN_OR_RETURN(parts.normalizer, MakeNormalizer(name, config));
   const bool plain = family->separators == 0;
   if (plain && adds_prefix && !config.Flag("legacy", true)) {
-    // Transformers' mended way: not behind special tokens.
+    // Transformers' corrected behaviour: no space after special tokens.
     family->layout.without_prefix = true;
     model = SentencePieceTokenModel::Create(serialized, family->layout);
     if (!model.ok()) return broken(model.status());
@@ -184,8 +184,8 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
     if (pieces.empty() ||
         !(*model)->PieceOf(pieces.front().id).starts_with("\xE2\x96\x81")) {
       return absl::UnimplementedError(fmt::format(
-          "{}: it takes away spaces in front of texts, which this version does "
-          "not know together with \"legacy\": false in tokenizer_config.json; "
+          "{}: the model removes spaces in front of texts, which this version "
+          "does not support with \"legacy\": false in tokenizer_config.json; "
           "without the tokenizer's files the model serves token ids",
           path));
     }
@@ -193,7 +193,8 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
   } else if (config.Flag("split_by_punct", false)) {
     parts.pre_tokenizer = MakePunctuation(SplitBehavior::kIsolated);
   } else if (!plain && name != "deberta-v2") {
-    // The pieces are the same, but their offsets begin behind the spaces.
+    // This leaves the pieces as they are, but their offsets begin after the
+    // spaces.
     parts.pre_tokenizer = MakeWhitespaceSplit();
   }
   absl::StatusOr<PostProcessor> processor =

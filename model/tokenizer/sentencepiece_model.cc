@@ -1,3 +1,15 @@
+// The library is correct but slow or unbounded for some texts, so three
+// measures surround it, none of which changes a piece.
+//
+// Slices: a long text is cut at white space where the pieces on both sides stay
+// the same. Whether a model allows such cuts depends on its file, so the
+// constructor tries them on short examples (CutsAt) and keeps those that hold.
+//
+// Elisions: long runs of unknown characters, which become one piece, are
+// shortened before encoding, and offsets are corrected afterwards.
+//
+// Limits: Parse counts the nodes that the library's trie would have, and
+// catches what the library throws. An interrupted call ends between two slices.
 #include "model/tokenizer/sentencepiece_model.h"
 
 #include <sentencepiece_processor.h>
@@ -21,14 +33,14 @@ namespace {
 
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";
 
-// What a character may become, in bytes, where that is far more than it has:
-// of all that NFKC knows only these ligatures (U+FDFA: 18 characters) become
-// more than four times their bytes.
+// Returns the bytes that a character may become, if that is far more than
+// `bytes`. Of all characters that NFKC knows, only these ligatures (U+FDFA: 18
+// characters) become more than four times as long.
 size_t NormalizedBytes(char32_t character, size_t bytes) {
   return character == 0xFDFA || character == 0xFDFB ? 40 : bytes;
 }
 
-// Whether a character may stand beside a cut: it has nothing to do with the
+// True if a character may stand beside a cut: it does not interact with the
 // white space there.
 bool IsOfWord(char32_t c) {
   return c < 0x80 ? c > ' ' && c != 0x7F : IsLetter(c) || IsPunctuation(c);
@@ -40,12 +52,13 @@ struct Elision {
   size_t bytes;
 };
 
-// Fields of a serialized protocol buffer, as far as it is one.
+// Reads the fields of a serialized protocol buffer as far as it is valid.
 class WireFields {
  public:
   explicit WireFields(std::string_view bytes) : rest_(bytes) {}
 
-  // The next field that has a length (a string, a message) and the `number`.
+  // Returns the next field of this number that has a length (a string or a
+  // message).
   std::optional<std::string_view> Next(uint64_t number) {
     while (!rest_.empty()) {
       const uint64_t key = Varint();
@@ -90,12 +103,12 @@ class WireFields {
   std::string_view rest_;
 };
 
-// SentencePiece's trie takes 14 bytes and more than half a microsecond for each
-// of its nodes. Room for a million pieces of which each has six bytes that it
-// does not share.
+// SentencePiece's trie takes 14 bytes and over half a microsecond for each
+// node. This allows a million pieces with six unshared bytes each.
 constexpr size_t kMaxTrieNodes = 6'000'000;
 
-// Of the model's pieces: ModelProto's field 1, with the text in its field 1.
+// Counts the nodes of the model's pieces: ModelProto's field 1, with the text
+// in its field 1.
 size_t TrieNodes(std::string_view serialized) {
   std::vector<std::string_view> pieces;
   WireFields model(serialized);
@@ -122,12 +135,12 @@ std::unique_ptr<SentencePieceModel> SentencePieceModel::Parse(
     return nullptr;
   }
   auto processor = std::make_unique<Processor>();
-  // Of a piece that is empty, for example, its trie throws.
+  // SentencePiece's trie throws for an empty piece, for example.
   try {
     std::string changed;
     if (without_prefix) {
-      // ModelProto's normalizer_spec (3) with add_dummy_prefix (3) = false: of
-      // a field that comes again the last one counts.
+      // Appends ModelProto's normalizer_spec (3) with add_dummy_prefix (3) =
+      // false: the last occurrence of a field counts.
       changed = std::string(serialized) + std::string("\x1A\x02\x18\x00", 4);
       serialized = changed;
     }
@@ -214,8 +227,8 @@ std::vector<SentencePieceModel::RawPiece> SentencePieceModel::EncodeRaw(
     pieces.push_back({{piece.piece(), piece.begin(), piece.end()},
                       processor_->IsUnknown(static_cast<int>(piece.id()))});
   }
-  // SentencePiece gives the whole range of a character to the last of the
-  // pieces made of it and an empty one to the others.
+  // SentencePiece assigns a character's whole range to the last piece made of
+  // it, and empty ranges to the others.
   for (size_t i = pieces.size(); i-- > 1;) {
     Piece& piece = pieces[i - 1].piece;
     const Piece& next = pieces[i].piece;
@@ -234,11 +247,11 @@ bool SentencePieceModel::UnknownAlone(std::string_view character) const {
          (pieces.size() == 2 && pieces[0].piece.text == kSpaceSymbol);
 }
 
-// The library takes 200 bytes for each that it normalizes, and time quadratic
-// in runs that are no words, and it cannot be interrupted (a KiB takes up to
-// 3 ms), so long texts go to it in slices: from kSliceBytes
-// on a slice ends at the first place where that changes nothing, then at the
-// next known character, and at kMostBytes anywhere.
+// SentencePiece takes 200 bytes of memory for each byte that it normalizes,
+// needs quadratic time for runs that are no words, and cannot be interrupted (a
+// KiB takes up to 3 ms). So long texts are encoded in slices. After kSliceBytes
+// a slice ends at the first place where a cut changes nothing; after
+// kLongBytes, at the next known character; after kMostBytes, anywhere.
 std::pair<size_t, size_t> SentencePieceModel::SliceEnd(std::string_view text,
                                                        size_t begin) const {
   constexpr size_t kSliceBytes = 4 << 10;
@@ -259,7 +272,7 @@ std::pair<size_t, size_t> SentencePieceModel::SliceEnd(std::string_view text,
       }
     }
     const CodePoint character = FirstCodePoint(text.substr(at));
-    // Not in a run of unknown characters, which is one piece.
+    // Never within a run of unknown characters, which is one piece.
     if (bytes > kMostBytes ||
         (bytes > kLongBytes &&
          !UnknownAlone(text.substr(at, character.size)))) {
@@ -283,7 +296,7 @@ std::vector<SentencePieceModel::Piece> SentencePieceModel::Encode(
       piece.begin += begin;
       piece.end += begin;
     }
-    // The space that was cut away belongs to the piece behind it.
+    // The space that was cut away belongs to the piece after it.
     if (!slice.empty() && space < begin) slice.front().begin = space;
     if (pieces.empty()) {
       pieces = std::move(slice);
@@ -298,16 +311,17 @@ std::vector<SentencePieceModel::Piece> SentencePieceModel::Encode(
 
 std::vector<SentencePieceModel::Piece> SentencePieceModel::EncodeSlice(
     std::string_view text) const {
-  // SentencePiece joins neighbouring unknown characters to one piece in time
-  // quadratic in their number. The inside of a long run changes nothing around
-  // it, so it is left out.
+  // SentencePiece joins neighbouring unknown characters into one piece in time
+  // quadratic in their number. The inside of a long run does not affect its
+  // surroundings, so it is left out.
   constexpr size_t kLongText = 8 << 10;
   constexpr size_t kKept = 16;  // characters at each end of a run
   std::string shortened;
   std::vector<Elision> elisions;
   if (!byte_fallback_ && text.size() > kLongText) {
     std::unordered_map<std::string_view, bool> unknown;
-    std::vector<size_t> run;  // where the unknown characters before here begin
+    std::vector<size_t>
+        run;  // beginnings of the unknown characters just before `at`
     const auto end_run = [&](size_t end) {
       if (run.size() > 4 * kKept) {
         const size_t from = run[kKept];
@@ -335,8 +349,8 @@ std::vector<SentencePieceModel::Piece> SentencePieceModel::EncodeSlice(
   for (RawPiece& raw : EncodeRaw(elisions.empty() ? text : shortened)) {
     pieces.push_back(std::move(raw.piece));
   }
-  size_t passed = 0;  // elisions wholly before the present piece
-  size_t bytes = 0;   // what they left out
+  size_t passed = 0;  // elisions entirely before the current piece
+  size_t bytes = 0;   // bytes that they left out
   for (Piece& piece : pieces) {
     const size_t begin = piece.begin;
     while (passed < elisions.size() && elisions[passed].position < begin) {

@@ -14,25 +14,26 @@
 
 namespace trivium {
 
-// A SentencePiece model's own file as a model of the pipeline: the library
-// normalizes and cuts whole texts. Families that come from fairseq number the
-// pieces otherwise than the file.
+// A SentencePiece file as a model of the pipeline: the library normalizes and
+// cuts whole texts. Families that come from fairseq number the pieces
+// differently from the file.
 class SentencePieceTokenModel : public TokenModel {
  public:
   struct Layout {
-    // Pieces with the first ids, in the place of the file's first `skipped`.
+    // Pieces with the first ids; they replace the file's first `skipped`
+    // pieces.
     std::vector<std::string> front = {};
     int skipped = 0;
-    // Behind the file's last piece.
+    // Pieces after the file's last one.
     std::vector<std::string> back = {};
     std::string unknown = "<unk>";
-    // No space in front of texts, whatever the file says.
+    // Put no space in front of texts, whatever the file says.
     bool without_prefix = false;
-    // In the place of the file's pieces; what it lacks is unknown.
+    // Replaces the file's pieces; pieces that it lacks are unknown.
     std::optional<Vocabulary> vocabulary = std::nullopt;
   };
 
-  // `serialized`: the contents of the file.
+  // `serialized` is the contents of the file.
   static absl::StatusOr<std::unique_ptr<SentencePieceTokenModel>> Create(
       std::string_view serialized, const Layout& layout);
 

@@ -34,11 +34,11 @@ class ByteLevel : public PreTokenizer {
             {begin, static_cast<uint32_t>(out.text.size()), segment.token});
         continue;
       }
-      // The space in front comes from where the first character does.
+      // The space in front comes from where the first character comes from.
       const size_t added =
           options_.add_prefix_space && !text.starts_with(' ') ? 1 : 0;
       if (added > 0) {
-        // GCC 12 warns of an overlap when a string is assigned " ".
+        // GCC 12 warns of an overlap if " " is assigned to a string.
         prefixed.assign(1, ' ');
         prefixed += text;
         text = prefixed;
@@ -53,7 +53,7 @@ class ByteLevel : public PreTokenizer {
             {from, static_cast<uint32_t>(out.text.size()), -1});
       };
       if (options_.use_regex) {
-        // GPT-2's words are always found.
+        // Searching for GPT-2's words never fails.
         const std::vector<ByteSpan> words = *words_->Find(text);
         for (const ByteSpan& word : words) {
           append(word.begin, word.end);

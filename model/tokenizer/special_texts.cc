@@ -13,7 +13,7 @@ SpecialTextSearch::SpecialTextSearch(std::string_view text,
 SpecialTextSearch::Match SpecialTextSearch::Next() {
   Match match = {std::string_view::npos, ""};
   for (size_t i = 0; i < next_.size(); ++i) {
-    // Places before the last match's end are lost; npos is never before it.
+    // Matches before the last match's end are skipped; npos is never before it.
     if (next_[i] < done_) next_[i] = text_.find(specials_[i], done_);
     if (next_[i] == std::string_view::npos) continue;
     if (next_[i] < match.begin ||

@@ -8,27 +8,27 @@
 
 namespace trivium {
 
-// Finds the texts of special tokens ("</s>") in a text: leftmost first, at one
-// place the longest. Next may be called until it returns npos; the whole search
-// is linear in the text.
+// Finds the texts of special tokens ("</s>") in a text, leftmost first and the
+// longest at each place. Next may be called until it returns npos; the whole
+// search is linear in the text.
 class SpecialTextSearch {
  public:
   struct Match {
-    size_t begin;  // npos: no more
+    size_t begin;  // npos: no more matches
     std::string_view text;
   };
 
-  // Both outlive the search; no empty string among `specials`.
+  // Both arguments must outlive the search. `specials` has no empty string.
   SpecialTextSearch(std::string_view text,
                     const std::vector<std::string>& specials);
 
-  // The next match after the last one.
+  // Returns the next match.
   Match Next();
 
  private:
   const std::string_view text_;
   const std::vector<std::string>& specials_;
-  std::vector<size_t> next_;  // [specials] where each stands next
+  std::vector<size_t> next_;  // [specials] where each occurs next
   size_t done_ = 0;
 };
 

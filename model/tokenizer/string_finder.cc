@@ -14,7 +14,8 @@ uint64_t EdgeOf(int32_t node, uint8_t byte) {
 StringFinder::StringFinder(
     const std::vector<std::pair<std::string, int32_t>>& strings)
     : nodes_(1) {
-  std::vector<std::vector<uint8_t>> labels(1);  // [nodes] of the children
+  std::vector<std::vector<uint8_t>> labels(
+      1);  // [nodes] labels of the children
   for (const auto& [string, value] : strings) {
     if (string.empty()) continue;
     int32_t node = 0;
@@ -66,7 +67,7 @@ std::vector<StringFinder::Match> StringFinder::Find(
   std::vector<Match> matches;
   if (empty()) return matches;
   int32_t node = 0;
-  Match best = {0, 0, -1};  // the leftmost so far, and there the longest
+  Match best = {0, 0, -1};  // the leftmost match so far, the longest there
   for (size_t at = 0; at <= text.size();) {
     int32_t next = -1;
     if (at < text.size()) {
@@ -78,7 +79,7 @@ std::vector<StringFinder::Match> StringFinder::Find(
       next = Child(node, byte);
       while (next < 0 && node != 0) {
         node = nodes_[node].fail;
-        // What is still open begins behind the match: it is settled.
+        // Whatever is still open begins behind the best match, which is final.
         if (best.value >= 0 && at - nodes_[node].length > best.begin) break;
         next = Child(node, byte);
       }

@@ -1,19 +1,19 @@
-// How much of a text must be tokenized for its first tokens cannot be told in
-// bytes: white space has no tokens, and one character may have twenty. So
-// beginnings are tried, each four times as long as the one before, until one
-// has enough tokens or is the whole text. Together they cost at most 4/3 of the
-// last, and the last at most four times of what would do.
+// The bytes that a text's first tokens need cannot be computed: white space has
+// no tokens, and one character may have twenty. So beginnings are tried, each
+// four times as long as the one before, until one has enough tokens or is the
+// whole text. Together they cost at most 4/3 of the last, and the last costs at
+// most four times what was needed.
 //
-// A beginning's tokens are the text's, but for those at its end: a word, a
-// character with its marks, or an added token may be cut there. It ends in
-// front of white space if there is some, and its last kMargin tokens are
-// dropped. (A run of marks or letters without white space that is longer than
-// a beginning may come out otherwise; no language has one.)
+// A beginning's tokens are the text's, except at its end, where it may cut a
+// word, a character from its marks, or an added token. So it ends before white
+// space if there is some, and its last kMargin tokens are dropped. (A run of
+// marks or letters without white space that is longer than a beginning may be
+// tokenized differently; no language has one.)
 //
-// Where a text is cut from its beginning, all this holds of endings: one begins
-// in front of white space, and its first kMargin tokens are dropped. But where
-// a model compares sums over the whole text (SentencePiece's), they begin
-// elsewhere, and two segmentations that are equal but for rounding may swap.
+// With truncate_left, the same applies to endings: an ending begins before
+// white space, and its first kMargin tokens are dropped. But if a model
+// compares sums over the whole text (SentencePiece's), the sums begin
+// elsewhere, and two segmentations that differ by rounding alone may swap.
 #include "model/tokenizer/text_beginning.h"
 
 #include <algorithm>
@@ -28,17 +28,17 @@ namespace trivium {
 namespace {
 
 constexpr size_t kLeastBytes = 4096;
-// More than tokens have in any language.
+// More bytes than a token has in any language.
 constexpr size_t kBytesPerToken = 8;
-// Of the first beginning, however many tokens are asked for.
+// Bound of the first beginning, however many tokens are requested.
 constexpr size_t kMostFirstBytes = 64 << 10;
 constexpr size_t kGrowth = 4;
 constexpr size_t kMargin = 64;
-// How far back white space is looked for.
+// Bytes in which white space is searched for.
 constexpr size_t kWordBytes = 256;
 
 std::string_view Beginning(std::string_view text, size_t size) {
-  // No sense in leaving out a little.
+  // Leaving out less than half is not worth it.
   if (size >= text.size() / 2) return text;
   for (size_t end = size; end > size - kWordBytes; --end) {
     if (text[end] == ' ' || text[end] == '\n') return text.substr(0, end);

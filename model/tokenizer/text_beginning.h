@@ -10,10 +10,10 @@
 
 namespace trivium {
 
-// Tokenizes no more of a text than options.most_tokens ask for, from its
-// beginning or, with truncate_left, to its end, so that what a text costs is
-// bounded by what a model can read. `tokenize` gives the tokens of a part of
-// the text, with offsets in that; `partial` becomes true where the rest was
+// Tokenizes only as much of a text as options.most_tokens requires, from its
+// beginning or, with truncate_left, up to its end. So the cost of a text is
+// bounded by what a model can read. `tokenize` returns the tokens of a part of
+// the text, with offsets in that part. `partial` becomes true if the rest was
 // left out.
 absl::StatusOr<std::vector<Token>> TokenizeEnough(
     std::string_view text, const EncodeOptions& options,

@@ -1,11 +1,12 @@
-// SentencePiece files of models that were fairseq's or Google's, whose ids are
-// not the file's. By id:
+// SentencePiece files of models that come from fairseq or Google. Their ids
+// differ from the file's:
+//
 // - mBART: <s> <pad> </s> <unk>, the file's pieces from 3, languages, <mask>.
 // - mBART-50: the same with more languages.
 // - NLLB: the same, but languages and <mask> as the folder numbers them.
 // - M2M-100: those of vocab.json, languages.
-// - Pegasus: <pad> </s> <mask_1> <mask_2> <unk_2> to <unk_102>, the file's
-//   pieces from 2, whose ids are 103 more than there.
+// - Pegasus: <pad> </s> <mask_1> <mask_2> <unk_2> to <unk_102>, then the file's
+// pieces from 2, with ids that are 103 more than in the file.
 
 #include <algorithm>
 #include <filesystem>
@@ -32,11 +33,12 @@ using Item = PostProcessor::Item;
 struct TextToText {
   SentencePieceTokenModel::Layout layout;
   std::vector<std::string> languages;
-  // Texts may spell them, though the folder does not name them.
+  // True if the tokenizer finds them in texts although the folder does not name
+  // them.
   bool languages_in_texts = true;
-  // Of texts whose source is not told, as Transformers has it.
+  // Source language of texts that name none, as in Transformers.
   std::string usual_source;
-  bool source_behind = false;  // the end token
+  bool source_behind = false;  // the source's token goes after the end token
   std::string mask;            // empty: there is none
   bool mask_strips_left = false;
 };
@@ -63,7 +65,7 @@ TextToText Nllb(const FolderConfig& config) {
   TextToText family;
   family.layout = {.front = FairseqSpecials(), .skipped = 3};
   family.languages = NllbLanguages();
-  // A folder that names some names all that it has.
+  // A folder that names some languages names all that it has.
   for (const AddedToken& token : config.added_tokens) {
     if (std::find(family.languages.begin(), family.languages.end(),
                   token.content) == family.languages.end()) {
@@ -199,7 +201,7 @@ absl::StatusOr<std::optional<TokenizerParts>> LoadTextToTextFile(
   const AddedTokens added(parts.added_tokens, *parts.model, nullptr);
   std::string source = config.source_language;
   if (source.empty()) source = family->usual_source;
-  // M2M-100's is told without its marks.
+  // M2M-100 names its source without the marks.
   if (added.IdOf(source) < 0) source = "__" + source + "__";
   parts.post_processor =
       MakeTemplates(*family, source, end, *parts.model, added);

@@ -8,7 +8,7 @@
 
 namespace trivium {
 
-// A vocabulary and the way it cuts a word to pieces: WordPiece, byte-pair
+// A vocabulary and its way of cutting a word into pieces: WordPiece, byte-pair
 // encoding, unigram. Immutable and thread-safe.
 class TokenModel {
  public:
@@ -26,15 +26,15 @@ class TokenModel {
 
   // One more than the largest id.
   virtual int size() const = 0;
-  // How many pieces there are: where added tokens are numbered from.
+  // Number of pieces; added tokens are numbered from here.
   virtual int count() const = 0;
-  // -1 when there is no such piece.
+  // Returns -1 if there is no such piece.
   virtual int32_t IdOf(std::string_view piece) const = 0;
-  // What unknown characters become; -1: nothing, or always pieces.
+  // Id of unknown characters; -1: they are dropped, or always have pieces.
   virtual int32_t unknown_id() const { return -1; }
-  // Whether pieces inside words begin with a mark that the text lacks.
+  // True if pieces inside words begin with a mark that the text lacks.
   virtual bool marks_pieces_inside_words() const { return false; }
-  // Empty when there is no such id.
+  // Returns an empty string if there is no such id.
   virtual const std::string& PieceOf(int32_t id) const = 0;
 };
 

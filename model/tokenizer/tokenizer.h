@@ -15,9 +15,9 @@
 
 namespace trivium {
 
-// One token of a text. Offsets count from the start of the text as the caller
-// gave it, [begin, end); a token that stands for no text (end of sentence) has
-// begin == end.
+// One token of a text. Offsets [begin, end) count from the start of the text as
+// the caller passed it; a token without text (end of sentence) has begin ==
+// end.
 struct Token {
   int32_t id = 0;
   std::string piece;
@@ -25,24 +25,24 @@ struct Token {
   int byte_end = 0;
   int char_begin = 0;  // Unicode code points
   int char_end = 0;
-  // Of the model's special tokens, whether added or found in the text.
+  // True for the model's special tokens, whether added or found in the text.
   bool special = false;
-  int32_t type_id = 0;  // the segment that the model takes it for
-  // The text that it is from and its offsets count in: 0 the only or first of
-  // a pair, 1 the second, -1 none (added between and around them).
+  int32_t type_id = 0;  // segment that the model reads it as
+  // The text that the token and its offsets belong to: 0 the only or first
+  // text, 1 the second text of a pair, -1 none (added between and around them).
   int text_index = 0;
 };
 
-// A text's, or a pair of texts', ids with the special tokens of the model.
+// The ids of a text or of a pair of texts, with the model's special tokens.
 struct Encoding {
   std::vector<int32_t> ids;
-  std::vector<int32_t> type_ids;  // segments; empty where the model has none
-  // Tokens cut from the text to obey EncodeOptions::max_tokens; of a partial
-  // one at least so many.
+  std::vector<int32_t> type_ids;  // segments; empty if the model has none
+  // Number of tokens cut from the text to obey EncodeOptions::max_tokens; if
+  // `partial`, at least so many.
   int truncated = 0;
-  // What is cut was not all tokenized (EncodeOptions::most_tokens).
+  // True if not all of the cut text was tokenized (EncodeOptions::most_tokens).
   bool partial = false;
-  // Of each id its piece and offsets, where EncodeOptions::with_tokens asks.
+  // [ids] pieces and offsets if EncodeOptions::with_tokens is set, else empty.
   std::vector<Token> tokens;
 };
 
@@ -52,11 +52,11 @@ struct FirstText {
   bool partial = false;
 };
 
-// Which side's vocabulary a text belongs to; models with one vocabulary treat
+// The side whose vocabulary a text belongs to; models with one vocabulary treat
 // both alike.
 enum class TextSide { kSource, kTarget };
 
-// Ids of the special tokens that a folder names; -1: it names none such.
+// Ids of the special tokens that a folder names; -1: not named.
 struct SpecialTokenIds {
   int32_t begin = -1;           // bos_token
   int32_t end = -1;             // eos_token
@@ -69,52 +69,53 @@ struct SpecialTokenIds {
 
 struct EncodeOptions {
   TextSide side = TextSide::kSource;
-  // Put around the text and its special tokens, for example {">>de<<"}'s id in
-  // front.
+  // Ids before and after the text and its special tokens, for example that of
+  // ">>de<<" before it.
   std::span<const int32_t> prefix_ids = {};
   std::span<const int32_t> suffix_ids = {};
   // Add the end (and begin) tokens that the model was trained with.
   bool add_special_tokens = true;
-  // Most ids to return, special tokens, prefix and suffix included; what is
-  // beyond is cut from the end of the text (special tokens stay); of a pair
-  // from the longer text until both are equal, then from both. 0: no limit.
+  // Most ids to return, special tokens, prefix and suffix included. Excess
+  // tokens are cut from the end of the text, never special tokens; those of a
+  // pair from the longer text until both are equally long, then from both. 0:
+  // no limit.
   int max_tokens = 0;
   // Cut from the beginnings of texts instead.
   bool truncate_left = false;
-  // What the caller can use of each text, at least max_tokens: of a text that
-  // has far more tokens only a beginning is tokenized (with truncate_left an
-  // ending), which has more than so many. They are the whole text's tokens. 0:
-  // every text is tokenized whole.
+  // The most tokens of each text that the caller can use, at least max_tokens.
+  // Of a text with far more tokens, only a beginning (with truncate_left an
+  // ending) with more than so many is tokenized. Its tokens are the same as in
+  // the whole text. 0: every text is tokenized whole.
   int64_t most_tokens = 0;
-  // Pieces and offsets, too.
+  // Also return pieces and offsets.
   bool with_tokens = false;
-  // Asked again and again while a long text is tokenized, if set (every few
-  // milliseconds; it may do other work); an error ends the work.
+  // Called every few milliseconds while a long text is tokenized, if set; it
+  // may do other work. An error that it returns ends the work.
   std::function<absl::Status()> wanted = nullptr;
 };
 
-// A part of a text that has more than one author: a chat's template and what
-// people wrote into it.
+// A part of a text that has several authors, such as a chat's template and the
+// messages in it.
 struct TextPart {
   std::string_view text;
-  // As a user wrote it: what spells a special token ("<|im_end|>") is text like
-  // any other.
+  // True for a user's own text: special tokens spelled in it ("<|im_end|>")
+  // stay text.
   bool literal = false;
 };
 
-// Turns ids into text one by one, for streaming: the strings that Push and
-// Finish return, joined, are Decode() of the same ids; each is whole UTF-8
-// characters, and none is ever taken back.
+// Turns ids into text one by one, for streaming. The strings that Push and
+// Finish return, joined, equal Decode() of the same ids. Each consists of whole
+// UTF-8 characters and is final.
 class StreamingDecoder {
  public:
   virtual ~StreamingDecoder() = default;
-  // The text that became certain with this token; often empty.
+  // Returns the text that this token made final; often empty.
   virtual std::string Push(int32_t id) = 0;
-  // The rest.
+  // Returns the rest.
   virtual std::string Finish() = 0;
 };
 
-// Text to ids and back, as the tokenizer of the model's own folder does it.
+// Converts text to ids and back, like the tokenizer of the model's own folder.
 // Immutable and thread-safe. Input texts are valid UTF-8.
 class Tokenizer {
  public:
@@ -122,28 +123,30 @@ class Tokenizer {
 
   virtual absl::StatusOr<Encoding> Encode(
       std::string_view text, const EncodeOptions& options) const = 0;
-  // The ids of all parts' texts put together, as Encode gives them: pieces,
-  // normalization and spaces know nothing of where parts end. But no special
-  // token is made of text that is in a literal part, be it a byte of it.
-  // Special tokens are here: those that the folder says are special, those that
-  // have a role in it (SpecialTokenIds), and those that are written "<|...|>",
-  // which some folders forget to call special. Other added tokens, as
-  // "<think>",
-  // "<tool_call>" or runs of spaces often are, are words of the vocabulary that
-  // models learned in people's texts, too, and are found everywhere. (So does
-  // the tokenizers library with encode_special_tokens, and llama.cpp with its
-  // user-defined tokens where it parses no special ones.) A template's special
-  // tokens stay whatever literal text is beside them.
+  // Returns the ids of all parts' texts joined, like Encode: pieces,
+  // normalization and spaces do not depend on where parts end. But no special
+  // token is made of text of which even one byte is in a literal part. A
+  // template's special tokens stay whatever literal text is beside them.
+  //
+  // Special tokens here are those that the folder calls special, those that
+  // have a role in it (SpecialTokenIds), and those written "<|...|>", which
+  // some folders forget to call special. Other added tokens, which "<think>",
+  // "<tool_call>" or runs of spaces often are, count as words of the
+  // vocabulary: models learned them in people's texts, too, so they are found
+  // everywhere. (The tokenizers library does the same with
+  // encode_special_tokens, and so does llama.cpp with user-defined tokens where
+  // it parses no special ones.)
   //
   //   {{"<|im_start|>user\n"}, {message, /*literal=*/true}, {"<|im_end|>\n"}}
   //
-  // A chat's template writes its own first token: options.add_special_tokens is
-  // false then. FAILED_PRECONDITION where tokenizers have no chats (Marian).
+  // A chat's template writes its own first token, so set
+  // options.add_special_tokens to false. FAILED_PRECONDITION if the tokenizer
+  // has no chats (Marian).
   virtual absl::StatusOr<Encoding> EncodeParts(
       std::span<const TextPart> parts, const EncodeOptions& options) const;
-  // A pair for models that read two segments, in two steps, of the same
-  // options, so that many pairs share their first text; FAILED_PRECONDITION
-  // else.
+  // Encode a pair for models that read two segments, in two steps with the same
+  // options, so that many pairs can share their first text. FAILED_PRECONDITION
+  // for other models.
   virtual absl::StatusOr<FirstText> TokenizeFirst(
       std::string_view first, const EncodeOptions& options) const;
   virtual absl::StatusOr<Encoding> EncodeSecond(
@@ -152,33 +155,33 @@ class Tokenizer {
   absl::StatusOr<Encoding> EncodePair(std::string_view first,
                                       std::string_view second,
                                       const EncodeOptions& options) const;
-  // The tokens alone of Encode and EncodePair.
+  // Return only the tokens of Encode and EncodePair.
   absl::StatusOr<std::vector<Token>> Tokenize(std::string_view text,
                                               EncodeOptions options) const;
   absl::StatusOr<std::vector<Token>> TokenizePair(std::string_view first,
                                                   std::string_view second,
                                                   EncodeOptions options) const;
-  // Puts the special tokens around and between texts that were tokenized
-  // without them, so that a question is tokenized once for many passages, and
-  // a long passage once for many windows.
+  // Adds the special tokens around and between texts that were tokenized
+  // without them. So a question is tokenized once for many passages, and a long
+  // passage once for many windows.
   virtual absl::StatusOr<std::vector<Token>> AddSpecialTokens(
       std::vector<Token> first, std::optional<std::vector<Token>> second) const;
-  // How many tokens that adds.
+  // Returns how many tokens AddSpecialTokens adds.
   virtual int special_token_count(bool pair) const;
   virtual SpecialTokenIds special_token_ids() const;
-  // Whether pieces inside words begin with a mark that the text lacks, as
+  // True if pieces inside words begin with a mark that the text lacks, like
   // WordPiece's "##".
   virtual bool marks_pieces_inside_words() const { return false; }
 
-  // Text of target ids; special tokens are left out. Ids out of range are
-  // left out too. Byte pieces that form no UTF-8 become U+FFFD.
+  // Returns the text of target ids, without special tokens and ids out of
+  // range. Byte pieces that form no UTF-8 become U+FFFD.
   virtual std::string Decode(std::span<const int32_t> ids) const = 0;
   virtual std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const = 0;
 
   virtual int vocabulary_size(TextSide side) const = 0;
-  // The piece of an id; empty when out of range.
+  // Returns the piece of an id, or an empty string if it is out of range.
   virtual std::string IdToPiece(int32_t id, TextSide side) const = 0;
-  // -1 when the vocabulary has no such piece.
+  // Returns -1 if the vocabulary has no such piece.
   virtual int32_t PieceToId(std::string_view piece, TextSide side) const = 0;
 };
 

@@ -8,7 +8,8 @@
 
 namespace trivium {
 
-// What tokenizers read from tokenizer_config.json; unset: not said there.
+// The settings that tokenizers read from tokenizer_config.json; unset: not
+// given there.
 struct TokenizerConfig {
   std::optional<std::string> end;      // eos_token
   std::optional<std::string> unknown;  // unk_token
@@ -16,7 +17,7 @@ struct TokenizerConfig {
   std::optional<bool> separate_vocabularies;
   std::optional<bool> clean_up_spaces;  // clean_up_tokenization_spaces
 
-  // Nothing is set when the folder has no such file.
+  // Sets nothing if the folder has no such file.
   static absl::StatusOr<TokenizerConfig> Load(const std::string& folder);
 };
 

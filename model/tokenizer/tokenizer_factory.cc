@@ -23,8 +23,8 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
   TRIVIUM_ASSIGN_OR_RETURN(const SentenceConfig sentences,
                            SentenceConfig::Load(folder));
   if (sentences.lower_case) {
-    // As sentence-transformers does it: before the tokenizer's own steps, but
-    // not to its added tokens.
+    // Like sentence-transformers: before the tokenizer's own steps, but not for
+    // its added tokens.
     std::vector<std::unique_ptr<Normalizer>> steps;
     steps.push_back(MakeLowerCase());
     if (parts->normalizer) steps.push_back(std::move(parts->normalizer));
@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
   absl::Status unknown = absl::OkStatus();
   if (has("tokenizer.json")) {
     absl::StatusOr<TokenizerParts> parts = LoadTokenizerJson(folder);
-    // Then perhaps the older files say the same in a way that is known.
+    // The older files may say the same in a way that this version knows.
     if (!absl::IsUnimplemented(parts.status())) {
       return Pipeline(folder, std::move(parts));
     }

@@ -10,15 +10,15 @@
 
 namespace trivium {
 
-// The tokenizer of a model folder, chosen by the files it has. Null when it
-// has none at all (the model then serves ids only); an error that names the
-// file when one of several is missing or broken; UNIMPLEMENTED for the files of
-// a tokenizer that this version does not know.
+// Returns the tokenizer of a model folder, chosen by the files it has. Null if
+// it has none of them (the model then serves ids only). An error names the file
+// if one of several is missing or broken; UNIMPLEMENTED for the files of a
+// tokenizer that this version does not know.
 absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     const std::string& folder);
 
-// The tokenizer of a tokenizer.json with a tokenizer_config.json, where a model
-// has them without files.
+// Returns the tokenizer of a tokenizer.json and a tokenizer_config.json that
+// are not in files.
 absl::StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(
     nlohmann::json tokenizer, const nlohmann::json& tokenizer_config);
 

@@ -10,27 +10,27 @@
 
 namespace trivium {
 
-// Each reads one kind of tokenizer files of a Hugging Face folder into the
-// parts that Transformers makes of them. Errors name the file.
+// Each function reads one kind of tokenizer files of a Hugging Face folder into
+// the parts that Transformers makes of them. Errors name the file.
 
 // vocab.txt: BERT's WordPiece.
 absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder);
 // vocab.json and merges.txt: byte-level BPE, or the first GPT's of characters.
 absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder);
-// A SentencePiece model of a family that uses one as it is; `usual_family`
-// where the folder does not say which. UNIMPLEMENTED names another one.
+// A SentencePiece model of a family that uses it unchanged. `usual_family`
+// counts if the folder names no family. UNIMPLEMENTED names an unknown family.
 absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
     const std::string& folder, const std::string& file,
     const std::string& usual_family);
-// The same of a family that has language tokens, or masks of its own, beside
-// the file's pieces: mBART, mBART-50, M2M-100 (with a vocab.json), NLLB and
-// Pegasus. Nothing where the folder is of none of them.
+// A SentencePiece model of a family with language tokens or masks beside the
+// file's pieces: mBART, mBART-50, M2M-100 (with a vocab.json), NLLB and
+// Pegasus. Returns nothing for other families.
 absl::StatusOr<std::optional<TokenizerParts>> LoadTextToTextFile(
     const std::string& folder, const std::string& file);
-// tokenizer.json: whatever it says, of what this version knows. UNIMPLEMENTED
-// names what it does not.
+// tokenizer.json with any parts that this version knows. UNIMPLEMENTED names
+// those that it does not know.
 absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder);
-// The same of the contents of tokenizer.json and tokenizer_config.json.
+// Reads the contents of tokenizer.json and tokenizer_config.json.
 absl::StatusOr<TokenizerParts> ReadTokenizerJson(
     nlohmann::json json, const nlohmann::json& tokenizer_config);
 

@@ -14,12 +14,12 @@
 namespace trivium {
 namespace {
 
-// Far above what the sections' steps take in any published file. Each step may
-// take long and each expression much memory, so their number is bounded too.
+// Far more than the sections' steps have in any published file. A step may take
+// long and an expression may need much memory, so both are bounded.
 constexpr size_t kMaxStepValues = 10'000;
 constexpr size_t kMaxExpressionBytes = 32 << 10;
 
-// Counts values, and bytes of regular expressions, in a section.
+// Counts the values and the bytes of regular expressions in a section.
 void CountSteps(const nlohmann::json& json, size_t* values,
                 size_t* expressions) {
   *values += json.size();
@@ -32,7 +32,7 @@ void CountSteps(const nlohmann::json& json, size_t* values,
 }
 
 absl::StatusOr<TokenizerParts> ReadParts(nlohmann::json json) {
-  // Null where it is missing.
+  // Returns null if the section is missing.
   const auto section = [&json](const char* name) -> nlohmann::json& {
     return json[name];
   };
@@ -76,8 +76,8 @@ absl::StatusOr<TokenizerParts> ReadParts(nlohmann::json json) {
   return parts;
 }
 
-// Of these classes Transformers makes the template anew, by what
-// tokenizer_config.json says; of others where it asks for a token and the
+// True if Transformers makes a new template from tokenizer_config.json. It does
+// so for these classes; for others, if the file asks for a token and the
 // post-processor adds none (DeepSeek's, OPT's).
 bool MakesTemplate(const FolderConfig& config, const PostProcessor& present) {
   if (!config.flags.contains("add_bos_token") &&
@@ -92,7 +92,8 @@ bool MakesTemplate(const FolderConfig& config, const PostProcessor& present) {
          present.special_token_count(/*pair=*/false) == 0;
 }
 
-// "<s> $A </s>" and "<s> $A </s> <s> $B </s>", of tokens that the folder names.
+// Sets "<s> $A </s>" and "<s> $A </s> <s> $B </s>", with the tokens that the
+// folder names.
 void SetBeginAndEnd(const FolderConfig& config, const SpecialTokenIds& ids,
                     PostProcessor* processor) {
   using Item = PostProcessor::Item;
@@ -116,7 +117,7 @@ void SetBeginAndEnd(const FolderConfig& config, const SpecialTokenIds& ids,
   processor->set_templates(std::move(single), std::move(pair));
 }
 
-// What the other files add; of tokens that both have, tokenizer.json's.
+// Adds the tokens of the other files; tokenizer.json wins for tokens in both.
 void AddConfig(const FolderConfig& config, TokenizerParts* parts) {
   std::set<std::string> known;
   for (const AddedToken& token : parts->added_tokens) {
@@ -127,7 +128,7 @@ void AddConfig(const FolderConfig& config, TokenizerParts* parts) {
       parts->added_tokens.push_back(token);
     }
   }
-  // What has a role is never made of a user's text, whatever the flags say.
+  // A token with a role is never made of a user's text, whatever its flags say.
   for (AddedToken& token : parts->added_tokens) {
     for (const auto& [role, special] : config.special_tokens) {
       if (special.content == token.content) token.control = true;

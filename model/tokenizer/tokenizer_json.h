@@ -14,15 +14,16 @@
 
 namespace trivium {
 
-// The sections of a tokenizer.json, each {"type": name, ...}; null and missing
-// are "none", where that can be. UNIMPLEMENTED names a type or option that
-// this version does not know; INVALID_ARGUMENT what is broken.
+// Read the sections of a tokenizer.json, each {"type": name, ...}. A null or
+// missing section means "none", where that is possible. UNIMPLEMENTED names a
+// type or option that this version does not know; INVALID_ARGUMENT says what is
+// broken.
 absl::StatusOr<std::unique_ptr<Normalizer>> ReadNormalizer(
     const nlohmann::json& json);
 absl::StatusOr<std::unique_ptr<PreTokenizer>> ReadPreTokenizer(
     const nlohmann::json& json);
-// Takes the largest section, to give its memory back before the model needs as
-// much.
+// Consumes the largest section, so that its memory is free before the model
+// needs as much.
 absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(nlohmann::json json);
 absl::StatusOr<PostProcessor> ReadPostProcessor(const nlohmann::json& json);
 absl::StatusOr<std::vector<DecoderStepFactory>> ReadDecoder(

@@ -14,7 +14,7 @@
 namespace trivium {
 namespace {
 
-// {"piece": id, ...}
+// Reads {"piece": id, ...}.
 absl::StatusOr<Vocabulary> ReadVocabulary(const nlohmann::json& json) {
   if (!json.is_object() || json.empty()) {
     return absl::InvalidArgumentError("the model has no vocabulary");
@@ -33,7 +33,7 @@ absl::StatusOr<Vocabulary> ReadVocabulary(const nlohmann::json& json) {
   return Vocabulary(std::move(entries));
 }
 
-// "left right" or ["left", "right"], in the order of their ranks.
+// Reads "left right" or ["left", "right"] in the order of their ranks.
 absl::StatusOr<BpeModel::Merges> ReadMerges(const nlohmann::json& json) {
   if (!json.is_array()) {
     return absl::InvalidArgumentError("the model has no merges");
@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(nlohmann::json json) {
   if (dropout.is_number() && dropout != 0) {
     return absl::UnimplementedError(
         "a BPE model with dropout gives other tokens each time, which this "
-        "version does not do");
+        "version does not support");
   }
   TRIVIUM_ASSIGN_OR_RETURN(Vocabulary vocabulary,
                            ReadVocabulary(Field(json, "vocab")));
@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(
     return absl::InvalidArgumentError("it has no model");
   }
   std::string type = StringField(json, "type", "");
-  // Old files do not say.
+  // Old files have no type.
   if (type.empty() && json.contains("merges")) type = "BPE";
   if (type.empty() && json.contains("unk_id")) type = "Unigram";
   if (type.empty() && json.contains("continuing_subword_prefix")) {
@@ -139,7 +139,7 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(
              json, "max_input_chars_per_word", 100, int64_t{1} << 31))});
   }
   return absl::UnimplementedError(
-      fmt::format("model \"{}\" is not one that this version knows", type));
+      fmt::format("model \"{}\" is unknown to this version", type));
 }
 
 }  // namespace trivium

@@ -1,4 +1,4 @@
-// tokenizer.json's sections behind the model: post-processor and decoder.
+// The sections of tokenizer.json after the model: post-processor and decoder.
 
 #include <utility>
 
@@ -18,7 +18,7 @@ absl::Status Broken(const std::string& what) {
   return absl::InvalidArgumentError("the post_processor's " + what);
 }
 
-// ["[CLS]", 101]
+// Reads ["[CLS]", 101].
 absl::StatusOr<Item> ReadPair(const nlohmann::json& json, const char* name) {
   const nlohmann::json& pair = Field(json, name);
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() ||
@@ -29,7 +29,7 @@ absl::StatusOr<Item> ReadPair(const nlohmann::json& json, const char* name) {
               *pair[0].get_ptr<const std::string*>()};
 }
 
-// [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": ...}, ...]
+// Reads [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": ...}].
 absl::StatusOr<PostProcessor::Template> ReadTemplate(
     const nlohmann::json& json, const nlohmann::json& special_tokens) {
   if (!json.is_array()) return Broken("template is not a list");
@@ -114,8 +114,8 @@ absl::Status ApplyPostProcessor(const nlohmann::json& json,
     processor->set_templates(std::move(single), std::move(pair));
     return absl::OkStatus();
   }
-  return absl::UnimplementedError(fmt::format(
-      "post_processor \"{}\" is not one that this version knows", type));
+  return absl::UnimplementedError(
+      fmt::format("post_processor \"{}\" is unknown to this version", type));
 }
 
 absl::Status AppendDecoder(const nlohmann::json& json, bool* fused,
@@ -147,12 +147,11 @@ absl::Status AppendDecoder(const nlohmann::json& json, bool* fused,
   }
   if (*fused) {
     return absl::UnimplementedError(fmt::format(
-        "decoder \"{}\" behind \"Fuse\" is not one that this version knows",
-        type));
+        "decoder \"{}\" after \"Fuse\" is unknown to this version", type));
   }
   if (type == "ByteLevel") {
     steps->push_back(ByteLevelDecoder());
-    // It makes one text of all pieces.
+    // It joins all pieces into one text.
     *fused = true;
   } else if (type == "WordPiece") {
     steps->push_back(WordPieceDecoder(StringField(json, "prefix", "##"),
@@ -184,7 +183,7 @@ absl::Status AppendDecoder(const nlohmann::json& json, bool* fused,
     steps->push_back(ByteFallbackDecoder());
   } else {
     return absl::UnimplementedError(
-        fmt::format("decoder \"{}\" is not one that this version knows", type));
+        fmt::format("decoder \"{}\" is unknown to this version", type));
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,5 @@
-// tokenizer.json's sections that work on text: normalizer and pre-tokenizer.
+// The sections of tokenizer.json that work on text: normalizer and
+// pre-tokenizer.
 
 #include <utility>
 
@@ -17,11 +18,11 @@ constexpr char kGpt2Words[] =
     R"(\s+)";
 
 absl::Status Unknown(const char* section, const std::string& type) {
-  return absl::UnimplementedError(fmt::format(
-      "{} \"{}\" is not one that this version knows", section, type));
+  return absl::UnimplementedError(
+      fmt::format("{} \"{}\" is unknown to this version", section, type));
 }
 
-// The array `name` of a sequence.
+// Returns the array `name` of a sequence.
 absl::StatusOr<const nlohmann::json*> Steps(const nlohmann::json& json,
                                             const char* name) {
   const auto found = json.find(name);
@@ -41,7 +42,7 @@ absl::StatusOr<SplitBehavior> ReadBehavior(const nlohmann::json& json,
   if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
   if (name == "Contiguous") return SplitBehavior::kContiguous;
   return absl::InvalidArgumentError(
-      fmt::format("\"{}\" is no behavior of a split", name));
+      fmt::format("\"{}\" is not a behavior of a split", name));
 }
 
 }  // namespace

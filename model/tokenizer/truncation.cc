@@ -9,8 +9,8 @@
 namespace trivium {
 namespace {
 
-// How many tokens of each text stay when `room` are left for both: as many as
-// Hugging Face's "longest_first" leaves.
+// Computes how many tokens of each text stay if both have room for `room`
+// tokens: as many as with Hugging Face's "longest_first".
 void SharePairRoom(size_t room, size_t* first, size_t* second) {
   if (*first + *second <= room) return;
   size_t* shorter = *first <= *second ? first : second;

@@ -9,12 +9,12 @@
 
 namespace trivium {
 
-// Cuts the tokens of a text, or of a pair, so that with `added` others they
-// obey `options.max_tokens`. Returns how many were cut; INVALID_ARGUMENT where
-// the limit leaves no room.
+// Cuts the tokens of a text or a pair so that, with `added` others, they obey
+// `options.max_tokens`. Returns how many were cut; INVALID_ARGUMENT if the
+// limit leaves no room.
 //
-// Of n tokens, k of which stay, those are 0 .. k - 1, or with truncate_left
-// n - k .. n - 1.
+// If k of n tokens stay, they are 0 .. k - 1, or with truncate_left n - k .. n
+// - 1.
 absl::StatusOr<int> Truncate(const EncodeOptions& options, size_t added,
                              std::vector<Token>* first,
                              std::optional<std::vector<Token>>* second);

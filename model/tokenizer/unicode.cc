@@ -49,7 +49,7 @@ bool IsWhiteSpace(char32_t c) {
   return u_isUWhiteSpace(Icu(c));
 }
 
-// As Python's str.isspace is defined.
+// Like Python's definition of str.isspace.
 bool IsPythonSpace(char32_t c) {
   const UCharDirection direction = u_charDirection(Icu(c));
   return HasCategory(c, U_GC_ZS_MASK) || direction == U_WHITE_SPACE_NEUTRAL ||
@@ -92,8 +92,8 @@ bool IsWordCharacter(char32_t c) {
 }
 
 bool IsChineseCharacter(char32_t c) {
-  // BERT's own list; that the fifth block begins at 2B920 and not at 2B820 is
-  // the reference's.
+  // BERT's own list. Like the reference's, its fifth block begins at 2B920, not
+  // at 2B820.
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
          (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
@@ -101,7 +101,7 @@ bool IsChineseCharacter(char32_t c) {
 }
 
 void AppendLowerCase(char32_t c, std::u32string* out) {
-  // The one character whose lower case is two, without a condition.
+  // The only character whose lower case is always two characters.
   if (c == 0x130) {
     out->append({U'i', 0x307});
   } else {
@@ -149,7 +149,8 @@ char32_t ComposePair(char32_t first, char32_t second) {
 std::vector<size_t> GraphemeEnds(std::string_view text) {
   std::vector<size_t> ends;
   UErrorCode status = U_ZERO_ERROR;
-  // Making one reads rules; copying one is cheap and leaves it unchanged.
+  // Creating an iterator reads rules; cloning one is cheap and leaves it
+  // unchanged.
   static const icu::BreakIterator* const kIterator = [] {
     UErrorCode created = U_ZERO_ERROR;
     return icu::BreakIterator::createCharacterInstance(icu::Locale::getRoot(),

@@ -1,3 +1,12 @@
+// Viterbi's algorithm over bytes: best[end] is the best path of pieces that
+// ends there, with its score and the beginning of its last piece. A character
+// at which no one-character piece begins may also be unknown, with the score
+//
+//   lowest score of any piece - kUnknownPenalty
+//
+// The way back from the end collects the pieces; neighbouring unknown
+// characters become one piece, or bytes. Of equal sums the path found first
+// wins, as in the reference.
 #include "model/tokenizer/unigram_model.h"
 
 #include <algorithm>
@@ -10,10 +19,11 @@
 namespace trivium {
 namespace {
 
-// By how much an unknown character is worse than the worst piece.
+// An unknown character scores worse than the worst piece by this much.
 constexpr double kUnknownPenalty = 10.0;
 
-// The trie takes twelve times as much. A million pieces are 16 bytes each.
+// The trie takes twelve times as much. This allows a million pieces of 16
+// bytes.
 constexpr size_t kMaxPieceBytes = 16 << 20;
 
 std::vector<std::pair<std::string_view, int32_t>> Strings(
@@ -26,11 +36,11 @@ std::vector<std::pair<std::string_view, int32_t>> Strings(
   return strings;
 }
 
-// The best way to the end of a character.
+// The best path to the end of a character.
 struct Arrival {
   double score = 0;
   int32_t id = 0;
-  uint32_t begin = 0;  // of its last piece
+  uint32_t begin = 0;  // beginning of its last piece
   bool reached = false;
 };
 
@@ -84,7 +94,7 @@ void UnigramModel::AppendUnknown(std::string_view word, uint32_t begin,
                                  uint32_t end,
                                  std::vector<Piece>* pieces) const {
   const std::string_view text = word.substr(begin, end - begin);
-  // What is unknown character by character may be a piece as a whole.
+  // Text whose characters are unknown may be a piece as a whole.
   const int32_t id = vocabulary_.IdOf(text);
   if (id >= 0) {
     pieces->push_back({id, begin, end});
@@ -104,7 +114,7 @@ void UnigramModel::AppendUnknown(std::string_view word, uint32_t begin,
 
 void UnigramModel::Tokenize(std::string_view word,
                             std::vector<Piece>* pieces) const {
-  std::vector<Arrival> best(word.size() + 1);  // [where pieces end]
+  std::vector<Arrival> best(word.size() + 1);  // [bytes] by where pieces end
   for (size_t at = 0; at < word.size();) {
     const double so_far = best[at].score;
     const uint32_t begin = static_cast<uint32_t>(at);
@@ -125,9 +135,9 @@ void UnigramModel::Tokenize(std::string_view word,
     at += character;
   }
   const size_t first = pieces->size();
-  uint32_t unknown_end = 0;  // of the unknown characters that wait; 0: none
+  uint32_t unknown_end = 0;  // end of the waiting unknown characters; 0: none
   uint32_t begin = 0;
-  // Backwards; each entry is reversed in the end.
+  // Goes backwards; the result is reversed at the end.
   std::vector<Piece> reversed;
   const auto flush = [&](uint32_t from) {
     if (unknown_end == 0) return;

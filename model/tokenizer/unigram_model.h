@@ -16,18 +16,18 @@
 
 namespace trivium {
 
-// SentencePiece's unigram model (Kudo, 2018): of all ways to cut a text to
-// pieces the one whose scores (log-probabilities) have the largest sum, found
-// by Viterbi's algorithm. A character that is no piece is unknown, worse than
-// every piece; neighbouring ones are one.
+// SentencePiece's unigram model (Kudo, 2018). Of all ways to cut a text into
+// pieces it chooses the one with the largest sum of scores (log-probabilities),
+// by Viterbi's algorithm. A character that is no piece is unknown and scores
+// worse than every piece; neighbouring unknown characters become one piece.
 class UnigramModel : public TokenModel {
  public:
   struct Options {
     int32_t unknown_id = -1;     // -1: unknown characters are left out
-    bool byte_fallback = false;  // unknown characters as pieces "<0xE2>"
+    bool byte_fallback = false;  // unknown characters become "<0xE2>" pieces
   };
 
-  // Ids are positions in `pieces`.
+  // A piece's id is its position in `pieces`.
   static absl::StatusOr<std::unique_ptr<UnigramModel>> Create(
       std::vector<std::pair<std::string, double>> pieces,
       const Options& options);
@@ -48,7 +48,7 @@ class UnigramModel : public TokenModel {
   UnigramModel(Vocabulary vocabulary, std::vector<double> scores,
                const Options& options);
 
-  // Appends what stands for the unknown characters word[begin, end).
+  // Appends the pieces for the unknown characters word[begin, end).
   void AppendUnknown(std::string_view word, uint32_t begin, uint32_t end,
                      std::vector<Piece>* pieces) const;
 
@@ -57,7 +57,7 @@ class UnigramModel : public TokenModel {
   const Options options_;
   const PieceTrie trie_;
   double unknown_score_ = 0;
-  std::array<int32_t, 256> byte_ids_;  // of "<0x00>" ... for byte_fallback
+  std::array<int32_t, 256> byte_ids_;  // ids of "<0x00>" ...
 };
 
 }  // namespace trivium

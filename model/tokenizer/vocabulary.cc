@@ -12,8 +12,8 @@
 namespace trivium {
 namespace {
 
-// Reads one flat object of integers in the order of the file, without building
-// a document.
+// Reads a flat object of integers in the order of the file, without building a
+// document.
 class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   std::vector<std::pair<std::string, int32_t>> entries;
@@ -34,7 +34,7 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
       return Fail(
           fmt::format("gives piece \"{}\" the impossible id {}", piece_, id));
     }
-    // The same piece may come again, but not without end.
+    // A piece may occur again, but not without limit.
     if (entries.size() >= static_cast<size_t>(Vocabulary::MostIds())) {
       return Fail(
           fmt::format("has more than {} pieces", Vocabulary::MostIds()));

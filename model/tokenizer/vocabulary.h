@@ -16,9 +16,10 @@
 
 namespace trivium {
 
-// Of strings that a file may choose: differs from process to process, so that
-// none can be chosen to collide. (Abseil hashes its own string_view so; for the
-// standard's it may take std::hash, whose seed is known.)
+// Hashes strings that come from a file. The hash differs from process to
+// process, so that no file can be made to collide. (Abseil does this for its
+// own string_view; for the standard's it may use std::hash, whose seed is
+// known.)
 struct PieceHash {
   using is_transparent = void;
   size_t operator()(std::string_view piece) const {
@@ -29,25 +30,25 @@ struct PieceHash {
 // Pieces and their ids.
 class Vocabulary {
  public:
-  // From a vocab.json: {"piece": id, ...}.
+  // Reads a vocab.json: {"piece": id, ...}.
   static absl::StatusOr<Vocabulary> Load(const std::string& path);
-  // From a vocab.txt: a piece a line, ids from 0.
+  // Reads a vocab.txt: one piece on each line, ids from 0.
   static absl::StatusOr<Vocabulary> LoadLines(const std::string& path);
-  // Ids are below MostIds(); of a piece that comes twice the last id counts.
+  // Ids are below MostIds(); if a piece occurs twice, its last id counts.
   explicit Vocabulary(std::vector<std::pair<std::string, int32_t>> entries);
   Vocabulary() = default;
 
-  // Above any vocabulary that is published (XLM-V's has 901,629 pieces): a
-  // larger id is a broken file, not a table to make.
+  // Above any published vocabulary (XLM-V's has 901,629 pieces). A larger id
+  // means a broken file, for which no table must be made.
   static constexpr int64_t MostIds() { return 1 << 20; }
 
   // One more than the largest id.
   int size() const { return static_cast<int>(pieces_.size()); }
-  // How many pieces have an id.
+  // Number of pieces that have an id.
   int count() const { return static_cast<int>(ids_.size()); }
-  // -1 when there is no such piece.
+  // Returns -1 if there is no such piece.
   int32_t IdOf(std::string_view piece) const;
-  // Empty when there is no such id.
+  // Returns an empty string if there is no such id.
   const std::string& PieceOf(int32_t id) const;
 
  private:

@@ -45,7 +45,7 @@ absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder) {
       {.space_chinese_chars = config.Flag("tokenize_chinese_chars", true),
        .strip_accents = config.Flag("strip_accents", lower_case),
        .lower_case = lower_case});
-  // Off, the text is cut at its white space alone.
+  // Without basic tokenization, the text is cut only at its white space.
   parts.pre_tokenizer = config.Flag("do_basic_tokenize", true)
                             ? MakeBertPreTokenizer()
                             : MakeWhitespaceSplit();
@@ -58,7 +58,7 @@ absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder) {
   const Item a = {Item::Kind::kFirst, 0, 0, ""};
   const Item b = {Item::Kind::kSecond, 1, 0, ""};
   PostProcessor::Template pair = {begin, a, middle};
-  // MPNet reads two separators, as RoBERTa does.
+  // MPNet reads two separators, like RoBERTa.
   if (mpnet) pair.push_back(middle);
   pair.insert(pair.end(), {b, end});
   parts.post_processor.set_templates({begin, a, middle}, std::move(pair));

@@ -44,7 +44,7 @@ void WordPieceModel::Tokenize(std::string_view word,
   }
   std::string key = options_.continuing_prefix;
   for (size_t begin = 0; begin < word.size();) {
-    // The key is the prefix and the rest, shortened by a character at a time.
+    // The key is the prefix and the rest, shortened by one character at a time.
     std::string_view rest = word.substr(begin);
     size_t prefix = 0;
     if (begin > 0) {

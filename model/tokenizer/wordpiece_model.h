@@ -13,17 +13,18 @@
 
 namespace trivium {
 
-// BERT's WordPiece: of a word's rest the longest piece of the vocabulary, again
-// and again; a word for which that fails is unknown as a whole.
+// BERT's WordPiece: takes the longest piece of the vocabulary with which the
+// rest of a word begins, again and again. If that fails, the whole word is
+// unknown.
 class WordPieceModel : public TokenModel {
  public:
   struct Options {
     std::string unknown = "[UNK]";
-    std::string continuing_prefix = "##";  // of pieces inside a word
+    std::string continuing_prefix = "##";  // before pieces inside a word
     size_t max_word_characters = 100;      // a longer word is unknown
   };
 
-  // INVALID_ARGUMENT when the vocabulary lacks the unknown piece.
+  // INVALID_ARGUMENT if the vocabulary lacks the unknown piece.
   static absl::StatusOr<std::unique_ptr<WordPieceModel>> Create(
       Vocabulary vocabulary, const Options& options);
 

@@ -1,15 +1,17 @@
-// For the rows x [rows, d_model] that enter, with W_q, W_k, W_v and W_o of the
-// layer and for each head h of queries, which reads the keys and values of head
-// g = h / (heads / kv_heads):
-//   q = W_q x, k = W_k x, v = W_v x        the keys' x may be a source's states
-//   q_h = R_i norm(q_h), k_g = R_j norm(k_g)    where the layer has such norms,
-//                            and rotary positions R of query i's and key j's
-//   weights_h = softmax(scale * q_h K_g^T)  over the keys that a query sees,
-//                            and a sink of the head, if any, without a value
+// The input rows are x [rows, d_model]; W_q, W_k, W_v and W_o are the layer's
+// weights. Each query head h reads the keys and values of head g = h / (heads /
+// kv_heads):
+//
+//   q = W_q x, k = W_k x, v = W_v x     x of k and v may be a source's states
+//   q_h = R_i norm(q_h)                 with rotary position R of query i and
+//   k_g = R_j norm(k_g)                 of key j; norm only if the layer has it
+//   weights_h = softmax(scale * q_h K_g^T)   over the keys that a query sees,
+//                                       and the head's sink, which has no value
 //   y = W_o [weights_1 V, weights_2 V, ...]
-// ("Attention Is All You Need", Vaswani et al. 2017). Rows of all sequences go
-// through the products together; attention looks at one sequence at a time, and
-// what a row gets depends on that sequence alone, however its rows are grouped.
+//
+// ("Attention Is All You Need", Vaswani et al. 2017). The products process the
+// rows of all sequences together; attention reads one sequence at a time. A
+// row's result depends on its sequence alone, however rows are grouped.
 #include "model/transformer/attention.h"
 
 #include <algorithm>
@@ -21,15 +23,16 @@
 namespace trivium {
 namespace {
 
-// Queries of one Attend call: enough to read each key once for several of
-// them, few enough that their weights stay in the first cache.
+// Queries per Attend call: enough to share the reading of each key, few enough
+// that their weights stay in the first-level cache.
 constexpr int kQueriesAtOnce = 16;
-// Tokens of the next call whose keys and values are fetched during one, so that
-// they do not fill the second cache.
+// Tokens of the next call that are prefetched during the current one; more
+// would fill the second-level cache.
 constexpr int kMostKeysAhead = 128;
-// Calls for each thread from which on each takes whole ones.
+// With at least this many pieces per thread, threads process whole pieces; with
+// fewer, they split the heads of each piece.
 constexpr int kManyPieces = 4;
-// Multiplications of keys that are worth another thread.
+// Key multiplications that justify another thread.
 constexpr double kLeastProducts = 16 << 10;
 
 void NormHeads(const std::optional<Norm>& norm, int heads, float* x) {
@@ -83,8 +86,8 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         FinishRow(product.Columns(width, 2 * kv_width), key);
         NormHeads(task.weights.query_norm, geometry.heads, query);
         NormHeads(task.weights.key_norm, geometry.kv_heads, key);
-        task.turns->Rotate(geometry, row, geometry.heads, query);
-        task.turns->Rotate(geometry, row, geometry.kv_heads, key);
+        task.turns->Apply(geometry, row, geometry.heads, query);
+        task.turns->Apply(geometry, row, geometry.kv_heads, key);
         StoreKeyValue(task.tiles.shape, key, key + kv_width, place.slot(),
                       task.tiles[place.block]);
       },
@@ -124,7 +127,7 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
   };
   ListPieces(task);
   const int pieces = static_cast<int>(pieces_.size());
-  // Threads take pieces each where there are many, else heads each.
+  // Threads split the pieces if there are many, else the heads.
   const int parts =
       pieces < kManyPieces * threads ? std::min(threads, geometry.kv_heads) : 1;
   double products = 0;

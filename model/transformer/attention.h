@@ -18,19 +18,20 @@
 
 namespace trivium {
 
-// Rows that follow each other and read the keys of one sequence: a source, a
-// hypothesis, or a source's hypotheses.
+// Consecutive rows that read the keys of one sequence: a source, a hypothesis,
+// or all hypotheses of one source.
 struct AttentionGroup {
-  int first = 0;  // the first of the rows
+  int first = 0;  // index of the first row
   int rows = 0;
-  const int* blocks = nullptr;  // of the sequence, in its order
-  int keys = 0;                 // of the sequence, those of the rows included
-  int position = 0;             // the first row's place among them
-  const AttentionMaps* maps = nullptr;  // where the weights go, or null
+  const int* blocks = nullptr;  // the sequence's, in order
+  int keys = 0;                 // the sequence's, including the rows' own
+  // of the first row, in the sequence
+  int position = 0;
+  const AttentionMaps* maps = nullptr;  // receives the weights, or null
 };
 
-// Where a row stands in its sequence, and the block that its own key and value
-// go to.
+// A row's position in its sequence and the block that receives its key and
+// value.
 struct KvPlace {
   int block;
   int position;
@@ -38,70 +39,72 @@ struct KvPlace {
   int slot() const { return position % kTileTokens; }
 };
 
-// What a sublayer is told of one layer.
+// The input of a sublayer for one layer.
 struct AttentionTask {
   const Attention& weights;
-  int layer;                               // its place in the stack
+  int layer;                               // index in the stack
   std::span<const AttentionGroup> groups;  // all rows, in order
-  // [rows], or empty where keys and values are there already.
+  // [rows]; empty if the keys and values are already stored.
   std::span<const KvPlace> places = {};
-  const RotaryTurns* turns = nullptr;           // of these rows; with places
-  KvTiles tiles = {};                           // of this layer
+  const RotaryTurns* turns = nullptr;  // of these rows; set with `places`
+  KvTiles tiles = {};                  // of this layer
   const RelativeAttention* relative = nullptr;  // of the stack
   const Linear* reader = nullptr;               // see Rows
 
-  // Disentangled attention has its keys and values beside its queries.
+  // False for disentangled attention, which keeps keys and values beside the
+  // queries.
   bool in_tiles() const {
     return relative == nullptr || !relative->disentangled();
   }
 };
 
-// The attention sublayer of encoders and decoders, to their own tokens or to a
-// source's. One a worker.
+// The attention sublayer of encoders and decoders: self-attention, or
+// cross-attention to a source. Each worker has one.
 class AttentionSublayer {
  public:
   absl::Status Run(const AttentionTask& task, Rows* rows, Workspace* workspace);
 
  private:
-  // Queries of a group that the kernels see in one call.
+  // Queries of one group that one kernel call processes.
   struct Piece {
     size_t group;
     int first;  // in the group
     int queries;
   };
-  // Of keys and values.
+  // A range of key-value heads.
   struct Heads {
     int begin;
     int end;
   };
-  // What a thread needs to attend.
+  // The scratch memory of one thread.
   struct Scratch {
     Buffer<float> kernel;
     Buffer<float> kept;  // [heads, queries, padded keys]
     std::vector<const char*> tiles, next_tiles;
   };
 
-  // Queries go to query_, keys and values to their tiles, or beside their
-  // queries where relative attention reads them. Queries and keys are as
-  // attention reads them: each head normalized, then turned, where a layer has
-  // that.
+  // Computes queries into query_, and keys and values into their tiles.
+  // Relative attention reads keys and values beside the queries instead. Before
+  // they are stored, each head of queries and keys is normalized and then
+  // turned by its rotary position, where the layer does that.
   absl::Status Project(const AttentionTask& task, Rows* rows,
                        Workspace* workspace);
   void ListPieces(const AttentionTask& task);
-  // Leaves what the rows attended to in `rows->other`.
+  // Writes the attention output of all rows to `rows->other`.
   void AttendAll(const AttentionTask& task, Rows* rows, Workspace* workspace);
-  // `next`: what this thread attends next with the same heads, or null.
+  // `next` is the piece that this thread processes next with the same heads, or
+  // null; its first keys are prefetched.
   void Attend(const AttentionTask& task, const Piece& piece, Heads heads,
               const Piece* next, Scratch* scratch);
   void AttendRelatively(const AttentionTask& task, const AttentionGroup& group,
                         Heads heads, Scratch* scratch);
-  // The first tiles that a group's first query reads.
+  // Tells the kernel which tiles the first query of group `next` reads first.
   void ListNext(const AttentionTask& task, const AttentionGroup& next,
                 AttentionCall* call, Scratch* scratch);
 
-  size_t stride_ = 0;    // floats of a row of query_
+  size_t stride_ = 0;    // floats between rows of query_
   Buffer<float> query_;  // [rows, stride_]
-  Buffer<float> out_;    // [rows, query width] of relative attention
+  Buffer<float> out_;    // relative attention's output: [rows, query width]
   std::vector<Piece> pieces_;
   std::vector<Scratch> scratch_;  // [threads]
 };

@@ -7,22 +7,23 @@
 
 namespace trivium {
 
-// The attention weights of one sequence that somebody asked to see, as they
-// are computed.
+// Collects the requested attention weights of one sequence as they are
+// computed.
 class AttentionMaps {
  public:
-  // Of a stack with so many layers and heads. `values` becomes
-  // [selected layers, selected heads, queries, keys]: zero where nothing is
-  // written, and what it was if it is that large already.
+  // `layers` and `heads` are the stack's. Resizes `values` to [selected layers,
+  // selected heads, queries, keys]: new elements are zero, existing ones keep
+  // their values.
   AttentionMaps(const AttentionSelection& selection, int layers, int heads,
                 int queries, int keys, std::vector<float>* values);
 
-  // [queries, keys] of a layer's head, or null where it is not selected.
+  // Returns the [queries, keys] map of a layer's head, or null if it is not
+  // selected.
   float* Map(int layer, int head) const;
   int keys() const { return keys_; }
 
  private:
-  // "All" spelled out.
+  // An empty selection is expanded to all.
   std::vector<int> layers_;
   std::vector<int> heads_;
   int queries_;

@@ -1,3 +1,16 @@
+// Order of a step: Arrange gives each new token a row and a place in its
+// hypothesis's blocks; Group lists what attention reads; then the layers; then
+// lengths grow; last come logits, states and maps. What always holds:
+// - A hypothesis's rows are consecutive, in the order of its tokens. A prompt's
+//   tokens are one causal group: keys of all of them are stored before
+//   attention reads any.
+// - Blocks were allocated before (TransformerEngine::MakeRoom); this file never
+//   allocates or releases any.
+// - Each group of layers has its own places and groups (Reading), because it
+//   has its own blocks.
+// - Only rows with a query reach the output projection.
+// - A row's numbers depend on its hypothesis alone. If any is not finite,
+//   StepResult::Row::finite says so; the step itself succeeds.
 #include "model/transformer/decoder.h"
 
 #include <algorithm>
@@ -10,8 +23,9 @@
 namespace trivium {
 namespace {
 
-// Logits may be -infinity, outside a shortlist and where all are watched. What
-// is not a number is so in the sum, too.
+// True if no logit is NaN or +infinity. A logit outside a shortlist is
+// -infinity, and so is the sum if all tokens are watched. A NaN logit makes the
+// sum NaN, so `best` and `all` need no check.
 bool IsFinite(const LogitsRow& row) {
   const auto fine = [](float logit) {
     return logit < std::numeric_limits<float>::infinity();
@@ -83,7 +97,8 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
   return absl::OkStatus();
 }
 
-// A row for each new token and its places in its hypothesis's blocks.
+// Creates a row for each new token, with its positions in its hypothesis's
+// blocks.
 void Decoder::Arrange(std::span<const Item> items, int groups) {
   readings_.resize(groups);
   for (int group = 0; group < groups; ++group) {
@@ -118,9 +133,9 @@ absl::Status Decoder::Embed(std::span<const Item> items, Workspace* workspace) {
   return embedding_.Run(tokens_, &rows_, workspace);
 }
 
-// A token sees itself and what came before it, and of its source everything.
-// Neighbouring hypotheses of one source share the reading of its keys and
-// values, but for those whose maps are kept.
+// Groups rows for attention. A token sees itself, all tokens before it, and its
+// whole source. Adjacent hypotheses of one source share the reading of its keys
+// and values, unless their attention maps are requested.
 void Decoder::Group(std::span<const Item> items) {
   for (Reading& reading : readings_) {
     reading.self.clear();
@@ -138,7 +153,8 @@ void Decoder::Group(std::span<const Item> items) {
         *selection, static_cast<int>(stack_.layers.size()), stack_.heads,
         static_cast<int>(item.work->tokens.size()), keys, values));
   };
-  const Item* last = nullptr;  // whose reading of its source may be shared
+  // The previous item if its group may be extended, else null.
+  const Item* last = nullptr;
   int row = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     const Item& item = items[i];
@@ -180,7 +196,7 @@ void Decoder::Group(std::span<const Item> items) {
   }
 }
 
-// The answers lie in the order of the items and, within an item, of its
+// Answers are stored in the order of the items and, within an item, of its
 // queries.
 absl::Status Decoder::ProjectOut(std::span<const Item> items,
                                  Workspace* workspace, StepResult* result) {

@@ -17,13 +17,13 @@
 
 namespace trivium {
 
-// Runs the new tokens of all hypotheses of an iteration through the decoder
-// as packed rows: every product sees them all; attention reads each
-// hypothesis's own blocks, and a source's cross keys and values once for all
-// its hypotheses. One a worker.
+// Runs the new tokens of all hypotheses of a step through the decoder as packed
+// rows. Every product processes all rows together. Attention reads each
+// hypothesis's own blocks, and reads a source's cross keys and values once for
+// all its hypotheses. Each worker has one.
 class Decoder {
  public:
-  // A hypothesis with room in its blocks for the tokens of `work`, and its
+  // A hypothesis whose blocks have room for the tokens of `work`, and its
   // source (null for decoder-only models).
   struct Item {
     const StepPlan::Decode* work;
@@ -31,21 +31,23 @@ class Decoder {
     const SourceState* source;
   };
 
-  // `weights` has a decoder and outlives this.
+  // `weights` must have a decoder and outlive this object.
   explicit Decoder(const Transformer& weights);
 
-  // rows of `result` answer `items`; lengths of hypotheses grow.
+  // Fills result->rows, one row per item, in order, and adds the new tokens to
+  // the lengths of the hypotheses.
   absl::Status Run(std::span<const Item> items, KvCache* cache,
                    Workspace* workspace, PhaseTimer* timer, StepResult* result);
 
  private:
-  // Where a group of layers finds and puts keys and values.
+  // The keys and values that a group of layers reads and writes.
   struct Reading {
     std::vector<KvPlace> places;  // [rows]
     std::vector<AttentionGroup> self, cross;
   };
 
-  // Tokens of an item's hypothesis, the new ones included.
+  // Returns the number of tokens of an item's hypothesis, including the new
+  // ones.
   static int KeysOf(const Item& item) {
     return item.hypothesis->length + static_cast<int>(item.work->tokens.size());
   }
@@ -63,8 +65,8 @@ class Decoder {
   RecurrenceSublayer recurrence_;
   RotaryTurns turns_;
   std::vector<Reading> readings_;   // [groups of layers]
-  std::deque<AttentionMaps> maps_;  // of items that want them
-  std::vector<int> last_row_;       // of each item
+  std::deque<AttentionMaps> maps_;  // of items that request them
+  std::vector<int> last_row_;       // [items]
   OutputProjection projection_;
   std::vector<std::vector<float>> self_maps_, cross_maps_;  // [items]
 };

@@ -1,6 +1,6 @@
-// Every tensor of a description, found by structured bindings that name all
-// members of what holds tensors: a member that is added does not compile until
-// it is visited here, too.
+// Visits every tensor of a description. Each struct that holds tensors is
+// unpacked by a structured binding that names all its members, so that a new
+// member does not compile until it is visited here, too.
 #include "model/transformer/description.h"
 
 #include <cmath>

@@ -16,17 +16,17 @@
 
 namespace trivium {
 
-// The one Transformer, as data. families/<name>.cc reads config.json and the
-// weights into a TransformerDescription; transformer/ computes it. A family
-// has no forward pass of its own.
+// One Transformer as data. families/<name>.cc converts config.json and the
+// weights into a TransformerDescription; transformer/ computes it. Families
+// have no forward pass of their own.
 
 enum class PositionEncoding {
-  kNone,  // none at the input: the attention knows (DeBERTa, rotary positions)
-  // Marian's table: sin of the first half of the dimensions, cos of the
-  // second; frequency of pair i is 10000^(-2i / d_model).
+  kNone,  // none at the input; attention has them (DeBERTa, rotary)
+  // Marian's table: sines in the first half of the dimensions, cosines in the
+  // second. The frequency of pair i is 10000^(-2i / d_model).
   kSinusoidal,
-  // M2M-100's: as above with frequencies 10000^(-i / (d_model / 2 - 1)), the
-  // last of which is 1 / 10000; position_padding_id's row is zero.
+  // M2M-100's table: as above with frequencies 10000^(-i / (d_model / 2 - 1)),
+  // the last of which is 1 / 10000. The row of position_padding_id is zero.
   kSinusoidalToEnd,
   kLearned,  // EmbeddingTensors::positions
 };
@@ -41,19 +41,19 @@ struct LinearTensors {
 
 // weight [d_model]; bias [d_model] or null.
 struct NormTensors {
-  // Layer normalization (Ba et al. 2016), or by the root mean square, which has
-  // no bias (Zhang and Sennrich 2019).
+  // Layer normalization (Ba et al. 2016) or root mean square normalization,
+  // which has no bias (Zhang and Sennrich 2019).
   enum class Kind { kLayer, kRms };
 
   const TensorView* weight = nullptr;
   const TensorView* bias = nullptr;
   Kind kind = Kind::kLayer;
-  bool one_plus_weight = false;  // what is multiplied with (Gemma)
+  bool one_plus_weight = false;  // multiply by 1 + weight (Gemma)
 
   bool operator==(const NormTensors&) const = default;
 };
 
-// The norms of a sublayer f, of which a model has one or two:
+// The norms of a sublayer f; a model has one or two of them:
 //   x = after(x + of_output(f(before(x))))
 // The original Transformer, BERT and Marian have `after`; GPT-2, LLaMA and
 // mBART `before`; OLMo 2 `of_output`; Gemma 2 `before` and `of_output`.
@@ -63,14 +63,14 @@ struct SublayerNorms {
   bool operator==(const SublayerNorms&) const = default;
 };
 
-// Rotary positions (Su et al. 2021): pair i of a query's or a key's dimensions
+// Rotary positions (Su et al. 2021): pair i of the dimensions of a query or key
 // is turned by position * frequencies[i], see kernels/rotary.h. Only the first
 // 2 x pairs dimensions of a head are turned.
 struct RotaryDescription {
   std::vector<float> frequencies;  // [pairs], in radians a token
-  float magnitude = 1;  // of cosines and sines (YaRN, Peng et al. 2023)
-  // Where they differ from those that the model's authors would give a text, a
-  // sentence for whoever serves it; empty: nowhere.
+  float magnitude = 1;  // scales cosines and sines (YaRN, Peng et al. 2023)
+  // Tells whoever serves the model, in one sentence, which texts get other
+  // frequencies than its authors intended; empty if none do.
   std::string caveat = {};
 
   int64_t bytes() const {
@@ -78,28 +78,28 @@ struct RotaryDescription {
   }
 };
 
-// How a layer's queries read keys and values (Vaswani et al. 2017). A head of
-// keys and values serves one head of queries or several (Ainslie et al. 2023);
-// heads x head_size need not be d_model.
+// The way a layer's queries read keys and values (Vaswani et al. 2017). One
+// key-value head serves one or several query heads (Ainslie et al. 2023). heads
+// x head_size need not equal d_model.
 struct AttentionGeometry {
   int heads = 0;     // of queries
   int kv_heads = 0;  // divides heads
   int head_size = 0;
-  float scale = 1;  // of q . k
-  // A query sees the keys from `look_back` before its own place to
-  // `look_ahead` behind it, as far as there are any: a decoder's self-attention
-  // is causal and looks 0 ahead, a window of w keys looks w - 1 back, and
-  // cross-attention sees all.
+  float scale = 1;  // multiplies q . k
+  // A query sees the keys from `look_back` positions before its own to
+  // `look_ahead` after it, where they exist. A decoder's causal self-attention
+  // has look_ahead 0, a window of w keys has look_back w - 1, and
+  // cross-attention sees all keys.
   int look_back = kAllKeys;
   int look_ahead = kAllKeys;
-  // Which of the stack's rotary positions turn queries and keys.
+  // Index of the StackDescription::rotary that turns queries and keys.
   static constexpr int kNoRotary = -1;
   int rotary = kNoRotary;
 
-  // Every head with its share of d_model and keys and values of its own,
-  // scaled by 1 / sqrt(head size).
+  // Returns `heads` heads of d_model / heads dimensions, each with its own keys
+  // and values, scaled by 1 / sqrt(head size).
   static AttentionGeometry Even(int d_model, int heads);
-  // Numbers of a token's queries, and of its keys or its values.
+  // Floats of a token's queries, and of its keys or its values.
   int query_width() const { return heads * head_size; }
   int kv_width() const { return kv_heads * head_size; }
 
@@ -108,63 +108,70 @@ struct AttentionGeometry {
 
 struct AttentionDescription {
   AttentionGeometry geometry;
-  // [query_width, d_model], twice [kv_width, d_model], [d_model, query_width].
+  // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
+  // output [d_model, query_width].
   LinearTensors query, key, value, output;
-  // Of each head, before it is turned, with weights [head_size] (Qwen 3).
+  // Applied to each head before it is turned; weights [head_size] (Qwen 3).
   std::optional<NormTensors> query_norm = std::nullopt, key_norm = std::nullopt;
   const TensorView* sinks = nullptr;  // [heads], see kernels/attention.h
 
   bool operator==(const AttentionDescription&) const = default;
 };
 
-// Attention that knows how far query i and key j are apart. With row x of the
-// distance i - j:
+// Attention whose scores depend on the distance i - j between query i and key
+// j. With x the table row of that distance:
 //   score = scale * (q_i . k_j + q_i . K_x + k_j . Q_x) + b_x
-// where K = relative embeddings W_k and Q = relative embeddings W_q are a
-// layer's own (DeBERTa's "disentangled" attention, He et al. 2020: content to
-// position and position to content) and b is the same in all layers (T5,
-// Raffel et al. 2019). What a model lacks is null.
+// Each layer has its own K = relative embeddings W_k and Q = relative
+// embeddings W_q (DeBERTa's "disentangled" attention, He et al. 2020: content
+// to position and position to content). b is the same in all layers (T5, Raffel
+// et al. 2019). Parts that a model lacks are null.
 struct RelativeAttentionDescription {
   enum class Buckets {
-    kEach,         // a row for each distance from -span to span - 1
-    kLogarithmic,  // rows from -span to span - 1: one for each near distance,
-                   // fewer and fewer for far ones (DeBERTa v2)
-    kT5,           // span rows, half of them for keys after the query, nearly
-                   // as above (Raffel et al. 2019)
-    kT5Past,       // the same where no key is after the query: all span rows
-                   // for those before it
+    kEach,  // one row per distance from -span to span - 1
+    // Rows -span to span - 1: one per near distance, increasingly coarse for
+    // far ones (DeBERTa v2).
+    kLogarithmic,
+    // span rows, half of them for keys after the query; spaced almost as above
+    // (Raffel et al. 2019).
+    kT5,
+    // Like kT5, for attention without keys after the query: all span rows are
+    // for earlier keys.
+    kT5Past,
   };
   Buckets buckets = Buckets::kEach;
   int span = 0;
-  int max_distance = 0;  // farther ones share the last row; not for kEach
+  // Farther distances share the last row. Not used by kEach.
+  int max_distance = 0;
   const TensorView* embeddings = nullptr;  // [2 span, d_model]
-  std::optional<NormTensors> norm;         // of the embeddings
+  std::optional<NormTensors> norm;         // applied to the embeddings
   const TensorView* bias = nullptr;        // [span, heads]
 };
 
 // A mixture of experts (Shazeer et al. 2017): of many gated feed-forwards, a
-// token goes through those few whose logits W x are the greatest.
+// token goes through the few whose logits W x are greatest.
 struct ExpertTensors {
-  LinearTensors gate, up, down;  // as LayerDescription's
+  LinearTensors gate, up, down;  // as in LayerDescription
 
   bool operator==(const ExpertTensors&) const = default;
 };
 struct ExpertsDescription {
   LinearTensors router;  // [experts, d_model]
-  int chosen = 0;        // of a token
-  // Whether their outputs are weighed with the softmax of all logits, of which
-  // they have a part; else with that of the chosen ones' (Jiang et al. 2024).
+  int chosen = 0;        // experts per token
+  // True: outputs are weighted with the softmax over all experts' logits.
+  // False: with the softmax over the chosen experts' logits (Jiang et al.
+  // 2024).
   bool over_all = false;
   std::vector<ExpertTensors> experts;
 
   bool operator==(const ExpertsDescription&) const = default;
 };
 
-// A recurrence instead of a decoder's self-attention, the Simpler Simple
+// A recurrence that replaces a decoder's self-attention, the Simpler Simple
 // Recurrent Unit (Kim et al. 2019, "From Research to Production and Back"):
 //   f_t = sigmoid(W_f x_t), c_t = f_t c_(t - 1) + (1 - f_t) W_i x_t
 //   y_t = max(c_t, 0)
-// from c of zeros. Both are [d_model, d_model], with or without a bias.
+// The first c is zero. W_f and W_i are [d_model, d_model], with or without a
+// bias.
 struct RecurrenceDescription {
   LinearTensors input, forget;
 
@@ -173,39 +180,41 @@ struct RecurrenceDescription {
 
 struct LayerDescription {
   AttentionDescription self_attention;
-  // Instead of self_attention, of which the geometry and the norms count: a
-  // token's state is kept where its key and value would be.
+  // If set, replaces self_attention, of which only the geometry is used;
+  // self_attention_norms still apply. A token's state is stored in place of its
+  // key and value.
   std::optional<RecurrenceDescription> recurrence;
-  // W_k and W_q of the stack's relative attention, if it has them,
-  // [query_width, d_model].
+  // W_k and W_q of the stack's disentangled attention, if any, [query_width,
+  // d_model].
   std::optional<LinearTensors> position_key, position_query;
   SublayerNorms self_attention_norms;
-  // In decoder layers of encoder-decoder models.
+  // Set in decoder layers of encoder-decoder models.
   std::optional<AttentionDescription> cross_attention;
   SublayerNorms cross_attention_norms;
-  // W_down activation(W_up x), or gated W_down (activation(W_gate x) * W_up x)
-  // (Shazeer 2020). [ffn, d_model] both, and [d_model, ffn].
+  // The feed-forward: W_down activation(W_up x) or, gated, W_down
+  // (activation(W_gate x) * W_up x) (Shazeer 2020). gate and up are [ffn,
+  // d_model], down is [d_model, ffn].
   std::optional<LinearTensors> gate;
   LinearTensors up, down;
-  // Instead of these three.
+  // If set, replaces gate, up and down.
   std::optional<ExpertsDescription> experts;
   SublayerNorms feed_forward_norms;
 
   bool operator==(const LayerDescription&) const = default;
 };
 
-// `width` is d_model unless there is a projection.
+// `width` equals d_model unless there is a projection.
 struct EmbeddingTensors {
   const TensorView* tokens = nullptr;  // [vocabulary, width]
-  // If kLearned: [positions, width], or [positions, d_model] where they are
-  // added behind the projection (OPT).
+  // Only for kLearned: [positions, width], or [positions, d_model] if they are
+  // added after the projection (OPT).
   const TensorView* positions = nullptr;
   const TensorView* types = nullptr;  // [type_vocabulary, width] or null
   // [d_model, width], after the embedding norm (ALBERT, ELECTRA).
   std::optional<LinearTensors> projection;
 };
 
-// An encoder's or a decoder's layers with their input embeddings.
+// The layers of an encoder or decoder, with its input embeddings.
 struct StackDescription {
   int layers = 0;
   int d_model = 0;
@@ -214,38 +223,37 @@ struct StackDescription {
   int vocabulary = 0;
   int max_positions = 0;
   Activation activation = Activation::kRelu;
-  std::optional<GateClip> gate_clip;  // instead of the activation and its gate
+  std::optional<GateClip> gate_clip;  // replaces the activation and its gate
   float norm_epsilon = 1e-5f;
   PositionEncoding positions = PositionEncoding::kSinusoidal;
-  // The row of the first position in the table.
+  // Row of the first position in the table.
   int position_offset = 0;
-  // Tokens with this id take no position: they read the row of that number,
-  // and the next token goes on where they came (RoBERTa).
+  // Tokens with this id do not advance the position: they use the row with the
+  // number of this id, and the next token continues where they came (RoBERTa).
   std::optional<int32_t> position_padding_id;
-  int type_vocabulary = 0;       // segments; 0: no segment embeddings
-  float embedding_scale = 1.0f;  // sqrt(d_model) where the config says so
+  int type_vocabulary = 0;       // number of segments; 0: no segment embeddings
+  float embedding_scale = 1.0f;  // sqrt(d_model) if the config says so
 
   std::optional<RelativeAttentionDescription> relative_attention;
-  std::vector<RotaryDescription>
-      rotary;  // layers choose, see AttentionGeometry
+  // Chosen by each layer's AttentionGeometry::rotary.
+  std::vector<RotaryDescription> rotary;
 
   EmbeddingTensors embeddings;
-  std::optional<NormTensors> embedding_norm;  // right after the sum
-  // [layers]. Equal layers, all tensors of which are the same, are packed
-  // once (ALBERT).
+  std::optional<NormTensors> embedding_norm;  // applied to the sum
+  // [layers]. Layers whose tensors are all the same are packed once (ALBERT).
   std::vector<LayerDescription> layer;
-  std::optional<NormTensors> final_norm;  // after the last layer
+  std::optional<NormTensors> final_norm;  // applied after the last layer
 };
 
-// The pooled output of an encoder: y = activation(W x + b) of the first
-// token's final state x (BERT).
+// The pooled output of an encoder: y = activation(W x + b), where x is the
+// final state of the first token (BERT).
 struct PoolerDescription {
   LinearTensors dense;  // [out, d_model]
   Activation activation = Activation::kTanh;
 };
 
-// logits = W norm(activation(D x + d)) + b, where D and the norm are optional
-// and x is a final state or the pooled output.
+// logits = W norm(activation(D x + d)) + b, where x is a final state or the
+// pooled output; D and the norm are optional.
 struct HeadDescription {
   enum class Input { kPooled, kFirstToken, kLastToken, kEveryToken };
 
@@ -254,7 +262,7 @@ struct HeadDescription {
   std::optional<LinearTensors> dense;
   Activation activation = Activation::kNone;
   std::optional<NormTensors> norm;
-  LinearTensors output;  // [outputs, width of what it reads]
+  LinearTensors output;  // [outputs, width of its input]
 };
 
 class Shortlist;
@@ -262,25 +270,27 @@ class Shortlist;
 struct TransformerDescription {
   std::optional<StackDescription> encoder;
   std::optional<StackDescription> decoder;
-  // logits = x W^T + bias: weight [vocabulary, d_model], often the tied token
-  // embeddings; bias [vocabulary] or [1, vocabulary] or null.
+  // logits = x W^T + bias. weight is [vocabulary, d_model], often the tied
+  // token embeddings; bias is [vocabulary], [1, vocabulary] or null.
   LinearTensors output_projection;
-  // [width, d_model]: what narrows x before that, where the weight is
+  // [width, d_model]. Narrows x before output_projection, whose weight is then
   // [vocabulary, width] (OPT).
   std::optional<LinearTensors> output_narrowing;
-  // What sources may be translated to; null: anything. See shortlist.h.
+  // Restricts the target tokens of each source, see shortlist.h; null: no
+  // restriction.
   std::shared_ptr<const Shortlist> shortlist;
-  // Of encoder-only models.
+  // Only for encoder-only models.
   std::optional<PoolerDescription> pooler;
   std::optional<HeadDescription> head;
-  // Of tensors that had to be put together out of a checkpoint's own.
+  // Owns the tensors that were assembled from a checkpoint's own.
   std::vector<std::shared_ptr<const void>> memory;
 };
 
-// Every tensor that a description has; tied ones come more than once.
+// Calls `visit` for every tensor of a description; tied ones are visited
+// repeatedly.
 void ForEachTensor(const TransformerDescription& description,
                    absl::FunctionRef<void(const TensorView&)> visit);
-// Elements of all tensors; tied ones count once.
+// Returns the number of elements of all tensors; tied ones count once.
 int64_t CountParameters(const TransformerDescription& description);
 
 }  // namespace trivium

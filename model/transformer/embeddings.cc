@@ -11,11 +11,11 @@ namespace trivium {
 
 namespace {
 
-// More positions than published models of this kind have.
+// More positions than published models with sinusoidal encodings have.
 constexpr int kTabulatedPositions = 4096;
 
-// The sines of all frequencies, then their cosines (Vaswani et al. 2017
-// interleave them).
+// Returns element i of a position's encoding: the sines of all frequencies,
+// then their cosines (Vaswani et al. 2017 interleave them).
 float Sinusoidal(PositionEncoding encoding, int row, int i, int width) {
   const int sines = (width + 1) / 2;
   const bool is_sine = i < sines;

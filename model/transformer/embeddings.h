@@ -13,13 +13,13 @@
 
 namespace trivium {
 
-// Token embeddings [vocabulary, width], f32, or bf16 where the model's
-// weights are coarser anyway. An encoder and a decoder may share one.
+// Token embeddings [vocabulary, width], in f32, or in bf16 if the model's
+// weights are stored in less than f32. An encoder and a decoder may share one.
 class TokenTable {
  public:
   TokenTable(const TensorView& tokens, WeightType weights);
 
-  // x = scale * row `token`.
+  // Sets x [width] = scale * row `token`.
   void Lookup(int32_t token, float scale, float* x) const;
   int64_t bytes() const;
 
@@ -36,28 +36,28 @@ class Embeddings {
   Embeddings(const StackDescription& stack,
              std::shared_ptr<const TokenTable> tokens);
 
-  // Of x: d_model, or less where a projection follows.
+  // The width of x: d_model, or less if a projection follows.
   int width() const { return width_; }
 
-  // Whether positions are added behind the projection, which gave d_model.
+  // True if positions are added after the projection, to d_model values.
   bool wide_positions() const { return positions_width_ != width_; }
 
-  // x [width] = scale * the embedding of a token in [0, vocabulary).
+  // Sets x [width] = scale * the embedding of a token in [0, vocabulary).
   void Lookup(int32_t token, float* x) const;
-  // Adds that of a position in [0, max_positions), if there are any.
+  // Adds the encoding of a position in [0, max_positions), if there is one.
   void AddPosition(int position, float* x) const;
-  // Adds the embedding of a segment in [0, type_vocabulary); nothing where the
-  // model has none.
+  // Adds the embedding of a segment in [0, type_vocabulary); does nothing if
+  // the model has no segments.
   void AddType(int32_t type, float* x) const;
-  // What AddPosition takes for a token whose place in its sequence is `place`,
-  // unless it is one that takes none.
+  // Returns the position to pass to AddPosition for a token at `place` in its
+  // sequence: `place`, except for padding tokens (position_padding_id).
   int Position(int32_t token, int place) const;
-  // For all tokens of a sequence from its start: 0, 1, 2... where those that
-  // take none do not count.
+  // Computes the positions of all tokens of a whole sequence: 0, 1, 2..., where
+  // padding tokens do not count.
   void Positions(std::span<const int32_t> tokens,
                  std::vector<int>* positions) const;
 
-  // Of the tables of positions and segments; the tokens' may be shared.
+  // Bytes of the position and segment tables; the token table may be shared.
   int64_t bytes() const;
   const std::shared_ptr<const TokenTable>& tokens() const { return tokens_; }
 
@@ -69,9 +69,9 @@ class Embeddings {
   std::optional<int32_t> position_padding_id_;
   std::shared_ptr<const TokenTable> tokens_;
   int positions_width_ = 0;
-  // [rows, positions_width_], or empty. Learned ones: all. Sinusoidal ones: of
-  // the first positions; the rest, of which a configuration may claim any
-  // number, are computed when they are asked for.
+  // [rows, positions_width_], or empty. Learned positions are all here. Of
+  // sinusoidal ones the first are here; others are computed on request, for a
+  // config may claim any number of positions.
   std::vector<float> positions_;
   std::vector<float> types_;  // [type_vocabulary, width], or empty
 };

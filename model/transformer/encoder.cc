@@ -1,3 +1,16 @@
+// Order of a run: Load fills the rows with embeddings or with the states that
+// the last run left; then for each layer self-attention and feed-forward. What
+// always holds:
+// - All rows of a source are consecutive and ascending by position. first_row_,
+//   source_of_row_ and position_of_row_ map between sources and rows.
+// - Keys and values of self-attention live in tiles_, which the next layer
+//   overwrites; each source has blocks of its own there, numbered from 0.
+// - After the last attention most rows may be unread: a classifier needs only
+//   the first token's. KeepRead drops them before the last feed-forward, so
+//   rows are no longer one per token; Row() then searches.
+// - Hidden states are stored before the layer that reads them, and the final
+//   ones after the final norm.
+// - A row's result depends on its source alone, whichever sources share a run.
 #include "model/transformer/encoder.h"
 
 #include <algorithm>
@@ -62,7 +75,8 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
   return absl::OkStatus();
 }
 
-// Fills rows_ with the sources' embeddings, or with where they had got to.
+// Fills rows_ with the sources' embeddings, or with the states of their last
+// finished layer.
 absl::Status Encoder::Load(std::span<SourceState* const> sources,
                            Workspace* workspace) {
   Arrange(sources);
@@ -92,8 +106,8 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
   return absl::OkStatus();
 }
 
-// A row for each token and a group for each source, whose keys and values are
-// in blocks of its own.
+// Creates a row for each token, and for each source a group whose keys and
+// values have their own blocks.
 void Encoder::Arrange(std::span<SourceState* const> sources) {
   source_of_row_.clear();
   position_of_row_.clear();
@@ -199,7 +213,7 @@ float* Encoder::Row(size_t s, int position) {
                                   position_of_row_.begin()));
 }
 
-// Keys and values of all decoder layers, once a source.
+// Computes the cross keys and values of all decoder layers, once per source.
 absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
                                      KvCache* cache, Workspace* workspace) {
   if (!weights_.cross_key_value().has_value()) return absl::OkStatus();

@@ -15,21 +15,22 @@
 
 namespace trivium {
 
-// Runs sources through encoder layers as packed rows: every product sees the
-// tokens of all sources at once, without padding; only attention looks at one
-// source at a time. One a worker.
+// Runs sources through encoder layers as packed rows. Every product processes
+// the tokens of all sources together, without padding; only attention processes
+// one source at a time. Each worker has one.
 class Encoder {
  public:
-  // `weights` has an encoder and outlives this.
+  // `weights` must have an encoder and outlive this object.
   explicit Encoder(const Transformer& weights);
 
-  // Advances all `sources`, which have the same layers_done, through the next
-  // `layers` layers. Those that finish the last one become ready; their cross
-  // keys and values go to their blocks of `cache` (null without a decoder).
+  // Advances all `sources`, which must have the same layers_done, through the
+  // next `layers` layers. Sources that finish the last layer become ready;
+  // their cross keys and values are written to their blocks of `cache` (null
+  // without a decoder).
   absl::Status Run(std::span<SourceState* const> sources, int layers,
                    KvCache* cache, Workspace* workspace);
 
-  // What linear layers read goes to `maxima`, too.
+  // Records what linear layers read in `maxima`.
   void Observe(InputMaxima* maxima) { rows_.Observe(maxima); }
 
  private:
@@ -37,12 +38,12 @@ class Encoder {
                     Workspace* workspace);
   void Arrange(std::span<SourceState* const> sources);
   absl::Status SelfAttention(int layer, Workspace* workspace);
-  // After the last attention: drops rows that nothing reads any more.
+  // Drops the rows that nothing reads after the last attention.
   void KeepRead(std::span<SourceState* const> sources);
-  // Where they are asked for, keeps the rows as the hidden states of `layer`,
-  // see SourceOptions.
+  // Stores the rows as the hidden states of `layer` for the sources that
+  // request them, see SourceOptions.
   void KeepHidden(std::span<SourceState* const> sources, int layer);
-  // The row of sources[s]'s token `position`.
+  // Returns the row of token `position` of sources[s].
   float* Row(size_t s, int position);
   absl::Status CrossKeyValues(std::span<SourceState* const> sources,
                               KvCache* cache, Workspace* workspace);
@@ -52,7 +53,7 @@ class Encoder {
   Rows rows_;
   InputEmbedding embedding_;
   std::vector<InputEmbedding::Token> tokens_;  // of all sources
-  std::vector<int> positions_;                 // of one's tokens
+  std::vector<int> positions_;                 // of one source's tokens
   AttentionSublayer attention_;
   HeadRunner heads_;
   std::vector<int> source_of_row_;      // index in `sources`
@@ -63,8 +64,8 @@ class Encoder {
   std::vector<KvPlace> places_;         // of each row
   RotaryTurns turns_;
   std::vector<int> blocks_;         // 0, 1, 2...
-  std::deque<AttentionMaps> maps_;  // of sources that want them
-  Buffer<char> tiles_;              // [blocks] keys and values of one layer
+  std::deque<AttentionMaps> maps_;  // of sources that request them
+  Buffer<char> tiles_;              // keys and values of one layer, [blocks]
 };
 
 }  // namespace trivium

@@ -1,5 +1,6 @@
-// For a row x, with the router's logits r = W_r x and its k greatest of them, C
-// (of equal ones the first):
+// For a row x, r = W_r x are the router's logits, and C is the set of its k
+// greatest (of equal ones the first):
+//
 //   y = sum over e in C of p_e W_down,e (activation(W_gate,e x) * W_up,e x)
 //   p = softmax of r over C ("Mixtral of Experts", Jiang et al. 2024), or over
 //       all experts ("Outrageously Large Neural Networks", Shazeer et al. 2017)
@@ -29,8 +30,8 @@ absl::Status ExpertRunner::Run(const FeedForward& weights, const Operand& input,
   TRIVIUM_RETURN_IF_ERROR(Choose(weights, workspace));
   begin_.assign(weights.experts.size() + 1, 0);
   Gather(input);
-  // Products may read rows behind theirs, which must not be written meanwhile:
-  // hence all first products before any second one.
+  // A product may read rows after its own, which no other thread may write
+  // meanwhile. So all first products run before any second one.
   TRIVIUM_RETURN_IF_ERROR(ForEachExpert(
       weights, workspace,
       [&](const Expert& expert, int begin, int end, auto* thread) {
@@ -83,7 +84,7 @@ absl::Status ExpertRunner::Choose(const FeedForward& weights,
 void ExpertRunner::ChooseRow(const Router& router, const float* logits,
                              Choice* choices) const {
   const int experts = router.product.out();
-  // The best so far, in their order; of equal ones the first.
+  // The best so far, best first; of equal logits the first.
   int count = 0;
   for (int e = 0; e < experts; ++e) {
     int at = count;
@@ -116,7 +117,8 @@ void ExpertRunner::ChooseRow(const Router& router, const float* logits,
 void ExpertRunner::Gather(const Operand& input) {
   for (const Choice& choice : choices_) ++begin_[choice.expert + 1];
   for (size_t e = 1; e < begin_.size(); ++e) begin_[e] += begin_[e - 1];
-  // begin_[e] moves to its end while rows are given places, and back.
+  // begin_[e] advances to the end of e's rows while they are placed, then all
+  // are shifted back.
   for (size_t i = 0; i < choices_.size(); ++i) {
     Choice& choice = choices_[i];
     choice.place = begin_[choice.expert]++;

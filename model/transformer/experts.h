@@ -10,11 +10,11 @@
 
 namespace trivium {
 
-// Runs a feed-forward whose rows go to a few of many experts each. The rows of
-// an expert are gathered, so that its weights are read once an iteration,
-// whoever the rows belong to; what a row becomes depends on that row alone, and
-// its experts' outputs are added in the order of their numbers. Threads take
-// experts each. One a worker.
+// Runs a mixture of experts: a feed-forward that sends each row to a few of
+// many experts. The rows of an expert are gathered, so that its weights are
+// read once per step, whichever sequences the rows belong to. A row's result
+// depends on that row alone: the outputs of its experts are added in the order
+// of the experts' numbers. Threads split the experts. Each worker has one.
 //
 //   experts.Resize(rows, layer.feed_forward);
 //   experts.SetInput(row, x);                      // for each row
@@ -28,21 +28,21 @@ class ExpertRunner {
         hidden_(formats) {}
 
   void Resize(int rows, const FeedForward& weights);
-  // What the router reads of a row, [d_model]; threads may set different rows
-  // at once.
+  // Sets the router's input x [d_model] of a row. Threads may set different
+  // rows concurrently.
   void SetInput(int row, const float* x) { router_input_.Set(row, x); }
-  // `input`: the same rows in the form that experts read.
+  // `input` holds the same rows in the format that experts read.
   absl::Status Run(const FeedForward& weights, const Operand& input,
                    Workspace* workspace);
-  // y [d_model] = what a row's experts made of it.
+  // Sets y [d_model] to the weighted sum of the outputs of the row's experts.
   void Output(int row, float* y) const;
 
  private:
-  // One of a row's experts.
+  // One of the experts that a row goes to.
   struct Choice {
     int expert;
     float weight;
-    int place;  // among the gathered rows
+    int place;  // index of the gathered row
   };
 
   // Calls f(expert, first gathered row, end, a thread's scratch) for each
@@ -51,10 +51,10 @@ class ExpertRunner {
   absl::Status ForEachExpert(const FeedForward& weights, Workspace* workspace,
                              const F& f);
   absl::Status Choose(const FeedForward& weights, Workspace* workspace);
-  // The choices of one row, by expert.
+  // Writes the choices of one row, sorted by expert.
   void ChooseRow(const Router& router, const float* logits,
                  Choice* choices) const;
-  // Gathers rows by expert.
+  // Copies the rows of `input` to gathered_, grouped by expert.
   void Gather(const Operand& input);
 
   int rows_ = 0;
@@ -62,10 +62,10 @@ class ExpertRunner {
   int d_model_ = 0;
   Operand router_input_;         // [rows, d_model]
   std::vector<Choice> choices_;  // [rows, chosen]
-  std::vector<int> begin_;       // [experts + 1] of each expert's gathered rows
-  Operand gathered_;             // [rows x chosen, d_model]
-  Operand hidden_;               // [rows x chosen, inner]
-  Buffer<float> output_;         // [rows x chosen, d_model]
+  std::vector<int> begin_;  // first gathered row of each expert, [experts + 1]
+  Operand gathered_;        // [rows x chosen, d_model]
+  Operand hidden_;          // [rows x chosen, inner]
+  Buffer<float> output_;    // [rows x chosen, d_model]
 };
 
 }  // namespace trivium

@@ -6,18 +6,19 @@
 
 namespace trivium {
 
-// In what a model's numbers are kept: three choices that are made apart. What
-// a product can multiply with what, PackedMatrix::Create knows. A precision
-// (model/precision.h) is one of the sets below.
+// The number formats of a model: three independent choices.
+// PackedMatrix::Create knows which weights can be multiplied with which
+// operands. A precision (model/precision.h) is one of the sets below.
 struct Formats {
   WeightType weights = WeightType::kF32;
   OperandType operands = OperandType::kF32;
-  // An encoder's keys and values are read once, by the layer that made them; a
-  // decoder's at every step, out of memory.
+  // The encoder's keys and values are read once, by the layer that makes them;
+  // the decoder's are read from memory in every step.
   KvType encoder_kv = KvType::kF32;
   KvType decoder_kv = KvType::kF32;
-  // Whether products read rotated rows (rotation.h); int8 only.
-  bool rotated = false;
+  // True if products read rows after a Hadamard rotation (hadamard.h); int8
+  // only.
+  bool hadamard = false;
 
   auto operator<=>(const Formats&) const = default;
 };

@@ -1,3 +1,9 @@
+// Order: pooled outputs first, because a head may read them; then the rows of
+// logits that sources request, in slices of kSliceRows. Within a slice the
+// head's dense layer and norm run over all rows, then the output product block
+// by block, so that no [rows, vocabulary] array exists if only the best logits
+// are requested. Results that come from states which are not finite are set to
+// NaN at the end.
 #include "model/transformer/head_runner.h"
 
 #include <algorithm>
@@ -10,11 +16,12 @@
 namespace trivium {
 namespace {
 
-// Of a slice, which bounds the memory of what many masks ask for.
+// Rows are computed in slices of this many, which bounds the memory that a text
+// with many masks needs.
 constexpr size_t kSliceRows = 1024;
 
-// An activation may make a number of what is none, so what is read is looked
-// at.
+// An activation may turn NaN into a number (a clipped one does), so inputs are
+// checked instead of outputs.
 constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 bool IsFinite(const float* row, int size) {
   return AllFinite({row, static_cast<size_t>(size)});

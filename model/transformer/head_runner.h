@@ -13,35 +13,36 @@
 
 namespace trivium {
 
-// Computes pooled outputs and logits of sources that have gone through the
-// last layer. One a worker.
+// Computes the pooled outputs and logits of sources that have finished the last
+// layer. Each worker has one.
 class HeadRunner {
  public:
-  // Null where the model has none; both outlive this.
+  // Each is null if the model has none; both must outlive this object.
   HeadRunner(const Pooler* pooler, const Head* head);
 
-  // Whether what `source` wants needs the final state of its token `position`.
+  // True if the requested outputs of `source` need the final state of its token
+  // `position`.
   bool Reads(const SourceState& source, int position) const;
 
-  // `state(s, position)` is the final state of that token of sources[s], for
-  // those that Reads() tells.
+  // `state(s, position)` returns the final state of a token of sources[s]; it
+  // is called only where Reads() is true.
   using StateOf = absl::FunctionRef<const float*(size_t s, int position)>;
   absl::Status Run(std::span<SourceState* const> sources, StateOf state,
                    Workspace* workspace);
 
  private:
-  // Whether the source's logits are made of the pooled output.
+  // True if the source's logits are computed from the pooled output.
   bool PoolsForHead(const SourceState& source) const;
   absl::Status Pool(std::span<SourceState* const> sources, StateOf state,
                     Workspace* workspace);
   absl::Status Logits(std::span<SourceState* const> sources, StateOf state,
                       Workspace* workspace);
 
-  // A row of logits that is asked for.
+  // A requested row of logits.
   struct Row {
     const float* input = nullptr;
-    float* logits = nullptr;     // [outputs] where they go
-    BestLogits* best = nullptr;  // where only the best are kept
+    float* logits = nullptr;     // [outputs], receives all logits
+    BestLogits* best = nullptr;  // receives the best logits only
     int best_count = 0;
   };
   absl::Status LogitsOf(std::span<Row> rows, Workspace* workspace);
@@ -49,11 +50,11 @@ class HeadRunner {
   const Pooler* pooler_;
   const Head* head_;
   Operand input_;   // f32: pooled outputs or final states
-  Operand hidden_;  // what the last product reads
-  // Of each row of the pooler's product: where its result goes.
+  Operand hidden_;  // input of the output product
+  // Destination of each row of the pooler's product.
   std::vector<float*> results_;
   std::vector<Row> rows_;
-  std::vector<RowCandidates> candidates_;  // of a slice's rows
+  std::vector<RowCandidates> candidates_;  // [rows of a slice]
 };
 
 }  // namespace trivium

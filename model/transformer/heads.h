@@ -10,14 +10,14 @@
 
 namespace trivium {
 
-// Columns of one block of a product with a vocabulary. Logits of a block stay
-// in the caches from the product to what reads them.
+// Columns of one block of a product with a vocabulary. A block's logits stay in
+// the caches until they are read.
 inline constexpr int kOutputBlock = 1024;
 
-// What is computed from an encoder's final states, packed: see
-// PoolerDescription and HeadDescription. In f32 whatever the model's
-// formats, for it costs next to nothing and decides the answer; only the
-// product with a vocabulary is in the model's.
+// The packed weights of what is computed from an encoder's final states, see
+// PoolerDescription and HeadDescription. They are f32 in every format, for they
+// cost next to nothing and decide the answer; only the product with a
+// vocabulary uses the model's formats.
 struct Pooler {
   Linear dense;  // [out, d_model]
   Activation activation = Activation::kTanh;
@@ -37,7 +37,7 @@ struct Head {
   Activation activation = Activation::kNone;
   std::optional<Norm> norm;
   OperandType output_operands = OperandType::kF32;
-  std::vector<Linear> output_blocks;  // of kOutputBlock outputs
+  std::vector<Linear> output_blocks;  // kOutputBlock outputs each
   int outputs = 0;
 
   static absl::StatusOr<Head> Create(const HeadDescription& description,

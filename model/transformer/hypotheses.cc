@@ -1,4 +1,15 @@
-// The engine's hypotheses and their blocks.
+// The hypotheses of TransformerEngine and their blocks. What always holds:
+// - In each group of layers, a hypothesis of `length` tokens holds the blocks
+//   of its BlockTable, except the first `passed` ones, which its window no
+//   longer sees. Their numbers stay in the table but may belong to others.
+// - Forks share all blocks. Of the blocks that a step finds in a table, only
+//   the last may be written, and only through its sole reference: MakeRoom
+//   copies a shared last block first, for all but the last sharer that writes
+//   to it in a step (NeedsCopy).
+// - A block in the prefix index is full and never written; Truncate removes it
+//   from the index before it can be.
+// - BlocksNeeded predicts exactly what MakeRoom allocates, so a step either has
+//   all its blocks or changes nothing.
 #include <algorithm>
 #include <cassert>
 #include <string>
@@ -18,9 +29,9 @@ HypothesisId TransformerEngine::AddHypothesis(SourceId source) {
   return id;
 }
 
-std::string TransformerEngine::PastOf(SourceId source,
-                                      std::string_view salt) const {
-  return KnownBlocks::Past(
+std::string TransformerEngine::ContextKeyOf(SourceId source,
+                                            std::string_view salt) const {
+  return PrefixIndex::ContextKey(
       source == kNoSource ? EncoderInput() : sources_[source].input, salt);
 }
 
@@ -29,19 +40,18 @@ Engine::Beginning TransformerEngine::Begin(SourceId source,
                                            std::string_view salt) {
   const HypothesisId id = AddHypothesis(source);
   HypothesisState& hypothesis = hypotheses_[id];
-  // A beginning without a full block has nothing to find or to keep. The last
-  // token is always read: its logits are wanted.
+  // A prefix without a full block can neither be found nor be cached. The last
+  // token is always computed, because its logits are needed.
   if (!cache_.has_value() || tokens.size() <= kTileTokens) return {id, 0};
-  hypothesis.beginning.assign(tokens.begin(), tokens.end());
-  hypothesis.past = PastOf(source, salt);
-  const std::vector<const KnownBlocks::Stretch*> found =
-      FindBeginning(hypothesis);
+  hypothesis.prefix.assign(tokens.begin(), tokens.end());
+  hypothesis.context_key = ContextKeyOf(source, salt);
+  const std::vector<const PrefixIndex::Segment*> found = FindPrefix(hypothesis);
   const int end = static_cast<int>(found.size());
   hypothesis.length = end * kTileTokens;
   for (size_t group = 0; group < hypothesis.tables.size(); ++group) {
     BlockTable& table = hypothesis.tables[group];
     table.passed = cache_->layout().FirstSeen(group, hypothesis.length);
-    table.blocks.resize(table.passed);  // any: they are not read
+    table.blocks.resize(table.passed);  // any numbers: they are not read
     for (int i = table.passed; i < end; ++i) {
       table.blocks.push_back(found[i]->blocks[group]);
       cache_->Share(table.blocks.back());
@@ -50,26 +60,27 @@ Engine::Beginning TransformerEngine::Begin(SourceId source,
   return {id, hypothesis.length};
 }
 
-// As much as has, in each group of layers, all blocks that the next token sees.
-std::vector<const KnownBlocks::Stretch*> TransformerEngine::FindBeginning(
+// Returns the longest known prefix for which every group of layers still has
+// all blocks that the next token sees.
+std::vector<const PrefixIndex::Segment*> TransformerEngine::FindPrefix(
     const HypothesisState& hypothesis) {
   const KvLayout& layout = cache_->layout();
-  const std::span<const int32_t> tokens = hypothesis.beginning;
-  std::vector<const KnownBlocks::Stretch*> found;
+  const std::span<const int32_t> tokens = hypothesis.prefix;
+  std::vector<const PrefixIndex::Segment*> found;
   size_t most = 0;
-  // Of each group, the first block from which on none is missing.
+  // For each group, the first block after which none is missing.
   std::vector<int> first(layout.groups(), 0);
-  KnownBlocks::Id before = KnownBlocks::kNone;
+  PrefixIndex::Id before = PrefixIndex::kNone;
   for (size_t at = 0; at + kTileTokens < tokens.size(); at += kTileTokens) {
-    const KnownBlocks::Stretch* stretch = cache_->known().Find(
-        before, hypothesis.past, tokens.subspan(at, kTileTokens));
-    if (stretch == nullptr) break;
-    found.push_back(stretch);
-    before = stretch->id;
+    const PrefixIndex::Segment* segment = cache_->prefix_index().Find(
+        before, hypothesis.context_key, tokens.subspan(at, kTileTokens));
+    if (segment == nullptr) break;
+    found.push_back(segment);
+    before = segment->id;
     const int end = static_cast<int>(found.size());
     bool whole = true;
     for (int group = 0; group < layout.groups(); ++group) {
-      if (stretch->blocks[group] == KnownBlocks::kNoBlock) first[group] = end;
+      if (segment->blocks[group] == PrefixIndex::kNoBlock) first[group] = end;
       whole &= first[group] <= layout.FirstSeen(group, end * kTileTokens);
     }
     if (whole) most = found.size();
@@ -78,29 +89,30 @@ std::vector<const KnownBlocks::Stretch*> TransformerEngine::FindBeginning(
   return found;
 }
 
-void TransformerEngine::Keep(HypothesisId hypothesis,
-                             std::span<const int32_t> tokens,
-                             std::string_view salt) {
+void TransformerEngine::CacheBlocks(HypothesisId hypothesis,
+                                    std::span<const int32_t> tokens,
+                                    std::string_view salt) {
   const HypothesisState& state = hypotheses_[hypothesis];
-  Know(state, PastOf(state.source, salt), tokens);
+  RegisterBlocks(state, ContextKeyOf(state.source, salt), tokens);
 }
 
-void TransformerEngine::Know(const HypothesisState& hypothesis,
-                             std::string_view past,
-                             std::span<const int32_t> tokens) {
+void TransformerEngine::RegisterBlocks(const HypothesisState& hypothesis,
+                                       std::string_view context_key,
+                                       std::span<const int32_t> tokens) {
   const int full =
       std::min(hypothesis.length, static_cast<int>(tokens.size())) /
       kTileTokens;
-  KnownBlocks::Id before = KnownBlocks::kNone;
+  PrefixIndex::Id before = PrefixIndex::kNone;
   for (int i = 0; i < full; ++i) {
-    stretch_.clear();
+    segment_.clear();
     for (const BlockTable& table : hypothesis.tables) {
-      stretch_.push_back(i < table.passed ? KnownBlocks::kNoBlock
+      segment_.push_back(i < table.passed ? PrefixIndex::kNoBlock
                                           : table.blocks[i]);
     }
-    before = cache_->known().Add(
-        before, past, tokens.subspan(i * kTileTokens, kTileTokens), stretch_);
-    if (before == KnownBlocks::kNone) return;
+    before = cache_->prefix_index().Register(
+        before, context_key, tokens.subspan(i * kTileTokens, kTileTokens),
+        segment_);
+    if (before == PrefixIndex::kNone) return;
   }
 }
 
@@ -126,13 +138,15 @@ void TransformerEngine::Truncate(HypothesisId hypothesis, int length) {
       cache_->Release(table.blocks.back());
       table.blocks.pop_back();
     }
-    // It will be written to, so it is no longer what it was known as.
-    if (WritesToLastBlock(state)) cache_->known().Forget(table.blocks.back());
+    // The last block will be overwritten, so it must leave the index.
+    if (WritesToLastBlock(state))
+      cache_->prefix_index().Forget(table.blocks.back());
   }
 }
 
 void TransformerEngine::ReleaseHypothesis(HypothesisId hypothesis) {
-  // The last first: of what is kept, an end goes before its beginning.
+  // Release the last blocks first: cached blocks are evicted in the order of
+  // their release, and a prefix is useless without its beginning.
   const std::vector<BlockTable>& tables = hypotheses_[hypothesis].tables;
   const int blocks =
       tables.empty() ? 0 : static_cast<int>(tables[0].blocks.size());
@@ -154,14 +168,14 @@ void TransformerEngine::ReleasePassed(HypothesisState* hypothesis, int length) {
   }
 }
 
-void TransformerEngine::KnowBeginning(HypothesisState* hypothesis) {
-  if (hypothesis->beginning.empty()) return;
-  Know(*hypothesis, hypothesis->past, hypothesis->beginning);
-  if (hypothesis->length < static_cast<int>(hypothesis->beginning.size())) {
+void TransformerEngine::RegisterPrefix(HypothesisState* hypothesis) {
+  if (hypothesis->prefix.empty()) return;
+  RegisterBlocks(*hypothesis, hypothesis->context_key, hypothesis->prefix);
+  if (hypothesis->length < static_cast<int>(hypothesis->prefix.size())) {
     return;
   }
-  hypothesis->beginning.clear();
-  hypothesis->past.clear();
+  hypothesis->prefix.clear();
+  hypothesis->context_key.clear();
 }
 
 bool TransformerEngine::NeedsCopy(const HypothesisState& hypothesis,
@@ -208,7 +222,7 @@ absl::Status TransformerEngine::MakeRoom(const StepPlan& plan) {
         table.blocks.back() = cache_->CopyForWriting(table.blocks.back());
       }
       while (table.blocks.size() < blocks) {
-        table.blocks.push_back(cache_->Take());
+        table.blocks.push_back(cache_->Allocate());
       }
     }
   }

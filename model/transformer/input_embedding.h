@@ -11,12 +11,12 @@
 
 namespace trivium {
 
-// What enters a stack's first layer:
+// Computes the input of a stack's first layer:
 //   x = P norm(scale * token + position + segment)
-// where norm and projection P are optional, or, with positions as wide as the
-// layers and tokens that are not,
-//   x = P norm(scale * token + segment) + position.
-// One a worker.
+// where norm and projection P are optional. If positions are as wide as the
+// layers but tokens are not:
+//   x = P norm(scale * token + segment) + position
+// Each worker has one.
 class InputEmbedding {
  public:
   struct Token {
@@ -25,11 +25,11 @@ class InputEmbedding {
     int32_t type = 0;  // segment
   };
 
-  // `stack` outlives this.
+  // `stack` must outlive this object.
   InputEmbedding(const Stack& stack, const Formats& formats)
       : stack_(stack), narrow_(formats) {}
 
-  // Fills `rows`, which has room for all tokens.
+  // Fills `rows`, which must have room for all tokens.
   absl::Status Run(std::span<const Token> tokens, Rows* rows,
                    Workspace* workspace);
 

@@ -7,30 +7,31 @@
 namespace trivium {
 
 KvCache::KvCache(const KvShape& shape, KvLayout layout, int blocks,
-                 int most_kept)
+                 int max_cached)
     : shape_(shape),
       layout_(std::move(layout)),
       tile_bytes_(KvTileBytes(shape)),
       block_bytes_(BlockBytes(shape, layout_)),
       memory_(block_bytes_ * blocks),
       references_(blocks, 0),
-      known_(blocks, layout_.groups()),
+      prefix_index_(blocks, layout_.groups()),
       ring_(blocks + 1),
-      most_kept_(most_kept) {
+      max_cached_(max_cached) {
   ring_[blocks] = {blocks, blocks};
   free_.reserve(blocks);
-  // Low blocks first, so that a lightly used cache touches little memory.
+  // Allocate low blocks first, so that a lightly used cache touches little
+  // memory.
   for (int block = blocks - 1; block >= 0; --block) free_.push_back(block);
 }
 
-int KvCache::Take() {
+int KvCache::Allocate() {
   assert(free_blocks() > 0);
   int block;
   if (!free_.empty()) {
     block = free_.back();
     free_.pop_back();
   } else {
-    block = TakeOldest();
+    block = EvictOldest();
   }
   references_[block] = 1;
   return block;
@@ -43,23 +44,23 @@ void KvCache::Share(int block) {
 void KvCache::Release(int block) {
   assert(references_[block] > 0);
   if (--references_[block] > 0) return;
-  if (!known_.Knows(block)) {
+  if (!prefix_index_.Contains(block)) {
     free_.push_back(block);
   } else {
     AddToRing(block);
-    if (kept_ > most_kept_) free_.push_back(TakeOldest());
+    if (cached_ > max_cached_) free_.push_back(EvictOldest());
   }
 }
 
-int KvCache::TakeOldest() {
+int KvCache::EvictOldest() {
   const int block = ring_.back().next;
   RemoveFromRing(block);
-  known_.Forget(block);
+  prefix_index_.Forget(block);
   return block;
 }
 
 int KvCache::CopyForWriting(int block) {
-  const int copy = Take();
+  const int copy = Allocate();
   std::memcpy(memory_.data() + block_bytes_ * copy,
               memory_.data() + block_bytes_ * block, block_bytes_);
   Release(block);
@@ -72,14 +73,14 @@ void KvCache::AddToRing(int block) {
   ring_[block] = {last, end};
   ring_[last].next = block;
   ring_[end].previous = block;
-  ++kept_;
+  ++cached_;
 }
 
 void KvCache::RemoveFromRing(int block) {
   const auto [previous, next] = ring_[block];
   ring_[previous].next = next;
   ring_[next].previous = previous;
-  --kept_;
+  --cached_;
 }
 
 }  // namespace trivium

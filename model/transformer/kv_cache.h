@@ -8,76 +8,76 @@
 
 #include "model/kernels/buffer.h"
 #include "model/kernels/kv_tile.h"
-#include "model/transformer/known_blocks.h"
 #include "model/transformer/kv_layout.h"
+#include "model/transformer/prefix_index.h"
 
 namespace trivium {
 
-// A sequence's blocks in a group of layers.
+// The blocks of a sequence in one group of layers.
 struct BlockTable {
-  std::vector<int> blocks;  // in order of its tokens
-  // The first so many are given up: no later token sees their keys.
+  std::vector<int> blocks;  // in the order of its tokens
+  // Number of leading blocks that are released: no later token sees their keys.
   int passed = 0;
 
   std::span<const int> held() const {
     return std::span(blocks).subspan(static_cast<size_t>(passed));
   }
-  // Keeps the memory for the next sequence.
+  // Keeps the vector's memory for the next sequence.
   void Clear() {
     blocks.clear();
     passed = 0;
   }
 };
 
-// Where a layer's keys and values are: tiles, found by the number of a block.
+// Addresses of a layer's keys and values: tiles, indexed by block.
 struct KvTiles {
   KvShape shape;
-  char* first = nullptr;  // block 0's
-  size_t stride = 0;      // bytes from a block's to the next one's
+  char* first = nullptr;  // tile of block 0
+  size_t stride = 0;      // bytes between the tiles of adjacent blocks
 
   char* operator[](int block) const { return first + stride * block; }
 };
 
-// Keys and values of all decoder layers in blocks of kTileTokens tokens, for
-// self-attention (tables of a hypothesis; hypotheses share blocks by reference)
-// and for cross-attention (tables of a source). Not thread-safe.
+// The keys and values of all decoder layers, in blocks of kTileTokens tokens,
+// for self-attention (the tables of a hypothesis; hypotheses share blocks by
+// reference) and for cross-attention (the tables of a source). Not thread-safe.
 //
-// A block is a tile (model/kernels/attention.h) for each layer of a group
-// (kv_layout.h), and any group's.
+// A block holds one tile (model/kernels/attention.h) for each layer of a group
+// (kv_layout.h); any group may use it.
 //
-// A block without references is free. If its contents are known it is kept:
-// taken only when no other block is free, the one that was released longest
-// ago first. Others are taken last released first, so that the blocks of
-// requests that come and go stay in the caches; to keep every block would
-// lead each new one through cold memory. So known are only blocks that are
-// likely to be read again: of beginnings that were given, and of what was
-// suspended.
+// A block without references is free. A free block in the prefix index is
+// cached: it is allocated only if no other block is free, the one released
+// longest ago first. Other free blocks are allocated last released first, so
+// that the blocks of short requests stay in the CPU's caches; caching every
+// block would make each new one cold memory. So only blocks that are likely to
+// be read again are registered: those of announced prefixes and of suspended
+// hypotheses.
 class KvCache {
  public:
-  // At most `most_kept` blocks are kept.
-  KvCache(const KvShape& shape, KvLayout layout, int blocks, int most_kept);
+  // At most `max_cached` blocks are cached.
+  KvCache(const KvShape& shape, KvLayout layout, int blocks, int max_cached);
 
   static size_t BlockBytes(const KvShape& shape, const KvLayout& layout) {
     return KvTileBytes(shape) * layout.group_layers();
   }
 
   int total_blocks() const { return static_cast<int>(references_.size()); }
-  int free_blocks() const { return static_cast<int>(free_.size()) + kept_; }
-  // Of the free ones.
-  int kept_blocks() const { return kept_; }
+  int free_blocks() const { return static_cast<int>(free_.size()) + cached_; }
+  // The free blocks that are cached.
+  int cached_blocks() const { return cached_; }
 
-  // The caller knows that a block is free.
-  int Take();
-  // One more reference; the first one to a kept block, too.
+  // Returns a block with one reference. Requires a free block.
+  int Allocate();
+  // Adds a reference; also revives a cached block.
   void Share(int block);
   void Release(int block);
   bool shared(int block) const { return references_[block] > 1; }
   int references(int block) const { return references_[block]; }
-  // A block of the caller's own with the same contents; its reference to
-  // `block` moves to the copy.
+  // Replaces the caller's reference to `block` by one to a new copy of it,
+  // which is returned. Requires a free block.
   int CopyForWriting(int block);
 
-  // Tiles of a layer, in the blocks of its group.
+  // Returns the tiles of a layer, within the blocks of its group.
   KvTiles Tiles(int layer) const {
     return {shape_, memory_.data() + tile_bytes_ * layout_.place(layer),
             block_bytes_};
@@ -85,18 +85,18 @@ class KvCache {
 
   const KvShape& shape() const { return shape_; }
   const KvLayout& layout() const { return layout_; }
-  KnownBlocks& known() { return known_; }
+  PrefixIndex& prefix_index() { return prefix_index_; }
 
  private:
-  // The kept blocks are a ring through an element after the last block: its
-  // next was released longest ago.
+  // The cached blocks form a doubly linked ring. Its sentinel is the element
+  // after the last block; the sentinel's `next` was released longest ago.
   struct Link {
     int previous, next;
   };
   void AddToRing(int block);
   void RemoveFromRing(int block);
-  // The kept block that was released longest ago, kept no longer.
-  int TakeOldest();
+  // Removes the cached block that was released longest ago and returns it.
+  int EvictOldest();
 
   KvShape shape_;
   KvLayout layout_;
@@ -104,11 +104,11 @@ class KvCache {
   size_t block_bytes_;
   Buffer<char> memory_;
   std::vector<int> references_;  // [blocks]
-  std::vector<int> free_;        // and not known; taken from the back
-  KnownBlocks known_;
+  std::vector<int> free_;        // free and not cached; used from the back
+  PrefixIndex prefix_index_;
   std::vector<Link> ring_;  // [blocks + 1]
-  int kept_ = 0;
-  const int most_kept_;
+  int cached_ = 0;
+  const int max_cached_;
 };
 
 }  // namespace trivium

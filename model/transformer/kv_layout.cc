@@ -9,12 +9,13 @@
 namespace trivium {
 
 KvLayout::KvLayout(std::span<const int> look_back) : group_layers_(0) {
-  std::map<int, int> layers;  // by how far they see
+  std::map<int, int> layers;  // number of layers by look_back
   for (const int back : look_back) ++layers[back];
   for (const auto& [back, count] : layers) {
     group_layers_ = std::gcd(group_layers_, count);
   }
-  std::map<int, int> next;  // of which groups and places, the next to be given
+  // The next unused index, by look_back: group * group_layers_ + place.
+  std::map<int, int> next;
   for (const auto& [back, count] : layers) {
     next[back] = groups() * group_layers_;
     windows_.push_back({.look_back = back, .blocks = count / group_layers_});

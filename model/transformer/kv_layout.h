@@ -8,30 +8,32 @@
 
 namespace trivium {
 
-// Which of a decoder's layers keep keys and values together. A block holds
-// those of kTileTokens tokens in one group of layers that see equally far back,
-// so that each group gives up what its own window has passed. All groups are
-// equally large, and so are their blocks, which come out of one pool: as large
-// as divides the number of layers of every window.
+// Divides a decoder's layers into groups that share blocks. A block holds the
+// keys and values of kTileTokens tokens in one group. The layers of a group see
+// equally far back, so each group releases the blocks that its own window has
+// passed. All groups have the same number of layers, so that blocks of one size
+// come from one pool: the greatest number that divides the number of layers of
+// every window.
 //
-//   LLaMA, 32 layers that see all: a group of 32
-//   GPT-OSS, 12 layers that slide and 12 that do not: two groups of 12
-//   Gemma 3 1B, 22 that slide and 4 that do not: 11 groups of 2, and 2 of 2
+//   LLaMA, 32 layers that see all: 1 group of 32
+//   GPT-OSS, 12 layers with a window and 12 without: 2 groups of 12
+//   Gemma 3 1B, 22 layers with a window and 4 without: 11 groups and 2
+//   groups, of 2 each
 class KvLayout {
  public:
-  // `look_back`: of each layer, as AttentionGeometry has it.
+  // `look_back` is AttentionGeometry's, of each layer.
   explicit KvLayout(std::span<const int> look_back);
 
   int groups() const { return static_cast<int>(look_back_.size()); }
   int group_layers() const { return group_layers_; }
-  // Where a layer is.
+  // A layer's group, and its index within the group.
   int group(int layer) const { return places_[layer].group; }
   int place(int layer) const { return places_[layer].place; }
 
-  // The first block of a group that a token reads which stands behind `length`
-  // others.
+  // Returns the first block of a group that the token after `length` tokens
+  // reads.
   int FirstSeen(int group, int length) const;
-  // What an engine tells of the groups.
+  // The groups as an engine reports them.
   const std::vector<EngineLimits::Window>& windows() const { return windows_; }
 
  private:

@@ -13,8 +13,8 @@ AlignedVector<float> ToVector(const TensorView& tensor) {
   return values;
 }
 
-// Calls pack(parts, &linear) for every product of a layer and the tensors that
-// it is packed of.
+// Calls pack(parts, &linear) for every product of a layer, with the tensors
+// that are packed into it.
 template <typename Pack>
 absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
                            const Pack& pack) {

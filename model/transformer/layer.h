@@ -17,7 +17,7 @@ namespace trivium {
 struct Norm {
   NormTensors::Kind kind = NormTensors::Kind::kLayer;
   AlignedVector<float> gamma;
-  AlignedVector<float> beta;  // or empty
+  AlignedVector<float> beta;  // empty if there is none
   float epsilon = 1e-5f;
 
   static Norm Create(const NormTensors& tensors, float epsilon);
@@ -25,12 +25,12 @@ struct Norm {
     return static_cast<int64_t>((gamma.size() + beta.size()) * sizeof(float));
   }
 
-  // y = norm(x); y may be x. Returns the range of y.
+  // Sets y = norm(x); y may be x. Returns the range of y.
   Range Apply(const float* x, float* y) const {
     return Add({.f32 = x, .n = static_cast<int>(gamma.size())}, nullptr, y);
   }
-  // y = norm(x + residual), or of x alone where that is null; y may be
-  // residual. Returns the range of y.
+  // Sets y = norm(x + residual), or norm(x) if `residual` is null; y may be
+  // `residual`. Returns the range of y.
   Range Add(const ProductRow& x, const float* residual, float* y) const {
     if (kind == NormTensors::Kind::kRms) {
       return AddRmsNormRow(x, residual, gamma.data(), epsilon, y);
@@ -40,7 +40,7 @@ struct Norm {
   }
 };
 
-// As SublayerNorms.
+// The packed SublayerNorms.
 struct Norms {
   std::optional<Norm> before, of_output, after;
 
@@ -52,7 +52,7 @@ struct Norms {
   }
 };
 
-// Logits of attention's sinks, [heads], or empty.
+// The logits of attention sinks: [heads], or empty.
 struct Sinks {
   AlignedVector<float> logits;
 
@@ -65,13 +65,13 @@ struct Sinks {
 // The packed weights of one attention sublayer.
 struct Attention {
   AttentionGeometry geometry;
-  // Queries, keys and values of the same rows, [query_width + 2 kv_width,
-  // d_model]; of cross-attention queries alone, for its keys and values are
-  // computed once a source, see cross_key_value in transformer.h. Of a
-  // recurrence inputs and gates, [2 d_model, d_model], and no output.
+  // Self-attention: queries, keys and values, [query_width + 2 kv_width,
+  // d_model]. Cross-attention: queries only, because its keys and values are
+  // computed once per source, see cross_key_value in transformer.h. Recurrence:
+  // inputs and gates, [2 d_model, d_model]; `output` is then empty.
   Linear projection;
   std::optional<Linear> output;              // [d_model, query_width]
-  std::optional<Norm> query_norm, key_norm;  // of each head
+  std::optional<Norm> query_norm, key_norm;  // applied to each head
   Sinks sinks;
   Norms norms;
 
@@ -95,8 +95,8 @@ struct Expert {
   }
 };
 
-// Which experts a row goes to. In f32 whatever the model's formats, for it
-// costs next to nothing and decides much.
+// Chooses the experts of a row. It is f32 in every format, for it costs next to
+// nothing and decides much.
 struct Router {
   Linear product;  // [experts, d_model]
   int chosen = 0;
@@ -109,22 +109,23 @@ struct Router {
   }
 };
 
-// The packed weights of one feed-forward sublayer: of one that all rows go
-// through, or of several among which a router chooses.
+// The packed weights of one feed-forward sublayer: one expert for all rows, or
+// several among which a router chooses.
 struct FeedForward {
   std::vector<Expert> experts;
   std::optional<Router> router;
   Activation activation = Activation::kNone;
   std::optional<GateClip> gate_clip;
 
-  // Numbers between the two products.
+  // Floats of a row between the two products.
   int inner() const { return experts[0].down.in(); }
-  // What reads rows' `input` with factors of its own, see Rows.
+  // Returns the product that reads the rows' `input` with its own smoothing
+  // factors, see Rows; null for experts.
   const Linear* reader() const {
     return router.has_value() ? nullptr : &experts[0].up;
   }
-  // y [inner] = what an expert's second product reads of its first one's row.
-  // Returns the range of y.
+  // Sets y [inner] to the input of an expert's second product, computed from a
+  // row of its first. Returns the range of y.
   Range Activate(const ProductRow& up, float* y) const;
   template <typename F>
   void ForEachPart(const F& f) const {
@@ -136,7 +137,7 @@ struct FeedForward {
 // The packed weights of one encoder or decoder layer.
 struct Layer {
   Attention self_attention;
-  bool recurrent = false;  // self_attention is a recurrence (recurrence.h)
+  bool recurrent = false;  // self_attention holds a recurrence (recurrence.h)
   std::optional<Attention> cross_attention;
   FeedForward feed_forward;
   Norms feed_forward_norms;
@@ -144,7 +145,8 @@ struct Layer {
   static absl::StatusOr<Layer> Create(const LayerDescription& description,
                                       const StackDescription& stack,
                                       const Formats& formats);
-  // Packs anew what was seen to read something, with factors for that.
+  // Repacks, with smoothing factors, each product for which `maxima` has
+  // inputs.
   absl::Status Smooth(const LayerDescription& description,
                       const Formats& formats, const InputMaxima& maxima);
   template <typename F>

@@ -1,3 +1,11 @@
+// The threads of a product divide it by who reads the weights, because weights
+// come from memory and activations from caches:
+// - with many rows per thread, each thread runs whole rows and reads all
+//   weights (CutsRows);
+// - with few, each thread computes some columns and reads only their weights
+//   (MultiplyTogether). The rows are then finished in a second run, because a
+//   row's epilogue needs all its columns. A row's bits are the same either way:
+//   sums run over K in an order that the kernel fixes.
 #include "model/transformer/linear.h"
 
 #include <cmath>
@@ -5,20 +13,21 @@
 #include <numeric>
 #include <utility>
 
-#include "model/transformer/rotation.h"
+#include "model/transformer/hadamard.h"
 
 namespace trivium {
 namespace {
 
-// With as many rows for each thread, threads take rows and all read all
-// weights; with fewer, they take columns, and each reads its weights alone.
+// With at least this many rows per thread, threads split the rows, and each
+// reads all weights. With fewer, they split the columns, and each reads its own
+// weights only.
 constexpr int kManyRows = 64;
-// Bytes of weights that are worth another thread.
+// Bytes of weights that justify another thread.
 constexpr size_t kLeastWeights = 32 << 10;
 
-// As QuantizeWeights, of a row that comes quantized.
-void TakeWeights(const TensorView& tensor, int64_t row, int8_t* q, float* scale,
-                 float* offset) {
+// Does what QuantizeWeights does for a row that is quantized already.
+void CopyQuantizedWeights(const TensorView& tensor, int64_t row, int8_t* q,
+                          float* scale, float* offset) {
   const int64_t in = tensor.shape[1];
   std::memcpy(q, tensor.data.data() + row * in, in);
   CopyToF32(*tensor.row_scales, row, std::span(scale, 1));
@@ -41,18 +50,18 @@ void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
   *offset = *scale * static_cast<float>(sum);
 }
 
-Operand::Operand(OperandType type, bool rotated)
-    : type_(type), rotated_(rotated), size_(SizeOf(type)) {}
+Operand::Operand(OperandType type, bool hadamard)
+    : type_(type), hadamard_(hadamard), size_(SizeOf(type)) {}
 
 void Operand::Resize(int rows, int k) {
   k_ = k;
-  // Products read up to kMaxMatmulRows rows from any row on.
+  // Products may read kMaxMatmulRows rows from any row on.
   data_.Reserve(static_cast<size_t>(rows + kMaxMatmulRows) * k * size_);
   scales_.Reserve(rows);
 }
 
 void Operand::Set(int row, const float* x) {
-  const bool asks = type_ == OperandType::kInt8 && !rotated_;
+  const bool asks = type_ == OperandType::kInt8 && !hadamard_;
   Set(row, x, asks ? RangeOf(x, k_) : Range());
 }
 
@@ -66,10 +75,10 @@ void Operand::Set(int row, const float* x, Range range) {
       Bf16Row(x, k_, reinterpret_cast<uint16_t*>(to));
       break;
     case OperandType::kInt8:
-      if (rotated_) {
-        static thread_local Buffer<float> rotated;
-        float* const y = rotated.Reserve(k_);
-        range = RotateRow(x, k_, y);
+      if (hadamard_) {
+        static thread_local Buffer<float> hadamard;
+        float* const y = hadamard.Reserve(k_);
+        range = HadamardRow(x, k_, y);
         x = y;
       }
       scales_.data()[row] =
@@ -106,7 +115,7 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
     linear.scale_.resize(out);
     linear.offset_.resize(out);
   }
-  // Row by row, so that no f32 copy of the whole matrix is made.
+  // Convert row by row, to avoid an f32 copy of the whole matrix.
   std::vector<float> row(in);
   std::vector<char> packed(out * in * SizeOf(formats.weights));
   int64_t at = 0;
@@ -118,7 +127,7 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
     for (int64_t i = 0; i < rows; ++i, ++at) {
       CopyToF32(*part.weight, (begin + i) * in, row);
       for (size_t j = 0; j < smoothing.size(); ++j) row[j] /= smoothing[j];
-      if (formats.rotated) RotateWeights(row);
+      if (formats.hadamard) HadamardWeights(row);
       switch (formats.weights) {
         case WeightType::kF32:
           std::memcpy(&packed[at * in * 4], row.data(), in * 4);
@@ -130,8 +139,8 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
         case WeightType::kInt8: {
           const auto q = reinterpret_cast<int8_t*>(&packed[at * in]);
           if (part.weight->row_scales != nullptr && smoothing.empty()) {
-            TakeWeights(*part.weight, begin + i, q, &linear.scale_[at],
-                        &linear.offset_[at]);
+            CopyQuantizedWeights(*part.weight, begin + i, q, &linear.scale_[at],
+                                 &linear.offset_[at]);
           } else {
             QuantizeWeights(row, q, &linear.scale_[at], &linear.offset_[at]);
           }

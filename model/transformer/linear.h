@@ -19,21 +19,24 @@
 
 namespace trivium {
 
-// Rows of activations in the form that products read.
+// Rows of activations in the format that products read.
 class Operand {
  public:
-  // `rotated`: rows are rotated first (rotation.h), of int8 only.
-  explicit Operand(OperandType type, bool rotated = false);
+  // If `hadamard`, rows are rotated before quantization (hadamard.h); int8
+  // only.
+  explicit Operand(OperandType type, bool hadamard = false);
   explicit Operand(const Formats& formats)
-      : Operand(formats.operands, formats.rotated) {}
+      : Operand(formats.operands, formats.hadamard) {}
 
-  // Makes room for `rows` rows of `k` values; contents are lost when it grows
+  // Makes room for `rows` rows of `k` values. Contents are lost when it grows
   // or when `k` changes.
   void Resize(int rows, int k);
-  // Converts x [k] to row `row`. Whoever made x may know its range.
+  // Converts x [k] to row `row`. The second form is for callers that know the
+  // range of x.
   void Set(int row, const float* x);
   void Set(int row, const float* x, Range range);
-  // Row `to` becomes what row `from` is, of this or of another of its type.
+  // Copies row `from` to row `to`, of this operand or of another of the same
+  // type.
   void Copy(int from, int to) { CopyFrom(*this, from, to); }
   void CopyFrom(const Operand& other, int from, int to);
 
@@ -45,31 +48,32 @@ class Operand {
 
  private:
   OperandType type_;
-  bool rotated_;
-  int size_;  // bytes of a value
+  bool hadamard_;
+  int size_;  // bytes per value
   int k_ = 0;
   Buffer<char> data_;
   Buffer<RowScale> scales_;
 };
 
-// Symmetric s8 with one scale for an output channel: w ~ scale * q. `offset` as
-// in ProductRow.
+// Quantizes the weights w of one output channel to symmetric s8 with one scale:
+// w ~ scale * q. `offset` is as in ProductRow.
 void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
                      float* offset);
 
-// Where rows may be cut for threads: before any of them.
+// The default `may_cut`: threads may divide rows anywhere.
 struct AnyRow {
   bool operator()(int) const { return true; }
 };
 
-// y = W x + b. Several layers that read the same
-// input are stacked into one (Q, K and V; all decoder layers' cross K and V).
+// y = W x + b. Several layers that read the same input are stacked into one (Q,
+// K and V; all decoder layers' cross K and V).
 class Linear {
  public:
-  // Outputs of `parts` one after the other; all have the same input width.
-  // Only rows [begin, begin + count) of each weight are taken if count > 0.
-  // `smoothing`: [in] factors that x is multiplied by before Forward, see
-  // smoothing.h; weights are divided by them.
+  // Packs the weights of `parts`, whose outputs follow one another; all must
+  // have the same input width. If count > 0, only rows [begin, begin + count)
+  // of each weight are used. `smoothing` [in] are factors that the caller
+  // multiplies x by before Forward (smoothing.h); weights are divided by them
+  // here.
   static absl::StatusOr<Linear> Create(const Formats& formats,
                                        std::span<const LinearTensors> parts,
                                        int64_t begin = 0, int64_t count = 0,
@@ -79,24 +83,24 @@ class Linear {
   int in() const { return matrix_->shape().k; }
   int out() const { return matrix_->shape().n; }
   int64_t bytes() const;
-  // What x comes multiplied by; empty: nothing.
+  // The factors that the caller multiplies x by; empty if there are none.
   const AlignedVector<float>& smoothing() const { return smoothing_; }
   bool batch_invariant() const { return matrix_->batch_invariant(); }
 
-  // Computes rows [0, rows) of x on the workspace's threads and calls
-  // sink(row, product, y) for each, with a ProductRow that FinishRow and others
-  // make real numbers, for example in y, which has room for out() of them:
-  // dequantization, bias and what comes next (activation, residual, norm,
-  // quantization for the next product) happen while the row is in the first
-  // cache. A thread has rows that follow each other, in order; two threads have
-  // neighbours `row - 1` and `row` only where may_cut(row).
+  // Computes rows [0, rows) of x on the workspace's threads. For each row it
+  // calls sink(row, product, y). `product` is a ProductRow, which FinishRow and
+  // others convert to floats, for example in y, which has room for out() of
+  // them. So dequantization, bias and what follows (activation, residual, norm,
+  // quantization for the next product) happen while the row is in the
+  // first-level cache. A thread processes consecutive rows in order. Two
+  // threads process adjacent rows `row - 1` and `row` only if may_cut(row).
   template <typename Sink, typename MayCut = AnyRow>
   absl::Status Forward(const Operand& x, int rows, Workspace* workspace,
                        const Sink& sink, const MayCut& may_cut = {}) const {
     if (workspace->threads() == 1) {
       return ForwardRows(x, 0, rows, &workspace->thread(0), sink);
     }
-    // Where a cut between the first and the last of some rows moves to.
+    // Moves a cut at `row` to the next allowed place within [first, last].
     const auto cut = [&](int first, int row, int last) {
       while (row > first && row < last && !may_cut(row)) ++row;
       return row;
@@ -127,7 +131,7 @@ class Linear {
     return absl::OkStatus();
   }
 
-  // The same for rows [begin, end) on one thread.
+  // Computes rows [begin, end) on the calling thread, as Forward does.
   template <typename Sink>
   absl::Status ForwardRows(const Operand& x, int begin, int end,
                            Workspace::Thread* thread, Sink sink) const {
@@ -135,7 +139,7 @@ class Linear {
     int32_t* product =
         thread->product.Reserve(static_cast<size_t>(kMaxMatmulRows) * out());
     float* y = thread->row.Reserve(out());
-    // Chunks of nearly one size: a small last one would be slow.
+    // Chunks of nearly equal size, because a small last one would be slow.
     const int chunks = (end - begin + chunk - 1) / chunk;
     for (int i = 0, first = begin, count; i < chunks; ++i, first += count) {
       count = (end - first) / (chunks - i);
@@ -150,19 +154,20 @@ class Linear {
   }
 
  private:
-  // Whether threads take rows each; else they take columns of all.
+  // True if threads split the rows; else they split the columns.
   bool CutsRows(int rows, int threads) const;
-  // Of what follows a product, that are worth another thread.
+  // Rows whose finishing after a product justifies another thread.
   int LeastRows() const { return std::clamp(kLeastNumbers / out(), 1, 16); }
-  // y [rows, N] = x W^T, columns of it on each thread.
+  // Computes y [rows, N] = x W^T; threads split the columns.
   absl::Status MultiplyTogether(const void* x, int rows, int32_t* y,
                                 Workspace* workspace) const;
-  // Rows of one product: as many as keep its output within half a megabyte,
-  // so that it is still in the second cache when its rows are finished.
+  // Returns the rows of one product: as many as keep its output within 0.5 MB,
+  // so that it is still in the second-level cache when rows are finished.
   int ChunkRows() const {
     return std::clamp((128 << 10) / out() / 16 * 16, 16, kMaxMatmulRows);
   }
-  // Row `place` of the products [rows, N] is that of x's row `row`.
+  // Returns row `place` of the products [rows, N], which is the product of x's
+  // row `row`.
   ProductRow Row(const int32_t* products, int place, const Operand& x,
                  int row) const;
 

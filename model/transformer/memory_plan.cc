@@ -1,7 +1,7 @@
-// What is multiplied with, matrices, is stored as the formats say, in int8 with
-// a scale and an offset for each output; what is added, in f32; tables of
-// tokens in f32 or, where weights are coarser, in bf16. A table of tokens that
-// is an output's weight, too, is stored twice.
+// Matrices are stored in the format of the weights; int8 adds a scale and an
+// offset per output. Vectors that are added are f32. Token tables are f32, or
+// bf16 if the weights are stored in less than f32. A token table that is also
+// an output's weight is stored twice.
 #include "model/transformer/memory_plan.h"
 
 #include <set>
@@ -24,7 +24,7 @@ int64_t MatrixBytes(const TensorView& weight, WeightType type) {
   return 0;
 }
 
-// Of a decoder, whose layers' keys and values have one shape.
+// Plans a decoder's keys and values, which have the same shape in all layers.
 void PlanKeyValues(const TransformerDescription& description, KvType type,
                    MemoryPlan* plan) {
   const StackDescription& decoder = *description.decoder;

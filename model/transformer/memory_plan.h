@@ -8,14 +8,14 @@
 
 namespace trivium {
 
-// What a Transformer takes, told by the shapes of its tensors alone.
+// The memory that a Transformer needs, computed from its tensors' shapes alone.
 struct MemoryPlan {
-  // Packed, without what products pad: a little less than
+  // Packed weights without padding, so a little less than
   // Transformer::weight_bytes().
   int64_t weight_bytes = 0;
-  // Of the decoder, for each token that a sequence has read; 0: no decoder.
+  // The decoder's keys and values per token read; 0: no decoder.
   int64_t kv_bytes_per_token = 0;
-  // Of one that reads as much as the model can, source and target.
+  // Keys and values of the longest possible sequence, source and target.
   int64_t longest_kv_bytes = 0;
 };
 

@@ -10,12 +10,13 @@ OutputProjection::OutputProjection(const Transformer& weights)
       d_model_(weights.decoder()->d_model),
       x_(weights.formats()),
       narrow_(weights.formats()),
-      shortlist_rows_(d_model_, weights.formats().rotated) {}
+      shortlist_rows_(d_model_, weights.formats().hadamard) {}
 
 void OutputProjection::Start(int rows, int all_rows) {
   if (rows > 0) x_.Resize(rows, d_model_);
   answers_.clear();
-  answers_.reserve(rows);  // they are written to where they are
+  // Answers must not move: rows hold pointers to them.
+  answers_.reserve(rows);
   places_.clear();
   all_.clear();
   queries_.clear();

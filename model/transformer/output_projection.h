@@ -13,33 +13,32 @@
 
 namespace trivium {
 
-// Answers what a step asks about logits: of the rows that are asked about, and
-// of no others, logits are computed block by block of the vocabulary, and
-// candidates are chosen while a block's logits are in the cache. Where the
-// model narrows its states first, that is done here. Threads take
-// blocks each. Rows whose source has a shortlist are multiplied with its
-// tokens' columns only. One a worker.
+// Answers a step's queries for logits. Logits are computed only for the rows
+// that have a query, block by block of the vocabulary; candidates are chosen
+// while a block's logits are in the cache. A model's output narrowing, if any,
+// is applied first. Threads split the blocks. Rows whose source has a shortlist
+// are multiplied with its tokens' columns only. Each worker has one.
 //
-//   projection.Start(rows, rows that ask for all);
-//   projection.Add(x, query, allowed);   // for each row that is asked about
+//   projection.Start(rows, rows that request all logits);
+//   projection.Add(x, query, allowed);   // for each row with a query
 //   projection.Run(&workspace);
-//   projection.answers()                 // in this order, until Start
+//   projection.answers()                 // in the order of Add, until Start
 class OutputProjection {
  public:
-  // `weights` has a decoder and outlives this.
+  // `weights` must have a decoder and outlive this object.
   explicit OutputProjection(const Transformer& weights);
 
-  // At most `rows` rows will be added, of which so many ask for all logits.
+  // Announces at most `rows` rows, of which `all_rows` request all logits.
   void Start(int rows, int all_rows);
-  // `x`: [d_model], read at once; `query` and `allowed` live until Run is done.
-  // `allowed` is null for the whole vocabulary. A query that asks for nothing
-  // gets an empty answer.
+  // Adds a row x [d_model], which is copied. `query` and `allowed` must live
+  // until Run returns; `allowed` is null for the whole vocabulary. An empty
+  // query gets an empty answer.
   void Add(const float* x, const LogitsQuery& query,
            const AllowedTokens* allowed);
   absl::Status Run(Workspace* workspace);
 
   std::span<const LogitsRow> answers() const { return answers_; }
-  // Of them, the rows that were computed.
+  // Number of rows whose logits were computed.
   int projected() const { return projected_; }
 
  private:
@@ -51,17 +50,17 @@ class OutputProjection {
   const int d_model_;
   std::vector<LogitsRow> answers_;
   int projected_ = 0;
-  // Of the rows that are multiplied with everything:
+  // The rows that are multiplied with the whole vocabulary:
   Operand x_;
-  Operand narrow_;           // x_ narrowed, if it is
-  std::vector<int> places_;  // among the answers
+  Operand narrow_;           // x_ after output narrowing, if any
+  std::vector<int> places_;  // [rows], indices of answers_
   std::vector<float*> all_;  // or null
   std::vector<const LogitsQuery*> queries_;
-  // [threads, rows], or more rows.
+  // [threads, rows or more].
   std::vector<std::vector<RowCandidates>> candidates_;
-  ShortlistRows shortlist_rows_;  // the others
+  ShortlistRows shortlist_rows_;  // the rows with a shortlist
   Buffer<float> all_logits_;      // [rows that ask, vocabulary]
-  int all_rows_ = 0;              // of these, given out
+  int all_rows_ = 0;              // rows of all_logits_ in use
 };
 
 }  // namespace trivium

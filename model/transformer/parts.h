@@ -9,11 +9,11 @@
 namespace trivium {
 
 // Packed weights are structs of structs. VisitParts calls f for each of their
-// parts, what has bytes() of its own (a Linear, a Norm, a table), wherever it
-// lies, so that sums over a model are written once, without a list that a new
-// member could be missing from: a struct's ForEachPart(f) hands VisitParts all
-// its members by a structured binding, which does not compile until a new one
-// is named, too.
+// parts: every object with bytes() of its own (a Linear, a Norm, a table),
+// however deep. So sums over a model are written once, without a list that may
+// miss a new member: a struct's ForEachPart(f) passes all its members to
+// VisitParts through a structured binding, which does not compile until a new
+// member is named in it.
 template <typename F, typename... Members>
 void VisitParts(const F& f, const Members&... members);
 
@@ -25,7 +25,7 @@ void VisitPart(const F& f, const Member& member) {
     f(member);
   } else {
     static_assert(std::is_arithmetic_v<Member> || std::is_enum_v<Member>,
-                  "what has weights has bytes() or ForEachPart()");
+                  "a part needs bytes() or ForEachPart()");
   }
 }
 template <typename F, typename Member>

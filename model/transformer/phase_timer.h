@@ -7,8 +7,8 @@
 
 namespace trivium {
 
-// Splits a step's time among its phases: End(phase) gives that phase all time
-// since the last End.
+// Splits a step's time among its phases: End(phase) adds the time since the
+// last End (or Start) to that phase.
 class PhaseTimer {
  public:
   void Start() {

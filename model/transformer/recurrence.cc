@@ -34,7 +34,8 @@ absl::Status RecurrenceSublayer::Run(const AttentionTask& task, Rows* rows,
       [&](int row, const auto& product, float*) {
         FinishRow(product, products + static_cast<size_t>(row) * 2 * width);
       }));
-  // A sequence's tokens follow each other; sequences do not.
+  // The tokens of a sequence depend on one another, sequences do not: threads
+  // split the sequences.
   workspace->team().Run(
       static_cast<int>(task.groups.size()), Workspace::kLeastRows,
       [&](int begin, int end, int thread) {

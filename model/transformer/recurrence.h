@@ -9,23 +9,23 @@
 
 namespace trivium {
 
-// Whether a tile has room for a state of f32 for each of its tokens: keys and
-// values of bf16 or f32 leave it.
+// True if a tile has room for one f32 state per token, which holds if keys and
+// values are bf16 or f32.
 bool HoldsStates(const KvShape& shape);
 
-// The sublayer that decoders with a recurrence (RecurrenceDescription) have
-// instead of self-attention. The state behind each token lies in the tile of
-// its block, in f32, where its key and value would be; so whatever shares,
-// copies, keeps or gives up blocks does so with states, and the tokens of a
-// hypothesis may come one by one or together. One a worker.
+// The recurrence that replaces a decoder's self-attention
+// (RecurrenceDescription). The state after each token is stored as f32 in the
+// tile of the token's block, in place of its key and value. So sharing,
+// copying, caching and releasing blocks applies to states, too, and the tokens
+// of a hypothesis may arrive one by one or together. Each worker has one.
 class RecurrenceSublayer {
  public:
-  // `task` is that of a layer that is recurrent, with places and tiles that
-  // hold states.
+  // `task` must be for a recurrent layer and have places and tiles that hold
+  // states.
   absl::Status Run(const AttentionTask& task, Rows* rows, Workspace* workspace);
 
  private:
-  Buffer<float> products_;  // [rows, 2 d_model], inputs and gates
+  Buffer<float> products_;  // inputs and gates, [rows, 2 d_model]
 };
 
 }  // namespace trivium

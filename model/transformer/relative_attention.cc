@@ -10,9 +10,8 @@
 namespace trivium {
 namespace {
 
-// More than any folder of the Hub needs by far. A folder whose positions have
-// no table of their own may claim any number of them, and each costs memory
-// here.
+// Far more than any model on the Hugging Face Hub needs. A model without a
+// position table may claim any number of positions, and each costs memory here.
 constexpr double kMaxBytes = 8.0 * (1 << 30);
 
 absl::Status Check(const StackDescription& stack) {
@@ -21,7 +20,8 @@ absl::Status Check(const StackDescription& stack) {
     const AttentionGeometry& geometry = layer.self_attention.geometry;
     if (geometry.kv_heads != geometry.heads) {
       return absl::InvalidArgumentError(
-          "relative attention needs keys and values for each head of queries");
+          "relative attention needs as many heads of keys and values as of "
+          "queries");
     }
     if (layer.position_key) rows += geometry.query_width();
     if (layer.position_query) rows += geometry.query_width();
@@ -31,12 +31,13 @@ absl::Status Check(const StackDescription& stack) {
       sizeof(float);
   if (bytes <= kMaxBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
-      "relative attention over {} positions needs {:.0f} GiB of tables, of "
-      "which {:.0f} are allowed; lower max_position_embeddings in config.json",
+      "relative attention over {} positions needs {:.0f} GiB of tables, but "
+      "at most {:.0f} are allowed; lower max_position_embeddings in "
+      "config.json",
       stack.max_positions, bytes / (1 << 30), kMaxBytes / (1 << 30)));
 }
 
-// table = x W + b for the relative embeddings x [rows, d_model].
+// Returns table = x W + b for the relative embeddings x [rows, d_model].
 absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
                                            const LinearTensors& tensors,
                                            Workspace* workspace) {
@@ -64,7 +65,7 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
     row_of_column.push_back(
         RelativeRow(description, stack.max_positions - 1 - c));
   }
-  // by_row [rows, width] as by_column [width, columns_].
+  // Expands by_row [rows, width] to by_column [width, columns_].
   const auto spread = [&](std::span<const float> by_row, int width,
                           float* by_column) {
     for (int i = 0; i < width; ++i) {

@@ -11,20 +11,21 @@
 
 namespace trivium {
 
-// The packed weights of a stack's relative attention: what does not depend on
-// the text is computed once, at load, in f32, by distance.
+// The packed weights of a stack's relative attention. Whatever does not depend
+// on the text is computed at load, in f32, by distance.
 class RelativeAttention {
  public:
-  // INVALID_ARGUMENT where so many positions need too much memory, or where
-  // heads share keys and values.
+  // Returns INVALID_ARGUMENT if the positions need too much memory or if heads
+  // share keys and values.
   static absl::StatusOr<RelativeAttention> Create(
       const StackDescription& stack);
 
-  // Whether scores depend on contents and distances together. Else there is
-  // only the bias, which attention over tiles adds (kernels/attention.h).
+  // True if scores depend on contents and distances together. If not, there is
+  // only a bias, which attention over tiles adds (kernels/attention.h).
   bool disentangled() const { return !keys_.empty() || !queries_.empty(); }
   RelativeTables tables(int layer, int head) const;
-  // That of head 0 at distance 0, if any; heads are bias_stride() apart.
+  // Returns the bias of head 0 at distance 0, or null; heads are bias_stride()
+  // floats apart.
   const float* bias() const {
     return bias_.empty() ? nullptr : bias_.data() + positions_ - 1;
   }
@@ -32,7 +33,8 @@ class RelativeAttention {
   int64_t bytes() const;
 
  private:
-  // Of a layer's tables [query width, columns_], or null where there are none.
+  // Returns a head's rows of a layer's table [query width, columns_], or null
+  // if there are no tables.
   const float* Table(const std::vector<Buffer<float>>& tables, int layer,
                      int head) const {
     return tables.empty() ? nullptr

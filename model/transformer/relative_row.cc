@@ -7,8 +7,8 @@
 namespace trivium {
 namespace {
 
-// Near distances have a row each, up to half of the span; then rows grow so
-// that max_distance - 1 reads the last.
+// Distances up to half of the span have a row each. Beyond, rows cover ever
+// more distances, so that max_distance - 1 reads the last row.
 int LogarithmicRow(int distance, int span, int max_distance) {
   const int middle = span / 2;
   const int apart = std::abs(distance);
@@ -20,7 +20,7 @@ int LogarithmicRow(int distance, int span, int max_distance) {
   return distance > 0 ? row : -row;
 }
 
-// Of the `side` rows of keys on one side of the query.
+// Returns the row among the `side` rows for keys on one side of the query.
 int T5Row(int apart, int side, int max_distance) {
   const int exact = side / 2;
   if (apart < exact) return apart;

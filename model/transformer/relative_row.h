@@ -5,8 +5,8 @@
 
 namespace trivium {
 
-// The row that a distance (query's position - key's position) reads, as
-// Transformers computes it in f32.
+// Returns the table row of a distance (query's position - key's position), in
+// the f32 arithmetic of Transformers.
 int RelativeRow(const RelativeAttentionDescription& description, int distance);
 
 }  // namespace trivium

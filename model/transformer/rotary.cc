@@ -1,7 +1,8 @@
-// Of frequency f and position p:
+// The turn of frequency f, position p and magnitude m is:
 //   angle = p f, cosine = m cos(angle), sine = m sin(angle)
-// with the product rounded to f32, as Transformers has it: at position 100,000
-// that rounding alone turns by up to 0.004, which trained models have learned.
+// The product p f is rounded to f32, as in Transformers: at position 100,000
+// that rounding alone turns by up to 0.004 radians, which trained models have
+// learned.
 #include "model/transformer/rotary.h"
 
 #include <cmath>
@@ -21,13 +22,13 @@ void RotaryTurns::Turn(const RotaryDescription& rotary, int position,
   }
 }
 
-void RotaryTurns::Rotate(const AttentionGeometry& geometry, int row, int heads,
-                         float* x) const {
+void RotaryTurns::Apply(const AttentionGeometry& geometry, int row, int heads,
+                        float* x) const {
   if (geometry.rotary == AttentionGeometry::kNoRotary) return;
   const int pairs =
       static_cast<int>(rotary_[geometry.rotary].frequencies.size());
   const float* turns = turns_[geometry.rotary].data();
-  RotateHeads(turns + static_cast<size_t>(row) * 2 * pairs, pairs, heads,
+  ApplyRotary(turns + static_cast<size_t>(row) * 2 * pairs, pairs, heads,
               geometry.head_size, x);
 }
 

@@ -10,13 +10,13 @@
 
 namespace trivium {
 
-// By how much the rows of a step are turned, for all layers at once. Angles
-// are computed anew for each step: a table of all positions would take 64 MB
-// for 131,072 of them with heads of 128, and a row's angles cost less than a
-// hundredth of what its products do. One a worker.
+// The rotary turns of a step's rows, shared by all layers. They are computed
+// anew in each step: a table of all positions would need 64 MB for 131,072
+// positions with heads of 128, and a row's turns cost less than a hundredth of
+// its products. Each worker has one.
 //
 //   turns.Set(rows, [&](int row) { return position of row; }, &workspace);
-//   turns.Rotate(layer.geometry, row, heads, query);
+//   turns.Apply(layer.geometry, row, heads, query);
 class RotaryTurns {
  public:
   explicit RotaryTurns(std::span<const RotaryDescription> rotary)
@@ -36,16 +36,18 @@ class RotaryTurns {
     }
   }
 
-  // Turns `heads` heads at x, queries or keys of a row, as a layer does.
-  void Rotate(const AttentionGeometry& geometry, int row, int heads,
-              float* x) const;
+  // Turns the `heads` heads at x, the queries or keys of a row, by the row's
+  // position, if the layer has rotary positions.
+  void Apply(const AttentionGeometry& geometry, int row, int heads,
+             float* x) const;
 
-  // {cosines, sines} of a position.
+  // Computes the {cosines, sines} of a position.
   static void Turn(const RotaryDescription& rotary, int position, float* turn);
 
  private:
   std::span<const RotaryDescription> rotary_;
-  std::vector<Buffer<float>> turns_;  // [rows, {cosines, sines}] of each
+  // [rotary_], each [rows, {cosines, sines}].
+  std::vector<Buffer<float>> turns_;
 };
 
 }  // namespace trivium

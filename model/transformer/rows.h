@@ -15,15 +15,14 @@
 namespace trivium {
 
 // The packed rows [rows, d_model] that go through a stack of layers together,
-// whatever sequences they belong to, and what they read.
+// whichever sequences they belong to, and the operands that products read.
 //
-// A sublayer f (attention, feed-forward) makes `input` what it reads with
-// Begin() and ends each row with Add():
+// A sublayer f (attention, feed-forward) calls Begin(), which fills `input`
+// with what f reads, and ends each row with Add():
 //   x = after(x + of_output(f(before(x))))
-// where it may have each of the norms or not.
-// `reader`, wherever it is asked for, is the linear layer that will read
-// `input`, whose smoothing it gets; null: whoever reads the last layer's
-// states.
+// where each of the norms is optional. `reader` is always the linear layer that
+// will read `input`, whose smoothing factors `input` gets; it is null for
+// whoever reads the states of the last layer.
 class Rows {
  public:
   Rows(const Formats& formats, int d_model);
@@ -33,37 +32,43 @@ class Rows {
   int rows() const { return rows_; }
   float* x(int row) { return x_.data() + static_cast<size_t>(row) * d_model_; }
 
-  // Leaves the rows in `kept`, ascending, as the first ones.
+  // Moves the rows listed in `kept`, ascending, to the front and drops all
+  // others.
   void Keep(std::span<const int> kept);
 
-  // After x was filled: applies the norm, if any.
+  // Called after x is filled: applies the embedding norm, if any.
   void Embedded(const std::optional<Norm>& embedding_norm,
                 Workspace* workspace);
-  // Makes `input` what the next sublayer reads, and tells `experts`, if any.
+  // Fills `input` with what the next sublayer reads, and sets the router inputs
+  // of `experts`, if given.
   void Begin(const Norms& norms, const Linear* reader, Workspace* workspace,
              ExpertRunner* experts = nullptr);
-  // x of a row after a sublayer whose output is `product` [d_model]; `scratch`
-  // has room for as many floats. Threads may add different rows at once.
+  // Adds a sublayer's output `product` [d_model] to x of a row, with its norms.
+  // `scratch` has room for d_model floats. Threads may add different rows
+  // concurrently.
   void Add(int row, const ProductRow& product, const Norms& norms,
            const Linear* reader, float* scratch);
-  // After the last layer: applies the final norm, if any, and makes `input`
-  // the result.
+  // Called after the last layer: applies the final norm, if any, and fills
+  // `input` with the result.
   void Finish(const std::optional<Norm>& final_norm, Workspace* workspace);
 
-  // The feed-forward sublayer: W_down activation(W_up x), or experts of it.
+  // Runs the feed-forward sublayer: W_down activation(W_up x), or a mixture of
+  // experts.
   absl::Status FeedForward(const Layer& layer, const Linear* reader,
                            Workspace* workspace);
 
-  // What readers read goes to `maxima`, too, with a workspace of one thread.
+  // Records what readers read in `maxima`; needs a workspace of one thread.
   void Observe(InputMaxima* maxima) { maxima_ = maxima; }
 
-  Operand input;  // what linear layers read, [rows, d_model]
-  Operand other;  // a second operand: attention's output, the hidden layer
+  Operand input;  // input of linear layers, [rows, d_model]
+  // A second operand: attention's output or the hidden layer.
+  Operand other;
 
  private:
   absl::Status RunExperts(const Layer& layer, const Linear* reader,
                           Workspace* workspace);
-  // `x` may be `scratch` [d_model].
+  // Converts x to row `row` of `input`, with the reader's smoothing. `x` may be
+  // `scratch` [d_model].
   void SetInput(int row, const float* x, Range range, const Linear* reader,
                 float* scratch);
   // Calls f(row, scratch [d_model]) for all rows, on the workspace's threads.
@@ -72,7 +77,7 @@ class Rows {
 
   int d_model_;
   int rows_ = 0;
-  // Whether the sublayer under way leaves x in `input` for the next one.
+  // True if the current sublayer leaves x in `input` for the next one.
   bool input_is_x_ = false;
   Buffer<float> x_;
   ExpertRunner experts_;

@@ -12,52 +12,51 @@
 
 namespace trivium {
 
-// A source on its way through the encoder, or ready.
+// A source that is being encoded or is ready.
 struct SourceState {
   EncoderInput input;
   SourceOptions options;
   int layers_done = 0;
   bool ready = false;
   bool finite = true;  // Engine::IsFinite
-  // [tokens, d_model]: hidden states between iterations, and at the end if
+  // [tokens, d_model]: hidden states between steps; in a ready source, those of
   // options.states.
   std::vector<float> states;
   std::vector<float> hidden;  // [options.hidden_layers, tokens, d_model]
-  // [layers, heads, tokens, tokens] of the selection.
+  // [layers, heads, tokens, tokens] of options.selection.
   std::vector<float> attention;
   std::vector<float> pooled;  // [pooler's outputs] if options.pooled
   std::vector<float> logits;  // [rows, head's outputs] if options.logits
   std::vector<BestLogits> best_logits;  // [rows] if options.logits_best
-  // Keys and values for the decoder: [groups of its layers].
+  // Blocks of the cross keys and values: [groups of decoder layers].
   std::vector<BlockTable> cross_tables;
-  AllowedTokens allowed;  // of the decoder
+  AllowedTokens allowed;  // of the decoder; see shortlist.h
 
   int tokens() const { return static_cast<int>(input.ids.size()); }
   void Reset() { *this = SourceState(); }
 };
 
-// A decoder hypothesis: which source it reads and where its keys and values
-// are.
+// A decoder hypothesis: the source that it reads and its keys and values.
 struct HypothesisState {
   SourceId source = kNoSource;
   std::vector<BlockTable> tables;  // [groups of layers]
-  int length = 0;                  // tokens in the blocks
-  // The beginning whose full blocks become known when they are read: its
-  // tokens, and what else they depend on. Empty once they are.
-  std::vector<int32_t> beginning;
-  std::string past;
+  int length = 0;                  // tokens read, whose keys are in the blocks
+  // The announced prefix, whose full blocks are registered as they are
+  // computed, and its context key. Both are empty once all are registered.
+  std::vector<int32_t> prefix;
+  std::string context_key;
 
-  // Keeps the memory for the next hypothesis of this slot.
+  // Keeps the vectors' memory for the next hypothesis in this slot.
   void Reset() {
     source = kNoSource;
     for (BlockTable& table : tables) table.Clear();
     length = 0;
-    beginning.clear();
-    past.clear();
+    prefix.clear();
+    context_key.clear();
   }
 };
 
-// Objects by small reusable handles. A released one is Reset().
+// Stores objects under small reusable handles. A released object is Reset().
 template <typename T>
 class Slots {
  public:
@@ -65,7 +64,7 @@ class Slots {
     if (free_.empty()) {
       slots_.push_back(std::make_unique<T>());
       used_.push_back(true);
-      free_.reserve(slots_.capacity());  // for all to be released
+      free_.reserve(slots_.capacity());  // room to release all
       return static_cast<int>(slots_.size()) - 1;
     }
     const int slot = free_.back();

@@ -13,7 +13,7 @@ namespace trivium {
 namespace {
 
 constexpr size_t kFillTo = 8;
-constexpr char kRemake[] = "make it anew for this model";
+constexpr char kRemake[] = "make the shortlist again for this model";
 
 absl::Status CheckTokens(std::span<const int32_t> tokens, int vocabulary,
                          const std::string& what) {
@@ -25,8 +25,8 @@ absl::Status CheckTokens(std::span<const int32_t> tokens, int vocabulary,
     }
     if (i > 0 && tokens[i] <= tokens[i - 1]) {
       return absl::InvalidArgumentError(
-          fmt::format("{} has token id {} after {}; ids must ascend, {}", what,
-                      tokens[i], tokens[i - 1], kRemake));
+          fmt::format("{} has token id {} after {}, but ids must ascend; {}",
+                      what, tokens[i], tokens[i - 1], kRemake));
     }
   }
   return absl::OkStatus();

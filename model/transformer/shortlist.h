@@ -11,43 +11,42 @@
 
 namespace trivium {
 
-// A lexical shortlist: for each source token the target tokens that its
-// translations are made of. What a source may be translated to is the union
-// over its tokens and what is always allowed, so a function of that source
-// alone. Immutable.
+// A lexical shortlist: the target tokens that translations of each source token
+// consist of. The tokens allowed for a source are the union over its tokens
+// plus those always allowed, so they depend on that source alone. Immutable.
 class Shortlist {
  public:
   struct Table {
-    // [source vocabulary + 1], ascending from 0: the targets of source token s
+    // [source vocabulary + 1], ascending from 0. The targets of source token s
     // are targets[offsets[s], offsets[s + 1]).
     std::vector<int32_t> offsets;
     std::vector<int32_t> targets;  // ascending for each source token
     std::vector<int32_t> always;   // ascending
-    // Where it is set, what a source may be translated to is filled up to a
-    // multiple of eight tokens: with the first ones that are missing from this
-    // one on. Marian does so.
+    // If set, a source's allowed tokens are filled up to a multiple of eight
+    // with the first missing tokens from this one on, as Marian does.
     std::optional<int32_t> fill_from = {};
   };
 
-  // `also`, target tokens in any order, are always allowed beside the table's:
-  // without its end token no translation would end. Sources that would need
-  // more than `most` tokens are not restricted: their product with the whole
-  // vocabulary is faster. INVALID_ARGUMENT where the table is not what the
-  // vocabularies need.
+  // `also` lists target tokens, in any order, that are always allowed in
+  // addition to the table's: without its end token no translation would end.
+  // Sources that need more than `most` tokens are not restricted, because their
+  // product with the whole vocabulary is faster. Returns INVALID_ARGUMENT if
+  // the table does not fit the vocabularies.
   static absl::StatusOr<std::shared_ptr<const Shortlist>> Create(
       const Table& table, std::span<const int32_t> also, int source_vocabulary,
       int target_vocabulary, int most);
-  // `most` that is about as fast with 32 running, and faster with fewer.
+  // Returns a `most` at which a restricted product is about as fast with 32
+  // running hypotheses, and faster with fewer.
   static int MostOf(int target_vocabulary) { return target_vocabulary / 8; }
 
-  // The tokens that a translation of `source` may have, ascending; empty: all.
-  // Each id is in [0, source vocabulary).
+  // Returns the tokens that a translation of `source` may contain, ascending;
+  // empty means all. Each source id must be in [0, source vocabulary).
   std::vector<int32_t> TokensOf(std::span<const int32_t> source) const;
 
  private:
   std::vector<int32_t> offsets_;
   std::vector<int32_t> targets_;
-  std::vector<uint64_t> always_;  // a bit a token
+  std::vector<uint64_t> always_;  // one bit per token
   std::optional<int32_t> fill_from_;
   int32_t vocabulary_ = 0;  // of the target
   size_t most_ = 0;

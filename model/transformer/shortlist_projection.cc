@@ -1,3 +1,22 @@
+// A row with a shortlist goes through these steps:
+//
+//   1. Adjacent rows of one source form a group of up to kGroup rows.
+//   2. Watched token ids become places in the source's list of allowed tokens,
+//      and so do candidates: RowCandidates sees a vocabulary of the list alone.
+//   3. For each block of kOutputBlock listed tokens: gather their weight rows
+//      and multiply (threads split the block), then add bias and scales and
+//      choose candidates, one row after the other.
+//   4. Finish() converts places back to token ids. Tokens outside the list get
+//      the logit -infinity, in `watched` and in `all`.
+//
+// An allowed token's logit has the same bits as in the full int8 projection: s8
+// weights, their scales and offsets, and the quantized row are the same, and
+// integer sums are exact. Blocks have the size of the full projection's, so
+// that rest_log_sum_exp of a list of all tokens has the same bits, too. With
+// other weights the product is f32 and differs in rounding.
+//
+// The weights are stored twice because the full projection's copy is packed in
+// panels of columns, from which single tokens cannot be read fast.
 #include "model/transformer/shortlist_projection.h"
 
 #include <algorithm>
@@ -6,15 +25,15 @@
 #include <utility>
 
 #include "model/kernels/shortlist_product.h"
+#include "model/transformer/hadamard.h"
 #include "model/transformer/heads.h"
-#include "model/transformer/rotation.h"
 
 namespace trivium {
 namespace {
 
-// Rows of one source that read the weights together.
+// Rows of one source that share the reading of the weights.
 constexpr int kGroup = 16;
-// Tokens whose columns are worth another thread.
+// Tokens whose columns justify another thread.
 constexpr int kLeastTokens = 128;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -41,7 +60,7 @@ ShortlistProjection::ShortlistProjection(
     const size_t at = static_cast<size_t>(i) * stride_;
     CopyToF32(*output.weight, int64_t{i} * k, row);
     if (int8()) {
-      if (formats.rotated) RotateWeights(row);
+      if (formats.hadamard) HadamardWeights(row);
       QuantizeWeights(row, s8_.data() + at, &scale_[i], &offset_[i]);
     } else {
       std::copy(row.begin(), row.end(), f32_.data() + at);
@@ -86,8 +105,8 @@ void ShortlistProjection::Run(std::span<const int32_t> tokens, const void* x,
   }
 }
 
-ShortlistRows::ShortlistRows(int d_model, bool rotated)
-    : d_model_(d_model), quantized_(OperandType::kInt8, rotated) {}
+ShortlistRows::ShortlistRows(int d_model, bool hadamard)
+    : d_model_(d_model), quantized_(OperandType::kInt8, hadamard) {}
 
 void ShortlistRows::Run(const ShortlistProjection& projection,
                         Workspace* workspace) {
@@ -109,8 +128,8 @@ void ShortlistRows::Run(const ShortlistProjection& projection,
   }
 }
 
-// Blocks of as many columns as the full projection has, so that the sums of a
-// list of all tokens are the full projection's.
+// Blocks have as many columns as the full projection's, so that the sums over a
+// list of all tokens are the same.
 void ShortlistRows::RunGroup(const ShortlistProjection& projection,
                              std::span<const Row> rows,
                              std::span<Answer> answers, Workspace* workspace) {
@@ -196,7 +215,7 @@ void ShortlistRows::SetOperands(const ShortlistProjection& projection,
   }
 }
 
-// From places to tokens. What the list lacks has no logit.
+// Converts places to tokens. A token outside the list has no logit.
 void ShortlistRows::Finish(const Row& row, Answer* answer) {
   const std::span<const int32_t> tokens = row.allowed->tokens;
   answer->best.clear();

@@ -15,8 +15,8 @@
 
 namespace trivium {
 
-// The tokens that a source's translations may have, with what makes real
-// numbers of their products. Without tokens: the whole vocabulary.
+// The tokens that a source's translations may contain, with the factors that
+// convert their products to floats. No tokens means the whole vocabulary.
 struct AllowedTokens {
   std::vector<int32_t> tokens;  // ascending
   AlignedVector<float> scale;   // [tokens], int8 only
@@ -26,9 +26,10 @@ struct AllowedTokens {
   bool all() const { return tokens.empty(); }
 };
 
-// The output projection's weights once more, row-major, for sources with a
-// shortlist: s8 as the full projection has them, where the model's weights are
-// int8, so that an allowed token's logit has the same bits; else f32.
+// A second, row-major copy of the output projection's weights, for sources with
+// a shortlist. If the model's weights are int8 it holds the same s8 numbers as
+// the full projection, so that an allowed token's logit has the same bits; else
+// it is f32.
 class ShortlistProjection {
  public:
   ShortlistProjection(const Formats& formats, const LinearTensors& output,
@@ -38,11 +39,11 @@ class ShortlistProjection {
 
   int vocabulary() const { return vocabulary_; }
   int64_t bytes() const;
-  // y[q][i] = x[q] . row tokens[i] of the weights; strides as in
-  // ShortlistProduct.
+  // Sets y[q][i] = x[q] . row tokens[i] of the weights. x is u8 or f32; strides
+  // are as in ShortlistProduct.
   void Run(std::span<const int32_t> tokens, const void* x, int queries,
            int32_t* y, int y_stride) const;
-  // Of a row, in values: those of x are u8 or f32.
+  // Values per row of x, which are u8 or f32.
   int stride() const { return stride_; }
   bool int8() const { return int8_; }
 
@@ -58,33 +59,34 @@ class ShortlistProjection {
   AlignedVector<float> bias_;    // [vocabulary], or empty
 };
 
-// Answers the queries of rows whose source has a shortlist. One a worker.
+// Answers the queries of rows whose source has a shortlist. Each worker has
+// one.
 //
 //   rows.Clear();
 //   rows.Add({&source.allowed, x, &query, all, &answer});  // for each row
-//   rows.Run(projection);   // answers hold until the next Clear
+//   rows.Run(projection, &workspace);   // answers hold until the next Clear
 class ShortlistRows {
  public:
   struct Row {
-    const AllowedTokens* allowed;  // not all
+    const AllowedTokens* allowed;  // a real list: not all()
     const float* x;                // [d_model]
     const LogitsQuery* query;
-    float* all;  // [vocabulary], or null where the query does not ask
+    float* all;  // [vocabulary], or null if not requested
     LogitsRow* answer;
   };
 
-  // `rotated` as of Operand.
-  ShortlistRows(int d_model, bool rotated);
+  // `hadamard` is as in Operand.
+  ShortlistRows(int d_model, bool hadamard);
 
   void Clear() { rows_.clear(); }
   void Add(const Row& row) { rows_.push_back(row); }
-  // Neighbours with the same allowed tokens, a source's hypotheses, read the
-  // weights together.
+  // Adjacent rows with the same allowed tokens, the hypotheses of one source,
+  // share the reading of the weights.
   void Run(const ShortlistProjection& projection, Workspace* workspace);
 
  private:
-  // A row's candidates by their places among the allowed tokens, and its
-  // answer by tokens.
+  // A row's candidates, indexed by place in the list of allowed tokens, and its
+  // answer, indexed by token.
   struct Answer {
     RowCandidates candidates;
     std::vector<int32_t> watched_places;
@@ -95,7 +97,7 @@ class ShortlistRows {
   void RunGroup(const ShortlistProjection& projection,
                 std::span<const Row> rows, std::span<Answer> answers,
                 Workspace* workspace);
-  // Converts the rows to what the product reads.
+  // Converts the rows to the product's operands.
   void SetOperands(const ShortlistProjection& projection,
                    std::span<const Row> rows);
   static void Finish(const Row& row, Answer* answer);
@@ -103,11 +105,11 @@ class ShortlistRows {
   const int d_model_;
   std::vector<Row> rows_;
   std::vector<Answer> answers_;  // [rows], or more
-  Operand quantized_;            // where the weights are int8
+  Operand quantized_;            // used if weights are int8
   Buffer<char> operands_;        // [group, stride]
   Buffer<int32_t> product_;      // [group, kOutputBlock], s32 or f32
   Buffer<float> logits_;         // [kOutputBlock]
-  Buffer<float> listed_;         // [kOutputBlock], of queries for all
+  Buffer<float> listed_;         // [kOutputBlock], for queries for all logits
 };
 
 }  // namespace trivium

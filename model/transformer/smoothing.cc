@@ -79,7 +79,7 @@ AlignedVector<float> SmoothingFactors(std::span<const float> input_maxima,
   for (size_t j = 0; j < in; ++j) {
     const float factor =
         std::sqrt(weight_maxima[j] / std::max(input_maxima[j], least));
-    // Of weights that are all zero, or of states that are no numbers.
+    // Not a number for weights that are all zero or states that are not finite.
     factors[j] = factor > 0 && std::isfinite(factor) ? factor : 1.0f;
   }
   return factors;

@@ -15,30 +15,30 @@ class Linear;
 class Transformer;
 
 // A few dimensions of an encoder's states may be ten times greater than most
-// (BERT and its kin). A row of int8 has one scale, which these
-// dimensions decide, and little is left of the rest. So inputs are multiplied
-// by factors that take from the great ones, and weights divided by them:
+// (BERT and similar). An int8 row has one scale, which these dimensions decide,
+// and little precision is left for the rest. So inputs are multiplied by
+// factors that shrink the great ones, and weights are divided by them:
 //   W x = (W / f) (f x),  f_j = sqrt(max |W_j| / max |x_j|)
 // which shares the difficulty between both ("SmoothQuant", Xiao et al. 2022).
-// What the inputs' maxima are is measured at load.
+// The inputs' maxima are measured at load.
 
-// The greatest |x_j| of what linear layers have read.
+// The greatest |x_j| that each linear layer has read.
 class InputMaxima {
  public:
   void Add(const Linear& reader, std::span<const float> x);
-  // Empty for one that has read nothing.
+  // Returns the maxima of a layer; empty if it has read nothing.
   std::span<const float> Of(const Linear& reader) const;
 
  private:
   std::unordered_map<const Linear*, std::vector<float>> maxima_;
 };
 
-// What the layers of an encoder read of texts of random tokens, in which the
-// same dimensions are great as in real ones.
+// Measures what an encoder's layers read for texts of random tokens, in which
+// the same dimensions are great as in real texts.
 absl::StatusOr<InputMaxima> MeasureInputs(const Transformer& weights);
 
-// Factors for the stacked layers `parts`, which have one input. A dimension
-// that was hardly seen is taken for a quarter of a usual one.
+// Returns the factors for the stacked layers `parts`, which share one input. A
+// dimension with hardly any input counts as a quarter of the median.
 AlignedVector<float> SmoothingFactors(std::span<const float> input_maxima,
                                       std::span<const LinearTensors> parts);
 

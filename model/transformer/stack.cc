@@ -8,14 +8,14 @@
 namespace trivium {
 namespace {
 
-// The place of the first layer that is the same as layers[i].
+// Returns the index of the first layer that equals layers[i].
 size_t FirstEqual(const std::vector<LayerDescription>& layers, size_t i) {
   return std::find(layers.begin(), layers.begin() + i, layers[i]) -
          layers.begin();
 }
 
-// Of cross-attention and beside relative attention, queries and keys are what
-// the products make them.
+// Cross-attention and stacks with relative attention use queries and keys as
+// the products give them, so other steps are refused.
 absl::Status CheckPlain(const AttentionDescription& attention) {
   if (attention.geometry.rotary == AttentionGeometry::kNoRotary &&
       !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
@@ -23,8 +23,8 @@ absl::Status CheckPlain(const AttentionDescription& attention) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "this server runs rotary positions, norms of queries and keys, and sinks "
-      "neither in cross-attention nor together with relative attention");
+      "rotary positions, norms of queries and keys, and sinks are not "
+      "supported in cross-attention or together with relative attention");
 }
 
 absl::Status CheckHeads(const StackDescription& stack,
@@ -34,9 +34,9 @@ absl::Status CheckHeads(const StackDescription& stack,
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(fmt::format(
-      "a layer has {} heads of queries, {} of keys and values, each of {} "
-      "dimensions; this server runs {} heads of queries in every layer of this "
-      "model and whole numbers of them for each head of keys",
+      "a layer has {} heads of queries and {} of keys and values, each of {} "
+      "dimensions; every layer of this model must have {} heads of queries, a "
+      "multiple of its heads of keys",
       geometry.heads, geometry.kv_heads, geometry.head_size, stack.heads));
 }
 

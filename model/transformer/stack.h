@@ -14,20 +14,20 @@
 
 namespace trivium {
 
-// The layers of a stack in their order. Some may be the same ones (ALBERT).
+// The layers of a stack, in order. Several may be the same object (ALBERT).
 class LayerList {
  public:
   void Add(Layer layer) {
     order_.push_back(packed_.size());
     packed_.push_back(std::move(layer));
   }
-  // Adds the one that is at `place` already.
+  // Appends the layer at `place` once more.
   void Repeat(size_t place) { order_.push_back(order_[place]); }
 
   size_t size() const { return order_.size(); }
   const Layer& operator[](size_t i) const { return packed_[order_[i]]; }
   Layer& operator[](size_t i) { return packed_[order_[i]]; }
-  // Each once.
+  // The distinct layers, each once.
   const std::vector<Layer>& packed() const { return packed_; }
   template <typename F>
   void ForEachPart(const F& f) const {
@@ -36,7 +36,7 @@ class LayerList {
 
  private:
   std::vector<Layer> packed_;
-  std::vector<size_t> order_;  // places in packed_
+  std::vector<size_t> order_;  // indices of packed_
 };
 
 // An encoder's or a decoder's packed weights.
@@ -54,13 +54,13 @@ struct Stack {
   int type_vocabulary = 0;
   int max_positions = 0;
 
-  // `tokens` are those of `description`, which a decoder may share with an
-  // encoder.
+  // `tokens` is the table of description.embeddings.tokens, which a decoder may
+  // share with an encoder.
   static absl::StatusOr<Stack> Create(const StackDescription& description,
                                       std::shared_ptr<const TokenTable> tokens,
                                       const Formats& formats);
-  // Packs anew the layers' products that were seen to read something, with
-  // factors for that (smoothing.h).
+  // Repacks, with smoothing factors, the layers' products for which `maxima`
+  // has inputs (smoothing.h).
   absl::Status Smooth(const StackDescription& description,
                       const Formats& formats, const InputMaxima& maxima);
 
@@ -76,7 +76,7 @@ struct Stack {
                of_type_vocabulary, of_max_positions);
   }
 
-  // What reads first in a layer; null after the last one.
+  // Returns the linear layer that reads first in a layer; null after the last.
   const Linear* FirstReader(int layer) const {
     return layer < static_cast<int>(layers.size())
                ? &layers[layer].self_attention.projection

@@ -7,16 +7,16 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/kernels/attention.h"
+#include "model/transformer/hadamard.h"
 #include "model/transformer/recurrence.h"
-#include "model/transformer/rotation.h"
 #include "model/transformer/smoothing.h"
 
 namespace trivium {
 
 namespace {
 
-// A decoder's blocks hold keys and values of all its layers, of self-attention
-// and of cross-attention, alike.
+// Checks that self-attention and cross-attention of all decoder layers have
+// keys and values of one shape, because they share blocks.
 absl::Status CheckKeys(const StackDescription& decoder,
                        const Formats& formats) {
   const AttentionGeometry& one = decoder.layer[0].self_attention.geometry;
@@ -30,15 +30,14 @@ absl::Status CheckKeys(const StackDescription& decoder,
          !fits(layer.cross_attention->geometry))) {
       return absl::InvalidArgumentError(
           "the decoder's layers differ in their heads of keys and values, "
-          "which "
-          "this server does not run");
+          "which is not supported");
     }
     if (layer.recurrence.has_value() &&
         (!HoldsStates({formats.decoder_kv, one.kv_heads, one.head_size}) ||
          one.kv_width() != decoder.d_model)) {
       return absl::InvalidArgumentError(
-          "the states of a recurrent decoder take keys and values that are "
-          "kept as bf16 or f32");
+          "a recurrent decoder needs keys and values in bf16 or f32, and as "
+          "wide as d_model");
     }
     if (layer.self_attention.geometry.look_ahead != 0) {
       return absl::InvalidArgumentError(
@@ -55,7 +54,7 @@ absl::StatusOr<std::shared_ptr<const Transformer>> Transformer::Create(
   try {
     auto transformer = std::make_shared<Transformer>();
     transformer->formats_ = formats;
-    transformer->formats_.rotated = Rotates(description, formats);
+    transformer->formats_.hadamard = UsesHadamard(description, formats);
     TRIVIUM_RETURN_IF_ERROR(transformer->Pack(description));
     return transformer;
   } catch (const std::bad_alloc&) {
@@ -132,7 +131,7 @@ absl::Status Transformer::PackOutput(
 
 int64_t Transformer::weight_bytes() const {
   int64_t bytes = 0;
-  std::set<const void*> seen;  // a table of tokens may be in both stacks
+  std::set<const void*> seen;  // both stacks may share a token table
   ForEachPart([&](const auto& part) {
     if (seen.insert(&part).second) bytes += part.bytes();
   });
@@ -140,7 +139,7 @@ int64_t Transformer::weight_bytes() const {
 }
 
 bool Transformer::batch_invariant() const {
-  // bf16 products do not promise it, whatever this machine's test says.
+  // bf16 products do not guarantee it, even if this machine's test passes.
   bool invariant = formats_.operands != OperandType::kBf16;
   ForEachPart([&](const auto& part) {
     if constexpr (requires { part.batch_invariant(); }) {

@@ -22,34 +22,34 @@ namespace trivium {
 // engines of all workers (TransformerEngine). Immutable.
 class Transformer {
  public:
-  // Packs the description's tensors; its Weights may be closed afterwards.
-  // The tensors' shapes were checked against the description by the family.
+  // Packs the description's tensors; their Weights may be closed afterwards.
+  // The family has checked the tensors' shapes against the description.
   static absl::StatusOr<std::shared_ptr<const Transformer>> Create(
       const TransformerDescription& description, const Formats& formats);
 
-  // Bytes that the packed weights take.
+  // Bytes of the packed weights.
   int64_t weight_bytes() const;
   int64_t parameters() const { return parameters_; }
-  // Whether the start-up self-test found every row bucket's products equal,
-  // bit by bit, to the one-row product.
+  // True if the start-up self-test found the products of every row bucket
+  // equal, bit by bit, to the one-row product. Always false for bf16.
   bool batch_invariant() const;
 
   const Formats& formats() const { return formats_; }
-  // The keys and values of each layer of the decoder.
+  // The shape of each decoder layer's keys and values.
   KvShape decoder_kv_shape() const {
     const AttentionGeometry& one = decoder_->layers[0].self_attention.geometry;
     return {formats_.decoder_kv, one.kv_heads, one.head_size};
   }
   const std::optional<Stack>& encoder() const { return encoder_; }
   const std::optional<Stack>& decoder() const { return decoder_; }
-  // Keys, then values, of every decoder layer, for one encoder state:
+  // Computes keys, then values, of every decoder layer for an encoder state:
   // [layers x 2 d_model, d_model]. Empty without cross-attention.
   const std::optional<Linear>& cross_key_value() const {
     return cross_key_value_;
   }
   // [vocabulary, d_model] in blocks of kOutputBlock.
   const std::vector<Linear>& output_blocks() const { return output_blocks_; }
-  // What narrows a final state before them; null where nothing does.
+  // Narrows a final state before output_blocks(); null if nothing does.
   const Linear* output_narrowing() const {
     return output_narrowing_ ? &*output_narrowing_ : nullptr;
   }
@@ -57,13 +57,14 @@ class Transformer {
   const ShortlistProjection* shortlist() const {
     return shortlist_ ? &*shortlist_ : nullptr;
   }
-  // Of encoder-only models; null where there is none.
+  // Only for encoder-only models; null if there is none.
   const Pooler* pooler() const { return pooler_ ? &*pooler_ : nullptr; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }
 
  private:
   absl::Status Pack(const TransformerDescription& description);
-  // What a decoder's states are multiplied with, and an encoder's for it.
+  // Packs the output projection, and the encoder's cross_key_value for the
+  // decoder.
   absl::Status PackOutput(const TransformerDescription& description);
   // Calls f for each part, see parts.h.
   template <typename F>

@@ -1,3 +1,18 @@
+// A step runs in this order; each part relies on those before it:
+//
+//   1. Check refuses a plan with unknown handles or unexpected tokens, before
+//      anything has changed.
+//   2. MakeRoom allocates all blocks of the step or, if too few are free,
+//      fails with RESOURCE_EXHAUSTED and changes nothing (hypotheses.cc).
+//   3. Encode advances sources. Those that finish the last layer have written
+//      their cross keys and values: decode work of the same plan may use them.
+//   4. The decoder runs all hypotheses as one batch.
+//   5. Full blocks of announced prefixes are registered in the prefix index,
+//      but only for rows whose numbers are finite.
+//   6. Blocks that no later token sees are released. This step's tokens may
+//      still be truncated, so only what earlier steps have passed is.
+//
+// Every float of a result is independent of the other rows of the step.
 #include "model/transformer/transformer_engine.h"
 
 #include <algorithm>
@@ -11,9 +26,9 @@
 namespace trivium {
 namespace {
 
-// Sources go through the encoder's layers together while they have fewer rows:
-// enough to share the reading of the weights, few enough that what a layer
-// leaves for the next is still in the caches.
+// Sources are encoded together while they have fewer rows than this: enough to
+// share the reading of the weights, few enough that a layer's output is still
+// in the caches when the next layer reads it.
 constexpr int kEncoderRows = 256;
 
 KvLayout LayoutOf(const Stack& decoder) {
@@ -30,30 +45,30 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
     std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes,
     int threads, std::optional<int64_t> prefix_cache_bytes) {
   int64_t blocks = 0;
-  int64_t most_kept = 0;
+  int64_t max_cached = 0;
   std::optional<KvLayout> layout;
   if (weights->decoder().has_value()) {
     layout = LayoutOf(*weights->decoder());
     const auto block_bytes = static_cast<int64_t>(
         KvCache::BlockBytes(weights->decoder_kv_shape(), *layout));
-    // The shortest sequence's.
+    // Blocks of the shortest sequence.
     const int64_t least =
         (weights->encoder().has_value() ? 2 : 1) * layout->groups();
     blocks = std::min<int64_t>(kv_cache_bytes / block_bytes, 1 << 20);
     if (blocks < least) {
       return absl::ResourceExhaustedError(fmt::format(
-          "a KV cache of {} bytes holds {} blocks of {} bytes, and a sequence "
-          "needs at least {}: raise --kv-cache-bytes",
+          "a KV cache of {} bytes holds {} blocks of {} bytes, but a sequence "
+          "needs at least {}; raise --kv-cache-bytes",
           kv_cache_bytes, blocks, block_bytes, least));
     }
-    most_kept = std::min(
+    max_cached = std::min(
         blocks, prefix_cache_bytes.value_or(kv_cache_bytes) / block_bytes);
   }
-  const SmallestAreZero on_its_threads;
+  const ScopedFlushDenormals on_its_threads;
   try {
     return std::unique_ptr<TransformerEngine>(new TransformerEngine(
         std::move(weights), std::move(layout), static_cast<int>(blocks),
-        static_cast<int>(most_kept), threads));
+        static_cast<int>(max_cached), threads));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(fmt::format(
         "out of memory for a KV cache of {} bytes", kv_cache_bytes));
@@ -62,7 +77,7 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
 
 TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
                                      std::optional<KvLayout> layout, int blocks,
-                                     int most_kept, int threads)
+                                     int max_cached, int threads)
     : weights_(std::move(weights)),
       workspace_(threads),
       sharers_gone_(blocks, 0) {
@@ -90,7 +105,7 @@ TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
     limits_.block_bytes =
         static_cast<int64_t>(KvCache::BlockBytes(shape, *layout));
     limits_.windows = layout->windows();
-    cache_.emplace(shape, *std::move(layout), blocks, most_kept);
+    cache_.emplace(shape, *std::move(layout), blocks, max_cached);
     decoder_.emplace(*weights_);
   }
 }
@@ -126,7 +141,7 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
   source.cross_tables.resize(groups);
   for (BlockTable& table : source.cross_tables) {
     for (int i = 0; i < BlocksOf(tokens); ++i) {
-      table.blocks.push_back(cache_->Take());
+      table.blocks.push_back(cache_->Allocate());
     }
   }
   return id;
@@ -166,7 +181,7 @@ std::span<const float> TransformerEngine::EncoderAttention(
 }
 
 absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
-  const SmallestAreZero on_this_thread;
+  const ScopedFlushDenormals on_this_thread;
   timer_.Start();
   result->encoder_rows = result->decoder_rows = result->padding_rows = 0;
   result->projected_rows = 0;
@@ -191,13 +206,13 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
         decoder_->Run(items_, &*cache_, &workspace_, &timer_, result));
     for (size_t i = 0; i < items_.size(); ++i) {
       HypothesisState* hypothesis = items_[i].hypothesis;
-      if (result->rows[i].finite) KnowBeginning(hypothesis);
-      // What was read in this step may yet be taken back.
+      if (result->rows[i].finite) RegisterPrefix(hypothesis);
+      // This step's tokens may still be truncated.
       const int read = static_cast<int>(items_[i].work->tokens.size());
       ReleasePassed(hypothesis, hypothesis->length - read);
     }
   }
-  result->padding_rows = static_cast<int>(workspace_.TakePaddingRows());
+  result->padding_rows = static_cast<int>(workspace_.ConsumePaddingRows());
   timer_.End(&PhaseSeconds::other);
   result->seconds = timer_.seconds();
   return absl::OkStatus();
@@ -221,18 +236,19 @@ absl::Status TransformerEngine::Check(const StepPlan& plan) const {
     const int length = hypothesis.length + static_cast<int>(work.tokens.size());
     if (work.tokens.empty() || length > limits_.max_target_tokens) {
       return absl::InvalidArgumentError(
-          fmt::format("a target of {} tokens; the model takes 1 to {}", length,
-                      limits_.max_target_tokens));
+          fmt::format("a target has {} tokens, but the model supports 1 to {}",
+                      length, limits_.max_target_tokens));
     }
     if (work.queries.size() > work.tokens.size()) {
       return absl::InternalError("more queries than tokens");
     }
-    // Else the blocks would be known as what they are not.
-    std::span<const int32_t> announced = hypothesis.beginning;
+    // Other tokens would register the blocks under a wrong key.
+    std::span<const int32_t> announced = hypothesis.prefix;
     if (!announced.empty()) announced = announced.subspan(hypothesis.length);
     announced = announced.first(std::min(announced.size(), work.tokens.size()));
     if (!std::equal(announced.begin(), announced.end(), work.tokens.begin())) {
-      return absl::InternalError("other tokens than were announced");
+      return absl::InternalError(
+          "decode work differs from the announced tokens");
     }
     for (const int32_t id : work.tokens) {
       if (id < 0 || id >= limits_.vocabulary) {

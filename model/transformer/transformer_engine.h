@@ -14,14 +14,15 @@
 
 namespace trivium {
 
-// The Engine of a Transformer: keeps sources, hypotheses and their blocks, and
-// hands an iteration's rows to the encoder and the decoder.
+// The Engine of a Transformer: it owns sources, hypotheses and their blocks,
+// and passes a step's rows to the encoder and the decoder. Not thread-safe.
 class TransformerEngine : public Engine {
  public:
-  // With `kv_cache_bytes` of KV blocks, rounded down to blocks, of which
-  // `prefix_cache_bytes` may be kept for nobody (unset: all), and `threads`
-  // that run a step, the caller's among them; bits depend on none of them.
-  // RESOURCE_EXHAUSTED when that is less than one longest sequence needs.
+  // `kv_cache_bytes` is the size of the KV blocks, rounded down to whole
+  // blocks; `prefix_cache_bytes` of them may be cached without references
+  // (unset: all). `threads` run a step, including the caller's. Results do not
+  // depend on any of these, bit by bit. Returns RESOURCE_EXHAUSTED if memory is
+  // short or the cache cannot hold the shortest sequence.
   static absl::StatusOr<std::unique_ptr<TransformerEngine>> Create(
       std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes,
       int threads = 1,
@@ -49,8 +50,8 @@ class TransformerEngine : public Engine {
   HypothesisId AddHypothesis(SourceId source) override;
   Beginning Begin(SourceId source, std::span<const int32_t> tokens,
                   std::string_view salt) override;
-  void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
-            std::string_view salt) override;
+  void CacheBlocks(HypothesisId hypothesis, std::span<const int32_t> tokens,
+                   std::string_view salt) override;
   HypothesisId Fork(HypothesisId parent) override;
   void Truncate(HypothesisId hypothesis, int length) override;
   void ReleaseHypothesis(HypothesisId hypothesis) override;
@@ -58,44 +59,45 @@ class TransformerEngine : public Engine {
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
 
  private:
-  // `layout`: of the decoder, if there is one.
+  // `layout` is the decoder's, if there is one.
   TransformerEngine(std::shared_ptr<const Transformer> weights,
-                    std::optional<KvLayout> layout, int blocks, int most_kept,
+                    std::optional<KvLayout> layout, int blocks, int max_cached,
                     int threads);
 
   absl::Status Check(const StepPlan& plan) const;
-  // Sources of the plan that are encoded together: those at the same layer
-  // for the same number of layers.
+  // Encodes the plan's sources. Sources at the same layer, with the same number
+  // of layers to run, are encoded together.
   absl::Status Encode(const StepPlan& plan, StepResult* result);
-  // Gives every hypothesis of the plan blocks of its own for its new tokens,
-  // or changes nothing and says how many are missing.
+  // Allocates blocks for the new tokens of every hypothesis of the plan. If too
+  // few are free, changes nothing and returns an error.
   absl::Status MakeRoom(const StepPlan& plan);
-  // Blocks of so many tokens in one group of layers.
+  // Returns the blocks of `tokens` tokens in one group of layers.
   static int BlocksOf(int tokens) { return PaddedKeys(tokens) / kTileTokens; }
-  // Whether a hypothesis's next token goes to blocks it already has.
+  // True if the hypothesis's next token is written to blocks it already has.
   static bool WritesToLastBlock(const HypothesisState& hypothesis) {
     return hypothesis.length % kTileTokens != 0;
   }
-  // What a hypothesis's blocks depend on besides its tokens.
-  std::string PastOf(SourceId source, std::string_view salt) const;
-  // What the cache knows of a new hypothesis's announced beginning.
-  std::vector<const KnownBlocks::Stretch*> FindBeginning(
+  // Returns what a hypothesis's blocks depend on besides its tokens.
+  std::string ContextKeyOf(SourceId source, std::string_view salt) const;
+  // Returns the cached segments of a new hypothesis's announced prefix.
+  std::vector<const PrefixIndex::Segment*> FindPrefix(
       const HypothesisState& hypothesis);
-  // Makes the hypothesis's full blocks of `tokens` known.
-  void Know(const HypothesisState& hypothesis, std::string_view past,
-            std::span<const int32_t> tokens);
-  // The same of its announced beginning, after a step.
-  void KnowBeginning(HypothesisState* hypothesis);
-  // Gives up the blocks of which no token after the first `length` sees a key.
+  // Registers the hypothesis's full blocks of `tokens` in the prefix index.
+  void RegisterBlocks(const HypothesisState& hypothesis,
+                      std::string_view context_key,
+                      std::span<const int32_t> tokens);
+  // Registers full blocks of the announced prefix, after a step.
+  void RegisterPrefix(HypothesisState* hypothesis);
+  // Releases the blocks whose keys no token after the first `length` sees.
   void ReleasePassed(HypothesisState* hypothesis, int length);
-  // Of hypotheses that share the last block of a table, all but the last one to
-  // write need a copy of it.
+  // True if the hypothesis must copy the table's last block before writing. Of
+  // the hypotheses that share it, all but the last one to write must.
   bool NeedsCopy(const HypothesisState& hypothesis,
                  const BlockTable& table) const;
 
   std::shared_ptr<const Transformer> weights_;
   EngineLimits limits_;
-  std::optional<KvCache> cache_;  // with a decoder
+  std::optional<KvCache> cache_;  // set if there is a decoder
   std::optional<Encoder> encoder_;
   std::optional<Decoder> decoder_;
   Workspace workspace_;
@@ -103,12 +105,12 @@ class TransformerEngine : public Engine {
   Slots<SourceState> sources_;
   Slots<HypothesisState> hypotheses_;
 
-  // Reused from step to step.
+  // Scratch, reused from step to step.
   std::vector<StepPlan::Encode> encode_order_;
   std::vector<SourceState*> encode_group_;
   std::vector<Decoder::Item> items_;
-  std::vector<int> sharers_gone_;  // [blocks], zero but in BlocksNeeded
-  std::vector<int> stretch_;       // [groups of layers], of Know
+  std::vector<int> sharers_gone_;  // [blocks], zero outside BlocksNeeded
+  std::vector<int> segment_;       // [groups], used by RegisterBlocks
 };
 
 }  // namespace trivium

@@ -12,20 +12,20 @@
 
 namespace trivium {
 
-// What a worker computes with: a team of threads, and each one's scratch.
+// The threads of a worker and the scratch memory of each.
 class Workspace {
  public:
-  // Rows to normalize or to quantize, of some hundred numbers each, that are
-  // worth another thread.
+  // Rows of some hundred numbers whose normalization or quantization justifies
+  // another thread.
   static constexpr int kLeastRows = 8;
 
-  // Apart, so that no two threads write to one line of the cache.
+  // Aligned so that no two threads write to the same cache line.
   struct alignas(64) Thread {
     MatmulWorkspace products;
     Buffer<int32_t> product;   // [kMaxMatmulRows, N], s32 or f32
     Buffer<float> row;         // [N]
-    int64_t padding_rows = 0;  // computed but not asked for
-    absl::Status status;       // of a run
+    int64_t padding_rows = 0;  // computed beyond the requested rows
+    absl::Status status;       // result of a run
   };
 
   explicit Workspace(int threads = 1) : team_(threads), threads_(threads) {}
@@ -34,7 +34,8 @@ class Workspace {
   int threads() const { return team_.threads(); }
   Thread& thread(int i) { return threads_[i]; }
 
-  // Team::Run of work(begin, end, thread), which returns an absl::Status.
+  // Runs work(begin, end, thread), which returns an absl::Status, as Team::Run
+  // does. Returns the first error, by thread.
   template <typename Work>
   absl::Status Run(int items, int least, const Work& work) {
     team_.Run(items, least, [&](int begin, int end, int thread) {
@@ -47,11 +48,11 @@ class Workspace {
     return status;
   }
 
-  // Of products whose columns several threads compute, [kMaxMatmulRows, N].
+  // Products whose columns several threads compute, [kMaxMatmulRows, N].
   Buffer<int32_t> product;
 
-  // Rows that were computed but not asked for, since the last call.
-  int64_t TakePaddingRows() {
+  // Returns the padding rows computed since the last call.
+  int64_t ConsumePaddingRows() {
     int64_t rows = 0;
     for (Thread& thread : threads_) {
       rows += std::exchange(thread.padding_rows, 0);

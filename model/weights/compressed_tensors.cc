@@ -15,12 +15,12 @@ namespace {
 using nlohmann::json;
 
 constexpr char kKey[] = "config.json: quantization_config: ";
-constexpr char kMend[] =
-    "this server reads compressed-tensors' int8 weights with a scale for each "
-    "output channel and activations quantized as they come; take the model as "
-    "it was before it was quantized";
+constexpr char kRemedy[] =
+    "supported are compressed-tensors' int8 weights with one scale per output "
+    "channel and activations quantized dynamically; use the model as it was "
+    "before quantization";
 
-// The value of a key; null where there is none.
+// Returns the value of a key, or a JSON null.
 const json& At(const json& object, const char* key) {
   static const json* const kNull = new json;
   if (!object.is_object()) return *kNull;
@@ -28,7 +28,8 @@ const json& At(const json& object, const char* key) {
   return found == object.end() ? *kNull : *found;
 }
 
-// What of it is not W8A8 as above: "KEY is VALUE", or nothing.
+// Returns which part of the configuration is not W8A8, as "KEY is VALUE", or an
+// empty string.
 std::string Unknown(const json& config) {
   const auto differs = [](const std::string& path, const json& object,
                           const char* key, const json& only) -> std::string {
@@ -73,7 +74,7 @@ std::string Unknown(const json& config) {
   return found;
 }
 
-// Weights of which some have scales, which have no names any more.
+// Weights that have row scales attached. The scales' own names are hidden.
 class ScaledWeights : public Weights {
  public:
   ScaledWeights(std::unique_ptr<Weights> weights, Problems* problems);
@@ -114,8 +115,8 @@ ScaledWeights::ScaledWeights(std::unique_ptr<Weights> weights,
       if (scales == nullptr || !IsReal(*scales) || tensor.shape.size() != 2 ||
           scales->elements() != tensor.shape[0]) {
         problems->push_back(fmt::format(
-            "weights: tensor {} is i8 without a {}{} of a real number for each "
-            "of its rows; fetch a complete model",
+            "weights: tensor {} is i8, but {}{} does not have a real number "
+            "for each of its rows; fetch a complete model",
             Quoted(name), Quoted(name), kScale));
         continue;
       }
@@ -140,7 +141,7 @@ std::unique_ptr<Weights> ApplyQuantizationConfig(
                 "quant_method is {}",
                 method.is_null() ? "missing" : method.dump().substr(0, 100));
   if (!unknown.empty()) {
-    problems->push_back(fmt::format("{}{}; {}", kKey, unknown, kMend));
+    problems->push_back(fmt::format("{}{}; {}", kKey, unknown, kRemedy));
     return weights;
   }
   if (weights == nullptr || weights->imagined()) return weights;

@@ -9,11 +9,11 @@
 
 namespace trivium {
 
-// What config.json's quantization_config says of the weights: nothing, or
-// compressed-tensors' W8A8, where "NAME.weight" is s8 [out, in] and
-// "NAME.weight_scale" what its rows are multiplied by. There the former gets
-// the latter as its row_scales. Other kinds of quantization become problems,
-// but for "mxfp4", which its family reads itself.
+// Applies config.json's quantization_config to the weights. It supports none
+// and compressed-tensors' W8A8, where "NAME.weight" is s8 [out, in] and
+// "NAME.weight_scale" has the factors of its rows; the former then gets the
+// latter as row_scales. Other kinds of quantization are reported as problems,
+// except "mxfp4", which its family reads itself.
 std::unique_ptr<Weights> ApplyQuantizationConfig(
     const nlohmann::json& config, std::unique_ptr<Weights> weights,
     Problems* problems);

@@ -11,7 +11,7 @@ CopyArena::~CopyArena() {
 std::optional<std::span<std::byte>> CopyArena::Allocate(size_t size) {
   if (size > capacity_ - used_) return std::nullopt;
   if (data_ == nullptr) {
-    // Not malloc: its heap may keep freed memory for the process's life.
+    // Not malloc, whose heap may keep freed memory for the life of the process.
     void* data = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED) return std::nullopt;

@@ -7,10 +7,10 @@
 
 namespace trivium {
 
-// Memory for tensors that cannot be views of their file: a fixed capacity,
-// taken from the system page by page as it is written, and given back whole.
-// The capacity is the file's size, so that no file can make us copy more than
-// it holds, whatever it claims.
+// Memory for tensors that cannot be views of their file. It has a fixed
+// capacity; pages are allocated as they are written, and freed together. The
+// capacity is the file's size, so that no file can make us copy more than it
+// holds, whatever it claims.
 class CopyArena {
  public:
   explicit CopyArena(size_t capacity) : capacity_(capacity) {}
@@ -18,7 +18,7 @@ class CopyArena {
   CopyArena(const CopyArena&) = delete;
   CopyArena& operator=(const CopyArena&) = delete;
 
-  // Nothing when the capacity, or the system's memory, is exhausted.
+  // Returns nullopt if the capacity or the system's memory is exhausted.
   std::optional<std::span<std::byte>> Allocate(size_t size);
 
  private:

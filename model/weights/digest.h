@@ -9,16 +9,16 @@
 
 namespace trivium {
 
-// A 64-bit FNV-1a hash of byte strings: tells files apart, equal on every
-// machine, and no protection against forgery.
+// A 64-bit FNV-1a hash of byte strings. It distinguishes files and is the same
+// on every machine; it does not protect against forgery.
 class Digest {
  public:
-  // The length goes in too, so that ("ab", "c") and ("a", "bc") differ.
+  // Adds the length, too, so that ("ab", "c") and ("a", "bc") differ.
   void Add(std::span<const std::byte> bytes);
   void Add(std::string_view text);
   void Add(uint64_t number);
 
-  // 16 hexadecimal digits.
+  // Returns 16 hexadecimal digits.
   std::string Hex() const;
 
  private:

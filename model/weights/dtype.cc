@@ -14,12 +14,12 @@
 namespace trivium {
 namespace {
 
-// The first of the numbers whose exponent is all ones, in an integer of their
-// size.
+// Returns the index of the first number whose exponent has all bits set,
+// compared as integers of the same size.
 template <class Bits>
 std::optional<int64_t> FirstWith(Bits exponent,
                                  std::span<const std::byte> data) {
-  constexpr int64_t kBlock = 1024;  // so that compilers make vectors of it
+  constexpr int64_t kBlock = 1024;  // lets compilers vectorize the loop
   const int64_t count = static_cast<int64_t>(data.size() / sizeof(Bits));
   const auto is_special = [exponent, &data](int64_t i) {
     Bits bits;
@@ -27,7 +27,7 @@ std::optional<int64_t> FirstWith(Bits exponent,
     return (bits & exponent) == exponent;
   };
   for (int64_t begin = 0; begin < count; begin += kBlock) {
-    bool any = count - begin < kBlock;  // perhaps
+    bool any = count - begin < kBlock;  // the rest: check each
     if (!any) {
       Bits found = 0;
       for (int64_t i = 0; i < kBlock; ++i) found |= is_special(begin + i);
@@ -41,8 +41,8 @@ std::optional<int64_t> FirstWith(Bits exponent,
   return std::nullopt;
 }
 
-// The same of numbers with scales, by what they stand for: finite ones may make
-// infinite ones.
+// Like FirstWith for numbers with scales. It checks the products, because
+// finite numbers may have infinite ones.
 std::optional<int64_t> FirstOfScaled(const TensorView& tensor) {
   std::array<float, 4096> values;
   const int64_t count = tensor.elements();

@@ -7,10 +7,10 @@
 
 #include "model/weights/half.h"
 
-// A block begins or ends with its scales, d (f16) and, where the least value is
-// stored as well, m (f16). Of a block of 32, byte i of the 4-bit numbers has
+// A block begins or ends with its scale d (f16) and, if a minimum is stored as
+// well, its scale m (f16). In a block of 32, byte i of the 4-bit numbers holds
 // element i in its low half and element i + 16 in its high half. A block of 256
-// ("K") has scales of its own for 8 parts of 32 or 16 parts of 16 elements.
+// ("K") has additional scales for 8 parts of 32 elements or 16 parts of 16.
 //
 // Every product and difference is rounded to f32, in ggml's order.
 
@@ -44,7 +44,8 @@ void DecodeQ4_1(const std::byte* block, float* out) {
   }
 }
 
-// Of {4 bytes of fifth bits, element i's is bit i; 16 bytes}: the q.
+// Reads the numbers q of {4 bytes of fifth bits, where element i has bit i; 16
+// bytes}.
 void Read5Bits(const std::byte* block, std::array<int, kSmall>* q) {
   uint32_t fifth;
   std::memcpy(&fifth, block, sizeof(fifth));
@@ -79,10 +80,10 @@ void DecodeQ8_0(const std::byte* block, float* out) {
   }
 }
 
-// Scale and least value of part j of the 8, six bits each in 12 bytes: those of
-// parts 0 to 3 are the low bits of bytes j and j + 4; of parts 4 to 7 the low
-// bits are the halves of byte j + 4, the high ones the upper two bits of bytes
-// j - 4 and j.
+// The scale and minimum of part j of 8, six bits each in 12 bytes. For parts 0
+// to 3 they are the low bits of bytes j and j + 4. For parts 4 to 7 the low
+// four bits are the halves of byte j + 4, and the high two are the upper bits
+// of bytes j - 4 and j.
 struct PartScale {
   float scale;
   float least;
@@ -99,7 +100,8 @@ PartScale ReadPartScale(const std::byte* scales, int j) {
   return {static_cast<float>(scale), static_cast<float>(least)};
 }
 
-// The 4-bit numbers of part j, whose bytes it shares with its neighbour.
+// Returns 4-bit number i of part j, which shares its bytes with an adjacent
+// part.
 int PartNibble(const std::byte* numbers, int j, int i) {
   const std::byte byte = numbers[j / 2 * 32 + i];
   return j % 2 == 0 ? Low(byte) : High(byte);
@@ -133,10 +135,10 @@ void DecodeQ5K(const std::byte* block, float* out) {
   }
 }
 
-// {128 bytes of low 4 bits, 64 bytes of high 2 bits, 16 signed scales, d}:
-// (d scale) (q - 32). Each half of the block: element 32 k + i has its low bits
-// in byte 32 (k mod 2) + i, in the low half where k < 2, and its high bits in
-// byte i, from bit 2 k.
+// {128 bytes of low 4 bits, 64 bytes of high 2 bits, 16 signed scales, d}: (d
+// scale) (q - 32). In each half of the block, element 32 k + i has its low bits
+// in byte 32 (k mod 2) + i, in the low half of the byte if k < 2, and its high
+// bits in byte i, from bit 2 k on.
 void DecodeQ6K(const std::byte* block, float* out) {
   const std::byte *low = block, *high = block + 128, *scales = block + 192;
   const float d = Half(block + 208);
@@ -154,13 +156,13 @@ void DecodeQ6K(const std::byte* block, float* out) {
   }
 }
 
-// {e, 16 bytes}: 2^(e - 128) times twice a number of 4 bits (E2M1 of the Open
+// {e, 16 bytes}: 2^(e - 128) times twice a 4-bit number (E2M1 of the Open
 // Compute Project's Microscaling Formats).
 void DecodeMxfp4(const std::byte* block, float* out) {
   static constexpr float kDoubled[16] = {0, 1,  2,  3,  4,  6,  8,  12,
                                          0, -1, -2, -3, -4, -6, -8, -12};
   const uint32_t e = static_cast<uint32_t>(Byte(block[0]));
-  // The two least are subnormal.
+  // The two least scales are subnormal.
   const float d =
       std::bit_cast<float>(e < 2 ? 0x00200000u << e : (e - 1) << 23);
   for (int i = 0; i < 16; ++i) {
@@ -181,7 +183,7 @@ constexpr BlockFormat kFormats[] = {
     {DType::kMxfp4, 39, "MXFP4", kSmall, 17, DecodeMxfp4},
 };
 
-// By number, of ggml.h; those that are gone are empty.
+// Names of ggml.h, indexed by number; removed ones are empty.
 constexpr std::string_view kNames[] = {
     "F32",   "F16",   "Q4_0",    "Q4_1",   "",        "",      "Q5_0",
     "Q5_1",  "Q8_0",  "Q8_1",    "Q2_K",   "Q3_K",    "Q4_K",  "Q5_K",
@@ -227,7 +229,7 @@ std::string_view GgmlTypeName(uint32_t number) {
 
 void CopyBlocks(const BlockFormat& format, std::span<const std::byte> data,
                 int64_t begin, std::span<float> out) {
-  std::array<float, kLarge> values;  // of a block that is asked for in part
+  std::array<float, kLarge> values;  // a block that is only partly requested
   while (!out.empty()) {
     const std::byte* const block =
         data.data() + begin / format.elements * format.bytes;

@@ -1,3 +1,11 @@
+// Order of reading: the counts, the metadata, the descriptions of the tensors,
+// then the tensors' data. Data begins at the next multiple of general.alignment
+// after the header, which is known only after the metadata.
+//
+// Nothing in a file is trusted: each length is checked against the remaining
+// bytes, GgufValues bounds the memory of all values, and tensors must be
+// aligned, must not overlap, must lie within the data, and must have whole
+// blocks. Tensors are not copied.
 #include "model/weights/gguf_file.h"
 
 #include <fmt/format.h>
@@ -54,54 +62,55 @@ class GgufReader {
 
 absl::Status GgufReader::ReadCounts(uint64_t* tensors, uint64_t* values) {
   uint32_t magic = 0, version = 0;
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&magic));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&magic));
   if (std::memcmp(&magic, "GGUF", sizeof(magic)) != 0) {
     return Broken("does not begin with \"GGUF\"; fetch a file in that format");
   }
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&version));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&version));
   if (version != 0 && (version & 0xffff) == 0) {
     return absl::UnimplementedError(
         "is a big-endian GGUF file; convert it with gguf-py's "
         "gguf_convert_endian.py");
   }
   if (version != 2 && version != 3) {
-    return absl::UnimplementedError(fmt::format(
-        "is of version {} of GGUF, and 2 and 3 are read; convert the model "
-        "anew",
-        version));
+    return absl::UnimplementedError(
+        fmt::format("is GGUF version {}, but only 2 and 3 are supported; "
+                    "convert the model again",
+                    version));
   }
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(tensors));
-  return values_.Take(values);
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(tensors));
+  return values_.Parse(values);
 }
 
 absl::StatusOr<GgufReader::Info> GgufReader::ReadInfo() {
   Info info;
-  TRIVIUM_ASSIGN_OR_RETURN(info.name, values_.TakeName());
+  TRIVIUM_ASSIGN_OR_RETURN(info.name, values_.ParseName());
   const auto broken = [&info](const std::string& what) {
     return Broken(fmt::format("tensor {}: {}", Quoted(info.name), what));
   };
   uint32_t dimensions = 0, number = 0;
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&dimensions));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&dimensions));
   if (dimensions > kMaxDimensions) {
-    return broken(fmt::format("it has {} dimensions, and at most {} are read",
-                              dimensions, kMaxDimensions));
+    return broken(
+        fmt::format("it has {} dimensions, but at most {} are supported",
+                    dimensions, kMaxDimensions));
   }
   std::vector<int64_t>& shape = info.tensor.shape;
   for (uint32_t i = 0; i < dimensions; ++i) {
     uint64_t size = 0;
-    TRIVIUM_RETURN_IF_ERROR(values_.Take(&size));
+    TRIVIUM_RETURN_IF_ERROR(values_.Parse(&size));
     if (size > static_cast<uint64_t>(INT64_MAX)) {
-      return broken("its size is no size; fetch the file again");
+      return broken("one of its sizes is not valid; fetch the file again");
     }
     shape.insert(shape.begin(), static_cast<int64_t>(size));
   }
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&number));
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&info.offset));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&number));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&info.offset));
   const std::optional<DType> dtype = FindGgmlType(number);
   if (!dtype) {
     const std::string_view name = GgmlTypeName(number);
     return absl::UnimplementedError(fmt::format(
-        "tensor {}: type {} is not read; take the model as F32, F16, BF16, "
+        "tensor {}: type {} is not supported; use the model as F32, F16, BF16, "
         "Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K or MXFP4",
         Quoted(info.name),
         name.empty() ? fmt::format("{}", number) : std::string(name)));
@@ -109,9 +118,10 @@ absl::StatusOr<GgufReader::Info> GgufReader::ReadInfo() {
   info.tensor.dtype = *dtype;
   const int block = BlockElements(*dtype);
   if (block > 1 && (shape.size() < 2 || shape.back() % block != 0)) {
-    return broken(fmt::format(
-        "its shape [{}] has no rows of whole blocks of {}, as {} needs",
-        fmt::join(shape, ", "), block, DTypeName(*dtype)));
+    return broken(
+        fmt::format("its shape [{}] does not have rows of whole blocks of {}, "
+                    "which {} needs",
+                    fmt::join(shape, ", "), block, DTypeName(*dtype)));
   }
   const std::optional<int64_t> elements = ElementCount(shape);
   const std::optional<int64_t> size =
@@ -133,10 +143,11 @@ absl::Status GgufReader::PlaceTensors(std::vector<Info> infos) {
     if (!found->is_number_unsigned() ||
         !std::has_single_bit(found->get<uint64_t>()) ||
         found->get<uint64_t>() > kMaxAlignment) {
-      return Broken(fmt::format(
-          "general.alignment is no power of two of at most {}; fetch the file "
-          "again",
-          kMaxAlignment));
+      return Broken(
+          fmt::format("general.alignment is not a power of two of at most {}; "
+                      "fetch the file "
+                      "again",
+                      kMaxAlignment));
     }
     alignment = found->get<size_t>();
   }
@@ -151,7 +162,7 @@ absl::Status GgufReader::PlaceTensors(std::vector<Info> infos) {
   for (Info& info : infos) {
     if (info.offset % alignment != 0) {
       return Broken(fmt::format(
-          "tensor {} is at byte {} of the data, which is no multiple of {}; "
+          "tensor {} is at byte {} of the data, which is not a multiple of {}; "
           "fetch the file again",
           Quoted(info.name), info.offset, alignment));
     }
@@ -169,8 +180,8 @@ absl::Status GgufReader::PlaceTensors(std::vector<Info> infos) {
     taken = info.offset + info.size;
     info.tensor.data = data.subspan(info.offset, info.size);
     if (!file_.tensors.emplace(info.name, std::move(info.tensor)).second) {
-      return Broken(fmt::format(
-          "tensor {} is there twice; fetch the file again", Quoted(info.name)));
+      return Broken(fmt::format("tensor {} appears twice; fetch the file again",
+                                Quoted(info.name)));
     }
   }
   return absl::OkStatus();
@@ -181,15 +192,15 @@ absl::StatusOr<GgufFile> GgufReader::Read() {
   TRIVIUM_RETURN_IF_ERROR(ReadCounts(&tensors, &values));
   file_.metadata = json::object();
   for (uint64_t i = 0; i < values; ++i) {
-    TRIVIUM_ASSIGN_OR_RETURN(const std::string name, values_.TakeName());
-    absl::StatusOr<json> value = values_.TakeValue();
+    TRIVIUM_ASSIGN_OR_RETURN(const std::string name, values_.ParseName());
+    absl::StatusOr<json> value = values_.ParseValue();
     if (!value.ok()) {
       return absl::Status(value.status().code(),
                           fmt::format("value {}: {}", Quoted(name),
                                       std::string(value.status().message())));
     }
     if (!file_.metadata.emplace(name, *std::move(value)).second) {
-      return Broken(fmt::format("value {} is there twice; fetch the file again",
+      return Broken(fmt::format("value {} appears twice; fetch the file again",
                                 Quoted(name)));
     }
   }

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxName = 1024;  // bytes of a value's or tensor's name
 constexpr int kMaxListDepth = 4;
-// About what a JSON value takes beside the bytes of a long text.
+// Approximate memory of a JSON value without the bytes of a long text.
 constexpr size_t kValueBytes = sizeof(json) + 2 * sizeof(std::string);
 
 enum ValueType : uint32_t {
@@ -43,13 +43,13 @@ absl::Status BrokenValue(const std::string& what) {
 
 absl::Status GgufValues::Truncated() {
   return BrokenValue(
-      "it ends within its header; it is truncated or no GGUF file, fetch it "
+      "it ends within its header; it is truncated or not a GGUF file; fetch it "
       "again");
 }
 
-absl::StatusOr<std::string_view> GgufValues::TakeText() {
+absl::StatusOr<std::string_view> GgufValues::ParseText() {
   uint64_t size = 0;
-  TRIVIUM_RETURN_IF_ERROR(Take(&size));
+  TRIVIUM_RETURN_IF_ERROR(Parse(&size));
   if (size > left_.size()) return Truncated();
   const std::string_view text(reinterpret_cast<const char*>(left_.data()),
                               size);
@@ -57,11 +57,11 @@ absl::StatusOr<std::string_view> GgufValues::TakeText() {
   return text;
 }
 
-absl::StatusOr<std::string> GgufValues::TakeName() {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string_view name, TakeText());
+absl::StatusOr<std::string> GgufValues::ParseName() {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string_view name, ParseText());
   if (name.empty() || name.size() > kMaxName || !IsUtf8(name)) {
     return BrokenValue(fmt::format(
-        "the name {} is empty, longer than {} bytes or no UTF-8; fetch the "
+        "the name {} is empty, longer than {} bytes or not UTF-8; fetch the "
         "file again",
         Quoted(name), kMaxName));
   }
@@ -80,13 +80,13 @@ absl::Status GgufValues::Spend(uint64_t bytes) {
 }
 
 template <class T>
-absl::StatusOr<json> GgufValues::TakeNumber() {
+absl::StatusOr<json> GgufValues::ParseNumber() {
   T value{};
-  TRIVIUM_RETURN_IF_ERROR(Take(&value));
+  TRIVIUM_RETURN_IF_ERROR(Parse(&value));
   return json(value);
 }
 
-absl::StatusOr<json> GgufValues::TakeOfType(uint32_t type, int depth) {
+absl::StatusOr<json> GgufValues::ParseOfType(uint32_t type, int depth) {
   switch (type) {
     case kUint8:
       return TakeNumber<uint8_t>();
@@ -110,48 +110,49 @@ absl::StatusOr<json> GgufValues::TakeOfType(uint32_t type, int depth) {
       return TakeNumber<double>();
     case kBool: {
       uint8_t value = 0;
-      TRIVIUM_RETURN_IF_ERROR(Take(&value));
-      if (value > 1) return BrokenValue("it is a boolean of neither 0 nor 1");
+      TRIVIUM_RETURN_IF_ERROR(Parse(&value));
+      if (value > 1)
+        return BrokenValue("it is a boolean that is neither 0 nor 1");
       return json(value == 1);
     }
     case kText: {
-      TRIVIUM_ASSIGN_OR_RETURN(const std::string_view text, TakeText());
+      TRIVIUM_ASSIGN_OR_RETURN(const std::string_view text, ParseText());
       TRIVIUM_RETURN_IF_ERROR(Spend(text.size()));
-      if (!IsUtf8(text)) return BrokenValue("it is a text that is no UTF-8");
+      if (!IsUtf8(text)) return BrokenValue("it is a text that is not UTF-8");
       return json(std::string(text));
     }
     case kList:
-      return TakeList(depth + 1);
+      return ParseList(depth + 1);
     default:
       return BrokenValue(
-          fmt::format("its type is {}, which there is not", type));
+          fmt::format("its type is {}, which does not exist", type));
   }
 }
 
-absl::StatusOr<json> GgufValues::TakeList(int depth) {
+absl::StatusOr<json> GgufValues::ParseList(int depth) {
   if (depth > kMaxListDepth) {
     return BrokenValue(
-        fmt::format("it has lists in lists deeper than {}", kMaxListDepth));
+        fmt::format("its lists are nested deeper than {}", kMaxListDepth));
   }
   uint32_t type = 0;
   uint64_t count = 0;
-  TRIVIUM_RETURN_IF_ERROR(Take(&type));
-  TRIVIUM_RETURN_IF_ERROR(Take(&count));
-  if (count > left_.size()) return Truncated();  // a byte each, at the least
+  TRIVIUM_RETURN_IF_ERROR(Parse(&type));
+  TRIVIUM_RETURN_IF_ERROR(Parse(&count));
+  if (count > left_.size()) return Truncated();  // at least one byte each
   TRIVIUM_RETURN_IF_ERROR(Spend(count * kValueBytes));
   json list = json::array();
   list.get_ref<json::array_t&>().reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
-    TRIVIUM_ASSIGN_OR_RETURN(json value, TakeOfType(type, depth));
+    TRIVIUM_ASSIGN_OR_RETURN(json value, ParseOfType(type, depth));
     list.push_back(std::move(value));
   }
   return list;
 }
 
-absl::StatusOr<json> GgufValues::TakeValue() {
+absl::StatusOr<json> GgufValues::ParseValue() {
   uint32_t type = 0;
-  TRIVIUM_RETURN_IF_ERROR(Take(&type));
-  return TakeOfType(type, 0);
+  TRIVIUM_RETURN_IF_ERROR(Parse(&type));
+  return ParseOfType(type, 0);
 }
 
 }  // namespace trivium

@@ -14,38 +14,38 @@
 
 namespace trivium {
 
-// Takes the parts of a GGUF file's header one after the other. Each is held
-// against the bytes that are left, and what becomes of all of them takes a
-// bounded part of the memory.
+// Parses the parts of a GGUF file's header one after the other. Each length is
+// checked against the remaining bytes, and the memory of all parsed values is
+// bounded.
 class GgufValues {
  public:
   explicit GgufValues(std::span<const std::byte> bytes)
       : all_(bytes.size()), left_(bytes) {}
 
-  // Bytes taken so far.
+  // Bytes parsed so far.
   size_t position() const { return all_ - left_.size(); }
 
   template <class T>
-  absl::Status Take(T* value) {
+  absl::Status Parse(T* value) {
     if (left_.size() < sizeof(T)) return Truncated();
     std::memcpy(value, left_.data(), sizeof(T));
     left_ = left_.subspan(sizeof(T));
     return absl::OkStatus();
   }
-  // Of a value or a tensor.
-  absl::StatusOr<std::string> TakeName();
-  // A value's type and it.
-  absl::StatusOr<nlohmann::json> TakeValue();
-  // Counts memory of what was made of the header.
+  // Parses the name of a value or tensor.
+  absl::StatusOr<std::string> ParseName();
+  // Parses a value's type and the value.
+  absl::StatusOr<nlohmann::json> ParseValue();
+  // Counts memory of parsed values; fails if it exceeds the bound.
   absl::Status Spend(uint64_t bytes);
 
  private:
   static absl::Status Truncated();
-  absl::StatusOr<std::string_view> TakeText();
+  absl::StatusOr<std::string_view> ParseText();
   template <class T>
-  absl::StatusOr<nlohmann::json> TakeNumber();
-  absl::StatusOr<nlohmann::json> TakeOfType(uint32_t type, int depth);
-  absl::StatusOr<nlohmann::json> TakeList(int depth);
+  absl::StatusOr<nlohmann::json> ParseNumber();
+  absl::StatusOr<nlohmann::json> ParseOfType(uint32_t type, int depth);
+  absl::StatusOr<nlohmann::json> ParseList(int depth);
 
   const size_t all_;
   std::span<const std::byte> left_;

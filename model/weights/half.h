@@ -14,8 +14,9 @@ inline uint16_t Load16(const std::byte* bytes) {
   return value;
 }
 
-// Moves exponent and mantissa to their places in an f32, whose exponent is
-// then 112 too small; the product is exact, for subnormal numbers too.
+// Converts f16 to f32. Exponent and mantissa are shifted to their places in an
+// f32, whose exponent is then 112 too small; the multiplication that corrects
+// it is exact, for subnormal numbers, too.
 inline float F16ToF32(uint16_t half) {
   constexpr float kExponentShift = 0x1p112f;
   const uint32_t sign = (half & 0x8000u) << 16;

@@ -25,7 +25,7 @@ class ImaginedWeights : public Weights {
   }
 
  private:
-  // As they are asked for.
+  // Created on request.
   mutable std::map<std::string, TensorView, std::less<>> tensors_;
 };
 

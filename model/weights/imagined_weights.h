@@ -7,9 +7,9 @@
 
 namespace trivium {
 
-// Weights of a folder that has none yet: every tensor that a configuration
-// calls for is there, f32 and of the shape that it must have, without data.
-// They tell a model's size and nothing more.
+// Returns the weights of a folder that has none yet: every tensor that a
+// configuration asks for exists, as f32 and in the required shape, but without
+// data. They only tell a model's size.
 std::unique_ptr<Weights> ImagineWeights();
 
 }  // namespace trivium

@@ -13,7 +13,7 @@
 namespace trivium {
 namespace {
 
-// Nanoseconds.
+// Returns the modification time in nanoseconds.
 int64_t ModifiedAt(const struct stat& status) {
   return status.st_mtim.tv_sec * int64_t{1'000'000'000} +
          status.st_mtim.tv_nsec;
@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(
     return absl::InvalidArgumentError(
         fmt::format("{}: cannot be mapped ({})", path, std::strerror(errno)));
   }
-  // A hint only: read ahead, since packing touches nearly every page.
+  // Only a hint: read ahead, because packing touches nearly every page.
   madvise(data, file.size(), MADV_WILLNEED);
   std::unique_ptr<MappedFile> mapped(
       new MappedFile(path, std::move(file), data));

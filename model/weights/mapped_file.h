@@ -12,14 +12,14 @@
 
 namespace trivium {
 
-// A whole file, mapped read-only for as long as this object lives. Whoever
-// changes it meanwhile spoils what is read (so replace weights by renaming a
-// new file over the old one), but cannot end the process: what is cut off reads
-// as zeros. So what was made of the bytes counts only if CheckUnchanged() says
-// so afterwards.
+// A whole file, mapped read-only while this object lives. If someone changes
+// the file meanwhile, the bytes read are wrong, but the process survives:
+// truncated parts read as zeros. So results count only if CheckUnchanged()
+// succeeds afterwards. (Replace weights by renaming a new file over the old
+// one.)
 class MappedFile {
  public:
-  // Errors are InputFile::Open's; INVALID_ARGUMENT when it is empty or
+  // Errors are InputFile::Open's, and INVALID_ARGUMENT if the file is empty or
   // cannot be mapped.
   static absl::StatusOr<std::unique_ptr<MappedFile>> Open(
       const std::string& path);
@@ -31,8 +31,8 @@ class MappedFile {
   std::span<const std::byte> bytes() const {
     return {static_cast<const std::byte*>(data_), file_.size()};
   }
-  // INVALID_ARGUMENT when the file was cut short, grew or was written to since
-  // it was opened.
+  // Returns INVALID_ARGUMENT if the file was truncated, has grown or was
+  // written to since it was opened.
   absl::Status CheckUnchanged() const;
 
  private:

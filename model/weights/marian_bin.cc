@@ -1,3 +1,13 @@
+// A file of Marian's has all headers first, then all names, all shapes and all
+// data. So the reader collects the headers as Items, adds names and shapes in
+// the same order, and creates tensors only while it walks the data. Each part
+// is consumed from the remaining bytes, so no length can point outside the
+// file.
+//
+// What is stored for intgemm8 differs from what Marian's config says: the
+// matrix is stored transposed, [out, in], but its shape says [in, out];
+// embeddings are the exception. The scale of all rows is one number after the
+// data.
 #include "model/weights/marian_bin.h"
 
 #include <fmt/format.h>
@@ -23,14 +33,14 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr uint64_t kVersion = 1;
-// More than any model has.
+// More items than any model has.
 constexpr uint64_t kMostItems = 1 << 16;
 constexpr uint64_t kMostDimensions = 8;
 
 enum class Storage { kPlain, kQuantized, kRefused };
 
-// Types by Marian's numbers for them (its src/common/types.h). Bergamot's fork
-// of Marian, which makes Firefox's models, has others for intgemm's.
+// Types by Marian's numbers (its src/common/types.h). Bergamot's fork of
+// Marian, which makes Firefox's models, has other numbers for intgemm's types.
 struct ItemType {
   uint64_t number;
   std::string_view name;
@@ -58,10 +68,10 @@ constexpr ItemType kItemTypes[] = {
 };
 
 struct Item {
-  uint64_t name_length = 0;  // with a NUL at the end
+  uint64_t name_length = 0;  // including the NUL at the end
   uint64_t type = 0;
   uint64_t dimensions = 0;
-  uint64_t length = 0;  // of the data, bytes
+  uint64_t length = 0;  // bytes of the data
   std::string name;
   std::vector<int64_t> shape;
 };
@@ -70,13 +80,13 @@ absl::Status BrokenItem(const std::string& what) {
   return absl::InvalidArgumentError(what + "; fetch the file again");
 }
 
-// Takes the parts of a file one after the other.
+// Consumes the parts of a file one after the other.
 class Parts {
  public:
   explicit Parts(std::span<const std::byte> bytes) : left_(bytes) {}
 
-  absl::StatusOr<std::span<const std::byte>> Take(uint64_t size,
-                                                  std::string_view what) {
+  absl::StatusOr<std::span<const std::byte>> Consume(uint64_t size,
+                                                     std::string_view what) {
     if (size > left_.size()) {
       return BrokenItem(fmt::format("ends within {}", what));
     }
@@ -85,8 +95,8 @@ class Parts {
     return part;
   }
   template <class T>
-  absl::Status TakeNumber(std::string_view what, T* number) {
-    TRIVIUM_ASSIGN_OR_RETURN(const auto part, Take(sizeof(T), what));
+  absl::Status ReadNumber(std::string_view what, T* number) {
+    TRIVIUM_ASSIGN_OR_RETURN(const auto part, Consume(sizeof(T), what));
     std::memcpy(number, part.data(), sizeof(T));
     return absl::OkStatus();
   }
@@ -112,20 +122,20 @@ class MarianBinReader {
                                            std::span<const std::byte> data);
 
   Parts parts_;
-  // A scale for each row: as many bytes as the rows have, if these have four
-  // numbers or more.
+  // Holds one scale per row. It fits into the capacity of the file's size if
+  // rows have four or more numbers.
   const std::shared_ptr<CopyArena> arena_;
   TensorFile file_;
 };
 
 absl::Status MarianBinReader::ReadName(Item* item) {
-  TRIVIUM_ASSIGN_OR_RETURN(const auto bytes,
-                           parts_.Take(item->name_length, "its items' names"));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const auto bytes, parts_.Consume(item->name_length, "its items' names"));
   const std::string_view name(reinterpret_cast<const char*>(bytes.data()),
                               bytes.size());
   if (name.empty() || name.find('\0') != name.size() - 1) {
     return BrokenItem(
-        fmt::format("has {}, which is no item's name", Quoted(name)));
+        fmt::format("has {}, which is not an item's name", Quoted(name)));
   }
   item->name = name.substr(0, name.size() - 1);
   return absl::OkStatus();
@@ -138,7 +148,7 @@ absl::Status MarianBinReader::ReadShape(Item* item) {
   }
   for (uint64_t i = 0; i < item->dimensions; ++i) {
     int32_t size = 0;
-    TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber("its items' shapes", &size));
+    TRIVIUM_RETURN_IF_ERROR(parts_.ReadNumber("its items' shapes", &size));
     item->shape.push_back(size);
   }
   return absl::OkStatus();
@@ -147,12 +157,12 @@ absl::Status MarianBinReader::ReadShape(Item* item) {
 absl::StatusOr<std::vector<Item>> MarianBinReader::ReadItems() {
   constexpr std::string_view kHeaders = "its items' headers";
   uint64_t version = 0, count = 0, padding = 0;
-  if (!parts_.TakeNumber("", &version).ok() || version != kVersion) {
+  if (!parts_.ReadNumber("", &version).ok() || version != kVersion) {
     return absl::InvalidArgumentError(
-        "does not begin as Marian's binary models do, with their version 1; "
-        "take a .bin that marian-conv has made, or the model's .npz");
+        "does not begin like a Marian binary model of version 1; use a .bin "
+        "that marian-conv has made, or the model's .npz");
   }
-  TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber(kHeaders, &count));
+  TRIVIUM_RETURN_IF_ERROR(parts_.ReadNumber(kHeaders, &count));
   if (count > kMostItems) {
     return BrokenItem(fmt::format("claims {} items", count));
   }
@@ -160,13 +170,13 @@ absl::StatusOr<std::vector<Item>> MarianBinReader::ReadItems() {
   for (Item& item : items) {
     for (uint64_t* const number :
          {&item.name_length, &item.type, &item.dimensions, &item.length}) {
-      TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber(kHeaders, number));
+      TRIVIUM_RETURN_IF_ERROR(parts_.ReadNumber(kHeaders, number));
     }
   }
   for (Item& item : items) TRIVIUM_RETURN_IF_ERROR(ReadName(&item));
   for (Item& item : items) TRIVIUM_RETURN_IF_ERROR(ReadShape(&item));
-  TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber("its padding", &padding));
-  TRIVIUM_RETURN_IF_ERROR(parts_.Take(padding, "its padding").status());
+  TRIVIUM_RETURN_IF_ERROR(parts_.ReadNumber("its padding", &padding));
+  TRIVIUM_RETURN_IF_ERROR(parts_.Consume(padding, "its padding").status());
   return items;
 }
 
@@ -174,16 +184,14 @@ absl::StatusOr<TensorView> MarianBinReader::MakeQuantized(
     const Item& item, int64_t elements, std::span<const std::byte> data) {
   float multiplier = 0;
   if (data.size() - elements < sizeof(multiplier)) {
-    return BrokenItem("has no quantization multiplier behind its data");
+    return BrokenItem("has no quantization multiplier after its data");
   }
   std::memcpy(&multiplier, data.data() + elements, sizeof(multiplier));
   const float scale = 1 / multiplier;
   if (!(multiplier > 0) || !std::isfinite(multiplier) ||
       !std::isfinite(scale)) {
-    return BrokenItem(
-        fmt::format("has the quantization multiplier {}, which is "
-                    "none",
-                    multiplier));
+    return BrokenItem(fmt::format(
+        "has the quantization multiplier {}, which is not valid", multiplier));
   }
   TensorView tensor = {DType::kI8, item.shape, data.first(elements)};
   const bool turned = item.name.find("Wemb") == item.name.npos;
@@ -213,9 +221,9 @@ absl::StatusOr<TensorView> MarianBinReader::MakeTensor(
                    [&](const ItemType& t) { return t.number == item.type; });
   if (type == std::end(kItemTypes) || type->storage == Storage::kRefused) {
     return absl::InvalidArgumentError(fmt::format(
-        "is of the type {}, of which only float32, float16 and intgemm8 are "
-        "read; convert the model's .npz with marian-conv --gemm-type intgemm8, "
-        "or take that .npz",
+        "is of type {}, but only float32, float16 and intgemm8 are supported; "
+        "convert the model's .npz with marian-conv --gemm-type intgemm8, "
+        "or use that .npz",
         type == std::end(kItemTypes) ? fmt::format("{:#x}", item.type)
                                      : std::string(type->name)));
   }
@@ -225,7 +233,7 @@ absl::StatusOr<TensorView> MarianBinReader::MakeTensor(
       elements ? ByteCount(*elements, type->dtype) : std::nullopt;
   if (!size || static_cast<uint64_t>(*size) > data.size() ||
       (quantized && (item.shape.empty() || item.shape.size() > 2))) {
-    return BrokenItem(fmt::format("has {} bytes, not those of [{}] {}",
+    return BrokenItem(fmt::format("has {} bytes, which do not match [{}] {}",
                                   data.size(), fmt::join(item.shape, ", "),
                                   type->name));
   }
@@ -238,14 +246,14 @@ absl::StatusOr<TensorFile> MarianBinReader::Read() {
   for (const Item& item : items) {
     const std::string name = Quoted(item.name);
     TRIVIUM_ASSIGN_OR_RETURN(const auto data,
-                             parts_.Take(item.length, "item " + name));
+                             parts_.Consume(item.length, "item " + name));
     absl::StatusOr<TensorView> tensor = MakeTensor(item, data);
     if (!tensor.ok()) {
       return absl::InvalidArgumentError(fmt::format(
           "item {} {}", name, std::string(tensor.status().message())));
     }
     if (!file_.tensors.emplace(item.name, *std::move(tensor)).second) {
-      return BrokenItem(fmt::format("item {} is there twice", name));
+      return BrokenItem(fmt::format("item {} appears twice", name));
     }
   }
   file_.memory.push_back(arena_);

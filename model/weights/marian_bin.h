@@ -10,15 +10,16 @@
 namespace trivium {
 
 // Reads a model in Marian's binary format (its src/common/binary.cpp), version
-// 1: the version, the number of items, of each item the lengths of name, shape
-// and data and its type, then all names, all shapes (s32), padding, and all
-// data, each padded again. Numbers are u64 where nothing else is said.
+// 1. Numbers are u64 unless stated otherwise:
+//   version, number of items
+//   for each item: lengths of its name, shape and data, and its type
+//   all names, all shapes (s32), padding, all data, each padded again
 //
-// float32, float16 and int8 are read as they are. An item of intgemm8, [in,
-// out], is kept as [out, in] (but for embeddings, "Wemb"), and behind its
-// numbers stands the multiplier that made integers of real ones: such a tensor
-// becomes kI8 [out, in] with its inverse as the scale of every row. What
-// marian-conv has packed for one kind of CPU is refused by its name.
+// float32, float16 and int8 are read as they are. An intgemm8 item [in, out] is
+// stored as [out, in] (except embeddings, "Wemb"), followed by the multiplier
+// that converted floats to integers. Such a tensor becomes kI8 [out, in] with
+// the multiplier's inverse as the scale of every row. Items that marian-conv
+// has packed for one kind of CPU are refused by name.
 //
 // Tensors are views of `bytes`. INVALID_ARGUMENT names the item and what is
 // wrong with it; the caller adds the file.

@@ -1,3 +1,8 @@
+// A .npz is a zip archive of .npy files. Entries are copied to an arena of the
+// archive's size by ZipArchive, which verifies checksums, and tensors are views
+// of these copies. A .npy file begins with a header that is a Python
+// dictionary; the little parser below accepts only what NumPy itself writes,
+// and no expression is evaluated.
 #include "model/weights/npz_file.h"
 
 #include <fmt/format.h>
@@ -18,7 +23,7 @@ namespace {
 
 constexpr std::string_view kEnding = ".npy";
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
-// NumPy itself makes no more.
+// NumPy's own limit.
 constexpr size_t kMaxNpyDimensions = 64;
 
 constexpr std::pair<std::string_view, DType> kTypes[] = {
@@ -30,14 +35,14 @@ absl::Status BrokenArray(const std::string& what) {
   return absl::InvalidArgumentError(what + "; fetch the file again");
 }
 
-// Takes the parts of a header, "{'descr': '<f4', 'fortran_order': False,
-// 'shape': (3, 4), }", one after the other.
+// Parses a header, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4),
+// }", part by part.
 class Header {
  public:
   explicit Header(std::string_view text) : left_(text) {}
 
-  // Whether the next part, behind white space, is this.
-  bool Take(std::string_view part) {
+  // True if the next part after white space is `part`, which is then consumed.
+  bool Consume(std::string_view part) {
     left_.remove_prefix(
         std::min(left_.find_first_not_of(" \n\t"), left_.size()));
     if (!left_.starts_with(part)) return false;
@@ -45,9 +50,9 @@ class Header {
     return true;
   }
   // A string in single or double quotes, without escapes.
-  std::optional<std::string_view> TakeString() {
+  std::optional<std::string_view> ParseString() {
     for (const char quote : {'\'', '"'}) {
-      if (!Take(std::string_view(&quote, 1))) continue;
+      if (!Consume(std::string_view(&quote, 1))) continue;
       const size_t end = left_.find(quote);
       if (end == left_.npos) return std::nullopt;
       const std::string_view string = left_.substr(0, end);
@@ -56,25 +61,25 @@ class Header {
     }
     return std::nullopt;
   }
-  std::optional<int64_t> TakeNumber() {
-    Take("");
+  std::optional<int64_t> ParseNumber() {
+    Consume("");
     int64_t number = 0;
     const char* const end = left_.data() + left_.size();
     const auto [rest, error] = std::from_chars(left_.data(), end, number);
     if (error != std::errc() || number < 0) return std::nullopt;
     left_.remove_prefix(rest - left_.data());
-    Take("L");  // Python 2's
+    Consume("L");  // as Python 2 writes
     return number;
   }
   // "()", "(3,)", "(3, 4)".
-  std::optional<std::vector<int64_t>> TakeShape() {
+  std::optional<std::vector<int64_t>> ParseShape() {
     std::vector<int64_t> shape;
-    if (!Take("(")) return std::nullopt;
-    while (!Take(")")) {
-      const std::optional<int64_t> size = TakeNumber();
+    if (!Consume("(")) return std::nullopt;
+    while (!Consume(")")) {
+      const std::optional<int64_t> size = ParseNumber();
       if (!size || shape.size() == kMaxNpyDimensions) return std::nullopt;
       shape.push_back(*size);
-      if (!Take(",") && !left_.starts_with(")")) return std::nullopt;
+      if (!Consume(",") && !left_.starts_with(")")) return std::nullopt;
     }
     return shape;
   }
@@ -89,29 +94,30 @@ struct Description {
   std::optional<std::vector<int64_t>> shape;
 };
 
-// What is missing stays unset; nothing for what is no header.
+// Returns the fields of a header; missing ones are unset. Returns nullopt if it
+// is not a header.
 std::optional<Description> ParseHeader(std::string_view text) {
   Header header(text);
   Description description;
-  if (!header.Take("{")) return std::nullopt;
-  while (!header.Take("}")) {
-    const std::optional<std::string_view> key = header.TakeString();
-    if (!key || !header.Take(":")) return std::nullopt;
+  if (!header.Consume("{")) return std::nullopt;
+  while (!header.Consume("}")) {
+    const std::optional<std::string_view> key = header.ParseString();
+    if (!key || !header.Consume(":")) return std::nullopt;
     if (*key == "descr") {
-      description.type = header.TakeString();
+      description.type = header.ParseString();
       if (!description.type) return std::nullopt;
     } else if (*key == "fortran_order") {
-      description.fortran_order = header.Take("True");
-      if (!description.fortran_order && !header.Take("False")) {
+      description.fortran_order = header.Consume("True");
+      if (!description.fortran_order && !header.Consume("False")) {
         return std::nullopt;
       }
     } else if (*key == "shape") {
-      description.shape = header.TakeShape();
+      description.shape = header.ParseShape();
       if (!description.shape) return std::nullopt;
     } else {
       return std::nullopt;
     }
-    header.Take(",");
+    header.Consume(",");
   }
   return description;
 }
@@ -120,12 +126,12 @@ absl::StatusOr<TensorView> ReadNpy(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
                               bytes.size());
   if (!text.starts_with(kNpyMagic) || text.size() < kNpyMagic.size() + 2) {
-    return BrokenArray("does not begin as NumPy's arrays do");
+    return BrokenArray("does not begin like a NumPy array");
   }
   const int version = text[kNpyMagic.size()];
   if (version < 1 || version > 3) {
-    return BrokenArray(
-        fmt::format("is of version {} of NumPy's format", version));
+    return BrokenArray(fmt::format(
+        "has the unsupported version {} of NumPy's format", version));
   }
   const size_t length_at = kNpyMagic.size() + 2;
   const size_t header_at = length_at + (version == 1 ? 2 : 4);
@@ -139,7 +145,7 @@ absl::StatusOr<TensorView> ReadNpy(std::span<const std::byte> bytes) {
   const std::optional<Description> description =
       ParseHeader(text.substr(header_at, length));
   if (!description || !description->type || !description->shape) {
-    return BrokenArray("has a header that is none of NumPy's");
+    return BrokenArray("has a header that is not NumPy's");
   }
   TensorView tensor;
   tensor.shape = *description->shape;
@@ -151,12 +157,12 @@ absl::StatusOr<TensorView> ReadNpy(std::span<const std::byte> bytes) {
   }
   if (!known) {
     return absl::InvalidArgumentError(
-        fmt::format("is of the type {}, which is not read; save it as float32",
+        fmt::format("is of type {}, which is not supported; save it as float32",
                     Quoted(*description->type)));
   }
   if (description->fortran_order && tensor.shape.size() > 1) {
     return absl::InvalidArgumentError(
-        "is in Fortran's order; save it in C's order");
+        "is in Fortran order; save it in C order");
   }
   const std::optional<int64_t> elements = ElementCount(tensor.shape);
   const std::optional<int64_t> size =
@@ -164,7 +170,7 @@ absl::StatusOr<TensorView> ReadNpy(std::span<const std::byte> bytes) {
   const size_t data_at = header_at + length;
   if (!size || static_cast<uint64_t>(*size) != bytes.size() - data_at) {
     return BrokenArray(fmt::format(
-        "has {} bytes, not those of [{}] {}", bytes.size() - data_at,
+        "has {} bytes, which do not match [{}] {}", bytes.size() - data_at,
         fmt::join(tensor.shape, ", "), DTypeName(tensor.dtype)));
   }
   tensor.data = bytes.subspan(data_at);
@@ -181,7 +187,7 @@ absl::StatusOr<TensorFile> ReadNpz(std::span<const std::byte> bytes) {
   for (const std::string& entry : archive.Names()) {
     std::string_view name = entry;
     if (!name.ends_with(kEnding)) {
-      return BrokenArray(fmt::format("archive entry {} is no array, {}",
+      return BrokenArray(fmt::format("archive entry {} is not an array {}",
                                      Quoted(entry), kEnding));
     }
     name.remove_suffix(kEnding.size());
@@ -192,7 +198,7 @@ absl::StatusOr<TensorFile> ReadNpz(std::span<const std::byte> bytes) {
           "array {} {}", Quoted(name), std::string(tensor.status().message())));
     }
     if (!file.tensors.emplace(name, *std::move(tensor)).second) {
-      return BrokenArray(fmt::format("array {} is there twice", Quoted(name)));
+      return BrokenArray(fmt::format("array {} appears twice", Quoted(name)));
     }
   }
   file.memory.push_back(arena);

@@ -8,7 +8,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kCallables = {
     kOrderedDict, kRebuildTensor, kRebuildTensorV2, kRebuildParameter};
 
-// The modules that versions of torch name for storage classes.
+// The modules that different versions of torch use for storage classes.
 constexpr std::array<std::string_view, 3> kStorageModules = {
     "torch.", "torch.cuda.", "torch.storage."};
 

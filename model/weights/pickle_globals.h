@@ -17,13 +17,13 @@ inline constexpr std::string_view kRebuildTensorV2 =
 inline constexpr std::string_view kRebuildParameter =
     "torch._utils._rebuild_parameter";
 
-// Whether a pickle may name `global` ("module.name"): the four above and
-// torch's storage classes. A list, not a pattern: what is not needed to read
-// tensors is refused.
+// True if a pickle may name `global` ("module.name"): the four above and
+// torch's storage classes. This is a list, not a pattern: whatever is not
+// needed to read tensors is refused.
 bool IsAllowedGlobal(std::string_view global);
 
-// The element type of an allowed storage class; nothing for those whose
-// elements no tensor here can have (double, short, char).
+// Returns the element type of an allowed storage class; nullopt for types that
+// no tensor here supports (double, short, char).
 std::optional<DType> StorageDType(std::string_view global);
 
 }  // namespace trivium

@@ -9,8 +9,8 @@
 
 namespace trivium {
 
-// The arguments of pickle's opcodes. Reading beyond the end sets `failed` and
-// gives zeros, so that one check an opcode is enough.
+// Reads the arguments of pickle's opcodes. Reading beyond the end sets `failed`
+// and returns zeros, so that one check per opcode is enough.
 class PickleReader {
  public:
   explicit PickleReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -18,10 +18,10 @@ class PickleReader {
   size_t position() const { return position_; }
   bool failed() const { return failed_; }
 
-  // Little-endian unsigned integer of `size` <= 8 bytes.
+  // Reads a little-endian unsigned integer of `size` <= 8 bytes.
   uint64_t Unsigned(int size) {
     uint64_t value = 0;
-    const std::span<const std::byte> from = Take(size);
+    const std::span<const std::byte> from = Consume(size);
     for (size_t i = 0; i < from.size(); ++i) {
       value |= std::to_integer<uint64_t>(from[i]) << (8 * i);
     }
@@ -35,7 +35,7 @@ class PickleReader {
   // BINFLOAT is the one big-endian argument.
   double BigEndianDouble() {
     uint64_t bits = 0;
-    for (const std::byte byte : Take(8)) {
+    for (const std::byte byte : Consume(8)) {
       bits = bits << 8 | std::to_integer<uint64_t>(byte);
     }
     double value;
@@ -44,21 +44,21 @@ class PickleReader {
   }
 
   std::string String(uint64_t size) {
-    const std::span<const std::byte> from = Take(size);
+    const std::span<const std::byte> from = Consume(size);
     return std::string(reinterpret_cast<const char*>(from.data()), from.size());
   }
 
-  // Up to a line feed, which is skipped.
+  // Reads up to a line feed, which is skipped.
   std::string Line() {
     size_t end = position_;
     while (end < bytes_.size() && bytes_[end] != std::byte{'\n'}) ++end;
     std::string line = String(end - position_);
-    Take(1);
+    Consume(1);
     return line;
   }
 
  private:
-  std::span<const std::byte> Take(uint64_t size) {
+  std::span<const std::byte> Consume(uint64_t size) {
     if (size > bytes_.size() - position_) {
       failed_ = true;
       return {};

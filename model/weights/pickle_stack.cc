@@ -7,12 +7,12 @@
 namespace trivium {
 namespace {
 
-// A state dict needs about 15 values a tensor; this is room for 30,000. A value
-// takes 80 bytes.
+// A state dict needs about 15 values per tensor, so this allows 30,000 tensors.
+// A value takes 80 bytes.
 constexpr size_t kMaxValues = 1 << 19;
-// Items of all containers together, each time they are copied or walked, and
-// places on the stack: what bounds time and memory of a pickle that repeats
-// itself.
+// Items of all containers together, counted each time they are copied or
+// walked, plus places on the stack. It bounds time and memory of a pickle that
+// refers to its own parts repeatedly.
 constexpr size_t kMaxItems = 1 << 23;
 
 }  // namespace

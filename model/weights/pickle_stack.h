@@ -12,13 +12,13 @@
 
 namespace trivium {
 
-// The memory of pickle's stack machine: the values made so far, the stack of
-// their indices with its marks, and the memo. It knows nothing of opcodes; it
-// keeps a hostile pickle within bounds, whatever order it calls things in.
+// The memory of pickle's stack machine: the values created so far, the stack of
+// their indices with its marks, and the memo. It knows nothing of opcodes, and
+// it keeps a hostile pickle within bounds, whatever the order of calls.
 //
-// A method that cannot do its work sets the error; the first one is kept, and
-// the stack means nothing after it. So a caller makes all the calls that an
-// opcode needs and asks for error() after them:
+// A method that fails sets the error. The first error is kept, and the stack is
+// meaningless after it. So a caller makes all the calls of an opcode and checks
+// error() afterwards:
 //
 //   PickleStack stack;
 //   stack.PushInteger(PickleValue::Kind::kInteger, 1);
@@ -31,43 +31,45 @@ class PickleStack {
  public:
   using Kind = PickleValue::Kind;
 
-  // Empty as long as all went well.
+  // Empty if nothing has failed.
   const std::string& error() const { return error_; }
   void Fail(std::string what);
 
-  // A value that was pushed; the reference lives until the next push.
+  // Returns a pushed value; the reference is valid until the next push.
   const PickleValue& at(uint32_t index) const { return values_[index]; }
   std::vector<PickleValue> TakeValues() && { return std::move(values_); }
 
-  // New values on top of the stack.
+  // Push a new value on the stack.
   void Push(PickleValue value);
   void PushInteger(Kind kind, int64_t integer);
   void PushText(Kind kind, std::string text);
   void PushItems(Kind kind, std::vector<uint32_t> items);
-  // A tuple of the `size` topmost values, in place of them.
+  // Replaces the `size` topmost values by a tuple of them.
   void PushTuple(int size);
-  // A value that exists already.
+  // Pushes an existing value.
   void PushIndex(uint32_t index);
-  // The topmost value once more.
+  // Pushes the topmost value again.
   void PushTop();
 
-  // A value above the last mark; nothing to pop is an error.
+  // Pops a value above the last mark; fails if there is none.
   std::optional<uint32_t> Pop();
 
   void Mark();
-  // Everything above the last mark, which goes too.
+  // Pops everything above the last mark, and the mark.
   std::vector<uint32_t> PopToMark();
 
   // Appends to the container on top of the stack, which must be of `kind`.
   void Extend(Kind kind, const std::vector<uint32_t>& items);
 
-  // The memo: the topmost value under a key, the next free one by default.
+  // Store the topmost value in the memo, under a key or under the next free
+  // one.
   void Memoize(uint64_t key);
   void Memoize() { Memoize(memo_.size()); }
   void Recall(uint64_t key);
 
-  // To be called before items of a container are walked or copied: it bounds
-  // the work of a pickle as well as its memory. False after an error.
+  // Must be called before the items of a container are walked or copied: it
+  // bounds the time of a pickle as well as its memory. Returns false after an
+  // error.
   bool CountItems(size_t count);
 
  private:
@@ -76,7 +78,7 @@ class PickleStack {
   std::vector<size_t> marks_;    // stack sizes
   absl::flat_hash_map<uint64_t, uint32_t> memo_;
   std::string error_;
-  size_t items_ = 0;  // that were put into containers, copied or walked
+  size_t items_ = 0;  // items added to containers, copied or walked
 };
 
 }  // namespace trivium

@@ -1,3 +1,7 @@
+// The header is JSON of bounded size and memory (ParseJson). Each entry is
+// checked by itself: type, shape, offsets within the data, and size equal to
+// the shape's. Then all ranges, sorted, must cover the data exactly: no
+// overlap, no gap. Tensors are views of the file and are not aligned.
 #include "model/weights/safetensors.h"
 
 #include <fmt/format.h>
@@ -14,8 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-// About 100 bytes a tensor: room for more tensors than any file has. The
-// format's own limit, 100 MB, would take gigabytes to read.
+// About 100 bytes per tensor, so this allows more tensors than any file has.
+// The format's own limit of 100 MB would need gigabytes to parse.
 constexpr JsonLimits kHeaderLimits = {size_t{16} << 20, size_t{128} << 20};
 
 std::optional<DType> ParseDType(const std::string& name) {
@@ -29,7 +33,7 @@ std::optional<DType> ParseDType(const std::string& name) {
   return std::nullopt;
 }
 
-// A JSON array of integers in [0, 2^63).
+// Parses a JSON array of integers in [0, 2^63).
 std::optional<std::vector<int64_t>> ParseSizes(const json& value) {
   if (!value.is_array()) return std::nullopt;
   std::vector<int64_t> sizes;
@@ -49,7 +53,7 @@ struct Range {
   const std::string* name;
 };
 
-// The tensor that `entry` describes, and the part of the data it takes. The
+// Returns the tensor that `entry` describes, and the range of its data. The
 // error says what is wrong, without file and tensor.
 absl::StatusOr<TensorView> ParseTensor(const json& entry,
                                        std::span<const std::byte> data,
@@ -93,14 +97,14 @@ absl::StatusOr<TensorView> ParseTensor(const json& entry,
       elements ? ByteCount(*elements, *dtype) : std::nullopt;
   if (bytes != range->end - range->begin) {
     return fail(fmt::format(
-        "its shape [{}] of {} does not take the {} bytes that it has",
+        "its shape [{}] of {} does not match the {} bytes that it has",
         fmt::join(*shape, ", "), type_name, range->end - range->begin));
   }
   return TensorView{*dtype, *shape,
                     data.subspan(range->begin, range->end - range->begin)};
 }
 
-// Every byte of the data belongs to one tensor.
+// Checks that every byte of the data belongs to exactly one tensor.
 absl::Status CheckCoverage(std::vector<Range> ranges, int64_t data_size) {
   std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
@@ -132,15 +136,16 @@ absl::Status CheckCoverage(std::vector<Range> ranges, int64_t data_size) {
 absl::StatusOr<TensorFile> ReadSafetensors(std::span<const std::byte> bytes) {
   uint64_t header_size = 0;
   if (bytes.size() < sizeof(header_size)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "its {} bytes are no safetensors file; fetch it again", bytes.size()));
+    return absl::InvalidArgumentError(
+        fmt::format("its {} bytes are not a safetensors file; fetch it again",
+                    bytes.size()));
   }
   std::memcpy(&header_size, bytes.data(), sizeof(header_size));
   bytes = bytes.subspan(sizeof(header_size));
   if (header_size > bytes.size()) {
     return absl::InvalidArgumentError(
-        fmt::format("claims a header of {} bytes where {} follow; it is "
-                    "truncated or no safetensors file, fetch it again",
+        fmt::format("claims a header of {} bytes, but {} follow; it is "
+                    "truncated or not a safetensors file; fetch it again",
                     header_size, bytes.size()));
   }
   const char* text = reinterpret_cast<const char*>(bytes.data());

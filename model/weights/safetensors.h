@@ -10,9 +10,9 @@
 namespace trivium {
 
 // Reads a .safetensors file: the header's length (u64), the header (JSON: name
-// -> dtype, shape, data_offsets), the data. The tensors are views of `bytes`.
-// As the format demands, every byte of the data belongs to exactly one tensor.
-// Errors name the tensor; the caller adds the file.
+// -> dtype, shape, data_offsets), the data. Tensors are views of `bytes`. As
+// the format requires, every byte of the data must belong to exactly one
+// tensor. Errors name the tensor; the caller adds the file.
 absl::StatusOr<TensorFile> ReadSafetensors(std::span<const std::byte> bytes);
 
 }  // namespace trivium

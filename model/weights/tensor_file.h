@@ -17,26 +17,26 @@ namespace trivium {
 
 using TensorMap = std::map<std::string, TensorView, std::less<>>;
 
-// The tensors of one file, and the memory that their bytes lie in besides the
+// The tensors of one file, and the owners of their bytes that are not in the
 // file itself.
 struct TensorFile {
   TensorMap tensors;
   std::vector<std::shared_ptr<const void>> memory;
 };
 
-// Elements of a tensor of this shape; nothing when a size is negative or the
-// product overflows.
+// Returns the elements of a tensor of this shape; nullopt if a size is negative
+// or the product overflows.
 std::optional<int64_t> ElementCount(std::span<const int64_t> shape);
 
-// Bytes of `elements` elements; nothing on overflow, or where they are no whole
-// blocks.
+// Returns the bytes of `elements` elements; nullopt on overflow or if they are
+// not whole blocks.
 std::optional<int64_t> ByteCount(int64_t elements, DType dtype);
 
-// What Weights::Fingerprint() says of these.
+// Returns Weights::Fingerprint() of these tensors.
 std::string FingerprintOf(const TensorMap& tensors);
 
-// A name from a file, for an error message: in quotes, at most 100 bytes, with
-// anything but printable ASCII as \x??.
+// Returns a name from a file for an error message: in quotes, at most 100
+// bytes, with \x?? for everything but printable ASCII.
 std::string Quoted(std::string_view name);
 
 }  // namespace trivium

@@ -29,8 +29,7 @@ absl::Status CheckPreamble(const Pickle& magic, const Pickle& protocol,
                            const Pickle& system) {
   const PickleValue& number = magic.at(magic.root);
   if (number.kind != Kind::kBytes || number.text != kMagic) {
-    return LegacyProblem(
-        "does not begin as weights of torch do; fetch it again");
+    return LegacyProblem("does not begin like torch weights; fetch it again");
   }
   const PickleValue& version = protocol.at(protocol.root);
   if (version.kind != Kind::kInteger || version.integer != kProtocol) {
@@ -48,8 +47,8 @@ absl::Status CheckPreamble(const Pickle& magic, const Pickle& protocol,
   return absl::OkStatus();
 }
 
-// Element size of each storage that the state dict names; the storages
-// themselves do not tell.
+// Returns the storages that the state dict names, which have the element types;
+// the storages themselves do not tell.
 std::map<std::string, TorchStorage> NamedStorages(const Pickle& state) {
   std::map<std::string, TorchStorage> named;
   for (const PickleValue& value : state.values) {
@@ -60,7 +59,7 @@ std::map<std::string, TorchStorage> NamedStorages(const Pickle& state) {
   return named;
 }
 
-// The storages after the pickles, in the order of `keys`.
+// Reads the storages after the pickles, in the order of `keys`.
 absl::StatusOr<StorageMap> ReadStorages(std::span<const std::byte> bytes,
                                         const Pickle& state,
                                         const Pickle& keys) {
@@ -91,10 +90,10 @@ absl::StatusOr<StorageMap> ReadStorages(std::span<const std::byte> bytes,
     const std::optional<int64_t> size =
         ByteCount(elements, *storage->second.dtype);
     if (elements < 0 || !size || *size > static_cast<int64_t>(bytes.size())) {
-      return LegacyProblem(fmt::format(
-          "storage {} claims {} elements where {} bytes are left; the file is "
-          "truncated, fetch it again",
-          Quoted(key), elements, bytes.size()));
+      return LegacyProblem(
+          fmt::format("storage {} claims {} elements, but {} bytes are left; "
+                      "the file is truncated, fetch it again",
+                      Quoted(key), elements, bytes.size()));
     }
     if (!storages.emplace(key, bytes.subspan(0, *size)).second) {
       return LegacyProblem(

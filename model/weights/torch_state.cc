@@ -1,3 +1,11 @@
+// Converts a pickle to tensors. Every value of the root dict that is a tensor
+// has a storage, an offset, sizes and strides. The storage's bytes come from
+// the caller's lookup, which differs between the zip and the older format.
+//
+// A view must stay within its storage and must not have more elements than it
+// (a stride of 0 could claim terabytes). A contiguous view becomes a TensorView
+// of the storage; others are copied to the arena, whose capacity is the file's
+// size.
 #include "model/weights/torch_state.h"
 
 #include <fmt/format.h>
@@ -19,7 +27,7 @@ absl::Status StateProblem(std::string what) {
   return absl::InvalidArgumentError(std::move(what));
 }
 
-// A tuple of integers >= 0.
+// Parses a tuple or list of integers >= 0.
 std::optional<std::vector<int64_t>> ParseSizes(const Pickle& pickle,
                                                const PickleValue& value) {
   if ((value.kind != Kind::kTuple && value.kind != Kind::kList) ||
@@ -50,7 +58,7 @@ struct StridedView {
     return true;
   }
 
-  // One past the last element it reads; nothing on overflow.
+  // Returns one past the last element that it reads; nullopt on overflow.
   std::optional<int64_t> End() const {
     int64_t end = offset;
     for (size_t i = 0; i < shape.size(); ++i) {
@@ -94,7 +102,7 @@ absl::StatusOr<StridedView> ParseView(const Pickle& pickle,
     return StateProblem("its offset, sizes or strides make no sense");
   }
   StridedView view{offset.integer, *std::move(shape), *std::move(strides)};
-  // The stride of a dimension of one element is never taken and may be absurd.
+  // The stride of a dimension of one element is never used and may be anything.
   for (size_t i = 0; i < view.shape.size(); ++i) {
     if (view.shape[i] == 1) view.strides[i] = 0;
   }
@@ -108,7 +116,7 @@ absl::StatusOr<StridedView> ParseView(const Pickle& pickle,
         fmt::join(view.shape, ", "), fmt::join(view.strides, ", "), view.offset,
         storage.elements));
   }
-  // Only a stride of 0 repeats elements; no weight is stored so.
+  // Only a stride of 0 repeats elements, which no published weights do.
   if (*count > storage.elements) {
     return StateProblem(
         "it repeats the elements of its storage; save a contiguous copy");
@@ -122,7 +130,7 @@ absl::StatusOr<TensorView> ReadTensor(const Pickle& pickle,
                                       CopyArena* arena) {
   const std::optional<TorchStorage> storage =
       ParseTorchStorage(pickle, pickle.at(tensor.items[0]));
-  if (!storage) return StateProblem("its storage is not described well");
+  if (!storage) return StateProblem("its storage has no valid description");
   if (!storage->dtype) {
     return StateProblem(fmt::format(
         "a {} is not supported; save the tensor as float32", storage->type));
@@ -146,7 +154,8 @@ absl::StatusOr<TensorView> ReadTensor(const Pickle& pickle,
   }
   const std::optional<std::span<std::byte>> copy = arena->Allocate(size);
   if (!copy)
-    return StateProblem("there is no memory for a contiguous copy of it");
+    return StateProblem(
+        "there is not enough memory for a contiguous copy of it");
   CopyRowMajor(view, bytes, element_size, *copy);
   result.data = *copy;
   return result;
@@ -156,8 +165,8 @@ absl::StatusOr<TensorView> ReadTensor(const Pickle& pickle,
 
 std::optional<TorchStorage> ParseTorchStorage(const Pickle& pickle,
                                               const PickleValue& storage) {
-  // ("storage", type, key, device, elements[, view]); the unpickler checked
-  // the kinds of these.
+  // The tuple is ("storage", type, key, device, elements[, view]); the
+  // unpickler has checked the kinds of its elements.
   TorchStorage result;
   result.type = pickle.at(storage.items[1]).text;
   result.dtype = StorageDType(result.type);
@@ -168,7 +177,7 @@ std::optional<TorchStorage> ParseTorchStorage(const Pickle& pickle,
   if (storage.items.size() < 6) return result;
   const PickleValue& view = pickle.at(storage.items[5]);
   if (view.kind == Kind::kNone) return result;
-  // (view's own key, offset, elements)
+  // `view` is (its own key, offset, elements).
   if (view.kind != Kind::kTuple || view.items.size() != 3) return std::nullopt;
   const PickleValue& offset = pickle.at(view.items[1]);
   const PickleValue& elements = pickle.at(view.items[2]);
@@ -190,7 +199,8 @@ absl::StatusOr<TensorFile> ReadTorchState(const Pickle& pickle,
   const PickleValue& root = pickle.at(pickle.root);
   if (root.kind != Kind::kDict) {
     return StateProblem(
-        "does not hold a dictionary of tensors; save the model's state_dict() "
+        "does not contain a dictionary of tensors; save the model's "
+        "state_dict() "
         "in it");
   }
   TensorFile result;

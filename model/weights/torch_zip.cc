@@ -12,15 +12,15 @@
 namespace trivium {
 namespace {
 
-// The archive's name of `data.pkl`, or an error when there is none.
+// Returns the archive's name of `data.pkl`, or an error if there is none.
 absl::StatusOr<std::string> FindPickle(const ZipArchive& archive) {
   for (const std::string& name : archive.Names()) {
     const size_t slash = name.find('/');
     if (slash != name.npos && name.substr(slash + 1) == "data.pkl") return name;
   }
   return absl::InvalidArgumentError(
-      "is a zip archive without an entry NAME/data.pkl, so no weights of "
-      "torch; fetch it again");
+      "is a zip archive without an entry NAME/data.pkl, so it has no torch "
+      "weights; fetch it again");
 }
 
 }  // namespace

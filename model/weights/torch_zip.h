@@ -9,10 +9,10 @@
 
 namespace trivium {
 
-// Reads a pytorch_model.bin as torch writes it since 1.6: a zip archive of
+// Reads a pytorch_model.bin in the format of torch since 1.6: a zip archive of
 // stored entries NAME/data.pkl (the state dict) and NAME/data/KEY (storages).
-// Storages are copied once, with the archive's checksums verified.
-// Errors name the tensor; the caller adds the file.
+// Storages are copied once, and the archive's checksums are verified. Errors
+// name the tensor; the caller adds the file.
 absl::StatusOr<TensorFile> ReadTorchZip(std::span<const std::byte> bytes);
 
 }  // namespace trivium

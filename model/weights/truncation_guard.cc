@@ -1,7 +1,7 @@
-// The handler runs in the thread whose read failed, in the middle of any code,
-// so it takes no lock and no memory: it looks through a fixed table of atomics
-// and calls mmap, and the read goes on. A mapping's place in the table is
-// published by its size, the last to be set and the first to be cleared.
+// The signal handler runs in the thread whose read failed, in the middle of any
+// code. So it neither locks nor allocates: it searches a fixed table of atomics
+// and calls mmap, and the read continues. A slot of the table is published by
+// its size, which is set last and cleared first.
 #include "model/weights/truncation_guard.h"
 
 #include <signal.h>
@@ -22,7 +22,7 @@ struct Slot {
   std::atomic<bool> taken = false;
   std::atomic<bool> cut_short = false;
   std::atomic<uintptr_t> begin = 0;
-  std::atomic<size_t> size = 0;  // 0: guards nothing
+  std::atomic<size_t> size = 0;  // 0: unused
 };
 
 std::array<Slot, 1024> slots;
@@ -30,17 +30,17 @@ struct sigaction before;
 uintptr_t page_size = 4096;
 std::atomic<bool> leaves_signals_alone = false;
 
-// Puts zeros in place of what is gone from a guarded mapping: everything from
-// the failed page to its end.
+// Replaces the rest of a guarded mapping, from the failed page to its end, by
+// zeros.
 bool Replace(uintptr_t address) {
   for (Slot& slot : slots) {
     const size_t size = slot.size.load(std::memory_order_acquire);
     const uintptr_t begin = slot.begin.load(std::memory_order_relaxed);
     if (address < begin || address - begin >= size) continue;
     const uintptr_t page = address & ~(page_size - 1);
-    // The system call itself: the thread sanitizer takes mmap for a write that
-    // races with the reads of other threads, which find the file's bytes or
-    // zeros, as intended.
+    // Calls the system directly, because the thread sanitizer considers mmap a
+    // write that races with the reads of other threads. These find the file's
+    // bytes or zeros, as intended.
     const long zeros =
         syscall(SYS_mmap, page, begin + size - page, PROT_READ,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, off_t{0});
@@ -61,7 +61,7 @@ void OnBusError(int signal, siginfo_t* info, void* context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
   } else {
-    // The read is tried again and ends the process, as it would have.
+    // The read is repeated and ends the process, as it would have.
     ::signal(SIGBUS, SIG_DFL);
   }
 }

@@ -5,30 +5,29 @@
 
 namespace trivium {
 
-// Lets a process survive that reads a mapped file while somebody cuts it short.
-// The system answers such a read with SIGBUS, which ends the process; while a
-// guard lives, its mapping reads as zeros instead from the first page that is
-// gone, and cut_short() tells. (As libwayland does for memory that its clients
-// share.) A SIGBUS from elsewhere goes to whoever handled it before.
+// Lets a process survive the truncation of a mapped file that it reads. The
+// system answers such a read with SIGBUS, which ends the process. While a guard
+// lives, its mapping reads as zeros instead, from the first missing page on,
+// and cut_short() is true. (libwayland does the same for memory that its
+// clients share.) A SIGBUS from elsewhere is passed to the previous handler.
 //
 // Why not a copy: weights are gigabytes, read once, and packed into another
-// form; the pages of a mapping are the system's to drop, those of a copy are
-// not.
+// form. The system can drop the pages of a mapping, but not those of a copy.
 class TruncationGuard {
  public:
-  // Of a mapping that begins at a page's begin and outlives the guard.
+  // The mapping must begin at a page and outlive the guard.
   TruncationGuard(void* begin, size_t size);
   ~TruncationGuard();
   TruncationGuard(const TruncationGuard&) = delete;
   TruncationGuard& operator=(const TruncationGuard&) = delete;
 
-  // From now on no guard of the process handles signals: a read of what is gone
-  // ends it, or is handled by whoever else handles SIGBUS. For programs that
-  // have this one's parts inside. Before the first guard.
+  // Disables signal handling by all guards of the process: a read of missing
+  // pages ends the process or is handled by another SIGBUS handler. For
+  // programs that embed the library. Call it before the first guard.
   static void LeaveSignalsAlone();
 
-  // False where there are as many guards already as there can be (1024): the
-  // mapping must not be read.
+  // False if the limit of guards (1024) is reached: the mapping must not be
+  // read.
   bool active() const { return slot_ >= 0; }
   bool cut_short() const;
 

@@ -1,3 +1,11 @@
+// A stack machine like Python's, reduced to what torch.save writes. It is safe
+// with hostile files because:
+// - a global is only a name, and must be in the list of pickle_globals.h;
+// - a call (REDUCE) creates a dict or a description of a tensor; nothing runs;
+// - values are stored by index in PickleStack, which bounds their number and
+//   the items that are copied or walked, so no pickle can grow exponentially;
+// - nothing recurses over values, so depth is harmless;
+// - an unknown opcode is an error.
 #include "model/weights/unpickler.h"
 
 #include <fmt/format.h>
@@ -17,8 +25,8 @@ namespace {
 using Kind = PickleValue::Kind;
 using namespace pickle_opcode;  // NOLINT: only the names of the opcodes
 
-// What the opcodes do to the stack, and what the few allowed calls make. The
-// loop stops at the stack's first error.
+// Executes the opcodes and the few allowed calls. The loop stops at the stack's
+// first error.
 class Machine {
  public:
   explicit Machine(std::span<const std::byte> bytes) : reader_(bytes) {}
@@ -49,10 +57,10 @@ class Machine {
 
   PickleReader reader_;
   PickleStack stack_;
-  std::optional<uint32_t> root_;  // once STOP was read
+  std::optional<uint32_t> root_;  // set by STOP
 };
 
-// Integers of any size; those beyond 64 bits stay bytes.
+// Pushes an integer of any size; those beyond 64 bits remain bytes.
 void Machine::PushLong(uint64_t size) {
   std::string text = reader_.String(size);
   if (text.size() > 8) return stack_.PushText(Kind::kBytes, std::move(text));
@@ -102,7 +110,7 @@ void Machine::Call() {
           value.kind == Kind::kTuple || value.kind == Kind::kList;
       if (!sequence || value.items.size() != 2) {
         return stack_.Fail(
-            "an OrderedDict is made of something else than pairs");
+            "an OrderedDict is made of something other than pairs");
       }
       entries.insert(entries.end(), value.items.begin(), value.items.end());
     }
@@ -171,7 +179,7 @@ void Machine::ExecuteContainer(uint8_t opcode) {
     case kSetItems:
       return stack_.Extend(Kind::kDict, stack_.PopToMark());
     case kBuild:
-      // State of an object: OrderedDicts carry a `_metadata`, which says
+      // The state of an object: OrderedDicts have a `_metadata`, which says
       // nothing about tensors.
       stack_.Pop();
       return stack_.Extend(Kind::kDict, {});

@@ -12,8 +12,9 @@
 
 namespace trivium {
 
-// What a pickle may hold here: plain data, storages and tensors. Values refer
-// to each other by index, so that neither depth nor cycles can hurt.
+// The values that a pickle may contain here: plain data, storages and tensors.
+// Values refer to one another by index, so that neither depth nor cycles can
+// hurt.
 struct PickleValue {
   enum class Kind {
     kNone,
@@ -40,17 +41,17 @@ struct PickleValue {
 struct Pickle {
   std::vector<PickleValue> values;
   uint32_t root = 0;
-  size_t size = 0;  // bytes read, the final STOP included
+  size_t size = 0;  // bytes read, including the final STOP
 
   const PickleValue& at(uint32_t index) const { return values[index]; }
-  // Null when `dict` has no such key.
+  // Returns null if `dict` has no such key.
   const PickleValue* Find(const PickleValue& dict, std::string_view key) const;
 };
 
 // Reads one pickle from the start of `bytes` (protocols 2 to 5, as Python's
-// torch.save writes them). It knows no classes: a global is a name of a fixed
-// list, calling one builds a dict or a tensor description, and everything else
-// is refused by name. The error tells the position.
+// torch.save writes them). It knows no classes: a global must be in a fixed
+// list of names, calling one creates a dict or a tensor description, and
+// everything else is refused by name. The error tells the position.
 absl::StatusOr<Pickle> Unpickle(std::span<const std::byte> bytes);
 
 }  // namespace trivium

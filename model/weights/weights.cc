@@ -1,3 +1,8 @@
+// The first file of a folder that exists decides, in the order below; a folder
+// is never a mixture of formats. All files are mapped and stay open, because
+// tensors are views of them; copies that a format needs are owned by
+// TensorFile::memory. A reader's error names the tensor, and the file's name is
+// added here.
 #include "model/weights/weights.h"
 
 #include <fmt/format.h>
@@ -21,7 +26,7 @@
 namespace trivium {
 namespace {
 
-// What a folder may hold, in the order in which Transformers looks.
+// The files that a folder may have, in the order in which Transformers looks.
 constexpr std::string_view kSafetensors = "model.safetensors";
 constexpr std::string_view kSafetensorsIndex = "model.safetensors.index.json";
 constexpr std::string_view kTorch = "pytorch_model.bin";
@@ -43,8 +48,8 @@ bool EndsWith(std::string_view text, std::string_view end) {
 // Reads a file of one format.
 using Reader = absl::StatusOr<TensorFile> (*)(std::span<const std::byte>);
 
-// A weights file: what `reader` reads or, where that is null, in the format
-// that its name and its first bytes tell.
+// Parses a weights file with `reader` or, if that is null, in the format that
+// the file's name and first bytes indicate.
 absl::StatusOr<TensorFile> Parse(std::span<const std::byte> bytes,
                                  std::string_view name, Reader reader) {
   if (StartsWith(bytes, "version https://git-lfs")) {
@@ -68,7 +73,7 @@ class MappedWeights : public Weights {
     return absl::OkStatus();
   }
 
-  // The tensors of several files, as the index says.
+  // Loads the tensors of several files, as the index says.
   absl::Status LoadShards(const std::string& folder, const std::string& index);
 
   const TensorView* Find(std::string_view name) const override {
@@ -129,7 +134,7 @@ absl::Status MappedWeights::LoadShards(const std::string& folder,
       return problem(fmt::format("tensor {} has no file name", Quoted(tensor)));
     }
     const std::string& name = shard.get_ref<const std::string&>();
-    // A plain name: an index must not reach outside of its folder.
+    // Only a plain name: an index must not name files outside its folder.
     if (name.empty() || name.find('/') != name.npos ||
         name.find('\0') != name.npos || name == "." || name == "..") {
       return problem(fmt::format(
@@ -140,7 +145,7 @@ absl::Status MappedWeights::LoadShards(const std::string& folder,
     if (loaded == shards.end()) {
       absl::StatusOr<TensorFile> file = Map(folder + "/" + name);
       if (!file.ok()) {
-        // A missing shard is a broken folder, not a folder without weights.
+        // A missing shard makes a broken folder, not a folder without weights.
         return absl::InvalidArgumentError(
             fmt::format("{} (named by {}); fetch the file again",
                         std::string(file.status().message()), index));

@@ -14,8 +14,8 @@
 
 namespace trivium {
 
-// What elements are stored as: each by itself, or in blocks of GGUF's, which
-// gguf_blocks.h describes.
+// The storage type of elements: each by itself, or in GGUF's blocks
+// (gguf_blocks.h).
 enum class DType {
   kF32,
   kF16,
@@ -36,71 +36,72 @@ enum class DType {
   kMxfp4,
 };
 
-// Elements of one block; 1 where each stands by itself.
+// Returns the elements of one block; 1 if elements are stored individually.
 int BlockElements(DType dtype);
-// Bytes of one block, or of one element.
+// Returns the bytes of one block, or of one element.
 int DTypeSize(DType dtype);
 std::string_view DTypeName(DType dtype);
 
-// A tensor in a weights file: row-major, contiguous, not aligned. The bytes
-// belong to the Weights it came from. Rows are whole blocks.
+// A tensor in a weights file: row-major, contiguous, not aligned. The Weights
+// that it comes from own the bytes. Rows are whole blocks.
 struct TensorView {
   DType dtype = DType::kF32;
   std::vector<int64_t> shape;
   std::span<const std::byte> data;
-  // Of kI8 [rows, columns]: what a row's elements are multiplied by, real,
-  // [rows, 1]. Null: the elements are integers.
+  // Only for kI8 [rows, columns]: the factors of the rows, real numbers [rows,
+  // 1]. Null means the elements are plain integers.
   const TensorView* row_scales = nullptr;
 
   int64_t elements() const;
 };
 
-// Whether elements are real numbers, which CopyToF32 reads.
+// True if the elements are real numbers, which CopyToF32 reads.
 bool IsReal(const TensorView& tensor);
-// Copies the elements [begin, begin + out.size()) of real numbers as f32; f16
-// and bf16 exactly, blocks with the roundings of ggml's own f32 arithmetic, s8
-// with that of the product.
+// Copies the elements [begin, begin + out.size()) of a tensor of real numbers
+// as f32. f16 and bf16 are exact, blocks are rounded as in ggml's f32
+// arithmetic, and s8 as its product with the scale.
 void CopyToF32(const TensorView& tensor, int64_t begin, std::span<float> out);
-// The first element (of real numbers) that is infinite or not a number.
+// Returns the first element (of a tensor of real numbers) that is infinite or
+// NaN.
 std::optional<int64_t> FirstNotFinite(const TensorView& tensor);
 
-// The tensors of a model by name. Of a folder: model.safetensors, its sharded
-// form (model.safetensors.index.json), pytorch_model.bin in its zip and its
+// The tensors of a model by name. A folder has model.safetensors, its sharded
+// form (model.safetensors.index.json), pytorch_model.bin in its zip or its
 // older sequential format, or the sharded form of that. Files are mapped, not
-// read.
-// Nothing in a file can run code: the unpickler knows tensors and plain data,
-// and refuses everything else by name.
+// read. Nothing in a file can run code: the unpickler knows tensors and plain
+// data, and refuses everything else by name.
 class Weights {
  public:
-  // NOT_FOUND names the files looked for; INVALID_ARGUMENT names file, tensor
-  // and what is wrong with it (truncated, overlapping, bad shape...).
+  // Opens a folder's weights. NOT_FOUND names the files that were looked for;
+  // INVALID_ARGUMENT names the file, the tensor and what is wrong with it
+  // (truncated, overlapping, bad shape...).
   static absl::StatusOr<std::unique_ptr<Weights>> Open(
       const std::string& folder);
 
-  // The same of one of Marian's own files: a .npz, whose arrays are its
-  // tensors, or a .bin (marian_bin.h).
+  // Opens one of Marian's own files: a .npz, whose arrays are the tensors, or a
+  // .bin (marian_bin.h). Errors are as above.
   static absl::StatusOr<std::unique_ptr<Weights>> OpenMarian(
       const std::string& path);
 
   virtual ~Weights() = default;
 
-  // Null when there is no such tensor.
+  // Returns null if there is no such tensor.
   virtual const TensorView* Find(std::string_view name) const = 0;
-  // Sorted.
+  // Returns all names, sorted.
   virtual std::vector<std::string_view> Names() const = 0;
-  // Hex digest of names, types, shapes and the first and last bytes of each
-  // tensor: what tells two weight files apart without reading all of them.
+  // Returns a hex digest of the names, types, shapes and first and last bytes
+  // of all tensors. It distinguishes weight files without reading all of them.
   virtual std::string Fingerprint() const = 0;
-  // Whether there are none, and tensors are as they are asked for
+  // True if there are no weights, and tensors have whatever shape is requested
   // (imagined_weights.h).
   virtual bool imagined() const { return false; }
-  // Then, the tensor; null else.
+  // Returns such a tensor if imagined(), else null.
   virtual const TensorView* Imagine(std::string_view name,
                                     const std::vector<int64_t>& shape) const {
     return nullptr;
   }
-  // INVALID_ARGUMENT when a file was changed since it was opened: what was read
-  // of its tensors is not to be used.
+  // Returns INVALID_ARGUMENT if a file has changed since it was opened: what
+  // was read of its tensors must not be used.
   virtual absl::Status CheckUnchanged() const { return absl::OkStatus(); }
 };
 

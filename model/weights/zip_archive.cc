@@ -13,10 +13,10 @@
 namespace trivium {
 namespace {
 
-// libzip keeps some 300 bytes for each entry, which takes 46 in the file. An
-// archive of 32 bits has at most 65,535; one of 64 bits says how many in a
-// record that a locator near its end points at (APPNOTE.TXT, 4.3.14 and 15).
-// No model has as many tensors.
+// libzip keeps about 300 bytes for each entry, which takes 46 in the file, so a
+// small file could claim much memory. A 32-bit archive has at most 65,535
+// entries; a 64-bit one states its number in a record that a locator near its
+// end points at (APPNOTE.TXT, 4.3.14 and 15). No model has as many tensors.
 constexpr uint64_t kMaxEntries = 65'535;
 
 uint64_t Load64(std::span<const std::byte> bytes, size_t at) {
@@ -28,12 +28,13 @@ uint64_t Load64(std::span<const std::byte> bytes, size_t at) {
 bool HasTooManyEntries(std::span<const std::byte> bytes) {
   constexpr size_t kLocatorBytes = 20;
   constexpr size_t kRecordBytes = 56;
-  constexpr size_t kEndBytes = 22 + 65'535;  // with the longest comment
+  constexpr size_t kEndBytes = 22 + 65'535;  // including the longest comment
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()),
                              bytes.size());
   const size_t tail = kLocatorBytes + kEndBytes;
   size_t at = all.size() > tail ? all.size() - tail : 0;
-  // There may be several, of which libzip takes one.
+  // There may be several locators, of which libzip uses one, so all are
+  // checked.
   while ((at = all.find("PK\x06\x07", at)) != all.npos &&
          at + kLocatorBytes <= all.size()) {
     const uint64_t record = Load64(bytes, at + 8);
@@ -110,13 +111,13 @@ absl::StatusOr<std::span<const std::byte>> ZipArchive::Read(
       ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
   if (zip_stat_index(archive_.get(), index, 0, &stat) != 0 ||
       (stat.valid & kNeeded) != kNeeded) {
-    return fail("is not described well; fetch the file again");
+    return fail("has no valid description; fetch the file again");
   }
   if (stat.comp_method != ZIP_CM_STORE ||
       stat.encryption_method != ZIP_EM_NONE) {
     return fail(
-        "is compressed or encrypted, which is not read; save the file as it "
-        "was written first");
+        "is compressed or encrypted, which is not supported; use the file as "
+        "it was first written");
   }
   const std::optional<std::span<std::byte>> copy = arena_->Allocate(stat.size);
   if (!copy) {
@@ -136,7 +137,7 @@ absl::StatusOr<std::span<const std::byte>> ZipArchive::Read(
     }
     done += static_cast<size_t>(count);
   }
-  // The checksum is compared at the end, which a read beyond it reaches.
+  // libzip compares the checksum at the end, which a read beyond it reaches.
   std::byte beyond;
   if (zip_fread(entry.get(), &beyond, 1) != 0) {
     return fail("fails its checksum; fetch the file again");

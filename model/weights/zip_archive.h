@@ -14,20 +14,20 @@ struct zip;
 
 namespace trivium {
 
-// A zip archive of stored entries, as torch's and NumPy's are: entries are
-// copied into an arena, with the archive's checksums verified.
+// A zip archive of stored entries, like those of torch and NumPy. Entries are
+// copied into an arena, and the archive's checksums are verified.
 class ZipArchive {
  public:
-  // `bytes` outlive this. INVALID_ARGUMENT says what is wrong with the file;
-  // the caller adds its name.
+  // `bytes` must outlive this object. INVALID_ARGUMENT says what is wrong with
+  // the file; the caller adds its name.
   static absl::StatusOr<ZipArchive> Open(std::span<const std::byte> bytes,
                                          std::shared_ptr<CopyArena> arena);
 
-  // In the archive's order.
+  // Returns the names in the archive's order.
   std::vector<std::string> Names() const;
   bool Has(const std::string& name) const;
-  // Copies an entry. INVALID_ARGUMENT names it: missing, compressed, truncated,
-  // larger than the arena.
+  // Copies an entry. INVALID_ARGUMENT names it if it is missing, compressed,
+  // truncated or larger than the arena.
   absl::StatusOr<std::span<const std::byte>> Read(
       const std::string& name) const;
 

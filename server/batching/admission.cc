@@ -4,39 +4,43 @@
 
 #include "fmt/format.h"
 
-// waiting_tokens_ is the sum over all requests that were added and not removed,
-// and waiting_of_client_ has each client's part of it, as long as that is not
-// 0.
+// Invariant: waiting_tokens_ is the sum over all requests that were added and
+// not removed; waiting_of_client_ holds each client's part of it unless that
+// part is 0.
 //
-// Of a limit L, of which A tokens wait, a client that has C of them may add t
-// where its part then is at most 8 times what is left,
+// Let the limit be L tokens, of which A wait in all and C for this client. The
+// client may add t tokens if its part stays within 8 times the rest,
+//
 //   C + t <= 8 (L - A - t)
-// or where nothing waits and t <= L. (Choudhury and Hahne, "Dynamic queue
-// length thresholds for shared-memory packet switches", 1998.) So a client by
-// itself has 8/9 of L, and n clients that want all come to 8 / (1 + 8 n) each.
-// Until the first ones have come to that, others may have little room; so with
-// n clients, each may have its share of an eighth beyond the limit,
-//   C + t <= L / (8 n)
-// These eighths sum up to L (1 + ln n) / 8 at most: all that waits is less than
-// 2 L for any thousand of clients. Nobody's requests have to go to make room.
 //
-// For batch requests L is three quarters of what it is for interactive ones,
-// while A and C are what waits of both. So however much batch work waits, there
-// is room for interactive calls.
+// or if nothing waits and t <= L. (Choudhury and Hahne, "Dynamic queue length
+// thresholds for shared-memory packet switches", 1998.) So a lone client gets
+// 8/9 of L, and n greedy clients converge to 8 / (1 + 8 n) of L each. Until the
+// earlier clients have shrunk to that, a new one may find little room. So each
+// of n clients may also use its share of an eighth beyond the limit:
+//
+//   C + t <= L / (8 n)
+//
+// These eighths add up to at most L (1 + ln n) / 8: the waiting tokens stay
+// below 2 L for a thousand clients. No waiting request is dropped to make room.
+//
+// For background requests L is three quarters of the limit, while A and C count
+// both priorities. So interactive calls find room however much background work
+// waits.
 
 namespace trivium {
 namespace {
 
-constexpr int64_t kTimesWhatIsLeft = 8;
+constexpr int64_t kTimesTheRest = 8;
 constexpr int64_t kPartBeyond = 8;
-constexpr double kBatchPart = 0.75;
+constexpr double kBackgroundPart = 0.75;
 
 }  // namespace
 
 int64_t Admission::MostTokens(int64_t max_waiting_tokens, Priority priority) {
   if (priority == Priority::kInteractive) return max_waiting_tokens;
   return std::max<int64_t>(
-      1, static_cast<int64_t>(kBatchPart *
+      1, static_cast<int64_t>(kBackgroundPart *
                               static_cast<double>(max_waiting_tokens)));
 }
 
@@ -52,7 +56,7 @@ Submission Admission::Check(ClientId client, Priority priority,
                   "empty queue takes only {}{}: split the call, or lower the "
                   "beam size or max_new_tokens",
                   tokens[i], total, most,
-                  priority == Priority::kBatch ? " of a batch call" : "")),
+                  priority == Priority::kBackground ? " of a batch call" : "")),
               static_cast<int>(i)};
     }
   }
@@ -83,7 +87,7 @@ int64_t Admission::free_tokens(ClientId client, Priority priority) const {
   const auto clients =
       static_cast<int64_t>(waiting_of_client_.size()) + (own == 0);
   return std::max({int64_t{0},
-                   (kTimesWhatIsLeft * left - own) / (kTimesWhatIsLeft + 1),
+                   (kTimesTheRest * left - own) / (kTimesTheRest + 1),
                    most / (kPartBeyond * clients) - own});
 }
 

@@ -10,32 +10,35 @@
 
 namespace trivium {
 
-// Bounds what waits, in tokens (TokensOf): a call enters as a whole or not at
-// all, and a client that has much waiting is refused before one that has
-// little, and batch requests before interactive ones (admission.cc says how it
-// is shared). Keeps nothing of clients of
-// which nothing waits. Not thread-safe, owns no requests.
+// Bounds the waiting requests, in tokens (TokensOf):
+// - a call enters the queue as a whole or not at all;
+// - a client with many waiting tokens is refused before one with few;
+// - background requests are refused before interactive ones.
+//
+// admission.cc has the formula. A client without waiting requests takes no
+// memory here. Not thread-safe; owns no requests.
 class Admission {
  public:
   explicit Admission(int64_t max_waiting_tokens)
       : max_waiting_tokens_(max_waiting_tokens) {}
 
-  // Of a limit, what an empty queue takes of this priority; at least 1.
+  // Tokens of this priority that an empty queue accepts under a limit; at
+  // least 1.
   static int64_t MostTokens(int64_t max_waiting_tokens, Priority priority);
 
-  // `tokens`: [requests of the call]. OK where they may wait, or
-  // - INVALID_ARGUMENT and the request with which the call outgrows even an
-  //   empty queue;
-  // - RESOURCE_EXHAUSTED: full now, for this client.
+  // `tokens`: [requests of the call]. Returns OK if all of them may wait, or
+  // - INVALID_ARGUMENT and the first request with which the call exceeds even
+  //   an empty queue;
+  // - RESOURCE_EXHAUSTED: the queue is full now for this client.
   Submission Check(ClientId client, Priority priority,
                    std::span<const int64_t> tokens) const;
 
-  // A request that was checked waits.
+  // A request that passed Check starts to wait.
   void Add(ClientId client, int64_t tokens);
-  // It began to run, or was dropped.
+  // The request stops waiting: it started to run, or was dropped.
   void Remove(ClientId client, int64_t tokens);
 
-  // Tokens of this priority that the client may still add.
+  // Further tokens of this priority that Check would accept from the client.
   int64_t free_tokens(ClientId client, Priority priority) const;
 
  private:
@@ -43,7 +46,7 @@ class Admission {
 
   const int64_t max_waiting_tokens_;
   int64_t waiting_tokens_ = 0;
-  absl::flat_hash_map<ClientId, int64_t> waiting_of_client_;  // none is 0
+  absl::flat_hash_map<ClientId, int64_t> waiting_of_client_;  // never 0
 };
 
 }  // namespace trivium

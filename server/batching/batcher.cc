@@ -1,3 +1,21 @@
+// Submit is the only way into the queues, in four steps:
+//   1. FindModels    under the lock: whose queue each request goes to
+//   2. Check         without it: could an empty worker run each request?
+//   3. Enqueue       under the lock, at one moment: forecast, admission, push
+//   4. Report...     without it: the observer is told
+// The check is the long step, and depends on nothing that changes. So the lock
+// is held briefly, and Enqueue looks again at whatever may have changed
+// meanwhile: the phase, and models that were removed.
+//
+// Always:
+// - A call is accepted as a whole: either all its requests are in their models'
+//   queues and in Admission, or none is.
+// - `unanswered` is the number of accepted requests whose observers have not
+//   received OnDone, as far as the workers have accounted for them. Drain waits
+//   for it to be 0.
+// - A call in in_transit_ counts in every model's queue, because its model is
+//   not known yet; AddModel passes the calls on to a new queue.
+// - The phase only advances (Enter).
 #include "server/batching/batcher.h"
 
 #include <algorithm>
@@ -18,7 +36,7 @@
 namespace trivium {
 namespace {
 
-// Of the deficit round robin: about one sentence's worst case.
+// Quantum of the deficit round robin: about the worst case of one sentence.
 constexpr int64_t kQuantumTokens = 256;
 
 absl::Status CheckOptions(const Batcher::Options& options) {
@@ -44,7 +62,7 @@ class ThreadedBatcher : public Batcher {
  public:
   explicit ThreadedBatcher(const Options& options);
   ~ThreadedBatcher() override;
-  // RESOURCE_EXHAUSTED where the system does not give so many threads.
+  // RESOURCE_EXHAUSTED: the system cannot start so many threads.
   absl::Status Start();
 
   absl::Status AddModel(ModelHandle model, Engines engines) override;
@@ -52,10 +70,10 @@ class ThreadedBatcher : public Batcher {
   bool Serves(const ServedModel& model) const override;
   CallId NewCall() override { return next_call_++; }
   Submission Submit(CallId call, std::vector<Request> requests) override;
-  Submission Foresee(const ServedModel* model, Sender sender, CallId call,
-                     absl::Time deadline) override;
-  void Expect(CallId call, Sender sender) override;
-  void Forget(CallId call) override;
+  Submission CheckAdmission(const ServedModel* model, Sender sender,
+                            CallId call, absl::Time deadline) override;
+  void AddInTransit(CallId call, Sender sender) override;
+  void RemoveInTransit(CallId call) override;
   int64_t free_waiting_tokens(Sender sender) const override;
   bool Drain(absl::Duration timeout) override;
 
@@ -64,17 +82,18 @@ class ThreadedBatcher : public Batcher {
   using Models = std::vector<std::shared_ptr<BatchedModel>>;
   using Waiting = std::vector<std::unique_ptr<QueuedRequest>>;
 
-  // Null where it is not served.
+  // Returns null if the model is not served.
   std::shared_ptr<BatchedModel> Find(const ServedModel& model) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
-  // Which of the models each request is for.
+  // Sets `models` to the model of each request: [requests].
   Submission FindModels(std::span<const Request> requests,
                         Models* models) const;
   Submission Check(std::span<const Request> requests,
                    const Models& models) const;
-  // Puts all into their models' queues or none.
+  // Pushes all requests into their models' queues, or none.
   Submission Enqueue(const Models& models, Waiting waiting);
-  void ForgetLocked(CallId call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
+  void RemoveInTransitLocked(CallId call)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void Enter(Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void ReportQueues(Models models);
   void ReportRefusal(const ServedModel& model, const Submission& refusal);
@@ -82,8 +101,8 @@ class ThreadedBatcher : public Batcher {
   const Options options_;
   std::atomic<CallId> next_call_{1};
   mutable BatcherState state_;
-  // Calls on their way: every queue expects them.
-  absl::flat_hash_map<CallId, Sender> expected_ ABSL_GUARDED_BY(state_.mutex);
+  // Calls in transit; they count in every queue.
+  absl::flat_hash_map<CallId, Sender> in_transit_ ABSL_GUARDED_BY(state_.mutex);
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
@@ -106,7 +125,7 @@ absl::Status ThreadedBatcher::Start() {
   for (const auto& worker : workers_) {
     if (worker->Start()) continue;
     return absl::ResourceExhaustedError(fmt::format(
-        "the system does not give {} threads to work", options_.workers));
+        "the system cannot start {} worker threads", options_.workers));
   }
   return absl::OkStatus();
 }
@@ -136,7 +155,8 @@ absl::Status ThreadedBatcher::AddModel(ModelHandle model, Engines engines) {
         fmt::format("the model '{}' is served already", added->model->name));
   }
   added->queue = state_.dispatcher.AddQueue();
-  for (const auto& [call, sender] : expected_) added->queue->Expect(sender);
+  for (const auto& [call, sender] : in_transit_)
+    added->queue->AddInTransit(sender);
   state_.models.push_back(std::move(added));
   return absl::OkStatus();
 }
@@ -237,13 +257,13 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   }
   std::vector<std::pair<BatchedModel*, Forecast::Demand>> demands;
   for (const auto& [model, of_model] : costs) {
-    demands.emplace_back(model, Forecast::Of(of_model));
+    demands.emplace_back(model, Forecast::DemandOf(of_model));
   }
   const CallId call = waiting.front()->call;
   const absl::Time now = waiting.front()->submitted;
   const Request& first = waiting.front()->request;
   MutexLock lock(&state_.mutex);
-  ForgetLocked(call);
+  RemoveInTransitLocked(call);
   if (state_.phase >= Phase::kDraining) {
     return absl::UnavailableError("the server is shutting down");
   }
@@ -254,15 +274,15 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   // The requests of a call have one sender and deadline, and mostly one model.
   const Sender sender = {first.client, first.priority};
   Submission admitted;
-  absl::Duration answer;  // of the model that is last
+  absl::Duration answer;  // of the model that answers last
   for (const auto& [model, demand] : demands) {
-    model->forecast.Came(first.client, demand);
+    model->forecast.RecordDemand(first.client, demand);
     const Forecast::Times times =
-        model->forecast.Of(*model->queue, sender, call, demand);
+        model->forecast.TimesOf(*model->queue, sender, call, demand);
     answer = std::max(answer, times.answer);
     if (!admitted.ok()) continue;
     admitted = CheckTime(times, now, first.deadline, options_.max_queue_wait);
-    if (admitted.late) model->forecast.Refused(now);
+    if (admitted.late) model->forecast.RecordRefusal(now);
   }
   if (admitted.ok()) {
     admitted = state_.admission.Check(sender.client, sender.priority, tokens);
@@ -288,7 +308,7 @@ void ThreadedBatcher::ReportQueues(Models models) {
     int64_t requests;
     {
       MutexLock lock(&state_.mutex);
-      // A removed one's queue may have been emptied and be gone.
+      // The queue of a removed model may have been freed.
       if (one->workers_serving == 0) continue;
       tokens = one->queue->tokens();
       requests = one->queue->requests();
@@ -302,15 +322,17 @@ void ThreadedBatcher::ReportRefusal(const ServedModel& model,
   options_.observer->OnRejected(model, ReasonOf(refusal));
 }
 
-Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
-                                    CallId call, absl::Time deadline) {
+Submission ThreadedBatcher::CheckAdmission(const ServedModel* model,
+                                           Sender sender, CallId call,
+                                           absl::Time deadline) {
   Submission submission;
   ModelHandle refuses;  // the first one
   const absl::Time now = options_.clock->Now();
   {
     MutexLock lock(&state_.mutex);
     for (const std::shared_ptr<BatchedModel>& one : state_.models) {
-      if (model != nullptr) one->forecast.Named(one->model.get() == model);
+      if (model != nullptr)
+        one->forecast.RecordModel(one->model.get() == model);
     }
     for (const std::shared_ptr<BatchedModel>& one : state_.models) {
       if (one->removed || (model != nullptr && one->model.get() != model)) {
@@ -318,16 +340,17 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
       }
       Forecast& forecast = one->forecast;
       const Forecast::Times times =
-          model == nullptr ? forecast.OfNext(*one->queue, sender, call)
-                           : forecast.Of(*one->queue, sender, call,
-                                         forecast.usual_demand(sender.client));
+          model == nullptr
+              ? forecast.TimesOfNext(*one->queue, sender, call)
+              : forecast.TimesOf(*one->queue, sender, call,
+                                 forecast.usual_demand(sender.client));
       Submission its = CheckTime(times, now, deadline, options_.max_queue_wait);
-      if (its.late) forecast.Refused(now);
+      if (its.late) forecast.RecordRefusal(now);
       if (its.ok()) {
         its = CheckRoom(
             state_.admission, sender,
             static_cast<int64_t>(forecast.usual_demand(sender.client).tokens),
-            model == nullptr ? one->queue->expected(sender) : 0, times);
+            model == nullptr ? one->queue->calls_in_transit(sender) : 0, times);
       }
       if (its.ok()) return its;
       if (refuses != nullptr) continue;
@@ -341,26 +364,26 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
   return submission;
 }
 
-void ThreadedBatcher::Expect(CallId call, Sender sender) {
+void ThreadedBatcher::AddInTransit(CallId call, Sender sender) {
   MutexLock lock(&state_.mutex);
-  if (!expected_.try_emplace(call, sender).second) return;
+  if (!in_transit_.try_emplace(call, sender).second) return;
   for (const std::shared_ptr<BatchedModel>& one : state_.models) {
-    one->queue->Expect(sender);
+    one->queue->AddInTransit(sender);
   }
 }
 
-void ThreadedBatcher::Forget(CallId call) {
+void ThreadedBatcher::RemoveInTransit(CallId call) {
   MutexLock lock(&state_.mutex);
-  ForgetLocked(call);
+  RemoveInTransitLocked(call);
 }
 
-void ThreadedBatcher::ForgetLocked(CallId call) {
-  const auto found = expected_.find(call);
-  if (found == expected_.end()) return;
+void ThreadedBatcher::RemoveInTransitLocked(CallId call) {
+  const auto found = in_transit_.find(call);
+  if (found == in_transit_.end()) return;
   for (const std::shared_ptr<BatchedModel>& one : state_.models) {
-    one->queue->Unexpect(found->second);
+    one->queue->RemoveInTransit(found->second);
   }
-  expected_.erase(found);
+  in_transit_.erase(found);
 }
 
 int64_t ThreadedBatcher::free_waiting_tokens(Sender sender) const {

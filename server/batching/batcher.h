@@ -17,44 +17,45 @@
 
 namespace trivium {
 
-// Shares the work of concurrent requests: admission bounded in tokens and in
-// time, one queue, workers that each run a continuous batch. Thread-safe.
+// Runs concurrent requests together: admission bounded in tokens and in time,
+// one queue a model, and workers that each run a continuous batch. Thread-safe.
 //
-// Nothing is assigned to a worker in advance: each takes newcomers between two
-// of its iterations, in the fair order of the queue (FairQueue), while it has
-// less than its even share of all work and room for their worst case
-// (Dispatcher, RunningBatch::Judge). What may be decided without a thread is
-// decided in those classes; Worker is the thread around them.
+// No request is assigned to a worker in advance. A worker takes newcomers
+// between two of its iterations, in the fair order of the queue (FairQueue),
+// while it has less than its even share of all work (Dispatcher) and while
+// their sources and prefixes find KV blocks (RunningBatch::CanJoin). Blocks
+// that a request may need later are not reserved; a request that cannot get
+// them is suspended and continues later. These decisions are made in classes
+// without threads; Worker is the thread around them.
 //
 //   auto batcher = Batcher::Create(options);
 //   batcher->AddModel(model, std::move(engines));
 //   batcher->Submit(batcher->NewCall(), std::move(requests));
-//   ... observers hear of tokens and results on workers' threads
+//   ... observers receive tokens and results on the workers' threads
 //   batcher->Drain(timeout);   // or the destructor, which cancels the rest
 class Batcher {
  public:
   struct Options {
-    // Worker threads; each has an engine of every model.
+    // Number of worker threads; each has an engine of every model.
     int workers = 1;
-    // Tokens that may wait: of every request that has not started, source +
-    // prefix after the start token + beams (or samples) x max_new_tokens.
+    // Bound on the waiting tokens. A request that has not started counts
+    // source + prefix after the start token + beams (or samples) x
+    // max_new_tokens.
     int64_t max_waiting_tokens = 1 << 20;
-    // Refuses calls whose first request would wait longer, as far as can be
-    // foreseen.
+    // Calls whose first request is forecast to wait longer are refused.
     absl::Duration max_queue_wait = absl::InfiniteDuration();
-    // Encoder rows x layers of newcomers that one iteration takes at most, in
-    // units of whole-encoder tokens; as much less as keeps running requests
-    // from stalling (EncodeBudget).
+    // Bound on the encoder work of one iteration, in tokens through all layers.
+    // EncodeBudget lowers it so that running requests do not stall.
     int encode_budget_tokens = 2048;
-    // Most decoder rows of one worker's iteration: hypotheses, and tokens of
-    // prefixes that are read.
+    // Bound on the decoder rows of one worker's iteration: hypotheses, and
+    // prefix tokens.
     int max_rows = kMostStepTokens;
-    // Run as many as max_rows whenever they are there, instead of as many as
-    // make a row cheapest (RowLimit).
+    // True: run up to max_rows whenever so many are there. False: run as many
+    // as make a row cheapest (RowLimit).
     bool fixed_rows = false;
-    // Read drafts ahead while few requests run (DraftBudget).
+    // True: read guessed tokens ahead while few requests run (DraftBudget).
     bool speculate = true;
-    // Keeps results for equal requests to come (ResultCache); 0: does not.
+    // Size of the cache of results for equal requests (ResultCache); 0: none.
     int64_t result_cache_bytes = 0;
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null; outlives the batcher
@@ -65,51 +66,54 @@ class Batcher {
 
   virtual ~Batcher() = default;
 
-  // Serves a model from now on, beside the others, with one engine for each
-  // worker. INVALID_ARGUMENT: more or fewer engines; ALREADY_EXISTS.
+  // Serves one more model from now on, with one engine for each worker.
+  // INVALID_ARGUMENT: the number of engines is wrong. ALREADY_EXISTS.
   using Engines = std::vector<std::unique_ptr<Engine>>;  // [workers]
   virtual absl::Status AddModel(ModelHandle model, Engines engines) = 0;
-  // Takes no more requests for it. Those taken are answered as if nothing had
-  // happened; then each worker frees its engine. Does not wait for that.
-  // NOT_FOUND: it is not served.
+  // Accepts no more requests for the model. Accepted requests are answered as
+  // usual; then each worker frees its engine. Does not wait for that.
+  // NOT_FOUND: the model is not served.
   virtual absl::Status RemoveModel(const ServedModel& model) = 0;
-  // Whether requests for it are taken now.
+  // True if requests for the model are accepted now.
   virtual bool Serves(const ServedModel& model) const = 0;
 
   virtual CallId NewCall() = 0;
 
-  // Takes all of the requests or none, and answers at once.
-  // - INVALID_ARGUMENT: a request that could never run (options, longer than
-  //   the model, more KV blocks than an empty worker has, more tokens than an
-  //   empty queue takes); Submission::request says which.
-  // - NOT_FOUND: a model that is not served, or not any more.
-  // - RESOURCE_EXHAUSTED: full (Admission), or it would be late: answered
-  //   after its deadline, or begun after max_queue_wait (Forecast).
-  //   Submission::retry_after tells when to come again.
-  // - UNAVAILABLE: draining.
-  // Observers of refused requests hear nothing.
+  // Accepts all of the requests or none, and returns at once.
+  // - INVALID_ARGUMENT: a request could never run (invalid options, longer than
+  //   the model allows, more KV blocks than an empty worker has, more tokens
+  //   than an empty queue takes); Submission::request is its index.
+  // - NOT_FOUND: a model is not served, or not any more.
+  // - RESOURCE_EXHAUSTED: the queue is full (Admission), or the call would be
+  //   late: answered after its deadline, or started after max_queue_wait
+  //   (Forecast). Submission::retry_after says when to retry.
+  // - UNAVAILABLE: the batcher drains.
+  // Observers of refused requests are not called.
   virtual Submission Submit(CallId call, std::vector<Request> requests) = 0;
 
-  // Before a call's texts are read: what Submit would say of it for lack of
-  // time or room, if it were as calls lately are. OK where that is not known.
-  // Where `model` is null, because the request itself has not been read: what
-  // it would say whichever model is asked, after all calls that are on their
-  // way; OK where one could take it.
-  virtual Submission Foresee(const ServedModel* model, Sender sender,
-                             CallId call, absl::Time deadline) = 0;
+  // Returns Submit's likely refusal for lack of time or room, before the call's
+  // texts are read. It assumes that the call is like its client's recent calls;
+  // OK if nothing is known of them. With a null `model` not even the request
+  // was read: then calls in transit count as waiting, and the result is OK if
+  // any model could accept the call.
+  virtual Submission CheckAdmission(const ServedModel* model, Sender sender,
+                                    CallId call, absl::Time deadline) = 0;
 
-  // A call that Foresee let pass is on its way: until Submit is asked to take
-  // it, or it is forgotten, because nothing comes of it.
-  virtual void Expect(CallId call, Sender sender) = 0;
-  // As often as anybody likes.
-  virtual void Forget(CallId call) = 0;
+  // Counts a call that passed CheckAdmission as in transit: its message is
+  // still being received. It counts until Submit is called for it, or until
+  // RemoveInTransit.
+  virtual void AddInTransit(CallId call, Sender sender) = 0;
+  // Ends the count of a call that will not be submitted. May be called again,
+  // and for calls that do not count.
+  virtual void RemoveInTransit(CallId call) = 0;
 
-  // Tokens that a sender may still have queued before Submit refuses; streams
-  // read on only while there is room.
+  // Tokens that the sender may still submit before Submit refuses. Streams stop
+  // reading at 0.
   virtual int64_t free_waiting_tokens(Sender sender) const = 0;
 
-  // Accepts nothing more and waits until all is answered or `timeout` passed
-  // (real time), then cancels the rest with UNAVAILABLE. True if all finished.
+  // Accepts nothing more and waits until everything is answered or `timeout`
+  // (real time) has passed, then answers the rest with UNAVAILABLE. Returns
+  // true if everything finished.
   virtual bool Drain(absl::Duration timeout) = 0;
 };
 

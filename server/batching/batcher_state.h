@@ -15,9 +15,8 @@
 
 namespace trivium {
 
-// What the batcher has of one model. The engines wait here until their worker
-// fetches them. Everything but `model` and `limits` is guarded by
-// BatcherState::mutex.
+// One served model in the batcher. The engines wait here until their workers
+// fetch them. BatcherState::mutex guards all members but `model` and `limits`.
 struct BatchedModel {
   explicit BatchedModel(int workers) : forecast(workers) {}
 
@@ -26,30 +25,31 @@ struct BatchedModel {
   RequestQueue* queue = nullptr;  // in the dispatcher
   Forecast forecast;
   std::vector<std::unique_ptr<Engine>> engines;  // [workers]
-  bool removed = false;                          // takes no more requests
-  int workers_serving = 0;  // that have not given up its engine
+  bool removed = false;                          // accepts no more requests
+  int workers_serving = 0;  // workers that have not freed their engine
 };
 
-// What the batcher's front and its workers share. Held only for bookkeeping:
-// never while an engine steps or an observer is called.
+// The state that the batcher's front shares with its workers. The mutex is held
+// only for bookkeeping: never while an engine steps or an observer is called.
 //
-// A model comes with its engines: each worker fetches its own at its next
-// boundary between two iterations. Once the model is removed nothing enters
-// its queue; a worker that has nothing of it left to do, with the queue empty,
-// frees its engine, and the last one to do so removes the model from here.
+// Life of a model: AddModel stores its engines, and each worker fetches its own
+// at its next boundary between two iterations. Once the model is removed,
+// nothing enters its queue. A worker without requests of the model frees its
+// engine when the queue is empty, and the last worker to do so removes the
+// model from here.
 struct BatcherState {
   BatcherState(int workers, int64_t quantum, int64_t max_waiting_tokens)
       : dispatcher(workers, quantum), admission(max_waiting_tokens) {}
 
   Mutex mutex;
-  CondVar work;      // something waits, the phase or the models changed
-  CondVar answered;  // unanswered has become 0
+  CondVar work;      // requests wait, or the phase or the models changed
+  CondVar answered;  // `unanswered` has become 0
   Dispatcher dispatcher ABSL_GUARDED_BY(mutex);
   Admission admission ABSL_GUARDED_BY(mutex);
   std::vector<std::shared_ptr<BatchedModel>> models ABSL_GUARDED_BY(mutex);
   int64_t unanswered ABSL_GUARDED_BY(mutex) = 0;  // accepted requests
   int idle_workers ABSL_GUARDED_BY(mutex) = 0;
-  // Ever onwards: each includes those before it.
+  // Only advances; each phase includes those before it.
   enum class Phase { kServing, kDraining, kCancelling, kExiting };
   Phase phase ABSL_GUARDED_BY(mutex) = Phase::kServing;
 };

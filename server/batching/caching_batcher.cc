@@ -6,7 +6,7 @@
 namespace trivium {
 namespace {
 
-// What Submit tells a request whose result was known.
+// Answers a request from cached hypotheses.
 void Answer(const Request& request, const std::vector<Hypothesis>& hypotheses) {
   RequestResult result;
   result.source_tokens = request.source_tokens();
@@ -22,7 +22,7 @@ void Answer(const Request& request, const std::vector<Hypothesis>& hypotheses) {
 
 }  // namespace
 
-// Hears of a request in the place of its observer and keeps the result.
+// Stands between a request and its observer, and caches the result.
 class CachingBatcher::Keeper : public RequestObserver {
  public:
   Keeper(CachingBatcher* batcher, std::string key,
@@ -61,7 +61,7 @@ Submission CachingBatcher::Submit(CallId call, std::vector<Request> requests) {
   };
   std::vector<Known> known;
   std::vector<Request> unknown;
-  std::vector<int> places;  // [unknown] among `requests`
+  std::vector<int> places;  // [unknown]: indices into `requests`
   std::vector<ModelHandle> misses;
   for (size_t i = 0; i < requests.size(); ++i) {
     Request& request = requests[i];

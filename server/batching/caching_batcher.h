@@ -10,10 +10,10 @@
 
 namespace trivium {
 
-// A batcher that answers what it has answered before out of a ResultCache, at
-// once and on Submit's thread, and leaves the rest to another batcher: what is
-// known takes no room in the queue. Only whole results come in: what failed,
-// was cancelled or came too late is asked of the model again. Thread-safe.
+// A batcher that answers repeated requests from a ResultCache, at once and on
+// Submit's thread, and passes the others on to another batcher. A cached
+// request takes no room in the queue. Only complete results are cached:
+// requests that failed, were cancelled or came too late run again. Thread-safe.
 class CachingBatcher : public Batcher {
  public:
   // `observer` may be null.
@@ -24,7 +24,7 @@ class CachingBatcher : public Batcher {
   absl::Status AddModel(ModelHandle model, Engines engines) override {
     return batcher_->AddModel(std::move(model), std::move(engines));
   }
-  // What is cached of it goes like all that nobody asks for.
+  // The model's cached results stay until they are evicted as unused.
   absl::Status RemoveModel(const ServedModel& model) override {
     return batcher_->RemoveModel(model);
   }
@@ -33,14 +33,18 @@ class CachingBatcher : public Batcher {
   }
   CallId NewCall() override { return batcher_->NewCall(); }
   Submission Submit(CallId call, std::vector<Request> requests) override;
-  // What is known takes no time, and whether it is known only its text tells.
-  Submission Foresee(const ServedModel*, Sender, CallId, absl::Time) override {
+  // Always OK: a cached answer takes no time, and only the text can tell
+  // whether the answer is cached.
+  Submission CheckAdmission(const ServedModel*, Sender, CallId,
+                            absl::Time) override {
     return {};
   }
-  void Expect(CallId call, Sender sender) override {
-    batcher_->Expect(call, sender);
+  void AddInTransit(CallId call, Sender sender) override {
+    batcher_->AddInTransit(call, sender);
   }
-  void Forget(CallId call) override { batcher_->Forget(call); }
+  void RemoveInTransit(CallId call) override {
+    batcher_->RemoveInTransit(call);
+  }
   int64_t free_waiting_tokens(Sender sender) const override {
     return batcher_->free_waiting_tokens(sender);
   }
@@ -57,7 +61,7 @@ class CachingBatcher : public Batcher {
 
   BatchingObserver* const observer_;
   ResultCache cache_;
-  // Last: to its end it answers requests, which fills the cache.
+  // Last member: its destructor answers requests, which fills the cache.
   const std::unique_ptr<Batcher> batcher_;
 };
 

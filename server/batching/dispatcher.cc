@@ -5,19 +5,22 @@
 
 #include "server/batching/source_sharing.h"
 
-// With pending tokens P[v] of every worker v, as they were at its last
-// boundary and with what it took since, and the waiting tokens T of all
-// queues, worker w of W is below its share while
+// Share: let P[v] be the pending tokens of worker v, as of its last boundary
+// plus what it has taken since, and T the waiting tokens of all queues. Worker
+// w of W workers is below its share while
+//
 //   P[w] W < sum of P + T
-// where P and T are interactive tokens alone, for interactive requests.
 //
-// holders_ has worker w under a source key, with n requests, while n > 0 of
-// the requests that w took with this key have not finished. kNoSourceKey is
-// not in it.
+// For interactive requests, P and T count interactive tokens alone.
 //
-// A request is passed over for a holder of its source until that one has stood
-// at a boundary since, which was its chance to take it. Boundaries are numbered
-// among all workers, so the note holds whoever is the holder by then.
+// Holders: holders_ lists worker w under a source key, with n requests, while
+// n > 0 unfinished requests that w took have this key. kNoSourceKey is never in
+// it.
+//
+// Passing over: a request is left to a holder of its source until that holder
+// has been at a boundary since, which was its chance to take the request.
+// Boundaries are numbered across all workers, so the request's note
+// (passed_over_at) stays valid if the holder changes.
 
 namespace trivium {
 
@@ -31,17 +34,18 @@ void Dispatcher::BeginBoundary(int worker, const Pending& pending) {
 }
 
 std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, RequestQueue* queue,
-                                                FairQueue::Judge fits,
+                                                FairQueue::Decide fits,
                                                 FairQueue::Dropped* late,
-                                                bool lacks_batch) {
+                                                bool lacks_background) {
   bool stopped = false;
   std::unique_ptr<QueuedRequest> taken;
-  if (lacks_batch) {
-    taken = TakeOf(Priority::kBatch, worker, queue, fits, late, &stopped);
+  if (lacks_background) {
+    taken = TakeOf(Priority::kBackground, worker, queue, fits, late, &stopped);
     if (stopped) return nullptr;
   }
-  for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
-    // Nobody takes the room that an interactive request waits for.
+  for (const Priority priority :
+       {Priority::kInteractive, Priority::kBackground}) {
+    // No other request may use the room that an interactive one waits for.
     if (taken != nullptr || stopped) break;
     taken = TakeOf(priority, worker, queue, fits, late, &stopped);
   }
@@ -66,7 +70,7 @@ std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, RequestQueue* queue,
 
 std::unique_ptr<QueuedRequest> Dispatcher::TakeOf(Priority priority, int worker,
                                                   RequestQueue* queue,
-                                                  FairQueue::Judge fits,
+                                                  FairQueue::Decide fits,
                                                   FairQueue::Dropped* late,
                                                   bool* stopped) {
   if (queue->of(priority).requests() == 0 || !BelowShare(worker, priority)) {
@@ -74,7 +78,7 @@ std::unique_ptr<QueuedRequest> Dispatcher::TakeOf(Priority priority, int worker,
   }
   return queue->of(priority).Take(
       [&](QueuedRequest& request) {
-        // What was dropped in this pass is no work any more.
+        // Requests that this pass dropped are no longer work.
         if (!BelowShare(worker, priority)) return FairQueue::Verdict::kStop;
         if (PassOver(worker, &request)) return FairQueue::Verdict::kSkip;
         const FairQueue::Verdict verdict = fits(request);

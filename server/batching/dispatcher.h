@@ -11,51 +11,54 @@
 
 namespace trivium {
 
-// Which worker runs which request: one queue a model for all workers, from
-// which each worker takes between two of its iterations. Nothing is assigned
-// before a worker is ready for it, so the order stays fair to the end and no
-// worker waits while another has a backlog. Not thread-safe; knows no threads.
+// Decides which worker runs which request. All workers share one queue a model
+// and take from it between two of their iterations. No request is assigned
+// before a worker is ready for it: so the order stays fair, and no worker idles
+// while another has a backlog. Not thread-safe; knows no threads.
 //
-// A worker takes
-// - interactive requests before batch requests; but where it runs no batch
-//   request, one of these first, for which it then keeps room (`lacks_batch`);
-// - while it has less than its even share of all work, running and waiting,
-//   in tokens: with little to do newcomers thus go to the worker with the
-//   fewest pending tokens, with much to do every worker fills up. Of
-//   interactive requests, all work is interactive work;
-// - not what another worker has the source of, unless that one has more than
-//   its share or had its chance to take it and did not.
+// Rules for a worker that takes requests:
+// - Interactive requests come before background requests. But a worker that
+//   runs no background request takes one of these first, and keeps room for it
+//   (`lacks_background`).
+// - It takes while it has less than its even share of all work, running and
+//   waiting, in tokens. With little to do, newcomers thus go to the worker with
+//   the fewest pending tokens; with much to do, every worker fills up. For
+//   interactive requests only interactive work counts.
+// - It passes over a request whose source another worker holds, unless that
+//   worker has more than its share, or had a chance to take the request and did
+//   not.
 class Dispatcher {
  public:
   Dispatcher(int workers, int64_t quantum)
       : quantum_(quantum), workers_(workers) {}
 
-  // A queue for one more model; requests are pushed into it.
+  // Adds the queue of one more model.
   RequestQueue* AddQueue() { return &queues_.emplace_back(quantum_); }
-  // An empty queue goes.
+  // The queue must be empty.
   void RemoveQueue(RequestQueue* queue);
 
-  // Of a worker's running requests, what is still to be done.
+  // Work left in a worker's running requests.
   struct Pending {
     int64_t tokens = 0;
-    int64_t interactive_tokens = 0;  // of these
+    int64_t interactive_tokens = 0;  // part of `tokens`
   };
-  // Worker `worker` stands between two iterations, with so much to do.
+  // The worker is between two iterations, with so much work left.
   void BeginBoundary(int worker, const Pending& pending);
-  // Then, in a pass of a queue: the next request for the worker, of which
-  // `fits` judges whether there is room; null when there is none. What it
-  // drops goes to `late`, which may be null where it drops none. `lacks_batch`:
-  // the worker runs no batch request of the model.
+  // Called after BeginBoundary, in a pass of the queue. Returns the next
+  // request for the worker, or null. `fits` decides whether there is room.
+  // Requests that `fits` drops go to `late`, which may be null if it never
+  // drops. `lacks_background`: the worker runs no background request of the
+  // model.
   std::unique_ptr<QueuedRequest> Take(int worker, RequestQueue* queue,
-                                      FairQueue::Judge fits,
+                                      FairQueue::Decide fits,
                                       FairQueue::Dropped* late = nullptr,
-                                      bool lacks_batch = false);
+                                      bool lacks_background = false);
 
-  // A request that Take gave to the worker has ended.
+  // A request that Take returned to the worker has ended.
   void Finished(int worker, uint64_t source_key);
 
   int64_t waiting_requests() const;
-  // A worker's even share of so many requests.
+  // Returns a worker's even share of `requests`.
   int64_t WaitingShare(int64_t requests) const {
     const int64_t workers = static_cast<int64_t>(workers_.size());
     return (requests + workers - 1) / workers;
@@ -65,28 +68,28 @@ class Dispatcher {
  private:
   struct Worker {
     Pending pending;
-    uint64_t last_boundary = 0;  // its number among all workers'
+    uint64_t last_boundary = 0;  // its value of boundaries_
   };
   struct Holder {
     int worker;
-    int requests;  // of this worker that read the source
+    int requests;  // requests of this worker that read the source
   };
 
-  // Takes out of the queue of one priority. `stopped`: `fits` let nobody pass.
+  // Takes from the queue of one priority. Sets `stopped` if `fits` said kStop.
   std::unique_ptr<QueuedRequest> TakeOf(Priority priority, int worker,
                                         RequestQueue* queue,
-                                        FairQueue::Judge fits,
+                                        FairQueue::Decide fits,
                                         FairQueue::Dropped* late,
                                         bool* stopped);
   bool BelowShare(int worker, Priority priority) const;
-  // Whether the worker is to pass over the request, which another worker has
-  // the source of, and may yet take.
+  // True if the worker should leave the request to another worker that holds
+  // its source and may still take it.
   bool PassOver(int worker, QueuedRequest* request) const;
 
   const int64_t quantum_;
-  std::list<RequestQueue> queues_;  // one a model
+  std::list<RequestQueue> queues_;  // one for each model
   std::vector<Worker> workers_;
-  uint64_t boundaries_ = 0;  // at which workers stood between iterations
+  uint64_t boundaries_ = 0;  // calls of BeginBoundary, by all workers
   // The workers that read a source now, by source key.
   absl::flat_hash_map<uint64_t, std::vector<Holder>> holders_;
 };

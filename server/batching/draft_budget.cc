@@ -1,11 +1,13 @@
-// With the mean seconds s of the last steps without guesses, and over the last
-// steps with them the sums of guessed tokens T and of the seconds E that these
-// steps took longer than s,
+// Let s be the mean seconds of recent steps without guesses. Over the recent
+// steps with guesses, let T be the sum of guessed tokens, and E the sum of the
+// seconds that these steps took longer than s. Then
+//
 //   price = rows x (E / T) / s
-// and 1/4 of rows while nothing is measured. So s/rows is the time of a token,
-// and 1 / price guesses take as long as it. The sums and the mean forget a
-// quarter of what they were at each step of their kind; E forgets a little at
-// the others, too, so that a price that was measured too high is tried again.
+//
+// and rows / 4 while nothing is measured. s / rows is the time of one token,
+// and 1 / price guesses take as long. The sums and the mean lose a quarter at
+// each step of their kind. E also decays a little at the other steps, so that a
+// price that was measured too high is tried again.
 #include "server/batching/draft_budget.h"
 
 #include <algorithm>
@@ -13,12 +15,13 @@
 namespace trivium {
 namespace {
 
-// Of what was known, at each step: the last four or so count.
+// Weight of the old values at each step: about the last four steps count.
 constexpr double kRemembered = 0.75;
-// Of E, at each step without guesses.
+// Weight of E at each step without guesses.
 constexpr double kRememberedWithout = 0.99;
 constexpr double kFirstShare = 0.25;
-// A guessed row takes no more of a step's time: what does is another matter.
+// A guessed row costs at most twice a step; more time than that has another
+// cause.
 constexpr double kMostShare = 2;
 
 }  // namespace

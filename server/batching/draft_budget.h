@@ -3,29 +3,30 @@
 
 namespace trivium {
 
-// What it costs to read a guessed token along with an iteration, from what
-// iterations lately took, and so how many are worth it. Weights are read once
-// for few rows or one, so a further row is cheap while few run, and dear when
-// many do. Not thread-safe: one worker's, of one model.
+// Estimates the cost of reading a guessed token along with an iteration, from
+// recent iterations, and so how many guesses are worth it. One row and a few
+// rows read the weights once, so a further row is cheap while few run and
+// expensive while many do. Not thread-safe: each worker has one for each model.
 class DraftBudget {
  public:
-  // Of one request in one iteration, whatever they cost.
+  // Bound for one request in one iteration, whatever the cost.
   static constexpr int kMostTokens = 15;
 
-  // In tokens that the iteration's `rows` would bring in the time that a
-  // guessed one takes; a guess that is less probable than that is not worth it.
+  // Price of one guess: the tokens that the iteration's `rows` would produce in
+  // the time of a guess. A guess that is less probable than this is not worth
+  // it.
   double Price(int rows) const;
-  // Guessed tokens that all requests together may read along: no more than
-  // take the time of one token, so that who has no guesses waits little longer.
+  // Bound on the guesses of all requests together. They take at most the time
+  // of one token, so requests without guesses wait little longer.
   int MostTokens(int rows) const;
 
-  // A step without tokens of prefixes: of its rows those that were guesses, and
-  // how long it took besides encoding.
+  // Records a step without prefix tokens: how many of its rows were guesses,
+  // and its seconds besides encoding.
   void Observe(int drafted, double seconds);
 
  private:
-  double step_seconds_ = 0;  // of a step without guesses, lately
-  // Sums that forget, over the last few steps with guesses.
+  double step_seconds_ = 0;  // recent mean of a step without guesses
+  // Decaying sums over the last few steps with guesses.
   double tokens_ = 0;
   double seconds_ = 0;
 };

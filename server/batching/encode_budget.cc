@@ -4,17 +4,19 @@
 
 #include "server/batching/newcomers_share.h"
 
-// With the seconds s that an iteration's other work took lately,
+// Let s be the recent seconds of an iteration's other work. Then
+//
 //   tokens = NewcomersSeconds(waiting, running, s)
 //            x (sum of work / sum of encoder seconds) / layers
-// and at least kLeastTokens, at most most_tokens_. The sums and the mean s
-// forget a quarter of what they were at each step.
+//
+// bounded to kLeastTokens .. most_tokens_. The sums and the mean s lose a
+// quarter at each step.
 
 namespace trivium {
 namespace {
 
-// Of what was known, at each step: the last four or so count.
-constexpr double kKept = 0.75;
+// Weight of the old values at each step: about the last four steps count.
+constexpr double kEncodeDecay = 0.75;
 
 }  // namespace
 
@@ -36,13 +38,15 @@ int EncodeBudget::TokensIn(double seconds) const {
 void EncodeBudget::Observe(int64_t encode_work, double encode_seconds,
                            int decoder_rows, double other_seconds) {
   if (encode_work > 0) {
-    encode_seconds_ = kKept * encode_seconds_ + encode_seconds;
-    encode_work_ = kKept * encode_work_ + static_cast<double>(encode_work);
+    encode_seconds_ = kEncodeDecay * encode_seconds_ + encode_seconds;
+    encode_work_ =
+        kEncodeDecay * encode_work_ + static_cast<double>(encode_work);
   }
   if (decoder_rows > 0) {
     other_seconds_ = other_seconds_ <= 0
                          ? other_seconds
-                         : kKept * other_seconds_ + (1 - kKept) * other_seconds;
+                         : kEncodeDecay * other_seconds_ +
+                               (1 - kEncodeDecay) * other_seconds;
   }
 }
 

@@ -5,37 +5,38 @@
 
 namespace trivium {
 
-// How much encoder work an iteration takes beside running requests, from what
-// both cost lately. Not thread-safe: one worker's, of one model.
-//
-// It may take NewcomersSeconds; `most_tokens` is a bound always, and the only
-// one while nothing is measured.
+// Decides how much encoder work an iteration does beside running requests, from
+// the recent cost of both: as much as fits into NewcomersSeconds, and at most
+// `most_tokens`, which is the only bound while nothing is measured. Not
+// thread-safe: each worker has one for each model.
 class EncodeBudget {
  public:
-  // Whatever is measured, so much is encoded: a short sentence.
+  // Least budget, whatever is measured: a short sentence.
   static constexpr int kLeastTokens = 32;
 
-  // `layers`: of the encoder; `most_tokens`: an iteration's, at least 1.
+  // `layers`: encoder layers. `most_tokens`: bound for an iteration, at
+  // least 1.
   EncodeBudget(int layers, int most_tokens)
       : layers_(layers), most_tokens_(most_tokens) {}
 
-  // In tokens through all layers.
+  // The budget in tokens through all layers, for so many running requests and
+  // so many waiting newcomers.
   int Tokens(int64_t running, int64_t waiting) const;
-  // What lately took so many seconds; 0 only for 0 or less.
+  // The tokens that recently took so many seconds; 0 only if `seconds` <= 0.
   int TokensIn(double seconds) const;
 
-  // A step: its encoder work in tokens x layers and its decoder rows (0: none
-  // of the kind), and how long both took.
+  // Records a step: its encoder work in tokens x layers and its decoder rows
+  // (each may be 0), and the seconds of both.
   void Observe(int64_t encode_work, double encode_seconds, int decoder_rows,
                double other_seconds);
 
  private:
   const int layers_;
   const int most_tokens_;
-  // Sums that forget: of the last few steps with encoder work...
+  // Decaying sums over the last few steps with encoder work.
   double encode_seconds_ = 0;
   double encode_work_ = 0;
-  // ...and the mean over the last few with decoder rows.
+  // Decaying mean over the last few steps with decoder rows.
   double other_seconds_ = 0;
 };
 

@@ -3,25 +3,31 @@
 #include <algorithm>
 #include <utility>
 
-// Between calls from outside:
-// - calls_, call_by_id_ and its client's turns have a call while it has a
-//   request that waits; clients_ has a client while it has a call, and
-//   client_by_id_ also while a call of it is expected. No run is empty.
-// - The tokens of a call, of a client and of all, and requests_, are sums over
-//   what waits; earliest_deadline_ is no later than any of its deadlines.
-// - A client's price is that of its first call's first request. Where that call
-//   is passed over, another request is taken at the client's turn; the client
-//   pays for what was taken, and may owe.
+// Invariants between two calls of public functions:
+// - A call is in calls_, in call_by_id_ and in its client's turns exactly while
+//   it has waiting requests. A client is in clients_ exactly while it has such
+//   a call, and in client_by_id_ also while it has calls in transit. No run is
+//   empty.
+// - The tokens of a call, of a client and of the queue, and requests_, are sums
+//   over the waiting requests. earliest_deadline_ is not later than any of
+//   their deadlines.
+// - A client's price is that of its first call's first request. If that call is
+//   skipped, another request is taken at the client's turn; the client pays for
+//   the request that was taken, and may end in debt.
 //
-// What is taken before t tokens of a call that has w of them waiting already:
-// by the time that they are taken, the client's other calls, n of them, have
-// had as many at most, or a quantum q where that is more, and no more than all
-// that the client has waiting, C:
+// TokensBefore: a call has w tokens waiting, and t more come. By the time that
+// these are taken, each of the client's n other calls has got at most as many,
+// or one quantum q if that is more; and together with w no more than C, all
+// that the client has waiting:
+//
 //   before = min(C, w + n max(w + t, q))
-// and likewise among the N other clients, with all that waits, A:
+//
+// The same holds among the N other clients, with A tokens waiting in all:
+//
 //   min(A, before + N max(before + t, q))
-// Where calls that are on their way count, with e tokens each, n, C, N and A
-// have them, too.
+//
+// If calls in transit count, with e tokens each (`tokens_per_call`), they are
+// included in n, C, N and A.
 
 namespace trivium {
 
@@ -43,7 +49,7 @@ void FairQueue::Push(std::unique_ptr<QueuedRequest> request) {
   if (new_client) {
     clients_.Enter(client);
   } else {
-    clients_.Reprice(client);  // the call may be its first
+    clients_.Reprice(client);  // the call may be the client's first in turn
   }
 }
 
@@ -64,53 +70,54 @@ FairQueue::Client* FairQueue::FindOrAdd(ClientId id) {
 }
 
 void FairQueue::ForgetIfIdle(Client* client) {
-  if (client->empty() && client->expected == 0) {
+  if (client->empty() && client->calls_in_transit == 0) {
     client_by_id_.erase(client->id);
   }
 }
 
-void FairQueue::Expect(ClientId client) {
-  ++FindOrAdd(client)->expected;
-  ++expected_;
+void FairQueue::AddInTransit(ClientId client) {
+  ++FindOrAdd(client)->calls_in_transit;
+  ++calls_in_transit_;
 }
 
-void FairQueue::Unexpect(ClientId client) {
+void FairQueue::RemoveInTransit(ClientId client) {
   Client* const its = client_by_id_.find(client)->second.get();
-  --its->expected;
-  --expected_;
+  --its->calls_in_transit;
+  --calls_in_transit_;
   ForgetIfIdle(its);
 }
 
-int64_t FairQueue::expected(ClientId client) const {
+int64_t FairQueue::calls_in_transit(ClientId client) const {
   const auto found = client_by_id_.find(client);
-  return found == client_by_id_.end() ? 0 : found->second->expected;
+  return found == client_by_id_.end() ? 0 : found->second->calls_in_transit;
 }
 
 int64_t FairQueue::TokensBefore(ClientId client, CallId call, int64_t tokens,
-                                int64_t expected) const {
+                                int64_t tokens_per_call) const {
   const auto before = [&](int64_t own, int64_t others, int64_t all) {
     return std::min(all, own + others * std::max(own + tokens, quantum_));
   };
-  const bool counts = expected > 0;  // what is on its way
-  int64_t own = 0;                   // of the client
+  const bool counts = tokens_per_call > 0;  // whether calls in transit count
+  int64_t own = 0;                          // the client's part
   int64_t other_clients = counts ? client_by_id_.size() : clients_.size();
   if (const auto found = client_by_id_.find(client);
       found != client_by_id_.end()) {
     const Client& its = *found->second;
     const auto same = call_by_id_.find(call);
     const bool waits = same != call_by_id_.end();
-    const int64_t coming = counts ? its.expected : 0;
+    const int64_t coming = counts ? its.calls_in_transit : 0;
     own = before(waits ? same->second->tokens : 0,
                  its.calls.size() - waits + coming,
-                 its.tokens + coming * expected);
+                 its.tokens + coming * tokens_per_call);
     other_clients -= counts || !its.empty();
   }
-  return before(own, other_clients, tokens_ + expected_ * expected);
+  return before(own, other_clients,
+                tokens_ + calls_in_transit_ * tokens_per_call);
 }
 
-std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge, Dropped* late) {
+std::unique_ptr<QueuedRequest> FairQueue::Take(Decide decide, Dropped* late) {
   for (;;) {
-    const auto [call, verdict] = Find(judge);
+    const auto [call, verdict] = Find(decide);
     if (call == nullptr) return nullptr;
     const int64_t price = call->price();
     std::unique_ptr<QueuedRequest> request = Pop(call);
@@ -125,11 +132,11 @@ std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge, Dropped* late) {
   }
 }
 
-std::pair<FairQueue::Call*, FairQueue::Verdict> FairQueue::Find(Judge judge) {
+std::pair<FairQueue::Call*, FairQueue::Verdict> FairQueue::Find(Decide decide) {
   for (Client* const client : clients_) {
     for (Call* const call : client->calls) {
       if (call->skipped_in == pass_) continue;
-      const Verdict verdict = judge(*call->runs.front().requests.front());
+      const Verdict verdict = decide(*call->runs.front().requests.front());
       if (verdict == Verdict::kStop) return {nullptr, verdict};
       if (verdict != Verdict::kSkip) return {call, verdict};
       call->skipped_in = pass_;
@@ -176,7 +183,8 @@ FairQueue::Calls::iterator FairQueue::Settle(Calls::iterator call) {
 
 void FairQueue::DropDead(absl::Time now, Dropped* dropped) {
   size_t looks = std::min(calls_.size(), kLooks);
-  if (earliest_deadline_ <= now) {  // then at all, to find the next one, too
+  if (earliest_deadline_ <= now) {
+    // A deadline passed: look at all calls, which also finds the next deadline.
     looks = calls_.size();
     earliest_deadline_ = absl::InfiniteFuture();
   }

@@ -17,60 +17,66 @@
 
 namespace trivium {
 
-// What waits for one model at one priority: first in, first out within a call,
-// deficit round robin in tokens between the calls of a client and between
-// clients (Turns). So a client gets the same rate of tokens however many calls
-// it has, and a call of it however many requests. Nothing is kept of a call of
-// which nothing waits, or of a client of which no call is expected either. Not
-// thread-safe.
+// The requests that wait for one model at one priority. The order is first in,
+// first out within a call, and deficit round robin in tokens (Turns) between
+// the calls of a client and between clients. So every client gets the same rate
+// of tokens however many calls it has, and every call of a client however many
+// requests. A call without waiting requests takes no memory, nor does a client
+// that has neither waiting requests nor calls in transit. Not thread-safe.
 //
-// Workers take in passes. In a pass a worker judges the next request: it takes
-// it, drops it, skips its call for the rest of the pass (another worker is
-// better for it, or there is room only for others) or stops (nothing may
-// overtake this request). Turns pass only when something is taken, and not for
-// calls that were skipped: else a call would earn by waiting for room what
-// others that wait do not.
+// Workers take requests in passes. In a pass the worker decides about the next
+// request (Verdict):
+//   kTake   it runs now
+//   kDrop   it cannot end before its deadline
+//   kSkip   its call is skipped for the rest of the pass: another worker suits
+//           it better, or there is room only for others
+//   kStop   the pass ends: no other request may overtake this one
+// A turn passes only when a request is taken, and skipped calls earn nothing:
+// otherwise a call that waits for room would earn more than the other calls
+// that wait.
 //
-// A call's neighbouring requests with the same cancellation and deadline form
-// a run, so that looking for dead requests costs one look a run: 10,000
-// sentences of one stream are one run. Where many calls wait, cancelled ones
-// are looked for in a few of them at a time.
+// Neighbouring requests of a call with the same cancellation and deadline form
+// a run. A search for dead requests costs one look a run: 10,000 sentences of
+// one stream are one run. While many calls wait, the search for cancelled ones
+// visits a few calls at a time.
 class FairQueue {
  public:
   enum class Verdict { kTake, kDrop, kSkip, kStop };
-  using Judge = absl::FunctionRef<Verdict(QueuedRequest&)>;
+  using Decide = absl::FunctionRef<Verdict(QueuedRequest&)>;
   using Dropped = std::vector<DroppedRequest>;
 
   explicit FairQueue(int64_t quantum) : quantum_(quantum), clients_(quantum) {}
 
   void Push(std::unique_ptr<QueuedRequest> request);
 
-  // A call of the client is on its way to the queue, or is not any more.
-  void Expect(ClientId client);
-  void Unexpect(ClientId client);
-  int64_t expected(ClientId client) const;  // calls
-  int64_t all_expected() const { return expected_; }
+  // A call of the client starts or ends being in transit to the queue.
+  void AddInTransit(ClientId client);
+  void RemoveInTransit(ClientId client);
+  int64_t calls_in_transit(ClientId client) const;
+  int64_t all_calls_in_transit() const { return calls_in_transit_; }
 
-  // Of what waits, the tokens that will be taken before so many more of this
-  // client and call, at most. Calls that are on their way count as if each had
-  // `expected` tokens waiting.
+  // Upper bound on the waiting tokens that are taken before `tokens` more of
+  // this client and call. Each call in transit counts as `tokens_per_call`
+  // waiting tokens; with 0 they do not count at all.
   int64_t TokensBefore(ClientId client, CallId call, int64_t tokens,
-                       int64_t expected = 0) const;
+                       int64_t tokens_per_call = 0) const;
 
   void BeginPass() { ++pass_; }
-  // The next request that `judge` takes; null when it stops or nothing is
-  // left. What it drops goes to `late`, which may be null where it drops none.
-  std::unique_ptr<QueuedRequest> Take(Judge judge, Dropped* late = nullptr);
+  // Returns the next request that `decide` takes, or null when it stops or
+  // nothing is left. Requests that it drops go to `late`, which may be null if
+  // it never drops.
+  std::unique_ptr<QueuedRequest> Take(Decide decide, Dropped* late = nullptr);
 
-  // Moves out all that is past its deadline, and what is cancelled of kLooks
-  // calls; the next time goes on with the calls after those.
+  // Moves to `dropped` all requests past their deadlines, and the cancelled
+  // ones of kLooks calls. The next call of DropDead continues after these
+  // calls.
   static constexpr size_t kLooks = 64;
   void DropDead(absl::Time now, Dropped* dropped);
   void DropAll(const absl::Status& status, Dropped* dropped);
 
   int64_t tokens() const { return tokens_; }
   int64_t requests() const { return requests_; }
-  // No waiting request's deadline is earlier.
+  // A lower bound on the deadlines of the waiting requests.
   absl::Time earliest_deadline() const { return earliest_deadline_; }
 
  private:
@@ -83,7 +89,7 @@ class FairQueue {
   struct Call {
     CallId id;
     Client* client;
-    std::deque<Run> runs = {};  // none is empty
+    std::deque<Run> runs = {};  // no run is empty
     int64_t tokens = 0;
     Turn turn = {};
     uint64_t skipped_in = 0;  // the last pass that skipped it
@@ -97,42 +103,43 @@ class FairQueue {
     const ClientId id;
     Turns<Call> calls;
     int64_t tokens = 0;
-    int64_t expected = 0;  // calls on their way
+    int64_t calls_in_transit = 0;
     Turn turn;
 
     bool empty() const { return calls.empty(); }
     int64_t price() const { return calls.first().price(); }
   };
-  using Calls = std::list<Call>;  // in the order of their arrival
+  using Calls = std::list<Call>;  // by arrival
 
   Client* FindOrAdd(ClientId id);
   void ForgetIfIdle(Client* client);
   Call* FindOrAdd(const QueuedRequest& request);
-  // The next call whose first request is to be taken or dropped, else null.
-  std::pair<Call*, Verdict> Find(Judge judge);
-  // Takes a call's first request away; its turn is for the caller to change.
+  // Returns the next call whose first request is taken or dropped, else null.
+  std::pair<Call*, Verdict> Find(Decide decide);
+  // Removes and returns a call's first request. The caller updates the turn.
   std::unique_ptr<QueuedRequest> Pop(Call* call);
   void Count(Call* call, const QueuedRequest& request, int sign);
-  // After requests of a call were dropped, or its last was taken: puts it and
-  // its client into their places, or forgets them. Returns the next call.
+  // Called after requests of a call were dropped, or its last one was taken.
+  // Moves the call and its client to their new places, or erases them. Returns
+  // the next call.
   Calls::iterator Settle(Calls::iterator call);
-  // Drops what is dead of a call; returns the next one.
+  // Drops a call's dead requests. Returns the next call.
   Calls::iterator DropDeadOf(Calls::iterator call, absl::Time now,
                              Dropped* dropped);
   void DropRun(Call* call, Run* run, const absl::Status& status,
                Dropped* dropped);
 
   const int64_t quantum_;
-  Turns<Client> clients_;  // none is empty
-  // Those, and those of which calls are expected.
+  Turns<Client> clients_;  // clients with waiting requests
+  // These, and the clients with calls in transit.
   absl::flat_hash_map<ClientId, std::unique_ptr<Client>> client_by_id_;
-  Calls calls_;  // none is empty
+  Calls calls_;  // calls with waiting requests
   absl::flat_hash_map<CallId, Calls::iterator> call_by_id_;
   Calls::iterator next_look_ = calls_.end();
   uint64_t pass_ = 1;
   int64_t tokens_ = 0;
   int64_t requests_ = 0;
-  int64_t expected_ = 0;  // calls
+  int64_t calls_in_transit_ = 0;  // of all clients
   absl::Time earliest_deadline_ = absl::InfiniteFuture();
 };
 

@@ -3,34 +3,36 @@
 #include <algorithm>
 #include <numeric>
 
-// With the workers' rate r (ServiceRate), B tokens that are taken before the
-// call's (FairQueue::TokensBefore), R running rows, and a call of t tokens, p
-// of them a row:
+// Let r be the workers' rate (ServiceRate), B the tokens that are taken before
+// the call's (FairQueue::TokensBefore), R the running rows, and t the call's
+// tokens, p of them a row. Then
+//
 //   wait   = B / r
 //   answer = (B + t + R p) / r
-// where B has the calls that are on their way, too, for one that comes after
-// them (OfNext); and as rows that run share the workers evenly: beside R others
-// each gets r / R, and takes R p / r. Of an interactive call, B and R are those
-// of interactive requests alone. Tokens are worst cases; r counts the same
-// ones, so where requests end early, r is the greater.
 //
-// How that is to keep the goodput of a server that is asked for too much:
-// whoever cannot be in time is not let in, so the queue is no longer than what
-// can be in time, in the order of arrival; and as R is in the forecast, where
-// deadlines are short fewer run at once, which makes each of them faster. r is
-// measured at the very R, so the forecast is right where it settles, and R = 0
-// refuses nobody, so it cannot settle at refusing all. So no queue is looked
-// for that stands (CoDel), and none is turned around (adaptive LIFO), which
-// would answer the newest at the expense of those that were let in. In
-// simulated time it does so (overload_simulation_test); beside a transport that
-// needs the workers' cores it does not always (docs/benchmarks.md, "Under
-// overload").
+// Running rows share the workers evenly: beside R others a row gets r / R, and
+// takes R p / r. For a call after those in transit (TimesOfNext), B includes
+// them. For an interactive call, B and R count interactive requests alone.
+// Tokens are worst cases; r counts the same ones, so it is higher if requests
+// end early.
+//
+// Why this keeps the goodput of an overloaded server: a call that cannot be in
+// time is not admitted, so the queue holds only what can be in time, in the
+// order of arrival. Since R is in the forecast, short deadlines let fewer rows
+// run at once, which makes each of them faster. r is measured at that R, so the
+// forecast is right where it settles; and R = 0 refuses nothing, so it cannot
+// settle at refusing all. Hence there is no search for a standing queue (CoDel)
+// and no reversed queue (adaptive LIFO), which would serve the newest call at
+// the expense of admitted ones. overload_simulation_test shows this in
+// simulated time. Beside a transport that needs the workers' cores it does not
+// always hold (docs/benchmarks.md, "Under overload").
 
 namespace trivium {
 namespace {
 
-// Of the usual demand and the share, at each call: the last 16 or so count.
-constexpr double kUsualKept = 15.0 / 16;
+// Weight of the old usual demand and share at each call: about the last 16
+// calls count.
+constexpr double kUsualDecay = 15.0 / 16;
 
 double DepthOf(const RequestCost& cost) {
   return static_cast<double>(cost.tokens) /
@@ -39,7 +41,7 @@ double DepthOf(const RequestCost& cost) {
 
 }  // namespace
 
-Forecast::Demand Forecast::Of(std::span<const RequestCost> costs) {
+Forecast::Demand Forecast::DemandOf(std::span<const RequestCost> costs) {
   Demand demand;
   for (const RequestCost& cost : costs) {
     demand.tokens += static_cast<double>(cost.tokens);
@@ -48,7 +50,7 @@ Forecast::Demand Forecast::Of(std::span<const RequestCost> costs) {
   return demand;
 }
 
-void Forecast::Came(ClientId client, const Demand& demand) {
+void Forecast::RecordDemand(ClientId client, const Demand& demand) {
   auto its = std::find_if(
       usual_.begin(), usual_.end(),
       [client](const Usual& usual) { return usual.client == client; });
@@ -61,10 +63,10 @@ void Forecast::Came(ClientId client, const Demand& demand) {
                            });
     *its = {};
   }
-  const double kept = its->last_call > 0 ? kUsualKept : 0;
+  const double decay = its->last_call > 0 ? kUsualDecay : 0;
   its->client = client;
-  its->demand.tokens = kept * its->demand.tokens + (1 - kept) * demand.tokens;
-  its->demand.depth = kept * its->demand.depth + (1 - kept) * demand.depth;
+  its->demand.tokens = decay * its->demand.tokens + (1 - decay) * demand.tokens;
+  its->demand.depth = decay * its->demand.depth + (1 - decay) * demand.depth;
   its->last_call = ++calls_;
 }
 
@@ -79,29 +81,29 @@ Forecast::Demand Forecast::usual_demand(ClientId client) const {
   return least == nullptr ? Demand() : least->demand;
 }
 
-void Forecast::Named(bool this_model) {
-  share_ = kUsualKept * share_ + (1 - kUsualKept) * (this_model ? 1 : 0);
+void Forecast::RecordModel(bool this_model) {
+  share_ = kUsualDecay * share_ + (1 - kUsualDecay) * (this_model ? 1 : 0);
 }
 
-Forecast::Times Forecast::OfNext(const RequestQueue& queue, Sender sender,
-                                 CallId call) const {
+Forecast::Times Forecast::TimesOfNext(const RequestQueue& queue, Sender sender,
+                                      CallId call) const {
   const Demand usual = usual_demand(sender.client);
-  return Of(queue, sender, call, usual, share_ * usual.tokens);
+  return TimesOf(queue, sender, call, usual, share_ * usual.tokens);
 }
 
-Forecast::Times Forecast::Of(const RequestQueue& queue, Sender sender,
-                             CallId call, const Demand& demand,
-                             double expected) const {
+Forecast::Times Forecast::TimesOf(const RequestQueue& queue, Sender sender,
+                                  CallId call, const Demand& demand,
+                                  double tokens_per_call) const {
   const double before = static_cast<double>(
       queue.TokensBefore(sender, call, static_cast<int64_t>(demand.tokens),
-                         static_cast<int64_t>(expected)));
+                         static_cast<int64_t>(tokens_per_call)));
   const double rows = static_cast<double>(running(sender.priority));
   if (before == 0 && rows == 0) return {};
   return {TimeOf(before), TimeOf(before + demand.tokens + rows * demand.depth)};
 }
 
-absl::Duration Forecast::IfTaken(const RequestCost& cost,
-                                 Priority priority) const {
+absl::Duration Forecast::TimeIfStarted(const RequestCost& cost,
+                                       Priority priority) const {
   const int64_t rows = running(priority);
   if (rows == 0) return absl::ZeroDuration();
   return TimeOf(static_cast<double>(cost.tokens) +

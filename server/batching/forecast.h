@@ -13,11 +13,11 @@
 
 namespace trivium {
 
-// When requests for one model would be answered, by what waits before them,
-// what runs, and how fast that lately went. Of interactive requests, batch
-// requests count for nothing. Not thread-safe.
+// Forecasts when requests for one model would be answered, from the tokens that
+// wait before them, the rows that run, and the recent speed. For interactive
+// requests, background ones do not count. Not thread-safe.
 //
-//   const auto times = forecast.Of(queue, sender, call, demand);
+//   const auto times = forecast.TimesOf(queue, sender, call, demand);
 //   if (now + times.answer > deadline) refuse;
 class Forecast {
  public:
@@ -25,69 +25,73 @@ class Forecast {
     for (std::vector<int64_t>& rows : running_) rows.resize(workers);
   }
 
-  // What a call asks for.
+  // The work that a call asks for.
   struct Demand {
-    double tokens = 0;  // all of its requests
-    double depth = 0;   // tokens a row (or a request without rows), at most
+    double tokens = 0;  // of all its requests
+    double depth = 0;   // most tokens of any row (or request without rows)
   };
-  static Demand Of(std::span<const RequestCost> costs);
-  // Of a call whose texts nobody has read yet: as those of its client that came
-  // lately. Of a client that has not been here: as the least that any client's
-  // usually ask for, so that nobody is refused for what others ask.
+  static Demand DemandOf(std::span<const RequestCost> costs);
+  // Estimates the demand of a call whose texts have not been read, from the
+  // client's recent calls. For an unknown client it is the least that any
+  // client usually asks for, so that no client is refused for the size of
+  // others' calls.
   Demand usual_demand(ClientId client) const;
-  // A call came, whether it was taken or not.
-  void Came(ClientId client, const Demand& demand);
-  // A call has told which model it is for: this one, or another.
-  void Named(bool this_model);
+  // Records the demand of a submitted call, whether it was accepted or not.
+  void RecordDemand(ClientId client, const Demand& demand);
+  // Records that a call named its model: this one, or another.
+  void RecordModel(bool this_model);
 
   struct Times {
-    absl::Duration wait;    // until a worker takes its first request
-    absl::Duration answer;  // until its last one is answered
+    absl::Duration wait;    // until a worker takes the call's first request
+    absl::Duration answer;  // until its last request is answered
   };
-  // Zero where nothing waits or runs, or as long as the workers' rate is not
-  // known: who has nothing to go by promises and refuses nothing.
-  Times Of(const RequestQueue& queue, Sender sender, CallId call,
-           const Demand& demand) const {
-    return Of(queue, sender, call, demand, /*expected=*/0);
+  // Zero if nothing waits or runs, or while the workers' rate is unknown:
+  // without a measured rate, nothing is refused.
+  Times TimesOf(const RequestQueue& queue, Sender sender, CallId call,
+                const Demand& demand) const {
+    return TimesOf(queue, sender, call, demand, /*tokens_per_call=*/0);
   }
-  // Of a call as its client's usually are that comes after all that are on
-  // their way, each of which asks for this model as often as calls lately did,
-  // and for as much as this one.
-  Times OfNext(const RequestQueue& queue, Sender sender, CallId call) const;
-  // Of a request that a worker would take now.
-  absl::Duration IfTaken(const RequestCost& cost, Priority priority) const;
+  // The times of a call with its client's usual demand, after all calls in
+  // transit. Each of these is assumed to ask for this model as often as recent
+  // calls did, and for as much as this call.
+  Times TimesOfNext(const RequestQueue& queue, Sender sender,
+                    CallId call) const;
+  // The time until a request would be answered if a worker started it now.
+  absl::Duration TimeIfStarted(const RequestCost& cost,
+                               Priority priority) const;
 
-  // A call was refused for its time: there is more to do than room for it.
-  void Refused(absl::Time now) { refused_ = now; }
+  // Records that a call was refused as late: there is more work than capacity.
+  void RecordRefusal(absl::Time now) { refused_ = now; }
   absl::Time last_refusal() const { return refused_; }
-  // A worker has so many rows (or requests without rows) running.
+  // Sets the rows (or requests without rows) that a worker runs.
   void SetRunning(int worker, Priority priority, int64_t rows) {
     running_[static_cast<int>(priority)][worker] = rows;
   }
-  // A worker did so much in so much time, and there was more to do.
+  // Records the tokens that a worker did in a time during which more work
+  // waited.
   void Observe(int64_t tokens, absl::Duration time) {
     rate_.Observe(tokens, time);
   }
 
  private:
-  Times Of(const RequestQueue& queue, Sender sender, CallId call,
-           const Demand& demand, double expected) const;
-  // That share the workers with a request of this priority.
+  Times TimesOf(const RequestQueue& queue, Sender sender, CallId call,
+                const Demand& demand, double tokens_per_call) const;
+  // Rows that share the workers with a request of this priority.
   int64_t running(Priority priority) const;
   absl::Duration TimeOf(double tokens) const;
 
   std::array<std::vector<int64_t>, kPriorities> running_;  // of [workers]
   ServiceRate rate_;
-  // What the clients that came last usually ask for, at most kClients of them.
+  // The usual demand of the clients that called last, at most kClients of them.
   struct Usual {
     ClientId client;
     Demand demand;
-    uint64_t last_call = 0;  // in the order of coming
+    uint64_t last_call = 0;  // its value of calls_
   };
   static constexpr size_t kClients = 64;
   std::vector<Usual> usual_;
   uint64_t calls_ = 0;
-  double share_ = 1;  // of the calls that lately named a model
+  double share_ = 1;  // of recent calls that named a model, those for this one
   absl::Time refused_ = absl::InfinitePast();
 };
 

@@ -31,7 +31,7 @@ void LiveHypotheses::Restore(
   }
 }
 
-void LiveHypotheses::Follow(
+void LiveHypotheses::Continue(
     Engine* engine, std::span<const Decoding::Continuation> continuations) {
   std::swap(parents_, ids_);
   continued_.assign(parents_.size(), false);

@@ -6,16 +6,16 @@
 
 namespace trivium {
 
-// Seconds of an iteration that belong to newcomers, where w of them wait, r
-// requests run, and an iteration's other work took s seconds lately:
+// Returns the seconds of an iteration that belong to newcomers, if w of them
+// wait, r requests run, and an iteration's other work recently took s seconds:
 //
 //   min(clamp(w / r, 1/4, 4) s, 0.1)
 //
-// What is done for newcomers delays the next token of all that run; what is
-// left undone delays the first token of all that wait. Both waits count alike:
-// few newcomers are hardly felt, and a batch that has shrunk while many wait
-// fills up again. Where nothing runs, or nothing is known of it, it is 0.1 s,
-// after which newcomers and cancellations are seen again.
+// Work for newcomers delays the next token of all running requests; postponed
+// work delays the first token of all waiting ones. Both delays count alike: few
+// newcomers are hardly felt, and a batch that shrank while many wait fills up
+// again. If nothing runs, or s is unknown, the result is 0.1 s; then the worker
+// looks for newcomers and cancellations again.
 inline double NewcomersSeconds(int64_t waiting, int64_t running,
                                double other_seconds) {
   constexpr double kLeastShare = 0.25;

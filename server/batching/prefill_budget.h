@@ -5,30 +5,32 @@
 
 namespace trivium {
 
-// How many tokens of prefixes an iteration reads beside the next token of
-// every running request, from what both cost lately. Not thread-safe: one
-// worker's, of one model.
-//
-// It may take NewcomersSeconds. What a token costs is what iterations with such
-// tokens take longer than those without.
+// Decides how many prefix tokens an iteration reads beside the next token of
+// every running request, from the recent cost of both: as many as fit into
+// NewcomersSeconds. A prefix token costs what iterations with such tokens take
+// longer than those without. Not thread-safe: each worker has one for each
+// model.
 class PrefillBudget {
  public:
-  // Whatever is measured, so many are read.
+  // Least budget, whatever is measured.
   static constexpr int kLeastTokens = 4;
 
-  // `most_tokens`: an iteration's; all of them while nothing is measured.
+  // `most_tokens`: bound for an iteration; the budget while nothing is
+  // measured.
   explicit PrefillBudget(int most_tokens) : most_tokens_(most_tokens) {}
 
+  // The budget in tokens, for so many running requests and so many that read
+  // prefixes.
   int Tokens(int64_t running, int64_t reading) const;
 
-  // A step: its tokens of prefixes, its other decoder rows, and how long it
-  // took besides encoding.
+  // Records a step: its prefix tokens, its other decoder rows, and its seconds
+  // besides encoding.
   void Observe(int tokens, int rows, double seconds);
 
  private:
   const int most_tokens_;
-  double step_seconds_ = 0;  // of a step without prefixes, lately
-  // Sums that forget, over the last few steps with prefixes.
+  double step_seconds_ = 0;  // recent mean of a step without prefixes
+  // Decaying sums over the last few steps with prefixes.
   double tokens_ = 0;
   double seconds_ = 0;
 };

@@ -1,13 +1,15 @@
-// With n = 3, after token p of a history h, a match m > 0 says that h[m] may
-// follow:
-//   after a hit, h[m] = h[p]:   m <- m + 1
-//   else                        m <- the place after the latest earlier
-//                                    h[p - n + 1 .. p], or 0
-//   hit rate <- (1 - f) x hit rate + f x (1 for a hit, 0 else), where there
-//   was a match
-// The table has for each n-gram's hash the place after the latest n-gram of
-// that hash; what stands there is compared, so that a collision loses a guess
-// and no more.
+// Let n = 3. After token p of a history h, a match m > 0 means that h[m] is the
+// guess for the next token:
+//
+//   after a hit (h[m] = h[p])   m <- m + 1
+//   otherwise                   m <- the position after the latest earlier
+//                                    occurrence of h[p - n + 1 .. p], or 0
+//   if there was a match        hit rate <- (1 - f) x hit rate
+//                                           + f x (1 for a hit, else 0)
+//
+// The table maps the hash of an n-gram to the position after the latest n-gram
+// with that hash. The tokens there are compared, so a collision only loses a
+// guess.
 #include "server/batching/prompt_lookup.h"
 
 #include <algorithm>
@@ -16,9 +18,9 @@
 namespace trivium {
 namespace {
 
-// Fewer tokens stand together by chance all the time.
+// n: shorter sequences recur by chance too often.
 constexpr size_t kTokens = 3;
-// Of what was known, at each guess: the last four or so count.
+// f: about the last four guesses count.
 constexpr double kForgotten = 0.25;
 constexpr size_t kMostSlots = 1 << 18;
 
@@ -36,7 +38,7 @@ size_t PromptLookup::SlotOf(std::span<const int32_t> last) const {
   return hash & (after_.size() - 1);
 }
 
-void PromptLookup::Follow(std::span<const int32_t> history) {
+void PromptLookup::Update(std::span<const int32_t> history) {
   for (; seen_ < history.size(); ++seen_) {
     if (match_ > 0) {
       const bool hit = history[match_] == history[seen_];

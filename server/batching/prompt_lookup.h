@@ -8,28 +8,28 @@
 
 namespace trivium {
 
-// Guesses how a text goes on: as it did where its last tokens stood before,
-// which is right where an answer copies from its prompt, or repeats itself. It
-// judges itself by what comes, whether or not anybody used a guess. Not
-// thread-safe.
+// Guesses how a text continues: as it did where its last tokens occurred
+// before. That is right if an answer copies from its prompt, or repeats itself.
+// The lookup measures its hit rate on the tokens that follow, whether or not a
+// guess was used. Not thread-safe.
 //
-//   PromptLookup lookup(tokens that are expected);
-//   lookup.Follow(prompt); lookup.Forgive();
-//   lookup.Follow(prompt and what came since);
-//   guesses: what stands at lookup.match() of it
+//   PromptLookup lookup(tokens of the whole text);
+//   lookup.Update(prompt); lookup.ResetHitRate();
+//   lookup.Update(prompt and the tokens so far);
+//   guesses: the text from position lookup.match() on
 class PromptLookup {
  public:
   explicit PromptLookup(size_t most_tokens);
 
-  // Takes note of what was added to `history`, which begins with what it was
-  // the last time.
-  void Follow(std::span<const int32_t> history);
-  // Judges anew from here on.
-  void Forgive() { hit_rate_ = kFirstHitRate; }
+  // Records the tokens added to `history`, which extends the one of the last
+  // call.
+  void Update(std::span<const int32_t> history);
+  // Forgets the hit rate so far.
+  void ResetHitRate() { hit_rate_ = kFirstHitRate; }
 
-  // Where in the history stands what may come next, or 0 where nothing tells.
+  // Position in the history of the guess for the next token; 0: no guess.
   size_t match() const { return match_; }
-  // How probable it is, from the guesses lately, that one is right.
+  // Probability that a guess is right, from the recent guesses.
   double hit_rate() const { return hit_rate_; }
 
  private:
@@ -37,7 +37,7 @@ class PromptLookup {
 
   size_t SlotOf(std::span<const int32_t> last) const;
 
-  std::vector<uint32_t> after_;  // [slots] where what followed an n-gram stands
+  std::vector<uint32_t> after_;  // [slots] positions after n-grams
   size_t seen_ = 0;
   size_t match_ = 0;
   double hit_rate_ = kFirstHitRate;

@@ -5,7 +5,7 @@
 namespace trivium {
 
 absl::Status CancelledStatus() {
-  return absl::CancelledError("nobody waits for the answer any more");
+  return absl::CancelledError("the request was cancelled");
 }
 
 absl::Status DeadlineStatus(const char* stage) {
@@ -15,15 +15,15 @@ absl::Status DeadlineStatus(const char* stage) {
 
 absl::Status TooLateStatus() {
   return absl::DeadlineExceededError(
-      "the deadline would have passed before the request's end, so it was not "
-      "begun");
+      "the request was not started because it could not end before its "
+      "deadline");
 }
 
 absl::Status NotFiniteStatus() {
   return absl::InternalError(
-      "the model computed numbers of this input that are infinite or not "
-      "numbers, so it has no answer; send another input, or have the model "
-      "served in another precision");
+      "the model computed infinite or undefined numbers for this input, so "
+      "there is no answer; send another input, or have the model served in "
+      "another precision");
 }
 
 }  // namespace trivium

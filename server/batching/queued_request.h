@@ -12,32 +12,33 @@
 
 namespace trivium {
 
-// A request that was admitted, from the queue to its answer.
+// An admitted request, from the queue to its answer.
 struct QueuedRequest {
   CallId call = 0;
   Request request;
   RequestCost cost;
-  // Equal for equal model and source: which worker may have it encoded.
+  // Equal for equal model, salt and source (SourceKey). It tells which worker
+  // may have encoded the source already.
   uint64_t source_key = 0;
   absl::Time submitted;
 
-  // Dispatcher's note, once the request was passed over for a worker that has
-  // its source: which of all workers' boundaries was the last before.
+  // Set by Dispatcher when the request is first left to a worker that holds its
+  // source: the number of the latest boundary then.
   std::optional<uint64_t> passed_over_at;
 };
 
-// A request that left the queue without running, and why.
+// A request that left the queue without running, and the reason.
 struct DroppedRequest {
   std::unique_ptr<QueuedRequest> request;
   absl::Status status;
 };
 
-// Why a request ends before its result. `stage`: "queued" or "running".
+// Statuses of requests without a result. `stage`: "queued" or "running".
 absl::Status CancelledStatus();
 absl::Status DeadlineStatus(const char* stage);
-// It was not begun, as it could not have ended before its deadline.
+// The request was not started because it could not end before its deadline.
 absl::Status TooLateStatus();
-// The model computed of it what is infinite or not a number.
+// The model computed infinities or NaNs.
 absl::Status NotFiniteStatus();
 
 }  // namespace trivium

@@ -7,19 +7,18 @@
 namespace trivium {
 namespace {
 
-// Forecasts are of means, and a call that is answered too late costs as much as
-// one in time: what is taken has this much more time than it is said to need.
+// Forecasts are means, and a late answer costs as much work as one in time. So
+// an admitted call must have this much more time than its forecast.
 constexpr double kMargin = 1.25;
-// Its text is still to be tokenized, and the answer to get to its client, on
-// cores that are busy.
+// Time to tokenize the text and to send the answer, on busy cores.
 constexpr absl::Duration kTransit = absl::Milliseconds(3);
 
-// Zero where the answer is.
+// Returns zero for a forecast of zero.
 absl::Duration WithMargin(absl::Duration answer) {
   return answer > absl::ZeroDuration() ? kMargin * answer + kTransit : answer;
 }
 
-// What a call really asks for may be less than is usual: about a sentence.
+// The call may ask for less than is usual: about one sentence.
 constexpr int64_t kLittleTokens = 256;
 
 }  // namespace
@@ -27,17 +26,17 @@ constexpr int64_t kLittleTokens = 256;
 Submission CheckTime(const Forecast::Times& times, absl::Time now,
                      absl::Time deadline, absl::Duration most_wait) {
   Submission refusal;
-  // Who is too late already hears so from the queue.
+  // A deadline that has already passed is reported by the queue.
   if (deadline > now && now + WithMargin(times.answer) > deadline) {
     refusal.status = absl::ResourceExhaustedError(fmt::format(
-        "the answer would take about {:.3g} s and the call's deadline is in "
-        "{:.3g} s: come back later, or give it more time",
+        "the answer would take about {:.3g} s, but the call's deadline is in "
+        "{:.3g} s: retry later, or give the call more time",
         absl::ToDoubleSeconds(times.answer),
         absl::ToDoubleSeconds(deadline - now)));
   } else if (times.wait > most_wait) {
     refusal.status = absl::ResourceExhaustedError(fmt::format(
-        "the call would wait about {:.3g} s to begin, and the server lets none "
-        "wait longer than {:.3g} s: come back later",
+        "the call would wait about {:.3g} s to start, but the server lets no "
+        "call wait longer than {:.3g} s: retry later",
         absl::ToDoubleSeconds(times.wait), absl::ToDoubleSeconds(most_wait)));
   } else {
     return {};
@@ -48,10 +47,10 @@ Submission CheckTime(const Forecast::Times& times, absl::Time now,
 }
 
 Submission CheckRoom(const Admission& admission, Sender sender,
-                     int64_t usual_tokens, int64_t coming,
+                     int64_t usual_tokens, int64_t in_transit,
                      const Forecast::Times& times) {
   const int64_t least = std::min(usual_tokens, kLittleTokens);
-  if (least + coming * usual_tokens <=
+  if (least + in_transit * usual_tokens <=
       admission.free_tokens(sender.client, sender.priority))
     return {};
   Submission refusal = absl::ResourceExhaustedError(
@@ -67,7 +66,7 @@ const char* ReasonOf(const Submission& refusal) {
 }
 
 absl::Duration RetryAfter(absl::Duration answer) {
-  // Where the rate is not known, a second is a guess as good as any.
+  // The rate is unknown: any guess will do.
   if (answer == absl::ZeroDuration()) return absl::Seconds(1);
   return std::clamp(answer, absl::Milliseconds(10), absl::Minutes(1));
 }

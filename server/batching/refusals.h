@@ -11,25 +11,24 @@
 
 namespace trivium {
 
-// What a call is told that is not taken for want of time or room: each is OK,
-// or RESOURCE_EXHAUSTED with the time to come back.
+// Refusals of calls for lack of time or room. Each check returns OK, or
+// RESOURCE_EXHAUSTED with the time to retry after.
 
-// A call that would be answered after its deadline, or wait longer than
-// `most_wait` to begin.
+// Refuses a call that would be answered after its deadline, or would wait
+// longer than `most_wait` to start.
 Submission CheckTime(const Forecast::Times& times, absl::Time now,
                      absl::Time deadline, absl::Duration most_wait);
 
-// A call of which nothing is known yet, where hardly any would find room:
-// `coming` of the client's, of about `usual_tokens` each, are on their way.
+// Refuses a call whose texts are not known, if hardly any call would find room
+// after the client's `in_transit` other calls of about `usual_tokens` each.
 Submission CheckRoom(const Admission& admission, Sender sender,
-                     int64_t usual_tokens, int64_t coming,
+                     int64_t usual_tokens, int64_t in_transit,
                      const Forecast::Times& times);
 
-// For the metrics: "late", "full", "draining" or "invalid".
+// Metric label of a refusal: "late", "full", "draining" or "invalid".
 const char* ReasonOf(const Submission& refusal);
 
-// When there is room again for a call that would be answered after so much time
-// now.
+// Time to retry after, for a call that would now be answered after `answer`.
 absl::Duration RetryAfter(absl::Duration answer);
 
 }  // namespace trivium

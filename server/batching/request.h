@@ -21,7 +21,7 @@
 
 namespace trivium {
 
-// Set by whoever no longer wants the answer; read before every iteration.
+// Set when the answer is no longer wanted; read before every iteration.
 class Cancellation {
  public:
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
@@ -31,96 +31,102 @@ class Cancellation {
   std::atomic<bool> cancelled_{false};
 };
 
-// [layers, heads, queries, keys]. Of an encoder: queries and keys are the
-// source's tokens. Of a finished hypothesis, from one teacher-forced pass over
-// the final tokens: query i is the decoder position that gave ids[i], or of
-// maps of the prefix, too, position i; keys are the source's tokens (cross), or
-// what the decoder read, prefix first (decoder; 0 for what comes after the
-// query).
+// Attention weights, [layers, heads, queries, keys].
+// - Encoder: queries and keys are the source's tokens.
+// - Finished hypothesis, from one teacher-forced pass over the final tokens:
+//   query i is the decoder position that generated ids[i]; for maps that
+//   include the prefix (Request::prefix_attention), position i. Keys are the
+//   source's tokens (cross-attention), or the tokens that the decoder read,
+//   prefix first (decoder attention; 0 for keys after the query).
 struct AttentionMap {
   int layers = 0, heads = 0, queries = 0, keys = 0;
   std::vector<float> weights;
 };
 
-// What a request got.
+// The answer to a request. Members that were not asked for are empty.
 struct RequestResult {
-  std::vector<float> states;            // [tokens, d_model] if asked for
+  std::vector<float> states;            // [tokens, d_model]
   std::vector<float> hidden;            // [hidden_layers, tokens, d_model]
-  std::vector<float> pooled;            // [pooled_size] if asked for
-  std::vector<float> logits;            // of the head if asked for
+  std::vector<float> pooled;            // [pooled_size]
+  std::vector<float> logits;            // of the head
   std::vector<BestLogits> best_logits;  // instead, with logits_best
-  AttentionMap encoder_attention;       // if asked for
-  std::vector<Hypothesis> hypotheses;   // best first; if decoding
-  std::vector<AttentionMap> cross_attention;    // [hypotheses] if asked for
-  std::vector<AttentionMap> decoder_attention;  // [hypotheses] if asked for
-  std::optional<BeamTrace> trace;               // if asked for
-  // With `scoring`: the scored tokens. Its score is the log-probability.
+  AttentionMap encoder_attention;
+  std::vector<Hypothesis> hypotheses;           // best first
+  std::vector<AttentionMap> cross_attention;    // [hypotheses]
+  std::vector<AttentionMap> decoder_attention;  // [hypotheses]
+  std::optional<BeamTrace> trace;
+  // With `scoring`: the scored tokens. The score is their log-probability.
   std::optional<Hypothesis> scored;
-  int source_tokens = 0;      // of the source, or else of the prompt
-  int cached_tokens = 0;      // of the prefix: not read, their blocks were kept
-  absl::Duration queue_time;  // submitted to first iteration
-  absl::Duration inference_time;  // first iteration to last
-  bool shared_source = false;     // another request had it encoded
+  int source_tokens = 0;  // of the source, or of the prompt if there is none
+  int cached_tokens = 0;  // prefix tokens whose cached KV blocks were used
+  absl::Duration queue_time;      // from Submit to the first iteration
+  absl::Duration inference_time;  // from the first iteration to the last
+  bool shared_source = false;     // another request had the source encoded
 };
 
-// How a request hears of its progress. Called on a worker's thread, or inside
-// Submit where the result is known already, never two at once for one request:
-// must not block, throw or call the batcher. Nothing is called after OnDone.
+// Receives a request's progress. Called on a worker's thread, or inside Submit
+// if the result was cached; never by two threads at once for one request.
+// Implementations must not block, throw or call the batcher. Nothing is called
+// after OnDone.
 class RequestObserver {
  public:
   virtual ~RequestObserver() = default;
-  // New tokens of result `index` that are certain (Decoding::CertainTokens), in
-  // order; all of a result's tokens come before OnDone. A beam search's results
-  // other than 0 come in one piece at the end. Only if Request::stream.
+  // Called with new certain tokens of result `index` (Decoding::CertainTokens),
+  // in order, only if Request::stream. All tokens of a result come before
+  // OnDone. Results of a beam search other than 0 come whole at the end.
   virtual void OnTokens(int index, std::span<const int32_t> ids,
                         std::span<const float> logprobs) {}
-  // Exactly once for every accepted request. Errors: DEADLINE_EXCEEDED,
-  // CANCELLED, UNAVAILABLE (shut down), INTERNAL (the engine failed),
-  // INVALID_ARGUMENT (a source id or type that the engine refuses).
+  // Called exactly once for every accepted request. Errors: DEADLINE_EXCEEDED,
+  // CANCELLED, UNAVAILABLE (the server shuts down), INTERNAL (the engine
+  // failed), INVALID_ARGUMENT (the engine refused a source id or type).
   virtual void OnDone(absl::StatusOr<RequestResult> result) = 0;
 };
 
-// Who sent a call: fairness is between clients first, then between the calls
-// of each (FairQueue).
+// The client that sent a call. The queue is fair between clients first, then
+// between the calls of each (FairQueue).
 using ClientId = uint64_t;
 
-// Whether somebody waits for the answer, or it is work that has time: the queue
-// and the workers prefer the first (RequestQueue, BatchShare).
-enum class Priority { kInteractive, kBatch };
+// kInteractive: somebody waits for the answer. kBackground: the work has time;
+// the queue and the workers prefer interactive requests (RequestQueue,
+// BackgroundShare).
+enum class Priority { kInteractive, kBackground };
 inline constexpr int kPriorities = 2;
+// The name in requests, flags and metrics.
 inline std::string_view PriorityName(Priority priority) {
-  return priority == Priority::kBatch ? "batch" : "interactive";
+  return priority == Priority::kBackground ? "batch" : "interactive";
 }
 
-// What the queue tells apart among calls.
+// The properties of a call that the queue distinguishes.
 struct Sender {
   ClientId client = 0;
   Priority priority = Priority::kInteractive;
 };
 
-// Log-probabilities of tokens that nobody searches for: the model reads all of
-// Request::prefix but the last token, and tells of those from `first` on how
-// probable each was after what stands before it.
+// Asks for the log-probabilities of given tokens. The model reads all of
+// Request::prefix but its last token, and returns for each token from `first`
+// on its log-probability after the tokens before it.
 struct Scoring {
   int first = 1;         // 1 .. tokens of the prefix - 1
   int top_logprobs = 0;  // alternatives to report for each
 };
 
-// One sequence's work: encode a source, then read what is given if `scoring`,
-// then decode from it if `decoding`.
+// The work of one sequence: encode a source, then score given tokens if
+// `scoring`, then search if `decoding`.
 struct Request {
-  ModelHandle model;    // one that Batcher::AddModel was given
+  ModelHandle model;    // was passed to Batcher::AddModel
   EncoderInput source;  // empty ids for decoder-only models
-  // Unset: encode only.
+  // Neither this nor `scoring`: encode only.
   std::optional<DecodingOptions> decoding;
-  // With `decoding`: of the prefix, before the search.
+  // With `decoding`, the prefix is scored before the search.
   std::optional<Scoring> scoring;
-  // Nobody chose max_new_tokens: fewer will do where no more fit the KV cache.
+  // The client did not choose max_new_tokens, so FitNewTokens may lower it to
+  // what fits the KV cache.
   bool default_max_new_tokens = false;
-  // What the decoder reads first: start token, then the target prefix.
+  // The tokens that the decoder reads first: start token, then the target
+  // prefix.
   std::vector<int32_t> prefix;
-  // What was computed (blocks of read prefixes, sources, results) is shared
-  // with requests of the same salt only.
+  // Computed data (cached blocks, sources, results) is shared only between
+  // requests of the same salt.
   std::string salt;
   std::shared_ptr<const StopMatcher> stop;  // may be null
   bool stream = false;                      // call OnTokens
@@ -133,14 +139,14 @@ struct Request {
   int logits_best = 0;                // as SourceOptions'
   std::optional<AttentionSelection> encoder_attention;
   std::optional<AttentionSelection> cross_attention;
-  // Of cross_attention's maps only their mean: one layer with one head.
+  // Reduce cross_attention's maps to their mean: one layer with one head.
   bool mean_cross_attention = false;
   std::optional<AttentionSelection> decoder_attention;
-  // The queries of decoder_attention's maps are all that the decoder read, the
-  // prefix's tokens, too.
+  // decoder_attention's maps have all tokens that the decoder read as queries,
+  // including the prefix.
   bool prefix_attention = false;
 
-  // Whether the decoder is at work.
+  // True if the request uses the decoder.
   bool decodes() const { return decoding.has_value() || scoring.has_value(); }
   int source_tokens() const {
     return static_cast<int>((source.ids.empty() ? prefix : source.ids).size());
@@ -154,8 +160,8 @@ struct Request {
   std::shared_ptr<PhaseListener> phases;  // may be null
 };
 
-// The requests of one call, all of one client and priority. A TranslateStream
-// uses one CallId for all its items.
+// Identifies a call: its requests have one client and priority. A
+// TranslateStream has one CallId for all its items.
 using CallId = uint64_t;
 
 }  // namespace trivium

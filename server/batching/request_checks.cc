@@ -48,7 +48,7 @@ absl::Status CheckSourceOf(const Request& request, const EngineLimits& limits) {
   }
   const absl::Status checked =
       CheckSource(request.source, SourceOptionsOf(request), limits);
-  // What the model has not is as much the request's mistake as any other.
+  // A feature that the model lacks is a mistake of the request, like any other.
   if (!checked.ok()) return absl::InvalidArgumentError(checked.message());
   if (!request.encoder_attention) return absl::OkStatus();
   return CheckSelection("encoder_attention", *request.encoder_attention,

@@ -7,8 +7,8 @@
 
 namespace trivium {
 
-// INVALID_ARGUMENT when an empty worker with `max_rows` could not run the
-// request: options, lengths, ids, layers, KV blocks.
+// Returns INVALID_ARGUMENT if even an empty worker with `max_rows` could not
+// run the request: options, lengths, ids, layers, KV blocks.
 absl::Status CheckRequest(const Request& request, const EngineLimits& limits,
                           int max_rows);
 

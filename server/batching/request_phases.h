@@ -7,11 +7,12 @@
 
 namespace trivium {
 
-// What a request is doing, in this order; it need not come to all of them.
+// The phases of a request as observers see them, in order; phases may be
+// skipped.
 enum class RequestPhase {
-  kQueue,    // submitted, not begun
-  kEncode,   // until its source is encoded, by whomever
-  kPrefill,  // until the first token: reads what it is given, or all it scores
+  kQueue,    // until it starts
+  kEncode,   // until its source is encoded, for it or for another request
+  kPrefill,  // until its first token: reads its prefix, or scores it
   kDecode,   // until its end, suspended or not
 };
 inline constexpr int kRequestPhases = 4;
@@ -21,7 +22,7 @@ inline std::string_view PhaseName(RequestPhase phase) {
   return kNames[static_cast<int>(phase)];
 }
 
-// Hears how long requests were in each phase, of workers, as each phase ends
+// Receives the times of each phase from the workers, at the end of the phase
 // and before RequestObserver::OnDone. Thread-safe; must not block.
 class PhaseListener {
  public:
@@ -30,22 +31,22 @@ class PhaseListener {
                        absl::Time end) = 0;
 };
 
-// One request's way through its phases. Not thread-safe.
+// Tracks the phases of one request and reports them. Not thread-safe.
 class PhaseTimes {
  public:
-  // `listener` may be null, which costs nothing.
+  // `listener` may be null; then nothing is done.
   PhaseTimes(PhaseListener* listener, absl::Time submitted)
       : listener_(listener), since_(submitted) {}
 
-  // It is in this phase now. Where it once was in a later one, it still is:
-  // what was suspended has its source encoded again.
+  // The request is in this phase now. Ignored if it already reached a later
+  // phase: a suspended request has its source encoded again.
   void Enter(RequestPhase phase, absl::Time now) {
     if (listener_ == nullptr || phase <= phase_) return;
     Tell(now);
     phase_ = phase;
     since_ = now;
   }
-  // Once, the last.
+  // The request ends; call once, last.
   void End(absl::Time now) {
     if (listener_ != nullptr) Tell(now);
   }

@@ -13,8 +13,8 @@
 
 namespace trivium {
 
-// What waits for one model: a fair queue for each priority, which share
-// nothing. Who takes chooses between them (Dispatcher). Not thread-safe.
+// The requests that wait for one model: a fair queue for each priority, which
+// share nothing. Dispatcher chooses between them. Not thread-safe.
 class RequestQueue {
  public:
   explicit RequestQueue(int64_t quantum)
@@ -30,21 +30,26 @@ class RequestQueue {
   void Push(std::unique_ptr<QueuedRequest> request) {
     of(request->request.priority).Push(std::move(request));
   }
-  void Expect(Sender sender) { of(sender.priority).Expect(sender.client); }
-  void Unexpect(Sender sender) { of(sender.priority).Unexpect(sender.client); }
-  int64_t expected(Sender sender) const {
-    return of(sender.priority).expected(sender.client);
+  void AddInTransit(Sender sender) {
+    of(sender.priority).AddInTransit(sender.client);
+  }
+  void RemoveInTransit(Sender sender) {
+    of(sender.priority).RemoveInTransit(sender.client);
+  }
+  int64_t calls_in_transit(Sender sender) const {
+    return of(sender.priority).calls_in_transit(sender.client);
   }
 
-  // As FairQueue's; all interactive requests are before batch requests.
+  // Like FairQueue's; all interactive requests come before background ones.
   int64_t TokensBefore(Sender sender, CallId call, int64_t tokens,
-                       int64_t expected = 0) const {
+                       int64_t tokens_per_call = 0) const {
     const int64_t before =
-        of(sender.priority).TokensBefore(sender.client, call, tokens, expected);
+        of(sender.priority)
+            .TokensBefore(sender.client, call, tokens, tokens_per_call);
     if (sender.priority == Priority::kInteractive) return before;
     const FairQueue& interactive = of(Priority::kInteractive);
     return before + interactive.tokens() +
-           interactive.all_expected() * expected;
+           interactive.all_calls_in_transit() * tokens_per_call;
   }
 
   void BeginPass() {

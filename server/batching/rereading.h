@@ -10,10 +10,10 @@
 
 namespace trivium {
 
-// Lets the engine read once more what the hypotheses of a suspended search had
-// read, so that it has them as before. What several begin with is read once:
-// the hypotheses are a tree, whose branches fork where they part. Not
-// thread-safe; Take or Clear before destruction.
+// Restores the hypotheses of a suspended search in the engine, by reading their
+// tokens again. A common beginning is read once: the hypotheses form a tree,
+// whose branches fork where they differ. Not thread-safe; call Take or Clear
+// before destruction.
 //
 //   found = rereading.Begin(engine, source, histories, salt);
 //   while (!rereading.done()) {
@@ -25,15 +25,16 @@ class Rereading {
  public:
   using Histories = std::vector<std::vector<int32_t>>;
 
-  // `histories`: what each has read; all of one length, and with the same first
-  // token, the prefix's. Returns how many tokens the engine had kept.
+  // `histories`: the tokens that each hypothesis had read; all of one length,
+  // and with the same first token, the prefix's. Returns how many tokens the
+  // engine had cached.
   int Begin(Engine* engine, SourceId source, Histories histories,
             std::string_view salt);
 
   bool done() const;
-  // Rows that it takes at least of this iteration: one a branch.
+  // Least number of rows in this iteration: one for each unfinished branch.
   int MinRows() const;
-  // Adds these, and further ones out of `spare_rows`.
+  // Adds MinRows() rows, and further ones from `spare_rows`.
   void Plan(int* spare_rows, StepPlan* plan);
   void Apply(Engine* engine);
 
@@ -42,17 +43,17 @@ class Rereading {
   void Clear(Engine* engine);
 
  private:
-  // Histories that are alike as far as they have been read.
+  // Histories that are equal as far as they have been read.
   struct Branch {
     HypothesisId id;
     std::vector<int> members;  // ascending, not empty
-    int until = 0;             // they are alike so far
+    int until = 0;             // length of their common beginning
     int read = 0;
     int planned = 0;
   };
 
   int CommonLength(const std::vector<int>& members) const;
-  // Makes branches of the members that part here.
+  // Splits the branch where its members differ.
   void Split(size_t branch, Engine* engine);
 
   Histories histories_;

@@ -6,8 +6,8 @@
 namespace trivium {
 namespace {
 
-// Writes values one after the other; lists with their lengths, so that no two
-// sequences of values read alike.
+// Appends values to a key. Lists carry their lengths, so different sequences of
+// values give different keys.
 class KeyWriter {
  public:
   template <typename T>
@@ -45,7 +45,7 @@ class KeyWriter {
 };
 
 void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
-  // Every field by name: a new one does not compile until it is added here.
+  // Names every field: a new field does not compile until it is added here.
   const auto& [beam_size, sample, hypotheses, length_penalty, early_stopping,
                max_new_tokens, min_new_tokens, temperature, top_k, top_p, min_p,
                typical_p, seed, repetition_penalty, no_repeat_ngram_size,
@@ -68,18 +68,18 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
     writer->AddAll(phrase.forms, phrase.first_forms, phrase.source,
                    phrase.whole, phrase.endings);
   }
-  // The model's.
+  // A property of the model.
   static_cast<void>(word_pieces);
-  // A search that does not sample reads none of these.
+  // Read by sampling only.
   static_cast<void>(temperature);
   static_cast<void>(top_k);
   static_cast<void>(top_p);
   static_cast<void>(min_p);
   static_cast<void>(typical_p);
   static_cast<void>(seed);
-  // The request's own.
+  // Part of the request, which is in the key already.
   static_cast<void>(source_ids);
-  // A traced search has no key.
+  // A traced search is not cached.
   static_cast<void>(trace);
 }
 
@@ -90,7 +90,7 @@ int64_t BytesOf(const std::vector<T>& values) {
 
 int64_t BytesOf(const std::string& key,
                 const std::vector<Hypothesis>& hypotheses) {
-  // Of list and table nodes and of the allocator, about.
+  // Estimate for list and table nodes and the allocator.
   constexpr int64_t kOverhead = 160;
   int64_t bytes = kOverhead + static_cast<int64_t>(key.capacity());
   bytes += BytesOf(hypotheses);

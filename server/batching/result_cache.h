@@ -16,12 +16,12 @@
 
 namespace trivium {
 
-// Hypotheses of requests that were answered, by all that they depend on. Takes
-// at most `max_bytes`; what was asked for least recently goes first.
+// Caches the hypotheses of answered requests under everything that they depend
+// on. Holds at most `max_bytes`; evicts the least recently used first.
 // Thread-safe.
 //
-//   key = ResultCache::KeyOf(request);   // nullopt: not for the cache
-//   hypotheses = cache.Find(*key);       // null: not there
+//   key = ResultCache::KeyOf(request);   // nullopt: must not be cached
+//   hypotheses = cache.Find(*key);       // null: not found
 //   cache.Insert(*key, hypotheses);
 class ResultCache {
  public:
@@ -30,17 +30,17 @@ class ResultCache {
 
   explicit ResultCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Model (with its precision and its shortlist, on or off), source, prefix and
-  // decoding options, byte by byte: no two requests with different answers have
-  // the same key. Unset for what is not kept:
-  // - samples, for their seed is as a rule another one each time;
-  // - requests with stop strings, which a StopMatcher does not tell;
+  // The key holds the model (with its precision and shortlist setting), source,
+  // prefix and decoding options, byte by byte: requests with different answers
+  // have different keys. Unset for requests that are not cached:
+  // - samples, whose seed usually differs each time;
+  // - requests with stop strings, which a StopMatcher does not expose;
   // - requests for encoder states, attention or a trace, which would fill the
   //   cache.
   static std::optional<std::string> KeyOf(const Request& request);
 
   Hypotheses Find(const std::string& key);
-  // Nothing happens if it is there already, or alone takes more than all.
+  // Does nothing if the key exists, or if the entry alone exceeds the bound.
   void Insert(std::string key, Hypotheses hypotheses);
 
   struct Size {
@@ -58,7 +58,7 @@ class ResultCache {
 
   const int64_t max_bytes_;
   mutable Mutex mutex_;
-  // The one asked for last comes first.
+  // The most recently used entry comes first.
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);
   // Views of the entries' keys.
   absl::flat_hash_map<std::string_view, std::list<Entry>::iterator> by_key_

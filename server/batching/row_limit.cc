@@ -2,25 +2,27 @@
 
 #include <algorithm>
 
-// A window is 32 steps in which the limit kept requests out, at one level. It
+// A window is 32 steps at one level in which the limit kept requests out. It
 // gives the cost of this level, in seconds a row:
+//
 //   measured = sum of seconds / sum of rows
-//   cost     = (cost + measured) / 2, or measured where the old one is stale
-// A cost is stale that was never measured, or not in the last 16 windows. After
-// each window the limit goes to the cheapest neighbour whose cost is known, not
-// stale, and below 0.99 of its own; else to a stale one, to measure it; else it
-// stays.
+//   cost     = (cost + measured) / 2, or measured if the old cost is stale
+//
+// A cost is stale if it was never measured, or not in the last 16 windows.
+// After each window the limit moves to the cheapest neighbour whose cost is not
+// stale and below 0.99 of its own; else to a stale neighbour, to measure it;
+// else it stays.
 
 namespace trivium {
 namespace {
 
 constexpr int kLeastRows = 16;
 constexpr int kFirstRows = 64;
-// Full steps that a level is judged by.
+// Steps in a window.
 constexpr int kWindowSteps = 32;
-// A neighbour that was not measured for so many windows is tried again.
+// A neighbour's cost is stale after so many windows.
 constexpr int kStaleWindows = 16;
-// A neighbour must be so much cheaper.
+// A neighbour must cost less than this part of the current cost.
 constexpr double kWorthMoving = 0.99;
 
 }  // namespace
@@ -59,10 +61,10 @@ void RowLimit::Choose() {
   ++windows_;
   Level& level = levels_[at_];
   const double cost = seconds_ / static_cast<double>(rows_);
-  // Half of what was known counts, unless it is old.
+  // The old cost counts half, unless it is stale.
   level.cost = Stale(at_) ? cost : (level.cost + cost) / 2;
   level.measured = windows_;
-  // Wherever a known neighbour is cheaper, there; else where least is known.
+  // A known cheaper neighbour wins; else a stale one is measured.
   int best = at_, unknown = at_;
   double least = level.cost * kWorthMoving;
   for (const int next : {at_ - 1, at_ + 1}) {

@@ -3,20 +3,19 @@
 
 namespace trivium {
 
-// What a decoder row lately took of an iteration, of one kind of iterations.
-// Not thread-safe.
+// Recent seconds of a decoder row, in one kind of iterations. Not thread-safe.
 class RowTime {
  public:
-  // Seconds; 0: not known.
+  // 0: unknown.
   double seconds() const { return seconds_; }
 
-  // An iteration's rows, and its seconds besides encoding.
+  // Records an iteration's rows, and its seconds besides encoding.
   void Observe(int rows, double seconds) {
     if (rows == 0) return;
-    // The last four or so count.
-    constexpr double kKept = 0.75;
+    // About the last four iterations count.
+    constexpr double kDecay = 0.75;
     const double mean = seconds / rows;
-    seconds_ = seconds_ <= 0 ? mean : kKept * seconds_ + (1 - kKept) * mean;
+    seconds_ = seconds_ <= 0 ? mean : kDecay * seconds_ + (1 - kDecay) * mean;
   }
 
  private:

@@ -17,8 +17,9 @@
 //   last is.
 // - Interactive requests run but for those that are suspended, so batch
 //   requests have all of an iteration or do not come before them: where
-//   BatchShare has no bound, nothing interactive runs.
-// - The sums over sequences_ are right after Add and after Sweep. In between,
+//   BackgroundShare has no bound, nothing interactive runs.
+// - The sums over sequences_ are right after Add and after RemoveFinished. In
+// between,
 //   what was answered still counts.
 // - Blocks are claimed by sources that are not opened yet and by prefixes that
 //   are not read yet. Whoever joins or resumes must fit beside these claims;
@@ -28,7 +29,7 @@
 namespace trivium {
 namespace {
 
-// See Judge.
+// See CanJoin.
 constexpr int kNewCallsBudgets = 4;
 constexpr int kHeadroomShare = 8;
 
@@ -53,7 +54,7 @@ int RunningBatch::EncodeTokens(Priority priority) const {
       its.past_source, its.at_source + waiting_[static_cast<int>(priority)]);
 }
 
-FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
+FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
   using enum FairQueue::Verdict;
   if (sequences_.empty()) return kTake;
   const Priority priority = request.request.priority;
@@ -69,7 +70,7 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
   if (!new_call && encode >= EncodeTokens(priority)) return kSkip;
 
   int64_t rows = its.reserved_rows + request.cost.rows;
-  if (interactive && its.requests > 0) rows += oldest_batch_rows_;
+  if (interactive && its.requests > 0) rows += oldest_background_rows_;
   int limit = row_limit_.rows();
   const auto calls = static_cast<int>(requests_of_call_.size());
   if (new_call && calls < limit / kHeadroomShare) limit = options_.max_rows;
@@ -88,12 +89,12 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
     // hypothesis that may run.
     int64_t blocks = total_blocks - UnclaimedBlocks() + source_blocks +
                      request.cost.prefix_blocks + rows;
-    if (interactive) blocks -= batch_blocks_;
+    if (interactive) blocks -= background_blocks_;
     if (blocks <= less_headroom(total_blocks)) return kTake;
   }
-  batch_waits_ |= !interactive && requests(Priority::kBatch) == 0;
+  background_waits_ |= !interactive && requests(Priority::kBackground) == 0;
   // One that is to join before interactive requests is waited for.
-  if (new_call || (!interactive && wants_batch())) return kStop;
+  if (new_call || (!interactive && wants_background())) return kStop;
   lacks_room = true;
   return kSkip;
 }
@@ -104,9 +105,9 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
   if (request->request.priority == Priority::kInteractive) {
     share_->Began();
   } else {
-    batch_waits_ = false;
-    if (requests(Priority::kBatch) == 0) {
-      oldest_batch_rows_ = request->cost.rows;
+    background_waits_ = false;
+    if (requests(Priority::kBackground) == 0) {
+      oldest_background_rows_ = request->cost.rows;
     }
   }
   int source_slot = -1;
@@ -133,7 +134,7 @@ void RunningBatch::DropDead() {
       Answer(sequence.get(), DeadlineStatus("running"));
     }
   }
-  Sweep();
+  RemoveFinished();
 }
 
 void RunningBatch::Iterate() {
@@ -154,11 +155,11 @@ void RunningBatch::Iterate() {
   if (status.ok()) {
     Learn(begin, end);
     Report(begin, end, running);
-    Follow(end);
+    ApplyResults(end);
   } else {
     FailPlan(status);
   }
-  Sweep();
+  RemoveFinished();
   if (status.ok()) {
     done_tokens_ += std::max<int64_t>(0, to_do - all().pending_tokens);
   }
@@ -173,7 +174,7 @@ void RunningBatch::Learn(absl::Time begin, absl::Time end) {
   encode_budget_.Observe(work, encode, rows, other);
   // What a row costs is seen where rows are all that it does.
   const bool plain = prefill_tokens_ == 0 && draft_tokens_ == 0;
-  row_limit_.Observe(plain && resting_ == 0 ? rows : 0, other);
+  row_limit_.Observe(plain && paused_ == 0 ? rows : 0, other);
   if (draft_tokens_ == 0) {
     prefill_budget_.Observe(prefill_tokens_, rows - prefill_tokens_, other);
   }
@@ -182,19 +183,20 @@ void RunningBatch::Learn(absl::Time begin, absl::Time end) {
   }
   row_times_[share_->beside_interactive()].Observe(rows, other);
   if (!share_->beside_interactive()) return;
-  int batch_rows = 0;
+  int background_rows = 0;
   for (const Sequence* sequence : order_) {
     if (sequence->priority() == Priority::kInteractive) continue;
-    batch_rows += sequence->PlannedRows(plan_);
+    background_rows += sequence->PlannedRows(plan_);
   }
-  double batch = 0;
-  if (rows > 0) batch += other * batch_rows / rows;
+  double background = 0;
+  if (rows > 0) background += other * background_rows / rows;
   if (work > 0) {
-    batch += encode *
-             static_cast<double>(sources_.planned_work(Priority::kBatch)) /
-             static_cast<double>(work);
+    background +=
+        encode *
+        static_cast<double>(sources_.planned_work(Priority::kBackground)) /
+        static_cast<double>(work);
   }
-  share_->Observe(seconds, batch);
+  share_->Observe(seconds, background);
 }
 
 void RunningBatch::OpenNewcomers() {
@@ -216,18 +218,18 @@ void RunningBatch::OpenNewcomers() {
       Answer(sequence, status);
     }
   }
-  Sweep();
+  RemoveFinished();
 }
 
 void RunningBatch::MakePlan() {
   const Sums& interactive = sums(Priority::kInteractive);
   const double allowed = share_->Seconds(options_.clock->Now());
   limited_ = std::isfinite(allowed);
-  const double left = LetRest(allowed);
-  sources_.PlanEncode(
-      {EncodeTokens(Priority::kInteractive),
-       std::min(EncodeTokens(Priority::kBatch), encode_budget_.TokensIn(left))},
-      &plan_.encode);
+  const double left = PauseBackground(allowed);
+  sources_.PlanEncode({EncodeTokens(Priority::kInteractive),
+                       std::min(EncodeTokens(Priority::kBackground),
+                                encode_budget_.TokensIn(left))},
+                      &plan_.encode);
   int rows = options_.max_rows;
   for (const Sequence* sequence : order_) rows -= sequence->MinRows();
   std::array<int, kPriorities> spare = {};
@@ -253,18 +255,18 @@ int RunningBatch::RowsIn(double seconds) const {
   return static_cast<int>(std::min<double>(seconds / row, options_.max_rows));
 }
 
-double RunningBatch::LetRest(double seconds) {
-  resting_ = 0;
+double RunningBatch::PauseBackground(double seconds) {
+  paused_ = 0;
   int64_t rows = options_.max_rows - sums(Priority::kInteractive).reserved_rows;
   const double row = row_times_[share_->beside_interactive()].seconds();
   for (Sequence* sequence : order_) {
-    sequence->set_rests(false);
+    sequence->set_paused(false);
     if (!limited_ || sequence->priority() == Priority::kInteractive) continue;
     const int its_rows = sequence->MinRows();
     // One whose source this iteration may finish goes on in the next.
-    sequence->set_rests(its_rows == 0 || its_rows > rows || seconds <= 0);
-    if (sequence->rests()) {
-      resting_ += its_rows > 0;
+    sequence->set_paused(its_rows == 0 || its_rows > rows || seconds <= 0);
+    if (sequence->paused()) {
+      paused_ += its_rows > 0;
       continue;
     }
     rows -= its_rows;
@@ -280,11 +282,12 @@ int RunningBatch::Draft() {
   const double price = draft_budget_.Price(rows);
   int most = std::min(draft_budget_.MostTokens(rows), options_.max_rows - rows);
   // Iterations in which others read prefixes are long enough.
-  const Sums& its = sums(limited_ ? Priority::kInteractive : Priority::kBatch);
+  const Sums& its =
+      sums(limited_ ? Priority::kInteractive : Priority::kBackground);
   if (!options_.speculate || its.reading() > 0) most = 0;
   int drafted = 0;
   for (Sequence* sequence : order_) {
-    // Batch requests spend no time on guesses that is counted for them.
+    // Background requests spend no time on guesses that is counted for them.
     const bool may =
         !limited_ || sequence->priority() == Priority::kInteractive;
     drafted += sequence->Draft(
@@ -293,7 +296,7 @@ int RunningBatch::Draft() {
   return drafted;
 }
 
-void RunningBatch::Follow(absl::Time now) {
+void RunningBatch::ApplyResults(absl::Time now) {
   sources_.CommitPlan();
   for (Sequence* sequence : order_) {
     if (!sequence->IsFinite(result_)) {
@@ -344,7 +347,7 @@ void RunningBatch::Abort(const absl::Status& status) {
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
     Answer(sequence.get(), status);
   }
-  Sweep();
+  RemoveFinished();
 }
 
 void RunningBatch::Answer(Sequence* sequence,
@@ -363,7 +366,7 @@ void RunningBatch::Answer(Sequence* sequence,
   queued.request.observer->OnDone(std::move(result));
 }
 
-void RunningBatch::Sweep() {
+void RunningBatch::RemoveFinished() {
   opened_ -=
       std::count_if(sequences_.begin(), sequences_.begin() + opened_,
                     [](const auto& sequence) { return sequence->ended(); });
@@ -371,23 +374,23 @@ void RunningBatch::Sweep() {
                 [](const auto& sequence) { return sequence->ended(); });
   sums_ = {};
   lacks_room_ = {};
-  oldest_batch_rows_ = 0;
-  batch_blocks_ = 0;
+  oldest_background_rows_ = 0;
+  background_blocks_ = 0;
   order_.clear();
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
-    const bool batch = sequence->priority() == Priority::kBatch;
-    if (batch && requests(Priority::kBatch) == 0) {
-      oldest_batch_rows_ = sequence->reserved_rows();
+    const bool background = sequence->priority() == Priority::kBackground;
+    if (background && requests(Priority::kBackground) == 0) {
+      oldest_background_rows_ = sequence->reserved_rows();
     }
     Count(*sequence);
-    if (!batch || sequence == sequences_.front()) {
+    if (!background || sequence == sequences_.front()) {
       order_.push_back(sequence.get());
     } else if (!sequence->suspended()) {
-      batch_blocks_ += sequence->held_blocks() + sequence->owed_blocks();
+      background_blocks_ += sequence->held_blocks() + sequence->owed_blocks();
     }
   }
   for (size_t i = 1; i < sequences_.size(); ++i) {
-    if (sequences_[i]->priority() == Priority::kBatch) {
+    if (sequences_[i]->priority() == Priority::kBackground) {
       order_.push_back(sequences_[i].get());
     }
   }
@@ -411,7 +414,7 @@ void RunningBatch::Count(const Sequence& sequence) {
       continue;
     }
     its.owed_blocks += sequence.owed_blocks();
-    ++(sequence.waits_for_source() ? its.at_source : its.past_source);
+    ++(sequence.in_source_phase() ? its.at_source : its.past_source);
     its.searching += sequence.searching();
   }
 }

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "model/engine.h"
-#include "server/batching/batch_share.h"
+#include "server/batching/background_share.h"
 #include "server/batching/batching_observer.h"
 #include "server/batching/draft_budget.h"
 #include "server/batching/encode_budget.h"
@@ -27,7 +27,7 @@ namespace trivium {
 
 // What one worker runs of one model: requests join and leave at any iteration.
 // Not thread-safe: one worker's. Calls observers, so never with a lock held,
-// except Judge and Add, which call nobody.
+// except CanJoin and Add, which call nobody.
 //
 // Rows are reserved when a request joins; KV blocks are not. It joins where
 // its source and prefix find room, with a block more for every hypothesis that
@@ -35,16 +35,16 @@ namespace trivium {
 // that holds some is suspended and gives them up, until there is room; the
 // suspended resume, the first one first, before anybody joins after them who
 // needs blocks. First is the oldest of all; then come interactive requests, and
-// then batch requests, each in the order of arrival. So the oldest is never
-// held up, and, since no request was admitted that cannot run alone, everybody
-// ends.
+// then background requests, each in the order of arrival. So the oldest is
+// never held up, and, since no request was admitted that cannot run alone,
+// everybody ends.
 //
 // Interactive requests find rows, blocks and time as if there were no batch
-// requests. Of these, an iteration runs as many as BatchShare has seconds for,
-// the oldest first; the others rest: they keep what they have and wait.
+// requests. Of these, an iteration runs as many as BackgroundShare has seconds
+// for, the oldest first; the others rest: they keep what they have and wait.
 //
 //   batch.DropDead();
-//   while (next = queue.Take(batch.Judge)) batch.Add(next);
+//   while (next = queue.Take(batch.CanJoin)) batch.Add(next);
 //   batch.Iterate();
 class RunningBatch {
  public:
@@ -58,7 +58,7 @@ class RunningBatch {
     bool fixed_rows = false;  // else as many of them as are worth it: RowLimit
     bool speculate = true;  // guess tokens where that is worth it: DraftBudget
     // The worker's, of all its models; null: there is only this one.
-    BatchShare* share = nullptr;
+    BackgroundShare* share = nullptr;
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null
   };
@@ -85,8 +85,8 @@ class RunningBatch {
   // Nobody may overtake a new call's request that does not fit, and no call
   // that runs here may overtake another's that does not fit: so each finds
   // room in the end, however many rows it needs. For interactive requests, what
-  // batch requests have is room, but for the rows of one of them.
-  FairQueue::Verdict Judge(const QueuedRequest& request);
+  // background requests have is room, but for the rows of one of them.
+  FairQueue::Verdict CanJoin(const QueuedRequest& request);
   void Add(std::unique_ptr<QueuedRequest> request);
 
   // Answers what is cancelled or past its deadline.
@@ -99,14 +99,16 @@ class RunningBatch {
   void Abort(const absl::Status& status);
 
   bool empty() const { return sequences_.empty(); }
-  // It runs no batch request, and one is to join before interactive ones.
-  bool wants_batch() const {
-    return requests(Priority::kBatch) == 0 && (!empty() || batch_waits_);
+  // It runs no background request, and one is to join before interactive ones.
+  bool wants_background() const {
+    return requests(Priority::kBackground) == 0 &&
+           (!empty() || background_waits_);
   }
   int64_t requests(Priority priority) const {
     return sums(priority).requests -
-           (priority == Priority::kBatch ? sums(Priority::kInteractive).requests
-                                         : 0);
+           (priority == Priority::kBackground
+                ? sums(Priority::kInteractive).requests
+                : 0);
   }
   // What its requests of this priority and those before it have still to do, at
   // most.
@@ -126,30 +128,30 @@ class RunningBatch {
   void OpenNewcomers();
   void ResumeSuspended();
   void MakePlan();
-  // Lets batch requests rest for which there are no rows, or not so many
+  // Lets background requests rest for which there are no rows, or not so many
   // seconds. Returns what is left of these.
-  double LetRest(double seconds);
-  // Rows of batch requests that take no more than so many seconds.
+  double PauseBackground(double seconds);
+  // Rows of background requests that take no more than so many seconds.
   int RowsIn(double seconds) const;
   // Has the sequences guess where that is worth it; how many tokens.
   int Draft();
   // Suspends until the plan finds room.
   void MakeRoom();
   void Suspend(Sequence* sequence);
-  // Suspends batch requests until the engine has room for the source.
+  // Suspends background requests until the engine has room for the source.
   void MakeRoomFor(const Sequence& newcomer);
   // The last one that holds KV blocks, or null.
   Sequence* LastHolder();
   // Free KV blocks that nobody here is about to take.
   int64_t UnclaimedBlocks() const;
-  void Follow(absl::Time now);
+  void ApplyResults(absl::Time now);
   void AnswerNotFinite(Sequence* sequence);
   void FailPlan(const absl::Status& status);
   void Report(absl::Time begin, absl::Time end, int running);
   void ReportToken(Sequence* sequence, absl::Time now);
   void Answer(Sequence* sequence, absl::StatusOr<RequestResult> result);
   // Removes the answered sequences, counts anew and puts them in order.
-  void Sweep();
+  void RemoveFinished();
   int EncodeTokens(Priority priority) const;
   // What the iteration cost tells for the next ones.
   void Learn(absl::Time begin, absl::Time end);
@@ -169,45 +171,46 @@ class RunningBatch {
   const Sums& sums(Priority priority) const {
     return sums_[static_cast<int>(priority)];
   }
-  const Sums& all() const { return sums(Priority::kBatch); }
+  const Sums& all() const { return sums(Priority::kBackground); }
   void Count(const Sequence& sequence);
 
   const Options options_;
   const std::unique_ptr<Engine> engine_;
   SourceTable sources_;
-  // In order of arrival; answered ones stay until the next Sweep.
+  // In order of arrival; answered ones stay until the next RemoveFinished.
   std::vector<std::unique_ptr<Sequence>> sequences_;
   size_t opened_ = 0;  // the rest are newcomers that the engine does not know
   absl::flat_hash_map<CallId, int> requests_of_call_;
   std::vector<uint64_t> answered_;
 
-  // Those that the engine knows: the oldest, the interactive, the batch ones.
+  // Those that the engine knows: the oldest, the interactive, the background
+  // ones.
   std::vector<Sequence*> order_;
 
   std::array<Sums, kPriorities> sums_;  // over sequences_
-  // Of batch requests: the rows of the oldest, and what interactive ones may
-  // have of their blocks.
-  int64_t oldest_batch_rows_ = 0;
-  int64_t batch_blocks_ = 0;
+  // Of background requests: the rows of the oldest, and what interactive ones
+  // may have of their blocks.
+  int64_t oldest_background_rows_ = 0;
+  int64_t background_blocks_ = 0;
 
   EncodeBudget encode_budget_;
   PrefillBudget prefill_budget_;
   DraftBudget draft_budget_;
   RowLimit row_limit_;
   std::array<RowTime, 2> row_times_;  // not beside interactive ones, beside
-  BatchShare own_share_;
-  BatchShare* const share_;
+  BackgroundShare own_share_;
+  BackgroundShare* const share_;
   std::array<int64_t, kPriorities> waiting_ = {};  // as Sums
   int64_t done_tokens_ = 0;
-  // A running call's request did not fit since the last Sweep.
+  // A running call's request did not fit since the last RemoveFinished.
   std::array<bool, kPriorities> lacks_room_ = {};
-  // A batch request did not fit where none runs.
-  bool batch_waits_ = false;
+  // A background request did not fit where none runs.
+  bool background_waits_ = false;
 
   int prefill_tokens_ = 0;  // of the plan under way, at most
   int draft_tokens_ = 0;    // of it, guesses
-  bool limited_ = false;    // batch requests have so many seconds of it
-  int resting_ = 0;         // requests that do nothing of it
+  bool limited_ = false;    // background requests have so many seconds of it
+  int paused_ = 0;          // requests that do nothing of it
   StepPlan plan_;
   StepResult result_;
 };

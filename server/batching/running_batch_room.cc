@@ -26,7 +26,7 @@ void RunningBatch::MakeRoom() {
 }
 
 void RunningBatch::MakeRoomFor(const Sequence& newcomer) {
-  if (newcomer.priority() == Priority::kBatch) return;
+  if (newcomer.priority() == Priority::kBackground) return;
   while (sources_.unopened_blocks() > engine_->free_blocks()) {
     Sequence* const last = LastHolder();
     if (last == nullptr || last == order_.front() ||
@@ -40,7 +40,7 @@ void RunningBatch::MakeRoomFor(const Sequence& newcomer) {
 Sequence* RunningBatch::LastHolder() {
   const auto last =
       std::find_if(order_.rbegin(), order_.rend(),
-                   [](const Sequence* one) { return one->holds_blocks(); });
+                   [](const Sequence* one) { return one->may_hold_blocks(); });
   return last == order_.rend() ? nullptr : *last;
 }
 
@@ -62,7 +62,7 @@ void RunningBatch::ResumeSuspended() {
   bool alone = true;
   bool failed = false;
   for (const Sequence* sequence : order_) {
-    if (!sequence->holds_blocks()) continue;
+    if (!sequence->may_hold_blocks()) continue;
     rows += sequence->reserved_rows();
     alone = false;
   }
@@ -92,7 +92,7 @@ void RunningBatch::ResumeSuspended() {
       failed = true;
     }
   }
-  if (failed) Sweep();
+  if (failed) RemoveFinished();
 }
 
 }  // namespace trivium

@@ -1,9 +1,9 @@
-// After tokens 0 .. p the model tells of token p + 1:
+// After tokens 0 .. p, the log-probability of token p + 1 is
 //
 //   logprob(p + 1) = logit(p + 1) - log(sum(exp(logits)))
 //
-// in the arithmetic of a search (row_scores.h); position p is asked about where
-// p + 1 is scored.
+// in the arithmetic of a search (row_scores.h). So the engine is asked for the
+// logits at position p if token p + 1 is scored.
 #include "server/batching/score_pass.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace trivium {
 
 ScorePass::ScorePass(Engine* engine, SourceId source, const Request& request)
     : tokens_(request.prefix), scoring_(*request.scoring) {
-  // What comes before the scored tokens may be there already: a choice's
-  // answers follow one question.
+  // The tokens before the scored ones may be cached: the answers of a choice
+  // follow one question.
   const Engine::Beginning beginning =
       engine->Begin(source, tokens_.first(scoring_.first), request.salt);
   hypothesis_ = beginning.hypothesis;

@@ -12,30 +12,30 @@
 
 namespace trivium {
 
-// Reads a request's tokens once (teacher forcing) and tells of those that are
-// scored how probable each was. May be cut into chunks of any size. Not
-// thread-safe; End before destruction.
+// Reads a request's tokens once (teacher forcing) and computes the
+// log-probability of each scored token. The pass may be cut into chunks of any
+// size. Not thread-safe; call End before destruction.
 class ScorePass {
  public:
   // `request` has `scoring` and outlives the pass.
   ScorePass(Engine* engine, SourceId source, const Request& request);
 
-  // Of the tokens before the scored ones, those that the engine had kept.
+  // Number of tokens before the scored ones that the engine had cached.
   int found() const { return found_; }
-  // The last one is never read.
+  // The last token is never read.
   int tokens_left() const {
     return static_cast<int>(tokens_.size()) - 1 - read_;
   }
   int read() const { return read_; }
-  // Adds the next `count` tokens.
+  // Adds the next `count` tokens to the plan.
   void Plan(int count, StepPlan* plan);
-  // `row` answers what Plan added last.
+  // Consumes the engine's answer to the last Plan.
   void Apply(const StepResult::Row& row);
   void End(Engine* engine) { engine->ReleaseHypothesis(hypothesis_); }
-  // Instead of End: the hypothesis, when no token is left.
+  // The hypothesis, to be used further instead of End when no token is left.
   HypothesisId hypothesis() const { return hypothesis_; }
 
-  // Once, when no token is left.
+  // Returns the scored tokens; call once, when no token is left.
   Hypothesis Take();
 
  private:

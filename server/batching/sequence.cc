@@ -49,7 +49,7 @@ absl::Status Sequence::Open() {
 }
 
 int Sequence::MinRows() const {
-  if (rests_) return 0;
+  if (paused_) return 0;
   switch (phase_) {
     case Phase::kSuspended:
       return 0;
@@ -75,12 +75,13 @@ int Sequence::MinRows() const {
 }
 
 bool Sequence::planned() const {
-  return !decodes_.empty() || (source_slot_ >= 0 && sources_->planned(source_slot_));
+  return !decodes_.empty() ||
+         (source_slot_ >= 0 && sources_->planned(source_slot_));
 }
 
 void Sequence::Plan(int* spare_rows, StepPlan* plan) {
   decodes_.Begin(*plan);
-  if (rests_) return;
+  if (paused_) return;
   if (phase_ == Phase::kSource && MinRows() > 0) Start();
   if (phase_ == Phase::kPrefix) {
     PlanPrefix(spare_rows, plan);
@@ -164,7 +165,8 @@ void Sequence::Suspend(StepPlan* plan) {
   // they begin with.
   if (phase_ == Phase::kSearch) {
     const std::span<const int32_t> tokens = decoding_->LiveTokens(0);
-    engine_->Keep(live_.id(0), tokens.first(tokens.size() - 1), request_.salt);
+    engine_->CacheBlocks(live_.id(0), tokens.first(tokens.size() - 1),
+                         request_.salt);
   }
   ReleaseHypotheses();
   draft_.Clear();
@@ -260,7 +262,7 @@ bool Sequence::IsFinite(const StepResult& result) const {
 int Sequence::Apply(const StepResult& result) {
   const int steps = steps_;
   // Its source may have been encoded nevertheless.
-  if (rests_ && phase_ != Phase::kSource) return 0;
+  if (paused_ && phase_ != Phase::kSource) return 0;
   switch (phase_) {
     case Phase::kSource:
       if (!request_.decodes() && sources_->ready(source_slot_)) {
@@ -338,12 +340,12 @@ void Sequence::Search(const StepResult& result) {
 void Sequence::FollowSearch() {
   if (request_.stream) Stream();
   if (decoding_->done()) {
-    if (answers_alone()) KeepAnswer();
+    if (answers_alone()) CacheAnswer();
     live_.Clear(engine_);
     FinishSearch();
     return;
   }
-  live_.Follow(engine_, decoding_->continuations());
+  live_.Continue(engine_, decoding_->continuations());
   // Samples only ever end; a beam may widen again. Maps need all the rows
   // once more.
   if (request_.decoding->sample && !maps_hypotheses()) {
@@ -351,12 +353,12 @@ void Sequence::FollowSearch() {
   }
 }
 
-void Sequence::KeepAnswer() {
+void Sequence::CacheAnswer() {
   std::vector<int32_t> tokens = request_.prefix;
   const std::span<const int32_t> answer = decoding_->CertainTokens(0);
   tokens.insert(tokens.end(), answer.begin(), answer.end());
   tokens.resize(read_tokens());
-  engine_->Keep(live_.id(0), tokens, request_.salt);
+  engine_->CacheBlocks(live_.id(0), tokens, request_.salt);
 }
 
 void Sequence::Stream() {
@@ -421,8 +423,9 @@ void Sequence::ApplyScore(const StepResult& result) {
     return;
   }
   prefix_fed_ = score_->read();
-  engine_->Keep(score_->hypothesis(),
-                std::span(request_.prefix).first(prefix_fed_), request_.salt);
+  engine_->CacheBlocks(score_->hypothesis(),
+                       std::span(request_.prefix).first(prefix_fed_),
+                       request_.salt);
   live_.Adopt(score_->hypothesis(), static_cast<size_t>(queued_->cost.rows));
   score_.reset();
   phase_ = Phase::kPrefix;

@@ -50,8 +50,8 @@ class Sequence {
 
   // Whether it takes no decoder rows of this iteration, and waits for a later
   // one. Before what follows.
-  void set_rests(bool rests) { rests_ = rests; }
-  bool rests() const { return rests_; }
+  void set_paused(bool paused) { paused_ = paused; }
+  bool paused() const { return paused_; }
   // Decoder rows that it takes at least of this iteration.
   int MinRows() const;
   // Lets it guess at most `most` further tokens to read along with the next
@@ -82,7 +82,7 @@ class Sequence {
   int Apply(const StepResult& result);
 
   bool searching() const { return phase_ == Phase::kSearch; }
-  bool waits_for_source() const { return phase_ == Phase::kSource; }
+  bool in_source_phase() const { return phase_ == Phase::kSource; }
   bool done() const { return phase_ == Phase::kDone; }
   // NotFiniteStatus where something of it is no finite number.
   absl::StatusOr<RequestResult> TakeResult(absl::Time now);
@@ -93,7 +93,7 @@ class Sequence {
   // Hypotheses that it may come to have at once.
   int64_t reserved_rows() const { return reserved_rows_; }
   // Whether it may hold KV blocks.
-  bool holds_blocks() const { return !suspended() && request_.decodes(); }
+  bool may_hold_blocks() const { return !suspended() && request_.decodes(); }
   // KV blocks that it takes at most, besides its source's, before its search
   // goes on: of its prefix, or of what it has to read again.
   int64_t owed_blocks() const;
@@ -168,7 +168,7 @@ class Sequence {
     return static_cast<int>(request_.prefix.size()) + steps_ - 1;
   }
   // Keeps the blocks of a lone answer, which a conversation's next prompt has.
-  void KeepAnswer();
+  void CacheAnswer();
   void Stream();
   void FinishSearch();
   void StartAttention();
@@ -220,8 +220,8 @@ class Sequence {
     void Clear() { tokens.clear(); }
   } draft_;
 
-  bool rests_ = false;
-  PlannedDecodes decodes_;  // in the plan under way
+  bool paused_ = false;
+  PlannedDecodes decodes_;         // in the plan under way
   std::vector<LogitsRow> logits_;  // scratch
 };
 

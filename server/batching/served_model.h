@@ -10,21 +10,21 @@
 
 namespace trivium {
 
-// Never the same number twice.
+// Returns a new number each time.
 inline uint64_t NewModelId() {
   static std::atomic<uint64_t> last{0};
   return ++last;
 }
 
-// A model that is served, as every part of the server knows it. Immutable.
-// Whoever still works with it holds its handle, so a model that is removed
-// while requests for it run goes when the last of them is answered.
+// A served model, as all parts of the server know it. Immutable. Every user
+// holds a handle, so a removed model is freed when the last of its requests is
+// answered.
 struct ServedModel {
   std::string name;
   std::shared_ptr<const Model> model;
   int64_t kv_cache_bytes = 0;      // of all workers
   int64_t result_cache_bytes = 0;  // of all models
-  // Its own for ever, for what outlives it (cached results).
+  // Unique for ever, because cached results outlive the model.
   const uint64_t id = NewModelId();
 };
 

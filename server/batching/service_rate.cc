@@ -2,27 +2,31 @@
 
 #include <cmath>
 
-// Over the observations i, of x tokens in t seconds of one worker, the newest
-// last, with so many seconds a of one worker observed after them, and n
-// workers:
+// An observation is x tokens in t seconds of one worker; let a be its age, in
+// seconds of one worker observed after it. With n workers,
+//
 //   rate = n sum(x exp(-a / (n M))) / sum(t exp(-a / (n M)))
-// so what was seen M seconds ago counts 1/e of what is seen now.
+//
+// so an observation M seconds ago counts 1/e of one now. The workers' seconds
+// add up, so they age n times as fast as the clock. Ageing by observed time and
+// not by the clock keeps the rate while nothing is recorded.
 
 namespace trivium {
 namespace {
 
 constexpr double kMemorySeconds = 1;  // M
-// Requests end before their worst case, and then all that is left of it is
-// done at once; a time without such ends would seem slow.
+// Most requests end before their worst case, and then all of their remaining
+// tokens count as done at once. A shorter time may contain no such end, and
+// would look slow.
 constexpr double kLeastSeconds = 0.25;
 
 }  // namespace
 
 void ServiceRate::Observe(int64_t tokens, absl::Duration time) {
   const double seconds = absl::ToDoubleSeconds(time);
-  const double kept = std::exp(-seconds / (workers_ * kMemorySeconds));
-  tokens_ = kept * tokens_ + static_cast<double>(tokens);
-  seconds_ = kept * seconds_ + seconds;
+  const double decay = std::exp(-seconds / (workers_ * kMemorySeconds));
+  tokens_ = decay * tokens_ + static_cast<double>(tokens);
+  seconds_ = decay * seconds_ + seconds;
 }
 
 double ServiceRate::PerSecond() const {

@@ -7,23 +7,23 @@
 
 namespace trivium {
 
-// Tokens a second (of RequestCost) that the workers do of one model while there
-// is more to do than they have room for. What they do while there is less says
-// how much is asked of them, not how much they can do, so it is not observed,
-// and what was known before stays. Not thread-safe.
+// Measures the tokens a second (of RequestCost) that the workers do for one
+// model while more requests wait than they have room for. With fewer requests
+// their throughput shows the demand and not the capacity: such times must not
+// be recorded, and the last rate stays valid. Not thread-safe.
 class ServiceRate {
  public:
   explicit ServiceRate(int workers) : workers_(workers) {}
 
-  // A worker did so much in so much time.
+  // Records the tokens that one worker did in `time`.
   void Observe(int64_t tokens, absl::Duration time);
 
-  // Of all workers; 0 while too little was observed.
+  // The rate of all workers together; 0 while too little was recorded.
   double PerSecond() const;
 
  private:
   const int workers_;
-  // Sums that forget.
+  // Decaying sums.
   double tokens_ = 0;
   double seconds_ = 0;
 };

@@ -9,13 +9,13 @@
 
 namespace trivium {
 
-// Requests of one salt share an encoded source where it is the same source of
-// the same model, kept with all that each of them needs of it.
+// Requests of one salt share an encoded source if it is the same source of the
+// same model, and if the engine stores all outputs that each of them needs.
 
-// What the engine must keep of the request's source.
+// The outputs that the engine must store for the request's source.
 SourceOptions SourceOptionsOf(const Request& request);
 
-// Whether a source kept as `have` serves a request that needs `want`.
+// True if a source with the outputs `have` serves a request that needs `want`.
 bool Covers(const SourceOptions& have, const SourceOptions& want);
 
 // Equal for equal model, salt and source; kNoSourceKey for an empty source.

@@ -6,14 +6,16 @@
 #include "server/batching/encode_budget.h"
 #include "server/batching/source_sharing.h"
 
-// - A source is here while it has readers: sources_[slot], and the slot under
-//   its key in slots_by_key_. Other slots are in free_slots_.
-// - encoding_ has the slots with layers left, oldest first.
-// - 0 <= planned <= layers_left, and planned is 0 but between PlanEncode and
+// Invariants:
+// - A source with readers is in sources_[slot], and its slot is under its key
+// in
+//   slots_by_key_. All other slots are in free_slots_.
+// - encoding_ holds the slots with layers left, oldest first.
+// - 0 <= planned <= layers_left. `planned` is 0 except between PlanEncode and
 //   CommitPlan.
-// - pending_work_ has the sum of tokens x layers_left of each priority, and
-// unopened_blocks_ that
-//   of the blocks of sources that the engine does not know yet.
+// - pending_work_ is the sum of tokens x layers_left for each priority.
+// - unopened_blocks_ is the sum of the blocks of sources that the engine does
+//   not know yet.
 
 namespace trivium {
 
@@ -115,14 +117,14 @@ void SourceTable::PlanEncode(const Budgets& budgets,
 }
 
 void SourceTable::PlanEncodeOf(Priority priority, int budget_tokens) {
-  // The oldest first, to begin with.
+  // Oldest first, until it is sorted below.
   shortest_first_.clear();
   for (const int slot : encoding_) {
     if (sources_[slot].priority == priority) shortest_first_.push_back(slot);
   }
   if (shortest_first_.empty() || budget_tokens <= 0) return;
   int64_t budget = static_cast<int64_t>(budget_tokens) * layers_;
-  const auto take = [this, &budget](int slot, int layers) {
+  const auto plan_layers = [this, &budget](int slot, int layers) {
     sources_[slot].planned += layers;
     budget -= static_cast<int64_t>(layers) * tokens(slot);
   };
@@ -135,7 +137,7 @@ void SourceTable::PlanEncodeOf(Priority priority, int budget_tokens) {
         for_oldest / tokens(slot), sources_[slot].layers_left));
     if (slot == oldest) layers = std::max(layers, 1);
     if (layers <= 0) break;
-    take(slot, layers);
+    plan_layers(slot, layers);
     for_oldest -= static_cast<int64_t>(layers) * tokens(slot);
   }
   budget = std::max(budget, least);
@@ -149,8 +151,8 @@ void SourceTable::PlanEncodeOf(Priority priority, int budget_tokens) {
     if (budget <= 0) break;
     const Source& source = sources_[slot];
     const int64_t affordable = budget / tokens(slot);
-    take(slot, static_cast<int>(std::min<int64_t>(
-                   affordable, source.layers_left - source.planned)));
+    plan_layers(slot, static_cast<int>(std::min<int64_t>(
+                          affordable, source.layers_left - source.planned)));
   }
 }
 

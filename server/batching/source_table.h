@@ -13,17 +13,17 @@
 
 namespace trivium {
 
-// The sources that one worker's running requests of one model read: equal ones
-// are encoded once and kept while any request reads them. Also shares out the
-// encoder's work of an iteration: a source has the priority of the most urgent
-// request that has read it. Not thread-safe.
+// The sources of one worker's running requests of one model. Equal sources are
+// encoded once, and held while any request reads them. The table also
+// distributes an iteration's encoder work. A source has the priority of the
+// most urgent request that ever read it. Not thread-safe.
 //
-// A slot is the table's handle of a source, reused after its last reader's
-// release; id(slot) is the engine's.
+// A slot is the table's handle of a source, reused after the last reader's
+// Release; id(slot) is the engine's handle.
 //
 //   slot = table.Acquire(request, &shared);
-//   table.Open(slot);               // now the engine knows it
-//   table.PlanEncode({interactive, batch}, &plan.encode);
+//   table.Open(slot);               // now the engine knows the source
+//   table.PlanEncode({interactive, background}, &plan.encode);
 //   ... ReadyAfterPlan(slot): decode work of the same plan may read it
 //   engine.Step(plan, ...);
 //   table.CommitPlan();             // ready(slot) may have become true
@@ -32,34 +32,36 @@ class SourceTable {
  public:
   explicit SourceTable(Engine* engine);
 
-  // Whether a request for this source would share one that is here.
+  // True if the request would share a source of the table.
   bool Has(const QueuedRequest& request) const;
-  // One more reader of the request's source, whose slot it returns. `shared`:
-  // it was here already.
+  // Adds a reader of the request's source and returns the slot. Sets `shared`
+  // if the source was in the table already.
   int Acquire(const QueuedRequest& request, bool* shared);
-  // Hands the source to the engine if that has not happened yet; the engine's
-  // error otherwise.
+  // Gives the source to the engine, unless that was done before. Returns the
+  // engine's error.
   absl::Status Open(int slot);
-  // Returns the source that the engine gave up with its last reader, or
-  // kNoSource.
+  // Removes a reader. Returns the engine's handle of the source if this was its
+  // last reader, else kNoSource.
   SourceId Release(int slot);
 
-  // Tokens through all layers, for the sources of each priority.
+  // Encoder work for each priority, in tokens through all layers.
   using Budgets = std::array<int, kPriorities>;
-  // Adds encoder work of at most so many tokens, or the same in part: a long
-  // source goes through fewer layers. Of each budget half goes to the oldest
-  // sources, to the first at least one layer of any budget but 0, so that short
-  // ones do not pass a long one for ever; the rest, and in any case
-  // EncodeBudget::kLeastTokens of the budget, to those that need least, so that
-  // a short source does not wait for a long one.
+  // Adds encoder work to the plan, within the budgets. A long source may
+  // advance by a few of its layers. For each priority:
+  // - Half of the budget goes to the oldest sources, so that short ones do not
+  //   overtake a long one for ever. The oldest gets at least one layer, unless
+  //   the budget is 0.
+  // - The rest, and at least EncodeBudget::kLeastTokens, goes to the sources
+  //   with the least work left, so that a short source does not wait for a long
+  //   one.
   void PlanEncode(const Budgets& budgets, std::vector<StepPlan::Encode>* plan);
-  // In tokens x layers.
+  // Work in the plan under way, in tokens x layers.
   int64_t planned_work(Priority priority) const;
   int64_t planned_work() const {
     return planned_work(Priority::kInteractive) +
-           planned_work(Priority::kBatch);
+           planned_work(Priority::kBackground);
   }
-  // The planned work was done.
+  // The engine did the planned work.
   void CommitPlan();
 
   SourceId id(int slot) const { return sources_[slot].id; }
@@ -73,10 +75,10 @@ class SourceTable {
   int readers(int slot) const { return sources_[slot].readers; }
   bool planned(int slot) const { return sources_[slot].planned > 0; }
 
-  // KV blocks that the sources here will take when they are opened.
+  // KV blocks that the sources that are not open yet will use.
   int64_t unopened_blocks() const { return unopened_blocks_; }
-  // Encoder work to be done for this priority and those before it, in tokens
-  // through all layers, rounded up.
+  // Encoder work left for this priority and more urgent ones, in tokens through
+  // all layers, rounded up.
   int64_t pending_tokens(Priority priority) const;
 
  private:
@@ -84,10 +86,10 @@ class SourceTable {
     EncoderInput input;
     std::string salt;
     SourceOptions options;
-    Priority priority = Priority::kBatch;
+    Priority priority = Priority::kBackground;
     uint64_t key = 0;
     int64_t blocks = 0;
-    int readers = 0;  // 0: a free slot
+    int readers = 0;  // 0: the slot is free
     SourceId id = kNoSource;
     int layers_left = 0;
     int planned = 0;        // layers in the plan under way
@@ -96,7 +98,7 @@ class SourceTable {
     }
   };
 
-  // The slot of a source that serves the request; -1: none.
+  // Returns the slot of a source that serves the request, or -1.
   int Find(const QueuedRequest& request) const;
   void PlanEncodeOf(Priority priority, int budget_tokens);
   int64_t& pending_work(const Source& source) {

@@ -15,17 +15,17 @@ namespace trivium {
 
 void Sequence::StartLookup() {
   lookup_.emplace(request_.prefix.size() + ReservedTokens(*request_.decoding));
-  lookup_->Follow(request_.prefix);
-  lookup_->Forgive();
+  lookup_->Update(request_.prefix);
+  lookup_->ResetHitRate();
   draft_.tokens.reserve(1 + DraftBudget::kMostTokens);
   draft_.queries.reserve(1 + DraftBudget::kMostTokens);
 }
 
 int Sequence::Draft(double price, int most) {
   draft_.Clear();
-  if (!lookup_ || phase_ != Phase::kSearch || rests_) return 0;
+  if (!lookup_ || phase_ != Phase::kSearch || paused_) return 0;
   const std::span<const int32_t> history = decoding_->LiveTokens(0);
-  lookup_->Follow(history);
+  lookup_->Update(history);
   const size_t match = lookup_->match();
   if (match == 0) return 0;
   // The last new token is never read.

@@ -8,19 +8,18 @@
 
 namespace trivium {
 
-// What became of a call's requests: all were taken, or none.
+// The outcome of submitting a call: all its requests were accepted, or none.
 struct [[nodiscard]] Submission {
   absl::Status status;
-  // Which of the call's requests was refused; -1 where it was the call as a
-  // whole.
+  // Index of the request that was refused; -1 if the call as a whole was.
   int request = -1;
-  // Of RESOURCE_EXHAUSTED: when what is before the call will have been worked
-  // off, as far as is known. Without jitter, which the handlers add.
+  // With RESOURCE_EXHAUSTED: forecast time until the work before the call is
+  // done. Without jitter, which the calls add.
   absl::Duration retry_after = absl::ZeroDuration();
-  bool late = false;  // refused because there is not enough time
+  bool late = false;  // refused for lack of time
 
   Submission() = default;
-  // Implicit, as a refusal of the whole call is no more than its status.
+  // Implicit: a refusal of the whole call is just its status.
   Submission(absl::Status status, int request = -1)  // NOLINT
       : status(std::move(status)), request(request) {}
 

@@ -7,29 +7,31 @@
 
 namespace trivium {
 
-// A flow's place among the others.
+// A flow's position among the others.
 struct Turn {
   int64_t round = 0;    // in which it can pay for its first request
   uint64_t order = 0;   // within the round
-  int64_t counted = 0;  // the round up to which `saved` has what it earned
-  int64_t saved = 0;    // tokens; below 0: it owes them
+  int64_t counted = 0;  // `saved` includes its earnings up to this round
+  int64_t saved = 0;    // tokens; negative: a debt
 };
 
 // Deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing using
-// Deficit Round Robin", 1995) between flows, of which each has requests that
-// wait: in every round each flow earns a quantum q of tokens, and pays what its
-// requests cost. So flows that have all the time something to do get the same
-// rate of tokens, however many and however long their requests are.
+// Deficit Round Robin", 1995) between flows with waiting requests. In every
+// round each flow earns a quantum q of tokens and pays the price of its
+// requests. So flows that always have requests get the same rate of tokens,
+// however many and however long their requests are.
 //
-// Rounds are counted and not played. A flow that has saved s in round c, and
+// Rounds are computed, not played. A flow that had saved s in round c, and
 // whose first request costs p, can pay in round
+//
 //   c + ceil(max(p - s, 0) / q)
-// and flows stand in the order of these rounds; in a round, in the order in
-// which they came to it. The round under way, R, is the latest in which
-// somebody has paid. A flow that comes has saved nothing in R; one whose
-// request was taken has s + (its round - c) q - p, also in R: what went by
-// while it could have paid but was passed over (there was no room for it)
-// earns nothing. It goes on at its place while it can pay for its next one.
+//
+// Flows are ordered by these rounds; within a round, by their arrival in it.
+// The current round R is the latest in which a flow has paid. A new flow has
+// saved 0 in R. A flow whose request was taken has s + (its round - c) q - p,
+// also in R: the rounds in which it could have paid but was passed over, for
+// lack of room, earn nothing. It stays at its position while it can pay for its
+// next request.
 //
 // A Flow has a public `turn`, price() of its first request, and empty().
 template <typename Flow>
@@ -47,25 +49,25 @@ class Turns {
 
   bool empty() const { return flows_.empty(); }
   int64_t size() const { return static_cast<int64_t>(flows_.size()); }
-  // In the order of their turns.
+  // Iterates in the order of turns.
   typename Flows::const_iterator begin() const { return flows_.begin(); }
   typename Flows::const_iterator end() const { return flows_.end(); }
   const Flow& first() const { return **flows_.begin(); }
 
-  // A flow that has its first request.
+  // Adds a flow that has got its first request.
   void Enter(Flow* flow) {
     flow->turn = {.order = ++order_, .counted = round_};
     Place(flow);
   }
-  // Of one that may have requests left.
+  // Removes a flow, which may have requests left.
   void Leave(Flow* flow) { flows_.erase(flow); }
-  // The flow has another first request, though none was taken.
+  // The flow's first request changed without one being taken.
   void Reprice(Flow* flow) {
     flows_.erase(flow);
     Place(flow);
   }
-  // A request of this price was taken from the flow, which leaves if it was
-  // the last.
+  // A request of this price was taken from the flow. If it was the last one,
+  // the flow is removed.
   void Pay(Flow* flow, int64_t price) {
     flows_.erase(flow);
     Turn& turn = flow->turn;

@@ -1,3 +1,25 @@
+// A turn of the loop in Run:
+//   1. without the lock: DropDead answers dead requests of the running batches
+//   2. with it (Decide): account for what was answered, fetch and give up
+//      models, drop dead requests from the queues, then take newcomers
+//   3. without it: answer what was dropped, free the engines of removed models
+//   4. without it: one iteration of one batch
+//
+// Always:
+// - No observer is called and no engine steps or is freed with the lock held.
+//   So everything that Decide finds is noted (dropped_, queue_changed, gone_)
+//   and carried out afterwards.
+// - `unanswered` is lowered only after OnDone has returned. So when Drain sees
+//   0, all answers have arrived.
+// - Batches of several models take turns by iterations: Decide moves the model
+//   that it looked at to the end of the list. A batch with only background
+//   requests is passed over while interactive requests of other models run and
+//   BackgroundShare has no time left.
+// - A worker that leaves requests waiting wakes idle workers, since it is busy
+//   for the length of a step. An idle worker wakes up at the earliest deadline
+//   in the queues, because the other workers may be in long steps then.
+// - The rate of a model is measured only over times that leave requests waiting
+//   or in which calls were refused as late (ServiceRate).
 #include "server/batching/worker.h"
 
 #include <algorithm>
@@ -145,7 +167,7 @@ bool Worker::FillNextBatch() {
   Dispatcher::Pending pending;
   for (const Served& served : models_) {
     const RunningBatch& batch = *served.batch;
-    pending.tokens += batch.pending_tokens(Priority::kBatch);
+    pending.tokens += batch.pending_tokens(Priority::kBackground);
     pending.interactive_tokens += batch.pending_tokens(Priority::kInteractive);
   }
   state_->dispatcher.BeginBoundary(index_, pending);
@@ -154,14 +176,15 @@ bool Worker::FillNextBatch() {
     Fill(&served);
     models_.splice(models_.end(), models_, models_.begin());
     if (served.batch->empty()) continue;
-    // Of another model, interactive requests run.
+    // Interactive requests of other models run, and background ones have no
+    // time left.
     if (share_.beside_interactive() &&
         served.batch->requests(Priority::kInteractive) == 0 &&
         share_.Seconds(batching_.clock->Now()) <= 0) {
       continue;
     }
     next_batch_ = served.batch.get();
-    // What is left may be for a worker that sleeps: this one is busy now.
+    // This worker is busy now; idle ones may take the waiting requests.
     if (state_->idle_workers > 0 && state_->dispatcher.waiting_requests() > 0) {
       state_->work.SignalAll();
     }
@@ -188,13 +211,13 @@ void Worker::Fill(Served* served) {
         index_, queue,
         [=](QueuedRequest& queued) {
           const Request& request = queued.request;
-          if (now + forecast->IfTaken(queued.cost, request.priority) >
+          if (now + forecast->TimeIfStarted(queued.cost, request.priority) >
               request.deadline) {
             return FairQueue::Verdict::kDrop;
           }
-          return batch->Judge(queued);
+          return batch->CanJoin(queued);
         },
-        &dropped_, batch->wants_batch());
+        &dropped_, batch->wants_background());
     if (newcomer == nullptr) break;
     state_->admission.Remove(newcomer->request.client, newcomer->cost.tokens);
     batch->Add(std::move(newcomer));
@@ -211,14 +234,14 @@ void Worker::SetRunning(const Served& served) {
   served.model->forecast.SetRunning(index_, Priority::kInteractive,
                                     interactive);
   served.model->forecast.SetRunning(
-      index_, Priority::kBatch,
-      batch.running_rows(Priority::kBatch) - interactive);
+      index_, Priority::kBackground,
+      batch.running_rows(Priority::kBackground) - interactive);
 }
 
 void Worker::Sleep() {
   ++state_->idle_workers;
-  // Where there is a deadline, something waits for a worker that may be in a
-  // long step.
+  // A deadline means that a request waits for another worker, which may be in a
+  // long step; then this worker drops the request in time.
   batching_.clock->WaitUntil(state_->dispatcher.earliest_deadline(),
                              &state_->work, &state_->mutex);
   --state_->idle_workers;
@@ -228,7 +251,7 @@ void Worker::NoteQueue(Served* served) {
   served->queue_tokens = served->model->queue->tokens();
   served->queue_requests = served->model->queue->requests();
   served->queue_changed = true;
-  // Of a removed model: whoever sleeps may free its engine now.
+  // The model is removed, so idle workers can free its engine now.
   if (served->model->removed && served->queue_requests == 0) {
     state_->work.SignalAll();
   }

@@ -11,62 +11,67 @@
 #include "absl/status/status.h"
 #include "base/mutex.h"
 #include "base/thread.h"
-#include "server/batching/batch_share.h"
+#include "server/batching/background_share.h"
 #include "server/batching/batcher_state.h"
 #include "server/batching/running_batch.h"
 
 namespace trivium {
 
-// A thread that runs its batches, one a model, in turns: between two
-// iterations it drops what nobody waits for any more, fetches the engines of
-// models that came, frees those of models that went, and takes newcomers from
-// the queues; without work it sleeps. The thread ends in Phase::kExiting, when
-// all has been answered; the destructor waits for that.
+// A thread that runs its batches, one for each model, in turns. Between two
+// iterations it drops dead requests, fetches the engines of new models, frees
+// those of removed models, and takes newcomers from the queues. Without work it
+// sleeps. The thread ends in Phase::kExiting, after all requests are answered;
+// the destructor waits for that.
 class Worker {
  public:
-  // What `batching` says of worker and model is filled in. `state` outlives
-  // the worker.
+  // The worker sets `batching`'s worker and model itself. `state` outlives the
+  // worker.
   Worker(int index, const RunningBatch::Options& batching, BatcherState* state);
   ~Worker() {
     if (thread_) thread_->join();
   }
 
-  // Once. False where the system gives no thread.
+  // Call once. Returns false if the system cannot start a thread.
   bool Start();
 
  private:
   enum class Next { kIterate, kAbort, kReport, kExit };
 
-  // What this worker runs of one model.
+  // One model on this worker.
   struct Served {
     std::shared_ptr<BatchedModel> model;
     std::unique_ptr<RunningBatch> batch;
-    // What has been noted of its queue for the observer.
+    // State of the model's queue, for the observer.
     int64_t queue_tokens = 0;
     int64_t queue_requests = 0;
     bool queue_changed = false;
-    // What it does since then is measured.
+    // Begin of the time whose work is measured next.
     absl::Time since = absl::InfinitePast();
-    bool left_waiting = false;  // there was not room for all that waits
+    bool left_waiting = false;  // there was no room for all waiting requests
   };
 
   void Run();
-  // Sleeps until there is something to do. kIterate: with next_batch_;
-  // kReport: nothing but what waits to be told or freed.
+  // Sleeps until there is something to do, and returns it. kIterate: iterate
+  // next_batch_. kAbort: abort all batches. kReport: answer dropped_ and free
+  // gone_, then decide again.
   Next Decide();
-  // Tells the others what was answered and done since the last time.
+  // Updates the shared state with the work since the last call: answered
+  // requests, running rows, measured rates.
   void Account() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Fetches engines of models that came, and moves what is done with to gone_.
+  // Fetches the engines of new models, and moves removed models without
+  // requests to gone_.
   void FollowModels() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Moves what nobody waits for, or all when cancelling, to dropped_.
+  // Moves dead requests from the queues to dropped_; all requests if the phase
+  // is kCancelling.
   void DropWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Those from dropped_[begin] on do not wait any more.
+  // Removes dropped_[begin..] from Admission.
   void AccountDropped(size_t begin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Finds the next batch with work, newcomers included.
+  // Sets next_batch_ to the next batch with work, after newcomers have joined.
+  // Returns false if there is none.
   bool FillNextBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Fill(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Tells the forecast what runs.
+  // Sets the running rows in the model's forecast.
   void SetRunning(const Served& served)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Sleep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -78,13 +83,13 @@ class Worker {
   const RunningBatch::Options batching_;
   BatcherState* const state_;
 
-  // The thread's own.
-  BatchShare share_;
-  std::list<Served> models_;  // the one whose turn it is comes first
+  // Used only by the thread.
+  BackgroundShare share_;
+  std::list<Served> models_;  // the next one to iterate comes first
   std::list<Served> gone_;    // to be freed without the lock
   RunningBatch* next_batch_ = nullptr;
   std::vector<DroppedRequest> dropped_;
-  int64_t dropped_answered_ = 0;       // and not yet accounted
+  int64_t dropped_answered_ = 0;       // not yet accounted
   std::vector<uint64_t> source_keys_;  // scratch
 
   std::optional<Thread> thread_;  // last: it uses the members above

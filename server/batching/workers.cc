@@ -1,8 +1,8 @@
-// Workers that have a core each never wait for each other, but each reads all
-// weights at every step. While these lie in the caches that is the fastest way.
-// Weights out of memory are read again for every worker, and a lone request
-// waits for all of them; threads that share a worker's step read each weight
-// once.
+// Workers with a core each never wait for each other, but each reads all
+// weights at every step. That is fastest while the weights fit the CPU's
+// caches. Larger weights are read from memory once for every worker, and a lone
+// request waits for the whole reading; threads that share a worker's step read
+// each weight once together.
 #include "server/batching/workers.h"
 
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 namespace trivium {
 namespace {
 
-// Between the embedded model (13 MB), which answers fewer requests with two
-// threads of a worker in the place of two workers, and OPUS-MT's shape (138
-// MB), of which a lone request takes half the time (measure_threads).
+// Lies between the embedded model (13 MB), which answers fewer requests with
+// one worker of two threads than with two workers, and OPUS-MT's shape (138
+// MB), where that halves the time of a lone request (measure_threads).
 constexpr int64_t kWeightsOfAThread = int64_t{96} << 20;
 
 }  // namespace
@@ -41,8 +41,8 @@ absl::StatusOr<Workers> ChooseWorkers(std::optional<int> workers,
   const Workers chosen{*workers, worker_threads.value_or(share(*workers))};
   if (int64_t{chosen.count} * chosen.threads > kMostWorkerThreads) {
     return absl::InvalidArgumentError(fmt::format(
-        "--workers {} of --worker-threads {} are {} threads: give at most {} "
-        "in all, best one a core ({} here)",
+        "--workers {} x --worker-threads {} are {} threads: give at most {} "
+        "in all, best one for each core ({} here)",
         chosen.count, chosen.threads, int64_t{chosen.count} * chosen.threads,
         kMostWorkerThreads, cores));
   }

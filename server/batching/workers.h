@@ -8,41 +8,42 @@
 
 namespace trivium {
 
-// Engines that work side by side, and the threads that share the work of each.
-// Of all models of a process: an engine of each lives on every worker.
+// The workers of a process, which run side by side, and the threads that share
+// the work of each. Every worker has an engine of every model.
 struct Workers {
   int count = 1;
-  int threads = 1;                     // of each
-  int64_t kv_cache_bytes = 256 << 20;  // of each, for each model
+  int threads = 1;                     // of each worker
+  int64_t kv_cache_bytes = 256 << 20;  // of each worker, for each model
 
   friend bool operator==(const Workers&, const Workers&) = default;
 };
 
-// What a choice depends on of the models that are served.
+// The sizes of the served models that the choices below depend on.
 struct ModelSizes {
   int64_t models = 0;
-  // The largest of any of them.
+  // The largest of any model.
   int64_t weight_bytes = 0;
   int64_t longest_kv_bytes = 0;  // ModelInfo::longest_kv_bytes
 
   void Add(int64_t weights, int64_t longest_kv);
 };
 
-// Of all workers together.
+// Bound on the threads of all workers together.
 inline constexpr int kMostWorkerThreads = 4096;
 
-// What --workers and --worker-threads say, and where they say nothing (auto),
-// as many as keep all `cores` busy. Where neither does, `weight_bytes`, those
-// of the largest model, decide: a thread for each 96 MiB. INVALID_ARGUMENT
-// where they come to more than kMostWorkerThreads.
+// Chooses from --workers and --worker-threads; an unset one (auto) is chosen so
+// that all `cores` are busy. If both are unset, `weight_bytes`, those of the
+// largest model, decide: a thread for each 96 MiB. INVALID_ARGUMENT: more than
+// kMostWorkerThreads threads.
 absl::StatusOr<Workers> ChooseWorkers(std::optional<int> workers,
                                       std::optional<int> worker_threads,
                                       int cores, int64_t weight_bytes);
 
-// What --kv-cache-bytes says, and where it says nothing (auto), what Workers
-// have or, where that is more, what a longest sequence takes; less where the
-// caches of all models would come to more than a quarter of the `memory` that
-// the process may use: the rest is for weights and requests.
+// Chooses the KV cache of each worker for each model: --kv-cache-bytes, or if
+// it is unset (auto), the default of Workers or the size of a longest sequence,
+// whichever is larger. The auto value is lowered if the caches of all models
+// would exceed a quarter of `memory`, the bytes that the process may use: the
+// rest is for weights and requests.
 int64_t ChooseKvCacheBytes(std::optional<int64_t> asked, int workers,
                            const ModelSizes& sizes, int64_t memory);
 

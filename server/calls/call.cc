@@ -53,8 +53,8 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
                        started_)),
       deadline_(DeadlineOf(environment.limits, rpc, context_, started_)),
       sender_(SenderOf(context_)),
-      batcher_call_(context_.expected != 0 ? context_.expected
-                                           : environment.batcher->NewCall()),
+      batcher_call_(context_.in_transit != 0 ? context_.in_transit
+                                             : environment.batcher->NewCall()),
       cancellation_(std::make_shared<Cancellation>()) {
   environment_.metrics->OnCallStarted(rpc_);
   if (!environment_.calls->Begin()) {
@@ -115,9 +115,9 @@ void Call::RunDelivery(int64_t bytes, std::function<void()> work) const {
   environment_.delivery->Run(this, bytes, std::move(work));
 }
 
-absl::Status Call::Foresee() const {
-  return CheckAdmission(environment_.batcher, model_.get(), sender_,
-                        batcher_call_, deadline_);
+absl::Status Call::CheckAdmission() const {
+  return trivium::CheckAdmission(environment_.batcher, model_.get(), sender_,
+                                 batcher_call_, deadline_);
 }
 
 absl::Status Call::Wanted() const {
@@ -196,7 +196,8 @@ v1::ModelVersion Call::model_version() const {
 Ending Call::Close(absl::Status status) {
   const absl::Time now = environment_.clock->Now();
   const absl::Duration total = now - started_;
-  if (context_.expected != 0) environment_.batcher->Forget(batcher_call_);
+  if (context_.in_transit != 0)
+    environment_.batcher->RemoveInTransit(batcher_call_);
   status = AsClientSees(std::move(status), now);
   environment_.metrics->OnCallDone(rpc_, model_.get(), status.code(), total);
   if (trace_ != nullptr) {

@@ -94,7 +94,7 @@ class Call {
 
   // RESOURCE_EXHAUSTED where the batcher foresees that the call would be late;
   // for a call with a model, before its texts are tokenized.
-  absl::Status Foresee() const;
+  absl::Status CheckAdmission() const;
 
   // CANCELLED or DEADLINE_EXCEEDED when nobody waits for the answer any more.
   // Asked before each piece of long work, with no lock held: on a pool, others'

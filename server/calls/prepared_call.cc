@@ -12,7 +12,7 @@ void PreparedCall::Start() {
   if (!call_.admitted().ok()) return Finish(call_.admitted());
   if (absl::Status status = Open(); !status.ok()) return Finish(status);
   if (NeedsBatcher()) {
-    if (absl::Status status = call_.Foresee(); !status.ok()) {
+    if (absl::Status status = call_.CheckAdmission(); !status.ok()) {
       return Finish(status);
     }
   }

@@ -28,7 +28,7 @@ class TranslateCall : public UnaryCall {
         RoutedTranslation::Create(
             &call(), /*named=*/!request_.model().empty(), request_.options(),
             "options", [this] { return call().Wanted(); },
-            [this] { return call().Foresee(); }));
+            [this] { return call().CheckAdmission(); }));
     return absl::OkStatus();
   }
 

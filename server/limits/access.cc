@@ -54,7 +54,8 @@ absl::StatusOr<std::vector<std::string>> ParseModels(
 }
 
 absl::StatusOr<Priority> ParseHighest(const nlohmann::json& value) {
-  for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
+  for (const Priority priority :
+       {Priority::kInteractive, Priority::kBackground}) {
     if (value == PriorityName(priority)) return priority;
   }
   return absl::InvalidArgumentError(

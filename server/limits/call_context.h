@@ -36,8 +36,8 @@ struct CallContext {
   std::shared_ptr<const Grant> grant = nullptr;
   // The reason to refuse the call before it begins, or OK.
   absl::Status access = absl::OkStatus();
-  // ExpectedCall::id(); 0: the call is not expected.
-  CallId expected = 0;
+  // CallInTransit::id(); 0: the call is not in transit.
+  CallId in_transit = 0;
   // Counts the memory that the call holds. Null: it is not counted.
   std::shared_ptr<CallBytes> held = nullptr;
   // Unset: the server's default for this kind of call.

@@ -52,15 +52,16 @@ absl::Status CheckEarly(Batcher* batcher, const RequestLimits& limits, Rpc rpc,
 
 absl::Status CheckAdmission(Batcher* batcher, const ServedModel* model,
                             Sender sender, CallId call, absl::Time deadline) {
-  const Submission submission = batcher->Foresee(model, sender, call, deadline);
+  const Submission submission =
+      batcher->CheckAdmission(model, sender, call, deadline);
   if (submission.ok()) return absl::OkStatus();
   return WithRetry(submission.status, submission.retry_after);
 }
 
-std::unique_ptr<ExpectedCall> ExpectCall(Batcher* batcher, Rpc rpc,
-                                         const CallContext& context) {
+std::unique_ptr<CallInTransit> TrackCallInTransit(Batcher* batcher, Rpc rpc,
+                                                  const CallContext& context) {
   if (!IsRefusedForTime(rpc)) return nullptr;
-  return std::make_unique<ExpectedCall>(batcher, SenderOf(context));
+  return std::make_unique<CallInTransit>(batcher, SenderOf(context));
 }
 
 }  // namespace trivium

@@ -15,10 +15,10 @@ namespace trivium {
 // the call would be refused whatever it asks for, and so saves the work of
 // handling it. Under overload most calls are such.
 //
-//   status = CheckEarly(...)           // not OK: end the call with it
-//   expected = ExpectCall(...)         // kept until the call's stream ends
-//   expected->OnWhole()                // its request has arrived
-//   context.expected = expected->id()  // its handler submits as this call
+//   status = CheckEarly(...)         // not OK: end the call with it
+//   call = TrackCallInTransit(...)   // kept until the call's stream ends
+//   call->OnWhole()                  // its request has arrived
+//   context.in_transit = call->id()  // its handler submits as this call
 
 // Returns why a call would be refused, as far as its method and context tell:
 // its token is not valid, its deadline has passed, or the batcher expects to
@@ -28,31 +28,32 @@ absl::Status CheckEarly(Batcher* batcher, const RequestLimits& limits, Rpc rpc,
                         const CallContext& context, absl::Time now);
 
 // Returns RESOURCE_EXHAUSTED, with RetryInfo, if the batcher would refuse a
-// call for lack of room or time (Batcher::Foresee). `model` may be null: any.
+// call for lack of room or time (Batcher::CheckAdmission). `model` may be null:
+// any.
 absl::Status CheckAdmission(Batcher* batcher, const ServedModel* model,
                             Sender sender, CallId call, absl::Time deadline);
 
 // A call whose handler does not exist yet. From OnWhole on the batcher counts
 // it as in transit, until the call has been submitted or has ended, or this
 // object is destroyed, whichever comes first.
-class ExpectedCall {
+class CallInTransit {
  public:
   // `batcher` outlives it.
-  ExpectedCall(Batcher* batcher, Sender sender)
+  CallInTransit(Batcher* batcher, Sender sender)
       : batcher_(batcher), id_(batcher->NewCall()), sender_(sender) {}
-  ~ExpectedCall() {
-    if (whole_) batcher_->Forget(id_);
+  ~CallInTransit() {
+    if (whole_) batcher_->RemoveInTransit(id_);
   }
-  ExpectedCall(const ExpectedCall&) = delete;
-  ExpectedCall& operator=(const ExpectedCall&) = delete;
+  CallInTransit(const CallInTransit&) = delete;
+  CallInTransit& operator=(const CallInTransit&) = delete;
 
   // The whole request has arrived: the call no longer waits for its client.
   void OnWhole() {
     if (whole_) return;
     whole_ = true;
-    batcher_->Expect(id_, sender_);
+    batcher_->AddInTransit(id_, sender_);
   }
-  // The id for CallContext::expected.
+  // The id for CallContext::in_transit.
   CallId id() const { return id_; }
 
  private:
@@ -63,8 +64,8 @@ class ExpectedCall {
 };
 
 // Tracks a call that CheckEarly let pass; null if it never reaches the batcher.
-std::unique_ptr<ExpectedCall> ExpectCall(Batcher* batcher, Rpc rpc,
-                                         const CallContext& context);
+std::unique_ptr<CallInTransit> TrackCallInTransit(Batcher* batcher, Rpc rpc,
+                                                  const CallContext& context);
 
 }  // namespace trivium
 

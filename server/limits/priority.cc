@@ -11,7 +11,8 @@ namespace trivium {
 
 absl::StatusOr<Priority> ParsePriority(std::string_view value) {
   if (value.empty()) return Priority::kInteractive;
-  for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
+  for (const Priority priority :
+       {Priority::kInteractive, Priority::kBackground}) {
     if (value == PriorityName(priority)) return priority;
   }
   return InvalidField(

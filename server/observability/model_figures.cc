@@ -159,7 +159,8 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                        "Tokens of requests that wait for a worker.");
   queue_requests =
       gauge("trivium_queue_requests", "Requests that wait for a worker.");
-  for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
+  for (const Priority priority :
+       {Priority::kInteractive, Priority::kBackground}) {
     queue_wait[static_cast<int>(priority)] = Add(
         HistogramFamily(this->registry(), "trivium_queue_wait_seconds",
                         "From admission to the first iteration."),

@@ -46,8 +46,8 @@ class FixedEngine : public Engine {
                   std::string_view) override {
     return {0, 0};
   }
-  void Keep(HypothesisId, std::span<const int32_t>, std::string_view) override {
-  }
+  void CacheBlocks(HypothesisId, std::span<const int32_t>,
+                   std::string_view) override {}
   HypothesisId Fork(HypothesisId) override { return 0; }
   void Truncate(HypothesisId, int) override {}
   void ReleaseHypothesis(HypothesisId) override {}

@@ -13,13 +13,13 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-// A made-up /proc and /sys below a temporary folder.
+// A fake /proc and /sys in a temporary folder.
 class CpuLimitsTest : public ::testing::Test {
  protected:
   CpuLimitsTest() {
     const ::testing::TestInfo* info =
         ::testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = info->name();  // of a parameter: with a slash
+    std::string name = info->name();  // contains a slash in parameterized tests
     std::replace(name.begin(), name.end(), '/', '_');
     root_ = ::testing::TempDir() + "/cpu_limits_" + name;
     std::filesystem::remove_all(root_);
@@ -33,7 +33,7 @@ class CpuLimitsTest : public ::testing::Test {
     std::ofstream(root_ + path) << text;
   }
 
-  // `cpus` in the kernel's list form.
+  // `cpus` is in the kernel's list format.
   void SetAffinity(const std::string& cpus) {
     Write("/proc/self/status",
           "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t" + cpus + "\n");
@@ -48,7 +48,7 @@ class CpuLimitsTest : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(CpuLimitsTest, CountsTheAffinityMask) {
+TEST_F(CpuLimitsTest, CountsTheCoresOfTheAffinityMask) {
   SetAffinity("0-3,8,10-11");
   EXPECT_EQ(UsableCores(root_), 7);
 }
@@ -60,12 +60,12 @@ TEST_F(CpuLimitsTest, CountsHyperThreadsOnce) {
                 std::to_string(cpu % 4) + "," + std::to_string(cpu % 4 + 4));
   }
   EXPECT_EQ(UsableCores(root_), 4);
-  // Of one core both threads, of another only the upper one.
+  // Both threads of one core, and only the upper one of another.
   SetAffinity("1,5,6");
   EXPECT_EQ(UsableCores(root_), 2);
 }
 
-TEST_F(CpuLimitsTest, SiblingsMayBeARange) {
+TEST_F(CpuLimitsTest, ReadsSiblingsGivenAsARange) {
   SetAffinity("0-3");
   SetSiblings(0, "0-1");
   SetSiblings(1, "0-1");
@@ -74,7 +74,7 @@ TEST_F(CpuLimitsTest, SiblingsMayBeARange) {
   EXPECT_EQ(UsableCores(root_), 2);
 }
 
-TEST_F(CpuLimitsTest, QuotaV2IsRoundedUp) {
+TEST_F(CpuLimitsTest, RoundsAQuotaOfV2Up) {
   SetAffinity("0-15");
   Write("/proc/self/cgroup", "0::/\n");
   Write("/sys/fs/cgroup/cpu.max", "250000 100000\n");
@@ -87,7 +87,7 @@ TEST_F(CpuLimitsTest, QuotaV2IsRoundedUp) {
   EXPECT_EQ(UsableCores(root_), 16);
 }
 
-TEST_F(CpuLimitsTest, LowestQuotaOfTheAncestorsHolds) {
+TEST_F(CpuLimitsTest, UsesTheLowestQuotaOfAllAncestors) {
   SetAffinity("0-15");
   Write("/proc/self/cgroup", "0::/system.slice/trivium.service\n");
   Write("/sys/fs/cgroup/system.slice/cpu.max", "200000 100000\n");
@@ -96,14 +96,14 @@ TEST_F(CpuLimitsTest, LowestQuotaOfTheAncestorsHolds) {
   EXPECT_EQ(UsableCores(root_), 2);
 }
 
-TEST_F(CpuLimitsTest, PathOfTheHostFallsBackToTheMount) {
+TEST_F(CpuLimitsTest, UsesTheMountPointIfThePathIsTheHosts) {
   SetAffinity("0-15");
   Write("/proc/self/cgroup", "0::/kubepods/pod1/abc\n");
   Write("/sys/fs/cgroup/cpu.max", "500000 100000\n");
   EXPECT_EQ(UsableCores(root_), 5);
 }
 
-TEST_F(CpuLimitsTest, QuotaV1) {
+TEST_F(CpuLimitsTest, RoundsAQuotaOfV1Up) {
   SetAffinity("0-15");
   Write("/proc/self/cgroup",
         "11:memory:/docker/abc\n4:cpuacct,cpu:/docker/abc\n1:name=x:/\n");
@@ -114,16 +114,16 @@ TEST_F(CpuLimitsTest, QuotaV1) {
   EXPECT_EQ(UsableCores(root_), 3);
 }
 
-// A quota of v2, and of v1's two files, with the same meaning.
+// The same quota in v2's file and in v1's two files.
 struct Quota {
   const char* name;
-  int microseconds;  // of each 100 ms
+  int microseconds;  // per 100 ms
   int cores;
 };
 class QuotaTest : public CpuLimitsTest,
                   public testing::WithParamInterface<Quota> {
  protected:
-  // What both versions say together is the lower of the two.
+  // If both versions have a limit, the lower one holds.
   void SetQuotas(int v2, int v1) {
     const auto text = [](int quota, const char* none) {
       return quota == 0 ? std::string(none) : std::to_string(quota);
@@ -135,10 +135,11 @@ class QuotaTest : public CpuLimitsTest,
   }
 };
 
-// A part of a core is worth a thread: 1 thread of a quota of 1.5 would leave a
-// third of it unused, for ever; 2 use all of it, and then wait together for a
-// quarter of each period. tests/deploy/measure_quota.py measures both.
-TEST_P(QuotaTest, IsRoundedUpInBothVersions) {
+// A part of a core is worth a thread. With a quota of 1.5, one thread would
+// leave a third of it unused forever; two threads use all of it and then wait
+// together for a quarter of each period. tests/deploy/measure_quota.py measures
+// both.
+TEST_P(QuotaTest, RoundsUpInBothVersions) {
   SetAffinity("0-15");
   SetQuotas(GetParam().microseconds, 0);
   EXPECT_EQ(UsableCores(root_), GetParam().cores);
@@ -148,9 +149,9 @@ TEST_P(QuotaTest, IsRoundedUpInBothVersions) {
   EXPECT_EQ(UsableCores(root_), GetParam().cores);
 }
 
-// A cpuset, of either version, is in the mask already: the kernel takes what it
-// forbids out of it.
-TEST_P(QuotaTest, TheSmallerOfQuotaAndCpusetHolds) {
+// The affinity mask already reflects a cpuset of either version: the kernel
+// removes the CPUs that it forbids.
+TEST_P(QuotaTest, UsesTheSmallerOfQuotaAndCpuset) {
   SetQuotas(GetParam().microseconds, 0);
   SetAffinity("4");
   Write("/sys/fs/cgroup/unified/pod/cpuset.cpus.effective", "4\n");
@@ -158,7 +159,7 @@ TEST_P(QuotaTest, TheSmallerOfQuotaAndCpusetHolds) {
   EXPECT_EQ(UsableCores(root_), 1);
   SetAffinity("4-5");
   EXPECT_EQ(UsableCores(root_), std::min(2, GetParam().cores));
-  // Two hyper-threads of a core do the work of one.
+  // Two hyper-threads of a core do the work of one core.
   SetSiblings(4, "4-5");
   SetSiblings(5, "4-5");
   EXPECT_EQ(UsableCores(root_), 1);
@@ -172,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(All, QuotaTest,
                                          Quota{"two_and_a_bit", 201000, 3}),
                          [](const auto& info) { return info.param.name; });
 
-TEST_F(CpuLimitsTest, AtLeastOneCoreWhateverTheFilesSay) {
+TEST_F(CpuLimitsTest, ReturnsAtLeastOneCoreWhateverTheFilesSay) {
   EXPECT_EQ(UsableCores(root_), 1);
   SetAffinity("");
   EXPECT_EQ(UsableCores(root_), 1);
@@ -186,23 +187,23 @@ TEST_F(CpuLimitsTest, AtLeastOneCoreWhateverTheFilesSay) {
   EXPECT_EQ(UsableCores(root_), 2);
 }
 
-TEST_F(CpuLimitsTest, HugeCpuNumbersEnd) {
+TEST_F(CpuLimitsTest, BoundsHugeCpuNumbers) {
   SetAffinity("0-9223372036854775807");
   EXPECT_LE(UsableCores(root_), (1 << 16) + 1);
 }
 
-TEST_F(CpuLimitsTest, MemoryOfTheMachine) {
+TEST_F(CpuLimitsTest, ReadsTheMemoryOfTheMachine) {
   EXPECT_EQ(UsableMemory(root_), 1024 * kMiB);
 }
 
-TEST_F(CpuLimitsTest, MemoryOfTheCgroup) {
+TEST_F(CpuLimitsTest, UsesTheLowestMemoryLimitOfACgroup) {
   Write("/proc/self/cgroup", "0::/a/b\n");
   Write("/sys/fs/cgroup/a/memory.max", "268435456\n");
   Write("/sys/fs/cgroup/a/b/memory.max", "max\n");
   EXPECT_EQ(UsableMemory(root_), 256 * kMiB);
 }
 
-TEST_F(CpuLimitsTest, MemoryOfTheCgroupV1) {
+TEST_F(CpuLimitsTest, ReadsTheMemoryLimitOfACgroupV1) {
   Write("/proc/self/cgroup", "11:memory:/docker/abc\n");
   Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(UsableMemory(root_), 1024 * kMiB);
@@ -211,7 +212,7 @@ TEST_F(CpuLimitsTest, MemoryOfTheCgroupV1) {
   EXPECT_EQ(UsableMemory(root_), 128 * kMiB);
 }
 
-TEST_F(CpuLimitsTest, MemoryThatOthersLeave) {
+TEST_F(CpuLimitsTest, ReadsTheMemoryThatOthersLeaveFree) {
   EXPECT_EQ(AvailableMemory(root_), 1024 * kMiB);
   Write("/proc/meminfo", "MemTotal:  1048576 kB\nMemAvailable: 524288 kB\n");
   EXPECT_EQ(AvailableMemory(root_), 512 * kMiB);

@@ -25,8 +25,8 @@ TEST(FileTest, ReadsUpToTheLimit) {
               AllOf(HasSubstr("/x: has 4 bytes"), HasSubstr("at most 3")));
 }
 
-// Would wait or read for ever.
-TEST(FileTest, RefusesWhatIsNoRegularFile) {
+// Reading these would wait or read forever.
+TEST(FileTest, RefusesAllButRegularFiles) {
   const TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
   std::filesystem::create_symlink("/dev/zero", folder.path() + "/zero");
@@ -37,7 +37,7 @@ TEST(FileTest, RefusesWhatIsNoRegularFile) {
   }
 }
 
-TEST(FileTest, SaysWhatIsMissing) {
+TEST(FileTest, NamesMissingAndUnreadableFiles) {
   const TemporaryFolder folder;
   folder.Write("empty", "");
   std::filesystem::create_symlink("nowhere", folder.path() + "/dangling");

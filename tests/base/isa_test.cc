@@ -19,7 +19,7 @@ constexpr char kNames[] = "give one of neon";
 constexpr char kForeign[] = "avx2";
 #endif
 
-TEST(IsaTest, NamesComeBack) {
+TEST(IsaTest, ParsesTheNameOfEverySet) {
   for (Isa isa : kIsas) {
     const absl::StatusOr<Isa> parsed = ParseIsa(IsaName(isa));
     ASSERT_TRUE(parsed.ok()) << IsaName(isa);

@@ -36,10 +36,10 @@ TEST(JsonTest, BoundsTheDepth) {
   EXPECT_EQ(JsonError(Nested(kMaxJsonDepth)), "OK");
   EXPECT_THAT(JsonError(Nested(kMaxJsonDepth + 1)),
               HasSubstr("deeper than 64"));
-  // What would overflow the stack of whoever recurses.
+  // Text that would overflow the stack of a recursive parser.
   EXPECT_THAT(JsonError(Nested(100'000), kTokenizerJson),
               HasSubstr("deeper than 64"));
-  // Brackets one after the other, or in a string, are not deep.
+  // Consecutive brackets and brackets in strings are not nested.
   std::string flat = "[\"" + std::string(200, '[') + "\"";
   for (int i = 0; i < 100; ++i) flat += ",[]";
   EXPECT_EQ(JsonError(flat + "]"), "OK");
@@ -54,7 +54,7 @@ TEST(JsonTest, BoundsTheMemory) {
   EXPECT_THAT(JsonError(values, {100, 64'000}), HasSubstr("at most 100"));
 }
 
-TEST(JsonTest, RefusesWhatIsNoJson) {
+TEST(JsonTest, RefusesTextsThatAreNotJson) {
   for (const char* text :
        {"", "[", "]", "[]]", "{\"a\"", "\"", "\"\\", "{1:2}", "[1e999]",
         "\"\xff\"", "[1,]", "nul", "\xef\xbb\xbf"}) {
@@ -62,7 +62,7 @@ TEST(JsonTest, RefusesWhatIsNoJson) {
   }
 }
 
-TEST(JsonTest, FilesAreNamed) {
+TEST(JsonTest, NamesTheFileInErrors) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/x.json";
   EXPECT_TRUE(absl::IsNotFound(ReadJsonFile(path).status()));

@@ -35,7 +35,7 @@ TEST(CondVarTest, ASignalEndsAnInfiniteTimeout) {
     }
   }
   signaller.join();
-  // A timeout that overflowed would be over at once, again and again.
+  // A timeout that overflowed would end at once, again and again.
   EXPECT_LT(waits, 10);
 }
 

@@ -5,12 +5,12 @@
 namespace trivium {
 namespace {
 
-TEST(NearestTest, FewestChanges) {
+TEST(NearestTest, FindsTheNameWithTheFewestChanges) {
   EXPECT_EQ(Nearest("presicion", {"shortlist", "precision"}), "precision");
   EXPECT_EQ(Nearest("", {"abc", "d"}), "d");
   EXPECT_EQ(Nearest("translat", {"tokens", "translate", "attention"}),
             "translate");
-  // The first of several that are as near.
+  // The first of several equally close ones.
   EXPECT_EQ(Nearest("x", {"a", "b"}), "a");
 }
 

@@ -8,7 +8,7 @@
 namespace trivium {
 namespace {
 
-TEST(RepeatingThreadTest, CallsAgainAndAgainUntilItIsDestroyed) {
+TEST(RepeatingThreadTest, CallsRepeatedlyUntilItIsDestroyed) {
   std::atomic<int> calls = 0;
   {
     const RepeatingThread thread(absl::Milliseconds(1), [&] { ++calls; });
@@ -19,7 +19,7 @@ TEST(RepeatingThreadTest, CallsAgainAndAgainUntilItIsDestroyed) {
   EXPECT_EQ(calls, before);
 }
 
-TEST(RepeatingThreadTest, ItsEndWaitsForNoInterval) {
+TEST(RepeatingThreadTest, DestructionDoesNotWaitForTheInterval) {
   const RepeatingThread thread(absl::Hours(1), [] { FAIL(); });
 }
 

@@ -30,7 +30,7 @@ TEST(SocketTest, AllAddressesOfANameShareAPort) {
   for (const UniqueFd& listener : *listeners) {
     EXPECT_EQ(PortOf(listener.get()), port);
   }
-  // Taken now.
+  // The port is now in use.
   EXPECT_TRUE(absl::IsUnavailable(Listen("127.0.0.1", port).status()));
   EXPECT_TRUE(absl::IsUnavailable(Listen("no such host", 0).status()));
 }

@@ -46,8 +46,8 @@ TEST(TeamTest, TheCallersRangeIsTheFirst) {
   }
 }
 
-// As many threads as have `least` items.
-TEST(TeamTest, SmallWorkTakesFewerThreads) {
+// Only as many threads run as get `least` items each.
+TEST(TeamTest, SmallWorkUsesFewerThreads) {
   Team team(8);
   for (const auto& [items, ranges] : std::vector<std::pair<int, int>>{
            {1, 1}, {19, 1}, {20, 2}, {31, 3}, {79, 7}, {80, 8}, {1000, 8}}) {
@@ -64,8 +64,8 @@ TEST(TeamTest, SmallWorkTakesFewerThreads) {
   }
 }
 
-// What one run writes another reads, on other threads, also after they slept.
-TEST(TeamTest, RunsFollowUponEachOther) {
+// One run reads what another wrote, on other threads, even after they slept.
+TEST(TeamTest, EachRunSeesWhatThePreviousOneWrote) {
   for (const int threads : kTeams) {
     Team team(threads);
     constexpr int kItems = 64;
@@ -77,7 +77,7 @@ TEST(TeamTest, RunsFollowUponEachOther) {
         }
       });
       std::swap(from, to);
-      if (run % 100 == 0) {  // the others get time to fall asleep
+      if (run % 100 == 0) {  // lets the other threads fall asleep
         for (int i = 0; i < 1000; ++i) std::this_thread::yield();
       }
     }
@@ -85,7 +85,7 @@ TEST(TeamTest, RunsFollowUponEachOther) {
   }
 }
 
-TEST(TeamTest, ATeamMayEndWithoutARun) {
+TEST(TeamTest, EndsWithoutARun) {
   for (const int threads : kTeams) Team team(threads);
 }
 

@@ -12,7 +12,7 @@
 namespace trivium {
 namespace {
 
-TEST(ThreadTest, RunsWhatItIsGiven) {
+TEST(ThreadTest, StartsAThread) {
   std::atomic<bool> ran = false;
   auto thread = StartThread([&ran] { ran = true; });
   ASSERT_TRUE(thread.has_value());
@@ -21,15 +21,15 @@ TEST(ThreadTest, RunsWhatItIsGiven) {
   EXPECT_TRUE(CheckThreads(50).ok());
 }
 
-// In a process of its own, whose limit is its own: no more address space than
-// a few stacks take.
-TEST(ThreadDeathTest, WhatTheSystemRefusesIsAnError) {
+// Runs in a separate process with a limit of its own: address space for only a
+// few stacks.
+TEST(ThreadDeathTest, ReportsThreadsThatTheSystemRefuses) {
   const auto refused = [] {
     const rlimit none{256 << 20, 256 << 20};
     if (setrlimit(RLIMIT_AS, &none) != 0) _exit(2);
     const absl::Status status = CheckThreads(4096);
     if (!absl::IsResourceExhausted(status)) _exit(3);
-    // A team of fewer does the same work.
+    // A smaller team does the same work.
     Team team(4096);
     if (team.threads() >= 4096) _exit(4);
     std::atomic<int> items = 0;

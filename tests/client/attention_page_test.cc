@@ -1,4 +1,4 @@
-// What a page takes of attention maps, and how it keeps their weights.
+// Tests which attention maps fit into a page, and how it stores their weights.
 #include "client/commands/attention_page.h"
 
 #include <cmath>
@@ -43,7 +43,7 @@ TEST(ShrinkToFitTest, DropsLayersThenHeadsOfTheLargest) {
   EXPECT_FALSE(ShrinkToFit(100, &maps));
 }
 
-TEST(ShrinkToFitTest, WindowsGoWithTheirLayers) {
+TEST(ShrinkToFitTest, DropsWindowsWithTheirLayers) {
   std::vector<AttentionMaps> maps = {Maps(AttentionKind::kDecoder, 3, 1, 2)};
   maps[0].windows = {4, 0, 5};
   maps[0].weights.resize(12);
@@ -52,7 +52,7 @@ TEST(ShrinkToFitTest, WindowsGoWithTheirLayers) {
   EXPECT_THAT(maps[0].windows, ElementsAre(0, 5));
 }
 
-TEST(AttentionMapsTest, ARowSeesWhatCameBeforeAndOfAWindowTheNearest) {
+TEST(AttentionMapsTest, ARowSeesEarlierKeysWithinItsWindow) {
   AttentionMaps maps = Maps(AttentionKind::kDecoder, 2, 1, 5);
   const auto seen = [&maps](size_t layer, size_t row) {
     const AttentionMaps::Range range = maps.Seen(layer, row);
@@ -88,7 +88,7 @@ TEST(AttentionPageTest, StaysUnderFiveMegabytesWhenFull) {
   }
 }
 
-TEST(AttentionPageTest, StrangeWeightsDoNoHarm) {
+TEST(AttentionPageTest, AcceptsWeightsThatAreNoProbabilities) {
   AttentionMaps maps = Maps(AttentionKind::kEncoder, 1, 1, 2);
   maps.weights = {NAN, -1, 7, INFINITY};
   const json data = PageData(AttentionPage({"m", {}}, {maps}));

@@ -1,5 +1,5 @@
-// trivium attention: the numbers on a page and in JSON are the server's,
-// whatever the texts are.
+// Tests of trivium attention: the numbers on a page and in JSON are the
+// server's, whatever the texts are.
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -37,7 +37,7 @@ class AttentionTest : public testing::Test {
         [&](const Io& io) { return RunTrivium(arguments, io); });
   }
 
-  // The numbers of a map of the page, as the page's script reads them.
+  // Returns the numbers of a map on the page, as the page's script reads them.
   static std::vector<double> Weights(const json& data, int map) {
     std::string bytes;
     EXPECT_TRUE(absl::Base64Unescape(
@@ -96,7 +96,7 @@ TEST_F(AttentionTest, PutsEveryWeightOnThePage) {
   }
 }
 
-TEST_F(AttentionTest, TakesTheChosenLayersHeadsAndRowsFromTheServer) {
+TEST_F(AttentionTest, ReadsOnlyTheChosenLayersHeadsAndRows) {
   const CommandRun run =
       Run({"--kind", "encoder", "--layer", "2", "--layer", "0", "--head", "1",
            "--row", "1", "one two three"});
@@ -117,7 +117,7 @@ TEST_F(AttentionTest, TakesTheChosenLayersHeadsAndRowsFromTheServer) {
   EXPECT_THAT(run.out, HasSubstr("Encoder self-attention, layer 2, head 1"));
 }
 
-TEST_F(AttentionTest, AsksInPartsThatFitIntoAnAnswer) {
+TEST_F(AttentionTest, ReadsPartsThatFitIntoAResponse) {
   server_.max_response_bytes = 64;  // 14 weights: a row of three at a time
   CommandRun run = Run({"one two three"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
@@ -126,7 +126,8 @@ TEST_F(AttentionTest, AsksInPartsThatFitIntoAnAnswer) {
   server_.max_response_bytes = 4 << 20;
   run = Run({"one two three"});
   EXPECT_EQ(ReadFile(page_path_), small);
-  server_.max_response_bytes = 16;  // not even a row fits whole, but is tried
+  server_.max_response_bytes =
+      16;  // less than a row, which is requested anyway
   EXPECT_EQ(Run({"one two three"}).code, kExitOk);
   EXPECT_EQ(ReadFile(page_path_), small);
 }
@@ -142,19 +143,19 @@ TEST_F(AttentionTest, MarksTheSecondTextOfAPair) {
   EXPECT_EQ(data["maps"][0]["keys"].size(), 5u);
 }
 
-TEST_F(AttentionTest, LanguagesReachBothCalls) {
+TEST_F(AttentionTest, SendsLanguagesWithBothCalls) {
   EXPECT_EQ(
       Run({"--source-language", "en", "--target-language", "de", "a"}).code,
       kExitOk);
   EXPECT_EQ(server_.last_encode.source_language(), "en");
   EXPECT_EQ(server_.last_encode.target_language(), "de");
   EXPECT_EQ(server_.last_translate.options().target_language(), "de");
-  // One greedy translation, as long as it was.
+  // The maps are read for one greedy translation of the same length.
   EXPECT_EQ(server_.last_translate.options().decoding().ShortDebugString(),
             "beam_size: 1 num_hypotheses: 1 max_new_tokens: 1 sample: false");
 }
 
-TEST_F(AttentionTest, SaysWhatIsNotThere) {
+TEST_F(AttentionTest, RefusesMapsThatTheModelLacks) {
   EXPECT_THAT(Run({"--layer", "3", "a"}).err,
               HasSubstr("there is no layer 3: the model has layers 0 to 2"));
   EXPECT_THAT(Run({"--head", "9", "a"}).err, HasSubstr("no head 9"));
@@ -166,12 +167,12 @@ TEST_F(AttentionTest, SaysWhatIsNotThere) {
   server_.design = v1::DESIGN_ENCODER;
   EXPECT_THAT(Run({"--kind", "cross", "a"}).err, HasSubstr("no decoder"));
   EXPECT_THAT(Run({"--max-new-tokens", "3", "a"}).err,
-              HasSubstr("--max-new-tokens is of what a decoder writes"));
+              HasSubstr("--max-new-tokens limits what a decoder writes"));
   server_.design = v1::DESIGN_DECODER;
   EXPECT_THAT(Run({"--kind", "encoder", "a"}).err, HasSubstr("no encoder"));
 }
 
-TEST_F(AttentionTest, AFileThatCannotBeWrittenIsAnIoError) {
+TEST_F(AttentionTest, ReportsAFileThatCannotBeWritten) {
   EXPECT_EQ(Run({"--npz", "/nowhere/a.npz", "a"}).code, kExitIo);
   page_path_ = "/nowhere/a.html";
   const CommandRun run = Run({"a"});
@@ -179,7 +180,7 @@ TEST_F(AttentionTest, AFileThatCannotBeWrittenIsAnIoError) {
   EXPECT_THAT(run.err, HasSubstr("cannot write /nowhere/a.html"));
 }
 
-TEST_F(AttentionTest, HostileTextsStayTexts) {
+TEST_F(AttentionTest, ShowsHostileTextsAsText) {
   const std::vector<std::string> texts = {
       "</script><script>alert(1)</script><!-- x",
       "<!--<script> ]]> <style></style> {{data}} {{script}}",
@@ -200,7 +201,7 @@ TEST_F(AttentionTest, HostileTextsStayTexts) {
       joined += piece.get<std::string>();
     }
     EXPECT_EQ(joined, text);
-    // Nothing that moves a terminal's cursor or reorders its line.
+    // No character moves a terminal's cursor or reorders its line.
     for (const char* sign : {"\x1b", "\a", "\b", "\x7f", "\u202e", "\u2028"}) {
       EXPECT_THAT(run.out, Not(HasSubstr(sign)));
     }
@@ -230,7 +231,7 @@ TEST_F(AttentionTest, ShowsTheLastLayerOnATerminal) {
             "   1 b  |\u2591\u2591|  b 0.08  a  0.07\n");
 }
 
-TEST_F(AttentionTest, ADecodersPromptAndAnswerAreOneMap) {
+TEST_F(AttentionTest, ShowsADecodersPromptAndAnswerInOneMap) {
   server_.design = v1::DESIGN_DECODER;
   server_.kv_head_count = 1;
   server_.attention_windows = {0, 2, 0};
@@ -241,7 +242,7 @@ TEST_F(AttentionTest, ADecodersPromptAndAnswerAreOneMap) {
   ASSERT_EQ(data["maps"].size(), 1u);
   const json& map = data["maps"][0];
   EXPECT_EQ(map["kind"], "decoder");
-  // The last token is never read.
+  // The decoder never reads the last token.
   EXPECT_EQ(map["keys"], json({"a ", "b", "one"}));
   EXPECT_EQ(map["queries"], map["keys"]);
   EXPECT_EQ(map["seen_first"], 1);
@@ -253,21 +254,22 @@ TEST_F(AttentionTest, ADecodersPromptAndAnswerAreOneMap) {
   ASSERT_EQ(weights.size(), 9u);
   EXPECT_NEAR(weights[4], FakeServer::Weight(1, 1, 1, 1), 1e-4);
   EXPECT_EQ(weights[1], 0);
-  // What it may not see is hatched: what comes later, what left the window.
+  // Keys that it may not see are hatched: later ones, and those before the
+  // window.
   EXPECT_EQ(run.out,
             "Decoder self-attention, layer 1, head 1, which reads KV head 0\n"
             "   0 a   |\u2588\u2571\u2571|  a  0.70\n"
             "   1 b   |\u2588\u2588\u2571|  b 0.78  a  0.77\n"
             "     answer:\n"
             "   2 one |\u2571\u2588\u2588|  one 0.86  b 0.85\n");
-  // The answer is greedy, and not longer than it was.
+  // The answer is greedy, and not longer than before.
   EXPECT_EQ(server_.last_generate.decoding().ShortDebugString(),
             "beam_size: 1 num_hypotheses: 1 max_new_tokens: 2 sample: false");
   EXPECT_EQ(server_.last_generate.decoder_attention().ShortDebugString(),
             "layers: 1 heads: 1");
 }
 
-TEST_F(AttentionTest, APromptMayStandAloneOrBeIds) {
+TEST_F(AttentionTest, AcceptsAPromptAloneAndIds) {
   server_.design = v1::DESIGN_DECODER;
   const CommandRun alone =
       Run({"--no-html", "--json", "--max-new-tokens", "1", "a b"});
@@ -285,8 +287,8 @@ TEST_F(AttentionTest, APromptMayStandAloneOrBeIds) {
             json({"5", "9", "3"}));
 }
 
-// A long prompt is read in calls that the server's bound allows.
-TEST_F(AttentionTest, ALongPromptTakesSeveralCalls) {
+// The calls for a long prompt stay below the server's limit of response bytes.
+TEST_F(AttentionTest, ReadsALongPromptInSeveralCalls) {
   server_.design = v1::DESIGN_DECODER;
   server_.max_response_bytes = 2000;
   std::string text = "a";
@@ -303,7 +305,7 @@ TEST_F(AttentionTest, ALongPromptTakesSeveralCalls) {
   }
 }
 
-TEST_F(AttentionTest, NoHtmlWritesNoPage) {
+TEST_F(AttentionTest, WritesNoPageWithNoHtml) {
   std::remove(page_path_.c_str());
   EXPECT_EQ(Run({"--no-html", "a"}).code, kExitOk);
   EXPECT_FALSE(std::ifstream(page_path_).good());

@@ -1,4 +1,4 @@
-// trivium beams: the tree that is shown is the one that was sent.
+// Tests of trivium beams: it shows the tree that the server sent.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -19,8 +19,8 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Two steps with every fate: "a" goes on to "b" (result 1) and is overtaken by
-// nobody.
+// Two steps with every fate: "a" is continued by "b" (result 1), which stays
+// the best.
 constexpr char kTrace[] = R"(
   steps {
     candidates { id: 1 piece: "a" logprob: -0.5 total_logprob: -0.5
@@ -94,8 +94,8 @@ TEST_F(BeamsTest, DrawsTheTreeWithItsTrunkToTheBestResult) {
       "b -0.75 ended with score -0.3750: result 1\n");
 }
 
-// What was pruned goes first, then the end.
-TEST(BeamTreeTest, AsMuchIsShownAsFits) {
+// Pruned candidates are left out first, then the end.
+TEST(BeamTreeTest, ShowsAsManyRowsAsFit) {
   const BeamTree tree = BeamTree::Create(Result(Trace())).value();
   const Colors none(false);
   const auto lines = [&](int rows) {
@@ -164,12 +164,12 @@ TEST_F(BeamsTest, WritesJson) {
   EXPECT_EQ(data["beam_trace"]["steps"][1]["candidates"][0]["piece"], "b");
 }
 
-TEST_F(BeamsTest, TakesOneText) {
+TEST_F(BeamsTest, AcceptsExactlyOneText) {
   EXPECT_THAT(Run({"a", "b"}).err, HasSubstr("takes one text"));
   EXPECT_EQ(Run({"--file", "/nowhere"}).code, kExitIo);
 }
 
-TEST(BeamTreeTest, HostilePiecesStayPieces) {
+TEST(BeamTreeTest, ShowsHostilePiecesAsText) {
   v1::BeamTrace trace = Trace();
   const std::string piece = "</script><b onload=x>\x1b[2J\u202e\"'";
   trace.mutable_steps(0)->mutable_candidates(0)->set_piece(piece);
@@ -185,7 +185,7 @@ TEST(BeamTreeTest, HostilePiecesStayPieces) {
   EXPECT_THAT(text, Not(HasSubstr("\u202e")));
 }
 
-TEST(BeamTreeTest, ATraceThatNamesNoParentIsAnError) {
+TEST(BeamTreeTest, RefusesATraceWithAnUnknownParent) {
   v1::BeamTrace trace = Trace();
   trace.mutable_steps(1)->mutable_candidates(0)->set_parent(4);
   const auto tree = BeamTree::Create(Result(trace));
@@ -193,14 +193,14 @@ TEST(BeamTreeTest, ATraceThatNamesNoParentIsAnError) {
   EXPECT_THAT(std::string(tree.status().message()), HasSubstr("parent 4"));
 }
 
-TEST(BeamTreeTest, NoTraceIsNoTree) {
+TEST(BeamTreeTest, RefusesAResultWithoutATrace) {
   const auto tree = BeamTree::Create(Result({}));
   ASSERT_TRUE(tree.ok());
   EXPECT_EQ(tree->Text(Colors(false)), "result 1 -0.3750 ab\n");
 }
 
-// Every step's trunk is a loop: a long translation is no deep recursion.
-TEST(BeamTreeTest, LongTracesAreShown) {
+// The trunk is drawn by a loop, so a long translation causes no deep recursion.
+TEST(BeamTreeTest, ShowsLongTraces) {
   v1::BeamTrace trace;
   for (int s = 0; s < 4000; ++s) {
     auto* step = trace.add_steps();

@@ -28,7 +28,7 @@ std::vector<std::string> Said(const v1::Chat& chat) {
   return said;
 }
 
-TEST(ConversationTest, KeepsWhatWasSaid) {
+TEST(ConversationTest, KeepsAllMessages) {
   Conversation conversation({}, "be brief");
   EXPECT_EQ(conversation.Take("")->next, Conversation::kGoOn);
   EXPECT_EQ(conversation.Take("Hi")->next, Conversation::kAnswer);
@@ -48,7 +48,7 @@ TEST(ConversationTest, KeepsWhatWasSaid) {
   EXPECT_EQ(conversation.Take("/quit")->next, Conversation::kQuit);
 }
 
-TEST(ConversationTest, RetriesWhatWasAnsweredAndWhatFailed) {
+TEST(ConversationTest, RetriesAnsweredAndFailedMessages) {
   Conversation conversation({}, "");
   EXPECT_TRUE(absl::IsInvalidArgument(conversation.Take("/retry").status()));
   ASSERT_TRUE(conversation.Take("Hi").ok());
@@ -61,7 +61,7 @@ TEST(ConversationTest, RetriesWhatWasAnsweredAndWhatFailed) {
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: Hi"));
 }
 
-TEST(ConversationTest, SaysWhichCommandsThereAre) {
+TEST(ConversationTest, ListsItsCommands) {
   Conversation conversation({}, "");
   EXPECT_THAT(conversation.Take("/help")->note, HasSubstr("/retry"));
   EXPECT_THAT(conversation.Take("/fly").status().message(),
@@ -84,7 +84,7 @@ class ChatTest : public testing::Test {
   FakeServer server_;
 };
 
-TEST_F(ChatTest, APipeIsAConversation) {
+TEST_F(ChatTest, TreatsAPipeAsAConversation) {
   server_.newline = "\n!";
   const CommandRun run = Run({"--system", "s", "--variable", "a=false",
                               "--variable", "b=x=y", "--template-name", "t"},
@@ -100,7 +100,7 @@ TEST_F(ChatTest, APipeIsAConversation) {
   EXPECT_EQ(chat.template_name(), "t");
 }
 
-TEST_F(ChatTest, TextsAreTurns) {
+TEST_F(ChatTest, TreatsTextsAsTurns) {
   CommandRun run = Run({"--", "Hi", "--you"});
   EXPECT_EQ(run.code, kExitOk);
   EXPECT_EQ(run.out, "one two\none two\n");
@@ -111,7 +111,7 @@ TEST_F(ChatTest, TextsAreTurns) {
   EXPECT_EQ(nlohmann::json::parse(first)["piece"]["text"], "one");
 }
 
-TEST_F(ChatTest, RefusesWhatItHasNoUseFor) {
+TEST_F(ChatTest, RefusesFlagsThatDoNotApply) {
   EXPECT_EQ(Run({"--num-hypotheses", "2", "Hi"}).code, kExitFailed);
   EXPECT_EQ(Run({"--variable", "x", "Hi"}).code, kExitUsage);
   const CommandRun run = Run({}, "\x96\n/fly\n");
@@ -120,7 +120,7 @@ TEST_F(ChatTest, RefusesWhatItHasNoUseFor) {
   EXPECT_THAT(run.err, HasSubstr("text 2: there is no command /fly"));
 }
 
-// Somebody who types.
+// A person who types at a terminal.
 class TerminalTest : public ChatTest {
  protected:
   TerminalTest() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -148,7 +148,7 @@ class TerminalTest : public ChatTest {
   void Type(const std::string& text) {
     EXPECT_EQ(write(master_, text.data(), text.size()), text.size());
   }
-  // Reads until `text` is there; gives what came before it.
+  // Reads until `text` appears; returns what came before it.
   std::string ReadTo(const std::string& text) {
     size_t at;
     while ((at = screen_.find(text)) == std::string::npos) {
@@ -177,21 +177,21 @@ class TerminalTest : public ChatTest {
   ExitCode code_ = kExitOk;
 };
 
-TEST_F(TerminalTest, GoesOnAfterFailures) {
+TEST_F(TerminalTest, ContinuesAfterFailures) {
   server_.newline = "\x1b[2J\nx";
   Start();
-  ReadTo("/help tells the commands");
+  ReadTo("/help lists the commands");
   Type("bad\n");
   ReadTo("trivium: ");
   Type("Hi\n");
   ReadTo("one two");
-  // Nothing that an answer says moves the cursor.
+  // No character of an answer moves the cursor.
   EXPECT_THAT(ReadTo("x"), testing::Not(HasSubstr("\x1b")));
   Type("\x04");  // Ctrl-D
   EXPECT_EQ(End(), kExitOk);
 }
 
-TEST_F(TerminalTest, CtrlCStopsAnAnswerAndNotTheProgram) {
+TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
   server_.hang_in_generate = true;
   Start();
   ReadTo("Ctrl-D ends");
@@ -210,7 +210,7 @@ TEST_F(TerminalTest, CtrlCStopsAnAnswerAndNotTheProgram) {
   EXPECT_EQ(End(), kExitOk);
 }
 
-TEST_F(TerminalTest, SaysAtOnceThatAModelTakesNoChats) {
+TEST_F(TerminalTest, ReportsAtOnceThatAModelTakesNoChats) {
   server_.chat_refusal = "the template is odd";
   Start();
   ReadTo("takes no chats: the template is odd");

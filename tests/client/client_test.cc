@@ -36,7 +36,7 @@ TEST(ClientTest, RefusesOptionsThatCannotWork) {
   }
 }
 
-TEST(ClientTest, EveryCallHasItsPriority) {
+TEST(ClientTest, SendsThePriorityWithEveryCall) {
   FakeServer server;
   const auto ask = [&server](const std::string& priority) {
     Client::Options options;
@@ -64,7 +64,7 @@ TEST(ClientTest, EveryCallHasItsPriority) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(ClientTest, AChatHasItsConversation) {
+TEST(ClientTest, SendsTheConversationWithAChat) {
   FakeServer server;
   const auto client = Connect(server.address());
   v1::GenerateRequest request;
@@ -83,7 +83,7 @@ TEST(ClientTest, AChatHasItsConversation) {
   EXPECT_EQ(ask(), "");  // no chat
   add("system", "be brief");
   add("user", "Hi");
-  // As the Python client's.
+  // The same value as the Python client's.
   EXPECT_EQ(ask(), "ca59675d");
   add("assistant", "Hello.");
   add("user", "Who are you?");
@@ -120,7 +120,7 @@ TEST(ClientTest, CallsEveryMethod) {
   EXPECT_EQ(text, "one two");
 }
 
-TEST(ClientTest, ErrorsNameTheFieldAndTheRequest) {
+TEST(ClientTest, NamesTheFieldAndTheRequestInErrors) {
   FakeServer server;
   server.refusal = FakeServer::BadRequest("inputs[3].text");
   const absl::Status status =
@@ -130,7 +130,7 @@ TEST(ClientTest, ErrorsNameTheFieldAndTheRequest) {
             "the request is wrong; inputs[3].text: is bad [request r-17]");
 }
 
-TEST(ClientTest, ErrorsSayWhenToComeBack) {
+TEST(ClientTest, SaysInErrorsWhenToTryAgain) {
   google::rpc::RetryInfo retry;
   retry.mutable_retry_delay()->set_nanos(250'000'000);
   google::rpc::Status details;
@@ -144,7 +144,7 @@ TEST(ClientTest, ErrorsSayWhenToComeBack) {
   EXPECT_EQ(status.message(), "full; try again in 0.25 s [request r-17]");
 }
 
-TEST(ClientTest, DetailsThatAreNoneAreIgnored) {
+TEST(ClientTest, IgnoresUnreadableDetails) {
   FakeServer server;
   server.refusal =
       grpc::Status(grpc::StatusCode::NOT_FOUND, "gone", "\xff\xff\xff");
@@ -152,7 +152,7 @@ TEST(ClientTest, DetailsThatAreNoneAreIgnored) {
             "gone [request r-17]");
 }
 
-TEST(ClientTest, SaysWhereNoServerAnswers) {
+TEST(ClientTest, NamesTheAddressWhereNoServerAnswers) {
   std::string address;
   {
     FakeServer server;
@@ -165,7 +165,7 @@ TEST(ClientTest, SaysWhereNoServerAnswers) {
                     HasSubstr("is trivium-server running")));
 }
 
-TEST(ClientTest, DeadlinesEndCallsThatHang) {
+TEST(ClientTest, EndsHangingCallsAtTheirDeadline) {
   FakeServer server;
   server.hang = true;
   const auto client = Connect(server.address(), absl::Milliseconds(50));
@@ -181,7 +181,7 @@ TEST(ClientTest, DeadlinesEndCallsThatHang) {
             absl::StatusCode::kDeadlineExceeded);
 }
 
-TEST(ClientTest, AnErrorOfTheCallbackEndsGenerate) {
+TEST(ClientTest, EndsGenerateOnAnErrorOfTheCallback) {
   FakeServer server;
   int events = 0;
   const absl::Status status =

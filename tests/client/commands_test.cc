@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 
 class CommandsTest : public testing::Test {
  protected:
-  // The address goes in front of the rest of the command's arguments.
+  // Puts the address in front of the command's other arguments.
   CommandRun Run(std::vector<std::string> arguments,
                  const std::string& input = "") {
     arguments.insert(arguments.begin() + 1, {"--address", server_.address()});
@@ -39,7 +39,7 @@ TEST_F(CommandsTest, TranslatesArguments) {
   EXPECT_EQ(run.err, "");
 }
 
-TEST_F(CommandsTest, TextsThatLookLikeSyntaxAreTexts) {
+TEST_F(CommandsTest, TreatsTextsThatLookLikeSyntaxAsTexts) {
   const CommandRun run =
       Run({"translate", "[a, b]", "health", "", "--", "--json", "-x"});
   EXPECT_EQ(run.code, kExitOk);
@@ -57,12 +57,12 @@ TEST_F(CommandsTest, TranslatesAFile) {
   std::ofstream(path) << "one\ntwo\n";
   const CommandRun run = Run({"translate", "--file", path});
   EXPECT_EQ(run.out, "<one>\n<two>\n");
-  // No progress bar: not a terminal.
+  // No progress bar, since this is not a terminal.
   EXPECT_EQ(run.err, "");
   EXPECT_EQ(Run({"translate", "--file", path, "text"}).code, kExitFailed);
 }
 
-TEST_F(CommandsTest, ABadLineFailsAloneAndKeepsItsPlace) {
+TEST_F(CommandsTest, LetsABadLineFailAloneAndKeepItsPlace) {
   const CommandRun run = Run({"translate"}, "one\nbad\n\xff\ntwo\n");
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out, "<one>\n\n\n<two>\n");
@@ -71,7 +71,7 @@ TEST_F(CommandsTest, ABadLineFailsAloneAndKeepsItsPlace) {
   EXPECT_THAT(run.err, HasSubstr("2 of the texts failed"));
 }
 
-TEST_F(CommandsTest, NewlinesOfResultsStayOnlyWhereThereIsOneResult) {
+TEST_F(CommandsTest, KeepsNewlinesOnlyInASingleResult) {
   server_.newline = "\nmore";
   EXPECT_EQ(Run({"translate", "a"}).out, "<a>\nmore\n");
   EXPECT_EQ(Run({"translate", "a", "b"}).out, "<a> more\n<b> more\n");
@@ -112,12 +112,12 @@ TEST_F(CommandsTest, EncodesInBatchesAndRetriesOneByOne) {
   EXPECT_THAT(run.err, HasSubstr("text 4: line 4 is not UTF-8"));
 }
 
-TEST_F(CommandsTest, GenerateSortsInterleavedHypotheses) {
+TEST_F(CommandsTest, SortsInterleavedHypothesesOfGenerate) {
   EXPECT_EQ(Run({"generate", "--num-hypotheses", "2", "a"}).out,
             "one0 two0\none1 two1\n");
 }
 
-TEST_F(CommandsTest, FlagsReachTheRequest) {
+TEST_F(CommandsTest, WritesFlagsIntoTheRequest) {
   Run({"generate",
        "--model",
        "m",
@@ -211,12 +211,12 @@ TEST_F(CommandsTest, FlagsReachTheRequest) {
             "hidden_layers: 0 hidden_layers: -1");
 }
 
-TEST_F(CommandsTest, WhatIsNotSetStaysUnset) {
+TEST_F(CommandsTest, LeavesFieldsWithoutFlagsUnset) {
   Run({"translate", "a"});
   EXPECT_EQ(server_.last_start.ShortDebugString(), "options { decoding { } }");
 }
 
-TEST_F(CommandsTest, TheEnvironmentSetsHowToConnectAndPrint) {
+TEST_F(CommandsTest, ReadsConnectionAndOutputFlagsFromTheEnvironment) {
   const std::map<std::string, std::string> variables = {
       {"TRIVIUM_CLIENT_MODEL", "m"}, {"TRIVIUM_JSON", "true"},
       {"TRIVIUM_BEAM_SIZE", "3"},    {"TRIVIUM_IDS", "1"},
@@ -233,7 +233,7 @@ TEST_F(CommandsTest, TheEnvironmentSetsHowToConnectAndPrint) {
   for (const auto& [name, value] : variables) unsetenv(name.c_str());
 }
 
-TEST_F(CommandsTest, FlagsOfTlsAreChecked) {
+TEST_F(CommandsTest, ChecksTlsFlags) {
   const CommandRun ignored = Run({"health", "--tls-ca", "ca.pem"});
   EXPECT_EQ(ignored.code, kExitUsage);
   EXPECT_THAT(ignored.err, HasSubstr("--tls"));
@@ -243,7 +243,7 @@ TEST_F(CommandsTest, FlagsOfTlsAreChecked) {
       Run({"health", "--tls", "--tls-ca", "/nowhere/ca.pem"});
   EXPECT_EQ(missing.code, kExitUsage);
   EXPECT_THAT(missing.err, HasSubstr("/nowhere/ca.pem"));
-  // This server does not speak it.
+  // This server does not use TLS.
   EXPECT_EQ(Run({"health", "--tls", "--timeout", "5"}).code, kExitUnavailable);
 }
 
@@ -259,7 +259,7 @@ TEST_F(CommandsTest, ListsModels) {
   EXPECT_THAT(Run({"models", "--model", "x"}).out, StartsWith(header + "x\t"));
 }
 
-TEST_F(CommandsTest, HealthIsTheExitCode) {
+TEST_F(CommandsTest, ReportsHealthAsExitCode) {
   EXPECT_EQ(Run({"health"}).out, "SERVING\n");
   server_.health = grpc::health::v1::HealthCheckResponse::NOT_SERVING;
   const CommandRun run = Run({"health"});
@@ -267,7 +267,7 @@ TEST_F(CommandsTest, HealthIsTheExitCode) {
   EXPECT_EQ(run.out, "NOT_SERVING\n");
 }
 
-TEST_F(CommandsTest, HealthFindsTheServerInItsPortFile) {
+TEST_F(CommandsTest, ReadsTheAddressForHealthFromThePortFile) {
   const std::string file = testing::TempDir() + "/ports";
   const auto run = [&](const std::string& ports) {
     std::ofstream(file) << ports;
@@ -290,7 +290,7 @@ TEST_F(CommandsTest, SendsThePriority) {
   EXPECT_EQ(server_.last_priority, "batch");
 }
 
-TEST_F(CommandsTest, ExitCodesSayWhatWentWrong) {
+TEST_F(CommandsTest, EndsWithTheExitCodeOfTheError) {
   EXPECT_EQ(Run({"translate", "--beem-size", "3", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"translate", "--beam-size", "-3", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"translate", "--early-stopping", "soon", "a"}).code,
@@ -316,7 +316,7 @@ TEST_F(CommandsTest, ExitCodesSayWhatWentWrong) {
   EXPECT_THAT(gone.err, HasSubstr("no server answers at"));
 }
 
-TEST_F(CommandsTest, HelpIsNoError) {
+TEST_F(CommandsTest, PrintsHelpWithoutAnError) {
   const auto help = [](std::vector<std::string> arguments) {
     return RunWithFiles(
         [&](const Io& io) { return RunTrivium(arguments, io); });
@@ -330,14 +330,14 @@ TEST_F(CommandsTest, HelpIsNoError) {
         "fill-mask", "score", "rerank", "tokens", "attention", "beams",
         "models", "health"}) {
     const std::string out = help({command, "--help"}).out;
-    int rows = 0;  // of a terminal of 80 columns
+    int rows = 0;  // in a terminal with 80 columns
     std::istringstream lines(out);
     for (std::string line; std::getline(lines, line);) {
       rows += 1 + static_cast<int>(line.size()) / 81;
     }
     EXPECT_LE(rows, 24) << out;
   }
-  // Nothing at all, and "help", with a command and without.
+  // No arguments, and "help" with a command and without.
   const std::string all = help({"--help"}).out;
   EXPECT_THAT(all, HasSubstr("rerank"));
   EXPECT_EQ(help({}).code, kExitOk);
@@ -349,7 +349,7 @@ TEST_F(CommandsTest, HelpIsNoError) {
               ::testing::MatchesRegex("trivium [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
-TEST_F(CommandsTest, AMisspeltCommandIsToldTheNearest) {
+TEST_F(CommandsTest, SuggestsTheNearestCommand) {
   const auto run = [](std::vector<std::string> arguments) {
     return RunWithFiles(
         [&](const Io& io) { return RunTrivium(arguments, io); });
@@ -370,7 +370,7 @@ TEST_F(CommandsTest, AMisspeltCommandIsToldTheNearest) {
   EXPECT_NE(none.err, "");
 }
 
-TEST_F(CommandsTest, AReaderThatGoesAwayIsReported) {
+TEST_F(CommandsTest, ReportsAReaderThatWentAway) {
   std::signal(SIGPIPE, SIG_IGN);
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
@@ -398,7 +398,7 @@ TEST(ProgressTest, FitsItsWidth) {
   EXPECT_EQ(ProgressLine(7, 1, absl::Hours(3), 20).size(), 19u);
 }
 
-TEST_F(CommandsTest, Classifies) {
+TEST_F(CommandsTest, ClassifiesTexts) {
   CommandRun run = Run({"classify", "one", "bad", "two"});
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out, "<one> 0.5000\t<> 0.5000\n\n<two> 0.5000\t<> 0.5000\n");
@@ -408,7 +408,7 @@ TEST_F(CommandsTest, Classifies) {
   EXPECT_EQ(nlohmann::json::parse(run.out)["labels"][0]["label"], "<one>");
 }
 
-TEST_F(CommandsTest, TagsAnswersAndFills) {
+TEST_F(CommandsTest, TagsAnswersAndFillsMasks) {
   EXPECT_EQ(Run({"tag", "one", "two"}).out, "ALL one 0.2500\nALL two 0.2500\n");
   EXPECT_EQ(Run({"answer", "--question", "q", "one"}).out, "q=one 0.7500\n");
   EXPECT_EQ(
@@ -419,7 +419,7 @@ TEST_F(CommandsTest, TagsAnswersAndFills) {
             "xa 1.0000\txb 1.0000\t| xa 1.0000\txb 1.0000\n");
 }
 
-TEST_F(CommandsTest, Scores) {
+TEST_F(CommandsTest, ScoresPairsAndTexts) {
   const CommandRun run = Run({"score", "ab\tcde", "bad", "xyz"});
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out, "-3.0000\t3\n\n-0.0000\t3\n");
@@ -438,7 +438,7 @@ TEST_F(CommandsTest, Scores) {
   EXPECT_EQ(Run({"score", "--ids", "x"}).code, kExitFailed);
 }
 
-TEST_F(CommandsTest, Reranks) {
+TEST_F(CommandsTest, ReranksDocuments) {
   CommandRun run = Run({"rerank", "--query", "q", "one", "two"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
   EXPECT_EQ(run.out, "1.0000\t2\ttwo\n0.0000\t1\tone\n");
@@ -459,7 +459,7 @@ TEST_F(CommandsTest, Reranks) {
 }
 
 // The fake's vectors are (bytes, 0.1).
-TEST_F(CommandsTest, EncodesToSimilarities) {
+TEST_F(CommandsTest, PrintsSimilaritiesOfEmbeddings) {
   const CommandRun run = Run({"encode", "--similarity", "a", "bad", "", "bc"});
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out,

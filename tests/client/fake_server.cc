@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// Empty where there is none.
+// Returns the value of a metadata key; empty if there is none.
 std::string Metadata(const grpc::ServerContext& context, const char* key) {
   const auto entry = context.client_metadata().find(key);
   if (entry == context.client_metadata().end()) return "";

@@ -33,8 +33,8 @@ class FakeServer : public v1::Inference::Service,
   const std::string& address() const { return address_; }
 
   std::atomic<int> translate_calls{0}, encode_calls{0}, tokenize_calls{0};
-  // Read them when no call runs.
-  std::string last_priority, last_conversation;  // as its metadata has them
+  // To be read while no call runs.
+  std::string last_priority, last_conversation;  // from the metadata
   v1::EncodeRequest last_encode;
   v1::TranslateRequest last_translate;
   v1::ScoreRequest last_score;
@@ -42,68 +42,70 @@ class FakeServer : public v1::Inference::Service,
   v1::GenerateRequest last_generate;
   v1::TranslateStreamRequest::Start last_start;
   int largest_attention_bytes = 0;
-  // What every call answers first; OK: it goes on.
+  // The status that every call returns; OK: calls are answered.
   grpc::Status refusal;
-  // Calls after so many are refused, as by a server that is full.
+  // Calls after this many are refused, as a full server does.
   std::atomic<int> calls_left{std::numeric_limits<int>::max()};
   grpc::health::v1::HealthCheckResponse::ServingStatus health =
       grpc::health::v1::HealthCheckResponse::SERVING;
-  // A TranslateStream holds its results back until it has these many and then
-  // sends them last first; 0: at once, in order.
+  // A TranslateStream holds its results back until it has this many, then sends
+  // them in reverse order; 0: sends them at once, in order.
   int reverse = 0;
-  // A TranslateStream ends with OK after this many items; -1: with its items.
+  // A TranslateStream ends with OK after this many items; -1: after its last
+  // item.
   int end_after = -1;
-  // Calls that get no answer until the client goes away.
+  // If true, calls get no answer until the client goes away.
   bool hang = false;
-  // A Generate that goes no further than its first piece.
+  // If true, a Generate stops after its first piece.
   std::atomic<bool> hang_in_generate{false};
   std::string chat_refusal = "";  // if set, why no model takes chats
   std::string newline = "";       // appended to every translation
-  // What the models tell of themselves.
+  // What the models report of themselves.
   v1::Design design = v1::DESIGN_ENCODER_DECODER;
   uint64_t max_response_bytes = 4 << 20;
   uint32_t kv_head_count = 0;
   std::vector<uint32_t> attention_windows;
-  v1::BeamTrace trace;  // what a traced translation gets
+  v1::BeamTrace trace;  // returned with a traced translation
 
-  // The attention that the fake's models pay: any number that tells its place.
+  // The attention weights of the fake's models: a number that identifies its
+  // place.
   static float Weight(int layer, int head, int query, int key);
-  // The fake's pieces are words, each with the space after it.
+  // Pieces are words, each with the space after it.
   static std::vector<std::string> Pieces(const std::string& text);
-  // INVALID_ARGUMENT with the field's name.
+  // Returns INVALID_ARGUMENT with the field's name.
   static grpc::Status BadRequest(const std::string& field);
 
   grpc::Status Encode(grpc::ServerContext* context,
                       const v1::EncodeRequest* request,
                       v1::EncodeResponse* response) override;
 
-  // Each label's score tells something of the input.
+  // Each label's score depends on the input.
   grpc::Status Classify(grpc::ServerContext* context,
                         const v1::ClassifyRequest* request,
                         v1::ClassifyResponse* response) override;
 
-  // The later documents first; the score is the index. The document "bad" is
+  // Later documents come first; the score is the index. The document "bad" is
   // refused.
   grpc::Status Rerank(grpc::ServerContext* context,
                       const v1::RerankRequest* request,
                       v1::RerankResponse* response) override;
 
-  // A span over the whole text.
+  // Returns one span over the whole text.
   grpc::Status ClassifyTokens(grpc::ServerContext* context,
                               const v1::ClassifyTokensRequest* request,
                               v1::ClassifyTokensResponse* response) override;
 
-  // Every context answers with itself; `top` more times with nothing.
+  // The first answer is the whole context; the others, up to `top`, are empty.
   grpc::Status Answer(grpc::ServerContext* context,
                       const v1::AnswerRequest* request,
                       v1::AnswerResponse* response) override;
 
-  // The total tells how long context and target are.
+  // The total encodes the lengths of context and target.
   grpc::Status Score(grpc::ServerContext* context,
                      const v1::ScoreRequest* request,
                      v1::ScoreResponse* response) override;
 
-  // Two masks a text, of which each has two candidates.
+  // Returns two masks for each text, with two candidates each.
   grpc::Status FillMask(grpc::ServerContext* context,
                         const v1::FillMaskRequest* request,
                         v1::FillMaskResponse* response) override;
@@ -117,7 +119,7 @@ class FakeServer : public v1::Inference::Service,
       grpc::ServerReaderWriter<v1::TranslateStreamResponse,
                                v1::TranslateStreamRequest>* stream) override;
 
-  // "one two", two tokens, or with max_new_tokens 1 the first of them.
+  // Generates "one two", two tokens, or only the first if max_new_tokens is 1.
   grpc::Status Generate(
       grpc::ServerContext* context, const v1::GenerateRequest* request,
       grpc::ServerWriter<v1::GenerateResponse>* writer) override;
@@ -143,7 +145,7 @@ class FakeServer : public v1::Inference::Service,
 
   grpc::Status Begin(grpc::ServerContext* context);
 
-  // Calls come on several threads.
+  // Under a lock, since calls arrive on several threads.
   template <typename Message>
   void Keep(const Message& message, Message* last) {
     MutexLock lock(&last_mutex_);

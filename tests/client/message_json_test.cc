@@ -14,14 +14,14 @@ namespace {
 
 using nlohmann::json;
 
-TEST(MessageJsonTest, ZerosAndEmptyListsAreThere) {
+TEST(MessageJsonTest, WritesZerosAndEmptyLists) {
   const json result = json::parse(MessageJson(v1::Hypothesis()));
   EXPECT_EQ(result.at("text"), "");
   EXPECT_EQ(result.at("score"), 0);
   EXPECT_EQ(result.at("token_count"), 0);
   EXPECT_EQ(result.at("finish_reason"), "unspecified");
   EXPECT_EQ(result.at("ids"), json::array());
-  // Has presence, and is not set.
+  // The field has presence and is not set.
   EXPECT_FALSE(result.contains("cross_attention"));
   v1::TranslateResult seeded;
   EXPECT_FALSE(json::parse(MessageJson(seeded)).contains("seed"));
@@ -29,7 +29,7 @@ TEST(MessageJsonTest, ZerosAndEmptyListsAreThere) {
   EXPECT_EQ(json::parse(MessageJson(seeded)).at("seed"), 0);
 }
 
-TEST(MessageJsonTest, NumbersAreNumbersAndEnumsWords) {
+TEST(MessageJsonTest, WritesNumbersAsNumbersAndEnumsAsWords) {
   v1::TranslateResult result;
   result.set_seed(std::numeric_limits<uint64_t>::max());
   result.add_hypotheses()->set_finish_reason(v1::FINISH_REASON_LENGTH);
@@ -51,7 +51,7 @@ TEST(MessageJsonTest, NumbersAreNumbersAndEnumsWords) {
   EXPECT_TRUE(json::accept(MessageJson(result)));
 }
 
-TEST(MessageJsonTest, TextIsAsItIsWritten) {
+TEST(MessageJsonTest, EscapesOnlyWhatJsonRequires) {
   v1::Hypothesis hypothesis;
   hypothesis.set_text("<b>\"\xC3\xBC\" & \\ \n\xE2\x96\x81</b>");
   const std::string text = MessageJson(hypothesis);
@@ -65,7 +65,7 @@ TEST(MessageJsonTest, TextIsAsItIsWritten) {
   EXPECT_EQ(json::parse(MessageJson(encoded))["embedding_bytes"], "AP8Q");
 }
 
-TEST(MessageJsonTest, DetailsOfAnErrorAreMessages) {
+TEST(MessageJsonTest, WritesDetailsOfAnErrorAsMessages) {
   v1::TranslateStreamResponse response;
   response.mutable_error()->set_code(3);
   google::rpc::BadRequest bad;

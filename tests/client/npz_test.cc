@@ -1,5 +1,5 @@
-// The arrays that trivium attention writes into a file are the server's
-// numbers and the texts' pieces, as numpy.load() takes them.
+// Tests that the arrays which trivium attention writes are the server's numbers
+// and the texts' pieces, in the format of numpy.load().
 #include <zip.h>
 
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace trivium {
 namespace {
 
-// An entry of a zip file.
+// Returns an entry of a zip file.
 std::string Entry(const std::string& path, const char* name) {
   int error = 0;
   zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &error);
@@ -33,7 +33,8 @@ std::string Entry(const std::string& path, const char* name) {
   return bytes;
 }
 
-// The values of an npy file of version 1.0 whose header begins so.
+// Returns the values of an npy file of version 1.0, whose header must begin
+// with `head`.
 std::string Values(const std::string& npy, const std::string& header) {
   EXPECT_EQ(npy.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
   const size_t size =
@@ -47,7 +48,7 @@ std::string Values(const std::string& npy, const std::string& header) {
 TEST(NpzTest, ExportsAttentionForNumpy) {
   FakeServer server;
   const std::string path = testing::TempDir() + "/npz_test.npz";
-  // An old, longer file is replaced.
+  // Replaces an old, longer file.
   std::ofstream(path) << std::string(100000, 'x');
   const CommandRun run = RunWithFiles([&](const Io& io) {
     return RunTrivium(

@@ -8,9 +8,8 @@
 
 namespace trivium {
 
-// The data of a page of client/pages, after checks that the page is as it was
-// made: its own two script elements, nothing that loads anything, no part that
-// was not filled in.
+// Returns the data of a page of client/pages. Checks that the page has exactly
+// its own two script elements, loads nothing, and has no placeholder left.
 inline nlohmann::json PageData(const std::string& page) {
   const auto count = [&page](const std::string& what) {
     int found = 0;

@@ -17,7 +17,7 @@ struct CommandRun {
   std::string out, err;
 };
 
-// Runs a program with `input` as its standard input and gives what it wrote.
+// Runs a program with `input` as its standard input and returns what it wrote.
 inline CommandRun RunWithFiles(
     const std::function<ExitCode(const Io&)>& program,
     const std::string& input = "") {

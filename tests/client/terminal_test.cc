@@ -1,4 +1,4 @@
-// What goes to a terminal, and what to a pipe.
+// Tests of output to a terminal and to a pipe.
 #include "client/commands/terminal.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(VisibleTest, ShowsWhatATerminalWouldObey) {
+TEST(VisibleTest, ReplacesControlCharacters) {
   EXPECT_EQ(Visible("a\x1b[31mb"), "a\u241b[31mb");
   EXPECT_EQ(Visible("\n\t"), "\u240a\u2409");
   EXPECT_EQ(Visible("\x7f"), "<7f>");
@@ -34,7 +34,7 @@ TEST(VisibleTest, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(Visible(""), "");
 }
 
-TEST(VisibleTest, ShowsWhatNobodyWouldSee) {
+TEST(VisibleTest, ReplacesInvisibleCharacters) {
   // A soft hyphen, separators, an isolate, a filler, a tag, a byte order mark.
   EXPECT_EQ(Visible("\u00ad"), "<ad>");
   EXPECT_EQ(Visible("\u2028\u2029"), "<2028><2029>");
@@ -42,11 +42,11 @@ TEST(VisibleTest, ShowsWhatNobodyWouldSee) {
   EXPECT_EQ(Visible("\u3164\u034f"), "<3164><34f>");
   EXPECT_EQ(Visible("\U000E0041"), "<e0041>");
   EXPECT_EQ(Visible("\ufeff"), "<feff>");
-  // Formats a number, and has a shape.
+  // This one formats a number and is visible.
   EXPECT_EQ(Visible("\u0600"), "\u0600");
 }
 
-TEST(VisibleTest, ShowsBytesThatAreNotUtf8) {
+TEST(VisibleTest, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(Visible("a\xff"), "a<0xFF>");
   // Cut off in the middle: no byte is read beyond the end.
   EXPECT_EQ(Visible("\xe2\x96"), "<0xE2><0x96>");
@@ -71,7 +71,7 @@ TEST(ColumnsTest, CountsCharactersThatTakeTwoColumnsOrNone) {
   EXPECT_EQ(InColumns("\u4f60\u597d\u5417", 4), "\u4f60\u2026 ");
 }
 
-// The program's end of a terminal of its own.
+// A terminal; `file` is the program's end.
 class Terminal {
  public:
   Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -85,11 +85,11 @@ class Terminal {
   ~Terminal() { close(master_); }
 
   FILE* file() { return file_; }
-  // What was written; closes the file.
+  // Closes the file and returns what was written.
   std::string Take() {
     std::fflush(file_);
     std::string text;
-    // What a terminal holds back is little: a line fits.
+    // A terminal buffers little, but a line fits.
     char buffer[4096];
     const ssize_t count = read(master_, buffer, sizeof(buffer));
     if (count > 0) text.assign(buffer, count);
@@ -136,7 +136,7 @@ TEST_F(TokensTest, ColoursPiecesOnATerminal) {
 
 TEST_F(TokensTest, HonoursNoColor) {
   setenv("NO_COLOR", "1", 1);
-  // Still no place for a text's own escapes.
+  // Escapes in a text are replaced all the same.
   EXPECT_EQ(OnATerminal(), "one :7 two\u241b[2J:7\r\n");
   setenv("NO_COLOR", "", 1);  // no-color.org: only if it is not empty
   EXPECT_THAT(OnATerminal(), HasSubstr("\x1b[3"));
@@ -144,7 +144,7 @@ TEST_F(TokensTest, HonoursNoColor) {
   EXPECT_THAT(OnATerminal(), Not(HasSubstr("\x1b[3")));
 }
 
-TEST(ColorsTest, PaintNothingWhenOff) {
+TEST(ColorsTest, PaintsNothingWhenOff) {
   EXPECT_EQ(Colors(false).Paint("31", "x"), "x");
   EXPECT_EQ(Colors(true).Paint("31", "x"), "\x1b[31mx\x1b[0m");
   EXPECT_FALSE(ShowsColors(std::tmpfile()));

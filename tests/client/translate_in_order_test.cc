@@ -15,8 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Texts of a list; "invalid" fails locally, "stop" ends with an error, and
-// "wait" blocks until interrupted.
+// A source of the texts in a list. "invalid" fails locally, "stop" ends the
+// source with an error, and "wait" blocks until interrupted.
 class ListSource : public InputSource {
  public:
   explicit ListSource(std::vector<std::string> texts)
@@ -85,48 +85,48 @@ TEST_F(TranslateInOrderTest, EmitsInTheOrderOfTheTexts) {
   EXPECT_EQ(emitted_, expected);
 }
 
-TEST_F(TranslateInOrderTest, SmallWindowsWork) {
+TEST_F(TranslateInOrderTest, WorksWithSmallWindows) {
   options_.window = 1;
   EXPECT_TRUE(Run({"a", "b", "invalid", "c"}).ok());
   EXPECT_THAT(emitted_, ElementsAre("<a>", "<b>", "!invalid", "<c>"));
 }
 
-TEST_F(TranslateInOrderTest, NoTextsAreFine) {
+TEST_F(TranslateInOrderTest, AcceptsNoTexts) {
   EXPECT_TRUE(Run({}).ok());
   EXPECT_TRUE(emitted_.empty());
 }
 
-TEST_F(TranslateInOrderTest, ABadTextFailsAlone) {
+TEST_F(TranslateInOrderTest, LetsABadTextFailAlone) {
   EXPECT_TRUE(Run({"a", "bad", "invalid", "b"}).ok());
   EXPECT_THAT(emitted_,
               ElementsAre("<a>", "!input.text is bad", "!invalid", "<b>"));
 }
 
-TEST_F(TranslateInOrderTest, ABrokenSourceLosesNothingSentBefore) {
+TEST_F(TranslateInOrderTest, EmitsWhatWasSentBeforeTheSourceBroke) {
   EXPECT_EQ(Run({"a", "b", "stop", "c"}).message(), "source broke");
   EXPECT_THAT(emitted_, ElementsAre("<a>", "<b>"));
 }
 
-TEST_F(TranslateInOrderTest, ABrokenOutputEndsAWaitingSource) {
+TEST_F(TranslateInOrderTest, InterruptsAWaitingSourceIfTheOutputBreaks) {
   fail_at_ = 0;
   EXPECT_EQ(Run({"a", "wait"}).message(), "full");
 }
 
-TEST_F(TranslateInOrderTest, ARefusedStreamEndsAWaitingSource) {
+TEST_F(TranslateInOrderTest, InterruptsAWaitingSourceIfTheStreamIsRefused) {
   server_.refusal = FakeServer::BadRequest("start.model");
   const absl::Status status = Run({"a", "wait"});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("start.model"));
 }
 
-TEST_F(TranslateInOrderTest, AStreamThatEndsEarlyIsAnError) {
+TEST_F(TranslateInOrderTest, ReportsAStreamThatEndsEarly) {
   server_.end_after = 2;
   EXPECT_EQ(Run({"a", "b", "wait"}).code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(emitted_, ElementsAre("<a>", "<b>"));
 }
 
-TEST_F(TranslateInOrderTest, AServerThatStallsIsLeft) {
-  server_.reverse = 100;  // holds everything back
+TEST_F(TranslateInOrderTest, CancelsTheStreamOfAServerThatStalls) {
+  server_.reverse = 100;  // holds all results back
   options_.stall_timeout = absl::Milliseconds(50);
   const absl::Status status = Run({"a", "wait"});
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the files of deploy/ as far as that needs no server: Prometheus'
-configuration and rules by promtool, that each alert is tested and explained,
-and that what Kubernetes' files refer to is there.
+"""Checks the files of deploy/ as far as possible without a server: Prometheus'
+configuration and rules by promtool, that each alert is tested and explained, and
+that everything exists to which Kubernetes' files refer.
 
 check_deploy.py [TEST...]; needs Debian's `prometheus` and `python3-yaml`.
 """

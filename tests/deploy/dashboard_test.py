@@ -1,9 +1,8 @@
-"""Every query of the dashboard finds something: a real server under a short
-load, a real Prometheus that scrapes it, and each panel's queries over that
-time.
+"""Checks that every query of the dashboard finds something. A real Prometheus scrapes
+a real server under a short load, and each panel's queries run over that time.
 
-dashboard_test.py SERVER MODEL STUBS LOAD DECODER: LOAD is trivium-load, DECODER
-a folder of a decoder alone, which reads token ids. Needs Debian's `prometheus`
+dashboard_test.py SERVER MODEL STUBS LOAD DECODER: LOAD is trivium-load, DECODER is
+the folder of a decoder-only model that reads token ids. Needs Debian's `prometheus`
 and `python3-yaml`.
 """
 
@@ -35,24 +34,24 @@ del sys.argv[4:]
 import attack  # noqa: E402
 
 SECONDS = 8
-# What Grafana makes of its variables.
+# The values that Grafana puts in place of its variables.
 VARIABLES = {"$__rate_interval": "4s", "$instance": ".+", "$model": ".*"}
-# What happens in trouble only: of these, zeros are found.
+# Metrics of faults, which are zero in this test.
 QUIET = re.compile(
     "trivium_(suspensions|shared_sources|padding_rows|deadlines_missed"
     "|overload_|connections_ended|not_finite)")
 
 TEXTS = ["I ate an apple.", "The weather is good today.",
          "Where is the railway station?", "She has read the book twice."]
-# What repeats itself is what speculation guesses, and with the bias below it is
-# right. A prefix is kept by blocks of 16 tokens; no two prompts are the same, as
-# the result cache would answer the second.
+# Prompts that repeat themselves, since speculation guesses repetitions; with
+# the bias below it is right. Prefixes are cached in blocks of 16 tokens. No two
+# prompts are the same, since the result cache would answer the second.
 PROMPTS = ["5 " * 34 + f"{first} {second} 5 5 5 5"
            for first in range(10, 300) for second in range(10, 60)]
 
 
 class Prometheus:
-    """Scrapes one server every half second, on a port of its own."""
+    """A Prometheus that scrapes one server every half second."""
 
     def __init__(self, folder, target):
         config = folder / "prometheus.yml"
@@ -77,7 +76,8 @@ class Prometheus:
         raise AssertionError("Prometheus ended:\n" + "".join(said))
 
     def query(self, expression, begin, end):
-        """Series over a time; AssertionError with what Prometheus says."""
+        """Returns the series of an expression over a time. Raises an AssertionError
+        with Prometheus' message."""
         parameters = urllib.parse.urlencode({
             "query": expression, "start": begin, "end": end, "step": 0.5})
         try:
@@ -95,7 +95,7 @@ class Prometheus:
 
 
 def load(address, call, file, *flags):
-    """trivium-load at work."""
+    """Runs trivium-load."""
     return subprocess.Popen(
         [LOAD, "--address", address, "--call", call, "--file", file,
          "--warm-up", "0", "--duration", str(SECONDS), *flags],
@@ -103,10 +103,10 @@ def load(address, call, file, *flags):
 
 
 def loads(address, folder):
-    """Each call for its panels."""
+    """Makes the calls that the panels need."""
     texts = folder / "texts"
     texts.write_text("\n".join(TEXTS) + "\n")
-    # Of so many words that there is a queue, and no two are alike.
+    # Long enough that a queue forms, and all different.
     many = folder / "many"
     many.write_text("".join(f"Read page {i} of the book to me.\n"
                             for i in range(20000)))
@@ -120,7 +120,7 @@ def loads(address, folder):
         load(address, "generate", prompts, "--ids", "--model", "lm",
              "--max-new-tokens", "20", "--logit-bias", "5=50",
              "--concurrency", "1"),
-        # More than may wait at once: the queue is full.
+        # More than may wait at once, so that the queue is full.
         load(address, "translate", many, "--inputs-per-call", "100",
              "--concurrency", "8"),
         load(address, "translate", texts, "--model", "none", "--rate", "20"),
@@ -159,7 +159,7 @@ class DashboardTest(unittest.TestCase):
         self.assertEqual(len(rules), 2)
         for rule in rules:
             query = rule["metricsQuery"]
-            # As prometheus-adapter does it; here are instances, not pods.
+            # As prometheus-adapter does, but with instances instead of pods.
             for placeholder, value in (
                     ("<<.Series>>", rule["seriesQuery"].split("{")[0]),
                     ("<<.LabelMatchers>>", 'instance=~".+"'),
@@ -170,7 +170,7 @@ class DashboardTest(unittest.TestCase):
                 self.check(query)
 
     def check(self, expression):
-        """The query finds numbers, and not zeros alone where there was load."""
+        """Checks that a query finds numbers, and not only zeros if there was load."""
         for variable, value in VARIABLES.items():
             expression = expression.replace(variable, value)
         self.assertNotIn("$", expression)

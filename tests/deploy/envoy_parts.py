@@ -1,5 +1,5 @@
-"""What Envoy does beside balancing: JSON without gRPC, TLS, and conversations that
-stay with one server. replicas.py tries it."""
+"""Tests of Envoy's other parts, for replicas.py: JSON without gRPC, TLS, and
+conversations that stay with one server."""
 
 import collections
 import http.client
@@ -10,12 +10,12 @@ import subprocess
 
 from replica import REQUEST, ROOT, TEXT, Expectations, wait_for
 
-# The address as the client knows it, which certificates name.
+# The address that the client uses and that the certificate names.
 BALANCER = "localhost:50050"
 
 
 def post(path, body, headers=(), tls=None):
-    """Status and answer of Envoy to JSON; `tls`: a context, None for none."""
+    """Posts JSON to Envoy; returns status and answer. `tls` is a context, or None."""
     connection = (http.client.HTTPConnection(BALANCER, timeout=60) if tls is None
                   else http.client.HTTPSConnection(BALANCER, timeout=60, context=tls))
     try:
@@ -35,7 +35,7 @@ ONE = {"inputs": [{"text": TEXT.decode()}]}
 
 
 def try_json(callers):
-    """Calls without gRPC, and beside gRPC's."""
+    """Tests calls without gRPC, alone and beside gRPC calls."""
     expect = Expectations("json")
     callers.wait_until_served()
     status, answer = post(TRANSLATE, ONE)
@@ -59,7 +59,7 @@ def try_json(callers):
 
 
 def make_tls_files(folder):
-    """A certificate of localhost, signed by itself."""
+    """Makes a self-signed certificate of localhost."""
     made = folder / "tls"
     made.mkdir()
     subprocess.run(
@@ -97,7 +97,7 @@ CONVERSATIONS, TURNS = 12, 5
 
 
 def make_chat_folder(folder):
-    """As tests/integration/chat_folder.h."""
+    """Makes the folder of tests/integration/chat_folder.h."""
     golden = ROOT / "tests/golden/qwen3.lm"
     chats = ROOT / "tests/integration/chats"
     folder.mkdir()
@@ -111,14 +111,14 @@ def make_chat_folder(folder):
 
 
 def converse(replicas, name, says_which):
-    """All conversations, a turn of each at a time; how many turns found what was
-    read before, of how many servers each conversation was answered."""
+    """Runs all conversations, one turn of each at a time. Returns how many turns found
+    their prefix cached, and how many servers answered each conversation."""
     def figures(figure):
         return [replica.figure(figure) for replica in replicas]
 
     hits = sum(figures("trivium_prefix_hits_total"))
     servers = collections.defaultdict(set)
-    # Nothing of one is the beginning of another.
+    # No conversation begins like another.
     chats = [[] for _ in range(CONVERSATIONS)]
     for turn in range(TURNS):
         for number, chat in enumerate(chats):
@@ -141,7 +141,8 @@ def converse(replicas, name, says_which):
 
 
 def try_affinity(replicas):
-    """Turns that find what was read before, with conversations and without."""
+    """Compares how many turns find their prefix cached, with x-conversation and
+    without."""
     expect = Expectations("affinity")
     wait_for("Envoy", lambda: post(
         "/trivium.v1.Models/ListModels", {})[0] == 200)

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""Whether a server in a cgroup uses what its quota or cpuset gives, and no more:
-how fast `trivium-server --plan` finds its engines in real cgroups (v1 or v2),
-beside the same CPUs by taskset.
+"""Measures whether a server in a cgroup uses all that its quota or cpuset allows, and
+no more. Compares the speed of `trivium-server --plan` in real cgroups (v1 or v2) with
+its speed on the same CPUs by taskset.
 
 measure_quota.py SERVER MODEL [ROUNDS]
 
-A quota of 1.5 CPUs is to reach 0.9 of three quarters of two CPUs' rate, and so
-on; as many threads as the quota rounded up, or as the cpuset, may want a CPU at
-a time. Needs root and a cgroup file system that can be written to; exit status
-77, and a line that says why, where there is none. No test, as a rate depends on
-what else runs.
+A quota of 1.5 CPUs must reach 0.9 of three quarters of two CPUs' rate, and so on. The
+number of threads that want a CPU at a time may be the quota rounded up, or the size
+of the cpuset. Needs root and a writable cgroup file system; without them it exits
+with 77 and a line that says why. It is not a test, since a rate depends on what else
+runs.
 """
 
 import collections
@@ -31,7 +31,7 @@ NAME = f"trivium_measure_{os.getpid()}"
 
 
 class Skipped(Exception):
-    """There is no cgroup to be had."""
+    """No cgroup can be made."""
 
 
 class Cgroup:
@@ -75,12 +75,13 @@ class Cgroup:
         return folder
 
     def enter(self):
-        """Of the child that is about to run the program."""
+        """Enters the cgroup. Called in the child, before it runs the program."""
         for folder in self.folders:
             (folder / "cgroup.procs").write_text(str(os.getpid()))
 
     def throttled(self):
-        """Periods in which the quota was used up, of all; None without one."""
+        """Returns the share of periods in which the quota was used up; None without a
+        quota."""
         for folder in self.folders:
             stat = (folder / "cpu.stat")
             counts = dict(re.findall(r"^(\w+) (\d+)$", stat.read_text(), re.M)) \
@@ -95,7 +96,7 @@ class Cgroup:
 
 
 def runnable(process, counts):
-    """Adds up how many of its threads want a CPU, until it ends."""
+    """Counts how many threads of a process want a CPU, until it ends."""
     while process.poll() is None:
         running = 0
         for stat in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat"):
@@ -111,7 +112,7 @@ Run = collections.namedtuple("Run", "rate threads runnable throttled")
 
 
 def measure(server, model, cpus, cgroup=None, flags=()):
-    """What --plan says of what the flags serve with, its first load."""
+    """Returns the first load that --plan reports with these flags."""
     def prepare():
         os.sched_setaffinity(0, cpus)
         if cgroup is not None:
@@ -126,7 +127,7 @@ def measure(server, model, cpus, cgroup=None, flags=()):
         watch.join()
     served = next(way for way in plan["models"][0]["loads"][0]["measured"]
                   if way["served"])
-    # More are runnable for moments, as those who begin and end.
+    # For moments more threads are runnable, as some begin while others end.
     seen = sum(counts.values())
     usual = max(n for n in counts
                 if sum(counts[more] for more in counts if more >= n)
@@ -137,7 +138,7 @@ def measure(server, model, cpus, cgroup=None, flags=()):
 
 
 def cases(cpus):
-    """Name, quota, cpuset, flags, and whether it is to reach LEAST."""
+    """Yields name, quota, cpuset, flags, and whether it must reach LEAST."""
     for quota in (1, 1.5, 2, 2.5, 4):
         if quota <= len(cpus):
             yield f"quota {quota}", quota, None, (), True

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Older and smaller CPUs: the server works, or refuses and says what is missing.
+"""Tests the server on older and smaller CPUs: it works, or refuses and says what is
+missing.
 
 Usage: other_cpus.py TRIVIUM_SERVER [FOLDER]. Runs the server, with the embedded
-model or that of FOLDER, on CPUs that qemu-user plays (Debian package
-qemu-user-static), which takes a minute or two. Exits with 77 where there is no
-qemu. An illegal instruction, a crash, or another translation than this
-machine's is a failure.
+model or that of FOLDER, on CPUs that qemu-user emulates (Debian package
+qemu-user-static). This takes a minute or two. Exits with 77 if there is no qemu. An
+illegal instruction, a crash, or another translation than this machine's is a
+failure.
 """
 
 import json
@@ -29,12 +30,12 @@ CPUS = {
     "Haswell-noTSX": None,
     "EPYC": None,
 }
-# With AVX2, the same answer as this machine gives at AVX2.
+# Precisions in which a CPU with AVX2 must give this machine's answer at AVX2.
 PRECISIONS = ("f32", "int8")
 
 
 class Server:
-    """A server in front of which there may be a program that runs it."""
+    """A server, which another program (qemu) may run."""
 
     def __init__(self, arguments, folder):
         self.ports = pathlib.Path(folder) / "ports"
@@ -46,7 +47,7 @@ class Server:
             stdout=self.log, stderr=self.log)
 
     def wait(self):
-        """True once it serves, False if it ended."""
+        """Waits for the server. Returns True once it serves, False if it ended."""
         for _ in range(START_SECONDS * 10):
             if self.ports.exists():
                 return True
@@ -70,14 +71,14 @@ class Server:
         return self.log.read()
 
     def stop(self):
-        """Its exit status."""
+        """Stops the server and returns its exit status."""
         if self.process.poll() is None:
             self.process.terminate()
         return self.process.wait(timeout=60)
 
 
 def problem(arguments, lacks, expected, folder):
-    """What is wrong with the server on a CPU; None: nothing."""
+    """Returns what is wrong with the server on a CPU; None: nothing."""
     server = Server(arguments, folder)
     try:
         serves = server.wait()

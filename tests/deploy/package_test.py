@@ -1,8 +1,8 @@
-"""find_package(Trivium) of what `cmake --install` installs: programs of others,
-built against it, that have a model inside or call a server.
+"""Tests find_package(Trivium) with an installation by `cmake --install`. Builds
+programs outside of the project against it, which run a model or call a server.
 
-package_test.py CMAKE BUILD WORK MODEL: BUILD is installed below WORK. Exit
-status 77: skipped, as there is no compiler or generator.
+package_test.py CMAKE BUILD WORK MODEL: installs BUILD below WORK. Exits with 77, which
+skips the test, if there is no compiler or generator.
 """
 
 import os
@@ -19,7 +19,7 @@ BUILD, WORK, MODEL = (pathlib.Path(path).resolve() for path in sys.argv[2:5])
 HERE = pathlib.Path(__file__).resolve().parent
 PREFIX = WORK / "prefix"
 TEXT = "I ate an apple."
-# The C library handles signals 32 and 33 where there are threads.
+# The C library handles signals 32 and 33 in programs with threads.
 GLIBCS_OWN = 1 << 31 | 1 << 32
 
 
@@ -32,7 +32,7 @@ def run(*command, **options):
 
 
 def build(name):
-    """The program of tests/deploy/`name`."""
+    """Builds the program of tests/deploy/`name`."""
     folder = WORK / name
     run(CMAKE, "-G", "Ninja", "-S", HERE / name, "-B", folder,
         "-DCMAKE_BUILD_TYPE=RelWithDebInfo", f"-DCMAKE_PREFIX_PATH={PREFIX}")
@@ -41,7 +41,7 @@ def build(name):
 
 
 def libraries(program):
-    """Names of the shared libraries that it loads, "grpc++"."""
+    """Returns the names of the shared libraries that a program loads, as "grpc++"."""
     return set(re.findall(r"\blib([^/ ]+)\.so", run("ldd", program)))
 
 
@@ -69,12 +69,12 @@ class Consumer:
         return self.read()
 
     def status(self, field):
-        """Of /proc, now."""
+        """Returns a field of /proc/PID/status."""
         path = pathlib.Path(f"/proc/{self.process.pid}/status")
         return re.search(rf"^{field}:\s*(\S+)", path.read_text(), re.M)[1]
 
     def end(self):
-        """What it logged."""
+        """Ends the program and returns what it logged."""
         log = self.process.communicate(timeout=60)[1]
         return self.process.returncode, log
 
@@ -96,7 +96,7 @@ class PackageTest(unittest.TestCase):
             size, text = consumer.ask(TEXT).split(" ", 1)
             self.assertEqual(int(size), 256)
             self.assertGreater(len(text), 5)
-            # All of its threads but main's are those that it gave, and no
+            # All threads except main's were started by start_thread, and no
             # signal is handled.
             self.assertEqual(int(consumer.status("Threads")), 1 + threads)
             self.assertEqual(int(consumer.status("SigCgt"), 16)
@@ -128,7 +128,7 @@ class PackageTest(unittest.TestCase):
         done = subprocess.run(
             [CMAKE, "-G", "Ninja", "-S", HERE / "consumer_engine", "-B", WORK / "missing",
              f"-DCMAKE_PREFIX_PATH={PREFIX}",
-             # As if they were looked for and not found.
+             # As if find_library had not found them.
              "-DTRIVIUM_LIBRARY_cld2=OFF", "-DTRIVIUM_LIBRARY_stemmer=OFF"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertNotEqual(done.returncode, 0)
@@ -149,7 +149,7 @@ class PackageTest(unittest.TestCase):
             with Consumer(self.client, address, "de") as client, \
                     Consumer(self.engine, MODEL, "de") as engine:
                 engine.read()
-                # The same answer, in process or over the network.
+                # Gives the same answer in process and over the network.
                 self.assertEqual(client.ask(TEXT),
                                  engine.ask(TEXT).split(" ", 1)[1])
         finally:

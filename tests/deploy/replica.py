@@ -1,4 +1,4 @@
-"""What the tries of replicas.py share: a server, callers, Envoy's file."""
+"""Code that the tests of replicas.py share: a server, callers, Envoy's file."""
 
 import collections
 import os
@@ -57,17 +57,17 @@ class Replica:
         wait_for(self._host, lambda: get(f"{self._host}:9464", "/readyz"))
 
     def figure(self, name):
-        """Of /metrics, of all labels together."""
+        """Returns a metric, summed over all labels."""
         return sum(float(line.rsplit(" ", 1)[1])
                    for line in get(f"{self._host}:9464", "/metrics").splitlines()
                    if re.match(rf"{name}[ {{]", line))
 
     def answered(self):
-        """Translations so far, of this process."""
+        """Returns the number of translations of this process so far."""
         return self.figure("trivium_texts_total")
 
     def cpu_seconds(self):
-        """Of all cores, so far."""
+        """Returns the CPU seconds so far, over all cores."""
         stat = pathlib.Path(f"/proc/{self._process.pid}/stat").read_text()
         user, system = stat.rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
@@ -88,7 +88,7 @@ class Replica:
 
 
 class Callers:
-    """Call again and again, each one call at a time; a context."""
+    """Clients that call again and again, each one call at a time. A context manager."""
 
     def __init__(self, target, options=()):
         import grpc
@@ -136,7 +136,7 @@ class Callers:
         self._channel.close()
 
     def take(self):
-        """What became of the calls since it was asked last."""
+        """Returns the outcomes of the calls since the last time."""
         with self._lock:
             taken = self.outcomes
             self.outcomes = collections.Counter()
@@ -148,7 +148,7 @@ def lost(outcomes):
 
 
 class Expectations:
-    """What should hold of a balancer, and what did not."""
+    """Expectations of a balancer, and those that did not hold."""
 
     def __init__(self, name):
         self._name = name
@@ -162,7 +162,8 @@ class Expectations:
 
 
 def envoy_config(put_in=None):
-    """Envoy's file, with what it has as a comment that begins so."""
+    """Returns Envoy's file, with the block that is commented out and begins with
+    `put_in`."""
     config = (DEPLOY / "envoy/envoy.yaml").read_text()
     descriptor = "/etc/envoy/trivium.v1.binpb"
     assert descriptor in config

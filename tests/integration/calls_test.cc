@@ -1,4 +1,4 @@
-// Every call of the API against a real server with the embedded model.
+// Tests every call of the API against a real server with the embedded model.
 
 #include <algorithm>
 #include <cmath>
@@ -43,7 +43,7 @@ TEST_F(CallsTest, TranslatesIntoGerman) {
   EXPECT_THAT(Translate("The house is big."), HasSubstr("Haus"));
 }
 
-TEST_F(CallsTest, TranslatesIntoEnglishWhereToldTo) {
+TEST_F(CallsTest, TranslatesIntoEnglishOnRequest) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("Guten Morgen!");
   request.mutable_options()->set_target_language("en");
@@ -53,7 +53,7 @@ TEST_F(CallsTest, TranslatesIntoEnglishWhereToldTo) {
               HasSubstr("ood morning"));
 }
 
-TEST_F(CallsTest, ProtectedSpansComeThrough) {
+TEST_F(CallsTest, KeepsProtectedSpans) {
   const struct {
     const char* target;
     std::string text;
@@ -101,7 +101,7 @@ TEST_F(CallsTest, ProtectedSpansComeThrough) {
   }
 }
 
-TEST_F(CallsTest, OddTextsGetAnswers) {
+TEST_F(CallsTest, AnswersOddTexts) {
   EXPECT_EQ(Translate(""), "");
   for (const std::string& text :
        {std::string(" \t\n "), std::string("\xF0\x9F\x8D\x8E\xF0\x9F\x8D\x8E"),
@@ -111,7 +111,7 @@ TEST_F(CallsTest, OddTextsGetAnswers) {
   }
 }
 
-TEST_F(CallsTest, EachSentenceOfATextIsAsItIsAlone) {
+TEST_F(CallsTest, TranslatesEachSentenceOfATextAsIfAlone) {
   const std::string first = "I ate an apple.", second = "Dr. Smith came.";
   EXPECT_EQ(Translate(" " + first + "\r\n\n\t" + second + "  "),
             " " + Translate(first) + "\r\n\n\t" + Translate(second) + "  ");
@@ -128,7 +128,7 @@ TEST_F(CallsTest, EachSentenceOfATextIsAsItIsAlone) {
             Translate(second));
 }
 
-TEST_F(CallsTest, TranslateGivesEverythingAskedFor) {
+TEST_F(CallsTest, ReturnsEverythingThatTranslateCanReturn) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("I ate an apple.");
   request.add_inputs()->set_text("Good morning.");
@@ -167,7 +167,7 @@ TEST_F(CallsTest, TranslateGivesEverythingAskedFor) {
   EXPECT_TRUE(response->timings().has_total());
 }
 
-TEST_F(CallsTest, AStopIdEndsTheTextAndIsNotInIt) {
+TEST_F(CallsTest, EndsTheTextBeforeAStopId) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("The house is big.");
   request.mutable_options()->set_tokens(true);
@@ -187,7 +187,7 @@ TEST_F(CallsTest, AStopIdEndsTheTextAndIsNotInIt) {
     const v1::Hypothesis stopped = translate();
     EXPECT_EQ(stopped.finish_reason(), v1::FINISH_REASON_STOP);
     EXPECT_EQ(stopped.ids(stopped.ids_size() - 1), whole.ids(2));
-    // Beams may come to the token another way.
+    // Other beams may reach the token in another way.
     EXPECT_LT(stopped.text().size(), whole.text().size());
     if (beam_size > 1) continue;
     EXPECT_EQ(stopped.ids_size(), 3);
@@ -213,7 +213,7 @@ TEST_F(CallsTest, AStopIdEndsTheTextAndIsNotInIt) {
   }
 }
 
-TEST_F(CallsTest, AnEndTokenThatIsIgnoredEndsNothing) {
+TEST_F(CallsTest, ContinuesAfterAnIgnoredEndToken) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("The house is big.");
   v1::DecodingOptions* decoding = request.mutable_options()->mutable_decoding();
@@ -232,7 +232,7 @@ TEST_F(CallsTest, AnEndTokenThatIsIgnoredEndsNothing) {
   }
 }
 
-TEST_F(CallsTest, ABiasMakesOrForbidsAToken) {
+TEST_F(CallsTest, ForcesOrForbidsATokenByItsBias) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("The house is big.");
   request.mutable_options()->set_tokens(true);
@@ -254,7 +254,7 @@ TEST_F(CallsTest, ABiasMakesOrForbidsAToken) {
   }
 }
 
-TEST_F(CallsTest, ScoresATranslationAsItsSearchDid) {
+TEST_F(CallsTest, ScoresATranslationLikeItsSearch) {
   v1::TranslateRequest translate;
   translate.add_inputs()->set_text("The house is big.");
   translate.mutable_options()->set_tokens(true);
@@ -278,7 +278,7 @@ TEST_F(CallsTest, ScoresATranslationAsItsSearchDid) {
   ASSERT_EQ(scored->results_size(), 3);
   EXPECT_NEAR(scored->results(0).total_logprob(), best.total_logprob(), 1e-3);
   EXPECT_EQ(scored->results(0).token_count(), best.token_count());
-  // The end token is a part of a translation's text.
+  // The score of a translation includes its end token.
   EXPECT_EQ(scored->results(1).total_logprob(),
             scored->results(0).total_logprob());
   EXPECT_LT(scored->results(2).total_logprob(),
@@ -292,8 +292,8 @@ TEST_F(CallsTest, ScoresATranslationAsItsSearchDid) {
   EXPECT_TRUE(absl::IsInvalidArgument(client_->Score(request).status()));
 }
 
-// The model's folder forces an end token where max_new_tokens cuts.
-TEST_F(CallsTest, ACutIsToldAsOne) {
+// The model's folder forces an end token when max_new_tokens cuts a text.
+TEST_F(CallsTest, ReportsACutByMaxNewTokens) {
   for (const uint32_t beam_size : {1u, 4u}) {
     for (const auto& [tokens, reason] :
          {std::pair(5u, v1::FINISH_REASON_LENGTH),
@@ -333,9 +333,10 @@ TEST_F(CallsTest, ACutIsToldAsOne) {
   }
 }
 
-// The model is not asked where an end is forced, so a text that would end there
-// is told as a cut, too; with one token more it is none (common.proto).
-TEST_F(CallsTest, AnEndThatIsForcedIsACutEvenWhereTheTextEnds) {
+// The model is not asked what it would choose where an end is forced. So a text
+// that would end there is reported as a cut, too; with one token more it is not
+// (common.proto).
+TEST_F(CallsTest, ReportsAForcedEndAsACutEvenIfTheTextEndsThere) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("I ate an apple.");
   auto* decoding = request.mutable_options()->mutable_decoding();
@@ -358,7 +359,7 @@ TEST_F(CallsTest, AnEndThatIsForcedIsACutEvenWhereTheTextEnds) {
   }
 }
 
-TEST_F(CallsTest, ATemperatureDrawsAndZeroIsGreedy) {
+TEST_F(CallsTest, DrawsWithATemperatureAndIsGreedyAtZero) {
   const auto translate = [&](auto change) {
     v1::TranslateRequest request;
     request.add_inputs()->set_text("I ate an apple and then we went home.");
@@ -387,7 +388,7 @@ TEST_F(CallsTest, ATemperatureDrawsAndZeroIsGreedy) {
   EXPECT_NE(drawn.hypotheses(0).text(), greedy.hypotheses(0).text());
 }
 
-TEST_F(CallsTest, LanguagesThatTheModelHasNotAreErrors) {
+TEST_F(CallsTest, RefusesLanguagesThatTheModelLacks) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("I ate an apple.");
   request.mutable_options()->set_source_language("fr");
@@ -403,7 +404,7 @@ TEST_F(CallsTest, LanguagesThatTheModelHasNotAreErrors) {
   EXPECT_TRUE(client_->Translate(request).ok());
 }
 
-TEST_F(CallsTest, EncodeGivesVectorsOfLengthOne) {
+TEST_F(CallsTest, EncodesToVectorsOfLengthOne) {
   v1::EncodeRequest request;
   request.add_inputs()->set_text("A cat sat on the mat.");
   request.set_token_vectors(true);
@@ -417,7 +418,7 @@ TEST_F(CallsTest, EncodeGivesVectorsOfLengthOne) {
             static_cast<int>(result.token_count()) * result.embedding_size());
 }
 
-TEST_F(CallsTest, PiecesJoinedAreTheTranslation) {
+TEST_F(CallsTest, GeneratesPiecesThatJoinToTheTranslation) {
   v1::GenerateRequest request;
   request.mutable_input()->set_text("The weather is very nice today.");
   request.mutable_decoding()->set_beam_size(1);
@@ -431,7 +432,7 @@ TEST_F(CallsTest, PiecesJoinedAreTheTranslation) {
         return absl::OkStatus();
       });
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_GE(pieces, 1);  // a busy client gets several tokens in one
+  EXPECT_GE(pieces, 1);  // a busy client gets several tokens in one piece
   EXPECT_EQ(done, 1);
   v1::TranslateRequest translate;
   translate.add_inputs()->set_text("The weather is very nice today.");
@@ -440,7 +441,7 @@ TEST_F(CallsTest, PiecesJoinedAreTheTranslation) {
             text);
 }
 
-TEST_F(CallsTest, SeedsRepeatSamples) {
+TEST_F(CallsTest, RepeatsSamplesOfASeed) {
   const auto sample = [&](uint64_t seed) {
     v1::GenerateRequest request;
     request.mutable_input()->set_text("The weather is very nice today.");
@@ -465,7 +466,7 @@ TEST_F(CallsTest, SeedsRepeatSamples) {
   EXPECT_TRUE(different);
 }
 
-TEST_F(CallsTest, TokenizeGivesPlaces) {
+TEST_F(CallsTest, ReturnsThePlacesOfTokens) {
   v1::TokenizeRequest request;
   request.add_texts("I ate an apple.");
   const auto response = client_->Tokenize(request);
@@ -475,7 +476,7 @@ TEST_F(CallsTest, TokenizeGivesPlaces) {
   EXPECT_TRUE(result.tokens().rbegin()->special());
   EXPECT_LE(result.tokens(0).byte_begin(), result.tokens(0).byte_end());
 
-  // The ids, used as they are, are the text.
+  // The same ids as input give the same result as the text.
   v1::TranslateRequest translate;
   for (const v1::Token& token : result.tokens()) {
     if (translate.inputs_size() == 0) translate.add_inputs();
@@ -485,7 +486,7 @@ TEST_F(CallsTest, TokenizeGivesPlaces) {
             Translate("I ate an apple."));
 }
 
-TEST_F(CallsTest, ModelsAreDescribed) {
+TEST_F(CallsTest, DescribesModels) {
   const auto models = client_->ListModels();
   ASSERT_TRUE(models.ok()) << models.status();
   ASSERT_EQ(models->models_size(), 1);
@@ -500,7 +501,7 @@ TEST_F(CallsTest, ModelsAreDescribed) {
   EXPECT_FALSE(model->vocabulary_shortlist());
 }
 
-TEST(ShortlistTest, IsOnWhereAskedForAndSaysSo) {
+TEST(ShortlistTest, IsOnIfRequestedAndReported) {
   ServerProcess server({"--vocabulary-shortlist"});
   const auto client = server.NewClient();
   const auto model = client->GetModel("");
@@ -514,7 +515,7 @@ TEST(ShortlistTest, IsOnWhereAskedForAndSaysSo) {
             "Ich habe einen Apfel gegessen.");
 }
 
-TEST(ShortlistTest, AFolderWithoutOneIsAnError) {
+TEST(ShortlistTest, RefusesAFolderWithoutAShortlist) {
   const ProcessResult result = RunProgram(
       {TRIVIUM_SERVER_PROGRAM, "--listen", "127.0.0.1:0", "--metrics-listen",
        "off", "--model", "tiny=tests/golden/marian.translate,shortlist=on"});
@@ -524,7 +525,7 @@ TEST(ShortlistTest, AFolderWithoutOneIsAnError) {
                                                    "such file")));
 }
 
-TEST_F(CallsTest, HealthKnowsEachService) {
+TEST_F(CallsTest, ReportsTheHealthOfEachService) {
   for (const char* service :
        {"", "trivium.v1.Inference", "trivium.v1.Models"}) {
     const auto health = client_->Health(service);
@@ -535,7 +536,7 @@ TEST_F(CallsTest, HealthKnowsEachService) {
             absl::StatusCode::kNotFound);
 }
 
-TEST_F(CallsTest, StreamsManyTextsAndABadOneFailsAlone) {
+TEST_F(CallsTest, StreamsManyTextsOfWhichABadOneFailsAlone) {
   const auto stream = client_->StartTranslateStream({});
   constexpr int kCount = 100;
   std::thread writer([&] {
@@ -571,7 +572,7 @@ TEST_F(CallsTest, StreamsManyTextsAndABadOneFailsAlone) {
   EXPECT_EQ(errors, 1);
 }
 
-TEST_F(CallsTest, ManyCallersAtOnceGetWhatEachGetsAlone) {
+TEST_F(CallsTest, AnswersConcurrentCallersAsIfAlone) {
   constexpr int kCallers = 32;
   std::vector<std::string> alone(kCallers), together(kCallers);
   const auto text = [](int i) {

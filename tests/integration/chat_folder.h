@@ -10,8 +10,8 @@ namespace trivium {
 
 inline constexpr char kChats[] = "tests/integration/chats";
 
-// A tiny Qwen 3 that takes chats: a golden's weights with room for longer
-// prompts.
+// Makes the folder of a tiny Qwen 3 that takes chats: a golden's weights, with
+// room for longer prompts.
 inline void MakeChatFolder(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   const fs::path golden = "tests/golden/qwen3.lm";

@@ -1,5 +1,6 @@
-// Chats behind a real server: a tiny Qwen 3 with a chat template, whose prompts
-// and answers are jinja2's and Transformers' (chats/make_chats.py).
+// Tests chats with a real server and a tiny Qwen 3 with a chat template. Its
+// prompts and answers must be those of jinja2 and Transformers
+// (chats/make_chats.py).
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -79,7 +80,8 @@ class ChatsTest : public testing::Test {
   static void SetUpTestSuite() {
     server_ = new FolderServer("chats_test", [](const fs::path& folder) {
       MakeChatFolder(folder / "chat");
-      // One whose template has what we lack: it serves prompts.
+      // A model whose template uses a feature that we lack. It serves prompts
+      // only.
       MakeChatFolder(folder / "odd");
       std::ofstream(folder / "odd" / "chat_template.jinja")
           << "{{ messages | sing }}";
@@ -100,7 +102,7 @@ class ChatsTest : public testing::Test {
 
 FolderServer* ChatsTest::server_ = nullptr;
 
-TEST_F(ChatsTest, AnswersAreThoseOfTransformers) {
+TEST_F(ChatsTest, AnswersLikeTransformers) {
   std::ifstream file(std::string(kChats) + "/chats.json");
   const ordered_json chats = ordered_json::parse(file);
   EXPECT_GE(chats.size(), 14u);
@@ -129,7 +131,7 @@ TEST_F(ChatsTest, AnswersAreThoseOfTransformers) {
   }
 }
 
-TEST_F(ChatsTest, TheTemplateRefuses) {
+TEST_F(ChatsTest, ReportsTheTemplatesRefusal) {
   v1::GenerateRequest request;
   request.set_model("chat");
   v1::Chat::Message* message = request.mutable_chat()->add_messages();
@@ -147,7 +149,7 @@ TEST_F(ChatsTest, TheTemplateRefuses) {
   EXPECT_THAT(status.message(), HasSubstr("send fewer messages"));
 }
 
-TEST_F(ChatsTest, ModelsSayWhichTemplatesTheyHave) {
+TEST_F(ChatsTest, ListsTheTemplatesOfModels) {
   const auto chat = client_->GetModel("chat");
   ASSERT_TRUE(chat.ok()) << chat.status();
   EXPECT_THAT(chat->chat_templates(), ElementsAre("default"));
@@ -176,7 +178,7 @@ TEST_F(ChatsTest, ModelsSayWhichTemplatesTheyHave) {
   EXPECT_THAT(check.out, AllOf(StartsWith("warning: "), HasSubstr("sing")));
 }
 
-TEST_F(ChatsTest, TheProgramTalks) {
+TEST_F(ChatsTest, TalksWithTheProgram) {
   const ProcessResult run = RunProgram(
       {TRIVIUM_PROGRAM, "chat", "--address", (*server_)->address(), "--model",
        "chat", "--max-new-tokens", "5", "--variable", "enable_thinking=false"},

@@ -1,5 +1,5 @@
-// The attention of decoders alone behind a real server: to a prompt and its
-// answer, as Transformers computes it, and as `trivium attention` shows it.
+// Tests the attention of decoder-only models with a real server: the maps of a
+// prompt and its answer are Transformers', and `trivium attention` shows them.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -18,13 +18,14 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Learned positions, rotary ones, heads that share keys and values (llama.yarn:
-// three, qwen2.window: all five), layers with windows.
+// Models with learned positions, with rotary positions, with heads that share
+// keys and values (llama.yarn: three, qwen2.window: all five), and with
+// windows.
 const std::vector<std::string> kDecoders = {
     "gpt2.lm",    "opt.wide",           "gpt_neo.lm",
     "llama.yarn", "qwen3.lm",           "qwen2.window",
     "mistral.lm", "gemma3_text.linear", "qwen3_moe.mixed"};
-constexpr int kLongRun = 2;  // of the goldens: 23 tokens
+constexpr int kLongRun = 2;  // a run of the goldens with 23 tokens
 
 class DecoderAttentionTest : public testing::Test {
  protected:
@@ -40,7 +41,7 @@ class DecoderAttentionTest : public testing::Test {
     delete server_;
   }
 
-  // Asks for all maps of a greedy answer.
+  // Requests all maps of a greedy answer.
   static v1::GenerateRequest Request(const std::string& model,
                                      const v1::Input& input, int new_tokens) {
     v1::GenerateRequest request;
@@ -59,7 +60,7 @@ class DecoderAttentionTest : public testing::Test {
     return answer;
   }
 
-  // [queries, keys] of a plane.
+  // Returns one map, [queries, keys].
   static std::vector<float> Plane(const v1::Attention& maps, uint32_t layer,
                                   uint32_t head) {
     const size_t size = size_t{maps.query_count()} * maps.key_count();
@@ -74,7 +75,7 @@ class DecoderAttentionTest : public testing::Test {
 
 ServerProcess* DecoderAttentionTest::server_ = nullptr;
 
-TEST_F(DecoderAttentionTest, APromptsMapsAreTransformers) {
+TEST_F(DecoderAttentionTest, ReturnsTransformersMapsOfAPrompt) {
   for (const std::string& name : kDecoders) {
     for (const int run : {0, kLongRun}) {
       SCOPED_TRACE(name + ", run " + std::to_string(run));
@@ -100,8 +101,8 @@ TEST_F(DecoderAttentionTest, APromptsMapsAreTransformers) {
   }
 }
 
-// What GetModel tells of windows is what the maps show.
-TEST_F(DecoderAttentionTest, AnAnswersTokensAreRowsLikeThePrompts) {
+// The maps agree with the windows that GetModel reports.
+TEST_F(DecoderAttentionTest, ReturnsRowsOfTheAnswerLikeThoseOfThePrompt) {
   for (const std::string& name : kDecoders) {
     SCOPED_TRACE(name);
     const auto model = client_->GetModel(name);
@@ -109,7 +110,7 @@ TEST_F(DecoderAttentionTest, AnAnswersTokensAreRowsLikeThePrompts) {
     const v1::Input prompt = GoldenInput(name, kLongRun);
     const WholeAnswer answer = Ask(Request(name, prompt, 12));
     const v1::Attention& maps = answer.done.decoder_attention();
-    // The last new token is never read.
+    // The decoder never reads the last new token.
     ASSERT_EQ(maps.query_count(), 23u + 11u);
     ASSERT_EQ(maps.key_count(), 23u + 11u);
     ASSERT_EQ(maps.layer_count(), model->decoder_layer_count());
@@ -132,7 +133,7 @@ TEST_F(DecoderAttentionTest, AnAnswersTokensAreRowsLikeThePrompts) {
         }
       }
     }
-    // Both read as one prompt are the same bits.
+    // Prompt and answer, read as one prompt, give the same bits.
     v1::Input both = prompt;
     both.mutable_ids()->mutable_ids()->Add(answer.ids.begin(),
                                            answer.ids.end() - 1);
@@ -143,7 +144,7 @@ TEST_F(DecoderAttentionTest, AnAnswersTokensAreRowsLikeThePrompts) {
   }
 }
 
-TEST_F(DecoderAttentionTest, ModelsTellWhatSharesKeysAndHowFarLayersLook) {
+TEST_F(DecoderAttentionTest, DescribesSharedKeysAndWindowsOfModels) {
   const auto model = [this](const std::string& name) {
     const auto got = client_->GetModel(name);
     EXPECT_TRUE(got.ok()) << got.status();
@@ -159,7 +160,7 @@ TEST_F(DecoderAttentionTest, ModelsTellWhatSharesKeysAndHowFarLayersLook) {
               ElementsAre(5, 5, 5, 5, 5, 0, 5));
 }
 
-TEST_F(DecoderAttentionTest, ChosenMapsAndRowsAreThoseOfAll) {
+TEST_F(DecoderAttentionTest, ReturnsChosenMapsAndRowsEqualToThoseOfAll) {
   v1::GenerateRequest request =
       Request("llama.yarn", GoldenInput("llama.yarn", kLongRun), 4);
   const v1::Attention all = Ask(request).done.decoder_attention();
@@ -167,7 +168,7 @@ TEST_F(DecoderAttentionTest, ChosenMapsAndRowsAreThoseOfAll) {
   selection->add_layers(2);
   selection->add_heads(1);
   selection->add_heads(4);
-  // A token of the prompt, one of the answer, one that is not there.
+  // A token of the prompt, a token of the answer, and one beyond the end.
   for (const uint32_t row : {7, 24, 1000}) selection->add_rows(row);
   const v1::Attention some = Ask(request).done.decoder_attention();
   ASSERT_EQ(some.layer_count(), 1u);
@@ -185,7 +186,7 @@ TEST_F(DecoderAttentionTest, ChosenMapsAndRowsAreThoseOfAll) {
   }
 }
 
-TEST_F(DecoderAttentionTest, EveryDrawHasItsMaps) {
+TEST_F(DecoderAttentionTest, ReturnsTheMapsOfEveryDraw) {
   v1::GenerateRequest request =
       Request("qwen3.lm", GoldenInput("qwen3.lm", kLongRun), 8);
   request.mutable_decoding()->set_num_hypotheses(3);
@@ -208,14 +209,14 @@ TEST_F(DecoderAttentionTest, EveryDrawHasItsMaps) {
       });
   ASSERT_TRUE(status.ok()) << status;
   ASSERT_EQ(wholes.size(), 3u);
-  // They share the prompt and nothing else.
+  // The draws share only the prompt.
   for (const int i : {1, 2}) {
     EXPECT_EQ(prompts[i], prompts[0]);
     EXPECT_NE(wholes[i], wholes[0]);
   }
 }
 
-TEST_F(DecoderAttentionTest, TheProgramShowsThem) {
+TEST_F(DecoderAttentionTest, ShowsMapsInTheProgram) {
   const v1::Input prompt = GoldenInput("llama.yarn", kLongRun);
   std::string ids;
   for (const uint32_t id : prompt.ids().ids()) ids += std::to_string(id) + " ";

@@ -1,5 +1,5 @@
-// Encoders behind a real server, by ids: the goldens' models have no
-// tokenizers.
+// Tests encoders with a real server. Inputs are ids, since the goldens' models
+// have no tokenizers.
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,7 +42,7 @@ class EncodersTest : public testing::Test {
 
 ServerProcess* EncodersTest::server_ = nullptr;
 
-TEST_F(EncodersTest, EncodeGivesStatesAndThePoolersOutput) {
+TEST_F(EncodersTest, EncodesToStatesAndThePoolersOutput) {
   v1::EncodeRequest request;
   request.set_model("bert.base");
   for (int i = 0; i < 4; ++i)
@@ -66,7 +66,7 @@ TEST_F(EncodersTest, EncodeGivesStatesAndThePoolersOutput) {
   ExpectNear(response->results(0).attention().weights(), maps);
 }
 
-TEST_F(EncodersTest, DebertaEncodes) {
+TEST_F(EncodersTest, EncodesWithDeberta) {
   v1::EncodeRequest request;
   request.set_model("deberta-v2.base");
   *request.add_inputs() = GoldenInput("deberta-v2.base", 2);
@@ -77,9 +77,9 @@ TEST_F(EncodersTest, DebertaEncodes) {
              GoldenTensor("deberta-v2.base", "2.last_hidden_state"));
 }
 
-// The last layer's are token_vectors, whatever else is asked for, and streams
-// and other company change nothing.
-TEST_F(EncodersTest, HiddenStatesAreTheSameBitsAloneAndTogether) {
+// The hidden states of the last layer are token_vectors, whatever else is
+// requested. Streams and other inputs in the batch change no bit.
+TEST_F(EncodersTest, ReturnsHiddenStatesWithTheSameBitsAloneAndTogether) {
   v1::EncodeRequest request;
   request.set_model("deberta-v2.base");
   request.set_pooling(v1::POOLING_CLS);
@@ -108,7 +108,7 @@ TEST_F(EncodersTest, HiddenStatesAreTheSameBitsAloneAndTogether) {
   }
 }
 
-TEST_F(EncodersTest, ClassifyGivesTheHeadsLogits) {
+TEST_F(EncodersTest, ClassifiesByTheHeadsLogits) {
   v1::ClassifyRequest request;
   request.set_model("bert.classify");
   *request.add_inputs() = GoldenInput("bert.classify", 2);
@@ -127,7 +127,7 @@ TEST_F(EncodersTest, ClassifyGivesTheHeadsLogits) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(EncodersTest, ClassifyTokensLabelsEveryToken) {
+TEST_F(EncodersTest, LabelsEveryTokenInClassifyTokens) {
   v1::ClassifyTokensRequest request;
   request.set_model("bert.tag");
   *request.add_inputs() = GoldenInput("bert.tag", 2);

@@ -1,4 +1,4 @@
-// What clients do wrong, and how the server says so.
+// Tests the server's answers to mistakes of clients.
 
 #include <cmath>
 #include <functional>
@@ -44,7 +44,7 @@ class ErrorsTest : public testing::Test {
 
 ServerProcess* ErrorsTest::server_ = nullptr;
 
-TEST_F(ErrorsTest, AbsurdDecodingOptionsAreNamed) {
+TEST_F(ErrorsTest, NamesAbsurdDecodingOptions) {
   const std::vector<
       std::pair<std::string, std::function<void(v1::DecodingOptions*)>>>
       cases = {
@@ -69,7 +69,7 @@ TEST_F(ErrorsTest, AbsurdDecodingOptionsAreNamed) {
              d->set_temperature(0.5f);
            }},
           {"length_penalty", [](auto* d) { d->set_length_penalty(10.5f); }},
-          // What would be ignored.
+          // Options that would be ignored.
           {"top_k", [](auto* d) { d->set_top_k(5); }},
           {"top_p", [](auto* d) { d->set_top_p(0.5f); }},
           {"seed", [](auto* d) { d->set_seed(5); }},
@@ -141,7 +141,7 @@ TEST_F(ErrorsTest, AbsurdDecodingOptionsAreNamed) {
   }
 }
 
-TEST_F(ErrorsTest, BadInputsAreNamed) {
+TEST_F(ErrorsTest, NamesBadInputs) {
   v1::TranslateRequest request;
   ExpectRefused(request, "inputs");
   request = Sound();
@@ -161,7 +161,7 @@ TEST_F(ErrorsTest, BadInputsAreNamed) {
   ExpectRefused(request, "inputs[0].target_prefix_ids");
 }
 
-TEST_F(ErrorsTest, LongTextsAreRefusedOrCut) {
+TEST_F(ErrorsTest, RefusesOrCutsLongTexts) {
   v1::TranslateRequest request;
   std::string text;
   for (int i = 0; i < 2000; ++i) text += "apple ";
@@ -176,7 +176,7 @@ TEST_F(ErrorsTest, LongTextsAreRefusedOrCut) {
   EXPECT_GT(response->results(0).truncated_tokens(), 0u);
 }
 
-TEST_F(ErrorsTest, UnknownNamesAreSaid) {
+TEST_F(ErrorsTest, NamesUnknownModelsAndLanguages) {
   v1::TranslateRequest request = Sound();
   request.set_model("no-such-model");
   ExpectRefused(request, "no-such-model", absl::StatusCode::kNotFound);
@@ -190,13 +190,13 @@ TEST_F(ErrorsTest, UnknownNamesAreSaid) {
   ExpectRefused(request, "cross_attention");
 }
 
-TEST_F(ErrorsTest, MessagesCarryTheRequestId) {
+TEST_F(ErrorsTest, IncludesTheRequestIdInMessages) {
   const absl::Status status = client_->GetModel("no-such-model").status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("request"));
 }
 
-// The limit that is told is the one that holds, to the byte.
-TEST_F(ErrorsTest, OversizedMessagesAreToldTheLimit) {
+// The limit in the message is exact, to the byte.
+TEST_F(ErrorsTest, NamesTheLimitToOversizedMessages) {
   const auto sent = [&](size_t bytes) {
     v1::TranslateRequest request;
     while (request.ByteSizeLong() + 1'000'000 < bytes) {
@@ -218,7 +218,7 @@ TEST_F(ErrorsTest, OversizedMessagesAreToldTheLimit) {
   }
 }
 
-TEST_F(ErrorsTest, ShortDeadlinesAreMissedNotBroken) {
+TEST_F(ErrorsTest, MissesShortDeadlinesCleanly) {
   v1::TranslateRequest request;
   for (int i = 0; i < 32; ++i) {
     request.add_inputs()->set_text(
@@ -233,7 +233,7 @@ TEST_F(ErrorsTest, ShortDeadlinesAreMissedNotBroken) {
   EXPECT_TRUE(client_->Translate(Sound()).ok());
 }
 
-TEST_F(ErrorsTest, GenerateCanBeLeftInTheMiddle) {
+TEST_F(ErrorsTest, LetsClientsLeaveGenerateInTheMiddle) {
   for (int i = 0; i < 20; ++i) {
     v1::GenerateRequest request;
     request.mutable_input()->set_text("The weather is very nice today.");
@@ -249,7 +249,7 @@ TEST_F(ErrorsTest, GenerateCanBeLeftInTheMiddle) {
   EXPECT_TRUE(client_->Translate(Sound()).ok());
 }
 
-TEST_F(ErrorsTest, ClientsThatVanishLeaveNothingBehind) {
+TEST_F(ErrorsTest, FreesTheWorkOfClientsThatVanish) {
   for (int i = 0; i < 20; ++i) {
     const auto client = server_->NewClient();
     const auto stream = client->StartTranslateStream({});
@@ -261,7 +261,7 @@ TEST_F(ErrorsTest, ClientsThatVanishLeaveNothingBehind) {
   EXPECT_TRUE(client_->Translate(Sound()).ok());
 }
 
-TEST_F(ErrorsTest, AStreamForAnUnknownModelEnds) {
+TEST_F(ErrorsTest, EndsAStreamForAnUnknownModel) {
   v1::TranslateStreamRequest::Start start;
   start.set_model("no-such-model");
   const auto stream = client_->StartTranslateStream(start);

@@ -17,10 +17,10 @@
 
 namespace trivium {
 
-// A server of models in folders that a test makes, which go with it.
+// A server of models in folders that a test makes. It deletes them at its end.
 class FolderServer {
  public:
-  // `make` fills a new folder and gives the server's flags.
+  // `make` fills a new folder and returns the server's flags.
   using Make = std::function<std::vector<std::string>(
       const std::filesystem::path& folder)>;
   FolderServer(const std::string& name, const Make& make)
@@ -43,7 +43,7 @@ class FolderServer {
   std::unique_ptr<ServerProcess> server_;
 };
 
-// What a Generate call gave, its pieces joined.
+// The result of a Generate call, with its pieces joined.
 struct WholeAnswer {
   absl::Status status;
   std::string text;

@@ -1,7 +1,8 @@
-"""A client that shares no code with the project: Debian's grpcio.
+"""Tests the server with a client that shares no code with the project: Debian's
+grpcio.
 
 foreign_client.py SERVER MODEL STUBS: starts the server, makes every call with
-stubs of protoc's Python generator, asks for reflection and health, and sends
+stubs from protoc's Python generator, asks for reflection and health, and sends
 hand-made bytes.
 """
 
@@ -60,7 +61,7 @@ class ForeignClientTest(unittest.TestCase):
         self.assertIn(b"Apfel", answer)
 
     def test_unknown_fields_are_ignored(self):
-        # Field 1000, as a newer client may send it: tag (1000 << 3 | 0).
+        # Field 1000, which a newer client may send: tag (1000 << 3 | 0).
         text = b"Hello."
         item = b"\x0a" + bytes([len(text)]) + text
         self.raw(INFERENCE + "Translate",
@@ -175,7 +176,7 @@ class ForeignClientTest(unittest.TestCase):
                             b"grpc.reflection.v1.ServerReflection"):
                 self.assertIn(service, answer)
             answers.append(answer)
-        # Both name the same ones, in any order.
+        # Both versions list the same services, in any order.
         self.assertEqual(len(answers[0]), len(answers[1]))
 
     def test_reflection_describes_the_service(self):

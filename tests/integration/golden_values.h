@@ -11,10 +11,11 @@
 
 namespace trivium {
 
-// Golden folders, as one sees them who knows the API alone.
+// Golden folders, as a client of the API sees them.
 inline constexpr char kGoldens[] = "tests/golden/";
 
-// Run `i` of a golden as an input: the models have no tokenizers.
+// Returns run `i` of a golden as an input of ids, since the models have no
+// tokenizers.
 inline v1::Input GoldenInput(const std::string& golden, int i) {
   std::ifstream file(kGoldens + golden + "/golden.json");
   const auto run = nlohmann::json::parse(file).at("runs").at(i);
@@ -30,7 +31,7 @@ inline v1::Input GoldenInput(const std::string& golden, int i) {
   return input;
 }
 
-// A tensor of the golden's file.
+// Returns a tensor of the golden's file.
 inline std::vector<float> GoldenTensor(const std::string& golden,
                                        const std::string& name) {
   std::ifstream file(kGoldens + golden + "/golden.safetensors",

@@ -22,7 +22,7 @@ void MakeFolder(const std::string& golden, const fs::path& folder) {
   std::ofstream vocabulary(folder / "vocab.txt");
   vocabulary << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n";
   for (char c = 'a'; c <= 'z'; ++c) vocabulary << c << "\n##" << c << "\n";
-  // As many as the models have embeddings.
+  // The vocabulary is as large as the models' embeddings.
   for (int i = 6 + 2 * 26; i < 307; ++i) vocabulary << "[unused" << i << "]\n";
 }
 

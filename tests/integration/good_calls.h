@@ -12,7 +12,7 @@ namespace trivium {
 inline constexpr char kTranslateStream[] =
     "/trivium.v1.Inference/TranslateStream";
 
-// A call and the messages of a good one.
+// A method and messages that it accepts.
 struct GoodCall {
   std::string method;
   std::vector<std::shared_ptr<google::protobuf::Message>> messages;
@@ -26,12 +26,12 @@ struct GoodCall {
   }
 };
 
-// One for every method of the API, to the embedded model as "en-de" and those
-// of HeadModels.
+// Returns a good call of every method of the API, to the embedded model as
+// "en-de" and to the models of HeadModels.
 std::vector<GoodCall> GoodCalls();
 
-// Flags that serve models with heads. They come from the goldens, which have
-// no texts, so they get a vocabulary of letters: their folders are made in
+// Returns flags that serve models with heads. The models are goldens, which
+// have no vocabulary, so they get one of letters. Makes their folders in
 // `folder`.
 std::vector<std::string> HeadModels(const std::string& folder);
 

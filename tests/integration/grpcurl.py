@@ -1,7 +1,8 @@
-"""As much of grpcurl as the README uses, which Debian does not have.
+"""A stand-in for grpcurl, which Debian does not have. It does what the README uses.
 
-grpcurl.py STUBS -plaintext -d JSON ADDRESS SERVICE/METHOD: makes a call of one
-request and prints each response as JSON. STUBS: protoc's Python stubs.
+grpcurl.py STUBS -plaintext -d JSON ADDRESS SERVICE/METHOD: makes a call with one
+request and prints each response as JSON. STUBS is the folder of protoc's Python
+stubs.
 """
 
 import sys
@@ -22,7 +23,7 @@ method = types.pool.FindServiceByName(service).methods_by_name[name]
 request = json_format.Parse(text, types.GetPrototype(method.input_type)())
 response = types.GetPrototype(method.output_type)
 with grpc.insecure_channel(address) as channel:
-    call = channel.unary_stream(  # a stream of one, where it is none
+    call = channel.unary_stream(  # a unary call is a stream of one response
         f"/{path}", type(request).SerializeToString, response.FromString)
     for message in call(request, timeout=60):
         print(json_format.MessageToJson(message))

@@ -1,4 +1,4 @@
-// Encoders with vocabularies behind a real server.
+// Tests encoders with vocabularies, with a real server.
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -32,7 +32,7 @@ class HeadModelsTest : public testing::Test {
 
 ServerProcess* HeadModelsTest::server_ = nullptr;
 
-TEST_F(HeadModelsTest, TokenizeTellsTheTextsOfAPairApart) {
+TEST_F(HeadModelsTest, TokenizesPairsWithTheTextOfEachToken) {
   v1::TokenizeRequest request;
   request.set_model("bert.classify");
   request.add_pairs()->set_first("ab");
@@ -51,8 +51,8 @@ TEST_F(HeadModelsTest, TokenizeTellsTheTextsOfAPairApart) {
               HasSubstr("pairs: and texts are given"));
 }
 
-// Models without languages do not take them for nothing.
-TEST_F(HeadModelsTest, LanguagesAreNotForEncoders) {
+// Models without languages refuse them instead of ignoring them.
+TEST_F(HeadModelsTest, RefusesLanguagesForEncoders) {
   for (const bool source : {true, false}) {
     v1::EncodeRequest request;
     request.set_model("bert.tag");

@@ -1,5 +1,5 @@
-// Bytes that are no messages and messages that ask for nonsense, sent past the
-// generated stubs to every call of the API.
+// Sends bytes that are no messages, and messages with absurd contents, to every
+// call of the API. It bypasses the generated stubs.
 
 #include <google/protobuf/descriptor.h>
 
@@ -25,9 +25,9 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Calls `attack` with each text of a message set to `text`, wherever one may
-// stand: once within messages that may hold others of their own kind. `path`
-// has the kinds around this one.
+// Calls `attack` for every text field of a message, with that field set to
+// `text`. Messages that can contain others of their own type are entered once;
+// `path` has the types around this one.
 void ForEachText(const std::string& text, const Descriptor* descriptor,
                  Message* message, const std::function<void()>& attack,
                  std::vector<const Descriptor*> path = {}) {
@@ -71,7 +71,7 @@ class HostileTest : public testing::Test {
     delete server_;
   }
 
-  // Sends the messages and gives how the call ended.
+  // Sends the messages and returns the status of the call.
   grpc::Status Call(const std::string& method,
                     const std::vector<std::string>& messages) {
     grpc::ClientContext context;
@@ -125,8 +125,9 @@ class HostileTest : public testing::Test {
 
 ServerProcess* HostileTest::server_ = nullptr;
 
-// So what follows reaches every call, and as deep as its good messages go.
-TEST_F(HostileTest, GoodMessagesOfEveryCallAreAnswered) {
+// Shows that the attacks below reach every call, as deep as its good messages
+// go.
+TEST_F(HostileTest, AnswersGoodMessagesOfEveryCall) {
   std::map<std::string, int> methods;
   for (const char* name : {"trivium.v1.Inference", "trivium.v1.Models"}) {
     const auto* service =
@@ -144,7 +145,7 @@ TEST_F(HostileTest, GoodMessagesOfEveryCallAreAnswered) {
   for (const auto& [method, calls] : methods) EXPECT_EQ(calls, 1) << method;
 }
 
-TEST_F(HostileTest, RandomBytesAreTheClientsFault) {
+TEST_F(HostileTest, BlamesTheClientForRandomBytes) {
   std::mt19937 random(17);
   for (int round = 0; round < 60; ++round) {
     std::string bytes(random() % 200, '\0');
@@ -155,7 +156,7 @@ TEST_F(HostileTest, RandomBytesAreTheClientsFault) {
   }
 }
 
-TEST_F(HostileTest, TruncatedAndChangedMessagesAreTheClientsFault) {
+TEST_F(HostileTest, BlamesTheClientForTruncatedAndChangedMessages) {
   std::mt19937 random(18);
   for (const GoodCall& good : GoodCalls()) {
     std::vector<std::string> messages = good.Bytes();
@@ -174,7 +175,7 @@ TEST_F(HostileTest, TruncatedAndChangedMessagesAreTheClientsFault) {
   }
 }
 
-TEST_F(HostileTest, ExtremeNumbersAreTheClientsFault) {
+TEST_F(HostileTest, BlamesTheClientForExtremeNumbers) {
   for (const GoodCall& good : GoodCalls()) {
     for (const auto& message : good.messages) {
       const std::unique_ptr<Message> before(message->New());
@@ -198,7 +199,7 @@ TEST_F(HostileTest, ExtremeNumbersAreTheClientsFault) {
         }
         message->CopyFrom(*before);
       }
-      // More inputs, texts or documents than a call takes, and none.
+      // More inputs, texts or documents than a call accepts, and none.
       for (int i = 0; i < descriptor->field_count(); ++i) {
         const FieldDescriptor* field = descriptor->field(i);
         if (!field->is_repeated()) continue;
@@ -220,13 +221,13 @@ TEST_F(HostileTest, ExtremeNumbersAreTheClientsFault) {
   }
 }
 
-TEST_F(HostileTest, NoMessageAtAllIsAnswered) {
+TEST_F(HostileTest, AnswersACallWithoutAMessage) {
   for (const GoodCall& good : GoodCalls()) {
     ExpectClientsFault(Call(good.method, {}), good.method);
   }
 }
 
-TEST_F(HostileTest, InvalidUtf8IsInvalidInEveryTextField) {
+TEST_F(HostileTest, RefusesInvalidUtf8InEveryTextField) {
   const std::string bad = "a\xff\xfe";
   int texts = 0;
   for (const GoodCall& good : GoodCalls()) {
@@ -247,7 +248,7 @@ TEST_F(HostileTest, InvalidUtf8IsInvalidInEveryTextField) {
   EXPECT_GT(texts, 40);
 }
 
-TEST_F(HostileTest, StreamsOutOfOrderAreInvalid) {
+TEST_F(HostileTest, RefusesStreamsOutOfOrder) {
   v1::TranslateStreamRequest start, item;
   start.mutable_start();
   item.mutable_item()->mutable_input()->set_text("Hi.");
@@ -263,7 +264,7 @@ TEST_F(HostileTest, StreamsOutOfOrderAreInvalid) {
   }
 }
 
-TEST_F(HostileTest, OversizedMessagesAreRefused) {
+TEST_F(HostileTest, RefusesOversizedMessages) {
   for (const GoodCall& good : GoodCalls()) {
     ExpectClientsFault(Call(good.method, {std::string(9 << 20, '\0')}),
                        good.method);

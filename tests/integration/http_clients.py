@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Clients of HTTP that people have, against a real server; by hand, as what they
-need is large:
+"""Tests a real server with HTTP clients that many people use. To be run by hand, since
+their packages are large:
 
     python3 -m venv build/http_clients
     build/http_clients/bin/pip install openai langchain-openai \\
@@ -9,7 +9,7 @@ need is large:
     build/http_clients/bin/python tests/integration/http_clients.py \\
         build/dev/bin/trivium-server
 
-It is a test for each client, which is skipped where that is not installed.
+Each client has a test, which is skipped if the client is not installed.
 """
 
 import importlib.util
@@ -27,7 +27,7 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEXT = "The house is big."
-# Clients look for keys, and for servers, in the environment.
+# Clients read keys and servers from the environment.
 for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "http_proxy", "HTTP_PROXY"):
     os.environ.pop(variable, None)
 
@@ -38,7 +38,7 @@ def needs(package):
 
 
 def make_chat_folder(folder):
-    """As tests/integration/chat_folder.h."""
+    """Makes the folder of tests/integration/chat_folder.h."""
     golden = ROOT / "tests/golden/qwen3.lm"
     chats = ROOT / "tests/integration/chats"
     folder.mkdir()
@@ -105,7 +105,7 @@ class HttpClientsTest(unittest.TestCase):
     def test_langchain(self):
         import langchain_openai
 
-        # Without its tokens: it would count them by OpenAI's vocabularies.
+        # Without tokenizing, which would use OpenAI's vocabularies.
         embeddings = langchain_openai.OpenAIEmbeddings(
             **self.openai, model="en-de", check_embedding_ctx_length=False)
         one, two = embeddings.embed_documents([TEXT, "Hi."])
@@ -114,7 +114,7 @@ class HttpClientsTest(unittest.TestCase):
         completions = langchain_openai.OpenAI(
             **self.openai, model="en-de", temperature=0)
         self.assertIn("Haus", completions.invoke(TEXT))
-        # All prompts of a batch are one request.
+        # One request has all prompts of a batch.
         whole = completions.generate([TEXT, "I ate an apple."])
         self.assertIn("Haus", whole.generations[0][0].text)
         self.assertIn("Apfel", whole.generations[1][0].text)
@@ -166,7 +166,7 @@ class HttpClientsTest(unittest.TestCase):
         self.assertIn("en", [language["code"] for language in client.languages()])
 
     def test_libre_translates_files(self):
-        """As LibreTranslate's page sends them; libretranslatepy has no files."""
+        """Sends files as LibreTranslate's page does; libretranslatepy cannot."""
         border = uuid.uuid4().hex
         page = "<h1>The house is big.</h1>\n<p>I ate an apple.</p>\n"
         body = "".join(

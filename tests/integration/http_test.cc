@@ -1,4 +1,5 @@
-// The API over HTTP against a real server: each shape says what gRPC says.
+// Tests the API over HTTP against a real server: each protocol gives the
+// answers of gRPC.
 
 #include <google/protobuf/util/json_util.h>
 
@@ -56,7 +57,7 @@ class HttpTest : public testing::Test {
     EXPECT_EQ(answer.status, 200) << answer.body;
     return json::parse(answer.body, nullptr, false);
   }
-  // The error of a body that is refused.
+  // Returns the error for a body that is refused.
   static std::string Refusal(const std::string& path, const json& body,
                              int status = 400) {
     const HttpResult answer = Post(path, body.dump());
@@ -64,7 +65,7 @@ class HttpTest : public testing::Test {
     EXPECT_TRUE(json::accept(answer.body)) << answer.body;
     return answer.body;
   }
-  // The data of server-sent events.
+  // Returns the data of server-sent events.
   static std::vector<std::string> Events(const std::string& body) {
     std::vector<std::string> events;
     size_t at = 0;
@@ -98,7 +99,7 @@ std::string ToJson(const Message& message) {
   return text;
 }
 
-// Without what differs from call to call.
+// Removes the fields that differ from call to call.
 std::string Settled(std::unique_ptr<Message> message) {
   const auto* const field =
       message->GetDescriptor()->FindFieldByName("timings");
@@ -114,16 +115,16 @@ std::string Enveloped(const std::string& message) {
   return bytes + message;
 }
 
-TEST_F(HttpTest, ConnectsCallsSayTheSameInJsonAndInBytes) {
+TEST_F(HttpTest, AnswersConnectInJsonAndBytesLikeGrpc) {
   const auto* const pool = google::protobuf::DescriptorPool::generated_pool();
-  // The answers, each way. One after the other, since a model that was loaded
-  // must be unloaded before it can be loaded again.
+  // Compares the answers of both ways. The calls run one after the other, since
+  // a loaded model must be unloaded before it can be loaded again.
   std::vector<std::string> answers[2];
   for (const bool as_json : {true, false}) {
     for (const GoodCall& call : GoodCalls()) {
       std::string name = call.method.substr(1);
       name[name.find('/')] = '.';
-      if (!absl::StartsWith(name, "trivium.")) continue;  // KServe's, on gRPC
+      if (!absl::StartsWith(name, "trivium.")) continue;  // KServe's: gRPC only
       const auto* const method = pool->FindMethodByName(name);
       ASSERT_NE(method, nullptr) << name;
       if (method->client_streaming() || method->server_streaming()) continue;
@@ -153,14 +154,14 @@ TEST_F(HttpTest, ConnectsCallsSayTheSameInJsonAndInBytes) {
   EXPECT_EQ(answers[0].size(), 15);
 }
 
-TEST_F(HttpTest, ConnectsErrors) {
+TEST_F(HttpTest, AnswersConnectWithErrorsAndDetails) {
   const std::string encode = "/trivium.v1.Inference/Encode";
   json error = json::parse(Refusal(encode, {{"inputs", {{{"txt", "a"}}}}}));
   EXPECT_EQ(error["code"], "invalid_argument");
   EXPECT_THAT(error["message"], HasSubstr("txt"));
   error = json::parse(Refusal(encode, {{"model", "none"}}, 404));
   EXPECT_EQ(error["code"], "not_found");
-  // The details are google.rpc's.
+  // The details are messages of google.rpc.
   error = json::parse(
       Refusal(encode, {{"inputs", {{{"ids", {{"ids", {999999999}}}}}}}}));
   ASSERT_EQ(error["details"][0]["type"], "google.rpc.BadRequest");
@@ -180,7 +181,7 @@ TEST_F(HttpTest, ConnectsErrors) {
               HasSubstr("nested deeper"));
 }
 
-TEST_F(HttpTest, ConnectsStream) {
+TEST_F(HttpTest, StreamsByConnect) {
   v1::GenerateRequest request;
   request.set_model("chat");
   request.mutable_input()->set_text("Hello");
@@ -221,7 +222,7 @@ TEST_F(HttpTest, ConnectsStream) {
   EXPECT_THAT(bare.body, HasSubstr("not one enveloped message"));
 }
 
-TEST_F(HttpTest, OpenAiModels) {
+TEST_F(HttpTest, ListsModelsLikeOpenAi) {
   const json models = Get("/v1/models");
   EXPECT_EQ(models["object"], "list");
   EXPECT_EQ(models["data"].size(), 6u);
@@ -232,7 +233,7 @@ TEST_F(HttpTest, OpenAiModels) {
   EXPECT_EQ(json::parse(none.body)["error"]["code"], "model_not_found");
 }
 
-TEST_F(HttpTest, OpenAiEmbeddings) {
+TEST_F(HttpTest, ReturnsEmbeddingsLikeOpenAi) {
   v1::EncodeRequest request;
   request.add_inputs()->set_text("The house is big.");
   const std::vector<float> expected = Embedding(request);
@@ -260,7 +261,7 @@ TEST_F(HttpTest, OpenAiEmbeddings) {
                                   {"dimensions", 8}})["data"][0]["embedding"]
           .get<std::vector<float>>(),
       Embedding(request));
-  // Ids, alone and in a list.
+  // Ids of one text, and of a list of texts.
   const json one = PostJson("/v1/embeddings", {{"input", {5, 6, 0}}});
   const json two = PostJson("/v1/embeddings", {{"input", {{5, 6, 0}, {7, 0}}}});
   EXPECT_EQ(one["data"][0]["embedding"], two["data"][0]["embedding"]);
@@ -279,7 +280,7 @@ TEST_F(HttpTest, OpenAiEmbeddings) {
   }
 }
 
-TEST_F(HttpTest, OpenAiCompletions) {
+TEST_F(HttpTest, CompletesPromptsLikeOpenAi) {
   v1::GenerateRequest request;
   request.set_model("chat");
   request.mutable_input()->set_text("Hello");
@@ -322,14 +323,14 @@ TEST_F(HttpTest, OpenAiCompletions) {
             answer["choices"][0]["finish_reason"]);
 }
 
-TEST_F(HttpTest, OpenAiCompletionsOptions) {
+TEST_F(HttpTest, AcceptsOpenAisCompletionOptions) {
   json body = {{"model", "chat"}, {"prompt", {"Hello"}}, {"max_tokens", 6}};
   const auto with = [&body](const json& more) {
     json all = body;
     all.update(more);
     return PostJson("/v1/completions", all);
   };
-  // Draws that repeat, several at a time.
+  // Repeatable draws, several at a time.
   const json drawn = with({{"seed", 7}, {"n", 3}, {"top_p", 0.9}});
   EXPECT_EQ(drawn["choices"].size(), 3u);
   EXPECT_EQ(drawn["choices"],
@@ -343,7 +344,7 @@ TEST_F(HttpTest, OpenAiCompletionsOptions) {
             nullptr);
   const std::string text =
       with({{"temperature", 0}})["choices"][0]["text"].get<std::string>();
-  // A stop string in it ends it before: its second character.
+  // A stop string, the text's second character, ends the text before it.
   const auto next_character = [&text](size_t at) {
     while (at < text.size() && (text[at] & '\xc0') == '\x80') ++at;
     return at;
@@ -368,7 +369,7 @@ TEST_F(HttpTest, OpenAiCompletionsOptions) {
         {"echo", false},
         {"best_of", 1},
         {"suffix", nullptr}});
-  // Of an encoder-decoder, the prompt is the source.
+  // For an encoder-decoder the prompt is the source.
   const json german =
       PostJson("/v1/completions", {{"model", "en-de"},
                                    {"prompt", "The house is big."},
@@ -411,9 +412,9 @@ TEST_F(HttpTest, OpenAiCompletionsOptions) {
               HasSubstr("model_not_found"));
 }
 
-TEST_F(HttpTest, OpenAiCompletionsOfSeveralPrompts) {
+TEST_F(HttpTest, CompletesSeveralPromptsOfOneRequest) {
   json body = {{"model", "chat"}, {"max_tokens", 6}, {"seed", 7}, {"n", 2}};
-  std::vector<std::string> texts;  // of each prompt alone
+  std::vector<std::string> texts;  // for each prompt alone
   int64_t prompt_tokens = 0;
   for (const json& prompt : {json("Hello"), json{5, 6, 7}, json("you")}) {
     body["prompt"] = prompt;
@@ -449,12 +450,12 @@ TEST_F(HttpTest, OpenAiCompletionsOfSeveralPrompts) {
   EXPECT_EQ(usage["prompt_tokens"], prompt_tokens);
   EXPECT_EQ(usage["completion_tokens"], whole["usage"]["completion_tokens"]);
 
-  // One that cannot be answered is told by its place, and is the answer.
+  // An error names the place of the bad prompt, and is the whole answer.
   body = {{"model", "chat"}, {"prompt", {"Hello", {1 << 30}}}};
   EXPECT_THAT(Refusal("/v1/completions", body), HasSubstr("prompt[1]"));
 }
 
-TEST_F(HttpTest, OpenAiChats) {
+TEST_F(HttpTest, AnswersChatsLikeOpenAi) {
   v1::GenerateRequest request;
   request.set_model("chat");
   v1::Chat::Message* const user = request.mutable_chat()->add_messages();
@@ -475,7 +476,7 @@ TEST_F(HttpTest, OpenAiChats) {
   EXPECT_EQ(
       answer["usage"]["total_tokens"],
       whole.done.usage().prompt_tokens() + whole.done.usage().new_tokens());
-  // A text in parts is that text.
+  // A content in parts is the same as the joined text.
   json parts = body;
   parts["messages"][0]["content"] = {{{"type", "text"}, {"text", "Hello "}},
                                      {{"type", "text"}, {"text", "you"}}};
@@ -523,12 +524,12 @@ TEST_F(HttpTest, OpenAiChats) {
                 HasSubstr("invalid_request_error"))
         << bad;
   }
-  // A model that takes none.
+  // A model that takes no chats.
   body["model"] = "en-de";
   EXPECT_THAT(Refusal("/v1/chat/completions", body), HasSubstr("chat"));
 }
 
-TEST_F(HttpTest, TextEmbeddingsInference) {
+TEST_F(HttpTest, AnswersLikeTextEmbeddingsInference) {
   v1::EncodeRequest request;
   request.add_inputs()->set_text("Hi.");
   request.set_normalize(true);
@@ -591,7 +592,7 @@ TEST_F(HttpTest, TextEmbeddingsInference) {
       HasSubstr("Right or Left"));
 }
 
-TEST_F(HttpTest, CohereAndJinaRerank) {
+TEST_F(HttpTest, ReranksLikeCohereAndJina) {
   json body = {{"model", "bert.classify"},
                {"query", "ab"},
                {"documents", {"c d", {{"text", "e"}}}},
@@ -604,7 +605,7 @@ TEST_F(HttpTest, CohereAndJinaRerank) {
             one["results"][0]["index"] == 0 ? "c d" : "e");
   EXPECT_GT(one["usage"]["total_tokens"], 0);
   body.erase("top_n");
-  body.erase("model");  // the first that reranks
+  body.erase("model");  // uses the first model that can rerank
   body.erase("return_documents");
   const json both = PostJson("/v1/rerank", body);
   EXPECT_EQ(both["results"].size(), 2u);
@@ -615,7 +616,7 @@ TEST_F(HttpTest, CohereAndJinaRerank) {
               HasSubstr("documents[0]"));
 }
 
-TEST_F(HttpTest, LibreTranslate) {
+TEST_F(HttpTest, TranslatesLikeLibreTranslate) {
   const json answer = PostJson("/translate", {{"q", "The house is big."},
                                               {"source", "en"},
                                               {"target", "de"},

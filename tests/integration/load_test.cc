@@ -1,4 +1,4 @@
-// trivium-load as a process, against a real server over gRPC and HTTP.
+// Tests trivium-load as a process, against a real server over gRPC and HTTP.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -24,7 +24,7 @@ class LoadTest : public testing::Test {
   std::string http() const {
     return "http://127.0.0.1:" + std::to_string(server_.http_port());
   }
-  // The report of a run that must succeed.
+  // Returns the report of a run, which must succeed.
   json Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), TRIVIUM_LOAD_PROGRAM);
     arguments.insert(arguments.end(),
@@ -68,7 +68,7 @@ TEST_F(LoadTest, MixesCallsOverEitherTransport) {
   }
 }
 
-TEST_F(LoadTest, AsksForOpenAisEmbeddings) {
+TEST_F(LoadTest, CallsOpenAisEmbeddings) {
   const json report = Run({"--http", http(), "--call", "openai-embeddings",
                            "--count", "20", "--inputs-per-call", "3"});
   EXPECT_EQ(report["succeeded"], 20) << report;
@@ -99,8 +99,8 @@ TEST_F(LoadTest, ComparesGrpcWithHttpAndWritesAPage) {
   EXPECT_EQ(data["runs"].size(), 4u);
 }
 
-// The server hears of it, and goes on for others.
-TEST_F(LoadTest, CallsThatAreGivenUpAreNoFailures) {
+// The server notices the aborts and continues to serve others.
+TEST_F(LoadTest, DoesNotCountAbortedCallsAsFailures) {
   for (const std::vector<std::string>& where :
        {std::vector<std::string>{"--address", server_.address()},
         std::vector<std::string>{"--http", http()}}) {
@@ -118,7 +118,7 @@ TEST_F(LoadTest, CallsThatAreGivenUpAreNoFailures) {
   }
 }
 
-TEST_F(LoadTest, ALimitThatNoServerKeepsHasNoRate) {
+TEST_F(LoadTest, FindsNoRateForAnImpossibleLimit) {
   const ProcessResult result =
       RunProgram({TRIVIUM_LOAD_PROGRAM, "--address", server_.address(),
                   "--file", file_, "--find-rate", "--p99", "1us", "--rate",

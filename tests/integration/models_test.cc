@@ -1,4 +1,4 @@
-// Models that come and go while clients are served.
+// Tests loading and unloading of models while clients are served.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -57,7 +57,7 @@ class ModelsTest : public testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(ModelsTest, NoCallFailsWhileItsModelIsReloaded) {
+TEST_F(ModelsTest, LetsNoCallFailWhileItsModelIsReloaded) {
   const std::string expected = Translate(client_.get(), "one").value();
   std::atomic<bool> stop = false;
   std::atomic<int> answered = 0;
@@ -98,7 +98,7 @@ TEST_F(ModelsTest, NoCallFailsWhileItsModelIsReloaded) {
   EXPECT_TRUE(absl::IsNotFound(Translate(client_.get(), "two").status()));
 }
 
-TEST_F(ModelsTest, OrdersComeFromTheCommandLine) {
+TEST_F(ModelsTest, LoadsAndUnloadsFromTheCommandLine) {
   const auto run = [this](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {TRIVIUM_PROGRAM, "models", "--address",
                                          server_->address()});

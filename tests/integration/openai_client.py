@@ -1,8 +1,8 @@
-"""OpenAI's own Python client against a real server.
+"""Tests a real server with OpenAI's own Python client.
 
 openai_client.py SERVER MODEL PACKAGES: the server's program, the embedded
-model, and a folder that keeps what pip installs. Exits with 77, which skips the
-test, where `openai` has not been fetched before and cannot be.
+model, and a folder that keeps the packages from pip. Exits with 77, which skips
+the test, if `openai` was not fetched before and cannot be fetched.
 """
 
 import json
@@ -38,7 +38,7 @@ def have_packages():
 
 
 def make_chat_folder(folder):
-    """As tests/integration/chat_folder.h."""
+    """Makes the folder of tests/integration/chat_folder.h."""
     golden = ROOT / "tests/golden/qwen3.lm"
     chats = ROOT / "tests/integration/chats"
     folder.mkdir()
@@ -86,7 +86,7 @@ class OpenAiClientTest(unittest.TestCase):
             self.client.models.retrieve("none")
 
     def test_embeddings(self):
-        # Without a format the client asks for base64, and decodes it.
+        # Without a format the client requests base64 and decodes it.
         ours = self.client.embeddings.create(model="en-de", input=[TEXT, "Hi."])
         floats = self.client.embeddings.create(model="en-de", input=TEXT,
                                                encoding_format="float")

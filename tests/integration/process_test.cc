@@ -1,4 +1,4 @@
-// The programs as processes: draining, metrics, the command lines.
+// Tests the programs as processes: draining, metrics, command lines.
 
 #include <signal.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-TEST(DrainTest, SigtermFinishesWhatRuns) {
+TEST(DrainTest, FinishesRunningCallsAfterSigterm) {
   ServerProcess server;
   const auto client = server.NewClient();
   v1::GenerateRequest request;
@@ -47,11 +47,11 @@ TEST(DrainTest, SigtermFinishesWhatRuns) {
             absl::StatusCode::kUnavailable);
 }
 
-TEST(DrainTest, HealthSaysSoBeforeTheEnd) {
+TEST(DrainTest, ReportsNotServingWhileItDrains) {
   ServerProcess server({"--drain-delay", "30"});
   const auto client = server.NewClient();
   grpc::health::v1::HealthCheckRequest request;
-  // Watch gives the change as it happens.
+  // Watch reports the change when it happens.
   const auto stub = grpc::health::v1::Health::NewStub(grpc::CreateChannel(
       server.address(), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
@@ -68,7 +68,7 @@ TEST(DrainTest, HealthSaysSoBeforeTheEnd) {
   context.TryCancel();
 }
 
-TEST(MetricsTest, PrometheusAcceptsThem) {
+TEST(MetricsTest, AreAcceptedByPrometheus) {
   ServerProcess server;
   const auto client = server.NewClient();
   v1::TranslateRequest request;
@@ -108,7 +108,7 @@ class ProgramsTest : public testing::Test {
 
 ServerProcess* ProgramsTest::server_ = nullptr;
 
-TEST_F(ProgramsTest, EachCommandAnswers) {
+TEST_F(ProgramsTest, AnswerEveryCommand) {
   const ProcessResult translated = Trivium({"translate", "I ate an apple."});
   EXPECT_EQ(translated.exit_code, 0) << translated.err;
   EXPECT_THAT(translated.out, HasSubstr("Apfel"));
@@ -124,7 +124,7 @@ TEST_F(ProgramsTest, EachCommandAnswers) {
   EXPECT_THAT(generated.out, HasSubstr("Apfel"));
 }
 
-TEST_F(ProgramsTest, APipeKeepsItsLines) {
+TEST_F(ProgramsTest, KeepTheLinesOfAPipe) {
   const ProcessResult run =
       Trivium({"translate"}, "I ate an apple.\n\nThe house is big.\n");
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -132,7 +132,7 @@ TEST_F(ProgramsTest, APipeKeepsItsLines) {
   EXPECT_EQ(run.err, "");
 }
 
-TEST_F(ProgramsTest, AFileOfManyLinesComesBackInOrder) {
+TEST_F(ProgramsTest, TranslateAFileOfManyLinesInOrder) {
   const std::string path = testing::TempDir() + "/many_lines.txt";
   std::ofstream file(path);
   for (int i = 0; i < 200; ++i) file << "Number " << i << "\n";
@@ -150,7 +150,7 @@ TEST_F(ProgramsTest, AFileOfManyLinesComesBackInOrder) {
   EXPECT_EQ(expected, 200);
 }
 
-TEST_F(ProgramsTest, ExitCodes) {
+TEST_F(ProgramsTest, EndWithDocumentedExitCodes) {
   EXPECT_EQ(Trivium({"translate", "--model", "fly", "a"}).exit_code, 1);
   EXPECT_EQ(Trivium({"translate", "--fly", "a"}).exit_code, 2);
   EXPECT_EQ(RunProgram({TRIVIUM_PROGRAM, "health", "--address", "127.0.0.1:1"})
@@ -159,7 +159,7 @@ TEST_F(ProgramsTest, ExitCodes) {
   EXPECT_EQ(Trivium({"translate", "--file", "/nonexistent"}).exit_code, 5);
 }
 
-TEST_F(ProgramsTest, TheLoadGeneratorReports) {
+TEST_F(ProgramsTest, ReportLoad) {
   const std::string path = testing::TempDir() + "/load.txt";
   std::ofstream(path) << "I ate an apple.\nThe house is big.\n";
   for (const char* call : {"translate", "encode", "generate"}) {
@@ -175,8 +175,8 @@ TEST_F(ProgramsTest, TheLoadGeneratorReports) {
   }
 }
 
-// As the container's health check, which must not depend on --listen.
-TEST_F(ProgramsTest, TheContainersHealthCheckFindsThePort) {
+// The container's health check must not depend on --listen.
+TEST_F(ProgramsTest, FindThePortForTheContainersHealthCheck) {
   std::stringstream dockerfile;
   dockerfile << std::ifstream("Dockerfile").rdbuf();
   const std::string place = "/dev/shm/trivium.ports";
@@ -193,7 +193,7 @@ TEST_F(ProgramsTest, TheContainersHealthCheckFindsThePort) {
   EXPECT_EQ(run.out, "SERVING\n");
 }
 
-TEST(StartTest, CheckWarnsOfAFolderWithoutTokenizer) {
+TEST(StartTest, WarnsInCheckOfAFolderWithoutTokenizer) {
   const ProcessResult run =
       RunProgram({TRIVIUM_SERVER_PROGRAM, "--check", "tests/golden/bert.base"});
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
@@ -205,8 +205,8 @@ TEST(StartTest, CheckWarnsOfAFolderWithoutTokenizer) {
   EXPECT_THAT(whole.out, testing::Not(HasSubstr("warning: ")));
 }
 
-// Each call is a line of the log, which nobody reads or nobody can.
-TEST(LogPipeTest, CallsDoNotWaitForWhoReadsTheLog) {
+// Each call writes a line to the log, whose pipe is full or closed.
+TEST(LogPipeTest, DoesNotDelayCallsIfNobodyReadsTheLog) {
   for (const bool closed : {false, true}) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
@@ -215,7 +215,7 @@ TEST(LogPipeTest, CallsDoNotWaitForWhoReadsTheLog) {
       close(ends[1]);
       if (closed) close(ends[0]);
       const auto client = server.NewClient();
-      // A pipe holds 64 KiB; a line has some hundred bytes.
+      // A pipe holds 64 KiB; a line has a few hundred bytes.
       for (int i = 0; i < 400; ++i) {
         ASSERT_TRUE(client->GetModel("").ok()) << i;
       }
@@ -227,7 +227,7 @@ TEST(LogPipeTest, CallsDoNotWaitForWhoReadsTheLog) {
   }
 }
 
-TEST(StartTest, AModelThatIsNotThereIsNamed) {
+TEST(StartTest, NamesAModelThatDoesNotExist) {
   const ProcessResult run = RunProgram(
       {TRIVIUM_SERVER_PROGRAM, "--listen", "127.0.0.1:0", "--metrics-listen",
        "127.0.0.1:0", "--model", "x=/nonexistent/folder"});

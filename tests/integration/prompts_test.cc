@@ -1,4 +1,4 @@
-// A decoder alone behind a real server: a tiny GPT-2 that reads bytes.
+// Tests a decoder-only model with a real server: a tiny GPT-2 that reads bytes.
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr char kGolden[] = "tests/golden/gpt2.lm";
 
-// The characters that GPT-2 writes the bytes as, in their order.
+// Returns the characters by which GPT-2 writes the 256 bytes, in their order.
 std::vector<std::string> ByteAlphabet() {
   const auto utf8 = [](int c) {
     if (c < 0x80) return std::string(1, static_cast<char>(c));
@@ -37,7 +37,8 @@ std::vector<std::string> ByteAlphabet() {
   return alphabet;
 }
 
-// The golden's model, whose first 256 tokens are the bytes.
+// Makes a folder of the golden's model in which the first 256 tokens are the
+// bytes.
 void MakeFolder(const fs::path& folder) {
   fs::create_directories(folder);
   for (const char* file :
@@ -89,7 +90,7 @@ class PromptsTest : public testing::Test {
 
 FolderServer* PromptsTest::server_ = nullptr;
 
-TEST_F(PromptsTest, IdsContinueAsInTransformers) {
+TEST_F(PromptsTest, ContinuesIdsLikeTransformers) {
   std::ifstream file(std::string(kGolden) + "/golden.json");
   const json golden = json::parse(file);
   for (const json& run : golden.at("runs")) {
@@ -108,7 +109,7 @@ TEST_F(PromptsTest, IdsContinueAsInTransformers) {
   }
 }
 
-TEST_F(PromptsTest, TextsDoToo) {
+TEST_F(PromptsTest, ContinuesTextsLikeTransformers) {
   v1::GenerateRequest request;
   request.set_model("gpt2");
   request.set_tokens(true);
@@ -123,17 +124,18 @@ TEST_F(PromptsTest, TextsDoToo) {
   EXPECT_EQ(text.done.source_token_count(), 11u);
   std::string bytes;
   for (const uint32_t id : text.ids) bytes += static_cast<char>(id);
-  // Bytes of whole characters are said as they are.
+  // Pieces contain whole characters.
   for (size_t i = 0; i < bytes.size() && bytes[i] > 0; ++i) {
     EXPECT_EQ(text.text.substr(i, 1), bytes.substr(i, 1));
   }
-  // The default is what the prompt leaves of the model's 64 positions.
+  // By default the text may fill what the prompt leaves of the model's 64
+  // positions.
   request.mutable_decoding()->clear_max_new_tokens();
   request.mutable_decoding()->set_min_new_tokens(53);
   EXPECT_EQ(Generate(request).done.token_count(), 53u);
 }
 
-TEST_F(PromptsTest, TheProgramSaysWhatTheServerSays) {
+TEST_F(PromptsTest, PrintsTheServersAnswerInTheProgram) {
   const auto run = [](std::vector<std::string> flags) {
     std::vector<std::string> arguments = {
         TRIVIUM_PROGRAM, "generate", "--address", (*server_)->address(),
@@ -200,7 +202,7 @@ TEST_F(PromptsTest, ScoresATextAsItsBytes) {
   EXPECT_EQ(first.tokens(2).byte_end(), 3u);
   EXPECT_EQ(first.tokens(2).char_begin(), 1u);
 
-  // GPT-2 adds no begin token: nothing is before the first.
+  // GPT-2 adds no begin token, so nothing is before the first token.
   const v1::ScoreResult& alone = scored->results(1);
   EXPECT_EQ(alone.context_token_count(), 0u);
   EXPECT_EQ(alone.token_count(), 4u);
@@ -211,7 +213,7 @@ TEST_F(PromptsTest, ScoresATextAsItsBytes) {
   EXPECT_EQ(scored->results(2).total_logprob(), 0);
 }
 
-TEST_F(PromptsTest, WhatCannotBeScoredIsNamed) {
+TEST_F(PromptsTest, NamesInputsThatCannotBeScored) {
   const auto refused = [&](const std::function<void(v1::ScoreRequest*)>& change,
                            const std::string& field) {
     v1::ScoreRequest request;
@@ -249,7 +251,7 @@ TEST_F(PromptsTest, WhatCannotBeScoredIsNamed) {
   refused([](R* r) { r->set_target_language("de"); }, "target_language");
 }
 
-TEST_F(PromptsTest, OtherCallsAreRefused) {
+TEST_F(PromptsTest, RefusesOtherCalls) {
   v1::TranslateRequest translate;
   translate.set_model("gpt2");
   translate.add_inputs()->set_text("a");

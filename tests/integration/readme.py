@@ -23,13 +23,13 @@ PROGRAMS, STUBS, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[
 PAGES = [(ROOT / name).read_text(encoding="utf-8")
          for name in ("README.md", "docs/using.md")]
 SMOLLM2 = ROOT / "build" / "smollm2.gguf"
-# The models that the page calls by name, and goldens that have their heads.
+# The models that the pages name, and goldens with the same kinds of heads.
 HEADS = {"sentiment": "bert.classify", "ms-marco": "bert.classify",
          "ner": "bert.tag", "squad": "bert.answer", "bert": "bert.fill_mask"}
 
 
 def make_checkout(folder):
-    """A checkout whose build/release is what has been built."""
+    """Makes a checkout whose build/release has the built programs."""
     for entry in ROOT.iterdir():
         if entry.name != "build":
             (folder / entry.name).symlink_to(entry)
@@ -41,7 +41,7 @@ def make_checkout(folder):
 
 
 def make_tools(folder):
-    """What the page takes to be installed."""
+    """Makes the tools that the page expects to be installed."""
     folder.mkdir()
     (folder / "python").symlink_to(sys.executable)
     tool = folder / "grpcurl"
@@ -55,11 +55,12 @@ def make_tools(folder):
 
 
 def make_head_models(folder):
-    """Flags of the server for models with heads, which know letters only."""
+    """Makes models with heads, whose vocabulary has only letters. Yields the server's
+    flags for them."""
     letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "."]
     vocabulary += [piece for c in letters for piece in (c, "##" + c)]
-    # As many as the models have embeddings.
+    # The vocabulary is as large as the models' embeddings.
     vocabulary += [f"[unused{i}]" for i in range(len(vocabulary), 307)]
     for name, golden in HEADS.items():
         model = folder / "models" / name
@@ -72,11 +73,11 @@ def make_head_models(folder):
 
 
 class Reader:
-    """Someone with a terminal for the server and one for everything else."""
+    """A reader with one terminal for the server and one for everything else."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.exports = ""  # what the terminal has been told before
+        self.exports = ""  # variables that earlier blocks exported
         self.server = None
         self.address = ""
         self.http_address = ""
@@ -93,7 +94,7 @@ class Reader:
             "cwd": self.checkout, "env": self.env, **options}
 
     def start(self, command):
-        """Has the first terminal run a server in place of the one before."""
+        """Runs a server in the first terminal, in place of the previous one."""
         self.stop()
         ports = self.folder / "ports"
         ports.unlink(missing_ok=True)
@@ -120,7 +121,7 @@ class Reader:
             sys.exit(f"the server ended with {self.server.returncode}")
 
     def run(self, command):
-        """What a command prints in the second terminal."""
+        """Runs a command in the second terminal and returns its output."""
         print("$", command, flush=True)
         command = (command.replace("127.0.0.1:50051", self.address)
                    .replace("127.0.0.1:8080", self.http_address))
@@ -133,7 +134,7 @@ class Reader:
         return done.stdout
 
     def paste(self, block):
-        """A block of commands; the servers in it go to the first terminal."""
+        """Runs a block of commands. Its servers run in the first terminal."""
         if block.startswith("$ "):
             command, _, expected = block[2:].partition("\n")
             if (printed := self.run(command)) != expected:

@@ -1,6 +1,6 @@
-// Translations that find their models, and go by way of a third language. The
-// models are the embedded one under other languages: one is told that it
-// translates German to English only, the other that its German is French.
+// Tests translations that choose their models and use a pivot language. The
+// models are copies of the embedded one with other languages: one claims to
+// translate German to English only, the other claims that its German is French.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 constexpr char kFirst[] = "Das Haus ist sehr groß.";
 constexpr char kSecond[] = "Der Hund schläft im Garten.";
 
-// A copy that has the language tokens under other names.
+// Copies the model with other names of its language tokens.
 std::string Renamed(const fs::path& folder, const std::string& source,
                     const std::string& de, const std::string& en) {
   fs::copy(TRIVIUM_EMBEDDED, folder);
@@ -74,21 +74,21 @@ class RoutingTest : public testing::Test {
 
 FolderServer* RoutingTest::server_ = nullptr;
 
-TEST_F(RoutingTest, ByWayOfThePivotIsAsTwoCalls) {
+TEST_F(RoutingTest, TranslatesByThePivotLikeTwoCalls) {
   const std::string text = std::string(kFirst) + "\n" + kSecond + " ";
   const v1::TranslateResult result = Translate(text, "auto", "fr");
   EXPECT_EQ(result.hypotheses(0).text(),
             InTwoCalls(kFirst) + "\n" + InTwoCalls(kSecond) + " ");
   EXPECT_EQ(result.detected_languages(0).language(), "de");
   ASSERT_EQ(result.route_size(), 2);
-  // The first model of all has that pair, too.
+  // The server's first model has that pair, too.
   EXPECT_EQ(result.route(0).model().name(), "en-de");
   EXPECT_EQ(result.route(0).target_language(), "en");
   EXPECT_EQ(result.route(1).model().name(), "en-fr");
   EXPECT_EQ(result.route(1).target_language(), "fr");
 }
 
-TEST_F(RoutingTest, AGlossaryGoesByThePivotToo) {
+TEST_F(RoutingTest, AppliesAGlossaryWithAPivot) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text(std::string(kFirst) + " " + kSecond);
   request.mutable_options()->set_source_language("de");
@@ -108,7 +108,7 @@ TEST_F(RoutingTest, AGlossaryGoesByThePivotToo) {
   EXPECT_EQ(result.glossary_uses(0).missing_size(), 0);
 }
 
-TEST_F(RoutingTest, TheProgramTellsTheRoute) {
+TEST_F(RoutingTest, PrintsTheRouteInTheProgram) {
   const ProcessResult result =
       RunProgram({TRIVIUM_PROGRAM, "translate", "--address",
                   (*server_)->address(), "--source-language", "auto",

@@ -1,4 +1,4 @@
-// Embeddings and scores of decoders behind a real server, against
+// Tests embeddings and scores of decoders with a real server against
 // sentence-transformers (tests/golden/make_sentence_goldens.py).
 #include <fstream>
 #include <memory>
@@ -51,8 +51,8 @@ class SentencesTest : public testing::Test {
 
 ServerProcess* SentencesTest::server_ = nullptr;
 
-// Alone, and all texts of a prompt in one call: the same bits.
-TEST_F(SentencesTest, EmbeddingsAreThoseOfSentenceTransformers) {
+// A text alone and all texts with a prompt in one call give the same bits.
+TEST_F(SentencesTest, EncodesLikeSentenceTransformers) {
   for (const char* model : {"qwen3.embedding", "gemma3.embedding"}) {
     SCOPED_TRACE(model);
     v1::EncodeRequest together;
@@ -93,7 +93,7 @@ TEST_F(SentencesTest, EmbeddingsAreThoseOfSentenceTransformers) {
   }
 }
 
-TEST_F(SentencesTest, ScoresAreThoseOfTheModelCard) {
+TEST_F(SentencesTest, ScoresLikeTheModelCard) {
   const std::string model = "qwen3.reranker";
   for (const json& run : SentenceRuns(model)) {
     v1::RerankRequest request;
@@ -125,7 +125,7 @@ TEST_F(SentencesTest, ScoresAreThoseOfTheModelCard) {
   EXPECT_THAT(Calls(model), Contains("Rerank"));
 }
 
-TEST_F(SentencesTest, WhatCannotBeIsNamed) {
+TEST_F(SentencesTest, NamesWhatTheModelCannotDo) {
   v1::RerankRequest request;
   request.set_model("qwen3.reranker");
   request.set_query("q");

@@ -27,7 +27,7 @@ std::string NewFolder() {
   return name;
 }
 
-// Starts a program; -1 leaves a standard file as it is.
+// Starts a program. -1 leaves a standard file unchanged.
 pid_t Spawn(const std::vector<std::string>& arguments, int in, int out,
             int err) {
   std::vector<char*> argv;

@@ -12,7 +12,7 @@
 namespace trivium {
 
 struct ProcessResult {
-  int exit_code = -1;  // 128 + signal where a signal ended it
+  int exit_code = -1;  // 128 + signal if a signal ended it
   std::string out, err;
 };
 
@@ -20,12 +20,12 @@ struct ProcessResult {
 ProcessResult RunProgram(const std::vector<std::string>& arguments,
                          const std::string& input = "");
 
-// A trivium-server as a user starts one: its own process, free ports, the
-// embedded model. Ends with the object.
+// A trivium-server as a user starts it: a separate process with free ports and
+// the embedded model. The destructor ends it.
 class ServerProcess {
  public:
-  // Waits until it is ready; a test failure if it ends before.
-  // `err`: its standard error; -1: this process's.
+  // Waits until it is ready. The test fails if it ends before.
+  // `err` is its standard error; -1: this process's.
   explicit ServerProcess(std::vector<std::string> flags = {}, int err = -1);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
@@ -34,15 +34,16 @@ class ServerProcess {
   std::string address() const;
   int metrics_port() const { return metrics_port_; }
   int http_port() const { return http_port_; }  // 0: none
-  // What it wrote to its --port-file.
+  // Returns what it wrote to its --port-file.
   const std::string& port_file() const { return port_file_; }
   std::unique_ptr<Client> NewClient(
       absl::Duration timeout = absl::Seconds(60)) const;
 
   void Signal(int signal) const;
-  // Waits for its end; its exit code, 128 + signal where a signal ended it.
+  // Waits for its end. Returns its exit code, or 128 + signal if a signal ended
+  // it.
   int Wait();
-  // Whether it has not ended.
+  // True if it has not ended.
   bool running();
 
  private:

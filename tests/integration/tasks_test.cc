@@ -1,5 +1,6 @@
-// Tasks of T5 and BART folders behind a real server: tiny models of goldens
-// with a tokenizer and config.json's task_specific_params.
+// Tests the tasks of T5 and BART folders with a real server. The models are
+// tiny ones of goldens, with a tokenizer and config.json's
+// task_specific_params.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -17,7 +18,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 
 constexpr char kT5Prefix[] = "summarize: ";
-// Two sentences: a summary is one of the whole text.
+// A text of two sentences. A task reads it as a whole.
 constexpr char kText[] = "The cat sat on the mat. It has seen the dog, too.";
 
 json ReadJson(const fs::path& path) {
@@ -25,7 +26,7 @@ json ReadJson(const fs::path& path) {
   return json::parse(file);
 }
 
-// A golden's model that knows how to make summaries.
+// Makes the folder of a golden's model with a task for summaries.
 void MakeFolder(const fs::path& golden, const json& task,
                 const fs::path& folder) {
   fs::create_directories(folder);
@@ -58,7 +59,7 @@ void MakeT5(const fs::path& folder) {
                 folder / "spiece.model");
 }
 
-// Its vocabulary is the bytes, a few merges and BART's special tokens.
+// The vocabulary has the bytes, a few merges and BART's special tokens.
 void MakeBart(const fs::path& folder) {
   MakeFolder("tests/golden/bart.generate", BartTask(), folder);
   const json bytes =
@@ -78,7 +79,7 @@ void MakeBart(const fs::path& folder) {
   }
 }
 
-// What the task says, as a request's own options.
+// The decoding options of the task, as a request's own options.
 v1::DecodingOptions OptionsOf(const json& task) {
   v1::DecodingOptions options;
   options.set_beam_size(task.at("num_beams"));
@@ -132,7 +133,7 @@ class TasksTest : public testing::Test {
     return response.ok() ? response->results(0) : v1::TranslateResult();
   }
 
-  // By the task's name, and its prefix and options spelt out.
+  // Requests by the task's name, and by its prefix and options.
   void ExpectTheTask(const std::string& model, const std::string& prefix,
                      const json& task) {
     v1::GenerateRequest named = Request(model, kText);
@@ -167,15 +168,15 @@ class TasksTest : public testing::Test {
 
 FolderServer* TasksTest::server_ = nullptr;
 
-TEST_F(TasksTest, T5SummarizesAsItsPrefixAndOptionsDo) {
+TEST_F(TasksTest, SummarizesWithT5ByItsPrefixAndOptions) {
   ExpectTheTask("t5", kT5Prefix, T5Task());
 }
 
-TEST_F(TasksTest, BartSummarizesAsItsOptionsDo) {
+TEST_F(TasksTest, SummarizesWithBartByItsOptions) {
   ExpectTheTask("bart", "", BartTask());
 }
 
-TEST_F(TasksTest, StreamedGreedyAnswersAreTranslations) {
+TEST_F(TasksTest, StreamsGreedyAnswersEqualToTranslations) {
   for (const char* model : {"t5", "bart"}) {
     SCOPED_TRACE(model);
     v1::GenerateRequest request = Request(model, kText);
@@ -195,7 +196,7 @@ TEST_F(TasksTest, StreamedGreedyAnswersAreTranslations) {
   }
 }
 
-TEST_F(TasksTest, OptionsOfTheRequestGoOverTheTasks) {
+TEST_F(TasksTest, LetsTheRequestsOptionsOverrideTheTasks) {
   v1::GenerateRequest request = Request("t5", kText);
   request.set_task("summarization");
   request.mutable_decoding()->set_min_new_tokens(3);
@@ -205,7 +206,7 @@ TEST_F(TasksTest, OptionsOfTheRequestGoOverTheTasks) {
   EXPECT_EQ(answer.done.token_count(), 3u);
 }
 
-TEST_F(TasksTest, UnknownTasksAreToldTheModels) {
+TEST_F(TasksTest, ListsTheModelsTasksForAnUnknownOne) {
   v1::GenerateRequest request = Request("bart", kText);
   request.set_task("summary");
   const absl::Status status = GenerateWhole(*client_, request).status;

@@ -1,4 +1,4 @@
-// The command line against a server that speaks TLS.
+// Tests the command line against a server with TLS.
 
 #include <algorithm>
 #include <cstdlib>
@@ -49,7 +49,7 @@ class TlsProgramsTest : public testing::Test {
   }
   static void TearDownTestSuite() { delete server_; }
 
-  // `flags`: those of the connection but for its address.
+  // `flags` are those of the connection, without the address.
   static ProcessResult Run(std::vector<std::string> arguments,
                            const std::vector<std::string>& flags) {
     arguments.insert(arguments.end(),
@@ -74,7 +74,7 @@ class TlsProgramsTest : public testing::Test {
   static inline std::vector<std::string> flags_;
 };
 
-TEST_F(TlsProgramsTest, Answer) {
+TEST_F(TlsProgramsTest, AnswerOverTls) {
   const ProcessResult translated =
       Run({TRIVIUM_PROGRAM, "translate", "I ate an apple."}, flags_);
   EXPECT_EQ(translated.exit_code, 0) << translated.err;
@@ -107,12 +107,12 @@ TEST_F(TlsProgramsTest, TakeFlagsFromTheEnvironment) {
   EXPECT_THAT(translated.out, HasSubstr("Apfel"));
 }
 
-TEST_F(TlsProgramsTest, SayWhatIsWrong) {
+TEST_F(TlsProgramsTest, SayWhatIsWrongWithTheConnection) {
   const auto translate = [](const std::vector<std::string>& flags) {
     return Run({TRIVIUM_PROGRAM, "translate", "I ate an apple."}, flags);
   };
-  // Without TLS, with another authority, without the client's certificate, for
-  // another name: there is no connection.
+  // Cannot connect without TLS, with another authority, without the client's
+  // certificate, or with another name.
   std::vector<std::string> other_name = flags_;
   other_name.insert(other_name.end(), {"--tls-server-name", "elsewhere"});
   std::vector<std::string> no_certificate = Without("--tls-certificate");
@@ -126,7 +126,7 @@ TEST_F(TlsProgramsTest, SayWhatIsWrong) {
     EXPECT_EQ(translate(flags).exit_code, kUnavailable)
         << testing::PrintToString(flags);
   }
-  // Who is not known.
+  // A client with an unknown token.
   const ProcessResult stranger = translate(Without("--token-file"));
   EXPECT_NE(stranger.exit_code, 0);
   EXPECT_THAT(stranger.err, HasSubstr("token"));

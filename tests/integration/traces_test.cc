@@ -1,4 +1,4 @@
-// Spans of real calls, as a collector gets them.
+// Tests the spans of real calls, as a collector receives them.
 
 #include <grpcpp/create_channel.h>
 
@@ -28,7 +28,7 @@ using ::testing::Not;
 
 constexpr char kSpanId[] = "b7ad6b7169203331";
 
-// A trace id for each number below 10.
+// Returns the trace id of a number below 10.
 std::string TraceId(int number) {
   return std::string(31, 'a') + std::to_string(number);
 }
@@ -59,7 +59,7 @@ class TracesTest : public testing::Test {
                                           "0"};
         }) {}
 
-  // A call of gRPC; empty: without a traceparent.
+  // Makes a gRPC call; an empty traceparent is not sent.
   void Translate(const std::string& text, const std::string& traceparent,
                  const std::string& model = "en-de") {
     const auto stub = v1::Inference::NewStub(grpc::CreateChannel(
@@ -79,7 +79,8 @@ class TracesTest : public testing::Test {
     EXPECT_EQ(stub->Translate(&context, request, &response).ok(),
               model == "en-de");
   }
-  // The spans of a trace, of which there are so many, the call's first.
+  // Waits for this number of spans of a trace and returns them, the call's
+  // first.
   std::vector<Span> WaitForTrace(int number, size_t count) {
     std::vector<Span> its;
     for (size_t all = count; its.size() < count; ++all) {
@@ -107,7 +108,7 @@ class TracesTest : public testing::Test {
   FolderServer server_;
 };
 
-TEST_F(TracesTest, OfCallersThatRecordTheirs) {
+TEST_F(TracesTest, JoinTheTracesOfCallers) {
   Translate("Of no trace.", "");
   Translate("Of one that nobody records.", Traceparent(1, /*sampled=*/false));
   Translate("I ate an apple.", Traceparent(2));
@@ -132,7 +133,7 @@ TEST_F(TracesTest, OfCallersThatRecordTheirs) {
   EXPECT_THAT(AttributesOf(spans[0].attributes()),
               Contains("rpc.response.status_code=NOT_FOUND"));
 
-  // Over HTTP, of a prompt.
+  // A call over HTTP, with a prompt.
   const HttpResult answer = HttpPost(
       server_->http_port(), "/v1/chat/completions",
       R"({"model":"chat","max_tokens":8,"messages":[)"
@@ -154,7 +155,7 @@ TEST_F(TracesTest, OfCallersThatRecordTheirs) {
               Not(Contains("gen_ai.usage.input_tokens=0")));
   EXPECT_EQ(spans[0].trace_state(), "rojo=1");
 
-  // The status that the client has: each shape has its own.
+  // The status as the client sees it; each protocol has its own.
   const auto failed = [&](int number, const std::string& path,
                           const std::string& body) {
     const int status =
@@ -171,7 +172,7 @@ TEST_F(TracesTest, OfCallersThatRecordTheirs) {
   EXPECT_EQ(failed(5, "/v1/embeddings", R"({"model":"no","input":"a"})"), 404);
   EXPECT_EQ(failed(6, "/embed", R"({"inputs":[]})"), 422);
 
-  // A thread writes it.
+  // Another thread writes it.
   std::string audit;
   while (audit.find(TraceId(4)) == std::string::npos) {
     absl::SleepFor(absl::Milliseconds(2));

@@ -1,8 +1,8 @@
-"""Triton's Python client, which speaks KServe's protocol, against a real server.
+"""Tests a real server with Triton's Python client, which uses KServe's protocol.
 
 triton_client.py SERVER MODEL PACKAGES: the server's program, the embedded
-model, and a folder that keeps what pip installs. Exits with 77, which skips the
-test, where `tritonclient` has not been fetched before and cannot be.
+model, and a folder that keeps the packages from pip. Exits with 77, which skips
+the test, if `tritonclient` was not fetched before and cannot be fetched.
 """
 
 import asyncio
@@ -135,7 +135,7 @@ class TritonClientTest(unittest.TestCase):
         self.assertEqual(statistics.inference_stats.success.count, 2)
         self.assertGreater(statistics.inference_stats.compute_infer.ns, 0)
 
-        self.client.load_model("vectors")  # again: a reload
+        self.client.load_model("vectors")  # the second time reloads it
         self.client.unload_model("vectors")
         self.assertFalse(self.client.is_model_ready("vectors"))
         with self.assertRaises(tritonclient.utils.InferenceServerException):

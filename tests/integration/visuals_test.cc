@@ -1,5 +1,5 @@
-// What is shown of a model is what it computed: attention maps and beam traces
-// of a real server with the embedded model, and the programs that draw them.
+// Tests attention maps and beam traces of a real server with the embedded
+// model, and the programs that draw them: they show what the model computed.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -49,7 +49,7 @@ class VisualsTest : public testing::Test {
 
 ServerProcess* VisualsTest::server_ = nullptr;
 
-TEST_F(VisualsTest, ADecodersAttentionSeesOnlyWhatWasRead) {
+TEST_F(VisualsTest, ShowsOnlyEarlierTokensInADecodersAttention) {
   v1::TranslateOptions options;
   options.set_tokens(true);
   options.mutable_decoding()->set_beam_size(3);
@@ -80,7 +80,7 @@ TEST_F(VisualsTest, ADecodersAttentionSeesOnlyWhatWasRead) {
   }
 }
 
-TEST_F(VisualsTest, ChosenRowsAreThoseOfTheWholeMap) {
+TEST_F(VisualsTest, ReturnsChosenRowsEqualToThoseOfTheWholeMap) {
   v1::EncodeRequest request;
   request.add_inputs()->set_text(kText);
   request.mutable_attention()->add_layers(2);
@@ -105,7 +105,8 @@ TEST_F(VisualsTest, ChosenRowsAreThoseOfTheWholeMap) {
   request.mutable_attention()->add_rows(100);
   EXPECT_THAT(std::string(client_->Encode(request).status().message()),
               HasSubstr("attention.rows"));
-  // Of a translation nobody knows its length before.
+  // Rows beyond a translation's end are left out, since its length is not known
+  // beforehand.
   v1::TranslateOptions options;
   options.mutable_cross_attention()->add_rows(0);
   options.mutable_cross_attention()->add_rows(1000);
@@ -113,7 +114,7 @@ TEST_F(VisualsTest, ChosenRowsAreThoseOfTheWholeMap) {
             1u);
 }
 
-TEST_F(VisualsTest, ATraceLeadsToTheResults) {
+TEST_F(VisualsTest, ReturnsATraceThatLeadsToTheResults) {
   v1::TranslateOptions options;
   options.set_tokens(true);
   options.mutable_decoding()->set_beam_size(4);
@@ -143,7 +144,7 @@ TEST_F(VisualsTest, ATraceLeadsToTheResults) {
   EXPECT_EQ(found, 4);
 }
 
-TEST_F(VisualsTest, TraceIsRefusedWhereThereIsNone) {
+TEST_F(VisualsTest, RefusesATraceWithoutABeamSearch) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text(kText);
   request.mutable_options()->mutable_decoding()->set_trace(true);
@@ -152,7 +153,7 @@ TEST_F(VisualsTest, TraceIsRefusedWhereThereIsNone) {
               HasSubstr("options.decoding.trace"));
 }
 
-TEST_F(VisualsTest, TheProgramShowsAllThreeKinds) {
+TEST_F(VisualsTest, ShowsAllThreeKindsInTheProgram) {
   const std::string page = testing::TempDir() + "/visuals_test.html";
   const ProcessResult run = Run({"attention", "--html", page, "--json", kText});
   ASSERT_EQ(run.exit_code, 0) << run.err;
@@ -175,7 +176,7 @@ TEST_F(VisualsTest, TheProgramShowsAllThreeKinds) {
   EXPECT_THAT(text.str(), HasSubstr("</html>"));
 }
 
-TEST_F(VisualsTest, TheProgramDrawsABeamTree) {
+TEST_F(VisualsTest, DrawsABeamTreeInTheProgram) {
   const ProcessResult run = Run({"beams", "--beam-size", "3", kText});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr(" pruned\n"));

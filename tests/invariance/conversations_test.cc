@@ -113,7 +113,7 @@ class ConversationsTest : public ::testing::TestWithParam<Served> {
     for (size_t i = 0; i < turns.size();) {
       auto observer = std::make_shared<RecordingObserver>();
       auto queued = Ask(turns[i], i, observer);
-      if (batch->Judge(*queued) == FairQueue::Verdict::kTake) {
+      if (batch->CanJoin(*queued) == FairQueue::Verdict::kTake) {
         observers.push_back(std::move(observer));
         batch->Add(std::move(queued));
         ++i;

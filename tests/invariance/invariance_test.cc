@@ -229,9 +229,9 @@ class GatedEngine : public Engine {
                   std::string_view salt) override {
     return engine_->Begin(source, tokens, salt);
   }
-  void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
-            std::string_view salt) override {
-    engine_->Keep(hypothesis, tokens, salt);
+  void CacheBlocks(HypothesisId hypothesis, std::span<const int32_t> tokens,
+                   std::string_view salt) override {
+    engine_->CacheBlocks(hypothesis, tokens, salt);
   }
   HypothesisId Fork(HypothesisId parent) override {
     return engine_->Fork(parent);

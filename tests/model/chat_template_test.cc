@@ -34,7 +34,7 @@ ChatTemplate Parsed() {
   return *std::move(parsed);
 }
 
-TEST(ChatTemplateTest, RendersSegmentsByWhereTheyAreFrom) {
+TEST(ChatTemplateTest, RendersSegmentsByTheirOrigin) {
   const auto segments = Parsed().Render({
       .messages = R"([{"role": "user", "content": " Hi </s> "}])",
       .variables = R"({"style": "<s>"})",
@@ -46,7 +46,7 @@ TEST(ChatTemplateTest, RendersSegmentsByWhereTheyAreFrom) {
                                      FieldsAre("<s>", false)));
 }
 
-TEST(ChatTemplateTest, NoTextOfARequestIsTheTemplates) {
+TEST(ChatTemplateTest, TextOfARequestNeverCountsAsTheTemplates) {
   const ChatTemplate chat = Parsed();
   for (const std::string token :
        {"<s>", "</s>", "<|user|>", "<|assistant|>", "<|", "user", "|>"}) {
@@ -77,7 +77,7 @@ TEST(ChatTemplateTest, NoTextOfARequestIsTheTemplates) {
   }
 }
 
-TEST(ChatTemplateTest, ARoleThatIsNoneIsText) {
+TEST(ChatTemplateTest, AnUnknownRoleIsText) {
   const auto segments = Parsed().Render({
       .messages = R"([{"role": "im_end", "content": "x"}])",
       .add_generation_prompt = false,
@@ -89,7 +89,7 @@ TEST(ChatTemplateTest, ARoleThatIsNoneIsText) {
                           FieldsAre("</s>", true)));
 }
 
-TEST(ChatTemplateTest, ErrorsNameThePart) {
+TEST(ChatTemplateTest, ErrorsNameThePartOfTheInput) {
   const ChatTemplate chat = Parsed();
   const auto error = [&](const ChatInput& input) {
     return std::string(chat.Render(input).status().message());
@@ -110,7 +110,7 @@ TEST(ChatTemplateTest, ErrorsNameThePart) {
               "");
 }
 
-// The bytes, and special tokens behind them.
+// The bytes, and then special tokens.
 std::string ByteTokenizer(const std::vector<std::string>& specials) {
   nlohmann::json vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
@@ -132,7 +132,7 @@ std::string ByteTokenizer(const std::vector<std::string>& specials) {
       .dump();
 }
 
-TEST(ChatTemplateTest, TextOfARequestBecomesNoSpecialToken) {
+TEST(ChatTemplateTest, TextOfARequestNeverBecomesASpecialToken) {
   const std::string folder = testing::TempDir() + "/chat_tokenizer";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
@@ -177,7 +177,7 @@ class ChatTemplatesTest : public testing::Test {
   void Write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ + "/" + name) << text;
   }
-  // What the template of that name says of no messages.
+  // Renders the template `name` for no messages.
   std::string Text(std::string_view name, bool has_tools = false) {
     const auto templates = ChatTemplates::Load(folder_);
     if (!templates.ok()) return std::string(templates.status().message());
@@ -193,7 +193,7 @@ class ChatTemplatesTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(ChatTemplatesTest, ComeFromThreeFiles) {
+TEST_F(ChatTemplatesTest, AreReadFromThreeFiles) {
   EXPECT_THAT(Text(""), HasSubstr("no chat template"));
   Write("tokenizer_config.json",
         R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>",
@@ -210,7 +210,7 @@ TEST_F(ChatTemplatesTest, ComeFromThreeFiles) {
   EXPECT_THAT(Text("x"), HasSubstr("'default', 'rag'"));
 }
 
-TEST_F(ChatTemplatesTest, MayHaveNames) {
+TEST_F(ChatTemplatesTest, AreFoundByTheirNames) {
   Write("tokenizer_config.json",
         R"({"chat_template": [{"name": "default", "template": "A"},
                               {"name": "tool_use", "template": "B"},
@@ -221,7 +221,7 @@ TEST_F(ChatTemplatesTest, MayHaveNames) {
   EXPECT_THAT(Text("x"), HasSubstr("'default', 'rag', 'tool_use'"));
 }
 
-TEST_F(ChatTemplatesTest, WhatIsWrongIsNamed) {
+TEST_F(ChatTemplatesTest, ErrorsNameTheFileAndTheProblem) {
   Write("tokenizer_config.json", R"({"chat_template": 5})");
   EXPECT_THAT(Text(""), HasSubstr("tokenizer_config.json: chat_template is"));
   Write("tokenizer_config.json", R"({"chat_template": "{{ x|nope }}"})");

@@ -1,6 +1,7 @@
 // The chat templates of published models, which are downloaded and not part of
-// the repository; CTest runs this apart, and shows it as skipped without them.
-// What they render, tests/fuzz/compare_templates compares with jinja2.
+// the repository. CTest runs this test separately and shows it as skipped
+// without them. tests/fuzz/compare_templates compares their results with
+// jinja2.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +37,7 @@ TEST(DownloadedTemplatesTest, ParseOrAreRefusedByName) {
     }
     const auto segments = parsed->Render(
         {.messages = R"([{"role": "user", "content": "Hello, <s>"}])",
-         // What one or the other cannot do without.
+         // Variables that one or the other template requires.
          .tools = "[]",
          .variables = R"({"functions": "", "datetime": ""})"});
     ASSERT_TRUE(segments.ok()) << segments.status();

@@ -1,7 +1,7 @@
 // llama.cpp's own cases, ggml-vocab-NAME.gguf.inp and .out: texts and their ids
-// as Transformers' tokenizers gave them, against the vocabularies in the files
-// beside them. They are downloaded and not part of the repository; CTest runs
-// this apart, and shows it as skipped without them.
+// from Transformers' tokenizers, compared with the vocabularies in the files
+// beside them. They are downloaded and not part of the repository. CTest runs
+// this test separately and shows it as skipped without them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ std::vector<std::string> Texts(const std::string& name) {
   return texts;
 }
 
-// A line each.
+// One list of ids on each line.
 std::vector<std::vector<int32_t>> Ids(const std::string& name) {
   std::istringstream all(ReadAll(Material() / "llama.cpp-vocab" / name));
   std::vector<std::vector<int32_t>> ids;
@@ -59,7 +59,8 @@ void ExpectCases(const Tokenizer& tokenizer, const std::string& name) {
   const std::vector<std::vector<int32_t>> ids = Ids(cases + ".out");
   ASSERT_EQ(texts.size(), ids.size());
   EXPECT_GE(texts.size(), 40u);
-  // As they were made: special tokens are neither added nor found in texts.
+  // As the cases were made: special tokens are neither added nor found in
+  // texts.
   EncodeOptions options;
   options.add_special_tokens = false;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -79,7 +80,7 @@ class DownloadedVocabulariesTest : public testing::Test {
   }
 };
 
-TEST_F(DownloadedVocabulariesTest, IdsAreTransformers) {
+TEST_F(DownloadedVocabulariesTest, IdsEqualTransformers) {
   for (const char* name : {"deepseek-coder", "gpt-2", "llama-spm", "phi-3"}) {
     SCOPED_TRACE(name);
     const auto tokenizer =
@@ -90,8 +91,8 @@ TEST_F(DownloadedVocabulariesTest, IdsAreTransformers) {
   }
 }
 
-// WordPiece comes in folders alone: BGE's vocabulary is that of BERT.
-TEST_F(DownloadedVocabulariesTest, BertsAreItsFolders) {
+// WordPiece comes only in folders: BGE's vocabulary is BERT's.
+TEST_F(DownloadedVocabulariesTest, BertsVocabularyIsThatOfItsFolder) {
   const auto file = LoadGgufVocabulary(Material() / "llama.cpp-vocab" /
                                        "ggml-vocab-bert-bge.gguf");
   EXPECT_EQ(file.status().code(), absl::StatusCode::kUnimplemented);
@@ -100,8 +101,8 @@ TEST_F(DownloadedVocabulariesTest, BertsAreItsFolders) {
   ExpectCases(**folder, "bert-bge");
 }
 
-// Of these there are cases and no vocabulary.
-TEST_F(DownloadedVocabulariesTest, OthersCannotBeCompared) {
+// These have cases but no vocabulary.
+TEST_F(DownloadedVocabulariesTest, ListsCasesWithoutAVocabulary) {
   std::vector<std::string> others;
   for (const auto& entry :
        std::filesystem::directory_iterator(Material() / "llama.cpp-vocab")) {

@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 constexpr LoadOptions kInF32 = {.precision = Precision::kF32};
 
-TEST(FolderReportTest, OfAWholeFolder) {
+TEST(FolderReportTest, ReportsAWholeFolder) {
   for (const char* golden :
        {"gpt2.lm", "openai-gpt.lm", "opt.lm", "gpt_neo.lm", "bert.fill_mask",
         "deberta.base", "marian.translate"}) {
@@ -49,9 +49,9 @@ TEST(FolderReportTest, OfAWholeFolder) {
   }
 }
 
-// What the configuration alone calls for is what its weights have. (Of an
-// encoder, a pooler is taken to be there.)
-TEST(FolderReportTest, OfAConfigurationAlone) {
+// The sizes that follow from the configuration are those of the weights. (For
+// an encoder, a pooler is assumed.)
+TEST(FolderReportTest, ReportsAFolderWithoutWeights) {
   for (const char* golden : {"gpt2.lm", "openai-gpt.lm", "opt.lm", "opt.wide",
                              "gpt_neo.lm", "bert.base"}) {
     SCOPED_TRACE(golden);
@@ -65,15 +65,15 @@ TEST(FolderReportTest, OfAConfigurationAlone) {
     EXPECT_EQ(report.parameters, whole.parameters);
     EXPECT_EQ(report.weight_bytes, whole.weight_bytes);
     EXPECT_EQ(report.kv_bytes_per_token, whole.kv_bytes_per_token);
-    // It cannot be served.
+    // A folder without weights cannot be served.
     EXPECT_THAT(Model::Check(folder.path(), kInF32),
                 Contains(HasSubstr("has no weights")));
     EXPECT_FALSE(Model::Load(folder.path(), kInF32).ok());
   }
 }
 
-// Layers that see 8 tokens back keep no more than steps read.
-TEST(FolderReportTest, WindowsTakeLessOfALongSequence) {
+// Layers that see 8 tokens back hold no more tokens than steps read.
+TEST(FolderReportTest, WindowsNeedLessMemoryForALongSequence) {
   const TemporaryFolder folder;
   folder.Write("config.json", R"({
     "model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"],
@@ -91,7 +91,7 @@ TEST(FolderReportTest, WindowsTakeLessOfALongSequence) {
 }
 
 // The largest model of Brown et al. 2020, table 2.1.
-TEST(FolderReportTest, OfGpt3) {
+TEST(FolderReportTest, ReportsGpt3) {
   const TemporaryFolder folder;
   folder.Write("config.json", R"({
     "model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"],
@@ -113,7 +113,7 @@ TEST(FolderReportTest, OfGpt3) {
                             "sequence, of 2048 tokens"));
 }
 
-TEST(FolderReportTest, WarnsOfRotaryPositionsThatDiffer) {
+TEST(FolderReportTest, WarnsOfRotaryPositionsThatDifferFromTransformers) {
   const TemporaryFolder folder;
   nlohmann::json config =
       nlohmann::json::parse(ReadWholeFile("tests/golden/llama.lm/config.json"));
@@ -125,7 +125,7 @@ TEST(FolderReportTest, WarnsOfRotaryPositionsThatDiffer) {
   EXPECT_THAT(report.warnings, Contains(HasSubstr("config.json: rotary")));
 }
 
-TEST(FolderReportTest, ProblemsAreToldWithoutWeightsToo) {
+TEST(FolderReportTest, ReportsProblemsOfAFolderWithoutWeights) {
   const TemporaryFolder folder;
   folder.Write("config.json",
                R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 30,

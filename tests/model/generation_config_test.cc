@@ -18,7 +18,8 @@ struct Read {
   Problems problems;
 };
 
-// `generation` over `config`, for a model of 100 tokens and 64 positions.
+// Reads `generation` over `config` for a model with 100 tokens and 64
+// positions.
 Read ReadBoth(const json& generation, const json& config) {
   Read read;
   ConfigReader reader(
@@ -30,7 +31,7 @@ Read ReadBoth(const json& generation, const json& config) {
 
 const json kStart = {{"decoder_start_token_id", 99}};
 
-TEST(GenerationConfigTest, DefaultsAreTransformers) {
+TEST(GenerationConfigTest, DefaultsEqualTransformers) {
   const Read read = ReadBoth(json::object(), kStart);
   EXPECT_THAT(read.problems, IsEmpty());
   EXPECT_THAT(read.config.decoder_prefix, ElementsAre(99));
@@ -47,7 +48,7 @@ TEST(GenerationConfigTest, DefaultsAreTransformers) {
   EXPECT_FALSE(options.forced_first_id.has_value());
   EXPECT_FALSE(options.forced_last_id.has_value());
   EXPECT_THAT(options.end_ids, IsEmpty());
-  // What the positions leave after the start token.
+  // The positions that remain after the start token.
   EXPECT_EQ(options.max_new_tokens, 63);
   EXPECT_EQ(options.min_new_tokens, 0);
 }
@@ -74,7 +75,7 @@ TEST(GenerationConfigTest, ReadsEveryKey) {
   EXPECT_EQ(options.repetition_penalty, 1.3f);
   EXPECT_EQ(options.forced_first_id, 7);
   EXPECT_EQ(options.forced_last_id, 0);
-  // Transformers' lengths count the start token.
+  // Transformers' lengths include the start token.
   EXPECT_EQ(options.max_new_tokens, 39);
   EXPECT_EQ(options.min_new_tokens, 3);
   EXPECT_TRUE(options.renormalize_logits);
@@ -85,7 +86,7 @@ TEST(GenerationConfigTest, ReadsEveryKey) {
   EXPECT_EQ(options.typical_p, 0.7f);
 }
 
-TEST(GenerationConfigTest, ReadsWhatLooksAtTheSourceAndWhatIsSuppressed) {
+TEST(GenerationConfigTest, ReadsRulesOnTheSourceAndSuppressedTokens) {
   const Read read = ReadBoth(json::parse(R"({"encoder_no_repeat_ngram_size": 3,
         "encoder_repetition_penalty": 1.5, "suppress_tokens": [1, 2],
         "begin_suppress_tokens": [7]})"),
@@ -99,7 +100,7 @@ TEST(GenerationConfigTest, ReadsWhatLooksAtTheSourceAndWhatIsSuppressed) {
   EXPECT_THAT(options.first_suppressed_ids, ElementsAre(7));
 }
 
-TEST(GenerationConfigTest, ReadsHowEndTokensGrow) {
+TEST(GenerationConfigTest, ReadsTheGrowthOfEndTokens) {
   constexpr char kKey[] = "exponential_decay_length_penalty";
   const Read read = ReadBoth({{kKey, {15, 1.6}}}, kStart);
   EXPECT_THAT(read.problems, IsEmpty());
@@ -113,7 +114,7 @@ TEST(GenerationConfigTest, ReadsHowEndTokensGrow) {
   }
 }
 
-TEST(GenerationConfigTest, OtherSearchesAreRefusedByName) {
+TEST(GenerationConfigTest, RefusesUnsupportedSearchesByName) {
   EXPECT_THAT(ReadBoth(json::parse(R"({"num_beam_groups": 1, "top_h": null,
                          "diversity_penalty": 0.0, "guidance_scale": 1,
                          "sequence_bias": null, "penalty_alpha": 0})"),
@@ -125,14 +126,15 @@ TEST(GenerationConfigTest, OtherSearchesAreRefusedByName) {
                  "force_words_ids": [[1]]})"),
                kStart)
           .problems;
-  EXPECT_THAT(problems,
-              ElementsAre(HasSubstr("num_beam_groups is 2; this version does "
-                                    "not search so; remove it, or set it to 1"),
-                          HasSubstr("diversity_penalty is 0.5"),
-                          HasSubstr("force_words_ids is [[1]]")));
+  EXPECT_THAT(
+      problems,
+      ElementsAre(HasSubstr("num_beam_groups is 2; this version does "
+                            "not support it; remove it, or set it to 1"),
+                  HasSubstr("diversity_penalty is 0.5"),
+                  HasSubstr("force_words_ids is [[1]]")));
 }
 
-TEST(GenerationConfigTest, TasksGoBeforeTheFiles) {
+TEST(GenerationConfigTest, TasksOverrideTheFiles) {
   const json config = json::parse(R"({"num_beams": 2, "prefix": " ",
       "decoder_start_token_id": 0, "task_specific_params": {
         "summarization": {"prefix": "summarize: ", "num_beams": 4,
@@ -176,7 +178,7 @@ TEST(GenerationConfigTest, TheFirstFileWinsAndNullIsUnset) {
   EXPECT_EQ(read.config.options.max_new_tokens, 63);
 }
 
-TEST(GenerationConfigTest, UnusableValuesAreNamed) {
+TEST(GenerationConfigTest, NamesUnusableValues) {
   const auto problem = [](const char* key, const json& value) {
     json config = kStart;
     config[key] = value;
@@ -208,9 +210,9 @@ TEST(GenerationConfigTest, UnusableValuesAreNamed) {
               ElementsAre(HasSubstr("decoder_start_token_id is missing")));
 }
 
-// A prompt stands in the place of start tokens, and what counts it with the
-// new tokens says nothing of these.
-TEST(GenerationConfigTest, ADecoderAloneNeedsNoStart) {
+// A prompt replaces the start tokens, and limits that include the prompt do not
+// limit new tokens.
+TEST(GenerationConfigTest, ADecoderOnlyModelNeedsNoStartToken) {
   const auto read = [](const json& generation) {
     Read read;
     ConfigReader reader({{"generation_config.json", &generation}},

@@ -13,7 +13,7 @@
 
 namespace trivium {
 
-// The tokenizer of a GGUF file that has nothing else.
+// Loads the tokenizer of a GGUF file that contains nothing else.
 inline absl::StatusOr<std::unique_ptr<Tokenizer>> LoadGgufVocabulary(
     const std::string& path) {
   TRIVIUM_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));

@@ -25,7 +25,7 @@ class HeadInfoTest : public testing::Test {
   Problems problems_;
 };
 
-TEST_F(HeadInfoTest, LabelsAndScoresOfAClassifier) {
+TEST_F(HeadInfoTest, ReadsLabelsAndScoresOfAClassifier) {
   HeadInfo info = Read(HeadKind::kClassify, 2, "{}");
   EXPECT_THAT(info.labels, ElementsAre("LABEL_0", "LABEL_1"));
   EXPECT_EQ(info.scores, HeadInfo::Scores::kSoftmax);
@@ -44,7 +44,7 @@ TEST_F(HeadInfoTest, LabelsAndScoresOfAClassifier) {
   EXPECT_THAT(Read(HeadKind::kFillMask, 300, "{}").labels, IsEmpty());
 }
 
-TEST_F(HeadInfoTest, UnusableLabelsAreNamed) {
+TEST_F(HeadInfoTest, NamesUnusableLabels) {
   for (const char* labels :
        {R"({"id2label": {"0": "a"}})", R"({"id2label": {"0": "a", "1": 7}})",
         R"({"id2label": ["a", "b"]})"}) {
@@ -55,7 +55,7 @@ TEST_F(HeadInfoTest, UnusableLabelsAreNamed) {
   EXPECT_THAT(problems_, ElementsAre(HasSubstr("problem_type")));
 }
 
-// Knows two pieces.
+// A tokenizer that knows two pieces.
 class MaskTokenizer : public PuppetTokenizer {
  public:
   int32_t PieceToId(std::string_view piece, TextSide) const override {
@@ -63,7 +63,7 @@ class MaskTokenizer : public PuppetTokenizer {
   }
 };
 
-TEST_F(HeadInfoTest, FindsTheMask) {
+TEST_F(HeadInfoTest, FindsTheMaskToken) {
   const MaskTokenizer tokenizer;
   EXPECT_EQ(FindMask(tokenizer, nullptr), 4);
   EXPECT_EQ(FindMask(tokenizer, json{{"mask_token", "[M]"}}), 9);

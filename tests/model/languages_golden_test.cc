@@ -1,6 +1,6 @@
-// Texts with their languages against Transformers' tokenizers: testdata/
-// languages has a folder for each way of telling them, and cases.json what
-// make_language_cases.py found.
+// Compares texts with their languages with Transformers' tokenizers.
+// testdata/languages has a folder for each way of telling a model its
+// languages; make_language_cases.py writes cases.json.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -30,11 +30,11 @@ std::optional<std::string_view> Name(const json& value) {
   return value.get_ref<const std::string&>();
 }
 
-TEST(LanguagesGoldenTest, TextsAreTokenizedAsTransformersDoes) {
+TEST(LanguagesGoldenTest, TokenizesTextsLikeTransformers) {
   const json cases = ReadOrNull(std::string(kFolder) + "cases.json");
   ASSERT_EQ(cases["folders"].size(), 10u);
   const std::vector<std::string> texts = cases["texts"];
-  // What the decoder is told, by the folder.
+  // What the folder tells the decoder.
   const std::map<std::string, bool> starts = {{"mbart", true}};
   for (const auto& [name, runs] : cases["folders"].items()) {
     SCOPED_TRACE(name);
@@ -74,9 +74,9 @@ TEST(LanguagesGoldenTest, TextsAreTokenizedAsTransformersDoes) {
   }
 }
 
-// Greedy and with four beams, by models that know no language (random weights,
-// make_language_models.py).
-TEST(LanguagesGoldenTest, ModelsTranslateAsTransformersDoes) {
+// Searches greedily and with four beams, with models that know no language
+// (random weights, make_language_models.py).
+TEST(LanguagesGoldenTest, ModelsTranslateLikeTransformers) {
   const json cases = ReadOrNull(std::string(kFolder) + "cases.json");
   int models = 0;
   for (const auto& [name, runs] : cases["folders"].items()) {

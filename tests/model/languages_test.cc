@@ -14,13 +14,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A vocabulary without a tokenizer around it.
+// A vocabulary without a tokenizer.
 class FakeTokenizer : public Tokenizer {
  public:
   explicit FakeTokenizer(std::vector<std::string> pieces)
       : pieces_(std::move(pieces)) {}
 
-  // A piece's text is that piece, but for words.
+  // A piece's text is that piece, except for words.
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions&) const override {
     Encoding encoding;
@@ -28,7 +28,7 @@ class FakeTokenizer : public Tokenizer {
     if (!IsWord(text) && id >= 0) encoding.ids = {id};
     return encoding;
   }
-  // Of words alone.
+  // Decodes words only.
   std::string Decode(std::span<const int32_t> ids) const override {
     std::string text;
     for (const int32_t id : ids) {
@@ -64,7 +64,7 @@ LanguageTable Marian(const FakeTokenizer& tokenizer, const json* config) {
                         .tokenizer_config = config});
 }
 
-TEST(LanguagesTest, CodesBecomeTheShortestTags) {
+TEST(LanguagesTest, ShortensCodesToTags) {
   EXPECT_EQ(ToBcp47("de"), "de");
   EXPECT_EQ(ToBcp47("deu"), "de");
   EXPECT_EQ(ToBcp47("ger"), "de");
@@ -81,7 +81,7 @@ TEST(LanguagesTest, CodesBecomeTheShortestTags) {
   EXPECT_EQ(ToBcp47("de-" + std::string(10000, 'a')), "");
 }
 
-TEST(LanguagesTest, OneDirectionNeedsNoChoice) {
+TEST(LanguagesTest, ASingleDirectionNeedsNoChoice) {
   const json config = {{"source_lang", "eng"}, {"target_lang", "de"}};
   const LanguageTable table({.tokenizer_config = &config});
   EXPECT_THAT(table.sources(), ElementsAre(Language{"en", "eng"}));
@@ -140,13 +140,13 @@ TEST(LanguagesTest, TokensChooseTheTarget) {
                         "de, fr, zh, pt, pt-BR"));
 }
 
-TEST(LanguagesTest, TheFolderMayNameADefaultAmongTheTokens) {
+TEST(LanguagesTest, TheFolderMayNameADefaultTarget) {
   const FakeTokenizer tokenizer({">>en<<", "word", ">>deu<<"});
   json config = {{"target_lang", "de"}};
   const LanguageTable table = Marian(tokenizer, &config);
   EXPECT_THAT(table.targets(),
               ElementsAre(Language{"en", ">>en<<"}, Language{"de", ">>deu<<"}));
-  // It names no source, so it translates among its targets.
+  // The folder names no source, so the model translates among its targets.
   EXPECT_EQ(table.sources(), table.targets());
   EXPECT_THAT(std::string(table.Resolve("fr", {}).status().message()),
               HasSubstr("source_language 'fr' is not one of this model's: en, "
@@ -154,15 +154,15 @@ TEST(LanguagesTest, TheFolderMayNameADefaultAmongTheTokens) {
   EXPECT_THAT(table.Resolve({}, {}).value().prefix_ids, ElementsAre(2));
   EXPECT_THAT(table.Resolve("en", {}).value().prefix_ids, ElementsAre(2));
   EXPECT_THAT(table.Resolve("de", "en").value().prefix_ids, ElementsAre(0));
-  // Nobody wants German from German.
+  // Nobody wants a translation from German into German.
   EXPECT_THAT(std::string(table.Resolve("de", {}).status().message()),
               HasSubstr("target_language is missing"));
-  // One that it has no token for is none.
+  // A language without a token cannot be the default.
   config["target_lang"] = "fr";
   EXPECT_FALSE(Marian(tokenizer, &config).Resolve({}, {}).ok());
 }
 
-TEST(LanguagesTest, OneTokenIsTheChoice) {
+TEST(LanguagesTest, ASingleTokenIsTheDefault) {
   const FakeTokenizer tokenizer({"a", ">>deu<<"});
   const LanguageTable table = Marian(tokenizer, nullptr);
   const auto direction = table.Resolve({}, {});
@@ -170,8 +170,8 @@ TEST(LanguagesTest, OneTokenIsTheChoice) {
   EXPECT_THAT(direction->prefix_ids, ElementsAre(1));
 }
 
-// "prefix | suffix | what the decoder is told", with "no" for no special tokens
-// of the tokenizer's own.
+// Returns "prefix | suffix | what the decoder is told", with "no" if the
+// tokenizer adds no special tokens of its own.
 std::string Told(const absl::StatusOr<Direction>& direction) {
   if (!direction.ok()) return std::string(direction.status().message());
   std::string told = direction->text_prefix;
@@ -187,14 +187,14 @@ std::string Told(const absl::StatusOr<Direction>& direction) {
   return told;
 }
 
-TEST(LanguagesTest, MBartIsToldTheSourceBehindTheTextAndBeginsWithTheTarget) {
+TEST(LanguagesTest, MBartHasTheSourceAfterTheTextAndStartsWithTheTarget) {
   const FakeTokenizer tokenizer(
       {"<s>", "</s>", "to_ID", "ar_AR", "de_DE", "en_XX", "zh_CN", "<mask>"});
   GenerationConfig generation;
   generation.decoder_prefix = {4};
   const LanguageTable table(
       {.tokenizer = &tokenizer, .family = "mbart", .generation = &generation});
-  // "to_ID" is a word.
+  // "to_ID" is an ordinary word.
   EXPECT_THAT(table.targets(),
               ElementsAre(Language{"ar", "ar_AR"}, Language{"de", "de_DE"},
                           Language{"en", "en_XX"}, Language{"zh", "zh_CN"}));
@@ -208,7 +208,7 @@ TEST(LanguagesTest, MBartIsToldTheSourceBehindTheTextAndBeginsWithTheTarget) {
               HasSubstr("target_language is missing"));
 }
 
-TEST(LanguagesTest, MBart50IsToldTheSourceBeforeTheTextAndForcedToTheTarget) {
+TEST(LanguagesTest, MBart50HasTheSourceBeforeTheTextAndForcesTheTarget) {
   const FakeTokenizer tokenizer({"<s>", "</s>", "de_DE", "en_XX", "pt_XX"});
   const json config = {{"tokenizer_class", "MBart50TokenizerFast"}};
   for (const bool in_config : {true, false}) {
@@ -227,7 +227,7 @@ TEST(LanguagesTest, MBart50IsToldTheSourceBeforeTheTextAndForcedToTheTarget) {
   }
 }
 
-TEST(LanguagesTest, M2m100AndNllbSpellTheirTokensOtherwise) {
+TEST(LanguagesTest, FindsTheTokensOfM2m100AndNllb) {
   const FakeTokenizer m2m(
       {"</s>", "__en__", "__zh__", "__no__", "__x__y", "__init__"});
   const LanguageTable table({.tokenizer = &m2m, .family = "m2m_100"});
@@ -252,7 +252,7 @@ TEST(LanguagesTest, M2m100AndNllbSpellTheirTokensOtherwise) {
   EXPECT_EQ(Told(flores.Resolve({}, "ar")), "3 | no 0 | first 1");
   EXPECT_EQ(Told(flores.Resolve("zh", "ar-Latn")), "5 | no 0 | first 2");
   EXPECT_EQ(Told(flores.Resolve({}, "Persian")), "3 | no 0 | first 7");
-  // Nobody else reads it.
+  // No other language is accepted instead.
   EXPECT_THAT(
       Told(flores.Resolve({}, "sr-Latn")),
       HasSubstr("target_language 'sr-Latn' is not one of this model's"));
@@ -264,7 +264,7 @@ TEST(LanguagesTest, M2m100AndNllbSpellTheirTokensOtherwise) {
             "| no 0 3 | first 5");
 }
 
-TEST(LanguagesTest, MadladReadsTheTargetAsText) {
+TEST(LanguagesTest, MadladHasTheTargetAsText) {
   const FakeTokenizer tokenizer({"</s>", "<2de>", "<2zh_Hant>", "<2en>"});
   const LanguageTable table({.tokenizer = &tokenizer, .family = "t5"});
   EXPECT_EQ(Told(table.Resolve({}, "de")), "<2de> | |");
@@ -289,20 +289,21 @@ TEST(LanguagesTest, T5HasATaskForEachDirection) {
   EXPECT_EQ(table.Resolve("en", "de").value().task, &generation.tasks[1]);
   EXPECT_EQ(table.Resolve({}, "French").value().task, &generation.tasks[2]);
   EXPECT_EQ(table.Resolve("fra", "eng").value().task, &generation.tasks[3]);
-  // Then the text says it.
+  // Then the text itself names its task.
   EXPECT_EQ(table.Resolve({}, {}).value().task, nullptr);
   EXPECT_THAT(Told(table.Resolve("fr", "de")),
-              HasSubstr("target_language 'de' is none that this model "
-                        "translates 'fr' to: en"));
+              HasSubstr("target_language 'de' does not go with "
+                        "source_language 'fr', which this model translates "
+                        "to: en"));
 }
 
-// "en-de" where both are known.
+// Returns "en-de" if both languages are known.
 std::string Tags(const absl::StatusOr<Direction>& direction) {
   if (!direction.ok()) return std::string(direction.status().message());
   return direction->source_language + "-" + direction->target_language;
 }
 
-TEST(LanguagesTest, ADirectionTellsItsLanguages) {
+TEST(LanguagesTest, ADirectionNamesItsLanguages) {
   const json one = {{"source_lang", "eng"}, {"target_lang", "deu"}};
   const LanguageTable named({.tokenizer_config = &one});
   EXPECT_EQ(Tags(named.Resolve({}, {})), "en-de");
@@ -314,7 +315,7 @@ TEST(LanguagesTest, ADirectionTellsItsLanguages) {
   EXPECT_EQ(Tags(open.Resolve({}, "de")), "-de");
   EXPECT_EQ(Tags(open.Resolve("eng", "fra")), "en-fr");
   EXPECT_EQ(Tags(open.Resolve("Elvish", "fr")), "Elvish-fr");
-  // Of two languages the source is the other one.
+  // Of two languages, the source is the other one.
   const LanguageTable both = Marian(tokenizer, nullptr);
   EXPECT_EQ(Tags(both.Resolve({}, "de")), "fr-de");
 
@@ -334,7 +335,7 @@ TEST(LanguagesTest, ADirectionTellsItsLanguages) {
   EXPECT_EQ(Tags(LanguageTable({}).Resolve({}, {})), "-");
 }
 
-TEST(LanguagesTest, OfManyLanguagesTheNearestAreNamed) {
+TEST(LanguagesTest, ErrorsNameTheNearestOfManyLanguages) {
   std::vector<std::string> pieces = {"</s>"};
   for (const char* code :
        {"af", "ar", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "he",
@@ -344,15 +345,15 @@ TEST(LanguagesTest, OfManyLanguagesTheNearestAreNamed) {
   const FakeTokenizer tokenizer(pieces);
   const LanguageTable table({.tokenizer = &tokenizer, .family = "m2m_100"});
   EXPECT_THAT(Told(table.Resolve("en", "sr-Latn")),
-              HasSubstr("23 languages, of which the nearest are sr, "));
+              HasSubstr("23 languages; the nearest are sr, "));
   EXPECT_THAT(Told(table.Resolve("en", "Germn")),
-              HasSubstr("of which the nearest are de, "));
+              HasSubstr("the nearest are de, "));
   EXPECT_THAT(Told(table.Resolve("en", {})),
               HasSubstr("target_language is missing; this model translates to "
                         "af, ar, cs"));
 }
 
-TEST(LanguagesTest, AModelThatNamesNoLanguages) {
+TEST(LanguagesTest, AModelWithoutNamedLanguagesAcceptsNone) {
   const LanguageTable table({});
   EXPECT_TRUE(table.Resolve({}, {}).ok());
   EXPECT_THAT(std::string(table.Resolve("en", {}).status().message()),

@@ -1,4 +1,4 @@
-// Marian's own lexical shortlists, and the models beside which they lie.
+// Marian's own lexical shortlists, and models that have one.
 #include "model/lexical_shortlist.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ constexpr char kFirefox[] = "tests/golden/marian_bin/firefox";
 constexpr char kName[] = "lex.50.50.ende.s2t.bin";
 constexpr uint64_t kMagic = 0xF11A48D5013417F5;
 
-// Of `always` first tokens; two numbers are told otherwise than they are.
+// Values in the header that differ from the truth.
 struct Lies {
   uint64_t offsets = 0, targets = 0;
 };
@@ -40,7 +40,7 @@ std::string File(uint64_t always, const std::vector<uint64_t>& offsets,
   return file;
 }
 
-// Of three source and ten target tokens.
+// Reads a shortlist for three source and ten target tokens.
 absl::StatusOr<Shortlist::Table> ReadLexical(const std::string& file,
                                              bool shared = false) {
   const TemporaryFolder folder;
@@ -62,7 +62,7 @@ TEST(LexicalShortlistTest, ReadsTheTable) {
   EXPECT_EQ(table->fill_from, 2);
   EXPECT_THAT(table->offsets, ElementsAre(0, 2, 2, 5));
   EXPECT_THAT(table->targets, ElementsAre(3, 9, 0, 3, 5));
-  // The source's own tokens, too.
+  // With a shared vocabulary, the source's own tokens are allowed, too.
   table = ReadLexical(file, /*shared=*/true);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(table->offsets, ElementsAre(0, 3, 4, 8));
@@ -72,7 +72,7 @@ TEST(LexicalShortlistTest, ReadsTheTable) {
   EXPECT_EQ(table->always.size(), 10);
 }
 
-TEST(LexicalShortlistTest, RefusesWhatLies) {
+TEST(LexicalShortlistTest, RefusesAFileThatContradictsItself) {
   const std::string file = File(2, {0, 2, 2, 5}, {9, 3, 0, 5, 3});
   for (size_t size = 1; size < file.size(); ++size) {
     EXPECT_NE(Error(file.substr(0, size)), "") << size;
@@ -108,7 +108,7 @@ class LexicalFolderTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(LexicalFolderTest, IsUsedWhereAskedFor) {
+TEST_F(LexicalFolderTest, IsUsedIfRequested) {
   EXPECT_THAT(Report(false).problems, IsEmpty());
   EXPECT_THAT(Report(false).warnings,
               ElementsAre(HasSubstr("lex.50.50.ende.s2t.bin: is not used; "

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Tells what Transformers' tokenizers make of texts and their languages.
+"""Records how Transformers' tokenizers treat texts and their languages.
 
     make_language_cases.py [OUT]
 
-Trains small SentencePiece models on tests/fuzz/sentences.txt, gives them to the
-tokenizers of the families that are told languages, and writes their folders and
-OUT/cases.json (OUT: tests/model/testdata/languages): what languages_golden_test
-compares with. Needs PyPI's transformers 4.46 (the last but few with tokenizers
+Trains small SentencePiece models on tests/fuzz/sentences.txt and gives them to
+the tokenizers of the families that are told languages. Writes their folders and
+OUT/cases.json (OUT: tests/model/testdata/languages) for languages_golden_test.
+Needs PyPI's transformers 4.46 (one of the last with tokenizers
 that read SentencePiece files themselves), sentencepiece and protobuf.
 """
 
@@ -35,7 +35,8 @@ TEXTS = [
 
 
 def train(out, size, kind="unigram", **ids):
-    """A file that normalizes nothing: Unicode's tables would make it large."""
+    """Writes a file that normalizes nothing: Unicode's tables would make it
+    large."""
     lines = SENTENCES.read_text().splitlines()
     latin = [line for line in lines if max(map(ord, line)) < 0x250]
     sentencepiece.SentencePieceTrainer.Train(
@@ -52,7 +53,7 @@ T5 = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
 
 
 def slim(folder, keep, family, config):
-    """Only what is read, in little space."""
+    """Keeps only what is read, in little space."""
     for path in folder.iterdir():
         if path.name not in keep:
             path.unlink()
@@ -100,7 +101,7 @@ def main():
         vocabulary.id_to_piece(i) for i in range(3, len(vocabulary), 2)]
     (out / "vocab.json").write_text(
         json.dumps({piece: i for i, piece in enumerate(pieces)}))
-    # Every second piece is none of the vocabulary's.
+    # Every second piece is missing in the vocabulary.
     m2m = [("en", "de", ("en", "de")), ("zh", "no", ("zh", "nb"))]
     m2m_files = spm_files + ["vocab.json"]
     for name, codes, directions in (("m2m_100", "m2m100", m2m),
@@ -118,7 +119,7 @@ def main():
     train(spm, 300, kind="bpe", **FAIRSEQ)
     flores = [("eng_Latn", "deu_Latn", ("en", "deu")),
               ("zho_Hant", "pes_Arab", ("zh-TW", "fa"))]
-    # As published folders number them.
+    # The numbering of published folders.
     size = len(sentencepiece.SentencePieceProcessor(model_file=str(spm))) + 1
     ids = {size + i: AddedToken(code, special=True)
            for i, code in enumerate(FAIRSEQ_LANGUAGE_CODES)}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Gives the folders of make_language_cases.py small random models, and tells
+"""Gives the folders of make_language_cases.py small random models, and records
 what Transformers translates with them.
 
     make_language_models.py [FOLDERS]
 
-Writes model.safetensors and configurations into the folders below that are there
-for it (FOLDERS: tests/model/testdata/languages), and into each run of cases.json
-the new tokens of its first texts, greedy and with four beams. Needs PyPI's torch
+Writes model.safetensors and configurations into those of its folders that exist
+(FOLDERS: tests/model/testdata/languages), and into each run of cases.json the
+new tokens of its first texts, greedy and with four beams. Needs PyPI's torch
 and transformers (5.23 made the committed files).
 """
 

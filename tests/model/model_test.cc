@@ -31,7 +31,7 @@ void CopyFile(const std::string& from, const TemporaryFolder& to,
   to.Write(name, ReadWholeFile(from + "/" + name));
 }
 
-TEST(PrecisionTest, NamesAndChoice) {
+TEST(PrecisionTest, ParsesNamesAndResolvesAuto) {
   for (const Precision precision : {Precision::kAuto, Precision::kF32,
                                     Precision::kBf16, Precision::kInt8}) {
     const auto parsed = ParsePrecision(PrecisionName(precision));
@@ -113,7 +113,7 @@ TEST(ModelTest, LoadsEveryGoldenWithoutATokenizer) {
   }
 }
 
-TEST(ModelTest, LoadsDecodersAlone) {
+TEST(ModelTest, LoadsDecoderOnlyModels) {
   for (const char* name :
        {"gpt2.lm", "gpt2.old_names", "gpt_neo.lm", "openai-gpt.lm", "opt.lm"}) {
     SCOPED_TRACE(name);
@@ -188,10 +188,10 @@ TEST(ModelTest, CheckListsEveryProblem) {
   folder.Remove("generation_config.json");
   EXPECT_THAT(Model::Check(folder.path(), kF32),
               ElementsAre(HasSubstr("model_type is \"newest\"; this server "
-                                    "knows albert, bart")));
+                                    "supports albert, bart")));
 }
 
-TEST(ModelTest, EveryWeightIsANumber) {
+TEST(ModelTest, RefusesWeightsThatAreNotFinite) {
   const TemporaryFolder folder;
   CopyFile("tests/golden/marian.translate", folder, "config.json");
   std::string weights =

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
 
-// A folder of sentence-transformers' files.
+// Writes a sentence-transformers folder.
 class SentenceEncoderTest : public ::testing::Test {
  protected:
   void Write(const std::string& name, const std::string& text) {
@@ -65,7 +65,7 @@ class SentenceEncoderTest : public ::testing::Test {
   const std::vector<float> states_ = {1, 2, 5, -4, 0, 8};  // three tokens
 };
 
-TEST_F(SentenceEncoderTest, WithoutModulesTheMeanOfLengthOne) {
+TEST_F(SentenceEncoderTest, WithoutModulesReturnsTheMeanWithLengthOne) {
   // The mean is (2, 2).
   const float half = std::sqrt(0.5f);
   EXPECT_THAT(Embed(),
@@ -102,7 +102,7 @@ TEST_F(SentenceEncoderTest, PoolsAsTheFolderSays) {
   EXPECT_THAT(Embed({.normalize = false}), ElementsAre(0, 8));
 }
 
-TEST_F(SentenceEncoderTest, DenseLayers) {
+TEST_F(SentenceEncoderTest, AppliesDenseLayers) {
   WriteModules(Module("Pooling", "1_Pooling") + "," +
                Module("Dense", "2_Dense"));
   Write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
@@ -119,7 +119,7 @@ TEST_F(SentenceEncoderTest, DenseLayers) {
   EXPECT_THAT(Embed(), ElementsAre(FloatNear(std::tanh(2.0f), 1e-6f),
                                    FloatNear(std::tanh(1.0f), 1e-6f),
                                    FloatNear(std::tanh(0.25f), 1e-6f)));
-  // What the request asks for instead is without them.
+  // A request's own pooling skips the dense layers.
   EXPECT_THAT(Embed({.pooling = TokenPooling::kMean}), ElementsAre(2, 2));
   Write("2_Dense/model.safetensors",
         Safetensors(R"({"linear.weight":{"dtype":"F32","shape":[3,2],
@@ -130,7 +130,7 @@ TEST_F(SentenceEncoderTest, DenseLayers) {
   EXPECT_THAT(Problem(), HasSubstr("neither Tanh nor Identity"));
 }
 
-TEST_F(SentenceEncoderTest, Prompts) {
+TEST_F(SentenceEncoderTest, ReadsPrompts) {
   WriteModules(Module("Normalize", ""));
   Write("config_sentence_transformers.json",
         R"({"prompts": {"query": "query: ", "document": ""},
@@ -143,13 +143,13 @@ TEST_F(SentenceEncoderTest, Prompts) {
   EXPECT_THAT(Problem(), HasSubstr("default_prompt_name"));
 }
 
-TEST_F(SentenceEncoderTest, WhatCannotBeIsNamed) {
+TEST_F(SentenceEncoderTest, ErrorsNameWhatIsNotSupported) {
   Write("modules.json", "{}");
   EXPECT_THAT(Problem(), HasSubstr("modules.json: is not a JSON list"));
   WriteModules(Module("WordWeights", "1_WordWeights"));
   EXPECT_THAT(Problem(), HasSubstr("WordWeights"));
   WriteModules(Module("Pooling", "../1_Pooling"));
-  EXPECT_THAT(Problem(), HasSubstr("leads outside"));
+  EXPECT_THAT(Problem(), HasSubstr("leads out of the model's folder"));
   WriteModules("7");
   EXPECT_THAT(Problem(), HasSubstr("is not one of"));
   WriteModules(Module("Pooling", "1_Pooling"));
@@ -164,7 +164,7 @@ TEST_F(SentenceEncoderTest, WhatCannotBeIsNamed) {
   EXPECT_THAT(Problem(), HasSubstr("with the prompt"));
 }
 
-TEST_F(SentenceEncoderTest, KnowsTheLongestText) {
+TEST_F(SentenceEncoderTest, ReadsTheLengthOfTheLongestText) {
   const auto longest = [&] {
     return SentenceEncoder::Load(folder_.path(), 2)->max_tokens();
   };
@@ -174,7 +174,7 @@ TEST_F(SentenceEncoderTest, KnowsTheLongestText) {
   EXPECT_EQ(longest(), 256);
   Write("tokenizer_config.json", R"({"model_max_length": 128})");
   EXPECT_EQ(longest(), 256);
-  // What newer versions write has it in the tokenizer's configuration alone.
+  // Newer versions write the length only into the tokenizer's configuration.
   Write("sentence_bert_config.json", R"({"modality_config": {}})");
   EXPECT_EQ(longest(), 128);
   Write("sentence_bert_config.json", R"({"max_seq_length": null})");

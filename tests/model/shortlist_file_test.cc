@@ -1,4 +1,4 @@
-// Shortlists as files, and folders with one, through the one door.
+// Shortlists as files, and folders with one, loaded through Model.
 #include "model/shortlist_file.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ std::string Ints(const std::vector<int32_t>& values) {
                      values.size() * sizeof(int32_t));
 }
 
-// `part` of the header is replaced.
+// Returns the file with `part` of the header replaced by `by`.
 std::string FileOf(const ShortlistFile& file, const std::string& part = "",
                    const std::string& by = "") {
   std::string header, bytes;
@@ -50,7 +50,7 @@ std::string FileOf(const ShortlistFile& file, const std::string& part = "",
   return Safetensors(header, bytes);
 }
 
-// A list of `always` for a vocabulary of `size` pieces.
+// Returns a list that allows `always`, for a vocabulary of `size` pieces.
 std::string File(int size, const std::vector<int32_t>& always,
                  const std::string& pieces) {
   return FileOf({.table = {.offsets = std::vector<int32_t>(size + 1, 0),
@@ -59,7 +59,7 @@ std::string File(int size, const std::vector<int32_t>& always,
                  .pieces = pieces});
 }
 
-// Three source tokens, ten target tokens.
+// A list for three source tokens and ten target tokens.
 ShortlistFile Small() {
   return {.table = {.offsets = {0, 2, 2, 5},
                     .targets = {3, 9, 0, 3, 5},
@@ -78,7 +78,7 @@ TEST(ShortlistFileTest, ReadsWhatWasWritten) {
   EXPECT_EQ(file->pieces, Small().pieces);
 }
 
-TEST(ShortlistFileTest, ErrorsNameFileAndTensor) {
+TEST(ShortlistFileTest, ErrorsNameTheFileAndTheTensor) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/list";
   EXPECT_TRUE(absl::IsNotFound(ReadShortlistFile(path).status()));
@@ -112,7 +112,7 @@ TEST(ShortlistFileTest, DigestTellsVocabulariesApart) {
   EXPECT_NE(digest, PiecesDigest(Pieces{"bc", "a"}, Pieces{"d"}));
 }
 
-// 307 pieces, no tokenizer.
+// A model with 307 pieces and no tokenizer.
 class ShortlistFolderTest : public testing::Test {
  protected:
   ShortlistFolderTest() {
@@ -125,7 +125,7 @@ class ShortlistFolderTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(ShortlistFolderTest, IsUsedWhereAskedFor) {
+TEST_F(ShortlistFolderTest, IsUsedIfRequested) {
   folder_.Write("shortlist.safetensors",
                 File(307, {5, 6}, std::string(16, '0')));
   const auto off = Model::Load(folder_.path(), {.precision = Precision::kF32});
@@ -135,7 +135,8 @@ TEST_F(ShortlistFolderTest, IsUsedWhereAskedFor) {
   EXPECT_FALSE((*off)->info().vocabulary_shortlist);
   EXPECT_TRUE((*on)->info().vocabulary_shortlist);
   EXPECT_GT((*on)->info().weight_bytes, (*off)->info().weight_bytes);
-  // Other answers, another revision; so for another list.
+  // A shortlist changes answers and so the revision; another list changes it
+  // again.
   EXPECT_NE((*on)->info().revision, (*off)->info().revision);
   folder_.Write("shortlist.safetensors",
                 File(307, {5, 7}, std::string(16, '0')));
@@ -144,7 +145,7 @@ TEST_F(ShortlistFolderTest, IsUsedWhereAskedFor) {
   EXPECT_NE((*on)->info().revision, (*other)->info().revision);
 }
 
-TEST_F(ShortlistFolderTest, TheEndIsAlwaysAllowed) {
+TEST_F(ShortlistFolderTest, TheEndTokenIsAlwaysAllowed) {
   folder_.Write("shortlist.safetensors",
                 File(307, {5, 6}, std::string(16, '0')));
   const auto model = Model::Load(folder_.path(), kOn);
@@ -189,7 +190,7 @@ TEST_F(ShortlistFolderTest, ErrorsSayWhatToDo) {
               IsEmpty());
 }
 
-TEST(ShortlistFileTest, OfAnotherVocabularyIsRefused) {
+TEST(ShortlistFileTest, RefusesAListForOtherVocabularies) {
   const TemporaryFolder folder;
   for (const char* name :
        {"config.json", "generation_config.json", "model.safetensors",
@@ -202,12 +203,12 @@ TEST(ShortlistFileTest, OfAnotherVocabularyIsRefused) {
               ElementsAre(HasSubstr("was made for other vocabularies")));
 }
 
-TEST(ShortlistFileTest, EncodersHaveNone) {
+TEST(ShortlistFileTest, RefusesAListForAnEncoder) {
   EXPECT_THAT(Model::Check("tests/golden/bert.base", kOn),
               ElementsAre(HasSubstr("for models with encoder and decoder")));
 }
 
-TEST(ShortlistFileTest, TheEmbeddedOneFits) {
+TEST(ShortlistFileTest, TheEmbeddedListFitsItsModel) {
   EXPECT_THAT(Model::Check("model/embedded", kOn), IsEmpty());
 }
 

@@ -1,6 +1,6 @@
-// A user's text never becomes a special token: every special token of every
-// tokenizer that is here, those of downloaded files too, as a user writes it,
-// whole and in two parts of which one is a template's.
+// A user's text never becomes a special token. Tries every special token of
+// every tokenizer in the repository and among the downloaded files, as a user
+// would write it: whole, and in two parts one of which is a template's.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Folders and files with a tokenizer, in and below `root`.
+// Returns the folders and files with a tokenizer, in and below `root`.
 std::vector<std::string> TokenizersBelow(const char* root) {
   std::vector<std::string> paths;
   if (!fs::exists(root)) return paths;
@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizerOf(
                                  : LoadTokenizer(path);
 }
 
-// What the files call special.
+// Returns the texts that the files call special.
 std::vector<std::string> DeclaredTexts(const std::string& path) {
   std::vector<std::string> texts;
   if (path.ends_with(".gguf")) {
@@ -69,8 +69,8 @@ std::vector<std::string> DeclaredTexts(const std::string& path) {
   return texts;
 }
 
-// Those, and those that the tokenizer finds in texts and says are special. What
-// stands for unknown characters is not among them: any text may become it.
+// Returns these tokens, and those that the tokenizer finds in texts and reports
+// as special. The unknown token is not included: any text may become it.
 std::map<int32_t, std::string> SpecialTokens(const Tokenizer& tokenizer,
                                              const std::string& path) {
   std::map<int32_t, std::string> specials;
@@ -91,7 +91,7 @@ std::map<int32_t, std::string> SpecialTokens(const Tokenizer& tokenizer,
     }
   }
   const SpecialTokenIds roles = tokenizer.special_token_ids();
-  // (Of GPT-2's kind it is the end token, too, and no text becomes it.)
+  // (In GPT-2's kind it is also the end token, and no text becomes it.)
   if (roles.unknown != roles.end) specials.erase(roles.unknown);
   return specials;
 }
@@ -114,7 +114,7 @@ class SpecialTokensTest : public testing::TestWithParam<std::string> {
     ASSERT_FALSE(specials_.empty());
   }
 
-  // No special token is of a byte that is in a literal part.
+  // Checks that no special token contains a byte of a literal part.
   void ExpectText(const std::vector<TextPart>& parts) {
     EncodeOptions options;
     options.add_special_tokens = false;
@@ -139,7 +139,7 @@ class SpecialTokensTest : public testing::TestWithParam<std::string> {
   std::map<int32_t, std::string> specials_;
 };
 
-TEST_P(SpecialTokensTest, AreNotMadeOfUsersTexts) {
+TEST_P(SpecialTokensTest, AreNeverMadeOfUsersTexts) {
   for (const auto& [id, special] : specials_) {
     for (const auto& [before, behind] :
          {std::pair("", ""), {"a", "b"}, {"Well, ", " is it?"}, {" ", "\n"}}) {
@@ -150,8 +150,8 @@ TEST_P(SpecialTokensTest, AreNotMadeOfUsersTexts) {
   }
 }
 
-// A part ends at any character of it.
-TEST_P(SpecialTokensTest, AreNotMadeOverBorders) {
+// A part may end at any character of a special token.
+TEST_P(SpecialTokensTest, AreNeverMadeAcrossBordersOfParts) {
   for (const auto& [id, special] : specials_) {
     const std::string_view text = special;
     for (size_t cut = 1; cut < text.size(); ++cut) {
@@ -162,15 +162,15 @@ TEST_P(SpecialTokensTest, AreNotMadeOverBorders) {
       ExpectText({{head}, {tail, true}});
       ExpectText({{head, true}, {tail}});
       ExpectText({{"a"}, {head, true}, {tail}, {"b", true}});
-      // Around another, whole one.
+      // One special token inside another.
       const std::string around = fmt::format("{}{}{}", head, special, tail);
       ExpectText({{around, true}});
     }
   }
 }
 
-// The same texts of a template are those tokens.
-TEST_P(SpecialTokensTest, AreMadeOfTemplates) {
+// The same texts in a template are those tokens.
+TEST_P(SpecialTokensTest, AreMadeOfTemplatesTexts) {
   EncodeOptions options;
   options.add_special_tokens = false;
   int found = 0;

@@ -1,5 +1,5 @@
-// A whole folder of compressed-tensors W8A8, made here of a golden decoder: its
-// own bytes are what is served.
+// A whole folder of compressed-tensors W8A8, made here from a golden decoder.
+// Its own bytes are served.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,8 +57,8 @@ class SafetensorsFile {
   std::string data_;
 };
 
-// The golden's model with the weights of its layers in s8: as such, and the
-// same numbers in f32.
+// The golden's model with its layers' weights in s8, and with the same numbers
+// in f32.
 class W8A8FolderTest : public testing::Test {
  protected:
   W8A8FolderTest() {
@@ -91,8 +91,8 @@ class W8A8FolderTest : public testing::Test {
     plain_.Write("model.safetensors", plain.Finish());
   }
 
-  // Rounds rows to integers of at most 100, so that who quantized them anew
-  // would have others.
+  // Rounds rows to integers of at most 100, so that quantizing them anew would
+  // give other integers.
   static std::string Quantize(std::vector<float>* values, int64_t rows,
                               std::vector<float>* scales) {
     std::string bytes;
@@ -128,14 +128,14 @@ class W8A8FolderTest : public testing::Test {
   TemporaryFolder quantized_, plain_;
 };
 
-TEST_F(W8A8FolderTest, LogitsAreThoseOfItsNumbers) {
+TEST_F(W8A8FolderTest, LogitsEqualThoseOfTheSameNumbersInF32) {
   const std::vector<float> logits = Logits(quantized_.path());
   EXPECT_THAT(logits, SizeIs(7 * 307));
   EXPECT_EQ(logits, Logits(plain_.path()));
   EXPECT_NE(logits, Logits(kOriginal));
 }
 
-// y of a column of zeros and a 1 is a column of the weights.
+// The product with a unit vector is a column of the weights.
 void ExpectServed(const Formats& formats, const LinearTensors& tensors) {
   const TensorView& weight = *tensors.weight;
   const int out = static_cast<int>(weight.shape[0]);
@@ -164,7 +164,7 @@ void ExpectServed(const Formats& formats, const LinearTensors& tensors) {
   EXPECT_TRUE(linear->Forward(x, in, &workspace, check).ok());
 }
 
-TEST_F(W8A8FolderTest, Int8ServesItsBytes) {
+TEST_F(W8A8FolderTest, Int8ServesTheFoldersOwnBytes) {
   Problems problems;
   LoadOptions options;
   options.precision = Precision::kInt8;

@@ -1,5 +1,5 @@
 // The API may grow but must not change for clients that were built with an
-// older version: proto/trivium.v1.binpb holds what was promised.
+// older version. proto/trivium.v1.binpb describes the API that was promised.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
@@ -24,7 +24,7 @@ using google::protobuf::ServiceDescriptorProto;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Collects what of `before` is no longer so in `after`.
+// Collects the parts of `before` that are missing or different in `after`.
 class Comparison {
  public:
   static std::vector<std::string> Run(const FileDescriptorSet& before,
@@ -139,19 +139,19 @@ FileDescriptorSet Current() {
   return set;
 }
 
-TEST(CompatibilityTest, NothingPromisedHasChanged) {
+TEST(CompatibilityTest, KeepsEverythingPromised) {
   EXPECT_THAT(Comparison::Run(Promised(), Current()), IsEmpty())
       << "a client built before this change would break";
 }
 
-TEST(CompatibilityTest, ThePromiseIsComplete) {
+TEST(CompatibilityTest, PromisesEverythingInTheApi) {
   EXPECT_THAT(Comparison::Run(Current(), Promised()), IsEmpty())
       << "something new is not promised yet; if it is meant to stay, run in "
          "proto/: protoc -I. --descriptor_set_out=trivium.v1.binpb "
          "trivium/v1/*.proto";
 }
 
-TEST(CompatibilityTest, SeesWhatBreaksClients) {
+TEST(CompatibilityTest, DetectsWhatBreaksClients) {
   const FileDescriptorSet before = Promised();
   const auto changed = [&](auto change) {
     FileDescriptorSet after = before;

@@ -180,12 +180,12 @@ TEST_F(TokensTest, HealthMayNeedOne) {
 
 TEST_F(TokensTest, ATokenHasItsPriority) {
   EXPECT_TRUE(Translate(kLater).ok());
-  EXPECT_EQ(batcher_->submitted().back().priority, Priority::kBatch);
+  EXPECT_EQ(batcher_->submitted().back().priority, Priority::kBackground);
   EXPECT_TRUE(Translate(kToken).ok());
   EXPECT_EQ(batcher_->submitted().back().priority, Priority::kInteractive);
   const std::string token = std::string("Authorization: Bearer ") + kLater;
   EXPECT_EQ(Post(token + "\r\nTrivium-Priority: interactive\r\n").status, 200);
-  EXPECT_EQ(batcher_->submitted().back().priority, Priority::kBatch);
+  EXPECT_EQ(batcher_->submitted().back().priority, Priority::kBackground);
 }
 
 TEST_F(TokensTest, ATokenHasItsModels) {

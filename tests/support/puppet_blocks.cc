@@ -73,8 +73,8 @@ std::list<PuppetBlocks::Kept>::iterator PuppetBlocks::FindKept(
   });
 }
 
-void PuppetBlocks::Keep(const Tokens& tokens, int count,
-                        const std::string& past) {
+void PuppetBlocks::Cache(const Tokens& tokens, int count,
+                         const std::string& past) {
   const std::vector<int32_t> read = tokens.Read();
   count = std::min(count, tokens.size_) / block_tokens_ * block_tokens_;
   // The last first: an end goes before its beginning.

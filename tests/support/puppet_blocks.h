@@ -59,7 +59,7 @@ class PuppetBlocks {
 
   // Keeps the full blocks of `tokens`, the first `count` of which are a
   // beginning, under `past`.
-  void Keep(const Tokens& tokens, int count, const std::string& past);
+  void Cache(const Tokens& tokens, int count, const std::string& past);
   // Tokens with the kept blocks of a beginning; fewer tokens than it has.
   Tokens Find(std::span<const int32_t> beginning, const std::string& past);
 

@@ -174,16 +174,16 @@ Engine::Beginning PuppetEngine::Begin(SourceId source,
   return {id, hypothesis.tokens.size()};
 }
 
-void PuppetEngine::Keep(HypothesisId hypothesis,
-                        std::span<const int32_t> tokens,
-                        std::string_view salt) {
+void PuppetEngine::CacheBlocks(HypothesisId hypothesis,
+                               std::span<const int32_t> tokens,
+                               std::string_view salt) {
   const Hypothesis& found = hypotheses_.at(hypothesis);
   const std::vector<int32_t> read = found.tokens.Read();
   if (!std::equal(read.begin(), read.end(), tokens.begin(), tokens.end())) {
     log_->AddMisuse("keeps other tokens than were read");
     return;
   }
-  blocks_.Keep(found.tokens, found.tokens.size(), PastOf(found.source, salt));
+  blocks_.Cache(found.tokens, found.tokens.size(), PastOf(found.source, salt));
 }
 
 uint64_t PuppetEngine::HashOf(const Hypothesis& hypothesis) {
@@ -378,8 +378,8 @@ void PuppetEngine::FillRow(const StepPlan::Decode& decode, RowMemory* memory,
   row->self_attention = memory->self_attention;
   row->logits = memory->logits;
   row->states = memory->states;
-  blocks_.Keep(hypothesis.tokens, static_cast<int>(hypothesis.beginning.size()),
-               hypothesis.past);
+  blocks_.Cache(hypothesis.tokens,
+                static_cast<int>(hypothesis.beginning.size()), hypothesis.past);
 }
 
 }  // namespace trivium

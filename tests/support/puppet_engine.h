@@ -64,8 +64,8 @@ class PuppetEngine : public Engine {
   HypothesisId AddHypothesis(SourceId source) override;
   Beginning Begin(SourceId source, std::span<const int32_t> tokens,
                   std::string_view salt) override;
-  void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
-            std::string_view salt) override;
+  void CacheBlocks(HypothesisId hypothesis, std::span<const int32_t> tokens,
+                   std::string_view salt) override;
   HypothesisId Fork(HypothesisId parent) override;
   void Truncate(HypothesisId hypothesis, int length) override;
   void ReleaseHypothesis(HypothesisId hypothesis) override;

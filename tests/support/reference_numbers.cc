@@ -13,17 +13,17 @@ constexpr double kInt8Levels = 255;  // of a row
 // 1 / x; for what is zero throughout, anything finite.
 double Inverse(double x) { return x > 0 ? 1 / x : 0; }
 
-int RotationSize(int n) {
+int HadamardSize(int n) {
   int size = 1;
   while (size < 64 && n % (2 * size) == 0) size *= 2;
   return size;
 }
 
-// As RotateRow, adding in the same order.
+// As HadamardRow, adding in the same order.
 template <typename T>
-void Rotate(std::span<T> x) {
+void Hadamard(std::span<T> x) {
   const int n = static_cast<int>(x.size());
-  for (int apart = 1; apart < RotationSize(n); apart *= 2) {
+  for (int apart = 1; apart < HadamardSize(n); apart *= 2) {
     for (int i = 0; i < n; ++i) {
       if ((i & apart) != 0) continue;
       const T a = x[i], b = x[i + apart];
@@ -123,12 +123,12 @@ Matrix Numbers::Int8Product(const Matrix& input,
       weight[i] /= found->second[i % x.columns];
     }
   }
-  if (rotated) {
-    for (int i = 0; i < x.rows; ++i) Rotate(std::span(x.row(i), x.columns));
-    const float size = RotationSize(x.columns);
+  if (hadamard) {
+    for (int i = 0; i < x.rows; ++i) Hadamard(std::span(x.row(i), x.columns));
+    const float size = HadamardSize(x.columns);
     for (size_t at = 0; at < weight.size(); at += x.columns) {
       const std::span<float> row(&weight[at], x.columns);
-      Rotate(row);
+      Hadamard(row);
       for (float& value : row) value /= size;
     }
   }

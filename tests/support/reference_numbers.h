@@ -50,8 +50,8 @@ struct Numbers {
   // Whether attention over bf16 rounds queries and weights, too; that depends
   // on the CPU (RoundsQueries).
   bool rounds_queries = false;
-  // Whether products of integers read rotated rows (RotateRow).
-  bool rotated = false;
+  // Whether products of integers read rotated rows (HadamardRow).
+  bool hadamard = false;
   // Factors of the inputs of products of integers, by weight.
   std::map<const TensorView*, std::vector<float>> smoothing;
 

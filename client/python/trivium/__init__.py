@@ -1,5 +1,5 @@
-"""Transformer models on CPUs: a client of trivium-server, over gRPC, and models in
-this process."""
+"""Transformer models on CPUs: a gRPC client of trivium-server, and models in this
+process."""
 
 from trivium.aio_client import AsyncClient
 from trivium.client import Client

@@ -1,4 +1,4 @@
-"""A server as asyncio's programs call it."""
+"""The client for asyncio."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ R = TypeVar("R")
 
 
 class AsyncClient:
-    """Client for asyncio: the same calls, arguments, answers and errors.
+    """Client for asyncio, with the calls, arguments, answers and errors of Client.
 
         async with trivium.AsyncClient("127.0.0.1:50051") as client:
             async for outcome in client.translate_stream(lines):
                 print(outcome.get().hypotheses[0].text)
 
-    To be used in the event loop that it is made in.
+    Use it only in the event loop in which it is created.
     """
 
     def __init__(self, address: str = DEFAULT_ADDRESS, **options: Any) -> None:
@@ -83,7 +83,7 @@ class AsyncClient:
         self._models: Any = models_pb2_grpc.ModelsStub(self._channel)
 
     async def close(self) -> None:
-        """Ends what runs, and the connection."""
+        """Cancels running calls and closes the connection."""
         await self._channel.close()
 
     async def __aenter__(self) -> AsyncClient:

@@ -29,7 +29,7 @@ async def _iterate(inputs: AnyInputs) -> AsyncIterator[InputLike]:
 
 
 class AsyncTextStream(Generic[Result]):
-    """One stream: a task writes, as the window allows, and the caller reads."""
+    """One stream. A task writes as much as the window allows; the caller reads."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class AsyncTextStream(Generic[Result]):
         self._attempts = attempts
         self._room = asyncio.Event()
         self._source_error: Exception | None = None
-        # A next text that a stream asked for and did not live to see.
+        # A pending request for the next text, left by a stream that has ended.
         self._asked: asyncio.Future[InputLike] | None = None
 
     async def results(self) -> AsyncIterator[Outcome[Result]]:
@@ -120,7 +120,7 @@ class AsyncTextStream(Generic[Result]):
             yield response
 
     async def _write(self, call: Any) -> None:
-        """Sends what there is; the reader learns of a stream that breaks."""
+        """Sends the start and the texts. If the stream breaks, the reader notices."""
         await call.write(self._start)
         while True:
             if self._exchange.refused:

@@ -1,9 +1,9 @@
-"""The options of calls: fields of their request messages, by the same names.
+"""The options of calls: fields of their request messages, with the same names.
 
-Left out means the server's default, mostly what the model's folder says; proto
-comments (proto/trivium/v1) give ranges. Enumerations are numbers or names, as
-"POOLING_MEAN"; messages may be dicts, as decoding={"beam_size": 4}. Options that
-a call would ignore are INVALID_ARGUMENT.
+An option that is left out has the server's default, which mostly comes from the
+model's folder. The comments in proto/trivium/v1 give ranges. Enumerations are
+numbers or names, as "POOLING_MEAN"; messages may be dicts, as
+decoding={"beam_size": 4}. An option that a call would ignore is INVALID_ARGUMENT.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Direction = Union["common_pb2.TruncationDirection", str]
 
 class TruncationArguments(TypedDict, total=False):
     model: str  # default: the server's first
-    truncate: bool  # cut longer inputs; default: the server's flag
+    truncate: bool  # cut inputs that are too long; default: the server's flag
     truncation_direction: Direction
 
 
@@ -29,18 +29,19 @@ class EncodeArguments(TruncationArguments, total=False):
     normalize: bool
     token_vectors: bool
     tokens: bool  # return ids and pieces
-    attention: Selection  # return maps: {} for all
+    attention: Selection  # return attention maps; {}: all
     source_language: str
     target_language: str
-    prompt_name: str  # one of the two
+    prompt_name: str  # give this or prompt, not both
     prompt: str
-    dimensions: int  # of the embedding, the first so many
+    dimensions: int  # return only this many of the embedding's first values
     embedding_format: inference_pb2.EmbeddingFormat | str
     hidden_layers: Sequence[int]
 
 
 class TranslateArguments(TypedDict, total=False):
-    # BCP 47 ("de") or the model's own code; as the source "auto", of each text
+    # BCP 47 ("de") or the model's own code. A source of "auto" is detected for
+    # each text.
     source_language: str
     target_language: str
     decoding: Decoding
@@ -50,20 +51,20 @@ class TranslateArguments(TypedDict, total=False):
     decoder_attention: Selection
     truncation_direction: Direction
     split: inference_pb2.Split | str  # "SPLIT_SENTENCES" (default), "SPLIT_NONE"
-    sentences: bool  # return where sentences are
-    task: str  # instead of languages, one of Model.tasks by name
-    # "TEXT_FORMAT_HTML", "TEXT_FORMAT_XML", "TEXT_FORMAT_MARKDOWN": markup comes
-    # through
+    sentences: bool  # return where the sentences are
+    task: str  # the name of one of Model.tasks, instead of languages
+    # "TEXT_FORMAT_HTML", "TEXT_FORMAT_XML" or "TEXT_FORMAT_MARKDOWN": keeps the
+    # markup.
     format: inference_pb2.TextFormat | str
-    # {"kinds": ["PROTECTED_KIND_URL"], "patterns": [r"#\d+"]}: what comes through
-    # byte for byte
+    # Spans to keep byte for byte, as
+    # {"kinds": ["PROTECTED_KIND_URL"], "patterns": [r"#\d+"]}.
     protect: inference_pb2.Protection | Mapping[str, Any]
-    # {}: tell of what looks wrong; {"kinds": ["CHECK_REPETITION"], "second_try":
-    # {}}: of this alone, and try it again
+    # {}: reports translations that look wrong. {"kinds": ["CHECK_REPETITION"],
+    # "second_try": {}}: checks for repetition only, and retries.
     checks: inference_pb2.Checks | Mapping[str, Any]
-    words: bool  # return how sure the model is of each, and what it translates
-    # {"terms": [{"source": "computer", "target": "Rechner"}]}: how terms must be
-    # translated
+    words: bool  # return how sure the model is of each word, and its source words
+    # Required translations of terms, as
+    # {"terms": [{"source": "computer", "target": "Rechner"}]}.
     glossary: inference_pb2.Glossary | Mapping[str, Any]
 
 
@@ -74,8 +75,9 @@ class GenerateArguments(TruncationArguments, total=False):
     tokens: bool
     cache_salt: str
     prompt_logprobs: int
-    task: str  # one of Model.tasks by name
-    decoder_attention: Selection  # with max_new_tokens; done[0].decoder_attention
+    task: str  # the name of one of Model.tasks
+    # Needs max_new_tokens; the maps are in done[0].decoder_attention.
+    decoder_attention: Selection
 
 
 class ScoreArguments(TypedDict, total=False):
@@ -89,7 +91,7 @@ class ScoreArguments(TypedDict, total=False):
 
 
 class ClassifyArguments(TruncationArguments, total=False):
-    top: int  # labels to return, best first; default: all
+    top: int  # how many labels to return; default: all
 
 
 class ClassifyTokensArguments(TruncationArguments, total=False):
@@ -99,31 +101,31 @@ class ClassifyTokensArguments(TruncationArguments, total=False):
 
 class AnswerArguments(TypedDict, total=False):
     model: str
-    top: int  # answers to return; default 1
+    top: int  # how many answers to return; default: 1
     max_answer_tokens: int
-    overlap: int  # tokens that two windows share
+    overlap: int  # tokens that a window shares with the next one
     no_answer: bool
 
 
 class FillMaskArguments(TruncationArguments, total=False):
-    top: int  # candidates of each mask; default 5
+    top: int  # candidates for each mask; default: 5
 
 
 class RerankArguments(TruncationArguments, total=False):
-    top: int  # documents to return; default: all
+    top: int  # how many documents to return; default: all
     return_text: bool
-    prompt_name: str  # one of the two
+    prompt_name: str  # give this or prompt, not both
     prompt: str
 
 
 class TokenizeArguments(TypedDict, total=False):
     model: str
-    target: bool  # as the target side does
+    target: bool  # tokenize as text of the target side
     add_special_tokens: bool
 
 
 class LoadModelArguments(TypedDict, total=False):
-    name: str  # default: the folder's own
-    precision: models_pb2.Precision | str  # default: the server's flags
+    name: str  # default: the folder's name
+    precision: models_pb2.Precision | str  # default: the server's flag
     kv_precision: models_pb2.Precision | str  # of cached keys and values
     vocabulary_shortlist: bool

@@ -1,4 +1,4 @@
-"""Answers as numpy arrays; needs numpy (`pip install trivium[numpy]`)."""
+"""Converts answers to numpy arrays. Needs numpy (`pip install trivium[numpy]`)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def embeddings(
     response: inference_pb2.EncodeResponse,
     embedding_format: str = "EMBEDDING_FORMAT_UNSPECIFIED",
 ) -> Array:
-    """f32 [inputs, dimensions]. `embedding_format` is the request's: float16
-    and int8 come back as the numbers that they stand for, bits as plus or minus
-    embedding_scale."""
+    """The embeddings, f32 [inputs, dimensions]. `embedding_format` is that of the
+    request. float16 and int8 become the numbers that they stand for; bits become
+    plus or minus embedding_scale."""
     if not response.results:
         return np.zeros((0, 0), np.float32)
     return np.stack([_embedding(one, embedding_format) for one in response.results])
@@ -35,22 +35,25 @@ def _embedding(result: inference_pb2.EncodeResult, sent: str) -> Array:
         bits = np.unpackbits(np.frombuffer(data, np.uint8)).astype(np.float32)
         return (2 * bits - 1) * np.float32(result.embedding_scale)
     if data:
-        raise ValueError("the embedding was sent as bytes: name embedding_format")
+        raise ValueError(
+            "the embedding was sent as bytes: give the request's embedding_format"
+        )
     return np.array(result.embedding, np.float32)
 
 
 def token_vectors(result: inference_pb2.EncodeResult) -> Array:
-    """f32 [token_count, d_model], where token_vectors was asked for."""
+    """The token vectors, f32 [token_count, d_model]. Needs token_vectors=True in
+    the request."""
     return _rows(result.token_vectors, result.token_count)
 
 
 def hidden_states(result: inference_pb2.EncodeResult) -> dict[int, Array]:
-    """f32 [token_count, d_model] of each layer that was asked for."""
+    """The hidden states of each requested layer, f32 [token_count, d_model]."""
     return {one.layer: _rows(one.values, result.token_count) for one in result.hidden_states}
 
 
 def attention(maps: common_pb2.Attention) -> Array:
-    """f32 [layers, heads, queries, keys]."""
+    """The attention weights, f32 [layers, heads, queries, keys]."""
     shape = (
         maps.layer_count,
         maps.head_count,

@@ -1,4 +1,4 @@
-"""A server as Python calls."""
+"""The client of a trivium-server."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ R = TypeVar("R")
 
 
 class Client:
-    """A server as Python calls; AsyncClient is the same for asyncio.
+    """Calls a trivium-server. AsyncClient is the same for asyncio.
 
         with trivium.Client("127.0.0.1:50051") as client:
             response = client.translate(
@@ -61,16 +61,18 @@ class Client:
             )
             print(response.results[0].hypotheses[0].text)
 
-    Answers are the messages of proto/trivium/v1. `options` of a call are the
-    fields of its request (trivium.arguments). Every call has a deadline,
-    `timeout` seconds or the client's; one that the server refuses for now, or
-    that finds no server, is made again within it (RetryPolicy). Errors are
-    TriviumErrors: InvalidArgumentError names the fields, NotFoundError a model
-    that is not there, FailedPreconditionError a model that cannot do the call,
-    ResourceExhaustedError, UnavailableError, DeadlineExceededError.
+    Answers are the messages of proto/trivium/v1. The `options` of a call are the
+    fields of its request (trivium.arguments). Every call has a deadline: its own
+    `timeout` in seconds, or the client's. Within it, a call is retried if the
+    server refuses it for now or no server answers (RetryPolicy).
 
-    Does not connect yet: the first call does. Thread-safe. keyword arguments
-    are those of trivium.Options.
+    Errors are TriviumErrors. InvalidArgumentError names the wrong fields,
+    NotFoundError a model that the server lacks, FailedPreconditionError a model
+    that cannot do the call. Others are ResourceExhaustedError, UnavailableError
+    and DeadlineExceededError.
+
+    The constructor does not connect; the first call does. Keyword arguments are
+    those of trivium.Options. Thread-safe.
     """
 
     def __init__(self, address: str = DEFAULT_ADDRESS, **options: Any) -> None:
@@ -86,7 +88,7 @@ class Client:
         self._models: Any = models_pb2_grpc.ModelsStub(self._channel)
 
     def close(self) -> None:
-        """Ends what runs, and the connection."""
+        """Cancels running calls and closes the connection."""
         self._channel.close()
 
     def __enter__(self) -> Client:
@@ -102,10 +104,10 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[EncodeArguments],
     ) -> inference_pb2.EncodeResponse:
-        """Texts to vectors, in the order of the inputs: of each, `embedding`
-        [embedding_size], and on request `token_vectors` [token_count, d_model],
-        hidden states, attention maps. `trivium.arrays` makes numpy arrays of
-        them."""
+        """Turns texts into vectors. The results, in the order of the inputs, have
+        `embedding` [embedding_size] and, on request, `token_vectors`
+        [token_count, d_model], hidden states and attention maps.
+        `trivium.arrays` converts them to numpy arrays."""
         request = inference_pb2.EncodeRequest(inputs=to_inputs(inputs), **options)
         return self._call(self._inference.Encode, request, timeout)
 
@@ -118,7 +120,7 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[EncodeArguments],
     ) -> Iterator[Outcome[inference_pb2.EncodeResult]]:
-        """encode() for any number of texts: see translate_stream."""
+        """encode() for any number of texts, like translate_stream()."""
         Request = inference_pb2.EncodeStreamRequest
         return TextStream[inference_pb2.EncodeResult](
             self._inference.EncodeStream,
@@ -138,8 +140,8 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[TranslateArguments],
     ) -> inference_pb2.TranslateResponse:
-        """Texts to texts in another language, in the order of the inputs: of
-        each `hypotheses`, best first, with `text` and `score`."""
+        """Translates texts. The results, in the order of the inputs, have
+        `hypotheses`, best first, with `text` and `score`."""
         request = inference_pb2.TranslateRequest(
             model=model,
             inputs=to_inputs(inputs),
@@ -158,11 +160,11 @@ class Client:
         **options: Unpack[TranslateArguments],
     ) -> Iterator[Outcome[inference_pb2.TranslateResult]]:
         """translate() for any number of texts over one stream. A bad text fails
-        alone, in its Outcome; errors of the whole stream are raised. At most
-        `window` texts are taken and not yet given back as outcomes; they come
-        in the order of the inputs, or as they finish. Texts that the server
-        refuses for now, or that were on their way when it went, are sent again.
-        The inputs are asked for in another thread."""
+        alone, in its Outcome; errors of the whole stream are raised. Outcomes come
+        in the order of the inputs or, if `ordered` is false, as they finish. At
+        most `window` texts are read from `inputs` and not yet returned. Texts that
+        the server refuses for now, or that are lost with a connection, are sent
+        again. Another thread iterates over `inputs`."""
         Request = inference_pb2.TranslateStreamRequest
         return TextStream[inference_pb2.TranslateResult](
             self._inference.TranslateStream,
@@ -186,8 +188,9 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[GenerateArguments],
     ) -> Generation:
-        """Text, piece by piece, that continues a prompt or, of encoder-decoders,
-        is made of a source. The call begins with the first message asked for."""
+        """Returns text piece by piece. It continues a prompt or, with an
+        encoder-decoder, is made from a source. The call begins when the first
+        message is requested."""
         return self._generate(
             inference_pb2.GenerateRequest(input=to_input(input), **options),
             timeout,
@@ -205,10 +208,11 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[GenerateArguments],
     ) -> Generation:
-        """The answer to a conversation, whose prompt the model's own chat template
-        makes: messages of "role" and "content", oldest first; tools as JSON
-        objects; more names for the template (`enable_thinking`) as variables.
-        FailedPreconditionError where the model takes no chats."""
+        """Returns the answer to a conversation, piece by piece. The model's own
+        chat template makes the prompt. `messages` have "role" and "content",
+        oldest first; `tools` are JSON objects; `variables` are more variables of
+        the template (`enable_thinking`). Raises FailedPreconditionError if the
+        model takes no chats."""
         chat = to_chat(
             messages,
             tools,
@@ -226,9 +230,10 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[ScoreArguments],
     ) -> inference_pb2.ScoreResponse:
-        """Log-probabilities (natural) of targets after their contexts: for
-        encoder-decoders (source, translation), for decoders (prompt, what
-        follows). perplexity = exp(-total_logprob / token_count)."""
+        """Returns natural log-probabilities of targets after their contexts. A
+        pair is (source, translation) for an encoder-decoder, (prompt,
+        continuation) for a decoder. perplexity = exp(-total_logprob /
+        token_count)."""
         request = inference_pb2.ScoreRequest(inputs=to_score_inputs(pairs), **options)
         return self._call(self._inference.Score, request, timeout)
 
@@ -239,7 +244,7 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[ClassifyArguments],
     ) -> inference_pb2.ClassifyResponse:
-        """Texts, or pairs of texts, to labels, best first."""
+        """Labels texts, or pairs of texts. Labels come best first."""
         request = inference_pb2.ClassifyRequest(inputs=to_inputs(inputs), **options)
         return self._call(self._inference.Classify, request, timeout)
 
@@ -250,8 +255,9 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[ClassifyTokensArguments],
     ) -> inference_pb2.ClassifyTokensResponse:
-        """Texts to labelled spans: names, places... Offsets are [begin, end), in
-        bytes of UTF-8 and in characters (`text[span.char_begin:span.char_end]`)."""
+        """Finds labelled spans in texts: names, places... Their places are
+        [begin, end), in bytes of UTF-8 and in characters
+        (`text[span.char_begin:span.char_end]`)."""
         request = inference_pb2.ClassifyTokensRequest(inputs=to_inputs(inputs), **options)
         return self._call(self._inference.ClassifyTokens, request, timeout)
 
@@ -262,7 +268,7 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[AnswerArguments],
     ) -> inference_pb2.AnswerResponse:
-        """The places in contexts that answer (question, context) pairs."""
+        """Finds the spans of contexts that answer (question, context) pairs."""
         request = inference_pb2.AnswerRequest(inputs=to_questions(questions), **options)
         return self._call(self._inference.Answer, request, timeout)
 
@@ -273,7 +279,7 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[FillMaskArguments],
     ) -> inference_pb2.FillMaskResponse:
-        """The best tokens for each of the texts' masks ("[MASK]", "<mask>")."""
+        """Finds the best tokens for each mask ("[MASK]", "<mask>") of the texts."""
         request = inference_pb2.FillMaskRequest(inputs=to_inputs(inputs), **options)
         return self._call(self._inference.FillMask, request, timeout)
 
@@ -285,8 +291,8 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[RerankArguments],
     ) -> inference_pb2.RerankResponse:
-        """Documents in the order in which they answer the query, best first:
-        `index` among them, `score`."""
+        """Sorts documents by how well they answer the query, best first. Results
+        have `score` and `index`, the document's place in `documents`."""
         request = inference_pb2.RerankRequest(
             query=query, documents=to_texts(documents, "documents"), **options
         )
@@ -299,8 +305,8 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[TokenizeArguments],
     ) -> inference_pb2.TokenizeResponse:
-        """Texts, or pairs of texts, to ids and pieces with their [begin, end) in
-        bytes of UTF-8 and in characters."""
+        """Turns texts, or pairs of texts, into tokens: ids and pieces, with their
+        places [begin, end) in bytes of UTF-8 and in characters."""
         request = to_tokenize_request(texts, **options)
         return self._call(self._inference.Tokenize, request, timeout)
 
@@ -311,19 +317,22 @@ class Client:
         model: str = "",
         timeout: float | None = None,
     ) -> list[str]:
-        """Ids of the model's target side to texts, without special tokens."""
+        """Turns ids of the model's target side into texts, without special
+        tokens."""
         request = inference_pb2.DetokenizeRequest(model=model, inputs=to_token_ids(ids))
         response = self._call(self._inference.Detokenize, request, timeout)
         return list(response.texts)
 
     def models(self, *, timeout: float | None = None) -> list[models_pb2.Model]:
-        """What the server has loaded; the first is the default."""
+        """Returns the models that the server has loaded; the first is the
+        default."""
         request = models_pb2.ListModelsRequest()
         response = self._call(self._models.ListModels, request, timeout)
         return list(response.models)
 
     def model(self, name: str = "", *, timeout: float | None = None) -> models_pb2.Model:
-        """One model: languages, labels, limits. Empty: the default."""
+        """Describes one model: languages, labels, limits. An empty name means the
+        default model."""
         request = models_pb2.GetModelRequest(name=name)
         return self._call(self._models.GetModel, request, timeout)
 
@@ -334,22 +343,21 @@ class Client:
         timeout: float | None = None,
         **options: Unpack[LoadModelArguments],
     ) -> models_pb2.Model:
-        """Serves one more model, beside the others; the server was started with
-        --model-root, and `folder` is relative to it. Loading goes on where the
-        timeout ends first. A load or unload that was lost is not sent again:
-        models() tells whether it was done. AlreadyExistsError: one of that name
-        is served."""
+        """Serves one more model. Needs a server with --model-root, to which
+        `folder` is relative. Loading continues if the timeout ends first. A lost
+        load or unload is not sent again; models() shows whether it was done.
+        Raises AlreadyExistsError if a model of that name is served."""
         request = models_pb2.LoadModelRequest(folder=folder, **options)
         return self._call(self._models.LoadModel, request, timeout, NO_RETRY)
 
     def reload_model(self, name: str, *, timeout: float | None = None) -> models_pb2.Model:
-        """Reads a model's folder anew and serves that in the old one's place;
-        where it cannot be loaded, the old one stays."""
+        """Reads a model's folder again and replaces the served model with it. If
+        the folder cannot be loaded, the old model stays."""
         request = models_pb2.ReloadModelRequest(name=name)
         return self._call(self._models.ReloadModel, request, timeout)
 
     def unload_model(self, name: str, *, timeout: float | None = None) -> None:
-        """Serves a model no longer. Calls that have begun finish on it."""
+        """Stops serving a model. Calls that have begun finish on it."""
         request = models_pb2.UnloadModelRequest(name=name)
         self._call(self._models.UnloadModel, request, timeout, NO_RETRY)
 

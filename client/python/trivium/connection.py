@@ -1,4 +1,4 @@
-"""What the two clients have in common: options, and how calls are tried again."""
+"""What both clients share: options, and the attempts of a call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trivium.v1 import inference_pb2
 StrPath = Union[str, "os.PathLike[str]"]
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
-#: The metadata key with a chat's conversation.
+#: The metadata key that identifies a chat's conversation.
 CONVERSATION = "x-conversation"
 
 
@@ -29,24 +29,24 @@ class Options:
     """How a client reaches its server."""
 
     address: str = DEFAULT_ADDRESS  # HOST:PORT
-    #: Seconds that a call has, from its start to its last message, with all
-    #: its attempts; and those of a stream of texts.
+    #: Seconds for a call, from its start to its last message, with all its
+    #: attempts; and the same for a stream of texts.
     timeout: float = 60.0
     stream_timeout: float = 24 * 3600.0
-    #: A stream is given up when the server owes results and sends none for so
-    #: many seconds.
+    #: A stream fails if the server owes results and sends none for this many
+    #: seconds.
     stall_timeout: float = 60.0
     retry: RetryPolicy = dataclasses.field(default_factory=RetryPolicy)
-    #: Sent with each call, as (("x-api-key", "..."),).
+    #: Keys and values to send with each call, as (("x-api-key", "..."),).
     metadata: Sequence[tuple[str, str]] = ()
-    #: "batch" where nobody waits for the answers, so that calls of others come
-    #: first; None is the server's default, "interactive".
+    #: "batch" if nobody waits for the answers: other calls then run first. None: the
+    #: server's default, "interactive".
     priority: str | None = None
     max_response_bytes: int = 64 << 20
-    #: None: no encryption. tls_credentials reads them of files.
+    #: None: no encryption. tls_credentials() reads them from files.
     credentials: grpc.ChannelCredentials | None = None
-    #: With TLS, the name that the server's certificate has; None: the
-    #: address's host.
+    #: With TLS: the name in the server's certificate; None: the host of the
+    #: address.
     tls_server_name: str | None = None
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Options:
             raise ValueError(f"the priority is {self.priority!r}; it is interactive or batch")
 
     def call_metadata(self) -> tuple[tuple[str, str], ...]:
-        """What is sent with each call."""
+        """The metadata to send with each call."""
         if self.priority is None:
             return tuple(self.metadata)
         return (*self.metadata, ("trivium-priority", self.priority))
@@ -66,8 +66,9 @@ class Options:
     def generate_metadata(
         self, request: inference_pb2.GenerateRequest
     ) -> tuple[tuple[str, str], ...]:
-        """With Generate, also the conversation of a chat, for balancers that send
-        its turns to the server that has read those before."""
+        """The metadata of Generate. It includes the conversation of a chat, so that
+        balancers can send all its turns to the server that cached the earlier
+        ones."""
         metadata = self.call_metadata()
         if not request.HasField("chat") or any(key == CONVERSATION for key, _ in metadata):
             return metadata
@@ -76,8 +77,7 @@ class Options:
     def channel_arguments(self) -> list[tuple[str, Any]]:
         arguments: list[tuple[str, Any]] = [
             ("grpc.max_receive_message_length", self.max_response_bytes),
-            # A proxy of the environment is for the web, not for a server that
-            # is named here.
+            # Proxies in the environment are for the web, not for this server.
             ("grpc.enable_http_proxy", 0),
         ]
         if self.tls_server_name is not None:
@@ -91,10 +91,10 @@ def tls_credentials(
     key: StrPath | None = None,
     token: str | None = None,
 ) -> grpc.ChannelCredentials:
-    """Options.credentials for a server with TLS, of PEM files: certificates of
-    who may have signed the server's (None: those that gRPC knows), and what the
-    client shows a server that asks for it, both or none. A token goes with each
-    call."""
+    """Options.credentials for a server with TLS, from PEM files. `ca` has the
+    certificates of the authorities that may sign the server's (None: those that
+    gRPC knows). `certificate` and `key` are the client's, for servers that ask;
+    give both or neither. `token` is sent with each call."""
     if (certificate is None) != (key is None):
         raise ValueError("certificate and key are given together or not at all")
 
@@ -115,8 +115,8 @@ def check_timeout(value: float, name: str = "timeout") -> float:
 
 
 class Attempts:
-    """The attempts of one call, all within its timeout; `retry` in place of the
-    options' where it is given."""
+    """The attempts of one call, all within its timeout. `retry` overrides the
+    policy of the options."""
 
     def __init__(
         self, options: Options, timeout: float | None, retry: RetryPolicy | None = None
@@ -128,7 +128,7 @@ class Attempts:
         self._made = 0
 
     def begin(self) -> float:
-        """Seconds that the next attempt has."""
+        """Begins an attempt. Returns the seconds that it has."""
         self._made += 1
         return max(self._until - time.monotonic(), 0.001)
 
@@ -140,7 +140,8 @@ class Attempts:
         )
 
     def pause(self, error: TriviumError) -> float:
-        """Seconds until another attempt; raises the error where there is none."""
+        """Returns the seconds until the next attempt. Raises the error if there is
+        none."""
         pause = self._retry.pause(error, self._made)
         self.check_pause(pause, error)
         assert pause is not None

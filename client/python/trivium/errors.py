@@ -1,4 +1,4 @@
-"""Errors of calls, one class for each of gRPC's codes that callers tell apart."""
+"""Errors of calls: a class for each gRPC code that callers distinguish."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trivium.rpc import error_details_pb2, status_pb2
 
 
 class FieldViolation(NamedTuple):
-    """A field of the request that is wrong, as "inputs[3].text", and why."""
+    """A wrong field of the request, as "inputs[3].text", and what is wrong."""
 
     field: str
     description: str
@@ -19,8 +19,8 @@ class FieldViolation(NamedTuple):
 class TriviumError(Exception):
     """A call, or one text of a stream, that failed.
 
-    str() is the whole message: what the server said, the fields that are wrong,
-    when to come back, and the request id under which the server logged it.
+    str() is the whole message: the server's message, the wrong fields, when to try
+    again, and the request id under which the server logged the call.
     """
 
     def __init__(
@@ -34,16 +34,16 @@ class TriviumError(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code
-        #: Of INVALID_ARGUMENT: the fields, from google.rpc.BadRequest.
+        #: With INVALID_ARGUMENT: the wrong fields, from google.rpc.BadRequest.
         self.violations = violations
-        #: Seconds, where the server said when to come back (RetryInfo).
+        #: Seconds to wait before a retry, if the server named them (RetryInfo).
         self.retry_delay = retry_delay
-        #: Empty where no server answered.
+        #: Empty if no server answered.
         self.request_id = request_id
 
 
 class InvalidArgumentError(TriviumError):
-    """The request is wrong: `violations` says where."""
+    """The request is wrong. `violations` names the fields."""
 
 
 class NotFoundError(TriviumError):
@@ -51,17 +51,17 @@ class NotFoundError(TriviumError):
 
 
 class AlreadyExistsError(TriviumError):
-    """The server has a model of that name."""
+    """The server has a model of that name already."""
 
 
 class FailedPreconditionError(TriviumError):
-    """The model cannot do this call, or the server was started without what it
-    needs for it."""
+    """The model cannot do this call, or the server was started without a flag that
+    the call needs."""
 
 
 class ResourceExhaustedError(TriviumError):
-    """The server is full and says when to come back (`retry_delay`), or, without
-    that, the request is larger than it takes."""
+    """The server is full and says when to try again (`retry_delay`). Without
+    `retry_delay`, the request is larger than the server accepts."""
 
 
 class UnavailableError(TriviumError):
@@ -69,7 +69,7 @@ class UnavailableError(TriviumError):
 
 
 class DeadlineExceededError(TriviumError):
-    """No answer within the call's timeout."""
+    """The call had no answer within its timeout."""
 
 
 class CancelledError(TriviumError):
@@ -86,7 +86,8 @@ _CLASSES: dict[grpc.StatusCode, type[TriviumError]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceededError,
     grpc.StatusCode.CANCELLED: CancelledError,
 }
-# What grpc.aio says of a stream that it wrote to before it read why it ended.
+# grpc.aio's message for a stream that it wrote to after its end, before it read
+# the reason.
 _BROKEN = "Internal error from Core"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -98,7 +99,7 @@ def make_error(
     details: status_pb2.Status | None = None,
     request_id: str = "",
 ) -> TriviumError:
-    """The error of a code, its message completed from google.rpc.Status."""
+    """Makes the error of a code. Completes its message from google.rpc.Status."""
     violations: list[FieldViolation] = []
     retry_delay = None
     for detail in details.details if details else ():
@@ -128,13 +129,13 @@ def make_error(
 
 
 def from_status(status: status_pb2.Status) -> TriviumError:
-    """The error of one text of a stream."""
+    """Makes the error of one text of a stream."""
     code = _CODES.get(status.code, grpc.StatusCode.UNKNOWN)
     return make_error(code, status.message, details=status)
 
 
 class CallError(Protocol):
-    """What grpc.RpcError of a call and grpc.aio.AioRpcError share."""
+    """The methods that a call's grpc.RpcError and grpc.aio.AioRpcError share."""
 
     def code(self) -> grpc.StatusCode: ...
     def details(self) -> str | None: ...
@@ -142,7 +143,7 @@ class CallError(Protocol):
 
 
 def from_rpc_error(error: CallError, address: str, timeout: float) -> TriviumError:
-    """The error of a call to `address` that had `timeout` seconds."""
+    """Makes the error of a call to `address` that had `timeout` seconds."""
     trailers = {}
     for key, value in error.trailing_metadata() or ():  # type: ignore[attr-defined]
         trailers[key] = value
@@ -160,6 +161,6 @@ def from_rpc_error(error: CallError, address: str, timeout: float) -> TriviumErr
     if isinstance(serialized, bytes):
         try:
             details = status_pb2.Status.FromString(serialized)
-        except Exception:  # a proxy's own, perhaps
+        except Exception:  # perhaps the details come from a proxy
             details = None
     return make_error(code, message, details=details, request_id=request_id)

@@ -1,8 +1,10 @@
-"""What a stream of texts has been given and still owes: no thread, no clock.
+"""The state of a stream of texts: what was sent and what is owed. It uses no thread
+and no clock.
 
-A stream is several gRPC streams where the server refuses texts for now, or goes
-away: each begins with the texts that the ones before left unanswered. So a text
-is answered once, whatever happens, and results stay in order.
+If the server refuses texts for now, or goes away, one stream of texts becomes
+several gRPC streams, one after the other. Each begins with the texts that the
+earlier ones left unanswered. So every text is answered once, and results stay in
+order.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ Result = TypeVar("Result")
 
 @dataclasses.dataclass(frozen=True)
 class Outcome(Generic[Result]):
-    """What became of one text of a stream: a result, or its own error."""
+    """The outcome of one text of a stream: a result, or its own error."""
 
     index: int  # among the inputs, from 0
     result: Result | None
     error: TriviumError | None = None
 
     def get(self) -> Result:
-        """The result; raises the error where there is none."""
+        """Returns the result; raises the error if there is none."""
         if self.result is None:
             assert self.error is not None
             raise self.error
@@ -48,21 +50,21 @@ class Exchange(Generic[Result]):
         self._pending: dict[int, common_pb2.Input] = {}
         self._unsent: collections.deque[int] = collections.deque()
         self._ready: dict[int, Outcome[Result]] = {}
-        # Texts that the open stream has refused for now.
+        # Texts that the server has refused for now in the open stream.
         self._refused: dict[int, TriviumError] = {}
         self._attempts = 0  # streams since the last result
         self._progressed = False
-        #: Whether the caller has no more texts.
+        #: True if the caller has no more texts.
         self.exhausted = False
 
     @property
     def owed(self) -> bool:
-        """Whether the open stream has texts that it has not answered."""
+        """True if the open stream has texts that are not answered yet."""
         return len(self._pending) > len(self._unsent) + len(self._refused)
 
     @property
     def refused(self) -> bool:
-        """Whether the server wants no more for now."""
+        """True if the server accepts no more texts for now."""
         return bool(self._refused)
 
     @property
@@ -70,7 +72,7 @@ class Exchange(Generic[Result]):
         return self._taken - self._emitted < self._window
 
     def open(self) -> None:
-        """A new stream begins."""
+        """Begins a new stream."""
         self._refused.clear()
         self._unsent = collections.deque(sorted(self._pending))
         self._progressed = False
@@ -82,7 +84,7 @@ class Exchange(Generic[Result]):
         self._taken += 1
 
     def next_unsent(self) -> tuple[str, common_pb2.Input] | None:
-        """An id and an input for the open stream, if there are any."""
+        """Returns an id and an input to send in the open stream, or None."""
         if not self._unsent:
             return None
         index = self._unsent.popleft()
@@ -102,7 +104,7 @@ class Exchange(Generic[Result]):
         self._settle(Outcome(index, result, error))
 
     def ready(self) -> list[Outcome[Result]]:
-        """What may be given to the caller now."""
+        """Returns the outcomes that the caller may have now."""
         if not self._ordered:
             out = list(self._ready.values())
             self._ready.clear()
@@ -114,8 +116,8 @@ class Exchange(Generic[Result]):
         return out
 
     def ended(self, error: TriviumError | None) -> float | None:
-        """The open stream has ended: the pause before the next one, or None
-        where all is done. Raises what ends everything."""
+        """Ends the open stream. Returns the pause before the next one, or None if
+        all is done. Raises an error that no retry can mend."""
         if error is None and not self._refused:
             if self._pending or not self.exhausted:
                 raise TriviumError(
@@ -132,7 +134,7 @@ class Exchange(Generic[Result]):
             return pause
         if error is not None:
             raise error
-        # They fail alone, each with its own error.
+        # The refused texts fail alone, each with its own error.
         for index, refusal in self._refused.items():
             self._settle(Outcome(index, None, refusal))
         self._attempts = 0

@@ -1,4 +1,4 @@
-"""What comes of Generate."""
+"""Running Generate calls."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ Self = TypeVar("Self", bound="EventIterator")
 
 
 class _Events:
-    """Notes what passes."""
+    """Records the ends of a generation's texts."""
 
     def __init__(self) -> None:
-        #: The last message of each index, when it has come: finish_reason,
-        #: usage...
+        #: The last message of each index that has ended: finish_reason, usage...
         self.done: dict[int, inference_pb2.GenerateResponse.Done] = {}
         self._started = False
 
@@ -38,7 +37,7 @@ class EventIterator(_Events):
         for event in client.generate("Once upon a time"):
             print(event.piece.text, end="", flush=True)
 
-    or `client.generate(...).text()`. Leaving it early needs cancel(), or a
+    or `client.generate(...).text()`. To leave it early, call cancel() or use a
     `with` block.
     """
 
@@ -49,12 +48,12 @@ class EventIterator(_Events):
     def __next__(self) -> inference_pb2.GenerateResponse: ...
 
     def text(self, index: int = 0) -> str:
-        """All of an index's text; reads the stream to its end."""
+        """Reads the stream to its end. Returns the whole text of an index."""
         return "".join(e.piece.text for e in self if e.index == index)
 
     @abc.abstractmethod
     def cancel(self) -> None:
-        """Ends the call; the next message raises CancelledError."""
+        """Cancels the call. Reading the next message raises CancelledError."""
 
     def __enter__(self: Self) -> Self:
         return self
@@ -82,7 +81,7 @@ class Generation(EventIterator):
                 return event
             except grpc.RpcError as failure:
                 error = self._attempts.error(failure)
-                # What has been given cannot be taken back.
+                # The caller has messages of this attempt already.
                 if self._started:
                     raise error from failure
                 self._call = None
@@ -113,7 +112,7 @@ class AsyncGeneration(_Events):
                     self._call = self._start(self._attempts.begin())
                 event: Any = await self._call.read()
                 if event is grpc.aio.EOF:
-                    # read() ends in silence, however the call ended.
+                    # read() returns EOF for failed calls, too.
                     await raise_status(self._call)
                     raise StopAsyncIteration
                 self._note(event)

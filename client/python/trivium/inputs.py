@@ -1,4 +1,4 @@
-"""What callers give, as messages."""
+"""Converts callers' arguments to messages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, Union
 
 from trivium.v1 import common_pb2, inference_pb2
 
-#: A text, a pair of texts, ids that are used exactly as given, or a message
-#: (which also holds a target prefix).
+#: A text, a pair of texts, ids that are used exactly as given, or a message (which can
+#: also have a target prefix).
 InputLike = Union[str, tuple[str, str], Sequence[int], common_pb2.Input]
-#: What is scored, after what: texts or ids; None: after nothing.
+#: A context and the target to score after it, as texts or ids. A context of None means
+#: that nothing precedes the target.
 ScoreLike = Union[
     tuple[Union[str, Sequence[int], None], Union[str, Sequence[int]]],
     inference_pb2.ScoreInput,
@@ -113,9 +114,9 @@ def to_token_ids(
 
 
 def conversation_of(chat: inference_pb2.Chat) -> str:
-    """What tells a balancer which turns are of one conversation: the CRC-32 of
-    the messages until the user's first, which stay the same while it grows. The
-    C++ client says the same."""
+    """Returns a key by which balancers recognize the turns of a conversation: the
+    CRC-32 of the messages up to the user's first. Those stay the same while the
+    conversation grows. The C++ client computes the same key."""
     total = 0
     for message in chat.messages:
         for text in (message.role, message.content):

@@ -1,5 +1,5 @@
-"""What a stopped run had translated, beside its output: a line of JSON for each
-text, so that the same command goes on where it was stopped."""
+"""The journal of trivium-translate: a file beside the output with a line of JSON for
+each translated text. A run that was stopped continues from it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from trivium.documents.document import DocumentError, Sent
 
 class Journal:
     def __init__(self, path: pathlib.Path, settings: dict[str, Any]) -> None:
-        """`settings`: what translations depend on besides their texts. Raises
-        DocumentError where the file is of other settings."""
+        """`settings` are what translations depend on, besides their texts. Raises
+        DocumentError if the file has other settings."""
         self.path = path
         self.found = 0  # texts of an earlier run
         self._known: dict[Sent, str] = {}
@@ -27,12 +27,12 @@ class Journal:
         head = _parse(lines[0]) if lines else self._head
         if head != self._head:
             raise DocumentError(
-                "it was begun with other options, or is no journal of "
-                "trivium-translate: give those options again, or delete it"
+                "it was begun with other options, or is not a journal of "
+                "trivium-translate: give the same options again, or delete it"
             )
         for line in lines[1:]:
             entry = _parse(line)
-            # The last line may have been cut.
+            # Skips a last line that was cut.
             if isinstance(entry, list) and len(entry) == 3:
                 text, format, translation = entry
                 self._known[Sent(text, format)] = translation
@@ -66,7 +66,7 @@ class Journal:
             self._file = None
 
     def remove(self) -> None:
-        """All is done."""
+        """Deletes the file, when all is done."""
         self.close()
         self.path.unlink(missing_ok=True)
 

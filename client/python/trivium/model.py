@@ -48,7 +48,7 @@ M = TypeVar("M", bound=Message)
 
 
 class LocalGeneration(EventIterator):
-    """A running generate() of a Model, which has begun."""
+    """A running generate() of a Model. It has begun already."""
 
     def __init__(self, running: Any) -> None:
         super().__init__()
@@ -74,18 +74,19 @@ class Model:
             print(response.results[0].hypotheses[0].text)
 
     Needs the package trivium-engine (`pip install ./library/python`). Answers,
-    options and errors are those of a Client. Thread-safe: other Python threads
-    run while the engine works, and calls of several threads share batches. In
-    asyncio: `await asyncio.to_thread(model.translate, texts)`. A call has no
-    deadline, and Ctrl-C is heard at its end, or between two messages of
-    generate(). A process that is forked has no model: load it
-    there.
+    options and errors are those of a Client. Thread-safe: other Python threads run
+    while the engine works, and calls of several threads share batches. With
+    asyncio, use `await asyncio.to_thread(model.translate, texts)`.
+
+    A call has no deadline. Ctrl-C takes effect at the end of a call, or between
+    two messages of generate(). A forked process cannot use the model and must
+    load its own.
     """
 
     def __init__(self, engine: Any) -> None:
-        """load() makes models."""
+        """Not for callers: use load()."""
         self._engine = engine
-        # Before the interpreter ends, too.
+        # Closes the engine before the interpreter ends, too.
         self._finalizer = weakref.finalize(self, engine.close)
 
     @classmethod
@@ -101,14 +102,15 @@ class Model:
         worker_threads: int = 0,
         kv_cache_bytes: int = 0,
     ) -> Model:
-        """Of a Hugging Face folder or a .gguf file. What is left out is as the
-        flags of trivium-server have it: "auto" or "f32", "bf16", "int8"; as many
-        workers, and threads of each, as the cores call for; a quarter of the
-        memory at most for cached keys and values, of each worker so many
-        bytes. `name` is what answers call the model; empty: its folder.
+        """Loads a Hugging Face folder or a .gguf file. Defaults are those of
+        trivium-server's flags. Precisions are "auto", "f32", "bf16" or "int8". 0
+        workers or threads means as many as suit the cores. `kv_cache_bytes` is the
+        size of each worker's cache of keys and values; by default all caches take
+        at most a quarter of the memory. `name` is the model's name in answers;
+        empty: its folder's.
 
-        ImportError where trivium-engine is not installed; NotFoundError and
-        its like say what is wrong with the folder."""
+        Raises ImportError if trivium-engine is not installed, and NotFoundError
+        and other TriviumErrors that say what is wrong with the folder."""
         return cls(
             _checked(
                 lambda: _trivium_engine().Engine(
@@ -125,8 +127,8 @@ class Model:
         )
 
     def close(self) -> None:
-        """Frees the model, as soon as the calls that are under way have ended;
-        calls from then on are FailedPreconditionError."""
+        """Frees the model as soon as running calls have ended. Later calls raise
+        FailedPreconditionError."""
         self._finalizer()
 
     def __enter__(self) -> Model:
@@ -138,8 +140,8 @@ class Model:
     def encode(
         self, inputs: Iterable[InputLike], **options: Unpack[EncodeArguments]
     ) -> inference_pb2.EncodeResponse:
-        """Texts to vectors: Client.encode. `trivium.arrays` makes numpy arrays
-        of them."""
+        """Turns texts into vectors, as Client.encode. `trivium.arrays` converts them
+        to numpy arrays."""
         request = inference_pb2.EncodeRequest(inputs=to_inputs(inputs), **options)
         return self._call("encode", request, inference_pb2.EncodeResponse)
 
@@ -150,7 +152,7 @@ class Model:
         model: str = "",
         **options: Unpack[TranslateArguments],
     ) -> inference_pb2.TranslateResponse:
-        """Texts to texts in another language: Client.translate."""
+        """Translates texts, as Client.translate."""
         request = inference_pb2.TranslateRequest(
             model=model,
             inputs=to_inputs(inputs),
@@ -161,7 +163,7 @@ class Model:
     def generate(
         self, input: InputLike, **options: Unpack[GenerateArguments]
     ) -> LocalGeneration:
-        """Text, piece by piece: Client.generate."""
+        """Returns text piece by piece, as Client.generate."""
         request = inference_pb2.GenerateRequest(input=to_input(input), **options)
         return self._generate(request)
 
@@ -176,7 +178,7 @@ class Model:
         continue_final_message: bool | None = None,
         **options: Unpack[GenerateArguments],
     ) -> LocalGeneration:
-        """The answer to a conversation: Client.chat."""
+        """Returns the answer to a conversation, as Client.chat."""
         chat = to_chat(
             messages,
             tools,
@@ -190,42 +192,43 @@ class Model:
     def score(
         self, pairs: Iterable[ScoreLike], **options: Unpack[ScoreArguments]
     ) -> inference_pb2.ScoreResponse:
-        """Log-probabilities of targets after their contexts: Client.score."""
+        """Returns log-probabilities of targets after their contexts, as
+        Client.score."""
         request = inference_pb2.ScoreRequest(inputs=to_score_inputs(pairs), **options)
         return self._call("score", request, inference_pb2.ScoreResponse)
 
     def classify(
         self, inputs: Iterable[InputLike], **options: Unpack[ClassifyArguments]
     ) -> inference_pb2.ClassifyResponse:
-        """Texts, or pairs of texts, to labels, best first."""
+        """Labels texts, or pairs of texts, as Client.classify."""
         request = inference_pb2.ClassifyRequest(inputs=to_inputs(inputs), **options)
         return self._call("classify", request, inference_pb2.ClassifyResponse)
 
     def classify_tokens(
         self, inputs: Iterable[InputLike], **options: Unpack[ClassifyTokensArguments]
     ) -> inference_pb2.ClassifyTokensResponse:
-        """Texts to labelled spans: Client.classify_tokens."""
+        """Finds labelled spans in texts, as Client.classify_tokens."""
         request = inference_pb2.ClassifyTokensRequest(inputs=to_inputs(inputs), **options)
         return self._call("classify_tokens", request, inference_pb2.ClassifyTokensResponse)
 
     def answer(
         self, questions: Iterable[tuple[str, str]], **options: Unpack[AnswerArguments]
     ) -> inference_pb2.AnswerResponse:
-        """The places in contexts that answer (question, context) pairs."""
+        """Finds the spans of contexts that answer (question, context) pairs."""
         request = inference_pb2.AnswerRequest(inputs=to_questions(questions), **options)
         return self._call("answer", request, inference_pb2.AnswerResponse)
 
     def fill_mask(
         self, inputs: Iterable[InputLike], **options: Unpack[FillMaskArguments]
     ) -> inference_pb2.FillMaskResponse:
-        """The best tokens for each of the texts' masks ("[MASK]", "<mask>")."""
+        """Finds the best tokens for each mask ("[MASK]", "<mask>") of the texts."""
         request = inference_pb2.FillMaskRequest(inputs=to_inputs(inputs), **options)
         return self._call("fill_mask", request, inference_pb2.FillMaskResponse)
 
     def rerank(
         self, query: str, documents: Iterable[str], **options: Unpack[RerankArguments]
     ) -> inference_pb2.RerankResponse:
-        """Documents in the order in which they answer the query, best first."""
+        """Sorts documents by how well they answer the query, best first."""
         request = inference_pb2.RerankRequest(
             query=query, documents=to_texts(documents, "documents"), **options
         )
@@ -236,17 +239,18 @@ class Model:
         texts: Iterable[str | tuple[str, str]],
         **options: Unpack[TokenizeArguments],
     ) -> inference_pb2.TokenizeResponse:
-        """Texts, or pairs of texts, to ids and pieces: Client.tokenize."""
+        """Turns texts, or pairs of texts, into tokens, as Client.tokenize."""
         request = to_tokenize_request(texts, **options)
         return self._call("tokenize", request, inference_pb2.TokenizeResponse)
 
     def detokenize(self, ids: Iterable[Sequence[int]], *, model: str = "") -> list[str]:
-        """Ids of the model's target side to texts, without special tokens."""
+        """Turns ids of the model's target side into texts, without special
+        tokens."""
         request = inference_pb2.DetokenizeRequest(model=model, inputs=to_token_ids(ids))
         return list(self._call("detokenize", request, inference_pb2.DetokenizeResponse).texts)
 
     def info(self) -> models_pb2.Model:
-        """What it is: family, calls, languages, labels, limits."""
+        """Describes the model: family, calls, languages, labels, limits."""
         return models_pb2.Model.FromString(_checked(self._engine.info))
 
     def _call(self, name: str, request: Message, response: type[M]) -> M:
@@ -270,7 +274,8 @@ def _trivium_engine() -> Any:
 
 
 def _checked(call: Callable[[], Any]) -> Any:
-    """What `call` returns; the engine's errors become TriviumErrors."""
+    """Returns the result of `call`. Turns the engine's errors into
+    TriviumErrors."""
     module = _trivium_engine()
     try:
         return call()

@@ -1,4 +1,5 @@
-"""How far a long command is: a bar on a terminal, a line now and then in a pipe."""
+"""Shows the progress of a long command: a bar on a terminal, or a line now and then
+in a pipe."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import IO
 
 
 class Progress:
-    #: Seconds between two lines in a pipe, and two pictures of the bar.
+    #: Seconds between two lines in a pipe, and between two drawings of the bar.
     LINE_EVERY = 5.0
     BAR_EVERY = 0.1
 
@@ -20,7 +21,7 @@ class Progress:
         self._clock = clock
         self._is_terminal = out.isatty()
         self._begun = clock()
-        self._begun_done = -1  # what was done before
+        self._begun_done = -1  # texts that were done at the start
         self._shown = float("-inf")
         self._drawn = False
 
@@ -49,7 +50,7 @@ class Progress:
         self._out.flush()
 
     def end(self) -> None:
-        """What is printed after this begins a line."""
+        """Ends the line of the bar, so that later output begins a line."""
         if self._drawn:
             self._out.write("\n")
             self._drawn = False

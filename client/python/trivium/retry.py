@@ -1,4 +1,4 @@
-"""When a call that failed is made again."""
+"""When to retry a failed call."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from trivium.errors import TriviumError
 
 @dataclasses.dataclass(frozen=True)
 class RetryPolicy:
-    """Calls are made again where the server was full and said when to come
-    back, and where none answered; every call of this API may be, but for those
-    that order the server to load or unload a model, which are made once. A call's
-    timeout includes the pauses and all attempts: an error whose pause would
-    outlast it is raised at once.
+    """When to retry calls. A call is retried if the server was full and said when
+    to try again, or if no server answered. All calls of this API can be retried,
+    except those that load or unload a model, which are made once. A call's timeout
+    includes all attempts and the pauses between them: an error is raised at once
+    if its pause would outlast the timeout.
     """
 
-    #: Of a call, the first included; of a stream, those without any result.
+    #: Attempts of a call, the first included. In a stream: attempts in a row that
+    #: brought no result.
     max_attempts: int = 5
-    #: Seconds before the second attempt where no server answered; each later
-    #: pause is twice as long, and at most max_backoff.
+    #: Seconds before the second attempt if no server answered. Each later pause is
+    #: twice as long, but at most max_backoff.
     initial_backoff: float = 0.2
     max_backoff: float = 10.0
 
     def pause(self, error: TriviumError, attempts: int) -> float | None:
-        """Seconds to wait after so many attempts; None: give up."""
+        """Returns the seconds to wait after this many attempts; None: give up."""
         if attempts >= self.max_attempts:
             return None
         return self.delay(error, attempts)
 
     def delay(self, error: TriviumError, attempts: int) -> float | None:
-        """Seconds to wait, however many attempts there were; None: this error
-        will be the same again."""
-        # Callers that were refused together do not come back together.
+        """Returns the seconds to wait, without a limit of attempts; None: a retry
+        would fail with the same error."""
+        # Random, so that callers that were refused together do not retry
+        # together.
         spread = random.uniform(1.0, 1.25)
         if error.code == grpc.StatusCode.RESOURCE_EXHAUSTED:
             if error.retry_delay is None:
@@ -47,5 +49,5 @@ class RetryPolicy:
         return None
 
 
-#: Every error is raised at once.
+#: Retries nothing: every error is raised at once.
 NO_RETRY = RetryPolicy(max_attempts=1)

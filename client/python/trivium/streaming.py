@@ -18,8 +18,9 @@ Result = TypeVar("Result")
 
 
 class TextStream(Generic[Result]):
-    """One stream. gRPC's thread takes the caller's texts, as the window allows;
-    the caller's thread reads results; a third watches for a server that stalls.
+    """One stream. gRPC's thread reads the caller's texts, as many as the window
+    allows. The caller's thread reads results. A third thread watches for a server
+    that stalls.
     """
 
     def __init__(
@@ -39,13 +40,13 @@ class TextStream(Generic[Result]):
         self._exchange = exchange
         self._options = options
         self._attempts = attempts
-        # One thread at a time asks the source, and alone takes texts.
+        # Held while reading the source, so that only one thread consumes texts.
         self._source_lock = threading.Lock()
-        self._changed = threading.Condition()  # guards all that follows
-        self._stream = 0  # counts the gRPC streams; 0: none is open
+        self._changed = threading.Condition()  # guards all members below
+        self._stream = 0  # number of the open gRPC stream; 0: none is open
         self._source_error: BaseException | None = None
-        # Since when the server is waited for. Not while the caller, rather than
-        # gRPC, has the reader's thread.
+        # Since when the reader has waited for the server; None while the caller
+        # uses the reader's thread.
         self._owed_since: float | None = None
         self._reading = False
         self._stalled = False
@@ -128,7 +129,8 @@ class TextStream(Generic[Result]):
             yield item
 
     def _next_item(self, number: int) -> Any | None:
-        """The next text for this stream; None: no more, or it has ended."""
+        """Returns the next text for this stream; None: there are no more, or the
+        stream has ended."""
         with self._source_lock:
             exchange = self._exchange
             while True:
@@ -147,7 +149,8 @@ class TextStream(Generic[Result]):
                 self._ask_source()
 
     def _wait_for_item(self, number: int) -> tuple[str, Any] | None:
-        """Waits until there is something to send, or to ask the source for."""
+        """Waits for a text to send and returns it. Returns None if the source should
+        be read, or the stream has ended."""
         while self._stream == number and not self._exchange.refused:
             item = self._exchange.next_unsent()
             if item is not None:
@@ -166,7 +169,7 @@ class TextStream(Generic[Result]):
         except StopIteration:
             with self._changed:
                 self._exchange.exhausted = True
-        except BaseException as error:  # the caller's own, raised where it reads
+        except BaseException as error:  # raised where the caller reads
             with self._changed:
                 self._source_error = error
         else:

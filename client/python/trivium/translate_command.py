@@ -1,4 +1,4 @@
-"""trivium-translate: documents through a trivium-server."""
+"""trivium-translate: translates documents with a trivium-server."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from trivium.v1 import inference_pb2
 
 _DESCRIPTION = """\
 Translates a document: DOCX, HTML, Markdown, XLIFF 1.2 and 2, PO, SRT, JSON or
-plain text. Everything but its texts stays, byte for byte. A run that was stopped
-goes on when the same command is given again: what it had translated is in
-OUT.trivium-journal until all is done.
+plain text. Everything except its texts stays, byte for byte. A run that was
+stopped continues when the same command is given again: OUT.trivium-journal has
+its translations until all is done.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Ends with 0; 1: the document, or a text of it, failed; 2: the command is
-    wrong; 130: interrupted."""
+    """Returns the exit code. 0: done; 1: the document or a text of it failed; 2: the
+    command line is wrong; 130: interrupted."""
     args = _parser().parse_args(arguments)
     source = pathlib.Path(args.file)
     try:
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TriviumError as error:
         return _fail(f"{source}: {error}")
     except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
+        print("stopped; the same command continues from here", file=sys.stderr)
         return 130
     return 0
 
@@ -63,18 +63,30 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("file", metavar="FILE")
     add("-o", "--output", metavar="OUT", help="default: FILE with the language in its name")
-    add("--from", dest="source_language", default="", metavar="LANGUAGE", help="as de")
-    add("--to", dest="target_language", default="", metavar="LANGUAGE", help="as en")
-    add("--format", choices=sorted(FORMATS), help="default: as FILE's name ends")
+    add(
+        "--from",
+        dest="source_language",
+        default="",
+        metavar="LANGUAGE",
+        help="the document's language, as de",
+    )
+    add(
+        "--to",
+        dest="target_language",
+        default="",
+        metavar="LANGUAGE",
+        help="language to translate to, as en",
+    )
+    add("--format", choices=sorted(FORMATS), help="default: by the end of FILE's name")
     add(
         "--address",
         default=os.environ.get("TRIVIUM_ADDRESS", DEFAULT_ADDRESS),
         metavar="HOST:PORT",
-        help="of the server; default: TRIVIUM_ADDRESS, else %(default)s",
+        help="address of the server; default: TRIVIUM_ADDRESS, else %(default)s",
     )
     _add_tls_flags(parser)
-    add("--model", default="", help="default: the server's first")
-    add("--beam-size", type=_positive, metavar="N", help="default: the model's")
+    add("--model", default="", help="name of a model; default: the server's first")
+    add("--beam-size", type=_positive, metavar="N", help="beams; default: the model's")
     add(
         "--term",
         dest="terms",
@@ -82,36 +94,40 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="SOURCE=TARGET",
         type=_term,
-        help="how a term must be translated; may be repeated",
+        help="translate this term so; may be repeated",
     )
     add(
         "--glossary",
         metavar="FILE",
-        help="a term and its translation, between them a tab, a line",
+        help="a file with a term, a tab and its translation on each line",
     )
     add(
         "--inflections",
         action="store_true",
-        help="other forms of the terms' words, too",
+        help="also find other forms of the terms' words",
     )
-    add("--encoding", metavar="NAME", help="of text, SRT and JSON; default: utf-8")
+    add(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of text, SRT and JSON; default: utf-8",
+    )
     add("--keys", action="store_true", help="JSON: translate keys, too")
     add(
         "--only",
         action="append",
         default=[],
         metavar="KEY",
-        help="JSON: only values under this key; may be repeated",
+        help="JSON: translate only values under this key; may be repeated",
     )
     add(
         "--retranslate",
         action="store_true",
-        help="PO and XLIFF: also what has a translation",
+        help="PO and XLIFF: also translate texts that have a translation",
     )
     add(
         "--keep-going",
         action="store_true",
-        help="write OUT although some texts failed; those stay as they were",
+        help="write OUT even if some texts failed; those stay as they were",
     )
     return parser
 
@@ -123,15 +139,27 @@ def _add_tls_flags(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(name, default=os.environ.get(variable), **more)
 
     add("--tls", action="store_const", const="1", help="the server speaks TLS")
-    add("--tls-ca", metavar="FILE", help="certificates (PEM) of who signed the server's")
-    add("--tls-certificate", metavar="FILE", help="to show a server that asks for one")
-    add("--tls-key", metavar="FILE", help="the certificate's key")
+    add(
+        "--tls-ca",
+        metavar="FILE",
+        help="certificates (PEM) of authorities that may sign the server's",
+    )
+    add(
+        "--tls-certificate",
+        metavar="FILE",
+        help="the client's certificate (PEM), for a server that asks for one",
+    )
+    add("--tls-key", metavar="FILE", help="the key (PEM) of that certificate")
     add(
         "--tls-server-name",
         metavar="NAME",
-        help="that the server's certificate has; default: the address's host",
+        help="name in the server's certificate; default: the host of the address",
     )
-    add("--token-file", metavar="FILE", help="of a token; or the token in TRIVIUM_TOKEN")
+    add(
+        "--token-file",
+        metavar="FILE",
+        help="file with the token for the server; or the token in TRIVIUM_TOKEN",
+    )
 
 
 def _token(args: argparse.Namespace) -> str | None:
@@ -149,7 +177,7 @@ def _credentials(args: argparse.Namespace) -> grpc.ChannelCredentials | None:
     except (OSError, ValueError) as error:
         raise DocumentError(f"TLS: {error}") from None
     if any(files) or args.tls_server_name or token:
-        raise DocumentError("a token and the other flags of TLS need --tls")
+        raise DocumentError("a token and the TLS flags need --tls")
     return None
 
 
@@ -164,7 +192,7 @@ def _term(text: str, between: str = "=") -> dict[str, str]:
     source, found, target = text.partition(between)
     if not found:
         shown = "<TAB>" if between == "\t" else between
-        raise argparse.ArgumentTypeError(f"{text!r} is no SOURCE{shown}TARGET")
+        raise argparse.ArgumentTypeError(f"{text!r} is not SOURCE{shown}TARGET")
     return {"source": source, "target": target}
 
 
@@ -179,12 +207,12 @@ def _glossary(args: argparse.Namespace) -> dict[str, Any] | None:
             raise DocumentError(f"--glossary {path}: {error}") from None
     if not terms:
         if args.inflections or args.glossary:
-            raise DocumentError("a glossary has terms: give --term, or a file that has some")
+            raise DocumentError("the glossary has no terms: give --term, or a file with terms")
         return None
     return {"terms": terms, "inflections": args.inflections}
 
 
-# Options that only some formats know.
+# Options that only some formats have.
 _OF_FORMATS = {
     "encoding": ("text", "srt", "json"),
     "keys": ("json",),
@@ -197,7 +225,7 @@ def _read_document(args: argparse.Namespace, source: pathlib.Path) -> Document:
     name = args.format or format_of(source)
     if name is None:
         raise DocumentError(
-            f"its name does not tell its format: give --format, one of "
+            f"its name does not show its format: give --format, one of "
             f"{', '.join(sorted(FORMATS))}"
         )
     for option, formats in _OF_FORMATS.items():
@@ -237,7 +265,7 @@ def _run(args: argparse.Namespace, source: pathlib.Path) -> None:
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from None
     if journal.found:
-        print(f"{path}: goes on after {journal.found} texts", file=sys.stderr)
+        print(f"{path}: continues after {journal.found} texts", file=sys.stderr)
     progress = Progress(sys.stderr, source.name)
     try:
         with trivium.Client(
@@ -266,7 +294,7 @@ def _tell_failure(source: pathlib.Path, failure: Failure) -> None:
 
 
 def _write(path: pathlib.Path, data: bytes) -> None:
-    """All of it or nothing."""
+    """Writes all of the file, or nothing."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -280,8 +308,8 @@ def _write(path: pathlib.Path, data: bytes) -> None:
         raise
 
 
-# What programs read in texts, and a translation must have as it is, in the
-# server's words: what it knows by kinds, ${name}, %{name} and entities.
+# Parts of texts that programs read, which a translation must keep: the server's
+# kinds, ${name}, %{name} and entities.
 PROTECT = {
     "kinds": [
         f"PROTECTED_KIND_{one}" for one in "PRINTF ICU_MESSAGE MUSTACHE URL EMAIL".split()
@@ -291,7 +319,7 @@ PROTECT = {
 
 
 class ServerTranslator:
-    """Translates through one TranslateStream after another, each of texts with
+    """Translates with one TranslateStream after another. All texts of a stream have
     the same options."""
 
     def __init__(

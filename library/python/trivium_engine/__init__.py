@@ -1,10 +1,10 @@
-"""Trivium's engine in this process; `trivium.Model` is how programs use it."""
+"""Trivium's engine in this process. Programs use it through `trivium.Model`."""
 
 import ctypes
 
-# It brings a Protobuf of its own under Protobuf's names. Loaded first and by
-# itself it finds those; as one of the engine's libraries it would find
-# libprotobuf's, which are of another version.
+# SentencePiece exports a Protobuf of its own under Protobuf's names. Loaded
+# first and by itself, it finds its own; loaded as one of the engine's
+# libraries, it would find libprotobuf, which has another version.
 ctypes.CDLL("libsentencepiece.so.0")
 
 from trivium_engine._engine import Engine, Generation, StatusError  # noqa: E402

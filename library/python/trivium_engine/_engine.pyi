@@ -5,12 +5,12 @@ class Generation:
     """A running Generate call."""
 
     def next(self) -> bytes | None:
-        """Waits for the next GenerateResponse; None: the call has ended."""
+        """Waits for the next GenerateResponse; None means that the call ended."""
     def cancel(self) -> None: ...
 
 class Engine:
-    """One model. Requests and answers are serialized messages of
-    trivium.v1; the interpreter's lock is not held meanwhile."""
+    """One model. Requests and responses are serialized messages of trivium.v1.
+    Calls do not hold the interpreter's lock."""
 
     def __init__(
         self,

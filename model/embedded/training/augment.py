@@ -1,8 +1,8 @@
-"""Pairs as people type them: capitals, no punctuation, emoji, numbers, URLs,
-placeholders, single words, several sentences at once; and whole texts. Each
-function takes a pair and a random.Random and returns a pair, or None where it
-does not apply; where a translation is not also a source, both sources and then
-the German and the English to make of them."""
+"""Variants of pairs as people type them: capitals, no punctuation, emoji,
+numbers, URLs, placeholders, single words, several sentences at once; and whole
+texts. Each function takes a pair and a random.Random and returns a pair, or
+None if it does not apply. If a translation is not also a source, it returns
+both sources and then the German and the English translation."""
 
 import re
 
@@ -19,7 +19,7 @@ EMOJI = [
     "❤️", "☀️", "✅", "⭐", "⚠️", "👍🏽", "👩‍💻", "🇩🇪", "🇬🇧",
 ]
 SOUNDS = ["Ha", "He", "Hi", "Ho", "La", "Na", "Bla", "Blah", "Hm", "Oh", "Ah"]
-# What goes around something copied.
+# Frames around something that is copied.
 FRAMES = [
     ("See {}.", "Siehe {}."), ("Visit {}", "Besuche {}"),
     ("More at {}.", "Mehr unter {}."), ("Open {}.", "Öffne {}."),
@@ -31,7 +31,7 @@ CODE_FRAMES = [
     ("The code is {}.", "Der Code ist {}."), ("Order {}", "Bestellung {}"),
     ("Room {}", "Zimmer {}"), ("Flight {}", "Flug {}"), ("{}", "{}"),
 ]
-# ... around two things, which may be the same.
+# ... around two things, which may be equal.
 DOUBLE_FRAMES = [
     ("From {} to {}", "Von {} bis {}"), ("Step {} of {}", "Schritt {} von {}"),
     ("{} and {}", "{} und {}"), ("{} or {}", "{} oder {}"),
@@ -54,7 +54,7 @@ def no_final_punctuation(pair, random):
 
 
 def lower(pair, random):
-    """Lower case in, usual case out."""
+    """Makes the source lower case; the target keeps its usual case."""
     pair = random.choice((pair, no_final_punctuation(pair, random) or pair))
     return (*(text.lower() for text in pair), pair[1], pair[0])
 
@@ -70,7 +70,7 @@ def emoji(pair, random):
 
 
 def new_number(random):
-    """As English and as German write it."""
+    """Returns a random number as English and as German write it."""
     kind = random.random()
     if kind < 0.4:
         text = str(random.randint(0, 99))
@@ -90,9 +90,9 @@ def new_number(random):
 
 
 def number(pair, random):
-    """Another number in place of one that both sides have once."""
+    """Replaces a number that both sides have once by another."""
     found = [NUMBER.findall(text) for text in pair]
-    # One thing stays one thing, and several stay several.
+    # A single thing stays single, and several stay several.
     shared = [n for n in found[0] if n not in ("0", "1")
               and found[0].count(n) == 1 and found[1].count(n) == 1]
     if not shared:
@@ -111,7 +111,7 @@ def numbered(pair, random):
 
 
 def shared_word(pair, random):
-    """Something to copy in place of a name that both sides have once."""
+    """Replaces a name that both sides have once by something to copy."""
     words = [WORD.findall(text) for text in pair]
     shared = [w for w in words[0] if len(w) > 2 and w[0].isupper()
               and words[0].count(w) == 1 and words[1].count(w) == 1]
@@ -123,7 +123,7 @@ def shared_word(pair, random):
 
 
 def framed(pair, random):
-    """The pair, then a sentence with something to copy."""
+    """Returns the pair and then a sentence with something to copy."""
     kind = random.random()
     if kind < 0.3:
         frame, new = random.choice(CODE_FRAMES), [copied.code(random)]
@@ -141,7 +141,7 @@ def framed(pair, random):
 
 
 def one_word(pair, random):
-    """A word without its full stop, in any case."""
+    """Returns a word without its full stop, in any case."""
     bare = tuple(text.rstrip(".!?") for text in pair)
     if any(len(text.split()) != 1 or not text for text in bare):
         return None
@@ -149,8 +149,8 @@ def one_word(pair, random):
 
 
 def repeated(pair, random):
-    """A word, or a sound that is the same in both languages, as often on one
-    side as on the other."""
+    """Repeats a word, or a sound that is the same in both languages, equally
+    often on both sides."""
     bare = tuple(text.rstrip(".!?") for text in pair)
     if (random.random() < 0.6
             or any(len(text.split()) != 1 or not text for text in bare)):
@@ -163,7 +163,7 @@ def repeated(pair, random):
     return tuple(between.join([text] * count) + end for text in bare)
 
 
-# What is tried, and how often where it applies.
+# The variants and how often each is tried where it applies.
 WEIGHTS = [
     (upper, 4), (lower, 3), (no_final_punctuation, 4), (emoji, 4),
     (number, 6), (numbered, 1), (shared_word, 6), (framed, 4), (one_word, 6),
@@ -172,20 +172,20 @@ WEIGHTS = [
 
 
 def augmented(pair, random):
-    """One variant of the pair, or None."""
+    """Returns a variant of the pair, or None."""
     functions, weights = zip(*WEIGHTS)
     return random.choices(functions, weights)[0](pair, random)
 
 
 def joined(pairs):
-    """Several pairs as one text."""
+    """Joins several pairs into one text."""
     return tuple(" ".join(texts) for texts in zip(*pairs))
 
 
-# How many sentences a text has.
+# The numbers of sentences in a text.
 SENTENCES = (2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 8, 11)
 HEADINGS = ("{}", "{}", "# {}", "## {}", "### {}", "**{}**", "{}:")
-# What begins an item of a list, "#" its number.
+# The beginnings of a list's items; "#" stands for the item's number.
 ITEMS = ("- ", "- ", "* ", "\u2022 ", "#. ", "#. ", "#) ")
 
 
@@ -198,7 +198,7 @@ def lines(pairs, random):
 
 
 def paragraphs(pairs, random):
-    """One to three sentences each."""
+    """Makes paragraphs of one to three sentences."""
     made = []
     while pairs:
         count = random.randint(1, 3)
@@ -208,7 +208,7 @@ def paragraphs(pairs, random):
 
 
 def listed(pairs, random):
-    """Items, at times after what introduces them."""
+    """Makes a list, sometimes after an introduction."""
     first = []
     if len(pairs) > 2 and random.random() < 0.4:
         first, pairs = pairs[:1], pairs[1:]
@@ -221,7 +221,7 @@ def listed(pairs, random):
 
 
 def headed(pairs, random):
-    """A heading, and what follows it."""
+    """Makes a heading and the text after it."""
     form = random.choice(HEADINGS)
     bare = no_final_punctuation(pairs[0], random) or pairs[0]
     body = random.choice((flowing, lines, listed))(pairs[1:], random)
@@ -235,7 +235,7 @@ TEXTS = [(flowing, 50), (lines, 15), (paragraphs, 10), (listed, 13),
 
 
 def text(pairs, random):
-    """Pairs as one text: its sentences one after another, a line each, in
-    paragraphs, in a list, or after a heading."""
+    """Joins pairs into one text: one sentence after another, one on each line,
+    in paragraphs, in a list, or after a heading."""
     functions, weights = zip(*TEXTS)
     return random.choices(functions, weights)[0](pairs, random)

@@ -7,18 +7,18 @@ import torch
 
 from packed import ENGLISH, GERMAN
 
-# So many sources lack their language token; the model then translates to the
-# language that the source is not in.
+# Share of the sources without their language token; for them the model
+# translates to the language that the source is not in.
 WITHOUT_LANGUAGE = 0.1
 
 
 @dataclasses.dataclass
 class Batch:
-    """Rows 0 to n - 1 are from English, n to 2 n - 1 the same pairs from
-    German."""
+    """Rows 0 to n - 1 translate from English; rows n to 2 n - 1 are the same
+    pairs from German."""
     sources: torch.Tensor  # [2 n, source length]
     mask: torch.Tensor  # [2 n, source length], true for tokens
-    targets: torch.Tensor  # [2 n, target length], the end token included
+    targets: torch.Tensor  # [2 n, target length], end token included
     target_mask: torch.Tensor
 
     def to(self, device):
@@ -31,7 +31,7 @@ class Batch:
 
 
 def padded(texts, padding):
-    """Lists of ids -> [texts, longest] and which of it are tokens."""
+    """Lists of ids -> [texts, longest] and a mask of their tokens."""
     lengths = np.array([len(text) for text in texts])
     mask = np.arange(lengths.max()) < lengths[:, None]
     ids = np.full(mask.shape, padding, np.int64)
@@ -46,9 +46,9 @@ def source(ids, language, words):
 
 
 def gathered(ids, first, begins, lengths, words):
-    """The texts ids[begin:begin + length], each after its token of `first`,
-    unless that is negative, and before the end token -> [texts, longest] and
-    which of it are tokens."""
+    """The texts ids[begin:begin + length], each after its token of `first`
+    (unless that is negative) and before the end token -> [texts, longest] and a
+    mask of their tokens."""
     said = (first >= 0).astype(np.int64)
     sizes = said + lengths + 1
     place = np.arange(sizes.max()) - said[:, None]

@@ -1,5 +1,5 @@
-"""What a translation must copy: placeholders, addresses, file names, handles,
-telephone numbers and codes, drawn at random, each function from a
+"""Things that a translation must copy: placeholders, addresses, file names,
+handles, telephone numbers and codes. Each function draws one from a
 random.Random."""
 
 NAMES = [
@@ -21,7 +21,7 @@ FIRST_NAMES = ["anna", "tom", "info", "team", "m.schmidt", "jane.doe", "x",
 
 
 def letters(random):
-    """Something like a word."""
+    """Draws letters that look like a word."""
     return "".join(
         random.choice("bcdfghjklmnprstvwz") + random.choice("aeiou")
         + random.choice(("", "", "n", "r", "s", "t"))
@@ -46,7 +46,7 @@ def host(random):
 
 
 def place(random):
-    """A part of a path."""
+    """Draws a part of a path."""
     kind = random.random()
     if kind < 0.4:
         return letters(random)
@@ -103,7 +103,8 @@ def handle(random):
 
 
 def code(random):
-    """A telephone number, or that of an order, a room, a flight."""
+    """Draws a telephone number, or the number of an order, a room or a
+    flight."""
     def digits(least, most):
         return "".join(random.choices("0123456789",
                                       k=random.randint(least, most)))

@@ -10,7 +10,8 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffd]")
 
 
 def read_pairs(path):
-    """(english, german) of each line `english<TAB>german`, .xz or plain."""
+    """Yields (english, german) for each line `english<TAB>german`, .xz or
+    plain."""
     path = pathlib.Path(path)
     opener = lzma.open if path.suffix == ".xz" else open
     with opener(path, "rt", encoding="utf-8") as file:
@@ -21,15 +22,15 @@ def read_pairs(path):
 
 
 def key(text):
-    """What two texts share that differ only in case, punctuation, spaces and
-    compatible characters."""
+    """Returns a key that texts share if they differ only in case, punctuation,
+    spaces and compatible characters."""
     text = unicodedata.normalize("NFKC", text).casefold()
     return "".join(c for c in text if c.isalnum())
 
 
 def is_clean(english, german):
-    """False for what is no translation: empty, without letters, cut or padded,
-    or long and copied."""
+    """False if a pair is not a translation: empty, without letters, truncated
+    or padded, or long and copied."""
     if not english or not german:
         return False
     if max(len(english), len(german)) > LONGEST_CHARACTERS:
@@ -54,7 +55,8 @@ class HeldOut:
         for path in paths:
             for pair in read_pairs(path):
                 self._keys.update(key(text) for text in pair)
-        # Texts of punctuation only are nobody's.
+        # Texts of punctuation alone share an empty key, which holds nothing
+        # out.
         self._keys.discard("")
 
     def holds(self, english, german):
@@ -62,8 +64,8 @@ class HeldOut:
 
 
 def training_pairs(path, held_out, counts):
-    """The pairs to train on; counts["read"], ["unclean"], ["repeated"] and
-    ["held out"] are added to."""
+    """Yields the pairs to train on, and adds to counts["read"], ["unclean"],
+    ["repeated"] and ["held out"]."""
     seen = set()
     for english, german in read_pairs(path):
         counts["read"] += 1

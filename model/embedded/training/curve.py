@@ -14,7 +14,7 @@ COLORS = {"loss": "#bbbbbb", "validation loss": "#444444",
 
 def series(log):
     """name -> [(million target tokens, value)]"""
-    # A run that was killed does the steps after its checkpoint once more.
+    # A run that was killed repeats the steps after its checkpoint.
     lines = {(line["step"], "bleu" in line): line
              for line in map(json.loads, log.read_text().splitlines())}
     found = {name: [] for name in COLORS}

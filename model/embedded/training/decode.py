@@ -5,8 +5,8 @@ from torch.nn import functional
 
 
 class Cache:
-    """Keys and values of a batch's rows: the decoder's own, grown at each step,
-    and those of the encoder's states."""
+    """Keys and values of a batch's rows: the decoder's own, which grow at each
+    step, and those of the encoder's states."""
 
     def __init__(self, model, states, mask):
         self._model = model
@@ -22,7 +22,8 @@ class Cache:
         self.select_own(rows)
 
     def select_own(self, rows):
-        """Where rows trade places only with rows of the same source."""
+        """Reorders the decoder's own; rows may only change places with rows of
+        the same source."""
         self._own = [(k[rows], v[rows]) for k, v in self._own]
 
     def step(self, ids):
@@ -45,12 +46,12 @@ class Cache:
 
 
 def longest_target(sources):
-    """Tokens after which a translation is given up."""
+    """Returns the number of tokens after which a translation is given up."""
     return min(2 * sources.shape[1] + 10, 400)
 
 
 def without_end(ids, end):
-    """[rows, length] -> a list for each row, up to its first end."""
+    """[rows, length] -> a list for each row, up to its first end token."""
     lengths = (ids != end).int().cumprod(1).sum(1).tolist()
     return [row[:length] for row, length in zip(ids.tolist(), lengths)]
 
@@ -75,9 +76,9 @@ def greedy(model, sources, mask, end):
 
 @torch.inference_mode()
 def beam(model, sources, mask, end, size=4):
-    """As greedy: of each row the hypothesis with the best mean log-probability
-    of a token. A row is done when `size` hypotheses ended and no running one is
-    better than any of them."""
+    """Like greedy, but returns for each row the hypothesis with the best mean
+    log-probability of a token. A row is done when `size` hypotheses have ended
+    and no running one is better than any of them."""
     rows, device = len(sources), sources.device
     states = model.encode(sources, mask)
     each = torch.arange(rows, device=device)
@@ -87,10 +88,10 @@ def beam(model, sources, mask, end, size=4):
     total[:, 0] = 0
     ids = torch.full((rows * size,), model.padding, device=device)
     made = torch.empty((rows * size, 0), dtype=torch.long, device=device)
-    origin = each.clone()  # of each row still searched, its place in `sources`
+    origin = each.clone()  # [rows still searched] their places in `sources`
     ended_scores = torch.full((rows, size), -torch.inf, device=device)
     limit = longest_target(sources)
-    best = torch.full((rows, limit), end, device=device)  # and ends after it
+    best = torch.full((rows, limit), end, device=device)  # or `end`
     for length in range(1, limit + 1):
         scores = total[:, :, None] + cache.step(ids).view(len(origin), size, -1)
         vocabulary = scores.shape[-1]
@@ -107,7 +108,7 @@ def beam(model, sources, mask, end, size=4):
         best[origin[better], length - 1:] = end
         ended_scores[origin] = torch.cat(
             [ended_scores[origin], mean], 1).topk(size, -1).values
-        # The others go on.
+        # The others continue.
         total, kept = top.masked_fill(ended, -torch.inf).topk(size, -1)
         parent, token = parent.gather(1, kept), token.gather(1, kept)
         first = size * torch.arange(len(origin), device=device)

@@ -2,13 +2,13 @@
 
     python distil.py --data build/training/data --teacher FOLDER
 
-writes data/distilled.npz: every pair with its sources as they are and beam
-search's translations as targets, and a share of the pairs as they were;
-changed copies (augment.py) stay as they are, since what they teach is exact.
-Parts go to a folder of their own in data/distilled.parts. Stopped by --minutes,
-it writes what it has; run the same command again to go on. One process leaves a
-GPU idle most of the time: several, each with its --share, make the parts, and
-one without makes what they left out and writes.
+writes data/distilled.npz: every pair with its own sources and beam search's
+translations as targets, and a share of the pairs unchanged. Changed copies
+(augment.py) stay as they are, since what they teach is exact. Parts go to a
+folder of their own in data/distilled.parts. When --minutes stops it, it writes
+what it has; the same command resumes. One process leaves a GPU idle most of the
+time. So run several, each with its --share, to make the parts, and then one
+without --share, which makes the missing parts and writes the file.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import packed
 import vocabulary
 from export import load_folder
 
-PART = 10000  # pairs of a file
+PART = 10000  # pairs in a file
 
 
 def share(text):
@@ -66,7 +66,7 @@ def parse_arguments():
 
 
 def translate(model, sources, words, options):
-    """Lists of ids for sources of one length or nearly."""
+    """Returns lists of ids for sources of nearly one length."""
     ids, mask = batches.padded(sources, words.padding)
     with torch.autocast(options.device.split(":")[0], torch.bfloat16):
         return decode.beam(model, ids.to(options.device),
@@ -74,14 +74,14 @@ def translate(model, sources, words, options):
 
 
 def is_useful(ids, source):
-    """False for what went round in circles or stopped at once."""
+    """False for a translation that repeats itself or stops at once."""
     if not ids or len(ids) > 2 * len(source) + 8:
         return False
     return len(ids) < 12 or len(set(ids)) > len(ids) / 4
 
 
 def translate_part(model, data, pairs, words, options):
-    """{column: [ids of each pair, empty where useless]}"""
+    """Returns {column: [ids of each pair, empty if useless]}."""
     made = {}
     for column, language in ((packed.ENGLISH, "de"), (packed.GERMAN, "en")):
         order = sorted(pairs, key=lambda i: data.lengths[i, column])
@@ -112,7 +112,7 @@ def write_part(path, made):
 
 
 def read_part(path):
-    """(to German, to English) of each pair."""
+    """Returns (to German, to English) for each pair."""
     with np.load(path) as file:
         texts = np.split(file["ids"], np.cumsum(file["lengths"])[:-1])
     half = len(texts) // 2
@@ -120,8 +120,8 @@ def read_part(path):
 
 
 def parts_folder(options):
-    """Of this data, this teacher and these flags: parts of others are not
-    mixed in."""
+    """Returns the folder of this data, this teacher and these flags, so that
+    parts of others are not mixed in."""
     digest = hashlib.sha256(f"{options.beam} {options.longest}".encode())
     for path in (options.data / options.train,
                  options.teacher / "model.safetensors"):

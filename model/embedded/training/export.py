@@ -1,11 +1,11 @@
-"""A checkpoint as a Hugging Face folder, and such a folder as a model.
+"""Writes a checkpoint as a Hugging Face folder, and loads such a folder.
 
     python export.py --data build/training/data \\
         --checkpoint build/training/student/checkpoint.pt --output FOLDER
 
-Several checkpoints, of runs that differ in --seed and began with the same
-weights, give their mean, often a better model than each of them ("Model
-soups", Wortsman et al., 2022).
+Several checkpoints give their mean, which is often a better model than each of
+them ("Model soups", Wortsman et al., 2022). They must come from runs that began
+with the same weights and differ in --seed.
 """
 
 import argparse
@@ -20,8 +20,9 @@ import vocabulary
 
 
 def load_folder(folder, words, dropout=0.0):
-    """The folder's weights with rows for what its vocabulary lacks: the
-    language tokens, which begin as the padding token that starts a decoder."""
+    """Returns the folder's weights, with new rows for the language tokens that
+    its vocabulary lacks. These begin as copies of the padding token, which
+    starts a decoder."""
     folder = pathlib.Path(folder)
     config = json.loads((folder / "config.json").read_text())
     shape = marian.Shape(
@@ -43,12 +44,12 @@ def load_folder(folder, words, dropout=0.0):
 
 
 def load_checkpoint(path, words):
-    """The averaged weights, in evaluation mode."""
+    """Returns the averaged weights, in evaluation mode."""
     return load_mean([path], words)
 
 
 def load_mean(paths, words):
-    """The mean of several checkpoints' averaged weights."""
+    """Returns the mean of several checkpoints' averaged weights."""
     states = [torch.load(path, map_location="cpu", weights_only=True)
               for path in paths]
     shape = states[0]["shape"]
@@ -105,7 +106,7 @@ def generation_config_of(words):
         "eos_token_id": words.end,
         "forced_eos_token_id": words.end,
         "pad_token_id": words.padding,
-        # Of 0 to 3 the best on the pairs kept for validation.
+        # The best value from 0 to 3 on the validation pairs.
         "length_penalty": 0.5,
         "max_length": marian.Marian.LONGEST,
         "num_beams": 4,
@@ -115,7 +116,7 @@ def generation_config_of(words):
 
 TOKENIZER_CONFIG = {
     "tokenizer_class": "MarianTokenizer",
-    # What the server translates to where a caller does not say.
+    # The server's target language if a call names none.
     "target_lang": "de",
     "model_max_length": marian.Marian.LONGEST,
     "eos_token": vocabulary.END,
@@ -139,7 +140,7 @@ def write_folder(model, words, folder):
         tensors[prefix + name] = tensor.half().contiguous()
     weights = folder / "model.safetensors"
     safetensors.torch.save_file(tensors, weights, {"format": "pt"})
-    weights.chmod(0o644)  # for whoever serves it; it was written for us alone
+    weights.chmod(0o644)  # other users may serve it
 
 
 def main():

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-# It makes a plan for each shape of a batch, which takes longer than the work.
+# It plans for each shape of a batch, which takes longer than the work itself.
 torch.backends.cuda.enable_cudnn_sdp(False)
 
 
@@ -24,7 +24,8 @@ class Shape:
 
 
 def positions(count, d_model):
-    """Sines in the first half, cosines in the second, [count, d_model]."""
+    """Returns sines in the first half, cosines in the second, [count,
+    d_model]."""
     angles = torch.arange(count)[:, None] / torch.pow(
         10000.0, 2 * torch.arange(d_model // 2) / d_model)
     return torch.cat([angles.sin(), angles.cos()], 1)
@@ -62,14 +63,14 @@ class Attention(nn.Module):
         if x.is_cuda:
             out = functional.scaled_dot_product_attention(
                 queries, keys, values, mask, is_causal=causal)
-        else:  # where PyTorch's is slow for short texts, its backward most
+        else:  # PyTorch's own is slow for short texts, mostly backward
             out = attention(queries, keys, values, mask, causal)
         return self.out_proj(out.transpose(1, 2).flatten(2))
 
 
 class Layer(nn.Module):
-    """x = norm(x + attention(x)); then the same with the source's states in a
-    decoder; then norm(x + fc2(swish(fc1(x))))."""
+    """x = norm(x + attention(x)); in a decoder, the same with the source's
+    states; then norm(x + fc2(swish(fc1(x))))."""
 
     def __init__(self, shape, dropout, decoder):
         super().__init__()
@@ -93,8 +94,8 @@ class Layer(nn.Module):
             self.self_attn_layer_norm(x + self.dropout(out)))
 
     def decode(self, x, keys, values, source, mask, causal):
-        """keys, values: of the target so far; source: those of the encoder's
-        states."""
+        """keys, values: those of the target so far; source: those of the
+        encoder's states."""
         out = self.self_attn.attend(x, keys, values, causal=causal)
         x = self.self_attn_layer_norm(x + self.dropout(out))
         out = self.encoder_attn.attend(x, *source, mask)
@@ -113,7 +114,7 @@ class Marian(nn.Module):
     LONGEST = 512  # positions
 
     def __init__(self, shape, dropout=0.0, padding=None):
-        """padding: the id that starts the decoder, and is never chosen."""
+        """padding: the id that starts the decoder and is never chosen."""
         super().__init__()
         self.shape = shape
         self.padding = shape.vocabulary - 1 if padding is None else padding
@@ -144,8 +145,8 @@ class Marian(nn.Module):
         return x
 
     def decode(self, states, mask, targets):
-        """Teacher-forced: targets [batch, length], end token included ->
-        the decoder's states for each of them."""
+        """Teacher forcing: targets [batch, length], end token included -> the
+        decoder's states for each of them."""
         start = torch.full_like(targets[:, :1], self.padding)
         x = self.embed(torch.cat([start, targets[:, :-1]], 1))
         for layer in self.decoder.layers:

@@ -1,6 +1,6 @@
-"""Muon (Jordan et al., 2024), as torch.optim.Muon with lr that matches AdamW's,
-on all matrices of one shape at once: a model has dozens, and a GPU is faster
-than one after another can be given to it.
+"""Muon (Jordan et al., 2024), like torch.optim.Muon with lr that matches
+AdamW's, but for all matrices of one shape at once: a model has dozens, and a
+GPU computes them faster than they can be given to it one by one.
 
     momentum = 0.95 momentum + 0.05 gradient
     update = 0.95 momentum + 0.05 gradient, its singular values made about 1
@@ -13,13 +13,13 @@ import math
 import torch
 
 MOMENTUM = 0.95
-# Of the polynomial that is iterated on the singular values.
+# Coefficients of the polynomial that is iterated on the singular values.
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
 ITERATIONS = 5
 
 
 def orthogonal(matrices):
-    """[n, rows, columns] with singular values near 1, in bf16."""
+    """Returns [n, rows, columns] with singular values near 1, in bf16."""
     x = matrices.bfloat16()
     tall = x.shape[1] > x.shape[2]
     if tall:

@@ -1,12 +1,12 @@
-"""What training makes small."""
+"""The loss that training minimizes."""
 
 import torch
 from torch.nn import functional
 
 
 def contrast(states, mask, temperature=0.05):
-    """How badly each English text's pooled states find those of its
-    translation among the batch's, and the other way round."""
+    """Measures how badly each English text's pooled states find those of its
+    translation in the batch, and the reverse."""
     pooled = (states.float() * mask[:, :, None]).sum(1)
     english, german = functional.normalize(pooled, dim=-1).chunk(2)
     likeness = english @ german.T / temperature

@@ -1,7 +1,7 @@
 """Token ids of sentence pairs in one file, and batches of them.
 
-A pair is four texts: the English and the German source, and what a model is to
-make of each, which is the other text unless a teacher wrote something else.
+A pair is four texts: the English and the German source, and a translation of
+each, which is the other source unless a teacher wrote something else.
 """
 
 import dataclasses
@@ -9,13 +9,14 @@ import json
 
 import numpy as np
 
-# Columns of a pair. A target column of length 0 says: the other source.
+# Columns of a pair. A target column of length 0 stands for the other source.
 ENGLISH, GERMAN, TO_GERMAN, TO_ENGLISH = range(4)
-VARIANTS = "+"  # ends the name of a section of changed copies
+VARIANTS = "+"  # ending of the name of a section of changed copies
 
 
 def write_whole(path, **arrays):
-    """An .npz of the arrays; whole or not at all, however it is stopped."""
+    """Writes an .npz of the arrays as a whole or not at all, however it is
+    stopped."""
     new = path.with_suffix(".new")
     with open(new, "wb") as file:
         np.savez_compressed(file, **arrays)
@@ -24,15 +25,15 @@ def write_whole(path, **arrays):
 
 @dataclasses.dataclass
 class Section:
-    """Pairs of one origin, drawn `weight` times an epoch."""
+    """Pairs of one origin, each drawn `weight` times in an epoch."""
     name: str
     weight: float
     first: int
-    last: int  # one past
+    last: int  # one past the end
 
 
 class Packed:
-    """Columns of ids, one after another: `ids` holds all texts, those of a
+    """Columns of ids, one after another. `ids` holds all texts, with those of a
     pair together; `ends` [pairs, 4] says where each text ends."""
 
     def __init__(self, ids, lengths, sections):
@@ -47,11 +48,12 @@ class Packed:
         return len(self.lengths)
 
     def spans(self, pairs, columns):
-        """Where the pairs' texts begin in `ids`, and their lengths."""
+        """Returns the beginnings of the pairs' texts in `ids`, and their
+        lengths."""
         return self._begins[pairs, columns], self.lengths[pairs, columns]
 
     def target_spans(self, pairs, column):
-        """Of what to make of the pairs' sources `column`."""
+        """Returns spans of the translations of the pairs' sources `column`."""
         written, other = ((TO_GERMAN, GERMAN) if column == ENGLISH
                           else (TO_ENGLISH, ENGLISH))
         return self.spans(pairs, np.where(self.lengths[pairs, written] > 0,
@@ -62,7 +64,7 @@ class Packed:
         return self.ids[begin:begin + length]
 
     def longest(self):
-        """The longest text of each pair, [pairs]."""
+        """Returns the longest text of each pair, [pairs]."""
         return self.lengths.max(axis=1)
 
     def save(self, path):
@@ -101,8 +103,8 @@ class Packer:
 
 
 def epoch(packed, seed, number, longest):
-    """The pairs of an epoch in random order: of each section its weight times
-    all pairs, the fraction drawn anew each epoch."""
+    """Returns the pairs of an epoch in random order: all pairs of a section
+    times its weight, whose fraction is drawn anew in each epoch."""
     random = np.random.default_rng((seed, number))
     chosen = []
     for section in packed.sections:
@@ -116,13 +118,13 @@ def epoch(packed, seed, number, longest):
 
 
 def batches(packed, seed, number, tokens, longest, pool=100):
-    """Lists of pairs with about `tokens` target tokens each, the padding
-    counted. Pairs of about one length go together: sorted within pools of
-    `pool` batches, which keeps the padding at a few per cent and the order
+    """Yields lists of pairs with about `tokens` target tokens each, padding
+    included. Pairs of similar length go together: they are sorted within pools
+    of `pool` batches, which keeps the padding at a few per cent and the order
     random."""
     order = epoch(packed, seed, number, longest)
     random = np.random.default_rng((seed, number, 1))
-    size = packed.longest() + 1  # the end token
+    size = packed.longest() + 1  # with the end token
     begin, result = 0, []
     while begin < len(order):
         count = np.searchsorted(
@@ -133,7 +135,7 @@ def batches(packed, seed, number, tokens, longest, pool=100):
         part = part[np.argsort(size[part], kind="stable")]
         sizes, made, first = size[part], [], 0
         while first < len(part):
-            # Both directions of a pair are in the batch.
+            # A batch has both directions of a pair.
             most = max(1, tokens // (2 * sizes[first]))
             some = sizes[first:first + most]
             places = 2 * np.arange(1, len(some) + 1) * some

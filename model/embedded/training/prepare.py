@@ -1,5 +1,6 @@
-"""Corpora to packed ids: cleans, drops what occurs in a test set, weights
-everyday language, adds variants as people type them, and makes the vocabulary.
+"""Turns corpora into packed ids: cleans them, drops sentences of test sets,
+weights everyday language, adds variants as people type them, and makes the
+vocabulary.
 
     python prepare.py --corpus tatoeba.tsv.xz=4 --corpus msdocs-ht.tsv.xz=0.3 \\
         --test-set newstest2014.tsv --output build/training/data
@@ -18,7 +19,7 @@ import corpora
 import packed
 import vocabulary
 
-# Short texts are joined to longer ones.
+# Shorter texts are joined into longer ones.
 JOINED_CHARACTERS = 60
 
 
@@ -64,7 +65,7 @@ def parse_arguments():
 
 
 def read_corpora(options):
-    """[(name, weight, pairs)], and prints what was dropped."""
+    """Returns [(name, weight, pairs)] and prints what was dropped."""
     held_out = corpora.HeldOut(options.test_set)
     result = []
     print(f"{'corpus':24}{'read':>9}{'unclean':>9}{'repeated':>9}"
@@ -81,8 +82,8 @@ def read_corpora(options):
 
 
 def split_validation(sections, count, generator):
-    """(`count` pairs of the first corpus, what all corpora have that shares no
-    side with them)"""
+    """Returns `count` pairs of the first corpus, and all corpora's pairs that
+    share no side with them."""
     name, _, pairs = sections[0]
     chosen = generator.sample(pairs, min(count, len(pairs) // 10))
     if not chosen:
@@ -97,7 +98,7 @@ def split_validation(sections, count, generator):
 
 
 def variants(pairs, share, generator):
-    """Changed copies of pairs, and several short pairs as one text."""
+    """Returns changed copies of pairs, and several short pairs as one text."""
     short = [pair for pair in pairs if len(pair[0]) <= JOINED_CHARACTERS]
     if not short:
         return
@@ -114,7 +115,8 @@ def variants(pairs, share, generator):
 
 
 def texts(sections, share, generator):
-    """Whole texts, each of one corpus, as often as an epoch has its pairs."""
+    """Returns whole texts, each from one corpus, drawn like an epoch's
+    pairs."""
     weights = [weight * len(pairs) for _, weight, pairs in sections]
     for _ in range(int(share * sum(weights))):
         _, _, pairs = generator.choices(sections, weights)[0]
@@ -123,7 +125,8 @@ def texts(sections, share, generator):
 
 
 def texts_of(sections, generator):
-    """What the vocabulary is made of: each corpus by its weight."""
+    """Yields the texts that the vocabulary is made of: each corpus by its
+    weight."""
     texts = []
     for _, weight, pairs in sections:
         count = int(len(pairs) * min(1, weight))
@@ -137,7 +140,7 @@ def pack(sections, words, longest):
     packer = packed.Packer()
     for name, weight, pairs in sections:
         packer.begin(name, weight)
-        # Pairs, or sources with other targets.
+        # Plain pairs, or sources with targets of their own.
         for size in (2, 4):
             some = [pair for pair in pairs if len(pair) == size]
             for texts in zip(*(words.encode(side) for side in zip(*some))):

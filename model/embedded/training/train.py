@@ -3,9 +3,9 @@
     python train.py --data build/training/data \\
         --output build/training/student --steps 20000
 
-The folder gets checkpoint.pt (everything), log.jsonl and curve.svg. Run the
-same command again to go on. The same data, flags and machine give the same
-weights, however often it was stopped.
+The folder gets checkpoint.pt (everything), log.jsonl and curve.svg. The same
+command resumes. The same data, flags and machine give the same weights, however
+often it was stopped.
 """
 
 import argparse
@@ -93,7 +93,8 @@ def optimizers(model, options):
 
 
 def rate(step, options):
-    """Of 1: a linear warm-up, level, then linearly to 0."""
+    """Returns the factor of the rate, up to 1: a linear warm-up, level, then
+    linearly to 0."""
     warm_up = min(1.0, (step + 1) / max(1, options.warm_up))
     if not options.steps:  # not known yet
         return warm_up
@@ -142,7 +143,8 @@ class Trainer:
         print(f"resuming at step {self._step:,}", flush=True)
 
     def _save(self):
-        """Whole or not at all, however it is stopped."""
+        """Writes the checkpoint as a whole or not at all, however it is
+        stopped."""
         state = {
             "model": self._model.state_dict(),
             "average": self._average.state_dict(),
@@ -157,7 +159,8 @@ class Trainer:
         os.replace(new, self._path)
 
     def _batches(self):
-        """(epoch, index, Batch) from where training stands, made ahead."""
+        """Yields (epoch, index, Batch) from the current step on, prepared in
+        advance."""
         options = self._options
 
         def order_of(epoch):
@@ -167,7 +170,7 @@ class Trainer:
         def make(epoch, index, pairs):
             made = batches.make(self._data, pairs, self._words, options.seed,
                                 (epoch << 32) + index)
-            # Only what is pinned is copied to a device without waiting for it.
+            # Only pinned memory is copied to a device without waiting for it.
             return epoch, index, (made if options.device == "cpu"
                                   else made.pinned())
 
@@ -192,7 +195,8 @@ class Trainer:
 
     def _train(self, batch):
         options = self._options
-        # Of the step alone, so that a resumed run draws the same.
+        # The seed depends on the step alone, so that a resumed run draws the
+        # same numbers.
         torch.manual_seed((options.seed << 32) + self._step)
         factor = rate(self._step, options)
         for optimizer, lr in zip(self._optimizers,
@@ -227,7 +231,8 @@ class Trainer:
         curve.draw(self._options.output)
 
     def _fit_steps(self, began, each):
-        """As many steps of `each` seconds as the minutes allow."""
+        """Sets --steps to as many steps of `each` seconds as the minutes
+        allow."""
         left = 60 * self._options.minutes - (time.monotonic() - began)
         self._options.steps = self._step + max(0, int(0.95 * left / each))
         print(f"--steps {self._options.steps} gives these weights again")
@@ -286,7 +291,7 @@ def main():
     if options.threads:
         torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # takes time
+    torch.utils.deterministic.fill_uninitialized_memory = False  # it takes time
     done = Trainer(options).run()
     print("done" if done else "stopped; run the same command to go on")
 

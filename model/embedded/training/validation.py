@@ -1,4 +1,4 @@
-"""Loss and BLEU on pairs kept from training."""
+"""Loss and BLEU on the pairs that are kept from training."""
 
 import sacrebleu
 import torch
@@ -27,7 +27,8 @@ class Validation:
 
     @torch.inference_mode()
     def scores(self, model):
-        """({language to: BLEU of greedy search}, mean loss of a token)."""
+        """Returns ({target language: BLEU of greedy search}, mean loss of a
+        token)."""
         total = count = 0
         with torch.autocast(self._device.split(":")[0], torch.bfloat16):
             for one in self._batches:

@@ -8,7 +8,7 @@ import pathlib
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
-# Put before a source: the language to translate to.
+# The token before a source names the language to translate to.
 LANGUAGES = ("de", "en")
 END, UNKNOWN, PADDING = "</s>", "<unk>", "<pad>"
 
@@ -18,8 +18,8 @@ def language_token(language):
 
 
 def train(texts, size):
-    """A joint model of `size` pieces, the two control symbols and the line
-    break among them."""
+    """Trains a joint model of `size` pieces, with the two control symbols and
+    the line break among them."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts), model_writer=model,
@@ -32,9 +32,9 @@ def train(texts, size):
 
 
 def extended(model):
-    """The model with the control symbols and the line break, which is a space
-    to others, at its end: ids of the other pieces stay, so trained weights stay
-    good."""
+    """Returns the model with the control symbols and the line break at its end.
+    (Other models read the line break as a space.) The other pieces keep their
+    ids, so trained weights stay valid."""
     proto = sentencepiece_model_pb2.ModelProto()
     proto.ParseFromString(model)
     piece_type = sentencepiece_model_pb2.ModelProto.SentencePiece
@@ -49,12 +49,13 @@ def extended(model):
 
 
 class Vocabulary:
-    """A model's pieces and ids: those of SentencePiece, except that the padding
-    token, which also starts the decoder, has an id that SentencePiece has
-    not."""
+    """A model's pieces and ids: SentencePiece's, except that the padding token,
+    which also starts the decoder, has an id that SentencePiece does not
+    have."""
 
     def __init__(self, model, ids=None):
-        """`model`: SentencePiece's bytes. `ids`: of an existing vocab.json."""
+        """`model`: SentencePiece's bytes. `ids`: those of an existing
+        vocab.json, or None."""
         self.model = model
         self._processor = sentencepiece.SentencePieceProcessor(
             model_proto=model)
@@ -75,7 +76,7 @@ class Vocabulary:
         return len(self.ids)
 
     def encode(self, texts):
-        """Ids of each text, without language or end."""
+        """Returns the ids of each text, without language or end token."""
         own = self._of_processor
         return [[own[i] for i in ids]
                 for ids in self._processor.encode(list(texts))]
@@ -94,8 +95,8 @@ class Vocabulary:
 
     @classmethod
     def of_folder(cls, folder):
-        """Of a Marian folder, with what it lacks of the control symbols and
-        the line break."""
+        """Reads a Marian folder and adds the control symbols and the line break
+        that it lacks."""
         folder = pathlib.Path(folder)
         ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
         return cls(extended((folder / "source.spm").read_bytes()), ids)

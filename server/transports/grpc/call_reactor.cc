@@ -51,8 +51,8 @@ CallContext ToCallContext(const Environment& environment,
     out.client_key = Metadata(context, client_key);
   }
   Admit(environment.access, Metadata(context, "authorization"), &out);
-  if (!absl::SimpleAtoi(Metadata(context, kExpectedField), &out.expected)) {
-    out.expected = 0;
+  if (!absl::SimpleAtoi(Metadata(context, kInTransitField), &out.in_transit)) {
+    out.in_transit = 0;
   }
   const auto deadline = context.deadline();
   if (deadline != std::chrono::system_clock::time_point::max()) {

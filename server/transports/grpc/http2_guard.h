@@ -72,7 +72,7 @@ class Http2Guard {
     // The call is refused without an answer, because none may be sent yet.
     bool reset = false;
     // For a call that gRPC gets: kept while the stream is open. May be null.
-    std::unique_ptr<ExpectedCall> call = nullptr;
+    std::unique_ptr<CallInTransit> call = nullptr;
     std::unique_ptr<OpenCalls::Place> place = nullptr;
   };
   // Judges a call by its header fields. It may change them; gRPC gets the
@@ -110,7 +110,7 @@ class Http2Guard {
  private:
   struct Stream {
     MessageReader messages;
-    std::unique_ptr<ExpectedCall> call;       // may be null
+    std::unique_ptr<CallInTransit> call;      // may be null
     std::unique_ptr<OpenCalls::Place> place;  // may be null
   };
 

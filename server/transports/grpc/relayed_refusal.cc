@@ -110,7 +110,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
                                    const std::string& peer, bool may_refuse,
                                    HeaderFields* fields) {
   std::erase_if(*fields, [](const HeaderField& field) {
-    return field.name == kExpectedField;
+    return field.name == kInTransitField;
   });
   const auto field = [fields](std::string_view name) {
     return std::string(FindField(*fields, name));
@@ -160,10 +160,10 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
     }
   }
   if (!context.access.ok()) return judgement;  // its handler refuses it
-  judgement.call = ExpectCall(environment.batcher, *rpc, context);
+  judgement.call = TrackCallInTransit(environment.batcher, *rpc, context);
   if (judgement.call != nullptr) {
-    fields->push_back(
-        {std::string(kExpectedField), fmt::format("{}", judgement.call->id())});
+    fields->push_back({std::string(kInTransitField),
+                       fmt::format("{}", judgement.call->id())});
   }
   return judgement;
 }

@@ -13,16 +13,16 @@
 
 namespace trivium {
 
-// The header field in which the relay passes a call's ExpectedCall::id() to the
-// call's handler. Stripped from client requests.
-inline constexpr std::string_view kExpectedField = "trivium-expected";
+// The header field in which the relay passes a call's CallInTransit::id() to
+// the call's handler. Stripped from client requests.
+inline constexpr std::string_view kInTransitField = "trivium-expected";
 
 // Judges a call with these header fields from a client at `peer`:
 //   - Every call needs a place among the open calls (OpenCalls), or is refused.
 //   - A call that its handler would refuse anyway (CheckEarly) gets the header
 //     block, trailers only, that refuses it.
 //   - Another call that goes to the batcher is counted on its way
-//     (ExpectCall), and its id is added to `fields`.
+//     (TrackCallInTransit), and its id is added to `fields`.
 //   - gRPC answers calls that are not ours or not valid.
 Http2Guard::Judgement JudgeRelayed(const Environment& environment,
                                    OpenCalls* open_calls,

@@ -32,7 +32,7 @@ class LoadCommandTest : public testing::Test {
   FakeServer server_;
 };
 
-TEST_F(LoadCommandTest, CallsAsManyTimesAsAsked) {
+TEST_F(LoadCommandTest, MakesTheRequestedNumberOfCalls) {
   const CommandRun run =
       Run({"--count", "20", "--concurrency", "4", "--json", "--beam-size", "2",
            "--max-new-tokens", "9", "--inputs-per-call", "2"});
@@ -56,13 +56,13 @@ TEST_F(LoadCommandTest, OpenLoopEncodesAndGenerates) {
   EXPECT_EQ(run.code, kExitOk) << run.err;
   const auto json = nlohmann::json::parse(run.out);
   EXPECT_GT(json["first_piece_seconds"]["count"], 0);
-  // Two pieces each: one gap.
+  // Two pieces in each text make one gap.
   EXPECT_EQ(json["piece_gap_seconds"]["count"],
             json["first_piece_seconds"]["count"]);
   EXPECT_TRUE(server_.last_generate.tokens());
 }
 
-TEST_F(LoadCommandTest, CallsWithoutWork) {
+TEST_F(LoadCommandTest, MakesCallsWithoutModelWork) {
   const CommandRun run = Run({"--call", "model", "--count", "5", "--json"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
   const auto json = nlohmann::json::parse(run.out);
@@ -71,7 +71,7 @@ TEST_F(LoadCommandTest, CallsWithoutWork) {
   EXPECT_EQ(server_.translate_calls, 0);
 }
 
-TEST_F(LoadCommandTest, EveryCallCanBeMade) {
+TEST_F(LoadCommandTest, MakesEveryKindOfCall) {
   int made = 0;
   for (const char* call : {"translate", "translate-stream", "encode",
                            "generate", "score", "classify", "rerank", "tag",
@@ -88,7 +88,7 @@ TEST_F(LoadCommandTest, EveryCallCanBeMade) {
   EXPECT_EQ(server_.last_rerank.query(), "one");
   EXPECT_EQ(server_.last_rerank.documents_size(), 2);
   EXPECT_EQ(server_.last_score.inputs_size(), 2);
-  // The fake does not know these; the calls reach it.
+  // The fake does not implement these, but the calls reach it.
   for (const char* call : {"encode-stream", "detokenize"}) {
     ++made;
     std::ofstream(file_) << "17 4\n";
@@ -96,7 +96,7 @@ TEST_F(LoadCommandTest, EveryCallCanBeMade) {
     EXPECT_EQ(run.code, kExitFailed);
     EXPECT_THAT(run.out, HasSubstr("UNIMPLEMENTED 2")) << run.out;
   }
-  // All of Inference, and a call of Models; OpenAI's is over HTTP.
+  // All calls of Inference and one of Models; OpenAI's needs HTTP.
   EXPECT_EQ(made - 1, google::protobuf::DescriptorPool::generated_pool()
                           ->FindServiceByName("trivium.v1.Inference")
                           ->method_count());
@@ -105,7 +105,7 @@ TEST_F(LoadCommandTest, EveryCallCanBeMade) {
   EXPECT_EQ(Run({"--call", "score", "--ids"}).code, kExitUsage);
 }
 
-TEST_F(LoadCommandTest, ScoresWhatFollowsATab) {
+TEST_F(LoadCommandTest, ScoresTheTextAfterATab) {
   std::ofstream(file_) << "ab\tcde\n";
   const CommandRun run = Run({"--call", "score", "--count", "1"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
@@ -113,15 +113,15 @@ TEST_F(LoadCommandTest, ScoresWhatFollowsATab) {
             "text: \"ab\" target: \"cde\"");
 }
 
-// A text that fails in a stream that goes on is a failure.
-TEST_F(LoadCommandTest, AStreamsBadTextIsAFailure) {
+// A call counts as failed if a text fails, even if its stream continues.
+TEST_F(LoadCommandTest, CountsAStreamWithABadTextAsFailed) {
   std::ofstream(file_) << "bad\n";
   const CommandRun run = Run({"--call", "translate-stream", "--count", "2"});
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_THAT(run.out, HasSubstr("INVALID_ARGUMENT 2"));
 }
 
-TEST_F(LoadCommandTest, LinesCanBeTokenIds) {
+TEST_F(LoadCommandTest, ReadsLinesAsTokenIds) {
   std::ofstream(file_) << "17 4 0\n";
   CommandRun run = Run({"--ids", "--count", "1", "--concurrency", "1"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
@@ -135,7 +135,7 @@ TEST_F(LoadCommandTest, LinesCanBeTokenIds) {
   }
 }
 
-TEST_F(LoadCommandTest, FailuresAreReported) {
+TEST_F(LoadCommandTest, ReportsFailures) {
   server_.refusal = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "full");
   const CommandRun run = Run({"--count", "3"});
   EXPECT_EQ(run.code, kExitFailed);
@@ -143,7 +143,7 @@ TEST_F(LoadCommandTest, FailuresAreReported) {
   EXPECT_THAT(run.out, HasSubstr("first error  full [request r-17]"));
 }
 
-TEST_F(LoadCommandTest, AMixReportsEachCall) {
+TEST_F(LoadCommandTest, ReportsEachCallOfAMix) {
   const CommandRun run = Run({"--mix", "translate=3,encode=1", "--count", "60",
                               "--lengths", "2-3", "--json"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
@@ -155,22 +155,22 @@ TEST_F(LoadCommandTest, AMixReportsEachCall) {
   EXPECT_EQ(encoded, server_.encode_calls);
   EXPECT_GT(translated, encoded);
   EXPECT_GT(encoded, 0);
-  // Of "one", "two" and "three", around the end.
+  // Words of "one", "two" and "three", beginning again after the last.
   EXPECT_THAT(server_.last_encode.inputs(0).text(),
               testing::MatchesRegex("[a-z]+ [a-z]+( [a-z]+)?"));
 }
 
-TEST_F(LoadCommandTest, RampsAndBurstsArePaced) {
+TEST_F(LoadCommandTest, PacesRampsAndBursts) {
   CommandRun run = Run({"--ramp", "100:300:0.2", "--json"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
-  // Its own time is what is measured.
+  // The time of the ramp is measured.
   EXPECT_NEAR(nlohmann::json::parse(run.out)["seconds"], 0.2, 0.1);
   run = Run({"--burst", "7:3600", "--count", "7", "--json"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out)["succeeded"], 7);
 }
 
-TEST_F(LoadCommandTest, CallsThatAreGivenUpAreNoFailures) {
+TEST_F(LoadCommandTest, DoesNotCountAbortedCallsAsFailures) {
   server_.hang = true;
   for (const char* call : {"encode", "generate", "translate-stream"}) {
     const CommandRun run = Run({"--call", call, "--count", "4", "--concurrency",
@@ -182,8 +182,8 @@ TEST_F(LoadCommandTest, CallsThatAreGivenUpAreNoFailures) {
   }
 }
 
-// Any rate passes within an hour, until calls fail: the search goes up to
-// there.
+// With a limit of an hour every rate passes until calls fail, so the search
+// goes up to that rate.
 TEST_F(LoadCommandTest, FindsTheHighestRate) {
   server_.calls_left = 300;
   const CommandRun run =
@@ -205,12 +205,12 @@ TEST_F(LoadCommandTest, FindsTheHighestRate) {
   EXPECT_EQ(points.back()["passed"], false);
 }
 
-TEST_F(LoadCommandTest, ARateThatNoServerBearsIsNone) {
+TEST_F(LoadCommandTest, FindsNoRateIfNonePasses) {
   server_.refusal = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "full");
   const CommandRun run =
       Run({"--find-rate", "--p99", "1s", "--duration", "0.05"});
   EXPECT_EQ(run.code, kExitFailed);
-  // Nothing to begin at.
+  // There is no rate to begin at.
   EXPECT_THAT(run.out, HasSubstr("first error  full"));
 }
 
@@ -271,7 +271,7 @@ TEST_F(LoadCommandTest, WritesAPage) {
   EXPECT_THAT(run.err, HasSubstr("/nowhere/page.html"));
 }
 
-TEST_F(LoadCommandTest, WhatWouldBeIgnoredIsAnError) {
+TEST_F(LoadCommandTest, RefusesFlagsThatWouldBeIgnored) {
   const auto why = [&](std::vector<std::string> arguments) {
     const CommandRun run = Run(std::move(arguments));
     EXPECT_EQ(run.code, kExitUsage) << run.out;
@@ -301,7 +301,7 @@ TEST_F(LoadCommandTest, WhatWouldBeIgnoredIsAnError) {
   EXPECT_THAT(why({"--call", "openai-embeddings"}), HasSubstr("--http"));
 }
 
-TEST_F(LoadCommandTest, WrongUsageIsSaid) {
+TEST_F(LoadCommandTest, ExplainsWrongUsage) {
   EXPECT_EQ(Run({"--metadata", "X-Key=a"}).code, kExitUsage);
   EXPECT_EQ(Run({"--metadata", "x-key"}).code, kExitUsage);
   EXPECT_EQ(Run({"--rate", "-1"}).code, kExitUsage);

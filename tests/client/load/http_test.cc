@@ -1,4 +1,4 @@
-// trivium-load over HTTP, against a server of a test's own.
+// Tests of trivium-load over HTTP, against a server made for the test.
 #include <arpa/inet.h>
 #include <httplib.h>
 #include <netinet/in.h>
@@ -28,21 +28,21 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(ConnectProtocolTest, PathsAreThoseOfTheServices) {
+TEST(ConnectProtocolTest, MakesPathsFromRequests) {
   EXPECT_EQ(ConnectPath(*v1::TranslateRequest::descriptor()),
             "/trivium.v1.Inference/Translate");
   EXPECT_EQ(ConnectPath(*v1::GetModelRequest::descriptor()),
             "/trivium.v1.Models/GetModel");
 }
 
-TEST(ConnectProtocolTest, ErrorsHaveTheirCodes) {
+TEST(ConnectProtocolTest, ReadsCodesOfErrors) {
   grpc::Status status =
       ConnectError(429, R"({"code": "resource_exhausted", "message": "full"})");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(status.error_message(), "full");
   EXPECT_EQ(ConnectError(499, R"({"code": "canceled"})").error_code(),
             grpc::StatusCode::CANCELLED);
-  // OpenAI's, and those of a proxy that knows neither.
+  // Errors of OpenAI's API, and of a proxy that knows neither.
   status = ConnectError(
       404, R"({"error": {"message": "no model", "code": "model_not_found"}})");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
@@ -52,7 +52,7 @@ TEST(ConnectProtocolTest, ErrorsHaveTheirCodes) {
   EXPECT_EQ(status.error_message(), "HTTP status 503");
 }
 
-TEST(EnvelopeReaderTest, MessagesComeInAnyPieces) {
+TEST(EnvelopeReaderTest, ReadsMessagesFromAnyPieces) {
   std::string end = Envelope("{}");
   end[0] = 2;
   const std::string stream =
@@ -70,7 +70,7 @@ TEST(EnvelopeReaderTest, MessagesComeInAnyPieces) {
   }
 }
 
-TEST(EnvelopeReaderTest, AStreamEndsWithItsError) {
+TEST(EnvelopeReaderTest, ReportsTheErrorAtTheEndOfAStream) {
   std::string end =
       Envelope(R"({"error": {"code": "internal", "message": "broken"}})");
   end[0] = 2;
@@ -80,7 +80,7 @@ TEST(EnvelopeReaderTest, AStreamEndsWithItsError) {
   EXPECT_EQ(reader.status().error_message(), "broken");
 }
 
-// Answers every POST the same; keeps what it was sent.
+// A server that answers every POST in the same way and records the requests.
 class HttpLoadTest : public testing::Test {
  protected:
   HttpLoadTest() {
@@ -100,7 +100,7 @@ class HttpLoadTest : public testing::Test {
   }
   ~HttpLoadTest() override {
     hold_ = false;
-    // stop() does nothing before it runs.
+    // Waits until it runs, since stop() has no effect before.
     while (!server_.is_running()) std::this_thread::yield();
     server_.stop();
     thread_.join();
@@ -150,7 +150,7 @@ TEST_F(HttpLoadTest, SpeaksConnectsJson) {
   EXPECT_EQ(body["options"]["decoding"]["beamSize"], 2);
 }
 
-TEST_F(HttpLoadTest, AsksForOpenAisEmbeddings) {
+TEST_F(HttpLoadTest, CallsOpenAisEmbeddings) {
   answer_ = R"({"data": [], "usage": {"prompt_tokens": 7}})";
   const CommandRun run =
       Run({"--call", "openai-embeddings", "--inputs-per-call", "2", "--count",
@@ -162,7 +162,7 @@ TEST_F(HttpLoadTest, AsksForOpenAisEmbeddings) {
             json::parse(R"({"input": ["one", "two"], "model": "m"})"));
 }
 
-TEST_F(HttpLoadTest, StreamedPiecesAreTimed) {
+TEST_F(HttpLoadTest, TimesStreamedPieces) {
   std::string end = Envelope("{}");
   end[0] = 2;
   answer_ = Envelope(R"({"piece": {"text": "a"}})") +
@@ -177,7 +177,7 @@ TEST_F(HttpLoadTest, StreamedPiecesAreTimed) {
   EXPECT_EQ(json::parse(last_.body.substr(5))["tokens"], true);
 }
 
-TEST_F(HttpLoadTest, FailuresAreReported) {
+TEST_F(HttpLoadTest, ReportsFailures) {
   status_ = 429;
   answer_ = R"({"code": "resource_exhausted", "message": "full"})";
   CommandRun run = Run({"--count", "3"});
@@ -191,7 +191,7 @@ TEST_F(HttpLoadTest, FailuresAreReported) {
   EXPECT_THAT(run.out, HasSubstr("is not this call's answer"));
 }
 
-TEST_F(HttpLoadTest, CallsThatAreGivenUpEnd) {
+TEST_F(HttpLoadTest, EndsAbortedCalls) {
   hold_ = true;
   const CommandRun run = Run(
       {"--count", "4", "--concurrency", "4", "--abort-share", "1", "--json"});
@@ -202,7 +202,7 @@ TEST_F(HttpLoadTest, CallsThatAreGivenUpEnd) {
   EXPECT_EQ(run.code, kExitFailed);  // none succeeded
 }
 
-TEST_F(HttpLoadTest, WhatHttpDoesNotHaveIsSaid) {
+TEST_F(HttpLoadTest, RefusesCallsThatHttpLacks) {
   const auto why = [&](std::vector<std::string> arguments) {
     const CommandRun run = Run(std::move(arguments));
     EXPECT_EQ(run.code, kExitUsage) << run.out;
@@ -218,8 +218,8 @@ TEST_F(HttpLoadTest, WhatHttpDoesNotHaveIsSaid) {
               HasSubstr("is not http://HOST:PORT"));
 }
 
-TEST_F(HttpLoadTest, NobodyThereIsUnavailable) {
-  // A port that is taken, and at which nobody listens.
+TEST_F(HttpLoadTest, ReportsUnavailableIfNobodyListens) {
+  // A port that is bound but not listened on.
   const int taken = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   socklen_t size = sizeof(address);

@@ -17,7 +17,7 @@ double Since(absl::Time time) { return absl::ToDoubleSeconds(time - kStart); }
 
 RateCurve Even(double rate) { return {.from = rate, .to = rate}; }
 
-TEST(PoissonArrivalsTest, HaveTheRateAndSpreadOfAPoissonProcess) {
+TEST(PoissonArrivalsTest, HasTheRateAndSpreadOfAPoissonProcess) {
   PoissonArrivals arrivals(Even(50), 7, kStart);
   constexpr int kCount = 20000;
   absl::Time last = kStart;
@@ -32,8 +32,8 @@ TEST(PoissonArrivalsTest, HaveTheRateAndSpreadOfAPoissonProcess) {
     arrivals.Advance();
   }
   const double mean = sum / kCount;
-  // Five standard errors: 1/rate / sqrt(n), and for the deviation, which
-  // equals the mean, sqrt(2 / n) of it.
+  // Five standard errors. That of the mean is 1/rate / sqrt(n); that of the
+  // deviation, which equals the mean, is sqrt(2 / n) times it.
   EXPECT_NEAR(mean, 0.02, 5 * 0.02 / std::sqrt(kCount));
   EXPECT_NEAR(std::sqrt(squares / kCount - mean * mean), 0.02,
               5 * 0.02 * std::sqrt(2.0 / kCount));
@@ -46,8 +46,8 @@ TEST(PoissonArrivalsTest, TheSeedDecidesTheTimes) {
   EXPECT_NE(one.next(), other.next());
 }
 
-// 10/s for 2 s are 20 calls; from there to 30/s within 10 s are 200 more.
-TEST(RateCurveTest, TimesAreThoseOfTheExpectedNumber) {
+// 10/s for 2 s make 20 calls; a ramp to 30/s in 10 s makes 200 more.
+TEST(RateCurveTest, ReturnsTheTimeOfTheExpectedNumber) {
   const RateCurve curve = {10, 30, absl::Seconds(2), absl::Seconds(10)};
   const auto seconds = [&](double calls) {
     return absl::ToDoubleSeconds(curve.TimeOf(calls));
@@ -61,7 +61,7 @@ TEST(RateCurveTest, TimesAreThoseOfTheExpectedNumber) {
   EXPECT_NEAR(seconds(250), 13, 1e-9);
 }
 
-TEST(RateCurveTest, RampsMayBeginOrEndAtNothing) {
+TEST(RateCurveTest, AcceptsRampsThatBeginOrEndAtZero) {
   const RateCurve up = {0, 10, absl::Seconds(3), absl::Seconds(10)};
   EXPECT_NEAR(absl::ToDoubleSeconds(up.TimeOf(0.5)), 3 + std::sqrt(1), 1e-9);
   const RateCurve down = {10, 0, absl::ZeroDuration(), absl::Seconds(10)};
@@ -69,9 +69,10 @@ TEST(RateCurveTest, RampsMayBeginOrEndAtNothing) {
   EXPECT_EQ(down.TimeOf(50.1), absl::InfiniteDuration());
 }
 
-// How many come within each of three stretches: within five standard
-// deviations of what is expected, the root of it.
-TEST(PoissonArrivalsTest, FollowARamp) {
+// Counts the calls in each of three intervals. Each count is within five
+// standard deviations of its expectation; a deviation is the root of the
+// expectation.
+TEST(PoissonArrivalsTest, FollowsARamp) {
   PoissonArrivals arrivals({100, 500, absl::Seconds(10), absl::Seconds(20)}, 3,
                            kStart);
   int warm_up = 0, ramp = 0, after = 0;
@@ -85,7 +86,7 @@ TEST(PoissonArrivalsTest, FollowARamp) {
   EXPECT_NEAR(after, 5000, 5 * std::sqrt(5000));
 }
 
-TEST(BurstArrivalsTest, AllAtOnceAndThenAgain) {
+TEST(BurstArrivalsTest, RepeatsBurstsAfterThePeriod) {
   BurstArrivals arrivals(3, absl::Seconds(5), kStart);
   std::vector<double> times;
   for (int i = 0; i < 7; ++i) {
@@ -106,7 +107,7 @@ std::vector<double> TimesOf(const Pacing& pacing, double until) {
   return times;
 }
 
-TEST(MakePacerTest, BurstsComeBesideARate) {
+TEST(MakePacerTest, AddsBurstsToARate) {
   Pacing pacing;
   pacing.burst = {2, absl::Seconds(4)};
   // The first burst is at the end of the warm-up.
@@ -121,7 +122,7 @@ TEST(MakePacerTest, BurstsComeBesideARate) {
   EXPECT_EQ(TimesOf(pacing, 11), both);
 }
 
-TEST(MakePacerTest, TheWarmUpHasTheRampsFirstRate) {
+TEST(MakePacerTest, UsesTheRampsFirstRateInTheWarmUp) {
   Pacing pacing;
   pacing.ramp = {0, 100, absl::Seconds(5)};
   const std::vector<double> times = TimesOf(pacing, 7);

@@ -8,7 +8,8 @@
 namespace trivium {
 namespace {
 
-// A server that bears a rate of `capacity`; what it was asked.
+// Searches for the rate of a server that bears `capacity`. Records the measured
+// rates.
 std::vector<double> Search(double capacity, double start, double* highest,
                            RateSearch::Options options = {.tries = 1}) {
   RateSearch search(start, options);
@@ -33,14 +34,14 @@ TEST(RateSearchTest, FindsTheCapacityFromEitherSide) {
   }
 }
 
-TEST(RateSearchTest, AServerThatBearsNothingEndsTheSearch) {
+TEST(RateSearchTest, EndsIfNoRatePasses) {
   double found;
   const std::vector<double> asked = Search(0, 100, &found);
   EXPECT_EQ(found, 0);
   EXPECT_GE(asked.back(), 1);
 }
 
-TEST(RateSearchTest, ABusyMachineMayFailARateOnce) {
+TEST(RateSearchTest, ForgivesASingleFailedMeasurement) {
   RateSearch search(100, {.tolerance = 0.3, .tries = 2});
   search.Add(false);
   EXPECT_EQ(search.rate(), 100);

@@ -55,7 +55,7 @@ TEST(RecorderTest, LatencyCountsFromTheIntendedStart) {
   EXPECT_NEAR(report.start_delay.p50, 4, 1e-9);
 }
 
-TEST(RecorderTest, TheWarmUpAndTheStragglersDoNotCount) {
+TEST(RecorderTest, IgnoresTheWarmUpAndTheStragglers) {
   Recorder recorder(kBegin + absl::Seconds(10));
   CallOutcome outcome;
   outcome.source_tokens = 3;
@@ -73,13 +73,13 @@ TEST(RecorderTest, TheWarmUpAndTheStragglersDoNotCount) {
   EXPECT_NEAR(report.new_tokens_per_second, 1, 1e-9);
 }
 
-TEST(RecorderTest, TimesOutsideTheModelAndBetweenPieces) {
+TEST(RecorderTest, ReportsTimesOutsideTheModelAndBetweenPieces) {
   Recorder recorder(kBegin);
   CallOutcome outcome;
   outcome.model_time = absl::Milliseconds(300);
   outcome.piece_gaps = {0.1, 0.2};
-  recorder.Add(SampleAt(1, 2, 2.5, outcome));  // the late start is not ours
-  recorder.Add(SampleAt(1, 1, 1.5));           // without timings: all of it
+  recorder.Add(SampleAt(1, 2, 2.5, outcome));  // the late start does not count
+  recorder.Add(SampleAt(1, 1, 1.5));  // without timings all of it counts
   outcome.code = grpc::StatusCode::CANCELLED;
   recorder.Add(SampleAt(1, 1, 9, outcome));
   const auto json = nlohmann::json::parse(
@@ -113,7 +113,7 @@ TEST(RecorderTest, CountsErrorsByStatus) {
   EXPECT_EQ(json["latency_seconds"]["p99"], 1.0);
 }
 
-TEST(RecorderTest, AbortsAreNoFailures) {
+TEST(RecorderTest, DoesNotCountAbortsAsFailures) {
   Recorder recorder(kBegin);
   Sample sample = SampleAt(1, 1, 2);
   sample.texts = 3;
@@ -132,7 +132,7 @@ TEST(RecorderTest, AbortsAreNoFailures) {
   EXPECT_EQ(report.ToJson()["aborted"], 1);
 }
 
-TEST(RecorderTest, AMixTellsOfEachCall) {
+TEST(RecorderTest, ReportsEachCallOfAMix) {
   Recorder recorder(kBegin);
   Sample sample = SampleAt(1, 1, 2);
   recorder.Add(sample);
@@ -155,7 +155,7 @@ Report Figures(double rate, double p99) {
   return report;
 }
 
-TEST(CompareTest, RatiosAreOfEachRound) {
+TEST(CompareTest, ComputesTheRatioOfEachRound) {
   const std::vector<Ratio> ratios = Compare({{Figures(10, 1), Figures(20, 2)},
                                              {Figures(30, 2), Figures(20, 2)},
                                              {Figures(24, 6), Figures(20, 2)}});
@@ -169,16 +169,16 @@ TEST(CompareTest, RatiosAreOfEachRound) {
   EXPECT_EQ(ratios[1].median, 1);
 }
 
-TEST(CompareTest, FiguresThatOneLacksHaveNoRatio) {
+TEST(CompareTest, LeavesOutFiguresThatOneServerLacks) {
   EXPECT_TRUE(Compare({}).empty());
-  // Of two rounds, one without latencies: no call succeeded there.
+  // In one of two rounds no call succeeded, so it has no latencies.
   const std::vector<Ratio> ratios = Compare(
       {{Figures(10, 1), Figures(20, 2)}, {Figures(10, 1), Figures(10, 0)}});
   ASSERT_EQ(ratios.size(), 1u);
   EXPECT_EQ(ratios[0].median, 0.75);
 }
 
-TEST(PageRunTest, SlicesHaveWhatBeganAndEndedInThem) {
+TEST(PageRunTest, CountsCallsInTheSlicesOfTheirStartAndEnd) {
   CallOutcome failure;
   failure.code = grpc::StatusCode::INTERNAL;
   Sample aborted = SampleAt(3.1, 3.1, 3.2);
@@ -205,12 +205,12 @@ TEST(PageRunTest, SlicesHaveWhatBeganAndEndedInThem) {
   EXPECT_TRUE(slices[10]["p99"].is_null());
   EXPECT_NEAR(slices[15]["done"], 5, 1e-6);
   EXPECT_NEAR(slices[16]["aborted"], 5, 1e-6);
-  // The last slice is half as long, and what ended later is in none.
+  // The last slice is half as long. Calls that ended later are in no slice.
   EXPECT_NEAR(slices[102]["started"], 10, 1e-6);
   EXPECT_EQ(slices[102]["done"], 0);
 }
 
-TEST(PageRunTest, EveryLatencyIsBetweenItsBounds) {
+TEST(PageRunTest, CountsEveryLatencyBetweenItsBounds) {
   std::vector<Sample> samples;
   for (const double latency : {0.001, 0.0011, 0.02, 0.5}) {
     samples.push_back(SampleAt(0, 0, latency));
@@ -243,7 +243,7 @@ TEST(PageRunTest, EveryLatencyIsBetweenItsBounds) {
   EXPECT_EQ(encodes.back(), 1);
 }
 
-TEST(PageRunTest, ALastSliceIsNotNextToNothing) {
+TEST(PageRunTest, MergesATinyLastSlice) {
   const nlohmann::json run = PageRun(
       "",
       {kBegin, kBegin + absl::Seconds(2.001), {SampleAt(1.95, 1.95, 2.0005)}});
@@ -252,7 +252,7 @@ TEST(PageRunTest, ALastSliceIsNotNextToNothing) {
   EXPECT_NEAR(slices[19]["done"], 1 / 0.101, 1e-6);
 }
 
-TEST(PageRunTest, NothingIsAPageToo) {
+TEST(PageRunTest, AcceptsARecordingWithoutCalls) {
   const nlohmann::json run = PageRun("", {kBegin, kBegin, {}});
   EXPECT_TRUE(run["latencies"]["counts"].empty());
   EXPECT_EQ(run["slices"]["calls"].size(), 1u);

@@ -21,7 +21,7 @@ v1::Input Text(const std::string& text) {
   return input;
 }
 
-TEST(ParseMixTest, NamesAndWeights) {
+TEST(ParseMixTest, ReadsNamesAndWeights) {
   const auto mix = ParseMix("translate=8,encode=2");
   ASSERT_TRUE(mix.ok()) << mix.status();
   ASSERT_EQ(mix->size(), 2u);
@@ -43,7 +43,7 @@ TEST(ParseMixTest, SaysWhatIsWrong) {
   EXPECT_THAT(why("encode=1,encode=2"), HasSubstr("encode is named twice"));
 }
 
-TEST(ParseLengthsTest, RangesAndLists) {
+TEST(ParseLengthsTest, ReadsRangesAndLists) {
   EXPECT_THAT(*ParseLengths("3-6"), ElementsAre(3, 4, 5, 6));
   EXPECT_THAT(*ParseLengths("16"), ElementsAre(16));
   EXPECT_THAT(*ParseLengths("1-2,64"), ElementsAre(1, 2, 64));
@@ -54,7 +54,7 @@ TEST(ParseLengthsTest, RangesAndLists) {
   }
 }
 
-TEST(WorkloadTest, LinesComeInTurn) {
+TEST(WorkloadTest, UsesLinesInTurn) {
   Workload::Options options;
   options.inputs = {Text("a"), Text("b"), Text("c")};
   options.inputs_per_call = 2;
@@ -66,9 +66,9 @@ TEST(WorkloadTest, LinesComeInTurn) {
   EXPECT_EQ(read, "abcabc");
 }
 
-// Each kind as often as its weight says, within five standard deviations of a
-// binomial, and the same for who asks again.
-TEST(WorkloadTest, AMixHasItsWeights) {
+// Draws each kind as often as its weight says, within five standard deviations
+// of a binomial distribution. Drawing again gives the same calls.
+TEST(WorkloadTest, DrawsCallsByTheirWeights) {
   Workload::Options options;
   options.inputs = {Text("a")};
   options.mix = *ParseMix("translate=6,encode=3,model=1");
@@ -97,7 +97,7 @@ TEST(WorkloadTest, AMixHasItsWeights) {
   EXPECT_TRUE(differs);
 }
 
-TEST(WorkloadTest, TextsHaveTheLengthsThatAreGiven) {
+TEST(WorkloadTest, MakesTextsOfTheGivenLengths) {
   Workload::Options options;
   options.inputs = {Text("one two\tthree"), Text(""), Text("  four five ")};
   options.lengths = {2, 7};
@@ -110,7 +110,7 @@ TEST(WorkloadTest, TextsHaveTheLengthsThatAreGiven) {
         absl::StrSplit(call.inputs.at(0).text(), ' ');
     lengths.insert(words.size());
     firsts.insert(words[0]);
-    // Words in their order, around the end.
+    // Words in their order, beginning again after the last.
     static const std::map<std::string, std::string> kNext = {{"one", "two"},
                                                              {"two", "three"},
                                                              {"three", "four"},
@@ -124,7 +124,7 @@ TEST(WorkloadTest, TextsHaveTheLengthsThatAreGiven) {
   EXPECT_EQ(firsts.size(), 5u);
 }
 
-TEST(WorkloadTest, IdsHaveLengthsToo) {
+TEST(WorkloadTest, MakesIdsOfTheGivenLengths) {
   Workload::Options options;
   for (const uint32_t id : {7, 8}) {
     options.inputs.emplace_back().mutable_ids()->add_ids(id);
@@ -134,7 +134,7 @@ TEST(WorkloadTest, IdsHaveLengthsToo) {
   EXPECT_EQ(input.ids().ids_size(), 5);
 }
 
-TEST(AbortPlanTest, AShareOfTheCallsAtRandomPointsOfTheirLives) {
+TEST(AbortPlanTest, AbortsAShareOfTheCallsAtRandomTimes) {
   AbortPlan plan(0.25, 1);
   plan.Ended(CallKind::kEncode, absl::Seconds(2));
   plan.Ended(CallKind::kTranslate, absl::Seconds(40));
@@ -150,11 +150,11 @@ TEST(AbortPlanTest, AShareOfTheCallsAtRandomPointsOfTheirLives) {
     sum += absl::ToDoubleSeconds(after);
   }
   EXPECT_NEAR(aborted, 0.25 * kCount, 5 * std::sqrt(kCount * 0.25 * 0.75));
-  // An even distribution's mean, and five standard errors of it.
+  // The mean of a uniform distribution, within five standard errors.
   EXPECT_NEAR(sum / aborted, 1, 5 * 2 / std::sqrt(12.0 * aborted));
 }
 
-TEST(AbortPlanTest, NoneOrAll) {
+TEST(AbortPlanTest, AbortsNoneOrAll) {
   const AbortPlan none(0, 1), all(1, 1);
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(none.After(i, CallKind::kEncode), absl::InfiniteDuration());
@@ -162,7 +162,7 @@ TEST(AbortPlanTest, NoneOrAll) {
   }
 }
 
-// The first of a kind sets what a life is; others move it.
+// The first call of a kind sets its typical life; later ones move it.
 TEST(AbortPlanTest, LearnsHowLongCallsTake) {
   AbortPlan plan(1, 1);
   const absl::Duration guess = plan.After(5, CallKind::kEncode);

@@ -1,13 +1,13 @@
-// As much of a browser as the pages of client/pages need, for their tests: a
-// tree of elements made of a page's HTML, events, and canvases that keep what
-// was asked of them. Nothing is laid out.
+// A small browser for tests of client/pages, with what those pages need: a tree
+// of elements made from a page's HTML, events, and canvases that record their
+// calls. It lays nothing out.
 import {readFileSync} from 'node:fs';
 import vm from 'node:vm';
 
 const FOLDER = new URL('../../../client/pages/', import.meta.url);
 const read = (name) => readFileSync(new URL(name, FOLDER), 'utf8');
 
-// The scripts of a page in their order, as pages.cc.in has them.
+// Returns the scripts of a page in their order, as in pages.cc.in.
 export function scriptsOf(page) {
   const lists = [...read('pages.cc.in').matchAll(/R"=+\(([^)]*)\)=+"/g)].map(
       (match) => [...match[1].matchAll(/@(\w+)_(\w+)@/g)].map(
@@ -56,7 +56,7 @@ class Element {
     };
   }
 
-  // This element and those in it.
+  // Returns this element and all elements in it.
   *all() {
     yield this;
     for (const child of this.children) yield* child.all();
@@ -77,7 +77,7 @@ class Element {
   addEventListener(type, listener) {
     (this.listeners[type] ||= []).push(listener);
   }
-  // True where a listener asked that nothing else be done.
+  // Returns true if a listener called preventDefault().
   fire(type, event = {}) {
     let prevented = false;
     const whole = {
@@ -109,7 +109,7 @@ function serialize(node) {
   return `<${node.tag}${attributes}>${inner}</${node.tag}>`;
 }
 
-// The elements of HTML in which every element but these is closed.
+// Parses HTML in which every element except these is closed.
 const EMPTY = ['meta', 'input'];
 function parse(html) {
   const root = new Element('document');
@@ -134,7 +134,7 @@ function parse(html) {
   return root;
 }
 
-// A page of client/pages that has been opened with this data.
+// A page of client/pages, opened with the given data.
 export class Page {
   constructor(name, data, hash = '') {
     this.html = read(name + '.html').replace(/{{\w+}}/g, '');
@@ -188,7 +188,7 @@ export class Page {
   press(key, target = this.document, more = {}) {
     return this.document.fire('keydown', {key, target, ...more});
   }
-  // The text of the pressed buttons in an element.
+  // Returns the texts of the pressed buttons in an element.
   pressed(id) {
     return this.byId(id).querySelectorAll('button').filter(
         (one) => one.getAttribute('aria-pressed') === 'true');

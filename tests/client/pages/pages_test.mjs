@@ -1,10 +1,11 @@
-// What the pages of `trivium attention`, `trivium beams` and `trivium-load` do, in
+// Tests the pages of `trivium attention`, `trivium beams` and `trivium-load` in
 // the browser of browser.mjs.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {Page} from './browser.mjs';
 
-// Weights [layers, heads, queries, keys] of 16 bits, from a function.
+// Makes a map with weights [layers, heads, queries, keys] of 16 bits from a
+// function.
 function map(kind, queries, keys, weight, more = {}) {
   const layers = [0, 1], heads = [0, 1];
   const codes = [];
@@ -28,7 +29,7 @@ const TARGET = ['▁Ich', '▁aß', '</s>'];
 const TEXT = 'I ate <b>&';
 
 const encoder = map('encoder', SOURCE, SOURCE, () => .25);
-// The later a key, the more is it looked at; by head 1 the other way about.
+// Later keys get larger weights; in head 1 smaller ones.
 const cross = map('cross', TARGET, SOURCE, (layer, head, q, k) =>
     (head ? [.4, .3, .2, .1] : [.1, .2, .3, .4])[k]);
 const decoder = map('decoder', TARGET, TARGET, (layer, head, q, k) =>
@@ -79,7 +80,7 @@ test('arrow keys go through layers and heads', () => {
   assert.equal(after('ArrowDown'), 'layer 1, head 1');
   assert.equal(page.pressed('grid')[0].dataset.place, '1/1');
   assert.ok(page.place.includes('layer=1&head=1'));
-  // What others need the keys for is left alone.
+  // Keys with modifiers, which have other uses, are ignored.
   assert.ok(!page.press('ArrowUp', page.byId('threshold')));
   assert.ok(!page.press('ArrowUp', page.document, {ctrlKey: true}));
   assert.ok(!page.press('Tab'));
@@ -117,7 +118,7 @@ test('a token\'s list is sorted by weight and has nothing else', () => {
   const sorted = ['</s>0.4000', '▁<b>&0.3000', '▁ate0.2000', '▁I0.1000'];
   page.press('n');
   assert.deepEqual(list(), sorted);
-  // The cell under the pointer is told above the list.
+  // The cell under the pointer is above the list.
   page.byId('canvas').fire(
       'pointermove', {pointerType: 'mouse', clientX: 100, clientY: 70});
   assert.match(page.text('details-title'), /looks at▁\S+ 0\.\d{4}$/);
@@ -133,8 +134,8 @@ test('signs and words are explained once', () => {
   assert.equal(html.match(/layer after layer; in each layer several heads/g).length, 1);
 });
 
-// A decoder alone: three tokens of a prompt and two of its answer; layer 0 has a
-// window of two tokens.
+// A decoder-only model: three tokens of a prompt and two of its answer. Layer 0
+// has a window of two tokens.
 const PROMPT = ['A', ' B', ' C', ' D', ' E'];
 const prompt = map('decoder', PROMPT, PROMPT, (layer, head, q, k) =>
     k > q || (layer === 0 && k < q - 1) ? 0 : (k + 1) / 20,
@@ -156,7 +157,7 @@ test('a prompt and its answer are told apart', () => {
   assert.deepEqual(inkOf(' D'), inkOf(' E'));
   assert.notDeepEqual(inkOf(' C'), inkOf(' D'));
   assert.equal(inkOf(' D').length, 1);
-  // Of a translation nothing is an answer's.
+  // No token of a translation belongs to an answer.
   assert.doesNotMatch(new Page('attention', translation).text('legend'), /Dashed/);
 });
 
@@ -165,7 +166,7 @@ test('a row sees itself and what came before, of a window the nearest', () => {
   const list = () => page.byId('weights').children.map((one) => one.textContent);
   assert.deepEqual(list(), [' D0.2000', ' C0.1500']);
   assert.match(page.text('legend'), /A window: this layer sees the last 2 tokens\./);
-  // Nothing that a row may not see is a number in its cells.
+  // Cells that a row may not see have no number.
   const hatched = () => page.byId('canvas').calls.filter(
       ([name]) => name === 'fillRect').length;
   assert.equal(hatched(), 4 + 3);
@@ -173,7 +174,7 @@ test('a row sees itself and what came before, of a window the nearest', () => {
   assert.deepEqual(list(), [' D0.2000', ' C0.1500', ' B0.1000', 'A0.0500']);
   assert.doesNotMatch(page.text('legend'), /window/);
   assert.equal(hatched(), 4);
-  // Who looks at the second token.
+  // The tokens that look at the second token.
   page.press('N');
   page.press('N');
   assert.deepEqual(list(), [' B0.1000', ' C0.1000', ' D0.1000', ' E0.1000']);
@@ -186,7 +187,7 @@ test('heads that share keys and values are under one line', () => {
   assert.deepEqual(grid(answer).slice(0, 7).map((one) => one.textContent),
                    ['', '', 'KV 0', '', 'mean', '0', '1']);
   assert.equal(grid(answer)[2].style.gridColumn, 'span 2');
-  // Of some heads, those of the second and the third line.
+  // A selection of heads, from the second and the third line.
   const some = {...answer, maps: [{...prompt, heads: [3, 4]}]};
   assert.deepEqual(grid(some).slice(2, 4).map((one) => one.textContent),
                    ['KV 1', 'KV 2']);
@@ -224,12 +225,12 @@ test('attention is saved as a file of its own', () => {
     for (const piece of ['▁Ich', '▁aß', '▁I', '▁ate', '▁&lt;b>&amp;']) {
       assert.ok(text.includes(piece), piece);
     }
-    // Nothing that is not in the file, and nothing that was left out.
+    // The file refers to nothing outside and has no undefined values.
     assert.doesNotMatch(text, /href|var\(|rgba|undefined|NaN/);
     assert.match(text, view === 'lines' ? /<path d="M[^>]* stroke-opacity="0\.[1-9]/ :
                                           /<path d="M/);
   }
-  // All of a long text, not what is in sight alone; masks, too.
+  // The file has all of a long text, not only the visible part, and the masks.
   const many = Array.from({length: 300}, (_, i) => `t${i}`);
   const long = new Page('attention', {
     ...encoding,
@@ -300,7 +301,8 @@ const none = {count: 0, mean: 0, p50: 0, p90: 0, p95: 0, p99: 0, 'p99.9': 0, max
 const slice = (p50, more = {}) => ({
   p50, p95: p50 && 2 * p50, p99: p50 && 4 * p50, started: 40, done: 40, failed: 0,
   aborted: 0, ...more});
-// A run of two seconds in slices of half of one; none succeeded in the second.
+// A run of two seconds in slices of half a second. No call succeeded in the
+// second slice.
 const loadRun = (name, p50, more = {}) => ({
   name,
   report: {
@@ -343,7 +345,8 @@ test('a load says what it was and what came of it', () => {
   assert.match(page.text('tiles'), /succeeded60failed20requests\/s30texts\/s60source tokens\/s1,235measured2 s/);
   assert.match(page.text('times'), /latency420 ms20 ms20 ms80 ms/);
   assert.match(page.text('times'), /— translate4/);
-  // What did not occur has no row; one call alone needs no choice.
+  // Figures that did not occur have no row. A single kind of call needs no
+  // choice.
   assert.doesNotMatch(page.text('times'), /first piece|refused/);
   assert.ok(page.byId('runs').hidden && page.byId('search').hidden &&
             page.byId('comparison').hidden);
@@ -359,7 +362,7 @@ test('lines over time have gaps where nothing was measured', () => {
     assert.equal(one.getAttribute('d').match(/M/g).length, 2);
     assert.doesNotMatch(one.getAttribute('d'), /NaN|undefined|null/);
   }
-  // What never occurs has no line.
+  // Outcomes that never occurred have no line.
   assert.equal(page.text('rate-legend'), 'starteddonefailed');
   assert.equal(shapesIn(page, 'rate-plot', 'path').length, 3);
 });

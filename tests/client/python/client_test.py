@@ -1,4 +1,4 @@
-"""The Python client's calls, errors, retries and streams, against a fake server."""
+"""Tests the Python client's calls, errors, retries and streams with a fake server."""
 
 import asyncio
 import inspect
@@ -16,7 +16,7 @@ FULL = grpc.StatusCode.RESOURCE_EXHAUSTED
 GONE = grpc.StatusCode.UNAVAILABLE
 QUICK = trivium.RetryPolicy(initial_backoff=0.01)
 
-# Of each call: arguments, and the request's fields that they become.
+# For each call: arguments, and the request fields that they become.
 CALLS = {
     "encode": ((["a"],), {"pooling": "POOLING_CLS"}, {"pooling": 2}),
     "translate": ((["a"],), {"decoding": {"beam_size": 4}}, {}),
@@ -84,7 +84,7 @@ class ClientTest(unittest.TestCase):
         messages = [{"role": "system", "content": "be brief"},
                     {"role": "user", "content": "Hi"}]
         self.client.chat(messages).text()
-        # As the C++ client's.
+        # The same value as the C++ client's.
         self.assertEqual(self.server.metadata["x-conversation"], "ca59675d")
         messages += [{"role": "assistant", "content": "Hello."},
                      {"role": "user", "content": "Who are you?"}]
@@ -166,7 +166,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(len(self.server.requests), 5)
 
     def test_what_would_be_the_same_again_is_not_asked_again(self):
-        self.fail_next(FULL)  # larger than the server takes: no RetryInfo
+        self.fail_next(FULL)  # larger than the server accepts: no RetryInfo
         with self.assertRaises(trivium.ResourceExhaustedError):
             self.client.translate(["a"])
         self.fail_next(grpc.StatusCode.INTERNAL)
@@ -194,7 +194,7 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(trivium.ResourceExhaustedError):
             self.client.translate(["a"])
         self.assertEqual(len(self.server.requests), 5)
-        # It would have to come back after its deadline: told at once.
+        # The retry would be after the deadline, so the error is raised at once.
         self.fail_next(FULL, retry_delay=3600)
         with self.assertRaises(trivium.ResourceExhaustedError) as caught:
             self.client.translate(["a"])
@@ -234,7 +234,7 @@ class ClientTest(unittest.TestCase):
             self.in_loop(lambda client: client.generate("a").text())
 
     def stream(self, texts, **options):
-        """What both clients make of a stream, which must be the same."""
+        """Returns the outcomes of a stream, which must be the same in both clients."""
         outcomes = list(self.client.translate_stream(texts, **options))
         return outcomes
 

@@ -1,4 +1,5 @@
-"""Documents: what is translated of each format, and that nothing else changes."""
+"""Tests what is translated in each format of documents, and that nothing else
+changes."""
 
 import io
 import itertools
@@ -18,7 +19,7 @@ SEEDS = range(150)
 
 
 class Nothing:
-    """No memory of an earlier run."""
+    """An empty memory of earlier runs."""
 
     def find(self, sent):
         return None
@@ -28,8 +29,8 @@ class Nothing:
 
 
 class Changer:
-    """Translates by a function, which sees of HTML what is between the tags,
-    and leaves alone what the server would."""
+    """Translates with a function, which sees only the texts between HTML tags. Leaves
+    unchanged what the server would leave."""
 
     def __init__(self, change):
         self.change = change
@@ -62,7 +63,7 @@ def texts_of(form, data, **options):
 
 
 def moved(form, data, translations):
-    """With these translations in the place of what is sent."""
+    """Returns the document with these translations of the sent texts."""
     class Given:
         def translate(self, texts):
             for index, sent in enumerate(texts):
@@ -78,8 +79,8 @@ WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 
 def runs_of(document):
-    """Of document.xml each text with its formatting, texts of one formatting in
-    one, and the other elements in their order."""
+    """Returns each text of document.xml with its formatting, neighbours with the same
+    formatting joined, and the other elements in their order."""
     found = []
 
     def walk(element, formatting):
@@ -103,7 +104,7 @@ def runs_of(document):
 
 
 class PropertyTest(unittest.TestCase):
-    """Random documents become what their makers say, byte for byte."""
+    """Random documents become what their makers expect, byte for byte."""
 
     maxDiff = None
 
@@ -145,7 +146,7 @@ class PropertyTest(unittest.TestCase):
                 self.assertEqual(translate("html", before, str).decode(), before)
 
     def test_markdown(self):
-        """What is sent is the document, in parts (server_test.py has the rest)."""
+        """The sent texts are the document, in parts (server_test.py has the rest)."""
         for seed in SEEDS:
             before = make_documents.markdown(Maker(seed, None))
             with self.subTest(seed=seed):
@@ -176,7 +177,7 @@ class PropertyTest(unittest.TestCase):
                 self.assertEqual(translate("docx", before, str), before)
 
     def test_tags_are_the_same_whatever_the_translation(self):
-        """Also where texts come back with markup of their own."""
+        """This holds even if texts come back with markup of their own."""
         class Tags(HTMLParser):
             def __init__(self, text):
                 super().__init__()
@@ -309,7 +310,7 @@ class FormatsTest(unittest.TestCase):
         out = translate("html", head.encode("latin-1"), lambda _: "Łódź é")
         self.assertEqual(out, '<meta charset="iso-8859-1"><p>&#321;ód&#378; é</p>'
                          .encode("latin-1"))
-        with self.assertRaisesRegex(DocumentError, "'klingon' is not known"):
+        with self.assertRaisesRegex(DocumentError, "'klingon' is unknown"):
             texts_of("html", '<meta charset="klingon">')
 
     def test_broken_html_is_carried(self):
@@ -394,13 +395,13 @@ class FormatsTest(unittest.TestCase):
 
     def test_errors_say_what_and_where(self):
         for form, data, what in (
-                ("json", b'{"a": \n x}', "line 2, column 2: no JSON"),
-                ("json", b"[" * 100000, "nested too deeply|no JSON"),
-                ("xliff", b"<xliff>\n<b></xliff>", "line 2, column 6: no XML"),
-                ("xliff", b"<tmx/>", "line 1: no XLIFF: <tmx>"),
-                ("po", b'msgid "a"\nmsgstr b\n', "line 2: this is no line of a PO file"),
-                ("srt", b"hello\n", "line 1: no cue"),
-                ("docx", b"hello", "no DOCX"),
+                ("json", b'{"a": \n x}', "line 2, column 2: this is not JSON"),
+                ("json", b"[" * 100000, "nested too deeply|not JSON"),
+                ("xliff", b"<xliff>\n<b></xliff>", "line 2, column 6: this is not XML"),
+                ("xliff", b"<tmx/>", "line 1: this is not XLIFF: <tmx>"),
+                ("po", b'msgid "a"\nmsgstr b\n', "line 2: this is not a line of a PO file"),
+                ("srt", b"hello\n", "line 1: it has no cue"),
+                ("docx", b"hello", "this is not a DOCX file"),
                 ("text", b"a\nb\xff\n", "line 2: byte 3 is not utf-8")):
             with self.subTest(form=form, data=data[:20]):
                 with self.assertRaisesRegex(DocumentError, what):

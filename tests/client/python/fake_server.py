@@ -1,4 +1,4 @@
-"""A server that tests tell what to do, on a port of its own."""
+"""A fake server that tests control, on a free port."""
 
 import concurrent.futures
 import html
@@ -17,7 +17,7 @@ from trivium.v1 import (
 
 
 def status_of(code, message, retry_delay=None, field=None):
-    """google.rpc.Status, its details with the type URLs of the real server's."""
+    """Makes a google.rpc.Status, with the type URLs of the real server's details."""
     status = status_pb2.Status(code=code.value[0], message=message)
     if retry_delay is not None:
         retry = error_details_pb2.RetryInfo()
@@ -35,7 +35,7 @@ def status_of(code, message, retry_delay=None, field=None):
 
 
 def translated(text, is_html, change):
-    """A text as `change` has it; of HTML what is between the tags."""
+    """Applies `change` to a text; in HTML, to the texts between tags."""
     if not is_html:
         return change(text)
     return "".join(
@@ -45,9 +45,9 @@ def translated(text, is_html, change):
 
 class FakeServer(inference_pb2_grpc.InferenceServicer,
                  models_pb2_grpc.ModelsServicer):
-    """Translates by upper case. `failures` holds what the next calls, or the
-    next streams, end with; `item_errors` what texts of streams are refused with,
-    each once, by text."""
+    """Translates to upper case. The next calls or streams end with `failures`.
+    `item_errors` are the errors, by text, with which texts of streams are refused,
+    each once."""
 
     def __init__(self):
         self.requests = []
@@ -55,7 +55,7 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
         self.failures = []  # (code, Status or None)
         self.item_errors = {}  # text: [Status...]
         self.unkept = {}  # text: [(span, count)...]
-        self.break_after = []  # of the next streams, so many results
+        self.break_after = []  # results after which the next streams break
         self.streams = 0
         self.lock = threading.Lock()
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))

@@ -1,7 +1,7 @@
-"""Random documents of each format, for tests. A maker writes a document whose
-texts have gone through `change`; with the same seed and another change it is the
-same document in another language, which is what a translation must come to. With
-no change it is the document before: its texts as they are, its targets empty."""
+"""Makes random documents of each format, for tests. A maker writes a document and
+applies `change` to its texts. The same seed with another change gives the same
+document in another language, which is the expected translation. Without a change the
+document is the source: its texts are original, its targets empty."""
 
 import io
 import json
@@ -233,7 +233,7 @@ def xliff(maker):
                   for _ in range(maker.random.randint(1, 4))]
         if all(kind in ("text", "kept") for kind, _ in pieces):
             pieces = [("g", maker.plain())]
-        # Two texts side by side are one.
+        # Two neighbouring texts are one.
         pieces = [one for at, one in enumerate(pieces)
                   if at == 0 or one[0] != "text" or pieces[at - 1][0] != "text"]
         source = content(str)
@@ -267,9 +267,9 @@ def xliff(maker):
 
 
 def docx(maker):
-    """A DOCX whose document.xml has runs cut anywhere."""
+    """Makes a DOCX whose document.xml has runs that are split anywhere."""
     def runs(formatting, parts):
-        """One text in several runs: a translation is all in the first one."""
+        """Makes several runs of one text. The first gets the whole translation."""
         out = []
         changed = maker.change("".join(parts))
         moved = changed != "".join(parts)

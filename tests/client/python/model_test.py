@@ -1,5 +1,5 @@
-"""Models in this process: they have a server's answers and the goldens', let other
-Python threads run, and say what is wrong."""
+"""Tests models in this process: their answers are a server's and the goldens', they let
+other Python threads run, and their errors say what is wrong."""
 
 import concurrent.futures
 import inspect
@@ -26,7 +26,7 @@ def small(folder, **options):
 class EmbeddedModelTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        program, folder = sys.argv[1:3]  # run_tests.py's
+        program, folder = sys.argv[1:3]  # from run_tests.py
         cls.server = Server(program, folder)
         cls.client = trivium.Client(cls.server.address)
         cls.model = small(folder, name="en-de")
@@ -91,7 +91,7 @@ class EmbeddedModelTest(unittest.TestCase):
             self.assertEqual(list(pool.map(translate, range(16))), alone)
 
     def test_other_threads_run_meanwhile(self):
-        # Python changes threads only where the lock is given away.
+        # Python then changes threads only when the lock is released.
         before = sys.getswitchinterval()
         sys.setswitchinterval(1e6)
         calling = seen = stop = False
@@ -127,7 +127,7 @@ class EmbeddedModelTest(unittest.TestCase):
             generation.cancel()
             with self.assertRaises(trivium.CancelledError):
                 next(generation)
-        # One that nobody reads, nor ends.
+        # A generation that nobody reads or ends.
         self.model.generate(TEXTS[0], decoding={"min_new_tokens": 200,
                                                 "max_new_tokens": 200})
 
@@ -173,7 +173,7 @@ class GoldenModelTest(unittest.TestCase):
                 "max_new_tokens": 24, "min_new_tokens": 24})
             ids = [id for event in generation for id in event.piece.ids]
             self.assertEqual(ids, golden["greedy_24"])
-            # Its calls may be under way when it is closed.
+            # Calls may be running when the model is closed.
             left = model.generate(golden["input_ids"], tokens=True, decoding={
                 "max_new_tokens": 24, "min_new_tokens": 24})
             model.close()
@@ -185,7 +185,7 @@ class GoldenModelTest(unittest.TestCase):
 
 class ProcessTest(unittest.TestCase):
     def test_a_model_that_nobody_closes_holds_up_no_end(self):
-        """Nor does one of a forked process."""
+        """The same holds in a forked process."""
         program = (
             "import os, sys, trivium\n"
             "model = trivium.Model.load(sys.argv[1], workers=1, kv_cache_bytes=1 << 20)\n"

@@ -1,10 +1,10 @@
 """Runs the Python client's tests without installing it.
 
-run_tests.py [SERVER MODEL [ENGINE]]: without arguments the tests that need no
-server; else those against a real one (server_test.py): trivium-server and the
-embedded model. With ENGINE, the folder where trivium_engine is installed, those of
-models in this process (model_test.py), which have a server's answers. Ends with 77
-where this Python lacks grpcio or protobuf.
+run_tests.py [SERVER MODEL [ENGINE]]: without arguments, runs the tests that need no
+server. With SERVER and MODEL, trivium-server and the embedded model, runs those that
+use a real server (server_test.py). With ENGINE, the folder where trivium_engine is
+installed, runs those of models in this process (model_test.py). Exits with 77 if this
+Python lacks grpcio or protobuf.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-"""The Python client and trivium-translate against a real server, whose embedded
+"""Tests the Python client and trivium-translate with a real server, whose embedded
 model translates between English and German."""
 
 import asyncio
@@ -18,7 +18,7 @@ from trivium import translate_command
 
 
 class Server:
-    """A trivium-server on a port of its own."""
+    """A trivium-server on a free port."""
 
     def __init__(self, program, model):
         self._folder = tempfile.TemporaryDirectory()
@@ -42,7 +42,7 @@ class Server:
 class ServerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        program, model = sys.argv[1:3]  # run_tests.py's
+        program, model = sys.argv[1:3]  # from run_tests.py
         cls.server = Server(program, model)
         cls.client = trivium.Client(cls.server.address)
 
@@ -150,7 +150,7 @@ class ServerTest(unittest.TestCase):
         self.assertRegex(strings, r'^\{"a": "[^"]*%d[^"]*\{name\}[^"]*"\}$')
 
     def test_markdown_is_as_one_text(self):
-        """Cut into blocks or not."""
+        """The result is the same whether the text is cut into blocks or not."""
         for seed in range(12):
             page = markdown(Maker(seed, None))
             whole = self.client.translate(

@@ -1,5 +1,5 @@
-"""The generated code in client/python is that of proto/, and what the client takes
-as options are the requests' fields."""
+"""Checks that the generated code in client/python is that of proto/, and that the
+client's options are the requests' fields."""
 
 import pathlib
 import unittest
@@ -15,8 +15,8 @@ from trivium.v1 import (
 )
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# Of each options' class: the message, and its fields that are arguments of
-# their own.
+# For each class of options: the message, and the fields that are separate
+# arguments.
 OPTIONS = {
     arguments.EncodeArguments: (inference_pb2.EncodeRequest, {"inputs"}),
     arguments.TranslateArguments: (inference_pb2.TranslateOptions, set()),
@@ -40,7 +40,7 @@ def clear_names(message):
 
 
 def promised():
-    """What proto/trivium.v1.binpb holds, as ./generate renames it."""
+    """Returns the API in proto/trivium.v1.binpb, renamed as by ./generate."""
     data = (ROOT / "proto" / "trivium.v1.binpb").read_bytes()
     files = descriptor_pb2.FileDescriptorSet.FromString(data)
     for file in files.file:

@@ -1,5 +1,5 @@
-"""Texts of documents through translators: journals, and the command
-trivium-translate against a fake server."""
+"""Tests the translation of documents' texts, journals, and the command
+trivium-translate with a fake server."""
 
 import contextlib
 import io
@@ -19,7 +19,7 @@ from trivium.v1 import inference_pb2
 
 
 def segment(*texts):
-    """The second, fourth... text in an element."""
+    """Makes a segment of texts. The second, fourth... are in an element."""
     builder = Builder()
     for index, text in enumerate(texts):
         if index % 2:
@@ -122,7 +122,7 @@ class JournalTest(unittest.TestCase):
             with self.assertRaisesRegex(DocumentError, "other options"):
                 journal.Journal(self.path, settings)
         self.path.write_text("something of somebody's\n")
-        with self.assertRaisesRegex(DocumentError, "no journal"):
+        with self.assertRaisesRegex(DocumentError, "not a journal"):
             journal.Journal(self.path, {"to": "de"})
 
 
@@ -248,14 +248,14 @@ class CommandTest(unittest.TestCase):
         with mock.patch.object(journal.Journal, "keep", stop):
             code, err = self.run_command(page)
         self.assertEqual(code, 130)
-        self.assertIn("goes on from here", err)
+        self.assertIn("continues from here", err)
         with mock.patch.object(
                 translate_command.ServerTranslator, "translate", autospec=True,
                 side_effect=translate_command.ServerTranslator.translate) as spy:
             code, err = self.run_command(page)
             asked = [one.text for call in spy.call_args_list for one in call.args[1]]
         self.assertEqual(code, 0, err)
-        self.assertIn("goes on after 25 texts", err)
+        self.assertIn("continues after 25 texts", err)
         self.assertEqual(sorted(asked), sorted(set(texts) - set(kept)))
         self.assertEqual((self.folder / "a.translated.txt").read_text(),
                          "\n".join(texts).upper())
@@ -274,14 +274,14 @@ class CommandTest(unittest.TestCase):
         page = self.write("a.txt", "one")
         for arguments, what in (
                 ([str(self.folder / "none.txt")], "none.txt: No such file"),
-                ([self.write("a.xyz", "")], "a.xyz: its name does not tell its format"),
+                ([self.write("a.xyz", "")], "a.xyz: its name does not show its format"),
                 ([page, "--keys"], "--keys is for json, this is text"),
-                ([page, "--inflections"], "a glossary has terms"),
-                ([page, "--glossary", self.write("none.tsv", "")], "a glossary has terms"),
+                ([page, "--inflections"], "the glossary has no terms"),
+                ([page, "--glossary", self.write("none.tsv", "")], "the glossary has no terms"),
                 ([page, "--glossary", self.write("bad.tsv", "a=b\n")],
-                 "'a=b' is no SOURCE<TAB>TARGET"),
+                 "'a=b' is not SOURCE<TAB>TARGET"),
                 ([page, "-o", page], "would overwrite it"),
-                ([page, "--format", "docx"], "a.txt: no DOCX"),
+                ([page, "--format", "docx"], "a.txt: this is not a DOCX file"),
                 ([page, "-o", str(self.folder / "no" / "b")], "No such file")):
             code, err = self.run_command(*arguments)
             self.assertEqual(code, 1)

@@ -1,4 +1,4 @@
-// consumer ADDRESS LANGUAGE: translates each line of its input.
+// consumer ADDRESS LANGUAGE: translates each line of standard input.
 #include <trivium/client.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// consumer FOLDER LANGUAGE: translates and encodes each line of its input.
+// consumer FOLDER LANGUAGE: translates and encodes each line of standard input.
 #include <trivium/engine.h>
 
 #include <iostream>

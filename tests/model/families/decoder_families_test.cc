@@ -1,5 +1,5 @@
-// GPT and what came of it: what their folders become, and what is said of
-// folders that do not fit.
+// GPT and its descendants: the descriptions of their folders, and the messages
+// for folders that do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 class DecoderFamilyTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(DecoderFamilyTest, IsADecoderAlone) {
+TEST_P(DecoderFamilyTest, IsADecoderOnlyModel) {
   Folder folder(GetParam());
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
   EXPECT_FALSE(folder.description.encoder.has_value());
@@ -30,13 +30,13 @@ TEST_P(DecoderFamilyTest, IsADecoderAlone) {
     EXPECT_EQ(layer.self_attention.geometry.look_ahead, 0);
     EXPECT_FALSE(layer.cross_attention.has_value());
   }
-  // Tied.
+  // The output is tied.
   EXPECT_EQ(folder.description.output_projection.weight,
             decoder.embeddings.tokens);
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
 }
 
-TEST_P(DecoderFamilyTest, AnOutputOfItsOwnIsRead) {
+TEST_P(DecoderFamilyTest, ReadsASeparateOutput) {
   Folder folder(GetParam());
   folder.config["tie_word_embeddings"] = false;
   EXPECT_THAT(folder.LoadReal(),
@@ -44,7 +44,7 @@ TEST_P(DecoderFamilyTest, AnOutputOfItsOwnIsRead) {
                                 HasSubstr("is missing"))));
 }
 
-TEST_P(DecoderFamilyTest, WhatIsNoLanguageModelIsRefused) {
+TEST_P(DecoderFamilyTest, RefusesOtherHeads) {
   Folder folder(GetParam());
   folder.config["architectures"] =
       json::array({"AnyForSequenceClassification"});
@@ -54,7 +54,7 @@ TEST_P(DecoderFamilyTest, WhatIsNoLanguageModelIsRefused) {
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
 }
 
-TEST_P(DecoderFamilyTest, MissingLayersAreNamed) {
+TEST_P(DecoderFamilyTest, NamesMissingLayers) {
   Folder folder(GetParam());
   for (const char* key : {"n_layer", "num_layers", "num_hidden_layers"}) {
     if (folder.config.contains(key)) folder.config[key] = 3;
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, DecoderFamilyTest,
                                            "openai-gpt.lm", "opt.lm",
                                            "gpt_neo.lm"));
 
-// What the option makes of the one problem of a folder.
+// Returns the only problem of a folder with this option.
 std::string Problem(const char* golden, const char* key, json value) {
   Folder folder(golden);
   folder.config[key] = std::move(value);
@@ -81,7 +81,7 @@ std::string Problem(const char* golden, const char* key, json value) {
   return found.size() == 1 ? found[0] : std::to_string(found.size());
 }
 
-TEST(DecoderOptionsTest, ThoseThatChangeTheArithmeticAreRefused) {
+TEST(DecoderOptionsTest, RefusesOptionsThatChangeTheArithmetic) {
   EXPECT_THAT(Problem("gpt2.lm", "n_head", 5),
               AllOf(HasSubstr("n_head is 5"), HasSubstr("32")));
   EXPECT_THAT(Problem("gpt2.lm", "add_cross_attention", true),
@@ -104,7 +104,7 @@ TEST(DecoderOptionsTest, ThoseThatChangeTheArithmeticAreRefused) {
   }
 }
 
-TEST(Gpt2Test, ScalesOfTheAttention) {
+TEST(Gpt2Test, ReadsTheScalesOfTheAttention) {
   Folder folder("gpt2.lm");
   const auto scale = [&](int layer) {
     EXPECT_THAT(folder.LoadReal(), IsEmpty());
@@ -117,12 +117,12 @@ TEST(Gpt2Test, ScalesOfTheAttention) {
   EXPECT_EQ(scale(1), 0.125f);
   folder.config["scale_attn_weights"] = false;
   EXPECT_EQ(scale(1), 0.5f);
-  // Another order of the same arithmetic.
+  // A different order of the same arithmetic.
   folder.config["reorder_and_upcast_attn"] = true;
   EXPECT_EQ(scale(1), 0.5f);
 }
 
-TEST(Gpt2Test, AFeedForwardOfItsOwnWidth) {
+TEST(Gpt2Test, ReadsTheWidthOfTheFeedForward) {
   Folder folder("gpt2.lm");
   EXPECT_THAT(folder.LoadReal(), IsEmpty());
   EXPECT_EQ(folder.description.decoder->feed_forward, 4 * 32);
@@ -132,16 +132,17 @@ TEST(Gpt2Test, AFeedForwardOfItsOwnWidth) {
                                  "config.json makes it [32, 96]")));
 }
 
-TEST(Gpt2Test, EndsAsTheConfigurationOfTheFamily) {
+TEST(Gpt2Test, HasTheFamilysDefaultEndToken) {
   Folder folder("gpt2.lm");
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
-  EXPECT_TRUE(folder.generation_defaults.empty());  // it has 307 tokens
+  EXPECT_TRUE(folder.generation_defaults
+                  .empty());  // its vocabulary has only 307 tokens
   folder.config["vocab_size"] = 50257;
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
   EXPECT_EQ(folder.generation_defaults["eos_token_id"], 50256);
 }
 
-TEST(GptNeoTest, BandsAndNoScale) {
+TEST(GptNeoTest, HasBandsAndNoScale) {
   Folder folder("gpt_neo.lm");
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
   const auto& layers = folder.description.decoder->layer;
@@ -152,7 +153,7 @@ TEST(GptNeoTest, BandsAndNoScale) {
   }
 }
 
-TEST(GptNeoTest, TheListOfLayersAgrees) {
+TEST(GptNeoTest, RefusesAListOfLayersThatDiffers) {
   EXPECT_THAT(
       Problem("gpt_neo.lm", "attention_layers",
               json::array({"global", "global"})),
@@ -162,7 +163,7 @@ TEST(GptNeoTest, TheListOfLayersAgrees) {
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
 }
 
-TEST(OptTest, NormsAndPositions) {
+TEST(OptTest, ReadsNormsAndPositions) {
   Folder folder("opt.lm");
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
   EXPECT_EQ(folder.description.decoder->position_offset, 2);
@@ -180,7 +181,7 @@ TEST(OptTest, NormsAndPositions) {
   EXPECT_FALSE(layer.self_attention_norms.before.has_value());
 }
 
-TEST(OptTest, NarrowEmbeddings) {
+TEST(OptTest, ReadsNarrowEmbeddings) {
   Folder folder("opt.lm");
   folder.config["word_embed_proj_dim"] = 16;
   const std::string decoder = "model.decoder.";
@@ -197,7 +198,7 @@ TEST(OptTest, NarrowEmbeddings) {
             folder.weights.Find(decoder + "project_out.weight"));
 }
 
-TEST(OptTest, LayersWithoutBiases) {
+TEST(OptTest, ReadsLayersWithoutBiases) {
   Folder folder("opt.lm");
   folder.config["enable_bias"] = false;
   ASSERT_THAT(folder.Load(), IsEmpty());

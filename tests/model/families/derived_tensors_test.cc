@@ -36,8 +36,8 @@ std::vector<float> Values(const TensorView& tensor) {
   return values;
 }
 
-// Queries, keys and values one after the other, fewer of the latter.
-TEST(DerivedTensorsTest, PartsFollowEachOther) {
+// Queries, keys and values one after the other, with fewer keys and values.
+TEST(DerivedTensorsTest, SplitsPartsThatFollowEachOther) {
   const Counting joined({4, 2});
   TensorMemory memory;
   const auto parts = SplitRows(joined.view(), /*groups=*/1,
@@ -50,8 +50,8 @@ TEST(DerivedTensorsTest, PartsFollowEachOther) {
   EXPECT_THAT(Values(*parts[2]), ElementsAre(6, 7));
 }
 
-// Two heads, each with a row of a query and two of a key.
-TEST(DerivedTensorsTest, HeadsHaveTheirPartsTogether) {
+// Two heads, each with one row of a query and two of a key.
+TEST(DerivedTensorsTest, SplitsPartsThatAreKeptByHead) {
   const Counting joined({6, 1});
   TensorMemory memory;
   const auto parts = SplitRows(joined.view(), /*groups=*/2,
@@ -60,7 +60,7 @@ TEST(DerivedTensorsTest, HeadsHaveTheirPartsTogether) {
   EXPECT_THAT(Values(*parts[1]), ElementsAre(1, 2, 4, 5));
 }
 
-TEST(DerivedTensorsTest, BiasesAreSplitAlike) {
+TEST(DerivedTensorsTest, SplitsBiasesInTheSameWay) {
   const Counting joined({6});
   TensorMemory memory;
   const auto parts = SplitRows(joined.view(), /*groups=*/2,
@@ -69,8 +69,8 @@ TEST(DerivedTensorsTest, BiasesAreSplitAlike) {
   EXPECT_THAT(Values(*parts[1]), ElementsAre(1, 2, 4, 5));
 }
 
-TEST(DerivedTensorsTest, TransposedInItsOwnType) {
-  // Two bytes a number.
+TEST(DerivedTensorsTest, TransposesInTheTensorsOwnType) {
+  // Numbers of two bytes.
   const std::vector<uint16_t> values = {0x3f80, 0x4000, 0x4040,
                                         0x4080, 0x40a0, 0x40c0};
   const TensorView tensor = {
@@ -82,7 +82,7 @@ TEST(DerivedTensorsTest, TransposedInItsOwnType) {
   EXPECT_THAT(Values(*transposed), ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
-// Two experts, each [2, 6] with gates and what they gate by turns.
+// Two experts, each [2, 6] with gates and gated values alternating.
 TEST(DerivedTensorsTest, ColumnsOfOneMatrixBecomeRows) {
   const Counting joined({2, 2, 6});
   TensorMemory memory;
@@ -98,7 +98,7 @@ TEST(DerivedTensorsTest, ColumnsOfOneMatrixBecomeRows) {
 }
 
 // All sixteen numbers, lower halves first, times powers of two.
-TEST(DerivedTensorsTest, Mxfp4IsWhatItsFormatSays) {
+TEST(DerivedTensorsTest, DecodesMxfp4AsItsFormatSays) {
   std::vector<uint8_t> blocks(2 * 2 * 16), scales = {127, 127, 127, 130};
   for (int i = 0; i < 16; ++i) {
     blocks[3 * 16 + i] = static_cast<uint8_t>(i << 4 | (15 - i));

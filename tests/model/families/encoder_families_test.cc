@@ -1,5 +1,5 @@
-// BERT and its descendants: what their folders become, and what is said of
-// folders that do not fit.
+// BERT and its descendants: the descriptions of their folders, and the messages
+// for folders that do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ struct Head {
 
 class HeadTest : public ::testing::TestWithParam<Head> {};
 
-TEST_P(HeadTest, IsTheArchitectures) {
+TEST_P(HeadTest, IsThatOfTheArchitecture) {
   Folder folder(GetParam().folder);
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
   const auto& head = folder.description.head;
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         Head{"deberta-v2.classify", HeadKind::kClassify, 3, true},
         Head{"mpnet.base", std::nullopt, 0, true}));
 
-TEST(BertTest, NamesAsFoundInTheWild) {
+TEST(BertTest, AcceptsNamesOfOldCheckpoints) {
   Folder folder("bert.classify");
   const FakeWeights original = folder.weights;
   for (const std::string_view view : original.Names()) {
@@ -84,8 +84,8 @@ TEST(BertTest, NamesAsFoundInTheWild) {
             folder.weights.Find("encoder.layer.1.output.LayerNorm.beta"));
 }
 
-// Folders of encoders alone keep the name of what they were taken from.
-TEST(BertTest, AnArchitectureWithoutItsHeadIsAnEncoder) {
+// Folders of bare encoders keep the architecture that they were taken from.
+TEST(BertTest, AnArchitectureWithoutItsHeadIsABareEncoder) {
   Folder folder("bert.base");
   folder.config["architectures"] = {"BertForMaskedLM"};
   ASSERT_THAT(folder.Load(), IsEmpty());
@@ -94,7 +94,7 @@ TEST(BertTest, AnArchitectureWithoutItsHeadIsAnEncoder) {
   EXPECT_THAT(folder.Load(), IsEmpty());
 }
 
-TEST(BertTest, TiedAndUntiedVocabulary) {
+TEST(BertTest, ReadsATiedOrAnUntiedOutput) {
   Folder folder("bert.fill_mask");
   ASSERT_THAT(folder.Load(), IsEmpty());
   EXPECT_EQ(folder.description.head->output.weight,
@@ -110,7 +110,7 @@ TEST(BertTest, TiedAndUntiedVocabulary) {
             folder.weights.Find("cls.predictions.decoder.bias"));
 }
 
-TEST(BertTest, WhatDoesNotFitIsNamed) {
+TEST(BertTest, NamesTensorsThatDoNotFit) {
   Folder folder("bert.classify");
   folder.config["num_hidden_layers"] = 3;
   EXPECT_THAT(folder.Load(),
@@ -127,7 +127,7 @@ TEST(BertTest, WhatDoesNotFitIsNamed) {
   EXPECT_THAT(folder.Load(), ElementsAre(HasSubstr("pooler")));
 }
 
-TEST(BertTest, OptionsThatChangeTheArithmeticAreRefused) {
+TEST(BertTest, RefusesOptionsThatChangeTheArithmetic) {
   const auto problems = [](const char* name, const char* key, json value) {
     Folder folder(name);
     folder.config[key] = std::move(value);
@@ -164,7 +164,7 @@ TEST(BertTest, OptionsThatChangeTheArithmeticAreRefused) {
               HasSubstr("position_buckets is 500"));
 }
 
-TEST(RobertaTest, PositionsBeginAfterThePadding) {
+TEST(RobertaTest, PositionsBeginAfterThePaddingId) {
   Folder folder("xlm-roberta.base");
   ASSERT_THAT(folder.Load(), IsEmpty());
   const StackDescription& encoder = *folder.description.encoder;
@@ -173,7 +173,7 @@ TEST(RobertaTest, PositionsBeginAfterThePadding) {
   EXPECT_EQ(encoder.position_padding_id, 1);
 }
 
-TEST(AlbertTest, StepsTakeTurnsThroughTheGroups) {
+TEST(AlbertTest, DistributesStepsAmongTheGroups) {
   Folder folder("albert.base");
   folder.config["num_hidden_layers"] = 5;
   folder.config["num_hidden_groups"] = 2;
@@ -195,7 +195,7 @@ TEST(AlbertTest, StepsTakeTurnsThroughTheGroups) {
   EXPECT_EQ(layers[3].up.weight, layers[4].up.weight);
 }
 
-TEST(DebertaTest, OldFoldersJoinTheTermsByABar) {
+TEST(DebertaTest, ReadsTermsJoinedByABar) {
   Folder folder("deberta-v2.base");
   folder.config["pos_att_type"] = "p2c|c2p";
   ASSERT_THAT(folder.Load(), IsEmpty());
@@ -209,8 +209,8 @@ TEST(DebertaTest, OldFoldersJoinTheTermsByABar) {
   EXPECT_FALSE(folder.description.encoder->layer[0].position_query);
 }
 
-// v1 keeps a head's queries, keys and values together.
-TEST(DebertaTest, TakesJoinedProjectionsApart) {
+// Version 1 keeps a head's queries, keys and values together.
+TEST(DebertaTest, SplitsJoinedProjections) {
   Folder folder("deberta.base");
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
   const AttentionDescription& attention =

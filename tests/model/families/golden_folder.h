@@ -13,7 +13,8 @@
 
 namespace trivium {
 
-// A golden's configuration and its tensors' names and shapes, to be changed.
+// A golden's configuration and the names and shapes of its tensors; tests may
+// change them.
 class Folder {
  public:
   explicit Folder(const std::string& name) {
@@ -27,7 +28,7 @@ class Folder {
   }
 
   Problems Load() { return LoadFrom(&weights); }
-  // With the tensors' data, where a family rearranges them.
+  // Loads with the tensors' data, for families that rearrange them.
   Problems LoadReal() { return LoadFrom(real_.get()); }
   Problems LoadWithoutWeights() { return LoadFrom(nullptr); }
 

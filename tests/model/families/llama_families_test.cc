@@ -1,5 +1,5 @@
-// LLaMA and its descendants: what their folders become, and what is said of
-// folders that do not fit.
+// LLaMA and its descendants: the descriptions of their folders, and the
+// messages for folders that do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(LlamaFamiliesTest, SizesAreChecked) {
+TEST(LlamaFamiliesTest, ChecksSizes) {
   Folder folder("llama.lm");
   folder.config["num_key_value_heads"] = 3;
   EXPECT_THAT(
@@ -30,7 +30,7 @@ TEST(LlamaFamiliesTest, SizesAreChecked) {
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
 }
 
-TEST(LlamaFamiliesTest, OptionsThatWouldBeIgnoredAreRefused) {
+TEST(LlamaFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
   Folder folder("mistral.lm");
   folder.config["layer_types"] = {"sliding_attention", "full_attention"};
   EXPECT_THAT(folder.LoadWithoutWeights(),
@@ -73,7 +73,7 @@ TEST(LlamaFamiliesTest, OptionsThatWouldBeIgnoredAreRefused) {
               ElementsAre(HasSubstr("reads mxfp4")));
 }
 
-TEST(LlamaFamiliesTest, WindowsAreSwitchedOnByName) {
+TEST(LlamaFamiliesTest, WindowsAreSwitchedOnByTheirOption) {
   Folder folder("qwen2.lm");
   folder.config["sliding_window"] = 8;
   folder.config.erase("layer_types");
@@ -83,8 +83,8 @@ TEST(LlamaFamiliesTest, WindowsAreSwitchedOnByName) {
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
 }
 
-// What Gemma 3's first folders have, and what Transformers 5 writes.
-TEST(LlamaFamiliesTest, GemmasOldRotaryPositionsAreItsNewOnes) {
+// The keys of Gemma 3's first folders, and those that Transformers 5 writes.
+TEST(LlamaFamiliesTest, ReadsGemmasOldAndNewKeysOfRotaryPositionsAlike) {
   Folder folder("gemma3_text.lm");
   ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
   const std::vector<RotaryDescription> expected =

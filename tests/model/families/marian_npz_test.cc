@@ -101,10 +101,10 @@ TEST(MarianNpzTest, DescribesTheModel) {
   EXPECT_FALSE(layer.self_attention_norms.before.has_value());
   EXPECT_EQ(layer.cross_attention_norms.after->weight,
             weights.Find("decoder_l1_context_Wo_ln_scale"));
-  // Turned over.
+  // Transposed.
   EXPECT_THAT(layer.up.weight->shape, ElementsAre(20, 8));
   EXPECT_EQ(layer.up.bias, weights.Find("decoder_l1_ffn_b1"));
-  // One table for three purposes, with a row more to start with.
+  // One table for three purposes, with an additional row for the start.
   EXPECT_EQ(decoder.vocabulary, 12);
   EXPECT_THAT(encoder.embeddings.tokens->shape, ElementsAre(12, 8));
   EXPECT_EQ(decoder.embeddings.tokens, encoder.embeddings.tokens);
@@ -112,8 +112,8 @@ TEST(MarianNpzTest, DescribesTheModel) {
   EXPECT_EQ(description.output_projection.bias->elements(), 12);
 }
 
-// As .bin files have them: turned over, with scales.
-TEST(MarianNpzTest, QuantizedMatricesAreTakenAsTheyAre) {
+// As in .bin files: transposed, with scales.
+TEST(MarianNpzTest, KeepsQuantizedMatricesAsTheyAre) {
   FakeWeights weights = NpzWeights();
   const TensorView scales = {DType::kF32, {20, 1}, {}};
   weights.Set("decoder_l1_ffn_W1", {20, kWidth}, DType::kI8);
@@ -130,7 +130,7 @@ TEST(MarianNpzTest, QuantizedMatricesAreTakenAsTheyAre) {
               ElementsAre(HasSubstr("decoder_l1_ffn_W1 is [8, 20]")));
 }
 
-TEST(MarianNpzTest, EmbeddingsMayBeApart) {
+TEST(MarianNpzTest, ReadsSeparateEmbeddings) {
   json config = NpzConfig();
   config["tied-embeddings-all"] = false;
   config["dim-vocabs"] = {13, 11};
@@ -145,7 +145,7 @@ TEST(MarianNpzTest, EmbeddingsMayBeApart) {
   EXPECT_EQ(description.decoder->vocabulary, 12);
   EXPECT_NE(description.output_projection.weight,
             description.decoder->embeddings.tokens);
-  // As older versions have it.
+  // The name of older versions.
   weights.Remove("decoder_ff_logit_out_Wt");
   weights.Set("decoder_ff_logit_out_W", {kWidth, 11});
   ASSERT_THAT(LoadNpz(config, &weights, &description), IsEmpty());
@@ -157,7 +157,7 @@ TEST(MarianNpzTest, EmbeddingsMayBeApart) {
             description.decoder->embeddings.tokens);
 }
 
-TEST(MarianNpzTest, EmbeddingsAndTheLastLayerMayHaveNorms) {
+TEST(MarianNpzTest, ReadsNormsOfEmbeddingsAndOfTheLastLayer) {
   json config = NpzConfig();
   config["transformer-postprocess-emb"] = "nd";
   config["transformer-postprocess-top"] = "n";
@@ -174,7 +174,7 @@ TEST(MarianNpzTest, EmbeddingsAndTheLastLayerMayHaveNorms) {
             weights.Find("decoder_top_ln_bias"));
 }
 
-TEST(MarianNpzTest, ARecurrenceStandsForSelfAttention) {
+TEST(MarianNpzTest, ReadsARecurrenceInsteadOfSelfAttention) {
   json config = NpzConfig();
   config["transformer-decoder-autoreg"] = "rnn";
   config["dec-cell"] = "ssru";
@@ -223,7 +223,7 @@ TEST(MarianNpzTest, LayersMayShareTheirTensors) {
               ElementsAre(HasSubstr("transformer-tied-layers is [1,1]")));
 }
 
-TEST(MarianNpzTest, RefusesWhatItDoesNotCompute) {
+TEST(MarianNpzTest, RefusesUnsupportedOptions) {
   const FakeWeights weights = NpzWeights();
   const std::pair<const char*, json> others[] = {
       {"type", "s2s"},
@@ -265,11 +265,11 @@ TEST(MarianNpzTest, RefusesWhatItDoesNotCompute) {
   }
 }
 
-TEST(MarianNpzTest, RefusesOtherTensors) {
+TEST(MarianNpzTest, RefusesUnknownTensors) {
   FakeWeights weights = NpzWeights();
   weights.Set("Wpos", {50, kWidth});
   EXPECT_THAT(LoadNpz(NpzConfig(), &weights),
-              ElementsAre(HasSubstr("weights: array Wpos is none of those")));
+              ElementsAre(HasSubstr("weights: array Wpos does not belong to")));
   weights.Remove("Wpos");
   weights.Set("encoder_l1_ffn_W1", {kWidth, 13});
   weights.Remove("decoder_l1_self_bq");

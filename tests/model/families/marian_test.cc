@@ -58,7 +58,7 @@ FakeWeights TinyWeights() {
   return weights;
 }
 
-// The problems of loading; `description` gets the result.
+// Returns the problems of loading; `description` receives the result.
 Problems Load(const json& config, const Weights* weights,
               TransformerDescription* description = nullptr) {
   Problems problems;
@@ -100,7 +100,7 @@ TEST(MarianTest, DescribesTheModel) {
             weights.Find("final_logits_bias"));
 }
 
-TEST(MarianTest, ATableOfPositionsInTheWeightsIsRead) {
+TEST(MarianTest, ReadsATableOfPositionsInTheWeights) {
   FakeWeights weights = TinyWeights();
   weights.Set("model.encoder.embed_positions.weight", {16, 8});
   TransformerDescription description;
@@ -128,7 +128,7 @@ TEST(MarianTest, EveryGoldenIsDescribed) {
   }
 }
 
-TEST(MarianTest, SeparateVocabularies) {
+TEST(MarianTest, ReadsSeparateVocabularies) {
   FakeWeights weights = TinyWeights();
   weights.Remove("model.shared.weight");
   weights.Set("model.encoder.embed_tokens.weight", {11, 8});
@@ -153,8 +153,9 @@ TEST(MarianTest, SeparateVocabularies) {
             weights.Find("lm_head.weight"));
 }
 
-TEST(MarianTest, NamesOfOlderFolders) {
-  // Without the prefix, without a bias, embeddings under the encoder's name.
+TEST(MarianTest, AcceptsNamesOfOlderFolders) {
+  // Without the prefix and the bias, and with embeddings under the encoder's
+  // name.
   FakeWeights weights = TinyWeights();
   const FakeWeights original = weights;
   for (const std::string_view name : original.Names()) {
@@ -171,7 +172,7 @@ TEST(MarianTest, NamesOfOlderFolders) {
   EXPECT_EQ(description.output_projection.bias, nullptr);
 }
 
-TEST(MarianTest, NormsBeforeTheSublayers) {
+TEST(MarianTest, ReadsNormsBeforeTheSublayers) {
   FakeWeights weights = TinyWeights();
   json config = Config();
   config["normalize_before"] = true;
@@ -188,7 +189,7 @@ TEST(MarianTest, NormsBeforeTheSublayers) {
   EXPECT_TRUE(description.encoder->final_norm.has_value());
 }
 
-TEST(MarianTest, UnusableConfigValuesAreNamed) {
+TEST(MarianTest, NamesUnusableConfigValues) {
   const auto problem = [](const char* key, const json& value) {
     json config = Config();
     config[key] = value;
@@ -220,7 +221,7 @@ TEST(MarianTest, AnEmptyConfigListsEveryMissingKey) {
   EXPECT_THAT(problems, Contains(HasSubstr("decoder_ffn_dim is missing")));
 }
 
-TEST(MarianTest, AllTensorProblemsAreCollected) {
+TEST(MarianTest, CollectsAllTensorProblems) {
   FakeWeights weights = TinyWeights();
   weights.Remove("model.encoder.layers.0.fc1.bias");
   weights.Set("model.encoder.layers.1.fc2.weight", {8, 13});
@@ -245,7 +246,7 @@ TEST(MarianTest, MissingLayersAreOneProblem) {
                                     "have only 1 layers")));
 }
 
-TEST(RegistryTest, FindsFamilies) {
+TEST(RegistryTest, FindsFamiliesByModelType) {
   EXPECT_EQ(FindFamily("marian"), &LoadMarian);
   EXPECT_EQ(FindFamily("Marian"), nullptr);
   EXPECT_THAT(FamilyNames(), Contains("marian"));

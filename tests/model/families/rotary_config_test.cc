@@ -1,4 +1,4 @@
-// Rotary positions out of config.json, against the frequencies that
+// Rotary positions of config.json, compared with the frequencies that
 // Transformers' modeling_rope_utils.py computes in f32.
 #include "model/families/rotary_config.h"
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 struct Case {
-  const char* set;  // of rope_parameters
+  const char* set;  // value of rope_parameters
   int max_positions;
   float magnitude;
   std::vector<float> frequencies;
@@ -100,11 +100,11 @@ void ExpectFrequencies(const RotaryDescription& rotary, float magnitude,
   }
 }
 
-TEST(RotaryConfigTest, EveryTypeIsTransformers) {
+TEST(RotaryConfigTest, EveryTypeEqualsTransformers) {
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.set);
     const json set = json::parse(c.set);
-    // In the newer form, and in the older one.
+    // In the newer form and in the older one.
     json old = {{"rope_scaling", set}};
     if (set.contains("rope_theta")) {
       old["rope_theta"] = set["rope_theta"];
@@ -119,8 +119,8 @@ TEST(RotaryConfigTest, EveryTypeIsTransformers) {
   }
 }
 
-// By what the model takes, not by what a text has.
-TEST(RotaryConfigTest, LongRopeIsLongWhereTheModelIs) {
+// The model's longest text decides, not the length of a text.
+TEST(RotaryConfigTest, LongRopeUsesLongFactorsForALongModel) {
   const json config =
       json::parse(std::string(R"({"original_max_position_embeddings": 4096,
                       "rope_scaling": {"type": "longrope", )") +
@@ -135,8 +135,8 @@ TEST(RotaryConfigTest, LongRopeIsLongWhereTheModelIs) {
   EXPECT_THAT(problems, IsEmpty());
 }
 
-// What it advises gives short texts what Transformers gives them.
-TEST(RotaryConfigTest, SaysWhatItDoesOtherwise) {
+// The recommended settings treat short texts like Transformers.
+TEST(RotaryConfigTest, DescribesItsDifferenceFromTransformers) {
   const std::string set = R"({"original_max_position_embeddings": 4096,
       "rope_scaling": {"type": "longrope", )" +
                           std::string(kLongRope);
@@ -162,7 +162,7 @@ TEST(RotaryConfigTest, SaysWhatItDoesOtherwise) {
   EXPECT_THAT(problems, IsEmpty());
 }
 
-TEST(RotaryConfigTest, SaysWhatItCannotUse) {
+TEST(RotaryConfigTest, NamesUnusableValues) {
   const auto problem = [](const char* text) {
     Problems problems;
     Read(json::parse(text), 64, &problems);
@@ -171,7 +171,7 @@ TEST(RotaryConfigTest, SaysWhatItCannotUse) {
   };
   EXPECT_THAT(
       problem(R"({"rope_scaling": {"rope_type": "3d"}})"),
-      HasSubstr(R"(rope_scaling: rope_type is "3d"; this server knows)"));
+      HasSubstr(R"(rope_scaling: rope_type is "3d"; this server supports)"));
   EXPECT_THAT(problem(R"({"rope_scaling": [1]})"),
               HasSubstr("must be an object"));
   EXPECT_THAT(problem(R"({"rope_parameters": {"mrope_section": [1, 2]}})"),
@@ -190,7 +190,7 @@ TEST(RotaryConfigTest, SaysWhatItCannotUse) {
               HasSubstr("give a list of 8 numbers above 0"));
 }
 
-TEST(RotaryConfigTest, OddHeadsAreRefused) {
+TEST(RotaryConfigTest, RefusesOddHeads) {
   const json config = json::object();
   Problems problems;
   ConfigReader reader({{"config.json", &config}}, &problems);

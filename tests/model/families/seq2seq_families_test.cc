@@ -1,5 +1,5 @@
-// BART and its relatives, and T5: what their folders become, and what is said
-// of folders that do not fit.
+// BART and its relatives, and T5: the descriptions of their folders, and the
+// messages for folders that do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Seq2SeqFamiliesTest, SizesAndOptionsAreChecked) {
+TEST(Seq2SeqFamiliesTest, ChecksSizesAndOptions) {
   Folder folder("bart.generate");
   folder.config["decoder_attention_heads"] = 3;
   EXPECT_THAT(folder.LoadWithoutWeights(),
@@ -39,7 +39,7 @@ TEST(Seq2SeqFamiliesTest, SizesAndOptionsAreChecked) {
                                     "relative_attention_num_buckets, 4")));
 }
 
-TEST(Seq2SeqFamiliesTest, OtherHeadsAreRefused) {
+TEST(Seq2SeqFamiliesTest, RefusesOtherHeads) {
   for (const char* name : {"bart.generate", "t5.generate"}) {
     Folder folder(name);
     folder.config["architectures"] = {"AnyForSequenceClassification"};
@@ -48,7 +48,7 @@ TEST(Seq2SeqFamiliesTest, OtherHeadsAreRefused) {
   }
 }
 
-TEST(Seq2SeqFamiliesTest, MissingLayersAreTold) {
+TEST(Seq2SeqFamiliesTest, NamesMissingLayers) {
   Folder folder("mbart.translate");
   folder.config["encoder_layers"] = 3;
   EXPECT_THAT(folder.Load(), ElementsAre(HasSubstr("encoder_layers is 3, but "
@@ -60,8 +60,8 @@ TEST(Seq2SeqFamiliesTest, MissingLayersAreTold) {
                                     "have only 2")));
 }
 
-// Marian's and Pegasus' may stand in the weights, M2M-100's are never read.
-TEST(Seq2SeqFamiliesTest, StoredSinesAreReadWhereTransformersReadsThem) {
+// Marian's and Pegasus' tables may be in the weights; M2M-100's are never read.
+TEST(Seq2SeqFamiliesTest, ReadsStoredSinesIfTransformersDoes) {
   Folder folder("pegasus.summarize");
   ASSERT_THAT(folder.Load(), IsEmpty());
   EXPECT_EQ(folder.description.encoder->positions, PositionEncoding::kLearned);
@@ -77,9 +77,9 @@ TEST(Seq2SeqFamiliesTest, StoredSinesAreReadWhereTransformersReadsThem) {
             PositionEncoding::kSinusoidalToEnd);
 }
 
-// Whether T5's output is tied is what its weights say; whether its states are
-// scaled, what the configuration says.
-TEST(Seq2SeqFamiliesTest, OutputsOfT5) {
+// The weights decide whether T5's output is tied; the configuration decides
+// whether its states are scaled.
+TEST(Seq2SeqFamiliesTest, ReadsT5sOutputAndItsScale) {
   const auto first_scale = [](const Folder& folder) {
     std::vector<float> weight(32);
     CopyToF32(*folder.description.decoder->final_norm->weight, 0, weight);
@@ -108,7 +108,7 @@ TEST(Seq2SeqFamiliesTest, OutputsOfT5) {
             folder.description.decoder->embeddings.tokens);
 }
 
-TEST(Seq2SeqFamiliesTest, DefaultsAreThoseOfTransformers) {
+TEST(Seq2SeqFamiliesTest, DefaultsEqualTransformers) {
   Folder folder("bart.generate");
   folder.LoadWithoutWeights();
   EXPECT_EQ(folder.generation_defaults, json::parse(R"({

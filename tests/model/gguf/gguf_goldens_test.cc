@@ -1,5 +1,5 @@
-// Goldens' GGUF files (make_gguf_goldens.py) against the folders that they were
-// made of: the same tensors under the same names.
+// The goldens' GGUF files (make_gguf_goldens.py) have the same tensors under
+// the same names as the folders they were made from.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,14 +37,14 @@ void ExpectSame(const std::string& folder) {
     const std::vector<float> found = Values(*tensor);
     const std::vector<float> wanted = Values(original);
     ASSERT_EQ(found.size(), wanted.size()) << name;
-    // A norm that was stored as 1 + w lost what 1 has no digits for.
+    // A norm stored as 1 + w has lost the digits that do not fit beside the 1.
     const float tolerance =
         model.config["model_type"] == "gemma3_text" ? 2e-7f : 0;
     for (size_t i = 0; i < found.size(); ++i) {
       ASSERT_NEAR(found[i], wanted[i], tolerance) << name << " " << i;
     }
   }
-  // What both say of the model's shape.
+  // The keys of the model's shape, which both have.
   const auto config = ReadJsonFile(folder + "/config.json");
   ASSERT_TRUE(config.ok()) << config.status();
   for (const auto& [key, value] : model.config.items()) {
@@ -59,14 +59,14 @@ void ExpectSame(const std::string& folder) {
   }
 }
 
-TEST(GgufGoldensTest, HaveTheirFoldersTensors) {
+TEST(GgufGoldensTest, FilesHaveTheTensorsOfTheirFolders) {
   const char* variable = std::getenv("TRIVIUM_GOLDENS");
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(
            variable ? variable : "tests/golden")) {
     if (!std::filesystem::exists(entry.path() / "model.gguf")) continue;
     // GPT-OSS's experts have other names and orders in a file than in a folder;
-    // golden_test compares what is computed with them.
+    // golden_test compares the results computed with them.
     if (entry.path().filename() == "gpt_oss.lm") continue;
     SCOPED_TRACE(entry.path().string());
     ++files;

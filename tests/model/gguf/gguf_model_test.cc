@@ -43,14 +43,14 @@ std::vector<float> Values(const GgufModel& model, const std::string& name) {
   return values;
 }
 
-// 0, 1, 2...
+// Returns 0, 1, 2...
 std::vector<float> Count(size_t size) {
   std::vector<float> values(size);
   std::iota(values.begin(), values.end(), 0.0f);
   return values;
 }
 
-// A decoder's values, with heads of four dimensions.
+// The metadata of a decoder with heads of four dimensions.
 GgufWriter Decoder(const std::string& architecture) {
   GgufWriter writer;
   const auto key = [&](const char* name) { return architecture + "." + name; };
@@ -92,13 +92,13 @@ TEST(GgufModelTest, MakesConfigOfLlama) {
   EXPECT_TRUE(model.tokenizer.is_null());
 }
 
-TEST(GgufModelTest, TurnsMayEndOtherwiseThanTexts) {
+TEST(GgufModelTest, ChatTurnsMayEndWithATokenOfTheirOwn) {
   GgufWriter writer = Decoder("llama");
   writer.Value("tokenizer.ggml.eot_token_id", 5);
   EXPECT_EQ(ReadWell(writer).generation_config["eos_token_id"], json({2, 5}));
 }
 
-// Rows of a head as the folder has them: 0 1 2 3; in the file 0 2 1 3.
+// The rows of a head are 0 1 2 3 in the folder and 0 2 1 3 in the file.
 TEST(GgufModelTest, UndoesTheInterleavingOfHeads) {
   GgufWriter writer = Decoder("llama");
   writer.Tensor("blk.1.attn_q.weight", {8, 1}, {0, 2, 1, 3, 4, 6, 5, 7})
@@ -111,14 +111,14 @@ TEST(GgufModelTest, UndoesTheInterleavingOfHeads) {
   EXPECT_EQ(Values(model, layer + "k_proj.weight"), Count(8));
   EXPECT_EQ(Values(model, layer + "q_proj.bias"), Count(8));
   EXPECT_EQ(Values(model, layer + "v_proj.weight"), Count(4));
-  // Qwen's lie as they are.
+  // Qwen's are not interleaved.
   GgufWriter qwen = Decoder("qwen2");
   qwen.Tensor("blk.0.attn_q.weight", {8, 1}, Count(8));
   EXPECT_EQ(Values(ReadWell(qwen), "model.layers.0.self_attn.q_proj.weight"),
             Count(8));
 }
 
-TEST(GgufModelTest, ExpertsAreTensorsOfTheirOwn) {
+TEST(GgufModelTest, SplitsExpertsIntoTensors) {
   GgufWriter writer = Decoder("llama");
   writer.Value("llama.expert_count", 2)
       .Value("llama.expert_used_count", 1)
@@ -132,7 +132,7 @@ TEST(GgufModelTest, ExpertsAreTensorsOfTheirOwn) {
   EXPECT_THAT(model.weights->Find(name)->shape, ElementsAre(2, 3));
 }
 
-TEST(GgufModelTest, GemmasNormsAreOneLess) {
+TEST(GgufModelTest, SubtractsOneFromGemmasNorms) {
   GgufWriter writer = Decoder("gemma3");
   writer.Value("gemma3.attention.sliding_window", 8)
       .Value("gemma3.attention.key_length", 4)
@@ -150,13 +150,13 @@ TEST(GgufModelTest, GemmasNormsAreOneLess) {
               ElementsAre(2));
 }
 
-TEST(GgufModelTest, TransposesGpt2) {
+TEST(GgufModelTest, TransposesTheMatricesOfGpt2) {
   GgufWriter writer;
   writer.Value("general.architecture", "gpt2")
       .Value("gpt2.block_count", 1)
       .Tensor("blk.0.ffn_up.weight", {3, 2}, Count(6))
       .Tensor("blk.0.ffn_up.bias", {3}, Count(3))
-      // A block of 32: d = 1 and 0, 1, 2...
+      // A block of 32 with d = 1 and the numbers 0, 1, 2...
       .Info("blk.0.ffn_down.weight", {1, 32}, 8, 64);
   writer.data.resize(64);
   writer.data += std::string("\x00\x3c", 2);
@@ -173,7 +173,7 @@ TEST(GgufModelTest, TransposesGpt2) {
   EXPECT_EQ(Values(model, layer + "c_proj.weight"), Count(32));
 }
 
-TEST(GgufModelTest, ScalesRotaryPositions) {
+TEST(GgufModelTest, ReadsTheScalingOfRotaryPositions) {
   GgufWriter writer = Decoder("qwen2");
   writer.Value("qwen2.rope.scaling.type", "yarn")
       .Real("qwen2.rope.scaling.factor", 4)
@@ -188,8 +188,8 @@ TEST(GgufModelTest, ScalesRotaryPositions) {
               ElementsAre(HasSubstr("rope.scaling.type is \"longrope\"")));
 }
 
-// LLaMA 3.1's, as llama.cpp's converter computes them.
-TEST(GgufModelTest, FindsLlama3InItsFactors) {
+// LLaMA 3.1's factors, as llama.cpp's converter computes them.
+TEST(GgufModelTest, RecognizesLlama3ByItsFrequencyFactors) {
   const auto with_factors = [](float change) {
     constexpr int kHead = 128;
     GgufWriter writer;
@@ -221,7 +221,7 @@ TEST(GgufModelTest, FindsLlama3InItsFactors) {
               ElementsAre(HasSubstr("rope_freqs.weight")));
 }
 
-TEST(GgufModelTest, NamesWhatItDoesNotKnow) {
+TEST(GgufModelTest, NamesUnsupportedValues) {
   const auto problems = [](const std::string& architecture, const char* key) {
     return ProblemsOf(Decoder(architecture).Value(architecture + key, 3));
   };
@@ -232,7 +232,7 @@ TEST(GgufModelTest, NamesWhatItDoesNotKnow) {
   EXPECT_THAT(problems("llama", ".logit_scale"),
               ElementsAre(HasSubstr("llama.logit_scale may change")));
   EXPECT_THAT(problems("qwen3", ".attention.value_length"),
-              ElementsAre(HasSubstr("values as wide as keys")));
+              ElementsAre(HasSubstr("values must be as wide as keys")));
   EXPECT_THAT(ProblemsOf(Decoder("llama").Value("split.count", 2)),
               ElementsAre(HasSubstr("llama-gguf-split --merge")));
   for (const char* name :

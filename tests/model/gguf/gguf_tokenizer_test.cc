@@ -65,7 +65,7 @@ TEST(GgufTokenizerTest, ReadsByteLevelBpe) {
                   {"chat_template",
                    {{{"name", "default"}, {"template", "{{ messages }}"}},
                     {{"name", "tool_use"}, {"template", "{{ tools }}"}}}}}));
-  // Digits are apart in SmolLM's words.
+  // SmolLM's words have single digits.
   EXPECT_THAT(Ids(*Make(Gpt2("smollm"), "llama"), "ab11"),
               ElementsAre(4, 3, 3));
 }
@@ -78,7 +78,7 @@ TEST(GgufTokenizerTest, AddsTokensAroundTexts) {
   EXPECT_THAT(Ids(*Make(metadata, "qwen2"), "ab"), ElementsAre(7, 4));
   metadata["tokenizer.ggml.add_eos_token"] = true;
   EXPECT_THAT(Ids(*Make(metadata, "qwen2"), "ab"), ElementsAre(7, 4, 7));
-  // LLaMA 3's does so unless it is told not to.
+  // LLaMA 3's adds it unless the file says otherwise.
   metadata = Gpt2("llama-bpe");
   metadata["tokenizer.ggml.bos_token_id"] = 7;
   EXPECT_THAT(Ids(*Make(metadata, "llama"), "ab"), ElementsAre(7, 4));
@@ -109,8 +109,9 @@ TEST(GgufTokenizerTest, ReadsSentencePieceByScores) {
   EXPECT_THAT(Ids(*Make(without, "llama"), "ab"), ElementsAre(6));
 }
 
-// Gemma's merges follow its pieces, and spell runs of blanks as spaces.
-TEST(GgufTokenizerTest, ReadsGemmas) {
+// Gemma's merges are in the order of its pieces, which spell runs of blanks
+// with spaces.
+TEST(GgufTokenizerTest, ReadsTheTokenizerOfGemma) {
   json metadata = Llama();
   metadata["tokenizer.ggml.tokens"].push_back("  ");
   metadata["tokenizer.ggml.scores"].push_back(0);
@@ -121,7 +122,7 @@ TEST(GgufTokenizerTest, ReadsGemmas) {
   EXPECT_THAT(Ids(*tokenizer, "ab  b ab"), ElementsAre(1, 6, 8, 3, 5, 3));
 }
 
-TEST(GgufTokenizerTest, CutsPiecesLikeTransformers) {
+TEST(GgufTokenizerTest, MakesTheMergesOfTransformers) {
   const std::vector<std::string> pieces = {"a", "b", "aa", "aaa", "ab"};
   const std::vector<double> scores = {0, 0, -1, -3, -1};
   // Better scores first; then the longer left half.
@@ -130,35 +131,35 @@ TEST(GgufTokenizerTest, CutsPiecesLikeTransformers) {
                           Pair("a", "aa")));
 }
 
-TEST(GgufTokenizerTest, NamesWhatItDoesNotKnow) {
+TEST(GgufTokenizerTest, NamesUnsupportedValues) {
   EXPECT_THAT(Error({{"tokenizer.ggml.model", "bert"}}, "llama"),
               HasSubstr("model is \"bert\""));
   EXPECT_THAT(Error(Gpt2("kimi-k2"), "llama"),
-              HasSubstr("pre is \"kimi-k2\", and this server knows command-r"));
+              HasSubstr("pre is \"kimi-k2\", but supported are command-r"));
   json metadata = Gpt2("gpt-2");
   metadata.erase("tokenizer.ggml.pre");
   EXPECT_EQ(Error(metadata, "gpt2"), "no error");
   EXPECT_THAT(Error(metadata, "llama"), HasSubstr("pre is \"\""));
 }
 
-TEST(GgufTokenizerTest, NamesWhatIsBroken) {
+TEST(GgufTokenizerTest, NamesTheBrokenValue) {
   const auto broken = [](json metadata, const char* key, const json& value) {
     metadata[std::string("tokenizer.ggml.") + key] = value;
     return Error(metadata, "llama");
   };
-  EXPECT_THAT(broken(Llama(), "tokens", 3), HasSubstr("tokens is no list"));
+  EXPECT_THAT(broken(Llama(), "tokens", 3), HasSubstr("tokens is not a list"));
   EXPECT_THAT(broken(Llama(), "tokens", {1, 2}),
-              HasSubstr("tokens has what is no text"));
+              HasSubstr("tokens has elements that are not texts"));
   EXPECT_THAT(broken(Llama(), "scores", {1, 2}),
-              HasSubstr("scores is no list of 8 numbers"));
+              HasSubstr("scores is not a list of 8 numbers"));
   EXPECT_THAT(broken(Llama(), "scores", nullptr),
-              HasSubstr("scores is no list of 8 numbers"));
+              HasSubstr("scores is not a list of 8 numbers"));
   EXPECT_THAT(broken(Llama(), "token_type", {"", "", "", "", "", "", "", ""}),
-              HasSubstr("token_type has what is no number"));
+              HasSubstr("token_type has elements that are not numbers"));
   EXPECT_THAT(broken(Llama(), "bos_token_id", 8),
-              HasSubstr("bos_token_id is no piece's id"));
+              HasSubstr("bos_token_id is not the id of a piece"));
   EXPECT_THAT(broken(Gpt2("gpt-2"), "merges", "a b"),
-              HasSubstr("merges is no list"));
+              HasSubstr("merges is not a list"));
   json metadata = Llama();
   metadata.erase("tokenizer.ggml.scores");
   EXPECT_THAT(Error(metadata, "llama"), HasSubstr("scores is missing"));

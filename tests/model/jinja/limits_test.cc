@@ -17,7 +17,7 @@ std::string Repeated(std::string_view text, int times) {
   return result;
 }
 
-TEST(TemplateLimitsTest, HostileTemplatesEnd) {
+TEST(TemplateLimitsTest, StopsHostileTemplates) {
   Limits limits;
   limits.work = int64_t{1} << 22;
   limits.bytes = size_t{1} << 22;
@@ -53,7 +53,7 @@ TEST(TemplateLimitsTest, HostileTemplatesEnd) {
   }
 }
 
-TEST(TemplateLimitsTest, ATemplateMayNotBeTooDeep) {
+TEST(TemplateLimitsTest, RefusesTemplatesThatAreTooDeep) {
   const std::string sources[] = {
       "{{ " + Repeated("(", 9999) + "1" + Repeated(")", 9999) + " }}",
       "{{ " + Repeated("[", 9999) + Repeated("]", 9999) + " }}",
@@ -72,7 +72,7 @@ TEST(TemplateLimitsTest, ATemplateMayNotBeTooDeep) {
   }
 }
 
-TEST(TemplateLimitsTest, DeepDataIsRefusedAndLongDataIsNot) {
+TEST(TemplateLimitsTest, RefusesDeepDataButNotLongData) {
   EXPECT_FALSE(RenderWith("{{ x }}", "{\"x\": " + Repeated("[", 100) +
                                          Repeated("]", 100) + "}")
                    .ok());
@@ -83,7 +83,7 @@ TEST(TemplateLimitsTest, DeepDataIsRefusedAndLongDataIsNot) {
   EXPECT_EQ(text->size(), 80000u);
 }
 
-TEST(TemplateLimitsTest, WorkEndsWhenNobodyWantsIt) {
+TEST(TemplateLimitsTest, StopsWhenTheResultIsNoLongerWanted) {
   const auto parsed = Template::Parse(
       "{% for a in range(9999) %}{% for b in range(99) %}{% endfor %}"
       "{% endfor %}");

@@ -1,5 +1,5 @@
-// Where each character of what is printed is from. Data is written in lower
-// case in these templates' results, and the template's own words in capitals.
+// The origin of each printed character. In these templates' results, data is in
+// lower case and the template's own words are in capitals.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace trivium::jinja {
 namespace {
 
-// The text with what came with the data in ⟦ ⟧.
+// Returns the text with everything that came from the data in ⟦ ⟧.
 std::string Marked(std::string_view source, std::string_view json) {
   const auto text = RenderWith(source, json);
   if (!text.ok()) return text.status().ToString();
@@ -24,7 +24,7 @@ std::string Marked(std::string_view source, std::string_view json) {
   return inside ? marked + "⟧" : marked;
 }
 
-TEST(ProvenanceTest, GoesWithEachCharacter) {
+TEST(ProvenanceTest, StaysWithEachCharacter) {
   const std::pair<std::string, std::string> cases[] = {
       {"<S>{{ x }}</S>", "<S>⟦ abc ⟧</S>"},
       {"{{ '<S>' + x ~ '</S>' }}", "<S>⟦ abc ⟧</S>"},

@@ -13,8 +13,8 @@
 
 namespace trivium::jinja {
 
-// The template rendered with the members of a JSON object as its variables, on
-// 4 July 2025 at 11:00 UTC.
+// Renders the template with the members of a JSON object as its variables, on 4
+// July 2025 at 11:00 UTC.
 inline absl::StatusOr<Text> RenderWith(std::string_view source,
                                        std::string_view json,
                                        const Limits& limits = {}) {

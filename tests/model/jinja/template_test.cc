@@ -1,5 +1,5 @@
-// What templates print, in the words of jinja2 3.1.6 as Transformers sets it
-// up: tests/fuzz/compare_templates compares far more of them.
+// What templates print, as jinja2 3.1.6 prints it in Transformers' setup.
+// tests/fuzz/compare_templates compares far more of them.
 #include "model/jinja/template.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ void Expect(const std::vector<std::pair<std::string, std::string>>& cases) {
   }
 }
 
-TEST(TemplateTest, Whitespace) {
+TEST(TemplateTest, TrimsWhiteSpace) {
   Expect({
       {"a\n{% if b %}\nc\n{% endif %}\nd\n", "a\nc\nd"},
       {"  {% if b %}x{% endif %}  y", "x  y"},
@@ -60,7 +60,7 @@ TEST(TemplateTest, Whitespace) {
   });
 }
 
-TEST(TemplateTest, Literals) {
+TEST(TemplateTest, ReadsLiterals) {
   Expect({
       {"{{ 'it\\'s' ~ \"\\n\\x41\\u00e9\\q\" }}", "it's\nAé\\q"},
       {"{{ 'a' 'b' }}", "ab"},
@@ -82,7 +82,7 @@ TEST(TemplateTest, Literals) {
   });
 }
 
-TEST(TemplateTest, Operators) {
+TEST(TemplateTest, ComputesOperators) {
   Expect({
       {"{{ 7 / 2 }} {{ 8 / 2 }} {{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 7 % "
        "-3 }} {{ 2 ** 10 }} {{ 2 ** -1 }}",
@@ -111,7 +111,7 @@ TEST(TemplateTest, Operators) {
   });
 }
 
-TEST(TemplateTest, Access) {
+TEST(TemplateTest, FindsAttributesAndItems) {
   Expect({
       {"{{ s[0] }}{{ s[-1] }}{{ s[99] }} {{ s[1:4] }} {{ s[::-1] }} {{ s[:-6] "
        "}} {{ s[-3:] }} {{ l[1:] }} {{ l[::2] }} {{ l[9:] }}",
@@ -129,7 +129,7 @@ TEST(TemplateTest, Access) {
   });
 }
 
-TEST(TemplateTest, Methods) {
+TEST(TemplateTest, CallsMethods) {
   Expect({
       {"[{{ t.strip() }}][{{ t.lstrip() }}][{{ t.rstrip() }}][{{ s.strip('Hd') "
        "}}]",
@@ -163,7 +163,7 @@ TEST(TemplateTest, Methods) {
   });
 }
 
-TEST(TemplateTest, Filters) {
+TEST(TemplateTest, AppliesFilters) {
   Expect({
       {"{{ t|trim }}|{{ 'xxaxx'|trim('x') }}|{{ i|trim }}", "ab\ncd|a|7"},
       {"{{ s|upper }} {{ s|lower }} {{ 'hELLO wORLD'|capitalize }} {{ "
@@ -241,7 +241,7 @@ TEST(TemplateTest, Filters) {
   });
 }
 
-TEST(TemplateTest, Tests) {
+TEST(TemplateTest, AppliesTests) {
   Expect({
       {"{{ i is defined }} {{ z is defined }} {{ z is undefined }} {{ n is "
        "none }} {{ s is string }} {{ d is mapping }} {{ l is iterable }} {{ i "
@@ -265,7 +265,7 @@ TEST(TemplateTest, Tests) {
   });
 }
 
-TEST(TemplateTest, Statements) {
+TEST(TemplateTest, ExecutesStatements) {
   Expect({
       {"{% if e %}1{% elif i == 7 %}2{% else %}3{% endif %}", "2"},
       {"{% for x in w %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ "
@@ -370,7 +370,7 @@ TEST(TemplateTest, ErrorsNameTheLine) {
         << source;
   }
 }
-TEST(TemplateTest, RefusesByNameAndLineWhatItLacks) {
+TEST(TemplateTest, NamesUnsupportedPartsAndTheirLine) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"\n{{ x|frobnicate }}",
        "line 2: the filter 'frobnicate' is not supported"},
@@ -378,7 +378,7 @@ TEST(TemplateTest, RefusesByNameAndLineWhatItLacks) {
       {"{{ x|select('nope') }}", "line 1: the test 'nope' is not supported"},
       {"{{ x|selectattr('a', 'nope') }}",
        "line 1: the test 'nope' is not supported"},
-      {"{{ x|map(x) }}", "line 1: map takes the name of a filter, in quotes"},
+      {"{{ x|map(x) }}", "line 1: map needs the name of a filter in quotes"},
       {"{{ x is odd and x is nope }}",
        "line 1: the test 'nope' is not supported"},
       {"{{ x.encode() }}", "line 1: the method 'encode' is not supported"},
@@ -397,7 +397,7 @@ TEST(TemplateTest, RefusesByNameAndLineWhatItLacks) {
   }
 }
 
-TEST(TemplateTest, RefusesWhatIsNoTemplate) {
+TEST(TemplateTest, RefusesInvalidTemplates) {
   for (const std::string source : {"{{ x",
                                    "{% if x %}",
                                    "{% if x %}{% endfor %}",

@@ -21,7 +21,7 @@ float RoundToBf16(float x) {
   return x;
 }
 
-// A vector as int8 tiles keep it: bytes and their scale.
+// A vector as int8 tiles store it: bytes and their scale.
 std::vector<float> RoundToInt8(const float* x, int n) {
   float most = 0;
   for (int i = 0; i < n; ++i) most = std::max(most, std::fabs(x[i]));
@@ -33,7 +33,7 @@ std::vector<float> RoundToInt8(const float* x, int n) {
   return rounded;
 }
 
-// One head's vector of a row as it takes part in the products.
+// One head's vector of a row, rounded as it takes part in the products.
 std::vector<float> Rounded(KvType type, const float* x, int n) {
   if (type == KvType::kInt8) return RoundToInt8(x, n);
   std::vector<float> rounded(x, x + n);
@@ -43,22 +43,22 @@ std::vector<float> Rounded(KvType type, const float* x, int n) {
   return rounded;
 }
 
-// Whether queries and weights are rounded as keys and values are.
+// True if queries and weights are rounded like keys and values.
 bool RoundsAll(KvType type) {
   return type == KvType::kInt8 || RoundsQueries(type);
 }
 
 constexpr KvType kTypes[] = {KvType::kF32, KvType::kBf16, KvType::kInt8};
 
-// What queries see, as AttentionCall says it.
+// What queries see, with AttentionCall's fields.
 struct View {
   int position = 0;
   int look_back = kAllKeys;
   int look_ahead = kAllKeys;
 };
 
-// Keys and values [kv_heads * size] and queries [kv_heads * sharing * size] in
-// plain rows, and in tiles.
+// Keys and values [kv_heads * size] and queries [kv_heads * sharing * size], as
+// plain rows and in tiles.
 struct Heads {
   Heads(KvType type, int head_size, int key_count, int query_count,
         int query_heads_a_head = 1, int kv_heads = 3)
@@ -80,7 +80,7 @@ struct Heads {
     for (float& x : q) x = 2 * normal(generator);
     const size_t bytes = KvTileBytes(shape);
     const int count = PaddedKeys(keys) / kTileTokens;
-    // NaN bytes where nothing is stored: they must not be seen.
+    // Unused slots hold NaN, which must not be read.
     memory.assign(bytes * count, static_cast<char>(0xff));
     for (int t = 0; t < count; ++t) tiles.push_back(&memory[bytes * t]);
     for (int i = 0; i < keys; ++i) Store(i);
@@ -91,7 +91,8 @@ struct Heads {
                   &memory[KvTileBytes(shape) * (i / kTileTokens)]);
   }
 
-  // Of queries [first, first + count), the first of which is at first_view.
+  // A call for queries [first, first + count), the first of which is at
+  // first_view.
   AttentionCall Call(int first, int count, float* out, bool keep = false,
                      const View& first_view = {}) {
     AttentionCall call = {.shape = shape,
@@ -110,7 +111,7 @@ struct Heads {
                           .bias_stride = kBiasStride,
                           .out = out,
                           .out_stride = static_cast<size_t>(width)};
-    // Whoever writes beyond it is found out by the address sanitizer.
+    // The address sanitizer detects writes beyond it.
     scratch.reset(new float[AttentionScratchSize(call)]);
     call.scratch = scratch.get();
     if (keep) {
@@ -121,7 +122,7 @@ struct Heads {
     return call;
   }
 
-  // Of query head `head` for a key `ahead` of the query.
+  // The bias of query head `head` for a key `ahead` positions after the query.
   float Bias(int head, int ahead) const {
     return bias.empty() ? 0 : bias[head * kBiasStride + kFarthest + ahead];
   }
@@ -139,8 +140,8 @@ struct Heads {
   std::vector<const char*> tiles;
 };
 
-// The formula in doubles for one query, at `place`, of one query head over the
-// keys [begin, end).
+// Computes the formula in doubles for one query at `place`, of one query head,
+// over the keys [begin, end).
 void Expect(const Heads& heads, int query, int place, int head, KeyRange seen,
             const float* weights, const float* out) {
   const KvType type = heads.shape.type;
@@ -185,8 +186,8 @@ void Expect(const Heads& heads, int query, int place, int head, KeyRange seen,
     ASSERT_TRUE(sees || weights[j] == 0) << j;
   }
   for (int d = 0; d < heads.size; ++d) {
-    // Of weights: for int8, half the lowest of 16 bits; for bf16, half the
-    // lowest of a number's 8.
+    // The rounding of weights: for int8, half the lowest of 16 bits; for bf16,
+    // half the lowest of 8 bits of a number.
     const double rounding = !RoundsAll(type)        ? 0
                             : type == KvType::kInt8 ? (seen.end - seen.begin) *
                                                           0.5 / 65535 * largest
@@ -197,7 +198,7 @@ void Expect(const Heads& heads, int query, int place, int head, KeyRange seen,
   }
 }
 
-// Of all queries in one call.
+// Returns the results of all queries in one call.
 void ExpectAll(Heads* heads, const View& view) {
   std::vector<float> out(heads->queries * heads->width);
   const AttentionCall call =
@@ -222,8 +223,8 @@ void ExpectAll(Heads* heads, const View& view) {
   }
 }
 
-// Every query of a call has the bits that it has alone, where no key is known
-// but those that it sees, whether or not weights are kept.
+// Expects that every query of a call has the bits that it has alone, with no
+// other keys than those it sees, whether or not weights are requested.
 void ExpectSameAlone(Heads* heads, int count, const View& view) {
   const int width = heads->width;
   std::vector<float> together(count * width), kept(count * width), alone(width);
@@ -267,7 +268,7 @@ TEST(AttendTest, EqualsTheFormulaForEveryTail) {
   }
 }
 
-TEST(AttendTest, SeveralQueryHeadsReadOneOfKeys) {
+TEST(AttendTest, SeveralQueryHeadsShareAHeadOfKeys) {
   for (const KvType type : kTypes) {
     for (const int sharing : {1, 2, 3, 4, 8}) {
       for (const int queries : {1, 2, 3, 5}) {
@@ -278,7 +279,7 @@ TEST(AttendTest, SeveralQueryHeadsReadOneOfKeys) {
   }
 }
 
-TEST(AttendTest, AQuerySeesFromItsFirstKeyToItsLast) {
+TEST(AttendTest, QueriesSeeTheirRangeOfKeysOnly) {
   for (const KvType type : kTypes) {
     for (int keys = 1; keys <= 50; keys += 7) {
       for (int first = 0; first < keys; ++first) {
@@ -311,8 +312,8 @@ TEST(AttendTest, CausalAndLocalQueriesEqualTheFormula) {
   }
 }
 
-// From next to nothing to nearly all of the weight, and of every head its own.
-TEST(AttendTest, SinksTakeTheirShare) {
+// From almost none to almost all of the weight, different for every head.
+TEST(AttendTest, SinksGetTheirShareOfTheWeight) {
   std::mt19937 generator(9);
   std::normal_distribution<float> normal(0, 5);
   for (const KvType type : kTypes) {
@@ -385,7 +386,7 @@ TEST(AttendTest, AChunkHasTheBitsOfOneQueryAfterTheOther) {
   }
 }
 
-TEST(AttendTest, HeadsMayBeAttendedApart) {
+TEST(AttendTest, HeadsMayBeProcessedSeparately) {
   for (const KvType type : kTypes) {
     for (const int sharing : {1, 3}) {
       for (const bool keep : {false, true}) {
@@ -419,7 +420,7 @@ TEST(AttendTest, OutputMayReplaceTheQueries) {
   }
 }
 
-TEST(AttendTest, ZerosAreTheirOwnScale) {
+TEST(AttendTest, VectorsOfZerosAreExact) {
   Heads heads(KvType::kInt8, 20, 18, 1);
   std::fill(heads.k.begin(), heads.k.end(), 0.0f);
   std::fill(heads.q.begin(), heads.q.end(), 0.0f);
@@ -434,9 +435,8 @@ TEST(AttendTest, ZerosAreTheirOwnScale) {
   }
 }
 
-// A large weight, 0.94, beside many small ones: with eight bits these would be
-// lost.
-TEST(AttendTest, SmallWeightsCount) {
+// A large weight, 0.94, beside many small ones, which eight bits would lose.
+TEST(AttendTest, SmallWeightsAreNotLost) {
   Heads heads(KvType::kInt8, 16, 512, 1);
   std::fill(heads.k.begin(), heads.k.end(), 0.0f);
   std::fill(heads.val.begin(), heads.val.end(), 1.0f);
@@ -447,7 +447,7 @@ TEST(AttendTest, SmallWeightsCount) {
   for (const float value : out) EXPECT_NEAR(value, 1, 0.002);
 }
 
-// Bytes that are all the largest: their sums would overflow 32 bits.
+// All bytes are the greatest, so their sums would overflow 32 bits.
 TEST(AttendTest, SumsOfManyKeysDoNotOverflow) {
   Heads heads(KvType::kInt8, 4, 16, 1, 1, /*kv_heads=*/1);
   std::fill(heads.k.begin(), heads.k.end(), 1.0f);
@@ -461,9 +461,9 @@ TEST(AttendTest, SumsOfManyKeysDoNotOverflow) {
   for (const float value : out) EXPECT_NEAR(value, 1, 1e-4);
 }
 
-// Where keys are summed apart, queries of one call have the bits that each has
-// alone, whatever the others see.
-TEST(AttendTest, ManyKeysAreSummedAlikeTogetherAndAlone) {
+// If keys are summed in parts, each query of a call still has the bits that it
+// has alone, whatever the others see.
+TEST(AttendTest, SumsOfManyKeysHaveTheSameBitsTogetherAndAlone) {
   constexpr int kQueries = 6;
   constexpr int kBoundary = 65536;
   for (const KvType type : kTypes) {

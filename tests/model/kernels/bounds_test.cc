@@ -1,6 +1,6 @@
-// Arrays that end where memory does: a kernel that reads or writes beyond them
-// dies. Masked instructions leave alone what lies there; where a CPU has none,
-// the kernels have to (LoadFirst, StoreFirst).
+// Arrays that end at a page without access: a kernel that reads or writes
+// beyond them dies. Masked instructions do not touch what lies there; on CPUs
+// without them the kernels must not either (LoadFirst, StoreFirst).
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,10 +16,10 @@
 namespace trivium {
 namespace {
 
-// More than four vectors of any CPU, and all parts of one.
+// More than four vectors of any CPU, and all partial ones.
 constexpr int kMost = 83;
 
-// [n] values in front of a page that nobody may touch.
+// [n] values directly before a page without access.
 template <class T>
 class AtTheEnd {
  public:
@@ -81,8 +81,8 @@ TEST(BoundsTest, Rows) {
     EXPECT_EQ(y.get()[n - 1], 3);
     ScaleRow(y.get(), factors.get(), n, y.get());
     EXPECT_EQ(y.get()[n - 1], 3);
-    RotateRow(x.get(), n, z.get());
-    EXPECT_EQ(z.get()[0], RotationSize(n));
+    HadamardRow(x.get(), n, z.get());
+    EXPECT_EQ(z.get()[0], HadamardSize(n));
     ActivateRow(row, Activation::kRelu, y.get());
     EXPECT_EQ(y.get()[n - 1], 2);
     GateRow(row, int8_row, Activation::kRelu, y.get());

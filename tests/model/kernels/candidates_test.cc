@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// The same, by sorting the whole row.
+// Computes the same by sorting the whole row.
 std::vector<Candidate> SortedBest(const std::vector<float>& logits, int top_k,
                                   const std::vector<int32_t>& watched) {
   std::vector<Candidate> all;
@@ -26,7 +26,7 @@ std::vector<Candidate> SortedBest(const std::vector<float>& logits, int top_k,
   return all;
 }
 
-// Adds a block as an f32 product has it; returns what `all` gets.
+// Adds a block of an f32 product; returns what `all` receives.
 std::vector<float> Add(RowCandidates* row, int first,
                        std::span<const float> logits) {
   const ProductRow product = {.f32 = logits.data(),
@@ -36,10 +36,10 @@ std::vector<float> Add(RowCandidates* row, int first,
   return all;
 }
 
-// In the ranges where sums over a far shift would overflow or vanish, too.
+// Also in ranges where sums with a far shift would overflow or vanish.
 TEST(RowCandidatesTest, EqualsSortingTheRow) {
   std::mt19937 generator(1);
-  RowCandidates row;  // reused, as the decoder does
+  RowCandidates row;  // reused, as in the decoder
   for (int round = 0; round < 3000; ++round) {
     const int vocabulary = 1 + generator() % 700;
     const int block = 1 + generator() % 200;
@@ -52,7 +52,7 @@ TEST(RowCandidatesTest, EqualsSortingTheRow) {
     for (float& x : logits) {
       x = centre + static_cast<float>(generator() % distinct) / distinct * 20 -
           10;
-      // Blocks far from each other.
+      // Blocks with very different values.
       if (round % 7 == 0 && &x - logits.data() > block) x += 200;
     }
     std::vector<int32_t> watched;
@@ -61,7 +61,7 @@ TEST(RowCandidatesTest, EqualsSortingTheRow) {
       if (generator() % every == 0) watched.push_back(i);
     }
     row.Start(top_k, watched);
-    RowCandidates later;  // has the blocks from here on
+    RowCandidates later;  // receives the blocks from here on
     const int border = block * static_cast<int>(generator() % 5);
     later.Start(top_k, watched);
     for (int first = 0; first < vocabulary; first += block) {

@@ -1,4 +1,4 @@
-// oneDNN's products, of whatever our own leave to it on other CPUs.
+// oneDNN's products, for all that our own products leave to it on other CPUs.
 #include "model/kernels/dnnl_matrix.h"
 
 #include <cstring>
@@ -15,8 +15,8 @@ TEST(DnnlMatrixTest, BytesAreExact) {
   std::mt19937 generator(1);
   std::vector<int8_t> w(kN * kK);
   for (int8_t& v : w) v = static_cast<int8_t>(generator() % 255 - 127);
-  // Without VNNI oneDNN's sums of two products saturate at 16 bits, which seven
-  // bits do not reach.
+  // Without VNNI, oneDNN's sums of two products saturate at 16 bits; seven-bit
+  // numbers do not reach that.
   std::vector<uint8_t> x(kMaxMatmulRows * kK);
   for (uint8_t& v : x) v = static_cast<uint8_t>(generator() % 128);
   const auto matrix = DnnlMatrix::Create(
@@ -37,7 +37,7 @@ TEST(DnnlMatrixTest, BytesAreExact) {
   }
 }
 
-TEST(DnnlMatrixTest, FloatRowsDoNotDependOnTheirNumber) {
+TEST(DnnlMatrixTest, F32RowsDoNotDependOnTheirCount) {
   constexpr int kN = 307, kK = 96;
   std::mt19937 generator(2);
   std::normal_distribution<float> normal;

@@ -42,7 +42,7 @@ TEST(MatmulTest, Int8IsExactForEveryRowCount) {
   }
 }
 
-TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
+TEST(MatmulTest, F32RowsDoNotDependOnTheirCount) {
   std::mt19937 generator(8);
   std::normal_distribution<float> normal;
   for (const auto& [n, k] : std::vector<std::pair<int, int>>{
@@ -54,8 +54,8 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
     const auto matrix = PackedMatrix::Create(
         {WeightType::kF32, OperandType::kF32, n, k}, w.data());
     ASSERT_TRUE(matrix.ok()) << matrix.status();
-    // On the machines this project knows, calls of one fixed row count hold
-    // the promise where the buckets do not.
+    // On the machines tested so far, products of one fixed row count keep the
+    // promise where the buckets do not.
     EXPECT_TRUE((*matrix)->batch_invariant()) << (*matrix)->implementation();
     MatmulWorkspace workspace;
     std::vector<float> all(static_cast<size_t>(kMaxMatmulRows) * n);
@@ -80,7 +80,7 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
   }
 }
 
-TEST(MatmulTest, OnlyWhatHasAProductIsMultiplied) {
+TEST(MatmulTest, RefusesWeightsAndOperandsWithoutAProduct) {
   const std::vector<float> w(12, 1);
   const absl::Status status =
       PackedMatrix::Create({WeightType::kInt8, OperandType::kF32, 4, 3},
@@ -89,7 +89,7 @@ TEST(MatmulTest, OnlyWhatHasAProductIsMultiplied) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
 }
 
-// On threads with a workspace each, as many as there are blocks of columns.
+// On one thread per block of columns, each with its own workspace.
 TEST(MatmulTest, BlocksOfColumnsHaveTheBitsOfTheWhole) {
   std::mt19937 generator(9);
   std::normal_distribution<float> normal;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostRows = 70;
 
-// N and K: whole panels, parts of one, a few values.
+// N and K: whole panels, partial panels, a few values.
 const std::vector<std::pair<int, int>> kShapes = {
     {1, 4}, {15, 8}, {16, 64}, {63, 13}, {64, 32}, {65, 2}, {200, 103}};
 
@@ -28,8 +28,8 @@ void Multiply(const Buffer<char>& packed, int n, int k, const uint8_t* x,
   PanelProduct(packed.data(), n, k, x, rows, begin, end, y, &scratch);
 }
 
-// Packs `w`, multiplies each number of rows, and checks that just these rows
-// are written, each with the sums that reference(x's row, w's row) makes.
+// Packs `w`, multiplies every number of rows, and checks that only these rows
+// are written, each with the sums of reference(x's row, w's row).
 template <class W, class X, class Y, class Reference>
 void ExpectProducts(int n, int k, const std::vector<W>& w,
                     const std::vector<X>& x, Y untouched, Reference reference) {
@@ -42,10 +42,11 @@ void ExpectProducts(int n, int k, const std::vector<W>& w,
     }
   }
   for (int rows = 1; rows <= kMostRows; ++rows) {
-    // Copies of their very size, so that sanitizers see what is read beyond.
+    // Copies of exactly their size, so that sanitizers detect reads beyond
+    // them.
     const std::vector<X> some(x.begin(), x.begin() + rows * k);
     std::vector<Y> y(static_cast<size_t>(kMostRows + 1) * n, untouched);
-    // Range by range, the last first.
+    // Multiplies range by range, the last first.
     const int cut = (n - 1) / kPanelColumns * kPanelColumns;
     Multiply(packed, n, k, some.data(), rows, cut, n, y.data());
     for (int row = 0; row < rows; ++row) {
@@ -86,7 +87,7 @@ TEST_F(PanelProductTest, BytesAreExact) {
   }
 }
 
-// The extremes do not saturate.
+// Extreme values do not saturate.
 TEST_F(PanelProductTest, BytesDoNotSaturate) {
   constexpr int kN = 16, kK = 4096;
   const std::vector<int8_t> w(kN * kK, -128);
@@ -96,7 +97,8 @@ TEST_F(PanelProductTest, BytesDoNotSaturate) {
   });
 }
 
-// In order of K, each product and sum rounded once, whatever the other rows.
+// Sums are in the order of K, each product and sum rounded once, whatever the
+// other rows.
 TEST_F(PanelProductTest, FloatsAreSummedInOrder) {
   std::mt19937 generator(4);
   std::normal_distribution<float> normal;

@@ -30,7 +30,7 @@ struct Terms {
 
 class RelativeAttentionTest : public ::testing::TestWithParam<Terms> {};
 
-// Plain loops, over every tail of vectors, queries and tokens.
+// Compares with plain loops, over every tail of vectors, queries and tokens.
 TEST_P(RelativeAttentionTest, EqualsTheFormula) {
   constexpr int kPositions = 40;
   const size_t columns = RelativeColumns(kPositions);
@@ -83,7 +83,7 @@ TEST_P(RelativeAttentionTest, EqualsTheFormula) {
         }
         for (int j = 0; j < tokens; ++j) {
           expected[j] /= sum;
-          // Scores reach some tens, so their rounding alone is about 1e-6.
+          // Scores reach a few tens, so their rounding alone is about 1e-6.
           ASSERT_NEAR(weights[i * tokens + j], expected[j], 2e-5);
         }
         for (int d = 0; d < head_size; ++d) {
@@ -93,10 +93,10 @@ TEST_P(RelativeAttentionTest, EqualsTheFormula) {
           }
           ASSERT_NEAR(out[i * stride + d], y, 1e-4);
         }
-        // Nothing beyond the head is touched.
+        // Nothing beyond the head is written.
         ASSERT_EQ(out[i * stride + head_size], -7);
       }
-      // The same bits without the map.
+      // The bits are the same without the map.
       const std::vector<float> with_map = out;
       call.weights = nullptr;
       AttendRelative(call);

@@ -9,8 +9,8 @@
 namespace trivium {
 namespace {
 
-// Every tail of the widest vectors; heads that are turned whole and in part;
-// against plain loops in double precision.
+// Every tail of the widest vectors, and heads that are turned in whole or in
+// part, compared with plain loops in double precision.
 TEST(RotaryTest, TurnsPairsByTheirAngles) {
   std::mt19937 generator(1);
   std::normal_distribution<float> normal(0, 3);
@@ -26,7 +26,7 @@ TEST(RotaryTest, TurnsPairsByTheirAngles) {
       }
       for (float& value : x) value = normal(generator);
       const std::vector<float> before = x;
-      RotateHeads(turn.data(), pairs, heads, size, x.data());
+      ApplyRotary(turn.data(), pairs, heads, size, x.data());
       EXPECT_EQ(x.back(), before.back()) << "wrote beyond " << pairs;
       for (int at = 0; at < heads * size; at += size) {
         for (int i = 0; i < pairs; ++i) {

@@ -10,7 +10,7 @@
 namespace trivium {
 namespace {
 
-// Every tail of the widest vectors, and rows of many vectors.
+// All tails of the widest vectors, and rows of many vectors.
 std::vector<int> Lengths() {
   std::vector<int> lengths;
   for (int n = 1; n <= 67; ++n) lengths.push_back(n);
@@ -26,7 +26,7 @@ std::vector<float> Random(int n, uint32_t seed, float scale = 4) {
   return values;
 }
 
-TEST(QuantizeRowTest, EveryValueComesBackWithinHalfAStep) {
+TEST(QuantizeRowTest, EveryValueIsExactWithinHalfAStep) {
   for (const int n : Lengths()) {
     const std::vector<float> x = Random(n, n);
     std::vector<uint8_t> q(n + 1, 77);
@@ -76,7 +76,7 @@ TEST(QuantizeRowTest, RowsOfZerosAndOneSidedRows) {
   }
 }
 
-// A row of an f32 product.
+// Returns a row of an f32 product.
 ProductRow Plain(const std::vector<float>& x, const float* bias = nullptr) {
   return {.f32 = x.data(), .bias = bias, .n = static_cast<int>(x.size())};
 }
@@ -216,7 +216,7 @@ TEST(AddNormRowTest, EqualsLayerNormOnEveryTail) {
   }
 }
 
-TEST(AddNormRowTest, WithoutBetaItIsZeros) {
+TEST(AddNormRowTest, ANullBetaMeansZeros) {
   for (const int n : Lengths()) {
     const std::vector<float> x = Random(n, n), gamma = Random(n, n + 2, 1);
     const std::vector<float> zeros(n);
@@ -263,7 +263,7 @@ TEST(GateRowTest, EqualsTheFormulasOnEveryTail) {
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
         Activation::kGeluTanh, Activation::kSwish, Activation::kTanh}) {
     for (const int n : Lengths()) {
-      // One product has both.
+      // One product holds both.
       const std::vector<float> both = Random(2 * n, n),
                                bias = Random(2 * n, n + 1, 1);
       const ProductRow product = Plain(both, bias.data());
@@ -328,18 +328,18 @@ TEST(RecurRowTest, EqualsTheFormulaOnEveryTail) {
   }
 }
 
-TEST(RotateRowTest, SpreadsEachNumberAndKeepsProducts) {
-  EXPECT_EQ(RotationSize(576), 64);
-  EXPECT_EQ(RotationSize(96), 32);
-  EXPECT_EQ(RotationSize(33), 1);
+TEST(HadamardRowTest, SpreadsEachNumberAndKeepsProducts) {
+  EXPECT_EQ(HadamardSize(576), 64);
+  EXPECT_EQ(HadamardSize(96), 32);
+  EXPECT_EQ(HadamardSize(33), 1);
   for (const int n : Lengths()) {
-    const int size = RotationSize(n);
+    const int size = HadamardSize(n);
     const std::vector<float> x = Random(n, n), w = Random(n, n + 1);
     std::vector<float> y(n + 1, 77), v(n);
-    ExpectRange(RotateRow(x.data(), n, y.data()), y.data(), n);
+    ExpectRange(HadamardRow(x.data(), n, y.data()), y.data(), n);
     EXPECT_EQ(y[n], 77) << "wrote beyond the row of " << n;
     double product = 0, rotated = 0, sizes = 0;
-    RotateRow(w.data(), n, v.data());
+    HadamardRow(w.data(), n, v.data());
     for (int i = 0; i < n; ++i) {
       product += double{x[i]} * w[i];
       rotated += double{y[i]} * v[i];
@@ -355,7 +355,7 @@ TEST(RotateRowTest, SpreadsEachNumberAndKeepsProducts) {
     }
     EXPECT_NEAR(rotated / size, product, 1e-5 * sizes) << n;
     std::vector<float> same = x;
-    RotateRow(same.data(), n, same.data());
+    HadamardRow(same.data(), n, same.data());
     y.pop_back();
     EXPECT_EQ(same, y) << "in place, n " << n;
   }

@@ -8,24 +8,24 @@
 namespace trivium {
 namespace {
 
-// Half of the smallest normal number, as this thread computes it.
+// Returns half of the smallest normal number, as this thread computes it.
 float HalfOfSmallest() {
   volatile float smallest = std::numeric_limits<float>::min();
   return smallest * 0.5f;
 }
 
-// Twice a number that is too small to be a normal one.
+// Returns twice a denormal number.
 float TwiceTiny() {
   volatile float tiny = std::numeric_limits<float>::denorm_min();
   return tiny * 2.0f;
 }
 
-TEST(SmallestAreZeroTest, OnItsThreadAndThoseThatItStarts) {
+TEST(ScopedFlushDenormalsTest, HoldsOnItsThreadAndThoseItStarts) {
   EXPECT_GT(HalfOfSmallest(), 0);
   EXPECT_GT(TwiceTiny(), 0);
   float half = -1, twice = -1;
   {
-    const SmallestAreZero zero;
+    const ScopedFlushDenormals zero;
     EXPECT_EQ(HalfOfSmallest(), 0);
     EXPECT_EQ(TwiceTiny(), 0);
     std::thread([&] {
@@ -39,9 +39,9 @@ TEST(SmallestAreZeroTest, OnItsThreadAndThoseThatItStarts) {
   EXPECT_GT(TwiceTiny(), 0);
 }
 
-TEST(SmallestAreZeroTest, Nests) {
-  const SmallestAreZero outer;
-  { const SmallestAreZero inner; }
+TEST(ScopedFlushDenormalsTest, Nests) {
+  const ScopedFlushDenormals outer;
+  { const ScopedFlushDenormals inner; }
   EXPECT_EQ(HalfOfSmallest(), 0);
 }
 

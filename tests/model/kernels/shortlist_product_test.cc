@@ -16,7 +16,7 @@ constexpr int kRows = 300;
 
 int Padded(int count) { return (count + 3) / 4 * 4; }
 
-// Rows [n, k] with zeros up to the stride.
+// Returns rows [n, k] padded with zeros to the stride.
 template <typename T>
 std::vector<T> Pad(const std::vector<T>& values, int n, int k) {
   const int stride = ShortlistStride(k, sizeof(T));
@@ -28,7 +28,7 @@ std::vector<T> Pad(const std::vector<T>& values, int n, int k) {
   return padded;
 }
 
-// Some rows in any order, some of them more than once.
+// Returns some rows in any order, some of them repeatedly.
 std::vector<int32_t> RandomRows(int count, std::mt19937* generator) {
   std::vector<int32_t> rows(count);
   for (int32_t& row : rows) {
@@ -73,8 +73,7 @@ TEST(ShortlistProductTest, Int8IsExactForEveryWidthAndCount) {
   }
 }
 
-// The greatest numbers that int8 has, over widths that a sum of 16 bits would
-// not hold.
+// The greatest int8 numbers, over widths whose sums do not fit into 16 bits.
 TEST(ShortlistProductTest, Int8DoesNotSaturate) {
   const int k = 512;
   for (const int8_t w_value : {int8_t{127}, int8_t{-127}, int8_t{-128}}) {

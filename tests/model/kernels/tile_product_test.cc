@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kTriedRows = 70;
 
-// N: parts of a tile, of a strip, of pairs of strips; K in steps of tiles.
+// N: partial tiles, partial strips, partial pairs of strips; K in steps of
+// tiles.
 constexpr int kWidths[] = {1, 15, 16, 17, 31, 32, 33, 48, 64, 80, 97, 200};
 constexpr int kDepths[] = {64, 128, 320};
 
@@ -36,11 +37,11 @@ struct Case {
     PackStrips(w.data(), n, sizeof(W) * k, packed.data());
   }
 
-  // Rows [first, first + rows) times columns [begin, end); `untouched` where
-  // nothing was written, which is checked of everything else.
+  // Returns rows [first, first + rows) times columns [begin, end), with
+  // `untouched` for all else, of which it checks that nothing was written.
   std::vector<Y> Multiply(int first, int rows, int begin, int end,
                           Y untouched) const {
-    // A copy of its very size, so that sanitizers see what is read beyond.
+    // A copy of exactly its size, so that sanitizers detect reads beyond it.
     const std::vector<X> some(x.begin() + first * k,
                               x.begin() + (first + rows) * k);
     std::vector<Y> y(static_cast<size_t>(rows + 1) * n, untouched);
@@ -88,7 +89,7 @@ TEST(TileProductTest, BytesAreExact) {
   EXPECT_FALSE(HasByteTiles(96));
 }
 
-// The extremes do not saturate.
+// Extreme values do not saturate.
 TEST(TileProductTest, BytesDoNotSaturate) {
   if (!HasByteTiles(4096)) GTEST_SKIP() << "needs AMX";
   Case<int8_t, uint8_t, int32_t> one(16, 4096);
@@ -102,8 +103,8 @@ TEST(TileProductTest, BytesDoNotSaturate) {
   }
 }
 
-// A row has the same bits wherever it stands and whatever else is multiplied,
-// and is near the sum of the rounded numbers' products.
+// A row has the same bits at every place and whatever else is multiplied, and
+// is close to the sum of the rounded numbers' products.
 TEST(TileProductTest, Bf16RowsDoNotDependOnOthers) {
   if (!HasBf16Tiles(32)) GTEST_SKIP() << "needs AMX";
   std::mt19937 generator(4);
@@ -125,7 +126,7 @@ TEST(TileProductTest, Bf16RowsDoNotDependOnOthers) {
       fill(&one.w);
       fill(&one.x);
       one.Pack();
-      std::vector<float> alone;  // each row by itself
+      std::vector<float> alone;  // each row alone
       for (int row = 0; row < kTriedRows; ++row) {
         const std::vector<float> y = one.Multiply(row, 1, 0, n, -7);
         alone.insert(alone.end(), y.begin(), y.begin() + n);
@@ -140,7 +141,7 @@ TEST(TileProductTest, Bf16RowsDoNotDependOnOthers) {
             sum += product;
             size += std::fabs(product);
           }
-          // Each of K sums is rounded to f32 once at most.
+          // Each of the K sums is rounded to f32 at most once.
           ASSERT_NEAR(alone[row * n + i], sum, size * k * 0x1p-24);
         }
       }

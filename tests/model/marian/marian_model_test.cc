@@ -49,7 +49,8 @@ class MarianModelTest : public ::testing::Test {
     EXPECT_THAT(problems, IsEmpty());
     return model;
   }
-  // The golden's arrays, as marian-conv --gemm-type float32 keeps them.
+  // Returns the golden's arrays in the format of marian-conv --gemm-type
+  // float32.
   static std::string Bin() {
     const std::string bytes = ReadWholeFile(Golden("model.npz"));
     const auto file = ReadNpz(Bytes(bytes));
@@ -63,8 +64,7 @@ class MarianModelTest : public ::testing::Test {
     }
     return MarianBin(items);
   }
-  // Writes model.npz anew, with an array replaced or, where that is empty,
-  // without it.
+  // Rewrites model.npz with an array replaced or, if `array` is empty, removed.
   void Replace(const std::string& name, const std::string& array) const {
     const std::string bytes = ReadWholeFile(Golden("model.npz"));
     const auto file = ReadNpz(Bytes(bytes));
@@ -92,11 +92,11 @@ TEST_F(MarianModelTest, AFolderAWeightsFileOrAConfigurationNamesAModel) {
     EXPECT_TRUE(IsMarianModel(folder_.path() + name));
     EXPECT_THAT(Check(name), IsEmpty()) << name;
   }
-  // What training leaves is none.
+  // Training's other files are not models.
   Take("model.npz", "model.npz.optimizer.npz");
   folder_.Remove("model.npz.decoder.yml");
   EXPECT_THAT(Check(), IsEmpty());
-  // A folder may be called as files are.
+  // A folder's name may look like a file's.
   for (const char* name : {"/ende.bin", "/ende.npz", "/ende.yml"}) {
     const std::string inner = folder_.path() + name;
     fs::create_directory(inner);
@@ -105,12 +105,12 @@ TEST_F(MarianModelTest, AFolderAWeightsFileOrAConfigurationNamesAModel) {
     EXPECT_THAT(Check(name), IsEmpty()) << name;
     fs::remove_all(inner);
   }
-  // One of Hugging Face.
+  // A Hugging Face folder.
   folder_.Write("config.json", "{}");
   EXPECT_FALSE(IsMarianModel(folder_.path()));
 }
 
-TEST_F(MarianModelTest, SeveralModelsAreToldApart) {
+TEST_F(MarianModelTest, RefusesAFolderWithSeveralModels) {
   Take("model.npz", "other.npz");
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("has several models; give the "
                                              "path of one of its files "
@@ -123,7 +123,7 @@ TEST_F(MarianModelTest, SeveralModelsAreToldApart) {
   EXPECT_THAT(Check(), IsEmpty());
 }
 
-TEST_F(MarianModelTest, TheDecodersConfigurationSaysHowToSearch) {
+TEST_F(MarianModelTest, ReadsTheSearchOfTheDecodersConfiguration) {
   folder_.Write("decoder.yml", std::string(kDecoder) +
                                    "beam-size: 6\nnormalize: 0.6\n"
                                    "word-penalty: 0\nmini-batch: 8\n");
@@ -146,17 +146,19 @@ TEST_F(MarianModelTest, TheDecodersConfigurationSaysHowToSearch) {
                           HasSubstr("decoder.yml: word-penalty is 0.5")));
 }
 
-// Paths of where a model was trained mean nothing here, and lead nowhere.
-TEST_F(MarianModelTest, OnlyTheNamesOfFilesCount) {
+// Paths at the place of training mean nothing here and lead nowhere.
+TEST_F(MarianModelTest, IgnoresTheFoldersInPaths) {
   folder_.Write("decoder.yml",
                 "models: [/home/x/model.npz]\n"
                 "vocabs: [../../vocab.spm, /etc/vocab.spm]\n");
   EXPECT_THAT(Check(), IsEmpty());
   folder_.Write("decoder.yml", "models: [..]\nvocabs: [a, b]\n");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder.yml: names no file")));
+  EXPECT_THAT(
+      Check(),
+      ElementsAre(HasSubstr("decoder.yml: \"..\" is not the name of a file")));
 }
 
-TEST_F(MarianModelTest, BrokenConfigurationsAreNamed) {
+TEST_F(MarianModelTest, NamesBrokenConfigurations) {
   folder_.Write("decoder.yml", "models: [a.npz, b.npz]\n");
   EXPECT_THAT(Check(), ElementsAre(AllOf(HasSubstr("decoder.yml: models is"),
                                          HasSubstr("ensembles"))));
@@ -180,7 +182,7 @@ TEST_F(MarianModelTest, BrokenConfigurationsAreNamed) {
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("neither vocab.spm nor")));
 }
 
-TEST_F(MarianModelTest, BrokenWeightsAreNamed) {
+TEST_F(MarianModelTest, NamesBrokenWeights) {
   const std::string whole = ReadWholeFile(Golden("model.npz"));
   folder_.Write("model.npz", whole.substr(0, whole.size() / 2));
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.npz: is a damaged zip")));
@@ -190,7 +192,7 @@ TEST_F(MarianModelTest, BrokenWeightsAreNamed) {
   EXPECT_THAT(Check(),
               ElementsAre(HasSubstr("special:model.yml: is not YAML")));
   Replace("special:model.yml", Npy("|i1", {2}, "- "));
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("is no mapping")));
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("is not a mapping")));
   Replace("decoder_l2_ffn_b1", "");
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder_l2_ffn_b1")));
   Replace("decoder_l2_ffn_b1", Npy("<f4", {1, 1}, Floats({1})));
@@ -205,7 +207,7 @@ TEST_F(MarianModelTest, BrokenWeightsAreNamed) {
 TEST_F(MarianModelTest, ABinaryModelIsTheSameModel) {
   const auto npz = Model::Load(folder_.path(), {.precision = Precision::kF32});
   folder_.Write("model.bin", Bin());
-  // Beside a .npz only by its name.
+  // Beside a .npz it is used only if its path is given.
   EXPECT_THAT(Check(), IsEmpty());
   EXPECT_THAT(Check("/model.bin"), IsEmpty());
   folder_.Remove("model.npz");
@@ -219,11 +221,12 @@ TEST_F(MarianModelTest, ABinaryModelIsTheSameModel) {
   folder_.Write("model.bin", Bin().substr(0, 10'000));
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.bin: ends within")));
   folder_.Write("model.bin", "PK");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.bin: does not begin as")));
+  EXPECT_THAT(Check(),
+              ElementsAre(HasSubstr("model.bin: does not begin like")));
 }
 
-// Names as Bergamot and Firefox give them.
-TEST_F(MarianModelTest, FilesAreFoundByTheirBeginnings) {
+// Names that Bergamot and Firefox use.
+TEST_F(MarianModelTest, FindsFilesByTheirBeginnings) {
   folder_.Remove("model.npz");
   folder_.Remove("vocab.spm");
   folder_.Write("model.deen.intgemm.alphas.bin.gz", "\x1f\x8b");
@@ -256,7 +259,7 @@ TEST_F(MarianModelTest, FilesAreFoundByTheirBeginnings) {
   folder_.Write("metadata.json", "{");
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("metadata.json")));
   folder_.Remove("metadata.json");
-  // Several shortlists, of which the configuration names one.
+  // There are several shortlists; the configuration names one.
   folder_.Write("lex.s2t.bin", "");
   EXPECT_EQ(Read().shortlist, "");
   folder_.Write("config.intgemm8bitalpha.yml",
@@ -268,20 +271,20 @@ TEST_F(MarianModelTest, FilesAreFoundByTheirBeginnings) {
   EXPECT_EQ(model.generation_config["num_beams"], 2);
 }
 
-TEST_F(MarianModelTest, VocabulariesMustFit) {
+TEST_F(MarianModelTest, ChecksVocabularies) {
   folder_.Write("vocab.spm", "no SentencePiece model");
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("is not a SentencePiece model")));
   folder_.Remove("vocab.spm");
   folder_.Write("vocab.yml", "</s>: 0\n<unk>: 1\n\"\xE2\x96\x81Tom\": 2\n");
   EXPECT_THAT(Check(), IsEmpty());
-  // Words, as they stand between spaces.
+  // Pieces are the words between spaces.
   MarianModel model = Read();
   auto ids = model.tokenizer->Encode(" \xE2\x96\x81Tom  other", {});
   ASSERT_TRUE(ids.ok());
   EXPECT_THAT(ids->ids, ElementsAre(2, 1, 0));
   EXPECT_EQ(model.tokenizer->Decode(std::vector<int32_t>{2, 2, 0}),
             "\xE2\x96\x81Tom \xE2\x96\x81Tom");
-  // Pieces, which these cut.
+  // Pieces of the SentencePiece models.
   Take("vocab.spm", "source.spm");
   Take("vocab.spm", "target.spm");
   EXPECT_THAT(Check(), IsEmpty());

@@ -17,7 +17,7 @@ std::string Error(const std::string& text, const JsonLimits& limits = kSmall) {
   return std::string(ParseYaml(text, limits).status().message());
 }
 
-TEST(YamlTest, ReadsWhatJsonCanSay) {
+TEST(YamlTest, ReadsValuesThatJsonCanExpress) {
   const auto value = ParseYaml(
       "type: transformer\n"
       "dim-vocabs:\n  - 1000\n  - 500\n"
@@ -35,14 +35,14 @@ TEST(YamlTest, ReadsWhatJsonCanSay) {
   EXPECT_EQ(*ParseYaml("a: 1\n---\nb: 2\n", kSmall), (json{{"a", 1}}));
 }
 
-TEST(YamlTest, SaysWhatIsWrongAndWhere) {
+TEST(YamlTest, NamesTheProblemAndTheLine) {
   EXPECT_THAT(Error("a: 1\nb: [1\n"), HasSubstr("is not YAML on line"));
   EXPECT_THAT(Error("a: \x01"), HasSubstr("is not YAML"));
   EXPECT_THAT(Error("a: 1\nb: 2\na: 3\n"),
               HasSubstr("has key 'a' twice on line 3"));
   EXPECT_THAT(Error("a: &x [1]\nb: *x\n"),
-              HasSubstr("has an alias, which is not read on line 2"));
-  EXPECT_THAT(Error("? [1]\n: 2\n"), HasSubstr("has a key that is no text"));
+              HasSubstr("has an unsupported alias on line 2"));
+  EXPECT_THAT(Error("? [1]\n: 2\n"), HasSubstr("has a key that is not a text"));
 }
 
 TEST(YamlTest, BoundsDepthAndMemory) {
@@ -59,7 +59,7 @@ TEST(YamlTest, BoundsDepthAndMemory) {
   EXPECT_THAT(Error(list), HasSubstr("of memory on line"));
 }
 
-TEST(YamlTest, FilesAreNamed) {
+TEST(YamlTest, ErrorsNameTheFile) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/decoder.yml";
   EXPECT_TRUE(absl::IsNotFound(ReadYamlFile(path).status()));

@@ -69,7 +69,7 @@ TEST(BeamSearchTest, EqualsTransformersAlgorithmWithTies) {
   CompareRandomCases(10000, 11000, /*ties=*/true);
 }
 
-// All rows alike, so that hypotheses tie with each other too.
+// Searches with equal rows, so that hypotheses tie with each other, too.
 std::vector<Hypothesis> SearchFixedRow(const DecodingOptions& options,
                                        const std::vector<float>& logits,
                                        const StopMatcher* stop = nullptr) {
@@ -105,7 +105,7 @@ TEST(BeamSearchTest, FewerHypothesesRunWhenTheRulesLeaveFewTokens) {
   options.max_new_tokens = 3;
   options.banned_sequences = {{1}, {2}};
   options.no_repeat_ngram_size = 2;
-  // Tokens 0 and 3 stay; no pair may appear twice, so 0 0 0 is out.
+  // Tokens 0 and 3 remain; no pair may appear twice, so 0 0 0 is impossible.
   const auto results = SearchFixedRow(options, {1, 5, 5, 0});
   ASSERT_FALSE(results.empty());
   EXPECT_LE(results.size(), 4u);
@@ -116,7 +116,7 @@ TEST(BeamSearchTest, FewerHypothesesRunWhenTheRulesLeaveFewTokens) {
   }
 }
 
-TEST(BeamSearchTest, ReturnsWhatRunsWhenNoTokenIsPossible) {
+TEST(BeamSearchTest, ReturnsRunningHypothesesWhenNoTokenIsPossible) {
   DecodingOptions options;
   options.beam_size = 2;
   options.max_new_tokens = 10;
@@ -198,7 +198,7 @@ TEST(BeamSearchTest, TokensBecomeCertainBeforeTheEnd) {
       next.back().push_back(continuation.token);
     }
     live = next;
-    // Exactly what all running hypotheses share (none can end here).
+    // Exactly the tokens that all running hypotheses share (none can end here).
     size_t shared = 0;
     while (shared + 1 < live[0].size() &&
            std::all_of(live.begin(), live.end(), [&](const auto& tokens) {

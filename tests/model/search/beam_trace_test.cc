@@ -1,5 +1,5 @@
-// A trace must tell the story of the search that made it: everything in it is
-// checked against the results and against itself.
+// A trace must agree with the search that made it. Everything in it is checked
+// against the results and against itself.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 struct TracedSearch {
   std::vector<Hypothesis> results;
   std::optional<BeamTrace> trace;
-  // [steps] the hypotheses that ran after each step, new tokens only.
+  // [steps] the running hypotheses after each step, new tokens only.
   std::vector<std::vector<std::vector<int32_t>>> running;
 };
 
@@ -112,7 +112,7 @@ void ExpectTrue(const TracedSearch& search, const DecodingOptions& options) {
           ++ended;
           break;
         case BeamFate::kOutscored:
-          // The results that there are are all better.
+          // All results are better.
           for (const Hypothesis& result : search.results) {
             EXPECT_GE(result.score, static_cast<float>(one.score) - 1e-6);
           }
@@ -125,8 +125,8 @@ void ExpectTrue(const TracedSearch& search, const DecodingOptions& options) {
                   search.results.at(one.hypothesis).score);
       }
     }
-    // In the order in which they run; but where the rules leave no token to go
-    // on with, those that ran end after all.
+    // They are in the order in which they run, unless the rules leave no token:
+    // then the running hypotheses end after all.
     const bool stuck = s + 1 == trace.steps.size() &&
                        search.running.size() > trace.steps.size();
     if (!stuck) {
@@ -135,7 +135,7 @@ void ExpectTrue(const TracedSearch& search, const DecodingOptions& options) {
     EXPECT_LE(running.size(), beam);
   }
   EXPECT_LE(ended, beam);
-  size_t empty = 0;  // where the rules leave no token at all
+  size_t empty = 0;  // results where the rules leave no token at all
   for (size_t i = 0; i < search.results.size(); ++i) {
     if (search.results[i].ids.empty()) {
       ++empty;
@@ -146,7 +146,7 @@ void ExpectTrue(const TracedSearch& search, const DecodingOptions& options) {
   EXPECT_EQ(results.size(), search.results.size() - empty);
 }
 
-TEST(BeamTraceTest, TellsTheStoryOfRandomSearches) {
+TEST(BeamTraceTest, AgreesWithRandomSearches) {
   for (int seed = 0; seed < 1500; ++seed) {
     SCOPED_TRACE("case " + std::to_string(seed));
     RandomCase random(seed, /*ties=*/seed % 3 == 0);
@@ -166,7 +166,7 @@ TEST(BeamTraceTest, TellsTheStoryOfRandomSearches) {
     const TracedSearch traced =
         Search(options, random.prefix, matcher, random.model);
     ExpectTrue(traced, options);
-    // Looking changes nothing.
+    // Tracing does not change the results.
     ASSERT_EQ(plain.results.size(), traced.results.size());
     for (size_t i = 0; i < plain.results.size(); ++i) {
       EXPECT_EQ(plain.results[i].ids, traced.results[i].ids);
@@ -183,7 +183,7 @@ TEST(BeamTraceTest, NamesEachFate) {
   options.max_new_tokens = 2;
   options.end_ids = {0};
   options.trace = true;
-  // Every row: token 1 best, then the end (0), then 2 and 3.
+  // In every row token 1 is best, then the end (0), then 2 and 3.
   auto decoding = Decoding::Create(options, {3}, nullptr).value();
   while (!decoding->done()) {
     std::vector<std::unique_ptr<RowAnswer>> answers;
@@ -203,11 +203,11 @@ TEST(BeamTraceTest, NamesEachFate) {
     for (const auto& one : trace.steps[step]) all.push_back(one.fate);
     return all;
   };
-  // 1 goes on, the end ends, 2 fills the second place, 3 has none.
+  // 1 continues, the end ends, 2 fills the second place, 3 gets none.
   EXPECT_THAT(fates(0), ElementsAre(BeamFate::kContinued, BeamFate::kOutscored,
                                     BeamFate::kContinued, BeamFate::kPruned));
   // max_new_tokens ends everything: [1 1] and [1 0] score better than [0], and
-  // only the first of them was asked for.
+  // only the first of them was requested.
   EXPECT_THAT(fates(1),
               ElementsAre(BeamFate::kEnded, BeamFate::kEnded,
                           BeamFate::kEndedTooLow, BeamFate::kEndedTooLow));
@@ -216,7 +216,7 @@ TEST(BeamTraceTest, NamesEachFate) {
   EXPECT_EQ(trace.steps[0][1].hypothesis, -1);
 }
 
-TEST(BeamTraceTest, IsBounded) {
+TEST(BeamTraceTest, StopsRecordingAtItsLimit) {
   DecodingOptions options;
   options.beam_size = 16;
   options.max_new_tokens = 2000;

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The known answers of the Random123 library.
+// Known answers from the Random123 library.
 TEST(CounterRngTest, IsPhilox4x32With10Rounds) {
   EXPECT_THAT(Philox4x32({0, 0, 0, 0}, {0, 0}),
               ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
@@ -22,7 +22,7 @@ TEST(CounterRngTest, IsPhilox4x32With10Rounds) {
               ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
 }
 
-TEST(CounterRngTest, EveryPartOfTheKeyCounts) {
+TEST(CounterRngTest, DependsOnEveryPartOfTheKey) {
   std::set<double> seen;
   for (const uint64_t seed : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40}) {
     for (const uint32_t sample : {0u, 1u}) {

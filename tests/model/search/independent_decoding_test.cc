@@ -43,7 +43,7 @@ void CompareRandomCases(bool sample, int cases) {
     if (random.Int(0, 2) == 0) {
       stop.emplace(std::vector<int32_t>{random.Token()});
     }
-    // The reference knows no row without a possible token.
+    // The reference does not support a row without a possible token.
     if (options.no_repeat_ngram_size == 1 &&
         random.model.vocabulary < options.max_new_tokens + 10) {
       ++skipped;
@@ -85,9 +85,9 @@ bool SameQuery(const LogitsQuery& a, const LogitsQuery& b) {
                     b.watched.end());
 }
 
-// What a draft would ask is what the search asks once it has chosen it, and to
-// be asked changes nothing.
-TEST(DraftTest, QueriesAreThoseOfTheSearchThatChoseIt) {
+// The queries of a draft are those of the search after it has chosen the
+// draft's tokens, and asking for them changes nothing.
+TEST(DraftTest, QueriesEqualThoseOfASearchThatChoseTheDraft) {
   int compared = 0;
   for (int seed = 0; seed < 1500; ++seed) {
     SCOPED_TRACE(seed);
@@ -100,14 +100,14 @@ TEST(DraftTest, QueriesAreThoseOfTheSearchThatChoseIt) {
         Decoding::Create(options, random.prefix, nullptr).value();
     const auto drafted =
         Decoding::Create(options, random.prefix, nullptr).value();
-    // What it chooses, then something else.
+    // First the search's own choice, then something else.
     const std::vector<Hypothesis> expected =
         RunSearch(options, random.prefix, nullptr, random.model);
     std::vector<int32_t> draft = expected[0].ids;
     draft.push_back(random.Token());
     std::vector<int32_t> history = random.prefix;
     for (size_t step = 0; !plain->done(); ++step) {
-      // The queries after the tokens from here on, kept as they were.
+      // The queries after the following tokens, copied.
       const auto later =
           drafted->DraftQueries(std::span<const int32_t>(draft).subspan(step));
       ASSERT_EQ(later.size(), draft.size() - step);
@@ -130,7 +130,7 @@ TEST(DraftTest, QueriesAreThoseOfTheSearchThatChoseIt) {
   EXPECT_GT(compared, 3000);
 }
 
-TEST(DraftTest, OnlyALoneHypothesisHasOne) {
+TEST(DraftTest, OnlyASingleHypothesisHasADraft) {
   const std::vector<int32_t> draft = {1, 2};
   for (const bool sample : {false, true}) {
     DecodingOptions options;
@@ -161,7 +161,7 @@ TEST(GreedyTest, EndsWhereNoTokenIsPossible) {
   EXPECT_EQ(results[0].reason, FinishReason::kLength);
 }
 
-TEST(GreedyTest, TopLogprobsAreAfterTheEdits) {
+TEST(GreedyTest, TopLogprobsIncludeTheEdits) {
   ToyModel model{.vocabulary = 6};
   DecodingOptions options;
   options.max_new_tokens = 1;
@@ -170,7 +170,7 @@ TEST(GreedyTest, TopLogprobsAreAfterTheEdits) {
   const auto results = RunSearch(options, {1}, nullptr, model);
   ASSERT_EQ(results[0].top_logprobs.size(), 1u);
   const auto& top = results[0].top_logprobs[0];
-  ASSERT_EQ(top.size(), 5u);  // all but the banned one
+  ASSERT_EQ(top.size(), 5u);  // all except the banned one
   double sum = 0;
   for (size_t i = 0; i < top.size(); ++i) {
     EXPECT_NE(top[i].token, 2);
@@ -183,7 +183,7 @@ TEST(GreedyTest, TopLogprobsAreAfterTheEdits) {
   EXPECT_EQ(top[0].token, results[0].ids[0]);
 }
 
-// Frequencies of the first token over many seeds against softmax.
+// Compares frequencies of the first token over many seeds with the softmax.
 TEST(SamplingTest, DrawsFromTheDistribution) {
   ToyModel model{.vocabulary = 8, .spread = 2};
   for (const int top_k : {0, 4}) {

@@ -29,13 +29,13 @@ TEST(LogitsRulesTest, BansSequencesWhoseBeginningWasWritten) {
   DecodingOptions options;
   options.end_ids = {0};
   options.banned_sequences = {{9}, {0}, {5, 6}, {4, 5, 7}, {3, 5, 8}, {9}};
-  // {0} alone is an end token and stays possible, as in Transformers.
+  // As in Transformers, {0}, a single end token, remains possible.
   EXPECT_THAT(EditsFor(options, {4, 5}, 1).watched, ElementsAre(6, 7, 9));
   EXPECT_THAT(EditsFor(options, {5}, 0).watched, ElementsAre(6, 9));
   EXPECT_THAT(EditsFor(options, {6}, 0).watched, ElementsAre(9));
 }
 
-TEST(LogitsRulesTest, BansWhatWouldRepeatAnNgram) {
+TEST(LogitsRulesTest, BansTokensThatWouldRepeatAnNgram) {
   DecodingOptions options;
   options.no_repeat_ngram_size = 2;
   EXPECT_THAT(EditsFor(options, {1, 2, 1, 3, 1}, 4).watched, ElementsAre(2, 3));
@@ -44,7 +44,7 @@ TEST(LogitsRulesTest, BansWhatWouldRepeatAnNgram) {
   EXPECT_THAT(EditsFor(options, {3, 1, 3}, 2).watched, ElementsAre(1, 3));
 }
 
-TEST(LogitsRulesTest, PenalizesWhatWasWrittenAndBansWin) {
+TEST(LogitsRulesTest, PenalizesWrittenTokensAndLetsBansWin) {
   DecodingOptions options;
   options.repetition_penalty = 2;
   options.banned_sequences = {{3}};
@@ -61,7 +61,7 @@ TEST(LogitsRulesTest, CountsNewTokensAndAddsBiasesFirst) {
   options.frequency_penalty = 0.5f;
   options.presence_penalty = 0.25f;
   options.logit_bias = {{5, -3}, {8, 1}};
-  // 4 and one 5 are the prompt's.
+  // The prompt has the 4 and one 5.
   const LogitsEdits edits = EditsFor(options, {4, 5, 5, 7, 5}, 3);
   ASSERT_THAT(edits.watched, ElementsAre(4, 5, 7, 8));
   EXPECT_EQ(edits.Apply(0, 6), 3);
@@ -83,7 +83,8 @@ TEST(LogitsRulesTest, EndTokensGrowInALongText) {
   EXPECT_EQ(edits.Apply(0, 6), 6 + 6 * 3);
   EXPECT_EQ(edits.Apply(1, -6), -6 + 6 * 3);
 
-  // After the other rules, and a text of any length has probabilities.
+  // Growth comes after the other rules, and stays finite in a text of any
+  // length.
   options.repetition_penalty = 2;
   options.suppressed_ids = {7};
   const LogitsEdits both = EditsFor(options, {0, 2, 2, 2, 2}, 4);
@@ -94,7 +95,7 @@ TEST(LogitsRulesTest, EndTokensGrowInALongText) {
   EXPECT_TRUE(std::isfinite(EditsFor(options, {2}, 4000).Apply(0, 5)));
 }
 
-TEST(LogitsRulesTest, TellsWhyATokenEndsTheText) {
+TEST(LogitsRulesTest, ReturnsWhyATokenEndsTheText) {
   DecodingOptions options;
   options.end_ids = {7};
   options.stop_ids = {4, 7};

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes transformers_cases.inc: what Transformers' generate() does with a model
-whose logits are a table's row of the last token, under the options that a
-DecodingOptions has.
+"""Writes transformers_cases.inc: the results of Transformers' generate() with a
+model whose logits are the table's row of the last token, under the options of
+DecodingOptions.
 
     make_transformers_cases.py > tests/model/search/transformers_cases.inc
 
 Searches, processors, warpers and their order are Transformers' own. Penalties
-for frequency and presence, which it does not have, are a processor of OpenAI's
-definition; draws are made with the project's random numbers (counter_rng.h), of
-tokens by id where none is cut, else best first. Needs PyPI's torch and
+for frequency and presence, which Transformers lacks, are a processor of OpenAI's
+definition. Draws use the project's random numbers (counter_rng.h), over tokens
+by id if none is cut, else best first. Needs PyPI's torch and
 transformers (5.23 made the committed file); the tests themselves do not.
 """
 
@@ -19,7 +19,8 @@ from transformers.modeling_outputs import CausalLMOutput
 VOCABULARY = 14
 END = 3
 PROMPT = [5, 9, 5]
-# Each with DecodingOptions' names, and `prompt`, whose tokens are no new ones.
+# Cases with DecodingOptions' names, and `prompt`, whose tokens do not count as
+# new.
 CASES = [
     {},
     {"frequency_penalty": 0.7},
@@ -135,7 +136,7 @@ def main():
     transformers.logging.set_verbosity_error()
     generator = torch.Generator().manual_seed(18)
     table = (torch.randn(VOCABULARY, VOCABULARY, generator=generator) * 200).round() / 100
-    table[:, END] -= 2.5  # so that most texts are long
+    table[:, END] -= 2.5  # makes most texts long
     config = transformers.GPT2Config(vocab_size=VOCABULARY, n_embd=4, n_layer=1, n_head=1, n_positions=64)
     model = TableModel(config).eval()
     model.table = table
@@ -152,7 +153,7 @@ def main():
     names += ["repetition_penalty", "no_repeat_ngram_size", "frequency_penalty", "presence_penalty", "logit_bias"]
     print("const std::vector<TransformersCase> kCases = {")
     for seed, options in enumerate(CASES):
-        # DecodingOptions' default is not that of this table.
+        # The default of DecodingOptions differs from that of this table.
         shown = {"top_k": 0} | options
         fields = [f"o->{name} = {braces(shown[name])};" for name in names if name in shown]
         ids = run(model, options, seed)

@@ -10,7 +10,7 @@
 
 namespace trivium {
 
-// One random search problem; every rule is on in some of them.
+// A random search problem; every rule is active in some of them.
 struct RandomCase {
   explicit RandomCase(uint64_t seed, bool ties = false) : random(seed) {
     model.seed = seed;
@@ -64,7 +64,7 @@ struct RandomCase {
     for (int32_t& token : prefix) token = Token();
     if (Int(0, 5) == 0) options.suppressed_ids = {Token(), Token()};
     if (Int(0, 5) == 0) options.first_suppressed_ids = {Token(), Token()};
-    // Few tokens, so that a text comes to repeat them.
+    // Only a few tokens, so that a text is likely to repeat them.
     options.source_ids.resize(Int(1, 6));
     for (int32_t& token : options.source_ids) token = Int(0, 7);
     if (Int(0, 3) == 0) options.source_ngram_size = Int(1, 3);

@@ -32,7 +32,7 @@ void SequenceBias(const DecodingOptions& options, Row* row) {
   for (const auto& [token, bias] : options.logit_bias) (*row)[token] += bias;
 }
 
-// Of OpenAI's API; not Transformers'.
+// From OpenAI's API; Transformers has none.
 void CountPenalties(const DecodingOptions& options, size_t prefix_size,
                     const std::vector<int32_t>& history, Row* row) {
   for (size_t token = 0; token < row->size(); ++token) {
@@ -112,7 +112,7 @@ void ExponentialDecayLengthPenalty(const DecodingOptions& options,
   const std::set<int32_t> ends(options.end_ids.begin(), options.end_ids.end());
   for (const int32_t id : ends) {
     double& x = (*row)[id];
-    // Transformers has not a number where it is impossible.
+    // Transformers gets NaN where a token is impossible.
     if (x > -kInfinity) x += std::abs(x) * growth;
   }
 }
@@ -183,7 +183,7 @@ Row ToRow(const std::vector<float>& logits) {
   return Row(logits.begin(), logits.end());
 }
 
-// TypicalLogitsWarper: sets what it takes to 0.
+// TypicalLogitsWarper: sets the weights that it removes to 0.
 void KeepTypical(double mass, Row* probabilities) {
   Row& p = *probabilities;
   const double total = std::accumulate(p.begin(), p.end(), 0.0);
@@ -297,8 +297,8 @@ ReferenceResult ReferenceBeamSearch(const DecodingOptions& options,
       }
     }
     for (const Beam& beam : running) {
-      // The first forced token leaves one real hypothesis, which crowds the
-      // placeholders out in the next step; elsewhere they may matter.
+      // The first forced token leaves one real hypothesis, which displaces the
+      // placeholders in the next step. Elsewhere they may matter.
       if (!all_stopped && beam.score < kPlaceholder / 2 &&
           !(generated == 0 && options.forced_first_id)) {
         result.placeholders = true;
@@ -377,7 +377,7 @@ ReferenceResult ReferenceSample(const DecodingOptions& options,
           KeepTypical(options.typical_p, &probabilities);
         }
         kept = std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
-        // All tokens: drawn by id; a choice of the best: by rank.
+        // All tokens are drawn in the order of ids, a selection by rank.
         if (options.top_k == 0 && options.top_p == 1 &&
             options.typical_p == 1) {
           std::sort(order.begin(), order.end());

@@ -9,14 +9,14 @@
 
 namespace trivium {
 
-// Searches written down from Transformers 5.23 step by step, over full rows
-// with plain sorts: slow and obvious.
+// Searches that follow Transformers 5.23 step by step, over full rows and with
+// plain sorts: slow and obvious.
 
 struct ReferenceResult {
   std::vector<Hypothesis> hypotheses;
-  // Beam search: a hypothesis of score -1e9 (a place that nothing real could
-  // fill) or one without a possible next token took part. This project's search
-  // has no such hypotheses.
+  // True if a beam search used a hypothesis of score -1e9 (a place that nothing
+  // real could fill) or one without a possible next token. This project's
+  // search has no such hypotheses.
   bool placeholders = false;
 };
 
@@ -27,7 +27,7 @@ ReferenceResult ReferenceBeamSearch(const DecodingOptions& options,
                                     const ToyModel& model);
 
 // generation/utils.py: _sample, greedy or sampled, with the project's random
-// numbers; one result a draw.
+// numbers; one result for each draw.
 ReferenceResult ReferenceSample(const DecodingOptions& options,
                                 const std::vector<int32_t>& prefix,
                                 const StopMatcher* stop, const ToyModel& model);

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 
 constexpr int32_t kToyEnd = 1;
 
-// Tokens from 10 on go on with words, those from 15 on as endings do.
+// Tokens from 10 on continue words; those from 15 on are endings.
 class ToyPieces : public WordPieces {
  public:
   bool ContinuesWord(int32_t token) const override { return token >= 10; }
@@ -56,7 +56,7 @@ double LogProbability(const ToyModel& model, std::vector<int32_t> history,
   return sum;
 }
 
-TEST(RequiredPhrasesTest, EveryHypothesisHasThem) {
+TEST(RequiredPhrasesTest, EveryHypothesisContainsThem) {
   for (int seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -94,14 +94,14 @@ TEST(RequiredPhrasesTest, EveryHypothesisHasThem) {
   }
 }
 
-TEST(RequiredPhrasesTest, EqualPhrasesAreThereAsOften) {
+TEST(RequiredPhrasesTest, EqualPhrasesAppearAsOftenAsRequired) {
   const ToyModel model{.favoured = kToyEnd, .favour = 3};
   const std::vector<Hypothesis> results =
       RunSearch(Options(6, {{7}, {7}, {7}}), {0}, nullptr, model);
   EXPECT_GE(std::count(results[0].ids.begin(), results[0].ids.end(), 7), 3);
 }
 
-// Each token of 2 .. 6 is followed by the next one, and then the end.
+// A model in which each token of 2 .. 6 is followed by the next, then the end.
 ToyModel Counting() {
   ToyModel model;
   model.table.assign(model.vocabulary,
@@ -113,7 +113,7 @@ ToyModel Counting() {
   return model;
 }
 
-TEST(RequiredPhrasesTest, WhatTheModelSaysAnywayChangesNothing) {
+TEST(RequiredPhrasesTest, PhrasesThatTheModelWritesAnywayChangeNothing) {
   for (const std::vector<int32_t>& form :
        {std::vector<int32_t>{2}, {4, 5}, {6}, {2, 3, 4, 5, 6}}) {
     const std::vector<Hypothesis> results =
@@ -122,9 +122,9 @@ TEST(RequiredPhrasesTest, WhatTheModelSaysAnywayChangesNothing) {
   }
 }
 
-TEST(RequiredPhrasesTest, TheModelDecidesWhere) {
+TEST(RequiredPhrasesTest, TheModelDecidesWhereTheyStand) {
   ToyModel model = Counting();
-  // 9 is the better 4, if it has to be.
+  // 9 is the best replacement of 4 if it must appear.
   model.table[3][9] = 4;
   model.table[9][5] = 8;
   EXPECT_THAT(RunSearch(Options(3, {{9}}), {0}, nullptr, model)[0].ids,
@@ -133,8 +133,8 @@ TEST(RequiredPhrasesTest, TheModelDecidesWhere) {
               ElementsAre(2, 3, 9, 5, 6, kToyEnd));
 }
 
-TEST(RequiredPhrasesTest, TheyStandWhereTheDecoderLooksAtTheirSource) {
-  // 9 is as unlikely everywhere, and every token may follow it.
+TEST(RequiredPhrasesTest, TheyStandWhereTheDecoderAttendsToTheirSource) {
+  // 9 is equally unlikely everywhere, and every token may follow it.
   const ToyModel model = Counting();
   for (int place = 0; place < 5; ++place) {
     DecodingOptions options = Options(4, {{9}});
@@ -144,7 +144,7 @@ TEST(RequiredPhrasesTest, TheyStandWhereTheDecoderLooksAtTheirSource) {
     for (int step = 0; !decoding->done(); ++step) {
       std::vector<std::unique_ptr<RowAnswer>> answers;
       std::vector<LogitsRow> rows;
-      // Two maps of six tokens, of which each step looks at its own.
+      // Two maps of six tokens; each step attends to its own token.
       std::vector<float> looks(12, 0.01f);
       looks[std::min(step, 5)] = looks[6 + std::min(step, 5)] = 0.95f;
       std::vector<std::span<const float>> maps;
@@ -165,9 +165,9 @@ TEST(RequiredPhrasesTest, TheyStandWhereTheDecoderLooksAtTheirSource) {
   }
 }
 
-TEST(RequiredPhrasesTest, WordsEndWithThem) {
+TEST(RequiredPhrasesTest, NoTokenContinuesTheirLastWord) {
   ToyModel model = Counting();
-  // The model would go on: 3 12 rather than 3 4.
+  // The model would continue the word: 3 12 rather than 3 4.
   model.table[3][12] = 12;
   model.table[12][5] = 12;
   DecodingOptions options = Options(4, {{3}});
@@ -179,7 +179,7 @@ TEST(RequiredPhrasesTest, WordsEndWithThem) {
               ElementsAre(2, 3, 12, 5, 6, kToyEnd));
 }
 
-TEST(RequiredPhrasesTest, WithEndingsIfTheyMay) {
+TEST(RequiredPhrasesTest, AnEndingMayFollowIfAllowed) {
   ToyModel model = Counting();
   model.table[3][16] = 12;
   model.table[16][12] = 12;
@@ -187,12 +187,12 @@ TEST(RequiredPhrasesTest, WithEndingsIfTheyMay) {
   DecodingOptions options = Options(4, {{3}});
   options.word_pieces = std::make_shared<ToyPieces>();
   options.required[0].endings = true;
-  // 16 is one, and 12 would be behind it.
+  // 16 is an ending, and 12 would follow it.
   EXPECT_THAT(RunSearch(options, {0}, nullptr, model)[0].ids,
               ElementsAre(2, 3, 16, 5, 6, kToyEnd));
 }
 
-TEST(RequiredPhrasesTest, SomeFormsOnlyBeginTexts) {
+TEST(RequiredPhrasesTest, FirstFormsOnlyBeginTexts) {
   ToyModel model = Counting();
   DecodingOptions options = Options(4, {{9}});
   options.required[0].first_forms = {{8}};
@@ -200,14 +200,14 @@ TEST(RequiredPhrasesTest, SomeFormsOnlyBeginTexts) {
   model.table[8][3] = 8;
   EXPECT_THAT(RunSearch(options, {0}, nullptr, model)[0].ids,
               ElementsAre(8, 3, 4, 5, 6, kToyEnd));
-  // Behind a forced token, too.
+  // Also after a forced token.
   model.table[10] = model.table[0];
   options.forced_first_id = 10;
   EXPECT_THAT(RunSearch(options, {0}, nullptr, model)[0].ids,
               ElementsAre(10, 8, 3, 4, 5, 6, kToyEnd));
 }
 
-TEST(RequiredPhrasesTest, WithoutRoomTheBestIsTheResult) {
+TEST(RequiredPhrasesTest, WithoutRoomReturnsTheBestWithoutThem) {
   DecodingOptions options = Options(4, {{7, 8, 9}});
   options.max_new_tokens = 2;
   const std::vector<Hypothesis> results =
@@ -217,7 +217,7 @@ TEST(RequiredPhrasesTest, WithoutRoomTheBestIsTheResult) {
   EXPECT_EQ(results[0].reason, FinishReason::kLength);
 }
 
-TEST(RequiredPhrasesTest, StopStringsEndThem) {
+TEST(RequiredPhrasesTest, StopStringsEndTheSearchWithoutThem) {
   const SequenceMatcher stop({2});
   const std::vector<Hypothesis> results =
       RunSearch(Options(2, {{9}}), {0}, &stop, Counting());
@@ -226,14 +226,14 @@ TEST(RequiredPhrasesTest, StopStringsEndThem) {
               Has(results[0].ids, {9}));
 }
 
-TEST(RequiredPhrasesTest, WhatIsImpossibleIsWrittenAllTheSame) {
+TEST(RequiredPhrasesTest, ForbiddenTokensOfPhrasesAreWritten) {
   DecodingOptions options = Options(4, {{9}});
   options.banned_sequences = {{9}};
   options.suppressed_ids = {9};
   EXPECT_TRUE(Has(RunSearch(options, {0}, nullptr, Counting())[0].ids, {9}));
 }
 
-TEST(RequiredPhrasesTest, BadOptionsAreRefused) {
+TEST(RequiredPhrasesTest, RefusesBadOptions) {
   DecodingOptions options = Options(2, {{}});
   EXPECT_FALSE(ValidateDecodingOptions(options).ok());
   options = Options(2, {{5}});
@@ -248,7 +248,7 @@ TEST(RequiredPhrasesTest, BadOptionsAreRefused) {
   EXPECT_FALSE(ValidateDecodingOptions(options).ok());
 }
 
-TEST(AllotByRankTest, TwoOfEachAndTheRestOfTheLast) {
+TEST(AllotByRankTest, GivesTwoToEachRankAndTheRestToTheLast) {
   EXPECT_THAT(AllotByRank({9, 9}, 6), ElementsAre(2, 4));
   EXPECT_THAT(AllotByRank({9, 9, 9}, 8), ElementsAre(2, 2, 4));
   EXPECT_THAT(AllotByRank({9, 9, 9}, 4), ElementsAre(1, 1, 2));

@@ -15,7 +15,7 @@ const std::vector<std::string>& Pieces() {
   return pieces;
 }
 
-// Like a tokenizer's: white space at both ends is dropped.
+// Like a tokenizer: drops white space at both ends.
 std::string DecodeToy(std::span<const int32_t> ids) {
   std::string text;
   for (const int32_t id : ids) text += Pieces()[id];
@@ -58,7 +58,7 @@ TEST(StopStringsTest, MatcherFindsWhatAWholeDecodeFinds) {
     const StopStringMatcher matcher(stops, DecodeToy);
     std::vector<int32_t> ids;
     for (int i = 0; i < 300; ++i) {
-      // Long runs without text too.
+      // Includes long runs without text.
       const bool blank = (i / 40) % 2 == 1;
       ids.push_back(blank ? 4 + random() % 2 : random() % Pieces().size());
       const bool expected =
@@ -72,7 +72,7 @@ TEST(StopStringsTest, MatcherFindsWhatAWholeDecodeFinds) {
   EXPECT_GT(matched, 50);
 }
 
-// However little text the tokens have, and however a part of them begins.
+// Holds for tokens with little text, and for parts that decode differently.
 TEST(StopStringsTest, MatcherReadsOnlyTheEndOfALongText) {
   std::vector<int32_t> ids;
   size_t read = 0;

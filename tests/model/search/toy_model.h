@@ -91,8 +91,8 @@ class RowAnswer {
   LogitsRow row_;
 };
 
-// Runs a search against the toy model, checking after every step what the
-// interface promises of continuations and certain tokens.
+// Runs a search with the toy model. Checks after every step what the interface
+// promises of continuations and certain tokens.
 inline std::vector<Hypothesis> RunSearch(const DecodingOptions& options,
                                          const std::vector<int32_t>& prefix,
                                          const StopMatcher* stop,
@@ -145,7 +145,7 @@ inline std::vector<Hypothesis> RunSearch(const DecodingOptions& options,
   return results;
 }
 
-// Ends a hypothesis where its tokens contain `sequence`.
+// Ends a hypothesis if its tokens contain `sequence`.
 class SequenceMatcher : public StopMatcher {
  public:
   explicit SequenceMatcher(std::vector<int32_t> sequence)

@@ -1,4 +1,4 @@
-// Searches against what Transformers itself did, with its own processors and
+// Compares searches with Transformers itself, with its own processors and
 // warpers in its own order.
 #include <vector>
 
@@ -17,7 +17,7 @@ struct TransformersCase {
 
 #include "tests/model/search/transformers_cases.inc"
 
-TEST(TransformersCasesTest, ChooseTheSameTokens) {
+TEST(TransformersCasesTest, ChoosesTheSameTokensAsTransformers) {
   ToyModel model{.vocabulary = static_cast<int>(kTable.size())};
   model.table = kTable;
   for (size_t i = 0; i < kCases.size(); ++i) {
@@ -37,8 +37,8 @@ TEST(TransformersCasesTest, ChooseTheSameTokens) {
   }
 }
 
-// Else rules that do nothing would pass.
-TEST(TransformersCasesTest, EachDiffersFromTheFirstOfItsKind) {
+// Otherwise rules without effect would pass.
+TEST(TransformersCasesTest, EveryCaseDiffersFromTheFirstOfItsKind) {
   int greedy = 0, sampled = 0;
   for (const TransformersCase& one : kCases) {
     DecodingOptions options;

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The segments of a text: tokens in brackets.
+// Returns the segments of a text, with tokens in brackets.
 std::vector<std::string> Cut(const std::vector<AddedToken>& tokens,
                              const std::string& text,
                              const Normalizer* normalizer = nullptr) {
@@ -31,7 +31,7 @@ std::vector<std::string> Cut(const std::vector<AddedToken>& tokens,
   return parts;
 }
 
-TEST(AddedTokensTest, LeftmostThenLongest) {
+TEST(AddedTokensTest, FindsTheLeftmostThenTheLongest) {
   EXPECT_THAT(Cut({{.content = "ab"}, {.content = "abcd"}, {.content = "bc"}},
                   "xabcabcdbc"),
               ElementsAre("x", "[ab]", "c", "[abcd]", "[bc]"));
@@ -40,18 +40,18 @@ TEST(AddedTokensTest, LeftmostThenLongest) {
   EXPECT_TRUE(Cut({{.content = "<a>"}}, "").empty());
 }
 
-TEST(AddedTokensTest, TakesTheSpacesAround) {
+TEST(AddedTokensTest, IncludesTheSpacesAround) {
   EXPECT_THAT(Cut({{.content = "<a>", .left_strip = true}}, "x \xC2\xA0<a> y"),
               ElementsAre("x", "[ \xC2\xA0<a>]", " y"));
   EXPECT_THAT(Cut({{.content = "<a>", .right_strip = true}}, "x <a> \n"),
               ElementsAre("x ", "[<a> \n]"));
-  // A space goes to the first that wants it.
+  // A space goes to the first token that strips it.
   EXPECT_THAT(Cut({{.content = "<a>", .left_strip = true, .right_strip = true}},
                   "<a>  <a>"),
               ElementsAre("[<a>  ]", "[<a>]"));
 }
 
-TEST(AddedTokensTest, SingleWords) {
+TEST(AddedTokensTest, FindsSingleWordsOnly) {
   const std::vector<AddedToken> tokens = {
       {.content = "cat", .single_word = true}};
   EXPECT_THAT(Cut(tokens,
@@ -64,7 +64,7 @@ TEST(AddedTokensTest, SingleWords) {
   EXPECT_THAT(Cut(tokens, "(cat)"), ElementsAre("(", "[cat]", ")"));
 }
 
-TEST(AddedTokensTest, NormalizedOnesAreFoundInNormalizedText) {
+TEST(AddedTokensTest, FindsNormalizedTokensInNormalizedText) {
   const auto lower = MakeLowerCase();
   EXPECT_THAT(Cut({{.content = "Day", .normalized = true}, {.content = "SUN"}},
                   "Mon DAY SUN sun", lower.get()),
@@ -94,7 +94,7 @@ TEST(StringFinderTest, EqualsTheSlowSearch) {
     std::vector<std::pair<std::string, int32_t>> strings;
     for (int i = 0; i < 5; ++i) {
       const std::string string = word(1 + random() % 5);
-      // Of equal strings any will do here.
+      // Of equal strings, any one will do here.
       if (std::none_of(strings.begin(), strings.end(),
                        [&](const auto& s) { return s.first == string; })) {
         strings.emplace_back(string, i);

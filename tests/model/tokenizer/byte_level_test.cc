@@ -55,12 +55,13 @@ class ByteLevelTest : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(ByteLevelTest, Gpt2) {
+TEST_F(ByteLevelTest, SplitsWordsLikeGpt2) {
   SetFamily("gpt2");
   const auto tokenizer = LoadOrDie(folder_.path());
   const std::string text = "hello hello  he's\n";
   const auto tokens = tokenizer->Tokenize(text, {}).value();
-  // " hello" begins with " h" only after "hello" is whole: merges by rank.
+  // " hello" begins with " h" only after "hello" is complete: merges go by
+  // rank.
   EXPECT_EQ(Pieces(tokens), std::string("hello ") + kSpace + " hello " +
                                 kSpace + " " + kSpace + " he ' s \xC4\x8A");
   EXPECT_EQ(Offsets(tokens),
@@ -71,10 +72,10 @@ TEST_F(ByteLevelTest, Gpt2) {
   EXPECT_EQ(tokenizer->special_token_ids().end, 267);
 }
 
-TEST_F(ByteLevelTest, CharactersOfSeveralBytes) {
+TEST_F(ByteLevelTest, EveryByteTokenCoversItsWholeCharacter) {
   const auto tokenizer = LoadOrDie(folder_.path());
   const auto tokens = tokenizer->Tokenize("\xC3\xA9\xE4\xBA\xBA", {}).value();
-  // Each byte's token stands for its whole character.
+  // Each byte's token covers its whole character.
   EXPECT_EQ(Offsets(tokens), "0-2 0-2 2-5 2-5 2-5");
   EXPECT_THAT(tokenizer->Encode("\xC3\xA9", {}).value().ids,
               ElementsAre(0xC3, 0xA9));
@@ -82,7 +83,7 @@ TEST_F(ByteLevelTest, CharactersOfSeveralBytes) {
 
 TEST_F(ByteLevelTest, BrokenUtf8BecomesReplacementCharacters) {
   const auto tokenizer = LoadOrDie(folder_.path());
-  // A whole prefix of a character becomes one U+FFFD, as in the reference.
+  // Like in the reference, a whole prefix of a character becomes one U+FFFD.
   const std::vector<int32_t> ids = {'a',  0xE4, 0xBA, 'b',  0xFF,
                                     0xC3, 0xA9, 0xF0, 0x9F, 0x98};
   const std::string text = tokenizer->Decode(ids);
@@ -109,7 +110,7 @@ TEST_F(ByteLevelTest, RobertaHasTemplatesAndTrimsOffsets) {
   EXPECT_EQ(Offsets(tokens), "0-0 0-2 3-3 3-5 0-0 0-0 1-1 1-3 4-10 0-0");
 }
 
-TEST_F(ByteLevelTest, AddPrefixSpace) {
+TEST_F(ByteLevelTest, AddsAPrefixSpace) {
   SetFamily("roberta");
   folder_.Write("tokenizer_config.json", "{\"add_prefix_space\": true}");
   const auto tokenizer = LoadOrDie(folder_.path());
@@ -127,7 +128,7 @@ TEST_F(ByteLevelTest, DebertaHasBertsTemplates) {
   EXPECT_THAT(encoding.type_ids, ElementsAre(0, 0, 0, 1, 1));
 }
 
-TEST_F(ByteLevelTest, BeginOfTextWhereTheConfigurationSaysSo) {
+TEST_F(ByteLevelTest, AddsTheBeginTokenIfConfigured) {
   SetFamily("opt");
   folder_.Write("tokenizer_config.json",
                 "{\"add_bos_token\": true, \"bos_token\": \"</s>\"}");

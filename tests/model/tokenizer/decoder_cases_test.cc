@@ -1,5 +1,5 @@
-// Tokenizers of the kinds that decoders come with, small ones, and what Hugging
-// Face's library makes of texts (make_decoder_cases.py).
+// Small tokenizers of the kinds that decoders use, compared with the results of
+// Hugging Face's library (make_decoder_cases.py).
 
 #include <cstdint>
 #include <string>
@@ -47,7 +47,7 @@ class DecoderCasesTest : public testing::Test {
       EXPECT_EQ(streamed, expected["decoded"]);
     }
   }
-  // The older files that say what a tokenizer.json does.
+  // Writes the older files with the contents of a tokenizer.json.
   void WriteOldFiles(const Json& tokenizer, const std::string& family) {
     folder_.Write("config.json", Json({{"model_type", family}}).dump());
     folder_.Write("vocab.json", tokenizer["model"]["vocab"].dump());
@@ -76,7 +76,7 @@ TEST_F(DecoderCasesTest, EqualsTheReference) {
   }
 }
 
-TEST_F(DecoderCasesTest, OlderFilesSayTheSame) {
+TEST_F(DecoderCasesTest, OlderFilesGiveTheSameTokenizer) {
   for (const auto& [name, family] :
        {std::pair("openai_gpt", "openai-gpt"), {"gpt2", "gpt_neo"}}) {
     SCOPED_TRACE(name);
@@ -85,7 +85,7 @@ TEST_F(DecoderCasesTest, OlderFilesSayTheSame) {
   }
 }
 
-TEST_F(DecoderCasesTest, OptsFileGetsItsFirstTokenFromItsConfiguration) {
+TEST_F(DecoderCasesTest, OptsFirstTokenComesFromTheConfiguration) {
   WriteOldFiles(Decoders()["opt"]["tokenizer"], "opt");
   Json config = Json::parse(ReadAll(folder_.path() + "/tokenizer_config.json"));
   config["add_bos_token"] = true;
@@ -94,7 +94,7 @@ TEST_F(DecoderCasesTest, OptsFileGetsItsFirstTokenFromItsConfiguration) {
   ExpectEqual(*LoadOrDie(folder_.path()), Decoders()["opt"]["cases"]);
 }
 
-TEST_F(DecoderCasesTest, FlagsAskForTokensThatThePostProcessorLacks) {
+TEST_F(DecoderCasesTest, FlagsAddTokensThatThePostProcessorLacks) {
   const Json& gpt2 = Decoders()["gpt2"]["tokenizer"];
   folder_.Write("tokenizer.json", gpt2.dump());
   const auto ids = [&](const Json& config) {
@@ -106,7 +106,7 @@ TEST_F(DecoderCasesTest, FlagsAskForTokensThatThePostProcessorLacks) {
   EXPECT_EQ(ids({{"bos_token", "<s>"}, {"add_bos_token", false}}), 0u);
   EXPECT_EQ(ids({{"eos_token", "</s>"}, {"add_eos_token", true}}), 1u);
   EXPECT_EQ(ids({{"add_bos_token", true}}), 0u);
-  // LLaMA's and Gemma's classes make the template anew.
+  // LLaMA's and Gemma's classes make a new template.
   folder_.Write("tokenizer.json", Decoders()["llama"]["tokenizer"].dump());
   EXPECT_EQ(ids({{"bos_token", "<s>"}}), 1u);
   EXPECT_EQ(ids({{"bos_token", "<s>"}, {"add_bos_token", false}}), 1u);

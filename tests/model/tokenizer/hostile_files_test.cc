@@ -1,5 +1,5 @@
-// Tokenizer files that were made to end, hang or fill the process. Each must be
-// refused in words, or do its work in bounded time.
+// Tokenizer files that were made to crash, hang or fill the process. Each must
+// be refused with a message, or finish in bounded time.
 
 #include <sys/stat.h>
 
@@ -25,7 +25,7 @@ class HostileFilesTest : public testing::Test {
     const auto tokenizer = LoadTokenizer(folder_.path());
     return tokenizer.ok() ? "none" : tokenizer.status().ToString();
   }
-  // Of a tokenizer.json with one section.
+  // Returns the error of a tokenizer.json with one section.
   std::string ErrorOf(const char* section, const Json& value) {
     WriteJson(section, value);
     return Error();
@@ -56,7 +56,7 @@ std::string NestedSequences(const std::string& section, const std::string& list,
   return text + "}";
 }
 
-TEST_F(HostileFilesTest, DeepNestingIsRefused) {
+TEST_F(HostileFilesTest, RefusesDeepNesting) {
   for (const auto& [section, list] : {std::pair("normalizer", "normalizers"),
                                       {"pre_tokenizer", "pretokenizers"},
                                       {"post_processor", "processors"},
@@ -77,7 +77,7 @@ TEST_F(HostileFilesTest, DeepNestingIsRefused) {
   }
 }
 
-TEST_F(HostileFilesTest, PipesAndDevicesAreRefused) {
+TEST_F(HostileFilesTest, RefusesPipesAndDevices) {
   for (const char* name : {"vocab.txt", "tokenizer.json", "spiece.model"}) {
     const std::string path = folder_.path() + "/" + name;
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
@@ -89,16 +89,16 @@ TEST_F(HostileFilesTest, PipesAndDevicesAreRefused) {
   }
 }
 
-TEST_F(HostileFilesTest, AnEmptyPieceOfSentencePieceIsRefused) {
-  // SentencePiece's trie throws at it. A field of the model, of two bytes: a
-  // piece whose text has no bytes.
+TEST_F(HostileFilesTest, RefusesAnEmptyPieceOfSentencePiece) {
+  // SentencePiece's trie throws for it. Adds a field of two bytes to the model:
+  // a piece whose text is empty.
   const std::string good = ReadAll(std::string(kEmbedded) + "/source.spm");
   folder_.Write("spiece.model", good + std::string("\x0A\x02\x0A\x00", 4));
   EXPECT_THAT(Error(), AllOf(HasSubstr("spiece.model"),
                              HasSubstr("not a SentencePiece model")));
 }
 
-TEST_F(HostileFilesTest, IdsFarBeyondThePiecesAreRefused) {
+TEST_F(HostileFilesTest, RefusesIdsFarBeyondThePieces) {
   folder_.Write("merges.txt", "#version\n");
   folder_.Write("vocab.json", R"({"a": 16777215})");
   EXPECT_THAT(Error(), HasSubstr("impossible id 16777215"));
@@ -109,7 +109,7 @@ TEST_F(HostileFilesTest, IdsFarBeyondThePiecesAreRefused) {
       HasSubstr("impossible id"));
 }
 
-TEST_F(HostileFilesTest, MetaspaceReplacesByOneCharacter) {
+TEST_F(HostileFilesTest, RefusesAMetaspaceThatIsNotOneCharacter) {
   for (const char* replacement : {"", "ab", "\xE2\x96\x81\xE2\x96\x81"}) {
     const Json json = {{"type", "Metaspace"}, {"replacement", replacement}};
     EXPECT_THAT(ErrorOf("decoder", json), HasSubstr("not one character"));
@@ -117,7 +117,7 @@ TEST_F(HostileFilesTest, MetaspaceReplacesByOneCharacter) {
   }
 }
 
-TEST_F(HostileFilesTest, ExpressionsThatTakeTooLongAreGivenUp) {
+TEST_F(HostileFilesTest, GivesUpExpressionsThatTakeTooLong) {
   const std::string text = std::string(3000, 'a') + "!";
   const Json pattern = {{"Regex", "(a+)+$"}};
   const auto split = LoadWith(
@@ -131,7 +131,7 @@ TEST_F(HostileFilesTest, ExpressionsThatTakeTooLongAreGivenUp) {
                {{"type", "Replace"}, {"pattern", pattern}, {"content", "b"}});
   EXPECT_THAT(replace->EncodePair("a", text, {}).status().ToString(),
               HasSubstr("RESOURCE_EXHAUSTED"));
-  // Steps that ICU does not count as such: quadratic in the text.
+  // Steps that ICU does not count: quadratic in the text.
   const auto quadratic =
       LoadWith("pre_tokenizer", {{"type", "Split"},
                                  {"pattern", {{"Regex", "(?>[ab]*)c"}}},
@@ -139,14 +139,14 @@ TEST_F(HostileFilesTest, ExpressionsThatTakeTooLongAreGivenUp) {
   EXPECT_THAT(
       quadratic->Encode(std::string(1 << 18, 'a'), {}).status().ToString(),
       HasSubstr("RESOURCE_EXHAUSTED"));
-  // More of the stack than a search may have.
+  // Needs more stack than a search may have.
   const auto stack =
       LoadWith("pre_tokenizer", {{"type", "Split"},
                                  {"pattern", {{"Regex", "(?:a|b)+"}}},
                                  {"behavior", "Isolated"}});
   EXPECT_THAT(stack->Encode(std::string(1 << 22, 'a'), {}).status().ToString(),
               HasSubstr("RESOURCE_EXHAUSTED"));
-  // A decoder has no text to refuse: the piece stays as it is.
+  // A decoder has no text to refuse: the piece stays unchanged.
   Json json = {
       {"model", {{"type", "WordPiece"}, {"vocab", {{"[UNK]", 0}, {text, 1}}}}},
       {"decoder",
@@ -155,7 +155,7 @@ TEST_F(HostileFilesTest, ExpressionsThatTakeTooLongAreGivenUp) {
   EXPECT_EQ(LoadOrDie(folder_.path())->Decode(std::vector<int32_t>{1}), text);
 }
 
-TEST_F(HostileFilesTest, AddedTokensThatTakeTooLongAreRefused) {
+TEST_F(HostileFilesTest, RefusesAddedTokensThatTakeTooLong) {
   Json json = {
       {"model", {{"type", "WordPiece"}, {"vocab", {{"[UNK]", 0}}}}},
       {"normalizer",
@@ -168,7 +168,7 @@ TEST_F(HostileFilesTest, AddedTokensThatTakeTooLongAreRefused) {
   EXPECT_THAT(Error(), HasSubstr("takes too long"));
 }
 
-TEST_F(HostileFilesTest, TooManyAddedTokensAreRefused) {
+TEST_F(HostileFilesTest, RefusesTooManyAddedTokens) {
   Json tokens = Json::array();
   for (int i = 0; i < 1200; ++i) {
     tokens.push_back({{"content", std::to_string(i) + std::string(1000, 'x')}});
@@ -176,7 +176,7 @@ TEST_F(HostileFilesTest, TooManyAddedTokensAreRefused) {
   EXPECT_THAT(ErrorOf("added_tokens", tokens), HasSubstr("more than 1048576"));
 }
 
-TEST_F(HostileFilesTest, ReplacementsThatGrowWithoutEndAreRefused) {
+TEST_F(HostileFilesTest, RefusesReplacementsThatGrowWithoutLimit) {
   Json steps = Json::array();
   for (int i = 0; i < 20; ++i) {
     steps.push_back({{"type", "Replace"},
@@ -196,7 +196,7 @@ TEST_F(HostileFilesTest, ReplacementsThatGrowWithoutEndAreRefused) {
             1u << 20);
 }
 
-TEST_F(HostileFilesTest, ATemplateNamesATextOnce) {
+TEST_F(HostileFilesTest, RefusesATemplateThatNamesATextTwice) {
   const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
   EXPECT_THAT(ErrorOf("post_processor", {{"type", "TemplateProcessing"},
                                          {"single", {text, text}},
@@ -204,7 +204,7 @@ TEST_F(HostileFilesTest, ATemplateNamesATextOnce) {
               HasSubstr("text \"A\" twice"));
 }
 
-TEST_F(HostileFilesTest, StepsAndExpressionsAreCounted) {
+TEST_F(HostileFilesTest, BoundsStepsAndExpressions) {
   Json steps = Json::array();
   for (int i = 0; i < 6000; ++i) steps.push_back({{"type", "Lowercase"}});
   EXPECT_THAT(

@@ -1,4 +1,4 @@
-// A call that is no longer wanted does not go on, however long its text.
+// A call that is no longer wanted stops, however long its text is.
 #include "model/tokenizer/interruption.h"
 
 #include <gtest/gtest.h>
@@ -12,9 +12,10 @@
 namespace trivium {
 namespace {
 
-// Between two questions, of a text of 256 KiB: a few milliseconds where words
-// are made to pieces, some tens where a step is of the whole text. A busy
-// machine has several times that, and sanitizers take their time.
+// With a text of 256 KiB, the time between two calls of `wanted` is a few
+// milliseconds where words become pieces, and some tens where a step handles
+// the whole text. A busy machine needs several times that, and sanitizers are
+// slower still.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr absl::Duration kMostTime = absl::Seconds(5);
 #else
@@ -36,8 +37,8 @@ TEST(InterruptionTest, AsksEveryFewKib) {
   EXPECT_EQ(asked, 3);
 }
 
-// As a pool's short work is done where long work asks.
-TEST(InterruptionTest, WhatIsDoneWhileItAsksIsNotInterrupted) {
+// A pool runs short work while long work asks.
+TEST(InterruptionTest, DoesNotInterruptWorkDoneWhileAsking) {
   bool other_goes_on = false;
   const InterruptionScope scope([&] {
     other_goes_on = !Interrupted(1 << 20) && !Interrupted(1 << 20);
@@ -56,7 +57,7 @@ class InterruptibleTest : public testing::Test {
     return all;
   }
 
-  // Each is slow for somebody.
+  // Each is slow for some tokenizer.
   static std::vector<std::string> Texts() {
     return {Times(1 << 15, "a b c d "),
             std::string(1 << 18, 'a'),
@@ -66,14 +67,14 @@ class InterruptibleTest : public testing::Test {
             Times(5'000, "\xEF\xB7\xBA")};
   }
 
-  // The longest time between two questions, of a text that is done and of one
-  // that is given up in the middle.
+  // Checks the longest time between two calls of `wanted`, for a text that is
+  // finished and for one that is given up in the middle.
   static void ExpectInterruptible(const Tokenizer& tokenizer) {
     for (const std::string& text : Texts()) {
       absl::Duration longest;
       absl::Duration last = ThreadCpuTime();
       int questions = 0;
-      int most = -1;  // after which the call is no longer wanted
+      int most = -1;  // number of the call that says no
       EncodeOptions options;
       options.wanted = [&] {
         const absl::Duration now = ThreadCpuTime();
@@ -83,7 +84,7 @@ class InterruptibleTest : public testing::Test {
                                    : absl::OkStatus();
       };
       const absl::Status done = tokenizer.Encode(text, options).status();
-      options.wanted().IgnoreError();  // the time behind the last question
+      options.wanted().IgnoreError();  // the time after the last call
       EXPECT_LT(longest, kMostTime) << text.substr(0, 8) << ", " << done;
       most = questions / 2;
       questions = 0;
@@ -102,11 +103,11 @@ class InterruptibleTest : public testing::Test {
   }
 };
 
-TEST_F(InterruptibleTest, SentencePiece) {
+TEST_F(InterruptibleTest, SentencePieceAsksInTime) {
   ExpectInterruptible(*LoadOrDie(kEmbedded));
 }
 
-TEST_F(InterruptibleTest, WordPiece) {
+TEST_F(InterruptibleTest, WordPieceAsksInTime) {
   const ScratchFolder folder;
   std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n,\n";
   for (char c = 'a'; c <= 'z'; ++c) {
@@ -117,21 +118,21 @@ TEST_F(InterruptibleTest, WordPiece) {
 }
 
 // Models that get the whole text as one word.
-TEST_F(InterruptibleTest, Unigram) {
+TEST_F(InterruptibleTest, UnigramAsksInTime) {
   ExpectInterruptible(
       R"({"normalizer": {"type": "NFKC"}, "model": {"type": "Unigram",
           "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.5], ["aaaa", -2.0],
           [" ", -1.0], ["a b", -1.0]]}})");
 }
 
-TEST_F(InterruptibleTest, Bpe) {
+TEST_F(InterruptibleTest, BpeAsksInTime) {
   ExpectInterruptible(
       R"({"model": {"type": "BPE", "unk_token": "u", "vocab": {"u": 0, "a": 1,
           "b": 2, " ": 3, "aa": 4, "aaaa": 5, "a ": 6}, "merges": [["a", "a"],
           ["aa", "aa"], ["a", " "]]}})");
 }
 
-TEST_F(InterruptibleTest, Expressions) {
+TEST_F(InterruptibleTest, ExpressionsAskInTime) {
   ExpectInterruptible(
       R"({"normalizer": {"type": "Replace", "pattern": {"Regex": "a +b"},
           "content": "ab"}, "pre_tokenizer": {"type": "Split", "pattern":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes testdata/decoders.json: tokenizers of every kind that decoders come
-with, trained on a few lines, and what Hugging Face's library makes of texts.
+"""Writes testdata/decoders.json: small tokenizers of every kind that decoders
+use, trained on a few lines, and the results of Hugging Face's library.
 
   pip install tokenizers==0.23.3
   tests/model/tokenizer/make_decoder_cases.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes testdata/en-de.json anew: of the texts and ids that it has, what
-Transformers' MarianTokenizer makes of them with the embedded model's files.
+"""Updates testdata/en-de.json: for its texts and ids, the results of
+Transformers' MarianTokenizer with the embedded model's files.
 
     pip install transformers==5.23.0 sentencepiece
     tests/model/tokenizer/make_marian_cases.py

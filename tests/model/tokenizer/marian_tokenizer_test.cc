@@ -24,8 +24,8 @@ constexpr int32_t kEnd = 0;
 constexpr int32_t kUnknown = 1;
 constexpr int32_t kPadding = 8000;
 
-// The embedded model (byte fallback) and, where they are at hand, OPUS-MT ones
-// (none, so that characters may be unknown; source and target models differ).
+// The embedded model (with byte fallback) and, if present, OPUS-MT models
+// (without it, so characters may be unknown; source and target models differ).
 std::vector<std::string> Folders() {
   std::vector<std::string> folders = {kEmbedded};
   const std::filesystem::path material = "../shared/material/tokenizers/marian";
@@ -94,7 +94,7 @@ TEST(MarianTokenizerTest, OffsetsCoverTheText) {
         EXPECT_EQ(token.id, ids[i]);
         ASSERT_LE(token.byte_begin, token.byte_end);
         ASSERT_GE(token.byte_begin, begin) << "tokens go forward";
-        // No gap, but for white space that stands for nothing.
+        // There is no gap except white space without a token.
         if (token.byte_begin > end) {
           const auto gap = text.substr(end, token.byte_begin - end);
           EXPECT_EQ(gap.find_first_not_of(" \xC2\xA0\xE2\x96\x81"),
@@ -103,7 +103,7 @@ TEST(MarianTokenizerTest, OffsetsCoverTheText) {
         }
         begin = token.byte_begin;
         end = std::max(end, token.byte_end);
-        // Characters and bytes say the same.
+        // Character and byte offsets agree.
         ASSERT_LT(token.char_end, static_cast<int>(starts.size()));
         EXPECT_EQ(starts[token.char_begin], token.byte_begin);
         EXPECT_EQ(starts[token.char_end], token.byte_end);
@@ -131,18 +131,18 @@ TEST(MarianTokenizerTest, OffsetsPointAtTheOriginalText) {
   EXPECT_THAT(Surfaces("I ate an apple."),
               ElementsAre("I", " a", "te", " an", " apple", ".", ""))
       << "pieces as of the embedded model";
-  // A character of four byte pieces: each stands for the whole of it.
+  // A character of four byte pieces: each covers all of it.
   EXPECT_THAT(Surfaces("😀"), ElementsAre("", "😀", "😀", "😀", "😀", ""));
-  // NFKC makes "fi" of the ligature.
+  // NFKC turns the ligature into "fi".
   EXPECT_THAT(Surfaces("ﬁ ①"), ElementsAre("", "ﬁ", " ①", ""));
 }
 
-TEST(MarianTokenizerTest, KeepsSpecialTextsAndCodes) {
+TEST(MarianTokenizerTest, FindsSpecialTextsAndCodes) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   const auto tokens = tokenizer->Tokenize(">>xx<< a</s>b", {}).value();
   ASSERT_GE(tokens.size(), 5u);
   EXPECT_EQ(tokens[0].piece, ">>xx<<");
-  EXPECT_EQ(tokens[0].id, kUnknown);  // no code of the embedded model's
+  EXPECT_EQ(tokens[0].id, kUnknown);  // not a code of the embedded model
   EXPECT_TRUE(tokens[0].special);
   EXPECT_EQ(tokens[0].byte_end, 6);
   EXPECT_EQ(tokens[2].id, kEnd);
@@ -152,7 +152,7 @@ TEST(MarianTokenizerTest, KeepsSpecialTextsAndCodes) {
   EXPECT_FALSE(tokens[1].special);
 }
 
-TEST(MarianTokenizerTest, LanguageCodesOfTheVocabularyAreTokens) {
+TEST(MarianTokenizerTest, FindsLanguageCodesOfTheVocabulary) {
   const TokenizerFolder folder;
   std::string vocabulary = ReadAll(std::string(kEmbedded) + "/vocab.json");
   vocabulary.insert(vocabulary.rfind('}'), ", \">>fra<<\": 8004");
@@ -195,7 +195,7 @@ TEST(MarianTokenizerTest, HonoursTheOptions) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(MarianTokenizerTest, EmptyTextIsTheEndToken) {
+TEST(MarianTokenizerTest, AnEmptyTextIsTheEndToken) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   EXPECT_THAT(tokenizer->Encode("", {}).value().ids, ElementsAre(kEnd));
   EXPECT_THAT(tokenizer->Encode(" \t ", {}).value().ids, ElementsAre(kEnd));
@@ -219,7 +219,7 @@ TEST(MarianTokenizerTest, TheLineBreakIsAPiece) {
   }
   EXPECT_THAT(places, ElementsAre(9, 10));
   EXPECT_EQ(tokenizer->Decode(ids), text);
-  // It is white space, which no text ends with.
+  // It is white space, with which no text ends.
   EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{line_break}), "");
   std::string joined;
   for (const std::string& part : Stream(*tokenizer, ids)) joined += part;
@@ -244,7 +244,7 @@ TEST(MarianTokenizerTest, KnowsItsVocabulary) {
   }
 }
 
-TEST(MarianTokenizerTest, DecodeLeavesOutWhatIsNoText) {
+TEST(MarianTokenizerTest, DecodeLeavesOutSpecialAndUnknownIds) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   auto ids = tokenizer->Encode("an apple", {}).value().ids;
   ids.insert(ids.begin() + 1, {kPadding, 8001, 8002, kEnd, kUnknown, -1, 8004,
@@ -257,7 +257,7 @@ TEST(MarianTokenizerTest, StreamedPartsJoinToTheDecodedText) {
   for (const std::string& folder : Folders()) {
     const auto tokenizer = LoadOrDie(folder);
     const int size = tokenizer->vocabulary_size(TextSide::kTarget);
-    const bool bytes = folder == kEmbedded;  // ids 2 to 257: the bytes
+    const bool bytes = folder == kEmbedded;  // ids 2 to 257 are the bytes
     for (int round = 0; round < 2000; ++round) {
       std::vector<int32_t> ids(random() % 40);
       for (int32_t& id : ids) {
@@ -274,7 +274,7 @@ TEST(MarianTokenizerTest, StreamedPartsJoinToTheDecodedText) {
   }
 }
 
-TEST(MarianTokenizerTest, StreamedTextComesWithItsToken) {
+TEST(MarianTokenizerTest, StreamsTextWithItsToken) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   const auto ids = tokenizer->Encode("an 😀 apple", {}).value().ids;
   std::string so_far;
@@ -283,7 +283,7 @@ TEST(MarianTokenizerTest, StreamedTextComesWithItsToken) {
     so_far += parts[i];
     const auto now =
         tokenizer->Decode(std::span(ids).first(std::min(i + 1, ids.size())));
-    // Only white space and unfinished characters wait.
+    // Only white space and unfinished characters are held back.
     if (now.find("\xEF\xBF\xBD") == std::string::npos) {
       EXPECT_EQ(so_far, now);
     }
@@ -292,8 +292,8 @@ TEST(MarianTokenizerTest, StreamedTextComesWithItsToken) {
   EXPECT_EQ(parts.back(), "");
 }
 
-// Seconds of this process; the limit is far above what linear work needs and
-// far below what quadratic work would.
+// Limits the seconds of this process: far more than linear work needs, and far
+// less than quadratic work would need.
 TEST(MarianTokenizerTest, LongTextsTakeLinearTime) {
   const std::vector<std::string> folders = Folders();
   for (size_t i = 0; i < std::min<size_t>(2, folders.size()); ++i) {

@@ -1,4 +1,4 @@
-// The models against slow, obvious counterparts on random words.
+// Compares the models with slow, obvious counterparts on random words.
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ std::vector<std::string> Texts(const TokenModel& model,
   return texts;
 }
 
-// Joins the leftmost of the pairs with the best rank, again and again.
+// Joins the leftmost pair of the best rank, again and again.
 std::vector<std::string> SlowBpe(const BpeModel::Merges& merges,
                                  const std::string& word) {
   std::vector<std::string> pieces;
@@ -78,7 +78,7 @@ TEST(BpeModelTest, EqualsTheSlowOneAtEveryLength) {
     const std::string left = known[random() % known.size()];
     const std::string right = known[random() % known.size()];
     const std::pair<std::string, std::string> merge(left, right);
-    // Pieces come to be in one way only, as in trained vocabularies.
+    // Each piece can be made in only one way, as in trained vocabularies.
     if (std::find(known.begin(), known.end(), left + right) != known.end()) {
       continue;
     }
@@ -95,7 +95,7 @@ TEST(BpeModelTest, EqualsTheSlowOneAtEveryLength) {
   }
 }
 
-TEST(BpeModelTest, UnknownCharacters) {
+TEST(BpeModelTest, HandlesUnknownCharacters) {
   const Vocabulary vocabulary({{"a", 0},
                                {"<unk>", 1},
                                {"<0xC3>", 2},
@@ -126,7 +126,7 @@ TEST(BpeModelTest, UnknownCharacters) {
               HasSubstr("\"?\""));
 }
 
-TEST(BpeModelTest, AWordOfTheVocabularyWithoutItsMerges) {
+TEST(BpeModelTest, IgnoresMergesForAWordOfTheVocabularyIfConfigured) {
   const Vocabulary vocabulary({{"a", 0}, {"b", 1}, {"ab", 2}});
   EXPECT_THAT(Texts(*BpeModel::Create(vocabulary, {}, {}).value(), "ab"),
               ElementsAre("a", "b"));
@@ -136,7 +136,7 @@ TEST(BpeModelTest, AWordOfTheVocabularyWithoutItsMerges) {
       ElementsAre("ab"));
 }
 
-// The best score of all ways to cut the word.
+// Returns the best score of all ways to cut the word.
 double BestScore(const std::map<std::string, double>& scores,
                  const std::string& word, double unknown) {
   if (word.empty()) return 0;
@@ -191,7 +191,7 @@ TEST(UnigramModelTest, FindsTheBestCut) {
   }
 }
 
-TEST(UnigramModelTest, UnknownCharacters) {
+TEST(UnigramModelTest, HandlesUnknownCharacters) {
   const std::vector<std::pair<std::string, double>> pieces = {
       {"<unk>", 0.0}, {"a", -1.0}, {"<0xC3>", -2.0}, {"<0xA9>", -2.0}};
   const auto ids = [&](const std::string& word,

@@ -1,7 +1,6 @@
-// Ids and decoded text of real vocabularies as Hugging Face's tokenizers give
-// them. The files are downloaded and not part of the repository; CTest runs
-// this apart from the folder's other tests, and shows it as skipped without
-// them.
+// Ids and decoded text of real vocabularies, from Hugging Face's tokenizers.
+// The files are downloaded and not part of the repository. CTest runs this test
+// separately and shows it as skipped without them.
 
 #include <cstdint>
 #include <filesystem>
@@ -50,7 +49,7 @@ TEST_P(ReferenceCasesTest, EqualsTheReference) {
   EXPECT_GE(count, 500);
 }
 
-// Each piece of the vocabulary, the special ones too, as a user's text.
+// Each piece of the vocabulary, special ones included, as a user's text.
 TEST_P(ReferenceCasesTest, NoPieceBecomesASpecialTokenOfAUsersText) {
   const std::filesystem::path material = "../shared/material/tokenizers/hf";
   if (!std::filesystem::exists(material)) {

@@ -1,6 +1,6 @@
-// The families that use a SentencePiece file as it is, with the embedded
-// model's: its pieces begin with </s>, <unk>, <0x00>, <0x01>. It has not their
-// special tokens, so the configuration names others.
+// Families that use a SentencePiece file unchanged, with the embedded model's
+// file. Its pieces begin with </s>, <unk>, <0x00>, <0x01>. It lacks the
+// families' special tokens, so the configuration names others.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +34,7 @@ class SentencePieceFilesTest : public testing::Test {
     folder_.Write("tokenizer_config.json", config);
     return LoadOrDie(folder_.path());
   }
-  // Ids of a text by the file's own numbers.
+  // Returns the ids of a text in the file's own numbering.
   std::vector<int32_t> FileIds(const std::string& text) {
     std::vector<int32_t> ids;
     for (const auto& piece : model_->Encode(text)) {
@@ -59,11 +59,11 @@ class SentencePieceFilesTest : public testing::Test {
 
 constexpr char kText[] = "I ate an apple.";
 
-// Texts that the library is given in slices.
+// Texts that the library gets in slices.
 class LongTextTest : public SentencePieceFilesTest {
  protected:
-  // kText many times, `space` between, has the pieces of kText twice, of which
-  // the second half comes again and again.
+  // Checks that kText repeated many times, with `space` between, has the pieces
+  // of kText twice, with the second half repeated.
   void ExpectSlicesChangeNothing(const std::string& space) {
     constexpr size_t kCount = 20'000;
     std::string text = kText;
@@ -72,7 +72,7 @@ class LongTextTest : public SentencePieceFilesTest {
     const auto twice = model_->Encode(kText + space + kText);
     const size_t first = model_->Encode(kText).size();
     const size_t period = twice.size() - first;
-    // White space belongs to the piece behind it.
+    // White space belongs to the piece after it.
     ASSERT_EQ(twice[first].begin, std::string_view(kText).size());
     const auto pieces = model_->Encode(text);
     ASSERT_EQ(pieces.size(), first + (kCount - 1) * period);
@@ -97,7 +97,7 @@ TEST_F(LongTextTest, SlicesOfLinesChangeNothing) {
 }
 
 TEST_F(LongTextTest, SlicesWithoutWhiteSpaceLoseNothing) {
-  // The second becomes 18 characters.
+  // The second one becomes 18 characters.
   for (const std::string unit : {"\xE4\xB8\xAD", "\xEF\xB7\xBA", "\xCC\x81"}) {
     std::string text;
     while (text.size() < 50'000) text += unit;
@@ -160,14 +160,14 @@ TEST_F(SentencePieceFilesTest, AlbertNormalizesFirst) {
             Wrapped(0, FileIds("\xC3\x84PFEL \"x\""), 2, 0));
 }
 
-TEST_F(SentencePieceFilesTest, T5EndsTextsAndHasSentinels) {
+TEST_F(SentencePieceFilesTest, T5AddsAnEndTokenAndSentinels) {
   const auto tokenizer =
       Load("t5", "spiece.model",
            R"({"eos_token": "</s>", "pad_token": "<0x00>", "extra_ids": 3})");
   const int32_t size = model_->size();
   EXPECT_EQ(tokenizer->vocabulary_size(TextSide::kSource), size + 3);
   std::vector<int32_t> expected = FileIds("a");
-  expected.push_back(size + 2);  // <extra_id_0> is the last
+  expected.push_back(size + 2);  // <extra_id_0> is the last one
   for (const int32_t id : FileIds("apple")) expected.push_back(id);
   expected.push_back(size);
   expected.push_back(0);
@@ -195,7 +195,7 @@ TEST_F(SentencePieceFilesTest, DebertaAddsItsMask) {
             tokenizer->vocabulary_size(TextSide::kSource) - 1);
 }
 
-TEST_F(SentencePieceFilesTest, LlamaBeginsTexts) {
+TEST_F(SentencePieceFilesTest, LlamaAddsABeginToken) {
   const std::string config =
       "{\"bos_token\": \"<0x00>\", \"eos_token\": \"</s>\"";
   const auto tokenizer = Load("llama", "tokenizer.model", config + "}");
@@ -214,14 +214,14 @@ TEST_F(SentencePieceFilesTest, LlamaBeginsTexts) {
       expected);
 }
 
-// The old way puts a space behind special tokens too.
-TEST_F(SentencePieceFilesTest, LlamasMendedWayPutsASpaceInFrontOfTheTextAlone) {
+// The old way also puts a space after special tokens.
+TEST_F(SentencePieceFilesTest, LlamasCorrectedWayPutsASpaceOnlyBeforeTheText) {
   const std::string config =
       "{\"bos_token\": \"<0x00>\", \"eos_token\": \"</s>\"";
   const std::string a =
       "\xE2\x96\x81"
       "a";
-  // The file's normalizer_spec, again: no characters mapped, no spaces taken.
+  // The file's normalizer_spec again: maps no characters, removes no spaces.
   const std::string file =
       serialized_ + std::string("\x1A\x04\x12\x00\x20\x00", 6);
   const auto pieces = [&](const std::string& legacy, const std::string& text) {
@@ -242,17 +242,17 @@ TEST_F(SentencePieceFilesTest, LlamasMendedWayPutsASpaceInFrontOfTheTextAlone) {
   }
   EXPECT_EQ(pieces(", \"legacy\": false", "a</s>a"), "<0x00> " + a + " </s> a");
   EXPECT_EQ(pieces(", \"legacy\": false", "a"), "<0x00> " + a);
-  // Where the file takes spaces away that cannot be done.
+  // If the file removes spaces, this is impossible.
   folder_.Write("tokenizer.model", serialized_);
   EXPECT_THAT(LoadTokenizer(folder_.path()).status().ToString(),
               HasSubstr("\"legacy\": false"));
 }
 
-TEST_F(SentencePieceFilesTest, GemmasFileHasNoSpaceInFront) {
+TEST_F(SentencePieceFilesTest, GemmaPutsNoSpaceBeforeTheText) {
   const std::string config =
       "{\"bos_token\": \"<0x00>\", \"eos_token\": \"</s>\", "
       "\"pad_token\": \"<0x01>\"}";
-  // The file's normalizer_spec, again, with add_dummy_prefix = false.
+  // The file's normalizer_spec again, with add_dummy_prefix = false.
   const std::string file = serialized_ + std::string("\x1A\x02\x18\x00", 4);
   folder_.Write("tokenizer.model", file);
   folder_.Write("config.json", "{\"model_type\": \"gemma3_text\"}");

@@ -25,7 +25,7 @@ std::vector<std::pair<size_t, std::string>> All(
   return matches;
 }
 
-TEST(SpecialTextsTest, LeftmostThenLongest) {
+TEST(SpecialTextsTest, FindsTheLeftmostThenTheLongest) {
   EXPECT_THAT(All("x</s></s>y<pad>", {"<pad>", "</s>"}),
               ElementsAre(Pair(1, "</s>"), Pair(5, "</s>"), Pair(10, "<pad>")));
   EXPECT_THAT(All("abcd", {"bc", "abc", "ab", "cd"}),
@@ -33,7 +33,7 @@ TEST(SpecialTextsTest, LeftmostThenLongest) {
   EXPECT_THAT(All("aaaa", {"aa"}), ElementsAre(Pair(0, "aa"), Pair(2, "aa")));
 }
 
-TEST(SpecialTextsTest, NothingToFind) {
+TEST(SpecialTextsTest, FindsNothingInOtherTexts) {
   EXPECT_THAT(All("", {"a"}), IsEmpty());
   EXPECT_THAT(All("text", {}), IsEmpty());
   EXPECT_THAT(All("</s", {"</s>"}), IsEmpty());

@@ -1,5 +1,5 @@
-// Text that is made token by token: characters that tokens cut in two wait
-// until they are whole, and what is no UTF-8 becomes U+FFFD.
+// Text that is made token by token. Characters that tokens cut in two are held
+// back until they are complete, and bytes that are not UTF-8 become U+FFFD.
 
 #include <cstdint>
 #include <random>
@@ -46,7 +46,7 @@ class StreamingTest : public testing::Test {
           {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}}}},
         {"<s>", " word"});
   }
-  // LLaMA's: ids are bytes, "<0x00>" and so on; 256 is "\u2581a".
+  // LLaMA's kind: ids are bytes, "<0x00>" and so on; 256 is "\u2581a".
   std::unique_ptr<Tokenizer> ByteFallback() {
     Json vocabulary;
     for (int byte = 0; byte < 256; ++byte) {
@@ -71,7 +71,7 @@ class StreamingTest : public testing::Test {
           {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}}}},
         {});
   }
-  // The added tokens have the ids behind the bytes.
+  // The added tokens have the ids after the bytes.
   std::unique_ptr<Tokenizer> Load(Json json,
                                   const std::vector<std::string>& added) {
     int id = 256;
@@ -90,24 +90,24 @@ class StreamingTest : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(StreamingTest, AnEmojiCutAcrossTokensWaitsUntilItIsWhole) {
+TEST_F(StreamingTest, HoldsBackAnEmojiUntilItIsComplete) {
   const auto tokenizer = ByteLevel();
   EXPECT_THAT(Stream(*tokenizer, Bytes("a\xF0\x9F\x98\x80"
                                        "b")),
               ElementsAre("a", "", "", "", "\xF0\x9F\x98\x80", "b", ""));
   EXPECT_THAT(Stream(*tokenizer, std::vector<int32_t>{258, 0x98, 0x80}),
               ElementsAre("a", "", "\xF0\x9F\x98\x80", ""));
-  // A special token in between is not there; text is.
+  // A special token in between is ignored; text is not.
   EXPECT_THAT(Stream(*tokenizer, std::vector<int32_t>{258, 256, 0x98, 0x80}),
               ElementsAre("a", "", "", "\xF0\x9F\x98\x80", ""));
   EXPECT_THAT(Stream(*tokenizer, std::vector<int32_t>{258, 257}),
               ElementsAre("a", std::string(kReplacement) + " word", ""));
-  // The end of a stream settles what waits.
+  // The end of a stream settles what is held back.
   EXPECT_THAT(Stream(*tokenizer, std::vector<int32_t>{258}),
               ElementsAre("a", kReplacement));
 }
 
-TEST_F(StreamingTest, WhatIsNoUtf8IsReplacedAsPythonDoesIt) {
+TEST_F(StreamingTest, ReplacesInvalidUtf8LikePython) {
   const auto tokenizer = ByteLevel();
   const std::string r = kReplacement;
   for (const auto& [bytes, text] :
@@ -134,14 +134,15 @@ TEST_F(StreamingTest, WhatIsNoUtf8IsReplacedAsPythonDoesIt) {
   }
 }
 
-TEST_F(StreamingTest, AnyIdsGiveWholeCharactersThatAreNeverTakenBack) {
+TEST_F(StreamingTest, AnyIdsGiveWholeAndFinalCharacters) {
   std::mt19937 random(1);
   int seed = 0;
   for (const auto& tokenizer : {ByteLevel(), ByteFallback()}) {
     for (; seed % 500 != 499; ++seed) {
       std::vector<int32_t> ids;
       for (int length = random() % 12; length > 0; --length) {
-        // Bytes of characters more often than others; ids out of range.
+        // Bytes of characters are more likely than others; some ids are out of
+        // range.
         static constexpr int kLikely[] = {0xF0, 0x9F, 0x98, 0x80,   0xE2,
                                           0x82, 0xAC, 0x20, 0x61,   256,
                                           257,  258,  -1,   1 << 30};
@@ -160,7 +161,7 @@ TEST_F(StreamingTest, AnyIdsGiveWholeCharactersThatAreNeverTakenBack) {
   }
 }
 
-TEST_F(StreamingTest, ByteFallbackIsTextAsAWholeOrNotAtAll) {
+TEST_F(StreamingTest, DecodesARunOfBytesWholeOrNotAtAll) {
   const auto tokenizer = ByteFallback();
   const std::string r = kReplacement;
   std::vector<int32_t> ids = Bytes("\xF0\x9F\x98\x80");

@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// Words as tokens; counts the bytes that it is asked about.
+// Uses words as tokens and counts the bytes that it tokenizes.
 struct Counting {
   absl::StatusOr<std::vector<Token>> operator()(std::string_view text) {
     bytes += text.size();
@@ -46,7 +46,7 @@ std::string Words(int count) {
   return text;
 }
 
-TEST(TextBeginningTest, ShortTextsAreReadWhole) {
+TEST(TextBeginningTest, TokenizesShortTextsWhole) {
   Counting counting;
   EXPECT_EQ(counting.Of(Words(500), 10).size(), 500u);
   EXPECT_FALSE(counting.partial);
@@ -54,7 +54,7 @@ TEST(TextBeginningTest, ShortTextsAreReadWhole) {
   EXPECT_FALSE(counting.partial);
 }
 
-TEST(TextBeginningTest, WhatAModelCannotReadIsNotTokenized) {
+TEST(TextBeginningTest, LeavesOutWhatAModelCannotRead) {
   Counting counting;
   const std::vector<Token> tokens = counting.Of(Words(100'000), 512);
   EXPECT_TRUE(counting.partial);
@@ -65,8 +65,8 @@ TEST(TextBeginningTest, WhatAModelCannotReadIsNotTokenized) {
   }
 }
 
-// Of a text that is cut from its beginning, the end.
-TEST(TextBeginningTest, EndingsAreTokenizedWhereTheBeginningIsCut) {
+// If a text is cut from its beginning, the end is tokenized.
+TEST(TextBeginningTest, TokenizesEndingsIfTheBeginningIsCut) {
   Counting counting;
   const std::string text = Words(100'000);
   const std::vector<Token> tokens = counting.Of(text, 512, /*left=*/true);
@@ -76,7 +76,7 @@ TEST(TextBeginningTest, EndingsAreTokenizedWhereTheBeginningIsCut) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[tokens.size() - 1 - i];
     ASSERT_EQ(token.piece, "word" + std::to_string(99'999 - i));
-    // Places are those of the whole text.
+    // Offsets are those of the whole text.
     ASSERT_EQ(text.substr(token.byte_begin, token.byte_end - token.byte_begin),
               token.piece);
   }
@@ -97,7 +97,7 @@ TEST(TextBeginningTest, TextsOfFewTokensCostLittleMoreThanThemselves) {
   }
 }
 
-TEST(TextBeginningTest, CharactersAreNotCutApart) {
+TEST(TextBeginningTest, NeverCutsACharacter) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += "\xE4\xB8\xAD";
   for (int64_t most = 1; most < 10; ++most) {
@@ -122,7 +122,7 @@ TEST(TextBeginningTest, AsksBeforeEachBeginning) {
   EXPECT_LT(counting.bytes, 100'000u);
 }
 
-// The tokens of a beginning are those of the whole text, for each kind.
+// The tokens of a beginning are those of the whole text, for every kind.
 class BeginningTokensTest : public testing::Test {
  protected:
   static void ExpectSame(const Tokenizer& tokenizer, const std::string& text,
@@ -159,10 +159,10 @@ class BeginningTokensTest : public testing::Test {
   }
 };
 
-TEST_F(BeginningTokensTest, Marian) {
+TEST_F(BeginningTokensTest, MarianTokensEqualThoseOfTheWholeText) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   ExpectSame(*tokenizer, LongText(), 512, /*left=*/false);
-  // Of an ending, segmentations that are equal but for rounding may swap.
+  // In an ending, segmentations that differ only by rounding may swap.
   EncodeOptions options;
   options.max_tokens = 512;
   options.truncate_left = true;
@@ -175,7 +175,7 @@ TEST_F(BeginningTokensTest, Marian) {
             tokenizer->Decode(std::span(whole.ids).last(200)));
 }
 
-TEST_F(BeginningTokensTest, WordPiece) {
+TEST_F(BeginningTokensTest, WordPieceTokensEqualThoseOfTheWholeText) {
   const ScratchFolder folder;
   std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n;\n'\n";
   for (char c = 'a'; c <= 'z'; ++c) {
@@ -188,7 +188,7 @@ TEST_F(BeginningTokensTest, WordPiece) {
   const auto tokenizer = LoadOrDie(folder.path());
   ExpectSame(*tokenizer, LongText(), 512);
 
-  // Pairs, of which both are far too long.
+  // Pairs in which both texts are far too long.
   EncodeOptions options;
   options.max_tokens = 511;
   const std::string text = LongText();
@@ -204,8 +204,8 @@ TEST_F(BeginningTokensTest, WordPiece) {
   EXPECT_EQ(left.ids, tokenizer->EncodePair(text, text, options)->ids);
 }
 
-// Of what a user wrote, no control token comes of being cut either.
-TEST_F(BeginningTokensTest, PartsOfAnEnding) {
+// Cutting a user's text makes no control token of it either.
+TEST_F(BeginningTokensTest, LiteralPartsOfAnEndingMakeNoControlTokens) {
   const ScratchFolder folder;
   folder.Write("vocab.txt",
                "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n[\n]\nsep\n");

@@ -1,5 +1,5 @@
-// Texts of more than one author: what a user wrote never becomes a special
-// token, whatever tokenizer reads it, and a template's special tokens stay.
+// Texts of several authors: a user's text never becomes a special token,
+// whatever the tokenizer, and a template's special tokens stay.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,14 +29,14 @@ Json Added(const std::string& content, bool special = true,
       {"content", content}, {"special", special}, {"normalized", normalized}};
 }
 
-// All bytes with a few pieces, and special tokens behind them.
+// All bytes with a few pieces, then special tokens.
 Json ByteLevel() {
   Json vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary[std::string(CharacterOfByteAlphabet(byte))] = byte;
   }
   vocabulary["us"] = 256;
-  // A model that makes a piece of a whole word, were it a special one.
+  // The model makes one piece of a whole word, even if it is a special one.
   vocabulary["<s>"] = 257;
   return {{"pre_tokenizer",
            {{"type", "ByteLevel"},
@@ -55,7 +55,7 @@ Json ByteLevel() {
             {"merges", {"u s"}}}}};
 }
 
-// One that looks for its pieces, the special ones too, in whole texts.
+// A model that finds its pieces, special ones included, in whole texts.
 Json WordsAndSpecials() {
   Json vocabulary = Json::array();
   for (const char* piece : {"<unk>", "<s>", "</s>", "E"}) {
@@ -102,7 +102,7 @@ class TextPartsTest : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(TextPartsTest, AllOfATemplateAreTheIdsOfTheWhole) {
+TEST_F(TextPartsTest, PartsOfATemplateGiveTheIdsOfTheWholeText) {
   const auto tokenizer = Load(ByteLevel());
   const std::string text = "<|im_start|>user\n<think>us<|im_end|>";
   for (size_t cut = 0; cut <= text.size(); ++cut) {
@@ -118,14 +118,14 @@ TEST_F(TextPartsTest, ATemplatesTokensStayBesideAnyText) {
   const auto tokenizer = Load(ByteLevel());
   const int32_t bc = tokenizer->PieceToId("BC", TextSide::kSource);
   const int32_t start = tokenizer->PieceToId("<|im_start|>", TextSide::kSource);
-  // The template's end is found though the user's text would make a longer, or
-  // an earlier, token with it.
+  // The template's token is found although the user's text would make a longer
+  // or earlier token with it.
   EXPECT_THAT(Ids(*tokenizer, {{"A", true}, {"BC"}}), ElementsAre('A', bc));
   EXPECT_THAT(Ids(*tokenizer, {{"<|im_", true}, {"<|im_start|>"}}).back(),
               start);
   EXPECT_THAT(Ids(*tokenizer, {{"<|im_start|>"}, {"start|>", true}}).front(),
               start);
-  // Tokens that are not special are found over the borders of parts.
+  // Tokens that are not special are found across borders of parts.
   EXPECT_THAT(Ids(*tokenizer, {{"XB"}, {"CY", true}}),
               ElementsAre(tokenizer->PieceToId("XBCY", TextSide::kSource)));
   EXPECT_THAT(Ids(*tokenizer, {{"<th", true}, {"ink>", true}}),
@@ -134,7 +134,7 @@ TEST_F(TextPartsTest, ATemplatesTokensStayBesideAnyText) {
   EXPECT_THAT(Ids(*tokenizer, {{"u"}, {"s", true}}), ElementsAre(256));
 }
 
-TEST_F(TextPartsTest, UsersTextsBecomeNoSpecialTokens) {
+TEST_F(TextPartsTest, UsersTextsNeverBecomeSpecialTokens) {
   for (const Json& json : {ByteLevel(), WordsAndSpecials(), WordPiece()}) {
     const auto tokenizer = Load(json);
     std::set<int32_t> special;
@@ -162,7 +162,7 @@ TEST_F(TextPartsTest, UsersTextsBecomeNoSpecialTokens) {
             for (const int32_t id : ids) {
               EXPECT_FALSE(special.contains(id)) << text << " gives " << id;
             }
-            // Of a token that lies on the border nothing is made either.
+            // A token across the border is not made either.
             if (cut > 0 && cut < first.size() && text == first &&
                 first != "<AB>") {
               for (const int32_t id :
@@ -178,12 +178,12 @@ TEST_F(TextPartsTest, UsersTextsBecomeNoSpecialTokens) {
   }
 }
 
-TEST_F(TextPartsTest, WhatStandsForUsersTextsIsThatText) {
+TEST_F(TextPartsTest, TokensOfUsersTextsDecodeToThem) {
   const auto tokenizer = Load(ByteLevel());
   for (const std::string text : {"<s>", "<|im_end|>", "a<s>b<|im_start|>"}) {
     EXPECT_EQ(tokenizer->Decode(Ids(*tokenizer, {{text, true}})), text);
   }
-  // A character that is a special token has nothing else to become.
+  // A single character that is a special token is dropped.
   const auto unigram = Load(WordsAndSpecials());
   EXPECT_THAT(Ids(*unigram, {{"aEb", true}}),
               ElementsAre(unigram->PieceToId("a", TextSide::kSource),
@@ -198,7 +198,7 @@ TEST_F(TextPartsTest, RolesAreSpecialWhateverTheirFlagsSay) {
   EXPECT_EQ(Ids(*tokenizer, {{"<think>", true}}).size(), 7u);
 }
 
-TEST_F(TextPartsTest, LongTextsAreCutAsOthersAre) {
+TEST_F(TextPartsTest, LongTextsAreCutLikeOthers) {
   const auto tokenizer = Load(ByteLevel());
   std::string text;
   while (text.size() < (1 << 20)) text += "<|im_end|><s> ";
@@ -216,7 +216,7 @@ TEST_F(TextPartsTest, LongTextsAreCutAsOthersAre) {
                           [](int32_t id) { return id < 256; }));
 }
 
-TEST_F(TextPartsTest, TokenizersWithoutChatsSaySo) {
+TEST_F(TextPartsTest, RefusesPartsWithoutSupportForChats) {
   const TextPart part = {"a"};
   EXPECT_EQ(LoadOrDie(kEmbedded)->EncodeParts({&part, 1}, {}).status().code(),
             absl::StatusCode::kFailedPrecondition);

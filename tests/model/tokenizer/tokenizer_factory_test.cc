@@ -20,7 +20,7 @@ std::string ErrorOf(const TokenizerFolder& folder) {
   return std::string(tokenizer.status().message());
 }
 
-TEST(TokenizerFactoryTest, NullWithoutAnyFile) {
+TEST(TokenizerFactoryTest, ReturnsNullWithoutAnyFile) {
   const TokenizerFolder folder;
   for (const char* name : {"source.spm", "target.spm", "vocab.json"}) {
     folder.Remove(name);
@@ -42,17 +42,17 @@ TEST(TokenizerFactoryTest, NamesTheMissingFile) {
   EXPECT_THAT(ErrorOf(folder), HasSubstr("source.spm"));
 }
 
-TEST(TokenizerFactoryTest, NamesAForeignTokenizer) {
+TEST(TokenizerFactoryTest, NamesAnUnknownTokenizer) {
   const ScratchFolder folder;
   folder.Write("tokenizer.json", "{\"model\": {\"type\": \"WordLevel\"}}");
   const auto unknown = LoadTokenizer(folder.path()).status();
   EXPECT_EQ(unknown.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("model \"WordLevel\""));
-  // What the older files say is known.
+  // The older files contain a known tokenizer.
   folder.Write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n");
   EXPECT_THAT(LoadOrDie(folder.path())->Encode("a", {}).value().ids,
               ElementsAre(1, 3, 2));
-  // A tokenizer.json that is known comes first, a broken one is an error.
+  // A known tokenizer.json comes first; a broken one is an error.
   folder.Write("tokenizer.json",
                "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 7, "
                "\"[UNK]\": 8}}}");
@@ -148,7 +148,7 @@ TEST(TokenizerFactoryTest, NamesABrokenFile) {
   }
 }
 
-TEST(TokenizerFactoryTest, DeepJsonIsRefused) {
+TEST(TokenizerFactoryTest, RefusesDeepJson) {
   const TokenizerFolder folder;
   folder.Write("vocab.json", std::string(1000000, '['));
   EXPECT_THAT(ErrorOf(folder), HasSubstr("not an object"));
@@ -163,8 +163,8 @@ TEST(TokenizerFactoryTest, WorksWithoutAConfiguration) {
   EXPECT_EQ(LoadOrDie(folder.path())->Encode("a", {}).value().ids.back(), 0);
 }
 
-// A target vocabulary whose ids are the source's backwards.
-TEST(TokenizerFactoryTest, SeparateVocabularies) {
+// A target vocabulary whose ids are the source's in reverse.
+TEST(TokenizerFactoryTest, ReadsSeparateVocabularies) {
   const TokenizerFolder folder;
   const nlohmann::json vocabulary =
       nlohmann::json::parse(ReadAll(std::string(kEmbedded) + "/vocab.json"));
@@ -189,7 +189,7 @@ TEST(TokenizerFactoryTest, SeparateVocabularies) {
     EXPECT_EQ(tokenizer->IdToPiece(last, TextSide::kTarget), "</s>");
     EXPECT_EQ(tokenizer->IdToPiece(8000, TextSide::kSource), "<pad>");
   }
-  // Said to be shared, the file is not used.
+  // The file is not used if the vocabularies are said to be shared.
   folder.Write("tokenizer_config.json", "{\"separate_vocabs\": false}");
   EXPECT_EQ(LoadOrDie(folder.path())->IdToPiece(0, TextSide::kTarget), "</s>");
 }
@@ -204,7 +204,7 @@ TEST(TokenizerFactoryTest, ReadsSpecialTokensOfTheConfiguration) {
   EXPECT_THAT(tokenizer->Encode("", {}).value().ids, ElementsAre(end));
 }
 
-TEST(TokenizerFactoryTest, CleansUpSpacesWhereTheConfigurationSaysSo) {
+TEST(TokenizerFactoryTest, CleansUpSpacesIfConfigured) {
   const TokenizerFolder folder;
   const std::string text = "Yes . No ? It 's ' x ' n't  . a  , b";
   const auto ids = LoadOrDie(folder.path())
@@ -214,7 +214,7 @@ TEST(TokenizerFactoryTest, CleansUpSpacesWhereTheConfigurationSaysSo) {
   folder.Write("tokenizer_config.json",
                "{\"clean_up_tokenization_spaces\": true}");
   const auto tokenizer = LoadOrDie(folder.path());
-  // As Transformers' clean_up_tokenization (double spaces are gone before).
+  // Like Transformers' clean_up_tokenization (double spaces are gone before).
   EXPECT_EQ(tokenizer->Decode(ids), "Yes. No? It's'x'n't. a, b");
   std::string joined;
   for (const std::string& part : Stream(*tokenizer, ids)) joined += part;

@@ -50,12 +50,12 @@ class TokenizerJsonTest : public testing::Test {
     EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
     return *std::move(tokenizer);
   }
-  // The status' code and the message.
+  // Returns the code and the message of the status.
   std::string ErrorOf(const Json& json) {
     const auto tokenizer = TryLoad(json);
     return tokenizer.ok() ? "none" : tokenizer.status().ToString();
   }
-  // The texts that the pre-tokenizer leaves of a text, since every word is
+  // Returns the texts that the pre-tokenizer leaves of a text: every word is
   // unknown to the model.
   std::vector<std::string> Words(const Json& pre_tokenizer,
                                  const std::string& text) {
@@ -74,7 +74,7 @@ class TokenizerJsonTest : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(TokenizerJsonTest, RefusesByName) {
+TEST_F(TokenizerJsonTest, NamesUnsupportedParts) {
   for (const auto& [section, part, says] :
        std::vector<std::tuple<const char*, Json, const char*>>{
            {"normalizer", {{"type", "ByteLevel"}}, "normalizer \"ByteLevel\""},
@@ -89,7 +89,7 @@ TEST_F(TokenizerJsonTest, RefusesByName) {
            {"decoder",
             {{"type", "Sequence"},
              {"decoders", {{{"type", "Fuse"}}, {{"type", "Metaspace"}}}}},
-            "behind \"Fuse\""},
+            "after \"Fuse\""},
            {"model", {{"type", "WordLevel"}}, "model \"WordLevel\""}}) {
     Json json = {{"model", Bpe()}};
     json[section] = part;
@@ -102,7 +102,7 @@ TEST_F(TokenizerJsonTest, RefusesByName) {
   EXPECT_THAT(ErrorOf({{"model", dropout}}), HasSubstr("dropout"));
 }
 
-TEST_F(TokenizerJsonTest, NamesWhatIsBroken) {
+TEST_F(TokenizerJsonTest, NamesBrokenParts) {
   Json merges = Bpe();
   merges["merges"] = {"a"};
   Json ids = Bpe();
@@ -149,7 +149,7 @@ TEST_F(TokenizerJsonTest, NamesWhatIsBroken) {
               HasSubstr("is not JSON"));
 }
 
-TEST_F(TokenizerJsonTest, Splits) {
+TEST_F(TokenizerJsonTest, SplitsByPatterns) {
   const auto split = [](const char* behavior, bool invert) -> Json {
     return {{"type", "Split"},
             {"pattern", {{"String", "-"}}},
@@ -177,7 +177,7 @@ TEST_F(TokenizerJsonTest, Splits) {
               ElementsAre("it", "'", "s", "\xC3\xA9t\xC3\xA9", ",", "1_a"));
   EXPECT_THAT(Words({{"type", "WhitespaceSplit"}}, " a\xE3\x80\x80 b\n"),
               ElementsAre("a", "b"));
-  // Characters of four bytes are two units to the matcher of expressions.
+  // Characters of four bytes are two units for the matcher of expressions.
   EXPECT_THAT(Words({{"type", "Split"},
                      {"pattern", {{"Regex", "\\p{L}+"}}},
                      {"behavior", "Isolated"}},
@@ -186,7 +186,7 @@ TEST_F(TokenizerJsonTest, Splits) {
               ElementsAre("\xF0\x9F\x98\x80", "a\xF0\x90\x90\x80", "!"));
 }
 
-TEST_F(TokenizerJsonTest, Metaspace) {
+TEST_F(TokenizerJsonTest, MetaspaceReplacesSpaces) {
   const auto pieces = [&](const char* scheme, bool split,
                           const std::string& text) {
     const auto tokenizer =
@@ -237,14 +237,14 @@ TEST_F(TokenizerJsonTest, NormalizersKeepOffsets) {
             "a");
 }
 
-// A trie of one entry: "x" becomes "bc".
-TEST_F(TokenizerJsonTest, Precompiled) {
+// A trie with one entry: "x" becomes "bc".
+TEST_F(TokenizerJsonTest, PrecompiledNormalizerUsesItsTable) {
   std::vector<uint32_t> trie(512, 0);
   trie[0] = 1u << 10;  // children at 1 ^ label
   const uint32_t node = 1u ^ 'x';
   const uint32_t leaf = 256;
   trie[node] = ((node ^ leaf) << 10) | (1u << 8) | 'x';
-  trie[leaf] = 1;  // behind the first byte
+  trie[leaf] = 1;  // after the first byte
   std::string charsmap;
   const auto append = [&charsmap](uint32_t unit) {
     for (int i = 0; i < 4; ++i) charsmap += static_cast<char>(unit >> (8 * i));
@@ -277,7 +277,7 @@ TEST_F(TokenizerJsonTest, Precompiled) {
       1u);
 }
 
-TEST_F(TokenizerJsonTest, TemplatesOfSeveralTokens) {
+TEST_F(TokenizerJsonTest, TemplatesMayHaveSeveralTokens) {
   const Json special = {{"SpecialToken", {{"id", "S"}, {"type_id", 2}}}};
   const auto sequence = [](const char* id, int type) -> Json {
     return {{"Sequence", {{"id", id}, {"type_id", type}}}};
@@ -323,7 +323,7 @@ TEST_F(TokenizerJsonTest, DecodersStreamWhatTheyDecode) {
             "\xEF\xBF\xBD\xEF\xBF\xBD"
             "a");
   EXPECT_EQ(decode(llama, {4, 3, 3}), "a ");
-  // Without Fuse each piece is stripped.
+  // Without Fuse, each piece is stripped.
   EXPECT_EQ(decode({{"type", "Sequence"}, {"decoders", {replace, strip}}},
                    {3, 4, 3, 4}),
             "aa");
@@ -333,7 +333,7 @@ TEST_F(TokenizerJsonTest, DecodersStreamWhatTheyDecode) {
   EXPECT_EQ(decode(nullptr, {4, 4}), "a a");
 }
 
-TEST_F(TokenizerJsonTest, TokensOfTheConfigurationAreAdded) {
+TEST_F(TokenizerJsonTest, AddsTokensOfTheConfiguration) {
   folder_.Write("tokenizer_config.json",
                 "{\"mask_token\": \"<m>\", \"pad_token\": \"b\"}");
   const auto tokenizer = Load({{"model", Bpe()}});

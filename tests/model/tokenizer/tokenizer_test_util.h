@@ -33,7 +33,7 @@ inline std::string ReadAll(const std::filesystem::path& path) {
   return contents.str();
 }
 
-// A folder for a test's files; removed in the end.
+// A folder for a test's files, removed at the end.
 class ScratchFolder {
  public:
   ScratchFolder()
@@ -56,7 +56,7 @@ class ScratchFolder {
   static std::string TestName() {
     std::string name =
         testing::UnitTest::GetInstance()->current_test_info()->name();
-    // Of parameterized tests.
+    // Names of parameterized tests contain slashes.
     for (char& c : name) {
       if (c == '/') c = '_';
     }
@@ -66,7 +66,7 @@ class ScratchFolder {
   const std::filesystem::path path_;
 };
 
-// A copy of the embedded model's tokenizer files that a test may spoil.
+// A copy of the embedded model's tokenizer files that a test may change.
 class TokenizerFolder : public ScratchFolder {
  public:
   TokenizerFolder() {
@@ -77,7 +77,7 @@ class TokenizerFolder : public ScratchFolder {
   }
 };
 
-// Byte offsets of tokens, as "begin-end begin-end ...".
+// Returns byte offsets of tokens as "begin-end begin-end ...".
 inline std::string Offsets(const std::vector<Token>& tokens) {
   std::string offsets;
   for (const Token& token : tokens) {
@@ -88,7 +88,7 @@ inline std::string Offsets(const std::vector<Token>& tokens) {
   return offsets;
 }
 
-// Their pieces, with spaces between.
+// Returns the tokens' pieces with spaces between.
 inline std::string Pieces(const std::vector<Token>& tokens) {
   std::string pieces;
   for (const Token& token : tokens) {
@@ -98,7 +98,7 @@ inline std::string Pieces(const std::vector<Token>& tokens) {
   return pieces;
 }
 
-// The parts of a streamed decode, Finish's last.
+// Returns the parts of a streamed decode; the last is Finish's.
 inline std::vector<std::string> Stream(const Tokenizer& tokenizer,
                                        std::span<const int32_t> ids) {
   const auto decoder = tokenizer.NewStreamingDecoder();

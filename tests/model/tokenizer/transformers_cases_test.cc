@@ -1,5 +1,5 @@
-// What Transformers 5.23's MarianTokenizer (without sacremoses) did with the
-// embedded model's files: testdata/en-de.json has texts with their ids as
+// Results of Transformers 5.23's MarianTokenizer (without sacremoses) with the
+// embedded model's files. testdata/en-de.json has texts with their ids as
 // source and as target and the ids' text, and random ids with their text.
 
 #include <cstdint>
@@ -19,7 +19,7 @@ nlohmann::json Cases() {
       ReadAll("tests/model/tokenizer/testdata/en-de.json"));
 }
 
-TEST(TransformersCasesTest, EncodesAlike) {
+TEST(TransformersCasesTest, EncodesLikeTransformers) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   const nlohmann::json cases = Cases();
   EXPECT_GE(cases["encoded"].size(), 200u);
@@ -35,7 +35,7 @@ TEST(TransformersCasesTest, EncodesAlike) {
   }
 }
 
-TEST(TransformersCasesTest, DecodesAlike) {
+TEST(TransformersCasesTest, DecodesLikeTransformers) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   const nlohmann::json cases = Cases();
   EXPECT_GE(cases["decoded"].size(), 100u);

@@ -1,4 +1,4 @@
-// What is cut, against taking the whole text's tokens apart by hand.
+// Compares truncation with removing tokens one by one.
 #include "model/tokenizer/truncation.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ std::vector<int32_t> IdsOf(const std::vector<Token>& tokens) {
   return ids;
 }
 
-// Takes one token after another from the longer text, at the side that is asked
-// for; of two equal ones from the first, for the second keeps the odd one.
+// Removes one token after another from the longer text, at the given side; if
+// both are equal, from the first, since the second keeps the odd one.
 void CutSlowly(size_t room, bool left, std::vector<int32_t>* first,
                std::vector<int32_t>* second) {
   while (first->size() + second->size() > room) {
@@ -31,7 +31,7 @@ void CutSlowly(size_t room, bool left, std::vector<int32_t>* first,
   }
 }
 
-TEST(TruncationTest, KeepsWhatTakingOneTokenAfterAnotherKeeps) {
+TEST(TruncationTest, EqualsRemovingOneTokenAfterAnother) {
   constexpr int kAdded = 3;
   for (const bool left : {false, true}) {
     for (int first = 0; first < 9; ++first) {
@@ -55,8 +55,9 @@ TEST(TruncationTest, KeepsWhatTakingOneTokenAfterAnotherKeeps) {
             EXPECT_EQ(IdsOf(a), slow_a);
             continue;
           }
-          // Where the room is odd and the first is the longer, the odd one is
-          // its own: Hugging Face's rule, which the slow loop does not know.
+          // If the room is odd and the first text is longer, it gets the odd
+          // token. That is Hugging Face's rule, which the slow loop does not
+          // have.
           const bool odd = first > second && second > (most - kAdded) / 2 &&
                            (most - kAdded) % 2 == 1;
           if (odd) {

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(UnicodeTest, PythonSpaceIsWhatPythonStrips) {
+TEST(UnicodeTest, PythonSpaceEqualsWhatPythonStrips) {
   // [chr(c) for c in range(0x110000) if chr(c).isspace()]
   const std::u32string expected =
       U"\t\n\v\f\r\x1C\x1D\x1E\x1F \u0085\u00A0\u1680\u2000\u2001\u2002\u2003"
@@ -23,7 +23,7 @@ TEST(UnicodeTest, PythonSpaceIsWhatPythonStrips) {
 
 TEST(UnicodeTest, EveryByteHasACharacter) {
   EXPECT_THAT(CharacterOfByte("aé€"), ElementsAre(0, 1, 1, 2, 2, 2, 3));
-  // Bytes that are none count as one each.
+  // Invalid bytes count as one character each.
   EXPECT_THAT(CharacterOfByte("\xE2\x82x"), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(CharacterOfByte(""), ElementsAre(0));
 }

@@ -36,7 +36,7 @@ class WordPieceTest : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(WordPieceTest, PiecesAndOffsets) {
+TEST_F(WordPieceTest, ReturnsPiecesAndOffsets) {
   const auto tokenizer = Load();
   const auto tokens = tokenizer->Tokenize("Hello worlds!", {}).value();
   EXPECT_EQ(Pieces(tokens), "[CLS] hello wor ##ld ##s ! [SEP]");
@@ -83,7 +83,7 @@ TEST_F(WordPieceTest, CleansChineseAndAccentsAsTheConfigurationSays) {
                        ->Tokenize("\xE4\xBA\xBA\xE9\x83\xBD", {})
                        .value()),
             "[CLS] [UNK] [SEP]");
-  // Control characters go, and what they stood between stays one word.
+  // Control characters are removed, and their surroundings stay one word.
   const auto cleaned =
       Load()->Tokenize("hel\x01lo \xE2\x80\x8Bwor\xC2\xADld", {}).value();
   EXPECT_EQ(Pieces(cleaned), "[CLS] hello wor ##ld [SEP]");
@@ -101,7 +101,7 @@ TEST_F(WordPieceTest, PairsHaveSegments) {
   for (const Token& token : tokens) text_indices.push_back(token.text_index);
   EXPECT_THAT(text_indices, ElementsAre(-1, 0, 0, -1, 1, -1));
 
-  // The same from parts.
+  // The same from two separately tokenized texts.
   const EncodeOptions bare = {.add_special_tokens = false};
   const auto joined =
       tokenizer
@@ -119,7 +119,7 @@ TEST_F(WordPieceTest, PairsHaveSegments) {
   EXPECT_EQ(tokenizer->special_token_count(false), 2);
 }
 
-TEST_F(WordPieceTest, Truncates) {
+TEST_F(WordPieceTest, TruncatesToTheLimit) {
   const auto tokenizer = Load();
   const Encoding encoding =
       tokenizer->Encode("a hello a hello", {.max_tokens = 4}).value();
@@ -154,7 +154,7 @@ TEST_F(WordPieceTest, TruncatesTheLongerOfAPairFirst) {
   EXPECT_THAT(lengths(2, 2, 0), ElementsAre(0, 0));
 }
 
-TEST_F(WordPieceTest, SpecialTokensInATextAreTokens) {
+TEST_F(WordPieceTest, FindsSpecialTokensInATextWithoutParts) {
   const auto tokenizer = Load();
   const auto tokens =
       tokenizer->Tokenize("hello [MASK]! [sep]", {.add_special_tokens = false})
@@ -170,18 +170,18 @@ TEST_F(WordPieceTest, SpecialTokensInATextAreTokens) {
   EXPECT_EQ(ids.begin, -1);
 }
 
-TEST_F(WordPieceTest, UsualSpecialTokensThatTheVocabularyLacksAreNone) {
+TEST_F(WordPieceTest, DropsUsualSpecialTokensThatTheVocabularyLacks) {
   folder_.Write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n");
   auto tokenizer = Load();
   EXPECT_EQ(tokenizer->vocabulary_size(TextSide::kSource), 3);
   EXPECT_EQ(tokenizer->special_token_ids().mask, -1);
-  // One that the folder names is added.
+  // A token that the folder names is added.
   tokenizer = Load("{\"mask_token\": \"[MASK]\"}");
   EXPECT_EQ(tokenizer->vocabulary_size(TextSide::kSource), 4);
   EXPECT_EQ(tokenizer->special_token_ids().mask, 3);
 }
 
-TEST_F(WordPieceTest, AddedTokensOfTheConfiguration) {
+TEST_F(WordPieceTest, FindsAddedTokensOfTheConfiguration) {
   const auto tokenizer = Load(
       "{\"added_tokens_decoder\": {\"21\": {\"content\": \"<new>\", \"lstrip\":"
       " true, \"rstrip\": true, \"special\": true, \"normalized\": false}, "
@@ -199,7 +199,7 @@ TEST_F(WordPieceTest, DecodesAndStreams) {
   const auto tokenizer = Load();
   const std::vector<int32_t> ids = {2, 5, 6, 7, 8, 9, -1, 99, 10, 5, 19, 8, 3};
   const std::string text = tokenizer->Decode(ids);
-  // Spaces are cleaned piece by piece, so "'" and "s" keep theirs.
+  // Spaces are cleaned up piece by piece, so "'" and "s" keep theirs.
   EXPECT_EQ(text, "hello worlds!, hello 's");
   std::string streamed;
   for (const std::string& part : Stream(*tokenizer, ids)) streamed += part;
@@ -233,7 +233,7 @@ TEST_F(WordPieceTest, NamesABrokenFile) {
   EXPECT_THAT(ErrorOf(), HasSubstr("added_tokens_decoder"));
 }
 
-TEST_F(WordPieceTest, BytesThatAreNoTextDoNoHarm) {
+TEST_F(WordPieceTest, SurvivesInvalidUtf8) {
   const auto tokenizer = Load();
   for (const std::string& text :
        {std::string("\xFF\xFE hello \xC3"), std::string("a\0b", 3),

@@ -1,5 +1,5 @@
-// Decoders without an encoder: hypotheses of no source, whose prompt is what
-// they read first.
+// Decoders without an encoder: hypotheses have no source, and read their prompt
+// first.
 #include <algorithm>
 #include <memory>
 #include <random>
@@ -27,7 +27,8 @@ std::vector<int32_t> Prompt(int count, int vocabulary, uint32_t seed) {
   return ids;
 }
 
-// The published designs, small, and shapes that fit no vector and no tile.
+// The published designs in small, and shapes that fit neither vectors nor
+// tiles.
 std::vector<Shape> Shapes() {
   const Shape gpt2 = {.d_model = 48,
                       .heads = 3,
@@ -105,8 +106,8 @@ TEST_P(DecoderOnlyTest, F32EqualsTheReference) {
   EXPECT_EQ(engine->free_blocks(), engine->limits().total_blocks);
 }
 
-// Prefill, chunks of it and single steps, alone and beside others.
-TEST_P(DecoderOnlyTest, CutsAndNeighboursDoNotChangeBits) {
+// Prefill, chunked prefill and single steps, alone and in company.
+TEST_P(DecoderOnlyTest, ChunksAndOtherSequencesDoNotChangeBits) {
   for (const Formats& formats : {kF32Formats, kInt8Formats}) {
     const std::unique_ptr<Engine> engine = NewEngine(random_, formats);
     const std::vector<int32_t> targets = Ids(20, 2);
@@ -135,8 +136,8 @@ TEST_P(DecoderOnlyTest, CutsAndNeighboursDoNotChangeBits) {
   }
 }
 
-// A prompt that was read before is found, but not by who gives another salt.
-TEST_P(DecoderOnlyTest, PromptsAreFoundAgain) {
+// A prompt that was read before is found, but not with another salt.
+TEST_P(DecoderOnlyTest, FindsPromptsThatWereReadBefore) {
   const std::unique_ptr<Engine> engine = NewEngine(random_, kInt8Formats);
   const std::vector<int32_t> prompt = Ids(37, 3);
   const auto read = [&](std::string_view salt, int found) {
@@ -157,9 +158,9 @@ TEST_P(DecoderOnlyTest, PromptsAreFoundAgain) {
   EXPECT_EQ(read("b", 0), first);
 }
 
-// What was taken back is as if it had never been read, blocks and bits, also
-// where another hypothesis still has it.
-TEST_P(DecoderOnlyTest, WhatWasReadMayBeTakenBack) {
+// After truncation, blocks and bits are as if the tokens had never been read,
+// even if another hypothesis still has them.
+TEST_P(DecoderOnlyTest, TruncatedTokensLeaveNoTrace) {
   for (const Formats& formats : {kF32Formats, kInt8Formats}) {
     const std::unique_ptr<Engine> engine = NewEngine(random_, formats);
     const int free = engine->free_blocks();
@@ -189,8 +190,8 @@ TEST_P(DecoderOnlyTest, WhatWasReadMayBeTakenBack) {
       engine->Truncate(hypothesis, kept);
       EXPECT_EQ(read(hypothesis, all.subspan(kept)), expected);
       EXPECT_EQ(read(fork, all.first(3)), after);
-      // Known blocks of what was taken back are known no longer.
-      engine->Keep(hypothesis, tokens, "");
+      // Registered blocks of truncated tokens are removed from the index.
+      engine->CacheBlocks(hypothesis, tokens, "");
       engine->Truncate(hypothesis, 20);
       read(hypothesis, wrong);
       const Engine::Beginning begun = engine->Begin(kNoSource, tokens, "");
@@ -206,7 +207,7 @@ TEST_P(DecoderOnlyTest, WhatWasReadMayBeTakenBack) {
 INSTANTIATE_TEST_SUITE_P(Shapes, DecoderOnlyTest,
                          ::testing::ValuesIn(Shapes()));
 
-TEST(DecoderOnlyErrorsTest, SourcesAreRefused) {
+TEST(DecoderOnlyErrorsTest, RefusesSources) {
   const RandomTransformer random({.encoder_layers = 0}, 1);
   const std::unique_ptr<Engine> engine = NewEngine(random, kF32Formats);
   const absl::Status status = engine->AddSource({{1, 2}, {}}, {}).status();

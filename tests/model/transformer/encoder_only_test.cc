@@ -1,5 +1,5 @@
-// What encoder-only families ask of the Transformer, on random models of many
-// shapes against the slow reference.
+// The features that encoder-only families use, on random models of many shapes,
+// compared with the slow reference.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -83,8 +83,8 @@ TEST_P(EncoderOnlyTest, Int8StaysNearTheReference) {
   }
 }
 
-// Rows in which no rounding went the other way agree as in f32; the others
-// differ by a step or two of a number.
+// Rows in which all roundings agree are as close as in f32; the others differ
+// by a step or two of a number.
 void ExpectNearlyEveryRow(Engine* engine, const ReferenceTransformer& reference,
                           const Shape& shape) {
   int rows = 0, equal = 0;
@@ -102,7 +102,7 @@ void ExpectNearlyEveryRow(Engine* engine, const ReferenceTransformer& reference,
       for (int k = 0; k < shape.d_model; ++k) {
         const double difference = std::fabs(
             expected.row(i)[k] - encoded->states[i * shape.d_model + k]);
-        // Each, for a maximum loses a NaN.
+        // Compare each: a maximum would lose a NaN.
         ASSERT_LE(difference, 0.03 * most) << "token " << i << " of " << tokens;
         error = std::max(error, difference);
       }
@@ -113,7 +113,7 @@ void ExpectNearlyEveryRow(Engine* engine, const ReferenceTransformer& reference,
   EXPECT_GE(equal, rows * 9 / 10) << "of " << rows;
 }
 
-// One layer in the reference's own int8.
+// Compares one layer with the reference's int8.
 TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
   Shape shape = GetParam();
   shape.encoder_layers = 1;
@@ -162,7 +162,7 @@ TEST_P(EncoderOnlyTest, Bf16EqualsTheReferenceInBf16) {
   ExpectNearlyEveryRow(NewEngine(random, kBf16Formats).get(), reference, shape);
 }
 
-// The rows of `chosen` of all layers' hidden states.
+// Returns the rows of `chosen` from all layers' hidden states.
 std::vector<float> OfLayers(const std::vector<int>& chosen,
                             const std::vector<float>& all, int layers) {
   const size_t size = all.size() / (layers + 1);
@@ -174,8 +174,8 @@ std::vector<float> OfLayers(const std::vector<int>& chosen,
   return some;
 }
 
-// Alone and whole, or with others and a layer at a time: the same bits.
-TEST_P(EncoderOnlyTest, CompanyDoesNotChangeBits) {
+// Bits are the same alone and in one run, or in company and a layer at a time.
+TEST_P(EncoderOnlyTest, OtherSourcesDoNotChangeBits) {
   const RandomTransformer random(GetParam(), 3);
   for (const Formats& formats : {kF32Formats, kInt8Formats}) {
     const std::unique_ptr<Engine> engine = NewEngine(random, formats);
@@ -217,8 +217,8 @@ TEST_P(EncoderOnlyTest, CompanyDoesNotChangeBits) {
   }
 }
 
-// The last layer runs only for tokens that are read: the same bits.
-TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
+// The last layer runs only for tokens that are read, with the same bits.
+TEST_P(EncoderOnlyTest, RequestingFewerOutputsDoesNotChangeBits) {
   const RandomTransformer random(GetParam(), 5);
   for (const Formats& formats : {kF32Formats, kInt8Formats}) {
     const std::unique_ptr<Engine> engine = NewEngine(random, formats);
@@ -259,7 +259,7 @@ TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
                  every_token ? std::vector<int>{17, 3, 17} : std::vector<int>(),
              .selection = {}});
     add({.cross_attention = false, .selection = {}});
-    // The last layer's, of which nothing else reads all tokens.
+    // Hidden states of the last layer; nothing else reads all tokens of it.
     const int layers = engine->limits().encoder_layers;
     const SourceId hidden = add({.cross_attention = false,
                                  .hidden_layers = {0, layers},
@@ -302,7 +302,7 @@ Shape CausalEncoder() {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, EncoderOnlyTest,
     ::testing::Values(
-        // BERT, and what differs from it.
+        // BERT, and variants of it.
         Shape{.decoder_layers = 0,
               .activation = Activation::kGelu,
               .positions = PositionEncoding::kLearned,

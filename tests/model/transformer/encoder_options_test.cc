@@ -1,4 +1,4 @@
-// What may be asked of a source, and what is refused.
+// The options of a source: what is computed and what is refused.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -32,7 +32,7 @@ class EncoderOptionsTest : public ::testing::Test {
   std::unique_ptr<Engine> engine_ = NewEngine(random_, kF32Formats);
 };
 
-TEST_F(EncoderOptionsTest, LogitsOfChosenTokens) {
+TEST_F(EncoderOptionsTest, ComputesLogitsOfChosenTokens) {
   const EncoderInput input = {{5, 6, 7, 8}, {0, 0, 1, 1}};
   const auto all = EncodeAlone(engine_.get(), input);
   ASSERT_TRUE(all.ok());
@@ -56,7 +56,7 @@ TEST_F(EncoderOptionsTest, LogitsOfChosenTokens) {
                                  every.subspan(outputs, outputs)));
 }
 
-// Of more masks than logits are computed of at a time.
+// More masks than one slice of logits has rows.
 TEST_F(EncoderOptionsTest, TheBestLogitsAreThoseOfAll) {
   const EncoderInput input = {{5, 6, 7, 8}, {0, 0, 1, 1}};
   const auto all = EncodeAlone(engine_.get(), input);
@@ -128,7 +128,7 @@ TEST_F(EncoderOptionsTest, DistancesOfTooManyPositionsAreRefused) {
       << status;
 }
 
-TEST_F(EncoderOptionsTest, RefusesWhatTheModelCannotTake) {
+TEST_F(EncoderOptionsTest, RefusesInputsOutsideTheModelsLimits) {
   EXPECT_EQ(Code({{1, 2}, {0}}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Code({{1, 2}, {0, 2}}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Code({{1, 2}, {0, -1}}), absl::StatusCode::kInvalidArgument);

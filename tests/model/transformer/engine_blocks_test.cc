@@ -1,4 +1,4 @@
-// Blocks of keys and values: shared, asked for, refused.
+// Blocks of keys and values: shared, requested, refused.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -18,7 +18,8 @@ class EngineBlockTest : public ::testing::Test {
  protected:
   EngineBlockTest()
       : random_({.max_positions = 32}, 4),
-        // As few blocks as the engine allows: 2 + 2 for one longest sequence.
+        // The fewest blocks that the engine allows: 2 + 2 for one longest
+        // sequence.
         engine_(NewEngine(random_, kF32Formats,
                           4 * 2 * KvTileBytes({KvType::kF32, 2, 16}))) {
     source_ = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
@@ -92,7 +93,7 @@ TEST_F(EngineBlockTest, AStepWithoutBlocksChangesNothing) {
   EXPECT_EQ(engine_->free_blocks(), 0);
 }
 
-TEST_F(EngineBlockTest, RefusesWhatTheModelCannotTake) {
+TEST_F(EngineBlockTest, RefusesInputsOutsideTheModelsLimits) {
   EXPECT_EQ(engine_->AddSource({{}, {}}, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(engine_->AddSource({{101}, {}}, {}).status().code(),
@@ -110,8 +111,8 @@ TEST_F(EngineBlockTest, RefusesWhatTheModelCannotTake) {
   EXPECT_EQ(Step().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// What nobody asks about is not projected, and what is has the same bits.
-TEST_F(EngineBlockTest, ProjectsOnlyWhatIsAskedAbout) {
+// Rows without a query are not projected; the others have the same bits.
+TEST_F(EngineBlockTest, ProjectsOnlyRowsWithQueries) {
   const std::vector<int32_t> tokens = RandomIds(20, 101, 7);
   const auto expected = Decode(engine_.get(), source_, tokens, 1);
   const std::vector<int32_t> watched = {3};
@@ -137,7 +138,7 @@ TEST_F(EngineBlockTest, ProjectsOnlyWhatIsAskedAbout) {
   EXPECT_EQ(logits[2].watched[0], expected[18][3]);
   EXPECT_EQ(logits[3].best[0].logit, std::ranges::max(expected[19]));
   EXPECT_EQ(result_.rows[0].states.size(), 8u * 32);
-  // The states of a token are those it has alone.
+  // A token's states are the same as alone.
   const std::vector<float> last(result_.rows[0].states.end() - 32,
                                 result_.rows[0].states.end());
   engine_->ReleaseHypothesis(hypothesis);

@@ -68,9 +68,9 @@ TEST_P(EngineShapeTest, F32EqualsTheReference) {
   }
 }
 
-// Prefill, chunks of it and single steps give the same bits, and so does a
-// source that was cut by layers.
-TEST_P(EngineShapeTest, CutsDoNotChangeBits) {
+// Prefill, chunked prefill and single steps give the same bits, and so does a
+// source that is encoded a few layers at a time.
+TEST_P(EngineShapeTest, ChunksDoNotChangeBits) {
   const RandomTransformer random(GetParam(), 2);
   const int vocabulary = GetParam().vocabulary;
   const std::vector<int32_t> ids = RandomIds(23, vocabulary, 1);
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
               .positions = PositionEncoding::kLearned,
               .embedding_norm = true,
               .tied = false},
-        // Biases by distance, as T5's.
+        // Biases by distance, as in T5.
         Shape{.d_model = 30,
               .heads = 3,
               .head_size = 11,
@@ -148,7 +148,8 @@ INSTANTIATE_TEST_SUITE_P(
               .vocabulary = 9,
               .positions = PositionEncoding::kSinusoidalToEnd,
               .position_padding_id = 1},
-        // Heads that share keys and values, and are not shares of d_model.
+        // Heads that share keys and values and whose sizes do not add up to
+        // d_model.
         Shape{.heads = 4, .kv_heads = 2},
         Shape{.d_model = 40,
               .heads = 6,
@@ -156,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
               .head_size = 12,
               .attention_scale = 0.4f},
         Shape{.d_model = 24, .heads = 3, .kv_heads = 3, .head_size = 17},
-        // What LLaMA, OLMo 2 and Gemma 2 make of norms and feed-forward.
+        // The norms and feed-forwards of LLaMA, OLMo 2 and Gemma 2.
         Shape{.activation = Activation::kSwish,
               .gated = true,
               .norm_placement = RandomTransformer::NormPlacement::kBefore,
@@ -179,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{.norm_placement =
                   RandomTransformer::NormPlacement::kBeforeAndOfOutput,
               .biases = false},
-        // Rotary positions of whole heads, and of a part of them; norms of
+        // Rotary positions over whole heads and over a part of them; norms of
         // queries and keys.
         Shape{.heads = 4,
               .kv_heads = 1,
@@ -206,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
               .one_plus_weight = true,
               .rotary_pairs = 1,
               .head_norms = true},
-        // Experts, of which a token has two; sinks.
+        // Two experts per token; sinks.
         Shape{.heads = 4,
               .kv_heads = 2,
               .feed_forward = 24,
@@ -246,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(
               .final_norm = true,
               .recurrent = true}));
 
-// Sequences of many lengths, all in the same iterations, against each alone.
+// Sequences of many lengths, all in the same steps, compared with each alone.
 TEST(EngineBatchTest, RowsDoNotSeeEachOther) {
   const RandomTransformer random(
       {.d_model = 64, .heads = 4, .feed_forward = 128, .vocabulary = 1500}, 3);

@@ -10,14 +10,14 @@
 namespace trivium {
 namespace {
 
-// Gemma 3's: every sixth layer sees all.
+// Gemma 3: every sixth layer sees all keys.
 std::vector<int> Gemma(int layers) {
   std::vector<int> look_back(layers, 511);
   for (int i = 5; i < layers; i += 6) look_back[i] = kAllKeys;
   return look_back;
 }
 
-TEST(KvLayoutTest, LayersThatSeeAlikeAreOneGroup) {
+TEST(KvLayoutTest, LayersThatSeeEquallyFarAreOneGroup) {
   const KvLayout layout(std::vector<int>(7, kAllKeys));
   EXPECT_EQ(layout.groups(), 1);
   EXPECT_EQ(layout.group_layers(), 7);
@@ -28,7 +28,7 @@ TEST(KvLayoutTest, LayersThatSeeAlikeAreOneGroup) {
   EXPECT_EQ(layout.FirstSeen(0, 1 << 20), 0);
 }
 
-TEST(KvLayoutTest, GroupsAreEquallyLargeAndOfOneWindow) {
+TEST(KvLayoutTest, GroupsHaveOneSizeAndOneWindowEach) {
   for (const auto& [layers, groups] :
        {std::pair(18, 6), {26, 13}, {34, 34}, {48, 6}, {62, 31}, {5, 1}}) {
     SCOPED_TRACE(layers);
@@ -48,7 +48,7 @@ TEST(KvLayoutTest, GroupsAreEquallyLargeAndOfOneWindow) {
   }
 }
 
-TEST(KvLayoutTest, ALongSequenceTakesNoMoreInWindows) {
+TEST(KvLayoutTest, ALongSequenceNeedsNoMoreBlocksInWindows) {
   const KvLayout layout(Gemma(18));
   const EngineLimits limits = {.max_target_tokens = 1 << 15,
                                .block_tokens = 16,

@@ -34,8 +34,8 @@ struct RandomLinear {
   TensorView weight, bias;
 };
 
-// int8 by its definition: weights s8 with a scale for each output, the row u8
-// with a scale and a zero point, exact sums, then back.
+// Computes int8 by its definition: s8 weights with one scale per output, the u8
+// row with a scale and a zero point, exact sums, then back to f32.
 std::vector<double> Int8Reference(const RandomLinear& linear, int out, int in,
                                   const float* x) {
   constexpr int kLevels = 255;
@@ -98,9 +98,9 @@ TEST(LinearTest, Int8EqualsItsDefinition) {
   }
 }
 
-// Rows that do not use all levels, as other quantizers make them: quantized
-// anew, they would be other numbers. x has one column at a time.
-TEST(LinearTest, Int8TakesQuantizedWeightsAsTheyAre) {
+// Rows that do not use all levels, as other quantizers produce them: quantizing
+// them again would change the numbers. x has one nonzero column at a time.
+TEST(LinearTest, Int8UsesQuantizedWeightsUnchanged) {
   constexpr int kOut = 5, kIn = 20;
   std::mt19937 generator(3);
   std::vector<int8_t> numbers(kOut * kIn);
@@ -170,7 +170,7 @@ TEST(LinearTest, Int8IsCloseToF32) {
                   .ok());
 }
 
-TEST(LinearTest, StacksPartsAndTakesSlices) {
+TEST(LinearTest, StacksPartsAndSelectsRows) {
   const RandomLinear a(5, 8, 1), b(7, 8, 2);
   const std::vector<LinearTensors> parts = {a.tensors(), b.tensors()};
   const auto stacked = Linear::Create(kF32Formats, parts);
@@ -202,9 +202,9 @@ TEST(LinearTest, StacksPartsAndTakesSlices) {
                   .ok());
 }
 
-// Few rows, of which threads compute columns together, and so many that each
-// has rows of its own.
-TEST(LinearTest, ThreadsMeetOnlyWhereRowsMayBeCut) {
+// Few rows, whose columns threads split, and so many that threads split the
+// rows.
+TEST(LinearTest, ThreadsDivideRowsOnlyWhereAllowed) {
   constexpr int kOut = 256, kIn = 256;
   const RandomLinear random(kOut, kIn, 5);
   const LinearTensors tensors = random.tensors();
@@ -229,7 +229,7 @@ TEST(LinearTest, ThreadsMeetOnlyWhereRowsMayBeCut) {
                         may_cut)
                     .ok());
     EXPECT_EQ(calls, std::vector<int>(rows, 1));
-    // A product has at most 64 rows; between two of them nobody is at work.
+    // A product has at most 64 rows; between two products no thread runs.
     const bool whole = rows <= kMaxMatmulRows || rows >= 3 * kMaxMatmulRows;
     for (int row = 1; whole && row < rows; ++row) {
       EXPECT_TRUE(thread[row] == thread[row - 1] || may_cut(row))

@@ -41,7 +41,8 @@ inline std::vector<int32_t> RandomIds(int count, int vocabulary,
   return ids;
 }
 
-// Reads `targets` in parts of `step` tokens; logits of the last token of each.
+// Reads `targets` in chunks of `step` tokens; returns the logits of the last
+// token of each.
 inline std::vector<std::vector<float>> Decode(Engine* engine, SourceId source,
                                               std::span<const int32_t> targets,
                                               size_t step) {
@@ -62,7 +63,7 @@ inline std::vector<std::vector<float>> Decode(Engine* engine, SourceId source,
   return logits;
 }
 
-// Within 1e-4 of the greatest number.
+// Expects equality within 1e-4 of the greatest number.
 template <typename Expected>
 void ExpectClose(std::span<const float> actual, const Expected& expected,
                  const char* what) {

@@ -7,7 +7,7 @@ namespace {
 
 using Buckets = RelativeAttentionDescription::Buckets;
 
-// Over all distances that a long text has: one number that any wrong row
+// Sums rows over all distances of a long text to one number that any wrong row
 // changes.
 int64_t Checksum(Buckets buckets, int span, int max_distance) {
   RelativeAttentionDescription description;
@@ -21,8 +21,9 @@ int64_t Checksum(Buckets buckets, int span, int max_distance) {
   return sum % 1000003;
 }
 
-// The sums are Transformers' (make_log_bucket_position of DeBERTa v2,
-// relative_position_bucket of MPNet and T5), computed by torch in f32.
+// The expected sums are those of Transformers (make_log_bucket_position of
+// DeBERTa v2, relative_position_bucket of MPNet and T5), computed by torch in
+// f32.
 TEST(RelativeRowTest, EqualsTransformers) {
   EXPECT_EQ(Checksum(Buckets::kLogarithmic, 256, 512), 932668);
   EXPECT_EQ(Checksum(Buckets::kLogarithmic, 32, 512), 468709);

@@ -16,8 +16,8 @@ namespace {
 
 using Shape = RandomTransformer::Shape;
 
-// As cos and sin of f32 angles are, also where an angle is a hundred thousand
-// radians: to half a unit of the last place.
+// Within half a unit in the last place of cos and sin of the f32 angles, even
+// for angles of a hundred thousand radians.
 TEST(RotaryTest, FarPositionsAreAsExactAsNearOnes) {
   RotaryDescription rotary;
   for (int i = 0; i < 64; ++i) {
@@ -35,8 +35,8 @@ TEST(RotaryTest, FarPositionsAreAsExactAsNearOnes) {
   }
 }
 
-// At the places of a long text: windows and whole ones by turns, two bases,
-// layers without rotary.
+// At the positions of a long text: windows and full attention alternate, with
+// two bases and layers without rotary positions.
 TEST(RotaryTest, LongTextsEqualTheReference) {
   Shape shape = RandomTransformer::LlamaShape();
   shape.window = 100;
@@ -50,7 +50,7 @@ TEST(RotaryTest, LongTextsEqualTheReference) {
   std::vector<int32_t> tokens(shape.max_positions);
   for (int32_t& token : tokens) token = generator() % shape.vocabulary;
   const std::vector<int32_t> source = {5, 6, 7};
-  // In parts, the last of one token.
+  // In chunks, the last of one token.
   const auto forced = ForceTargets(engine.get(), {source, {}}, tokens, 109);
   ASSERT_TRUE(forced.ok()) << forced.status();
   const auto expected =
@@ -64,7 +64,7 @@ TEST(RotaryTest, LongTextsEqualTheReference) {
   }
 }
 
-TEST(RotaryTest, IsRefusedWhereAttentionHasNone) {
+TEST(RotaryTest, IsRefusedInCrossAndRelativeAttention) {
   for (const bool cross : {false, true}) {
     const RandomTransformer random(
         {.relative = RelativeAttentionDescription::Buckets::kT5}, 1);

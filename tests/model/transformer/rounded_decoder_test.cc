@@ -1,24 +1,24 @@
-// A decoder in int8 and in bf16 against the slow reference in the same numbers:
-// products of rounded numbers, keys and values that are kept rounded, attention
-// that rounds queries and weights, and the projection to the vocabulary.
+// A decoder in int8 and in bf16, compared with the slow reference in the same
+// formats: products of rounded numbers, rounded keys and values, attention that
+// rounds queries and weights, and the projection to the vocabulary.
 //
-// Where a number to be rounded lies between two others, f32 may decide
-// otherwise than double precision, and then everything that follows differs by
-// as much as is rounded at all: a comparison of any two sequences would have to
-// allow that much. So the test chooses what the decoder reads: it appends only
-// tokens of which the reference says that no number comes near the middle
-// between two. Then the decisions are the same, and every row agrees as in f32.
+// If a number lies near the middle between two representable ones, f32 may
+// round it differently from double precision, and everything after it then
+// differs by as much as is rounded at all. A comparison of arbitrary sequences
+// would have to allow that much. So the test chooses what the decoder reads: it
+// appends only tokens for which the reference finds no number near the middle
+// between two. Then all roundings agree, and every row agrees as in f32.
 //
-// How near is near, as a share of the distance between two:
-// - int8, of numbers that come of the encoder's states by one product: they
-//   have gone through a handful of operations in f32, each off by 2^-24 of a
-//   number of at most 255: 6 x 255 x 2^-24 = 1e-4.
-// - int8, of others: an attention weight has 16 bits, and f32's softmax may
-//   round a few of a row's otherwise. One is worth 1 / 65535 of the greatest,
-//   hence 2e-3 where values are 127 of them.
-// - bf16: a sum of a hundred products in f32 is off by some 1e-6 of the
-//   greatest, which is 1e-6 x 2^8 where it is itself of that size. A number a
-//   tenth of that may be rounded otherwise, but is worth a tenth.
+// How near is near, as a share of the distance between two numbers:
+// - int8, numbers computed from the encoder's states by one product: they have
+//   gone through a handful of f32 operations, each off by 2^-24 of a number of
+//   at most 255: 6 x 255 x 2^-24 = 1e-4.
+// - int8, all others: an attention weight has 16 bits, and f32's softmax may
+//   round a few of a row differently. Each is worth 1 / 65535 of the greatest,
+//   hence 2e-3 with values of up to 127.
+// - bf16: a sum of a hundred products in f32 is off by about 1e-6 of the
+//   greatest, which is 1e-6 x 2^8 if the sum is of that size. A number a tenth
+//   of that may be rounded differently, but is worth a tenth.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -39,13 +39,13 @@ namespace {
 
 using Shape = RandomTransformer::Shape;
 
-constexpr size_t kTargets = 18;  // more than a tile has
+constexpr size_t kTargets = 18;  // more than a tile
 
 class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
  protected:
   RoundedDecoderTest() : random_(GetParam(), 6) {}
 
-  // How near numbers may come to the middle between two.
+  // How close numbers may come to the middle between two.
   struct Margins {
     double source;
     double others;
@@ -53,8 +53,8 @@ class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
   void ExpectEqual(const Formats& formats, const Margins& margins);
 
  private:
-  // A source and what the decoder reads with it, of which f32 rounds nothing
-  // otherwise than the reference.
+  // A source and the decoder's input, for which f32 rounds everything as the
+  // reference does.
   struct Chosen {
     SourceId source;
     Matrix states;                 // [tokens, d_model]
@@ -71,7 +71,7 @@ class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
     return reference_->Decode(states, targets);
   }
 
-  // Without a source where there is no encoder.
+  // The result has no source if the model has no encoder.
   absl::StatusOr<Chosen> Choose(int tokens) {
     if (GetParam().encoder_layers == 0) {
       Chosen chosen = {.source = kNoSource, .states = {}, .targets = {}};
@@ -126,7 +126,7 @@ class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
 
 void RoundedDecoderTest::ExpectEqual(const Formats& formats,
                                      const Margins& margins) {
-  // See rotation.h.
+  // See hadamard.h.
   const bool passes_on_sums =
       GetParam().encoder_layers == 0 ||
       GetParam().norm_placement != RandomTransformer::NormPlacement::kAfter;
@@ -134,7 +134,7 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
       .operands = formats.operands,
       .kv = formats.decoder_kv,
       .rounds_queries = RoundsQueries(formats.decoder_kv),
-      .rotated = formats.operands == OperandType::kInt8 && passes_on_sums,
+      .hadamard = formats.operands == OperandType::kInt8 && passes_on_sums,
       .smoothing = {},
       .closest_tie = &closest_tie_,
       .closest_source_tie = &closest_source_tie_};
@@ -160,7 +160,7 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
           .self_attention = &everything,
           .cross_attention = cross};
     };
-    // A token at a time, and all at once.
+    // One token at a time, and all at once.
     const HypothesisId steps = engine_->AddHypothesis(source);
     const HypothesisId prefill = engine_->AddHypothesis(source);
     StepResult result;
@@ -208,7 +208,7 @@ Shape Llama() {
   return shape;
 }
 
-// As many tokens to choose from as make it certain that some will do.
+// Enough tokens to choose from that some will do for certain.
 std::vector<Shape> Shapes() {
   std::vector<Shape> shapes = {
       {.decoder_layers = 1, .vocabulary = 401},
@@ -252,7 +252,7 @@ std::vector<Shape> Shapes() {
        .rotary_pairs = 4,
        .sinks = true,
        .final_norm = true},
-      // Decoders alone: GPT-2's design, and OPT's narrow embeddings.
+      // Decoder-only: GPT-2's design, and OPT's narrow embeddings.
       {.d_model = 36,
        .heads = 3,
        .feed_forward = 24,

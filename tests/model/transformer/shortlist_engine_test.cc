@@ -1,4 +1,4 @@
-// The engine with a vocabulary shortlist against itself without one.
+// The engine with a vocabulary shortlist, compared with itself without one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,7 +22,7 @@ constexpr int kLayers = 2;
 
 class ShortlistEngineTest : public testing::TestWithParam<Formats> {
  protected:
-  // d_model is no multiple of a vector.
+  // d_model is not a multiple of a vector.
   ShortlistEngineTest()
       : random_({.d_model = 40,
                  .heads = 2,
@@ -37,7 +37,7 @@ class ShortlistEngineTest : public testing::TestWithParam<Formats> {
     return trivium::NewEngine(description, GetParam(), 16 << 20);
   }
 
-  // Source token s brings `each` tokens, s itself among them.
+  // Source token s allows `each` tokens, including s itself.
   static std::shared_ptr<const Shortlist> NewShortlist(int each, int most) {
     Shortlist::Table table;
     table.always = {0, 7};
@@ -76,7 +76,7 @@ std::vector<int32_t> RandomIds(int count, uint32_t seed) {
   return ids;
 }
 
-// What a step answered, copied.
+// A copy of a step's answers.
 struct Answer {
   std::vector<Candidate> best;
   float rest;
@@ -97,7 +97,8 @@ struct Answer {
   }
 };
 
-// One step of `beams` hypotheses of a new source that read different tokens.
+// Runs one step of `beams` hypotheses of a new source, which read different
+// tokens.
 std::vector<Answer> Ask(Engine* engine, const std::vector<int32_t>& source,
                         int beams, const LogitsQuery& query) {
   const SourceId id = engine->AddSource({source, {}}, {}).value();
@@ -124,7 +125,7 @@ std::vector<Answer> Ask(Engine* engine, const std::vector<int32_t>& source,
   return answers;
 }
 
-TEST_P(ShortlistEngineTest, AnswersAreTheFullOnesOfTheList) {
+TEST_P(ShortlistEngineTest, AnswersEqualTheFullOnesWithinTheList) {
   const auto shortlist = NewShortlist(60, kVocabulary);
   const auto full = NewEngine(nullptr);
   const auto listed = NewEngine(shortlist);
@@ -132,7 +133,7 @@ TEST_P(ShortlistEngineTest, AnswersAreTheFullOnesOfTheList) {
     const std::vector<int32_t> source = RandomIds(tokens, tokens);
     const std::vector<int32_t> allowed = shortlist->TokensOf(source);
     ASSERT_FALSE(allowed.empty());
-    // Inside and outside of the list, the first and the last token too.
+    // Tokens inside and outside the list, including the first and the last.
     std::vector<int32_t> watched = {
         0, 1, 2, allowed[3], allowed.back(), kVocabulary - 1};
     std::sort(watched.begin(), watched.end());
@@ -219,7 +220,7 @@ TEST_P(ShortlistEngineTest, AListOfAllTokensChangesNothing) {
   }
 }
 
-TEST_P(ShortlistEngineTest, TranslationsStayInTheListAndForcedTokensNeedNot) {
+TEST_P(ShortlistEngineTest, TranslationsStayInTheListExceptForForcedTokens) {
   const auto shortlist = NewShortlist(20, kVocabulary);
   const auto engine = NewEngine(shortlist);
   const std::vector<int32_t> source = RandomIds(10, 3);
@@ -235,7 +236,7 @@ TEST_P(ShortlistEngineTest, TranslationsStayInTheListAndForcedTokensNeedNot) {
       DecodingOptions options;
       options.beam_size = beams;
       options.sample = sample;
-      options.top_k = 0;  // of the whole row
+      options.top_k = 0;  // sample from the whole row
       options.max_new_tokens = 9;
       options.min_new_tokens = 9;
       options.end_ids = {0};
@@ -256,8 +257,8 @@ TEST_P(ShortlistEngineTest, TranslationsStayInTheListAndForcedTokensNeedNot) {
   }
 }
 
-// Fewer tokens than a beam search asks for, and none but watched ones.
-TEST_P(ShortlistEngineTest, ListsOfFewTokens) {
+// Fewer tokens than a beam search requests, and none but watched ones.
+TEST_P(ShortlistEngineTest, HandlesListsOfFewTokens) {
   Shortlist::Table table;
   table.offsets.assign(kVocabulary + 1, 0);
   table.always = {0, 7};
@@ -281,8 +282,8 @@ TEST_P(ShortlistEngineTest, ListsOfFewTokens) {
   EXPECT_TRUE(std::isfinite(answer.watched[0]));
 }
 
-// Sources with and without lists (too long ones), with one hypothesis or
-// several, all in one step, against each alone.
+// Sources with lists and without (if too long), with one hypothesis or several,
+// all in one step, compared with each alone.
 TEST_P(ShortlistEngineTest, RowsDoNotSeeEachOther) {
   const auto shortlist = NewShortlist(60, 400);
   const auto engine = NewEngine(shortlist);
@@ -292,7 +293,7 @@ TEST_P(ShortlistEngineTest, RowsDoNotSeeEachOther) {
   StepPlan plan;
   std::vector<std::vector<int32_t>> sources;
   std::vector<std::pair<int, int>> rows;  // source and beam of a row
-  const std::vector<int32_t> tokens = RandomIds(5, 77);  // as Ask has them
+  const std::vector<int32_t> tokens = RandomIds(5, 77);  // the same as in Ask
   int restricted = 0;
   for (int i = 0; i < kSources; ++i) {
     sources.push_back(RandomIds(1 + i, 100 + i));
@@ -308,7 +309,7 @@ TEST_P(ShortlistEngineTest, RowsDoNotSeeEachOther) {
   }
   EXPECT_GT(restricted, 3);
   EXPECT_LT(restricted, kSources - 3);
-  // Hypotheses of a source need not be neighbours.
+  // Hypotheses of a source need not be adjacent.
   std::mt19937 generator(9);
   for (size_t i = plan.decode.size(); i > plan.decode.size() / 2; --i) {
     const size_t other = generator() % i;

@@ -33,7 +33,7 @@ TEST(ShortlistTest, TokensAreTheUnionInOrder) {
   EXPECT_THAT(tokens({0, 2}), ElementsAre(0, 1, 3, 4, 5, 9));
 }
 
-TEST(ShortlistTest, AllowsWhatItIsToldBesideTheTable) {
+TEST(ShortlistTest, AllowsAdditionalTokens) {
   const auto shortlist =
       Shortlist::Create(Small(), std::vector<int32_t>{8, 4, 0}, 3, 10, 10);
   ASSERT_TRUE(shortlist.ok()) << shortlist.status();
@@ -41,7 +41,7 @@ TEST(ShortlistTest, AllowsWhatItIsToldBesideTheTable) {
               ElementsAre(0, 1, 4, 8));
 }
 
-TEST(ShortlistTest, MayBeFilledUpToAMultipleOfEight) {
+TEST(ShortlistTest, FillsUpToAMultipleOfEight) {
   Shortlist::Table table = Small();
   table.fill_from = 2;
   const auto shortlist = Shortlist::Create(table, {}, 3, 10, 5);
@@ -52,7 +52,7 @@ TEST(ShortlistTest, MayBeFilledUpToAMultipleOfEight) {
   EXPECT_THAT(tokens({1}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
   EXPECT_THAT(tokens({0}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 9));
   EXPECT_THAT(tokens({2, 0}), IsEmpty());
-  // There are no more.
+  // There are no more tokens to add.
   table.fill_from = 7;
   const auto few = Shortlist::Create(table, {}, 3, 10, 5);
   ASSERT_TRUE(few.ok()) << few.status();
@@ -60,7 +60,7 @@ TEST(ShortlistTest, MayBeFilledUpToAMultipleOfEight) {
               ElementsAre(1, 4, 7, 8, 9));
 }
 
-TEST(ShortlistTest, BeyondTheMostNothingIsRestricted) {
+TEST(ShortlistTest, DoesNotRestrictSourcesWithTooManyTokens) {
   const auto shortlist = Shortlist::Create(Small(), {}, 3, 10, 5);
   ASSERT_TRUE(shortlist.ok());
   EXPECT_THAT((*shortlist)->TokensOf(std::vector<int32_t>{2}),
@@ -68,7 +68,7 @@ TEST(ShortlistTest, BeyondTheMostNothingIsRestricted) {
   EXPECT_THAT((*shortlist)->TokensOf(std::vector<int32_t>{2, 0}), IsEmpty());
 }
 
-TEST(ShortlistTest, TokensOfLargeVocabularies) {
+TEST(ShortlistTest, ListsTokensOfLargeVocabularies) {
   Shortlist::Table table;
   table.offsets = {0, 4};
   table.targets = {0, 63, 64, 1000};

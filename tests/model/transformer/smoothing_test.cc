@@ -22,18 +22,18 @@ TEST(SmoothingTest, FactorsShareTheRangeBetweenInputsAndWeights) {
   const std::vector<float> a = {1, -4, 2, 0, 1}, b = {-2, 1, 1, 0, 1};
   const TensorView first = View(a, 1), second = View(b, 1);
   const LinearTensors parts[] = {{&first, nullptr}, {&second, nullptr}};
-  // The usual dimension reaches 8; what was hardly seen counts as 2.
+  // A usual dimension reaches 8; one with hardly any input counts as 2.
   const std::vector<float> maxima = {8, 16, 0, 8, 2};
   const AlignedVector<float> factors = SmoothingFactors(maxima, parts);
   ASSERT_EQ(factors.size(), 5u);
   EXPECT_FLOAT_EQ(factors[0], std::sqrt(2.0f / 8));
   EXPECT_FLOAT_EQ(factors[1], std::sqrt(4.0f / 16));
   EXPECT_FLOAT_EQ(factors[2], std::sqrt(2.0f / 2));
-  EXPECT_FLOAT_EQ(factors[3], 1);  // weights of zero
+  EXPECT_FLOAT_EQ(factors[3], 1);  // zero weights
   EXPECT_FLOAT_EQ(factors[4], std::sqrt(1.0f / 2));
 }
 
-TEST(SmoothingTest, WhatIsNoNumberIsLeftAsItIs) {
+TEST(SmoothingTest, NaNGetsTheFactorOne) {
   const std::vector<float> w = {1, 1, 1};
   const TensorView view = View(w, 1);
   const LinearTensors part = {&view, nullptr};
@@ -44,7 +44,7 @@ TEST(SmoothingTest, WhatIsNoNumberIsLeftAsItIs) {
   EXPECT_FLOAT_EQ(factors[1], 1);
 }
 
-TEST(SmoothingTest, MaximaAreOfEachReader) {
+TEST(SmoothingTest, MaximaAreKeptForEachReader) {
   const Linear a, b;
   InputMaxima maxima;
   EXPECT_TRUE(maxima.Of(a).empty());
@@ -56,8 +56,8 @@ TEST(SmoothingTest, MaximaAreOfEachReader) {
   EXPECT_EQ(maxima.Of(b)[0], 5);
 }
 
-// One dimension is sixty times greater than the others: with it, a row of bytes
-// has little left for them.
+// One dimension is sixty times greater than the others, so an int8 row has
+// little precision left for them.
 TEST(SmoothingTest, AGreatDimensionDoesNotCostTheOthers) {
   constexpr int kIn = 64, kOut = 32;
   std::vector<float> w(kIn * kOut), x(kIn), maxima(kIn, 1.0f);
@@ -68,7 +68,7 @@ TEST(SmoothingTest, AGreatDimensionDoesNotCostTheOthers) {
   x[7] = maxima[7] = 60;
   const TensorView view = View(w, kOut);
   const LinearTensors part = {&view, nullptr};
-  // The greatest error with factors, and without.
+  // Returns the greatest error with factors and without.
   const auto error = [&](const AlignedVector<float>& factors) {
     const auto linear = Linear::Create(kInt8Formats, {&part, 1}, 0, 0, factors);
     EXPECT_TRUE(linear.ok()) << linear.status();

@@ -1,5 +1,5 @@
-// An engine's answers have the same bits whatever the number of its threads,
-// which here are more than most machines have cores.
+// An engine's answers have the same bits for every number of threads; the tests
+// use more threads than most machines have cores.
 #include <algorithm>
 #include <deque>
 #include <random>
@@ -37,13 +37,13 @@ std::vector<int32_t> TeamIds(int count, uint32_t seed) {
   return ids;
 }
 
-// What a test reads of engines, in order.
+// All numbers that a test reads from an engine, in order.
 using Bits = std::vector<float>;
 void Append(std::span<const float> values, Bits* bits) {
   bits->insert(bits->end(), values.begin(), values.end());
 }
 
-// With the answers of one thread, where they depend on nothing else.
+// Compares with the answers of one thread, if they depend on nothing else.
 template <typename Answers>
 void ExpectSameBits(const TransformerDescription& description,
                     const Answers& answers) {
@@ -52,7 +52,7 @@ void ExpectSameBits(const TransformerDescription& description,
     ASSERT_TRUE(transformer.ok()) << transformer.status();
     if (!(*transformer)->batch_invariant()) {
       ASSERT_EQ(formats, kBf16Formats);
-      continue;  // cuts of rows would show
+      continue;  // the division of rows would show
     }
     const auto engine = [&](int threads) {
       return TransformerEngine::Create(*transformer, 16 << 20, threads).value();
@@ -70,8 +70,8 @@ void ExpectSameBits(const TransformerDescription& description,
 
 class EncoderThreadsTest : public ::testing::TestWithParam<Shape> {};
 
-// Few rows, of which threads compute columns, and many, of which they have rows
-// each; one source and several; all layers at once and one at a time.
+// Few rows, whose columns threads split, and many, which they split themselves;
+// one source and several; all layers at once and one at a time.
 TEST_P(EncoderThreadsTest, BitsDoNotDependOnThem) {
   const RandomTransformer random(GetParam(), 1);
   ExpectSameBits(random.description(), [&](Engine* engine) {
@@ -145,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
               .embedding_norm = true,
               .relative = Buckets::kLogarithmic,
               .head = HeadKind::kTag},
-        // Norms before, one head of keys for several of queries, windows.
+        // Norms before sublayers, one head of keys for several of queries,
+        // windows.
         Shape{.d_model = 128,
               .heads = 8,
               .kv_heads = 2,
@@ -166,7 +167,7 @@ constexpr Shape kMarian = {.d_model = 192,
                            .vocabulary = kTeamVocabulary,
                            .activation = Activation::kSwish};
 
-// Of the kind of LLaMA, Qwen 3 and Gemma 3.
+// A design like LLaMA, Qwen 3 and Gemma 3.
 constexpr Shape kRotary = {
     .d_model = 192,
     .heads = 6,
@@ -185,7 +186,7 @@ constexpr Shape kRotary = {
     .head_norms = true,
     .final_norm = true};
 
-// Of the kind of GPT-OSS.
+// A design like GPT-OSS.
 constexpr Shape kExperts = {
     .d_model = 96,
     .heads = 4,
@@ -226,7 +227,7 @@ void Append(const LogitsRow& row, Bits* bits) {
   Append(row.all, bits);
 }
 
-// Prefixes of several tokens, hypotheses that share a source and one that has
+// Prefixes of several tokens, hypotheses that share a source and one with
 // another; every kind of query.
 Bits Decode(Engine* engine) {
   Bits bits;
@@ -267,7 +268,7 @@ Bits Decode(Engine* engine) {
         Append(row.cross_attention, &bits);
       }
       plan.encode.clear();
-      for (StepPlan::Decode& decode : plan.decode) {  // a token each
+      for (StepPlan::Decode& decode : plan.decode) {  // one token each
         decode.tokens = decode.tokens.first(1);
         decode.queries = std::span(queries).first(1);
       }
@@ -280,7 +281,7 @@ Bits Decode(Engine* engine) {
   return bits;
 }
 
-// Whole searches.
+// Runs whole searches.
 Bits Generate(Engine* engine) {
   Bits bits;
   for (const int beams : {1, 4}) {
@@ -317,13 +318,13 @@ TEST(DecoderThreadsTest, SearchesDoNotDependOnThem) {
   }
 }
 
-TEST(DecoderThreadsTest, NorWithoutAnEncoder) {
+TEST(DecoderThreadsTest, BitsWithoutAnEncoderDoNotDependOnThem) {
   const RandomTransformer random(kDecoderOnly, 6);
   ExpectSameBits(random.description(), Decode);
   ExpectSameBits(random.description(), Generate);
 }
 
-TEST(DecoderThreadsTest, NorWithAShortlist) {
+TEST(DecoderThreadsTest, BitsWithAShortlistDoNotDependOnThem) {
   const RandomTransformer random(kMarian, 4);
   Shortlist::Table table;
   table.always = TeamIds(1500, 5);

@@ -17,7 +17,7 @@ std::shared_ptr<const Transformer> Create(const RandomTransformer& random) {
   return *std::move(transformer);
 }
 
-// Everything that a description may have, in a model or two.
+// Every member that a description may have, in one or two models.
 std::vector<Shape> AllTensors() {
   return {Shape{.d_model = 64,
                 .positions = PositionEncoding::kLearned,
@@ -49,8 +49,8 @@ TEST(TransformerTest, EveryTensorIsCountedOnce) {
   }
 }
 
-// With sizes that products need not pad, and no positions computed.
-TEST(TransformerTest, EveryTensorIsAmongTheBytes) {
+// Sizes that products need not pad, and no computed positions.
+TEST(TransformerTest, CountsTheBytesOfEveryTensor) {
   for (const int decoder_layers : {0, 2}) {
     const Shape shape = {.d_model = 64,
                          .feed_forward = 128,
@@ -62,14 +62,14 @@ TEST(TransformerTest, EveryTensorIsAmongTheBytes) {
                          .tied = false};
     const RandomTransformer random(shape, 1);
     int64_t numbers = random.parameters();
-    // The encoder's tokens once more as the output projection.
+    // The encoder's token table is also the output projection.
     if (decoder_layers > 0)
       numbers += int64_t{shape.vocabulary} * shape.d_model;
     EXPECT_EQ(Create(random)->weight_bytes(), 4 * numbers);
   }
 }
 
-// Two layers that differ in one tensor only, whichever it is, are two.
+// Two layers that differ in a single tensor, whichever it is, are not shared.
 TEST(TransformerTest, OnlyEqualLayersAreShared) {
   const RandomTransformer random({.encoder_layers = 2, .decoder_layers = 0}, 1);
   TransformerDescription description = random.description();
@@ -94,7 +94,7 @@ TEST(TransformerTest, OnlyEqualLayersAreShared) {
   EXPECT_EQ(count(), 2u);
 }
 
-// What a sum over a model asks each part for.
+// Visits the parts of a layer as a sum over a model does.
 TEST(TransformerTest, EveryProductOfALayerIsVisited) {
   const RandomTransformer random({}, 1);
   const StackDescription& decoder = *random.description().decoder;

@@ -1,4 +1,4 @@
-// Blocks behind the window of a group of layers are given up.
+// Blocks that the window of a group of layers has passed are released.
 #include <algorithm>
 #include <tuple>
 #include <vector>
@@ -12,10 +12,10 @@ namespace trivium {
 namespace {
 
 constexpr int kWindow = 20;
-// A window reaches into two full blocks and the one that is written to.
+// A window covers parts of two full blocks and the one being written.
 constexpr int kHeld = 3;
 
-// Layers slide and see all in turn, so that of one layer all slide.
+// Layers with and without a window alternate, so a single layer has one.
 class WindowBlocksTest
     : public ::testing::TestWithParam<std::tuple<Formats, int>> {
  protected:
@@ -30,16 +30,16 @@ class WindowBlocksTest
 
   static int layers() { return std::get<int>(GetParam()); }
   int held() const { return total_ - engine_->free_blocks(); }
-  // Of a hypothesis of so many tokens, where windows hold `of_window`.
+  // Blocks of a hypothesis of `tokens` tokens if windows hold `of_window`.
   static int Held(int tokens, int of_window) {
     const int full = (tokens + 15) / 16;
-    // Blocks are as large as leaves all groups equal.
+    // Blocks have the greatest size that makes all groups equal.
     switch (layers()) {
       case 1:
         return std::min(full, of_window);
-      case 4:  // two of two
+      case 4:  // two groups of two layers
         return std::min(full, of_window) + full;
-      default:  // two layers slide, one does not
+      default:  // two layers have a window, one does not
         return 2 * std::min(full, of_window) + full;
     }
   }
@@ -75,7 +75,7 @@ TEST_P(WindowBlocksTest, PassedBlocksAreFreeAndBitsTheSame) {
   EXPECT_GE(held(), Held(150, kHeld - 1));
   EXPECT_EQ(last, at_once);
 
-  // A fork holds what its parent does, and no more.
+  // A fork holds the blocks of its parent, and no more.
   const HypothesisId child = engine_->Fork(parent);
   const std::vector<int32_t> more = RandomIds(40, 101, 4);
   const std::vector<float> of_child = Append(child, more);
@@ -85,14 +85,14 @@ TEST_P(WindowBlocksTest, PassedBlocksAreFreeAndBitsTheSame) {
   EXPECT_EQ(held(), 0);
 }
 
-TEST_P(WindowBlocksTest, WhatIsTakenBackLeavesTheWindow) {
+TEST_P(WindowBlocksTest, TruncatedTokensLeaveTheWindow) {
   const std::vector<int32_t> tokens = RandomIds(120, 101, 5);
   const std::vector<float> expected =
       Decode(engine_.get(), kNoSource, tokens, tokens.size()).back();
   const HypothesisId hypothesis = engine_->AddHypothesis(kNoSource);
   std::vector<float> last;
   for (int length = 0; length < 120; ++length) {
-    // The token and guesses, of which none is right.
+    // The token and guessed tokens, all of them wrong.
     std::vector<int32_t> guess = RandomIds(1 + length % 30, 101, length);
     guess[0] = tokens[length];
     Append(hypothesis, guess);
@@ -102,7 +102,7 @@ TEST_P(WindowBlocksTest, WhatIsTakenBackLeavesTheWindow) {
   EXPECT_EQ(last, expected);
 }
 
-TEST_P(WindowBlocksTest, BeginningsAreFoundWhileTheyAreKept) {
+TEST_P(WindowBlocksTest, FindsPrefixesWhileTheyAreCached) {
   const std::vector<int32_t> tokens = RandomIds(150, 101, 6);
   std::vector<std::vector<float>> read;
   for (const int expected : {0, 144}) {
@@ -120,7 +120,7 @@ TEST_P(WindowBlocksTest, BeginningsAreFoundWhileTheyAreKept) {
   EXPECT_EQ(read.back(), read[read.size() - 2]);
 }
 
-// In as little room as the limits say, in steps as long as they allow.
+// With only as many blocks as the limits say, in steps as long as they allow.
 TEST_P(WindowBlocksTest, AsManyBlocksAsTheLimitsSayAreEnough) {
   const std::vector<int32_t> tokens = RandomIds(2000, 101, 9);
   const RandomTransformer random({.window = kWindow,
@@ -139,9 +139,9 @@ TEST_P(WindowBlocksTest, AsManyBlocksAsTheLimitsSayAreEnough) {
             Decode(large.get(), kNoSource, tokens, 100).back());
 }
 
-// A conversation goes on where it ended; within it, the blocks of windows may
-// be gone while others are there.
-TEST_P(WindowBlocksTest, WhatIsFoundIsWhole) {
+// A conversation continues where it ended; the blocks of windows in the middle
+// may be gone while others are still cached.
+TEST_P(WindowBlocksTest, FoundPrefixesHaveAllBlocksThatTheNextTokenSees) {
   const std::vector<int32_t> tokens = RandomIds(150, 101, 6);
   const auto transformer =
       Transformer::Create(random_.description(), std::get<Formats>(GetParam()));

@@ -31,7 +31,8 @@ json W8A8() {
                 {"targets", {"Linear"}}}}}}}}};
 }
 
-// "x.weight" [2, 3] with scales 0.5 and 0.25 as `scale_entry` tells, and "y".
+// Weights "x.weight" [2, 3] with scales 0.5 and 0.25, stored as `scale_entry`
+// says, and "y".
 std::unique_ptr<Weights> Open(const TemporaryFolder& folder,
                               const std::string& scale_entry) {
   folder.Write("model.safetensors",
@@ -49,7 +50,7 @@ std::unique_ptr<Weights> Open(const TemporaryFolder& folder,
 constexpr char kScales[] = R"("x.weight_scale": {"dtype": "F32",
     "shape": [2, 1], "data_offsets": [6, 14]},)";
 
-TEST(CompressedTensorsTest, RowsHaveTheirScales) {
+TEST(CompressedTensorsTest, RowsAreMultipliedByTheirScales) {
   const TemporaryFolder folder;
   Problems problems;
   const auto weights =
@@ -69,7 +70,7 @@ TEST(CompressedTensorsTest, RowsHaveTheirScales) {
   EXPECT_EQ(weights->Find("x.weight_scale"), nullptr);
 }
 
-TEST(CompressedTensorsTest, OtherFoldersStayAsTheyAre) {
+TEST(CompressedTensorsTest, OtherWeightsAreUnchanged) {
   const TemporaryFolder folder;
   Problems problems;
   for (const json& config :
@@ -85,7 +86,7 @@ TEST(CompressedTensorsTest, OtherFoldersStayAsTheyAre) {
 }
 
 TEST(CompressedTensorsTest, NamesMissingScales) {
-  // None, too few, of another type.
+  // No scales, too few, and scales of another type.
   for (const char* entry :
        {R"("z": {"dtype": "F32", "shape": [2], "data_offsets": [6, 14]},)",
         R"("x.weight_scale": {"dtype": "F32", "shape": [1, 1],
@@ -100,7 +101,7 @@ TEST(CompressedTensorsTest, NamesMissingScales) {
   }
 }
 
-TEST(CompressedTensorsTest, NamesWhatIsNotW8A8) {
+TEST(CompressedTensorsTest, NamesSettingsThatAreNotW8A8) {
   const auto problem = [](const char* pointer, const json& value) {
     json config = W8A8();
     config["quantization_config"][json::json_pointer(pointer)] = value;
@@ -111,8 +112,8 @@ TEST(CompressedTensorsTest, NamesWhatIsNotW8A8) {
   EXPECT_EQ(problem("/ignore", json::array()), "none");
   EXPECT_EQ(problem("/sparsity_config", {{"format", "dense"}}), "none");
   EXPECT_THAT(problem("/quant_method", "gptq"),
-              HasSubstr("quantization_config: quant_method is \"gptq\"; this "
-                        "server reads compressed-tensors'"));
+              HasSubstr("quantization_config: quant_method is \"gptq\"; "
+                        "supported are compressed-tensors'"));
   EXPECT_THAT(problem("/format", "pack-quantized"),
               HasSubstr("format is \"pack-quantized\""));
   EXPECT_THAT(problem("/kv_cache_scheme", {{"num_bits", 8}}),

@@ -13,7 +13,7 @@
 namespace trivium {
 namespace {
 
-// IEEE 754 half precision, from its definition.
+// Converts IEEE 754 half precision by its definition.
 float ReferenceF16(uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const int mantissa = bits & 1023;
@@ -46,7 +46,7 @@ TEST(DTypeTest, EveryF16IsExact) {
 }
 
 TEST(DTypeTest, CopiesPartsOfUnalignedTensors) {
-  // One byte in front, so that no element is aligned.
+  // One byte before the data, so that no element is aligned.
   const float numbers[] = {1.5f, -2.0f, 0.25f};
   std::vector<std::byte> bytes(1);
   for (const float number : numbers) {
@@ -78,8 +78,8 @@ TensorView ViewOf(DType dtype, const std::vector<Bits>& values) {
           std::as_bytes(std::span(values))};
 }
 
-// Wherever it stands: in a block, at a border, in the rest.
-TEST(DTypeTest, WhatIsNotFiniteIsFound) {
+// It is found everywhere: within a block, at a border, in the rest.
+TEST(DTypeTest, FindsInfiniteAndNaNElements) {
   for (const size_t size : {1, 1023, 1024, 1025, 3000}) {
     for (const size_t at : {size_t{0}, size / 2, size - 1}) {
       // The greatest finite numbers of either sign.

@@ -30,7 +30,7 @@ std::vector<float> Values(const TensorView& tensor) {
   return values;
 }
 
-// The files that make_blocks.py made.
+// Reads the files made by make_blocks.py.
 class GgufBlocksTest : public testing::Test {
  protected:
   GgufBlocksTest()
@@ -46,10 +46,10 @@ class GgufBlocksTest : public testing::Test {
   const absl::StatusOr<TensorFile> expected_;
 };
 
-TEST_F(GgufBlocksTest, HaveTheBitsOfPyPisGguf) {
+TEST_F(GgufBlocksTest, HaveTheBitsOfTheGgufPackage) {
   ASSERT_TRUE(blocks_.ok()) << blocks_.status();
   ASSERT_TRUE(expected_.ok()) << expected_.status();
-  // F32, F16, BF16 and nine kinds of blocks.
+  // These are F32, F16, BF16 and nine block formats.
   ASSERT_EQ(blocks_->tensors.size(), 12u);
   for (const auto& [name, tensor] : blocks_->tensors) {
     const TensorView& expected = expected_->tensors.at(name);
@@ -59,7 +59,7 @@ TEST_F(GgufBlocksTest, HaveTheBitsOfPyPisGguf) {
   }
 }
 
-TEST_F(GgufBlocksTest, AreReadInAnyParts) {
+TEST_F(GgufBlocksTest, AreReadInPartsOfAnySize) {
   for (const auto& [name, tensor] : blocks_->tensors) {
     const std::vector<float> all = Values(tensor);
     for (const int64_t begin : {0, 1, 31, 32, 255, 256, 700}) {
@@ -73,10 +73,10 @@ TEST_F(GgufBlocksTest, AreReadInAnyParts) {
   }
 }
 
-TEST_F(GgufBlocksTest, WhatIsNotFiniteIsFound) {
+TEST_F(GgufBlocksTest, FindsInfiniteAndNaNElements) {
   const TensorView& blocks = blocks_->tensors.at("MXFP4");
   std::vector<std::byte> bytes(blocks.data.begin(), blocks.data.end());
-  // Block 5's scale, 2^127, and its element 4's twice 6.
+  // Sets block 5's scale to 2^127 and its element 4 to twice 6: infinite.
   bytes[5 * 17] = std::byte{255};
   std::fill_n(bytes.begin() + 5 * 17 + 1, 16, std::byte{0});
   bytes[5 * 17 + 1 + 4] = std::byte{7};

@@ -64,7 +64,7 @@ TEST(GgufFileTest, RefusesEveryTruncation) {
   }
 }
 
-TEST(GgufFileTest, NamesWhatIsNotRead) {
+TEST(GgufFileTest, NamesUnsupportedVersionsAndTypes) {
   EXPECT_THAT(GgufError("PK\x03\x04 and more"), HasSubstr("\"GGUF\""));
   GgufWriter writer = Small();
   writer.version = 1;
@@ -72,12 +72,12 @@ TEST(GgufFileTest, NamesWhatIsNotRead) {
   writer.version = 0x03000000;
   EXPECT_THAT(GgufError(writer), HasSubstr("big-endian"));
   EXPECT_THAT(GgufError(GgufWriter().Info("x", {1, 256}, 10, 0)),
-              HasSubstr("tensor 'x': type Q2_K is not read"));
+              HasSubstr("tensor 'x': type Q2_K is not supported"));
   EXPECT_THAT(GgufError(GgufWriter().Info("x", {1, 256}, 999, 0)),
-              HasSubstr("type 999 is not read"));
+              HasSubstr("type 999 is not supported"));
 }
 
-TEST(GgufFileTest, RefusesLyingLengths) {
+TEST(GgufFileTest, RefusesWrongLengths) {
   constexpr uint64_t kMost = ~uint64_t{0};
   GgufWriter writer = Small();
   writer.value_count = kMost;
@@ -96,12 +96,12 @@ TEST(GgufFileTest, RefusesLyingLengths) {
       HasSubstr("truncated"));
   EXPECT_THAT(GgufError(GgufWriter().Value(std::string(2000, 'n'), 1)),
               HasSubstr("longer than"));
-  // Bytes become JSON values, which are far larger.
+  // JSON values are far larger than the bytes they are made from.
   EXPECT_THAT(
       GgufError(GgufWriter().Value("v", GgufWriter::kList,
                                    list(0, 8 << 20) + std::string(8 << 20, 0))),
       HasSubstr("256 MiB of memory"));
-  // Lists of one list each.
+  // Nested lists of one element each.
   std::string nested;
   for (int i = 0; i < 1000; ++i) nested += list(GgufWriter::kList, 1);
   EXPECT_THAT(GgufError(GgufWriter().Value("v", GgufWriter::kList,
@@ -115,9 +115,9 @@ TEST(GgufFileTest, RefusesBrokenValues) {
   EXPECT_THAT(GgufError(GgufWriter().Value("v", GgufWriter::kBool, "\x02")),
               HasSubstr("neither 0 nor 1"));
   EXPECT_THAT(GgufError(GgufWriter().Value("v", "\xFF")),
-              HasSubstr("no UTF-8"));
+              HasSubstr("not UTF-8"));
   EXPECT_THAT(GgufError(GgufWriter().Value("v", 1).Value("v", 2)),
-              HasSubstr("value 'v' is there twice"));
+              HasSubstr("value 'v' appears twice"));
   EXPECT_THAT(GgufError(GgufWriter().Value("general.alignment", 24)),
               HasSubstr("power of two"));
   EXPECT_THAT(GgufError(GgufWriter().Value("general.alignment", 0)),
@@ -135,21 +135,22 @@ TEST(GgufFileTest, RefusesBrokenTensors) {
   EXPECT_THAT(error({17}, 0, 0), HasSubstr("truncated"));
   EXPECT_THAT(error({1}, 0, 64), HasSubstr("truncated"));
   EXPECT_THAT(error({1}, 0, ~uint64_t{31}), HasSubstr("truncated"));
-  EXPECT_THAT(error({1}, 0, 4), HasSubstr("no multiple of 32"));
-  EXPECT_THAT(error({uint64_t{1} << 63}, 0, 0), HasSubstr("no size"));
+  EXPECT_THAT(error({1}, 0, 4), HasSubstr("not a multiple of 32"));
+  EXPECT_THAT(error({uint64_t{1} << 63}, 0, 0),
+              HasSubstr("sizes is not valid"));
   EXPECT_THAT(error({uint64_t{1} << 32, uint64_t{1} << 32}, 0, 0),
               HasSubstr("too large"));
   EXPECT_THAT(error({uint64_t{1} << 62}, 0, 0), HasSubstr("too large"));
   EXPECT_THAT(error({1, 1, 1, 1, 1}, 0, 0), HasSubstr("5 dimensions"));
-  // Blocks.
+  // Tensors in blocks.
   EXPECT_EQ(error({1, 32}, 8, 0), "no error");
-  EXPECT_THAT(error({32}, 8, 0), HasSubstr("whole blocks of 32, as Q8_0"));
+  EXPECT_THAT(error({32}, 8, 0), HasSubstr("whole blocks of 32, which Q8_0"));
   EXPECT_THAT(error({2, 16}, 8, 0), HasSubstr("whole blocks"));
   EXPECT_THAT(error({1, 33}, 8, 0), HasSubstr("whole blocks"));
-  EXPECT_THAT(error({1, 128}, 12, 0), HasSubstr("blocks of 256, as Q4_K"));
+  EXPECT_THAT(error({1, 128}, 12, 0), HasSubstr("blocks of 256, which Q4_K"));
   GgufWriter twice;
   twice.Info("x", {8}, 0, 0).Info("x", {8}, 0, 32).data = std::string(64, 0);
-  EXPECT_THAT(GgufError(twice), HasSubstr("tensor 'x' is there twice"));
+  EXPECT_THAT(GgufError(twice), HasSubstr("tensor 'x' appears twice"));
   GgufWriter overlapping;
   overlapping.Info("x", {9}, 0, 0).Info("y", {8}, 0, 32).data =
       std::string(64, 0);

@@ -11,9 +11,9 @@
 
 namespace trivium {
 
-// The parts of a GGUF file, made byte by byte, good and bad.
+// Builds the parts of GGUF files byte by byte, valid and broken.
 struct GgufWriter {
-  // Types of values.
+  // Value types.
   static constexpr uint32_t kUint32 = 4, kFloat32 = 6, kBool = 7, kText = 8,
                             kList = 9;
 
@@ -56,7 +56,7 @@ struct GgufWriter {
     return Value(name, kList, list);
   }
 
-  // `shape` as the model has it, the outermost dimension first.
+  // `shape` is in the model's order, outermost dimension first.
   GgufWriter& Info(std::string_view name, const std::vector<uint64_t>& shape,
                    uint32_t type, uint64_t offset) {
     infos += Text(name) + LittleEndian(shape.size(), 4);
@@ -67,7 +67,7 @@ struct GgufWriter {
     ++tensor_count;
     return *this;
   }
-  // An f32 tensor behind those before it.
+  // Adds an f32 tensor after the existing ones.
   GgufWriter& Tensor(std::string_view name, const std::vector<uint64_t>& shape,
                      const std::vector<float>& numbers) {
     data.resize((data.size() + 31) / 32 * 32);

@@ -24,7 +24,7 @@ int Sum(std::span<const std::byte> bytes) {
   return sum;
 }
 
-TEST(MappedFileTest, WhatIsCutOffReadsAsZeros) {
+TEST(MappedFileTest, ReadsZerosAfterTruncation) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/x";
   folder.Write("x", std::string(10 * kPage, '\1'));
@@ -37,12 +37,12 @@ TEST(MappedFileTest, WhatIsCutOffReadsAsZeros) {
   EXPECT_EQ(Sum((*file)->bytes()), 3 * kPage + 7);
   EXPECT_THAT((*file)->CheckUnchanged().ToString(),
               AllOf(HasSubstr(path), HasSubstr("was changed")));
-  // Even where it is long enough again.
+  // Even if it has become long enough again.
   std::filesystem::resize_file(path, 10 * kPage);
   EXPECT_FALSE((*file)->CheckUnchanged().ok());
 }
 
-TEST(MappedFileTest, ManyThreadsReadWhileItIsCutShort) {
+TEST(MappedFileTest, SurvivesTruncationWhileManyThreadsRead) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/x";
   folder.Write("x", std::string(256 * kPage, '\1'));
@@ -63,7 +63,7 @@ TEST(MappedFileTest, ManyThreadsReadWhileItIsCutShort) {
   EXPECT_EQ(Sum((*file)->bytes()), 0);
 }
 
-TEST(MappedFileTest, TensorsOfAChangedFileAreNotToBeUsed) {
+TEST(MappedFileTest, ReportsThatTheFileHasChanged) {
   const TemporaryFolder folder;
   folder.Write("model.safetensors",
                ReadWholeFile("tests/golden/bert.base/model.safetensors"));
@@ -76,7 +76,7 @@ TEST(MappedFileTest, TensorsOfAChangedFileAreNotToBeUsed) {
               HasSubstr("model.safetensors: was changed"));
 }
 
-// A SIGBUS of somebody else still ends the process.
+// A SIGBUS from elsewhere still ends the process.
 TEST(MappedFileDeathTest, OtherMappingsAreNotGuarded) {
   const TemporaryFolder folder;
   folder.Write("x", std::string(kPage, '\1'));

@@ -51,8 +51,8 @@ TEST(MarianBinTest, ReadsItems) {
             "a: b\n");
 }
 
-// Of [2, 3], three rows of two are kept.
-TEST(MarianBinTest, QuantizedMatricesAreTurnedButEmbeddings) {
+// A [2, 3] matrix is stored as three rows of two.
+TEST(MarianBinTest, TransposesQuantizedMatricesExceptEmbeddings) {
   for (const uint64_t type : {kBinIntgemm8, kForkIntgemm8}) {
     BinItem matrix = Matrix(), embeddings = Matrix();
     embeddings.name = "encoder_Wemb";
@@ -77,7 +77,7 @@ TEST(MarianBinTest, QuantizedMatricesAreTurnedButEmbeddings) {
   }
 }
 
-TEST(MarianBinTest, WhatIsPackedForOneCpuIsRefusedByName) {
+TEST(MarianBinTest, RefusesWeightsPackedForOneCpuByName) {
   const std::pair<uint64_t, const char*> others[] = {
       {0x18001, "intgemm8ssse3"},
       {0x11001, "intgemm8avx2"},
@@ -90,25 +90,25 @@ TEST(MarianBinTest, WhatIsPackedForOneCpuIsRefusedByName) {
     BinItem item = Matrix();
     item.type = type;
     EXPECT_THAT(ItemError(item),
-                AllOf(HasSubstr("item 'W' is of the type " + std::string(name)),
+                AllOf(HasSubstr("item 'W' is of type " + std::string(name)),
                       HasSubstr("marian-conv --gemm-type intgemm8")));
   }
 }
 
-TEST(MarianBinTest, RefusesItemsThatLie) {
+TEST(MarianBinTest, RefusesItemsWithWrongSizes) {
   BinItem item = Matrix();
   item.shape = {20, 30};
   EXPECT_THAT(ItemError(item),
-              HasSubstr("item 'W' has 256 bytes, not those of [20, 30]"));
+              HasSubstr("item 'W' has 256 bytes, which do not match [20, 30]"));
   item.shape = {-2, -3};
   EXPECT_THAT(ItemError(item), HasSubstr("[-2, -3]"));
   const int32_t most = std::numeric_limits<int32_t>::max();
   for (const auto& shape : std::vector<std::vector<int32_t>>{
            {most, most, most}, {most, most}, {2, 1, 3}, {}}) {
     item.shape = shape;
-    EXPECT_THAT(ItemError(item), HasSubstr("not those of ["));
+    EXPECT_THAT(ItemError(item), HasSubstr("do not match ["));
   }
-  item.shape = {16, 16};  // and no room for the multiplier
+  item.shape = {16, 16};  // without room for the multiplier
   item.data = std::string(256, '\1');
   EXPECT_THAT(ItemError(item), HasSubstr("no quantization multiplier"));
   // Each row needs a scale.
@@ -124,17 +124,17 @@ TEST(MarianBinTest, RefusesItemsThatLie) {
   item.shape.assign(9, 1);
   EXPECT_THAT(ItemError(item), HasSubstr("item 'W' claims 9 dimensions"));
   EXPECT_THAT(BinError(MarianBin({Matrix(), Matrix()})),
-              HasSubstr("item 'W' is there twice"));
+              HasSubstr("item 'W' appears twice"));
 }
 
-TEST(MarianBinTest, RefusesWhatEndsTooEarly) {
+TEST(MarianBinTest, RefusesTruncatedFiles) {
   const std::string file = MarianBin({Matrix()});
   for (size_t size = 8; size < file.size(); ++size) {
     EXPECT_THAT(BinError(file.substr(0, size)), HasSubstr("ends within"));
   }
   EXPECT_THAT(BinError(""),
-              HasSubstr("does not begin as Marian's binary models"));
-  EXPECT_THAT(BinError(LittleEndian(2, 8)), HasSubstr("their version 1"));
+              HasSubstr("does not begin like a Marian binary model"));
+  EXPECT_THAT(BinError(LittleEndian(2, 8)), HasSubstr("model of version 1"));
   const auto replaced = [&](size_t at, uint64_t number) {
     std::string bytes = file;
     return bytes.replace(at, 8, LittleEndian(number, 8));
@@ -146,8 +146,10 @@ TEST(MarianBinTest, RefusesWhatEndsTooEarly) {
               HasSubstr("ends within its items' h"));
   EXPECT_THAT(BinError(replaced(16, kMost)),
               HasSubstr("ends within its items'"));
-  EXPECT_THAT(BinError(replaced(16, 0)), HasSubstr("which is no item's name"));
-  EXPECT_THAT(BinError(replaced(16, 1)), HasSubstr("which is no item's name"));
+  EXPECT_THAT(BinError(replaced(16, 0)),
+              HasSubstr("which is not an item's name"));
+  EXPECT_THAT(BinError(replaced(16, 1)),
+              HasSubstr("which is not an item's name"));
   EXPECT_THAT(BinError(replaced(32, kMost)), HasSubstr("dimensions"));
   EXPECT_THAT(BinError(replaced(40, kMost)), HasSubstr("ends within item 'W'"));
   EXPECT_THAT(BinError(replaced(58, kMost)),

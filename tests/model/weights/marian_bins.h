@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// Marian's numbers of types, and Bergamot's of intgemm8.
+// Marian's numbers of types, and Bergamot's number of intgemm8.
 inline constexpr uint64_t kBinFloat32 = 0x404, kBinInt8 = 0x101,
                           kBinIntgemm8 = 0x10001, kForkIntgemm8 = 0x4101;
 
@@ -20,13 +20,13 @@ struct BinItem {
   std::string data;
 };
 
-// The numbers and, behind them, the multiplier.
+// Returns the numbers followed by the multiplier.
 inline std::string Intgemm8(const std::vector<int8_t>& numbers,
                             float multiplier) {
   return std::string(numbers.begin(), numbers.end()) + Floats({multiplier});
 }
 
-// A model in Marian's binary format. Data are padded as there.
+// Builds a model in Marian's binary format, with Marian's padding of data.
 inline std::string MarianBin(std::vector<BinItem> items) {
   std::string headers = LittleEndian(1, 8) + LittleEndian(items.size(), 8);
   std::string names, shapes, data;

@@ -16,7 +16,7 @@ std::string ReadError(const std::string& file) {
   return read.ok() ? "no error" : std::string(read.status().message());
 }
 
-// A file of one tensor "x" with this entry and 16 bytes of data.
+// Returns a file with one tensor "x" with this entry and 16 bytes of data.
 std::string OneTensor(std::string_view entry) {
   return Safetensors("{\"x\": " + std::string(entry) + "}",
                      Floats({1, 2, 3, 4}));
@@ -56,7 +56,7 @@ TEST(SafetensorsTest, RefusesEveryTruncation) {
   EXPECT_THAT(ReadError(file + "x"), HasSubstr("1 bytes at its end"));
 }
 
-TEST(SafetensorsTest, RefusesLyingHeaders) {
+TEST(SafetensorsTest, RefusesWrongHeaders) {
   EXPECT_THAT(ReadError(LittleEndian(~uint64_t{0}, 8) + "{}"),
               HasSubstr("header of 18446744073709551615 bytes"));
   EXPECT_THAT(ReadError(Safetensors("[]", "")), HasSubstr("not a JSON object"));
@@ -84,11 +84,11 @@ TEST(SafetensorsTest, RefusesLyingHeaders) {
               HasSubstr("truncated"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [3],
                                   "data_offsets": [0, 16]})")),
-              HasSubstr("does not take the 16 bytes"));
+              HasSubstr("does not match the 16 bytes"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32",
                       "shape": [4294967296, 4294967296, 4],
                       "data_offsets": [0, 16]})")),
-              HasSubstr("does not take the 16 bytes"));
+              HasSubstr("does not match the 16 bytes"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32",
                       "shape": [18446744073709551615],
                       "data_offsets": [0, 16]})")),
@@ -110,16 +110,16 @@ TEST(SafetensorsTest, EveryByteBelongsToOneTensor) {
       HasSubstr("1 bytes before tensor 'y'"));
 }
 
-TEST(SafetensorsTest, NamesAreShownSafely) {
+TEST(SafetensorsTest, EscapesNamesInErrors) {
   EXPECT_EQ(Quoted("a\n\x1b[31m\xff"), "'a\\x0a\\x1b[31m\\xff'");
   EXPECT_EQ(Quoted(std::string(101, 'a')),
             "'" + std::string(100, 'a') + "...'");
 }
 
-TEST(SafetensorsTest, BoundsTheHeader) {
+TEST(SafetensorsTest, BoundsDepthAndMemoryOfTheHeader) {
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
   EXPECT_THAT(ReadError(OneTensor(deep)), HasSubstr("nested deeper than 64"));
-  // Few bytes a value.
+  // Values of few bytes each.
   std::string values = "{\"__metadata__\": [{}";
   for (int i = 0; i < 3'000'000; ++i) values += ",{}";
   EXPECT_THAT(ReadError(Safetensors(values + "]}", "")), HasSubstr("memory"));

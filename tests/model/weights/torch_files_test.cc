@@ -27,7 +27,8 @@ std::vector<float> Values(const TensorFile& file, const std::string& name) {
 
 const std::vector<float> kSix = {0, 1, 2, 3, 4, 5};
 
-// A matrix, its transpose, a column and a part of it, of one storage.
+// A matrix, its transpose, one of its columns and a part of it, all in one
+// storage.
 std::string ViewsOfOneStorage() {
   return StateDict({
       {"whole", {.storage_elements = 6, .shape = {2, 3}, .strides = {3, 1}}},
@@ -59,7 +60,7 @@ void ExpectViews(const absl::StatusOr<TensorFile>& read) {
 }
 
 TEST(TorchZipTest, ReadsViewsOfASharedStorage) {
-  // Room in the file: the copy of "turned" must fit into the file's size.
+  // Padding, because the copy of "turned" must fit into the file's size.
   const std::string file = Zip({{"any name/data.pkl", ViewsOfOneStorage()},
                                 {"any name/byteorder", "little"},
                                 {"any name/data/0", Floats(kSix)}});
@@ -72,8 +73,8 @@ TEST(TorchLegacyTest, ReadsViewsOfASharedStorage) {
   ExpectViews(ReadTorchLegacy(Bytes(file)));
 }
 
-// What no tensor may be, whatever file it is in.
-TEST(TorchLegacyTest, RefusesTensorsThatLie) {
+// Tensors that every format refuses.
+TEST(TorchLegacyTest, RefusesTensorsBeyondTheirStorage) {
   const auto error = [](const Tensor& tensor) {
     const std::string file =
         TorchLegacy(StateDict({{"x", tensor}}), {{"0", 6, Floats(kSix)}});
@@ -112,7 +113,7 @@ TEST(TorchLegacyTest, RefusesTensorsThatLie) {
               HasSubstr("'0' belongs to no tensor"));
 }
 
-TEST(TorchLegacyTest, RefusesFilesThatLie) {
+TEST(TorchLegacyTest, RefusesBrokenFiles) {
   const std::string state =
       StateDict({{"x", {.storage_elements = 6, .shape = {6}, .strides = {1}}}});
   const std::string good = TorchLegacy(state, {{"0", 6, Floats(kSix)}});
@@ -146,7 +147,7 @@ TEST(TorchLegacyTest, RefusesFilesThatLie) {
       HasSubstr("does not begin"));
 }
 
-TEST(TorchZipTest, RefusesFilesThatLie) {
+TEST(TorchZipTest, RefusesBrokenFiles) {
   const std::string state =
       StateDict({{"x", {.storage_elements = 6, .shape = {6}, .strides = {1}}}});
   const auto error = [](const std::vector<ZipEntry>& entries) {

@@ -48,7 +48,7 @@ TEST(UnpicklerTest, ReadsPlainData) {
 }
 
 TEST(UnpicklerTest, RefusesCodeByName) {
-  // What `pickle.dumps` makes of an object whose __reduce__ runs a command.
+  // The result of `pickle.dumps` for an object whose __reduce__ runs a command.
   EXPECT_THAT(UnpickleError(PickleWriter()
                                 .Global("posix", "system")
                                 .Text("touch /tmp/owned")
@@ -59,7 +59,7 @@ TEST(UnpicklerTest, RefusesCodeByName) {
       UnpickleError(
           PickleWriter().Text("builtins").Text("eval").Raw("\x93").Stop()),
       HasSubstr("'builtins.eval'"));
-  // Of an allowed module, but not an allowed name.
+  // An allowed module, but not an allowed name.
   for (const char* name :
        {"load", "hub.load", "FloatStorage.__init__", "FloatStorageX", ""}) {
     EXPECT_THAT(UnpickleError(PickleWriter().Global("torch", name).Stop()),
@@ -75,7 +75,7 @@ TEST(UnpicklerTest, RefusesCodeByName) {
               HasSubstr("opcode 0x81"));
 }
 
-TEST(UnpicklerTest, RefusesCallsThatMakeNoSense) {
+TEST(UnpicklerTest, RefusesCallsWithWrongArguments) {
   const auto call = [](std::string_view name, const std::string& arguments) {
     return PickleWriter()
         .Global("torch._utils", name)
@@ -130,7 +130,7 @@ TEST(UnpicklerTest, MemoryIsBounded) {
               HasSubstr("more items"));
   EXPECT_THAT(UnpickleError(std::string(20'000'000, '(')), HasSubstr("marks"));
   EXPECT_THAT(UnpickleError("X\xff\xff\xff\x7fshort"), HasSubstr("ends early"));
-  // A long list of pairs that a small loop copies again and again.
+  // A long list of pairs that a small loop copies repeatedly.
   std::string bomb = PickleWriter()
                          .Global("collections", "OrderedDict")
                          .Raw("q\x01](NN\x86q\x03")
@@ -141,7 +141,7 @@ TEST(UnpicklerTest, MemoryIsBounded) {
   EXPECT_THAT(UnpickleError(bomb), HasSubstr("more items"));
 }
 
-// A call may look at a long list of arguments and make nothing of it.
+// A call may walk a long list of arguments and create nothing.
 TEST(UnpicklerTest, WorkIsBounded) {
   std::string bomb = PickleWriter()
                          .Global("torch._utils", "_rebuild_parameter")
@@ -151,9 +151,9 @@ TEST(UnpicklerTest, WorkIsBounded) {
   bomb.pop_back();
   bomb += std::string(1'000'000, '2') + "tq\x02";
   for (int i = 0; i < 1'000'000; ++i) bomb += "h\x01h\x02R0";
-  // It ends early: each call costs a step and not a million.
+  // These calls end early: each costs one step, not a million.
   EXPECT_EQ(UnpickleError(bomb + "N."), "no error");
-  // Where it must walk the list, each walk counts.
+  // If a call must walk the list, each walk counts.
   std::string walks = PickleWriter()
                           .Global("collections", "OrderedDict")
                           .Raw("q\x01](NN\x86q\x03")
@@ -164,7 +164,7 @@ TEST(UnpicklerTest, WorkIsBounded) {
   EXPECT_NE(UnpickleError(walks + "N."), "no error");
 }
 
-TEST(UnpicklerTest, DepthAndCyclesAreNoTrouble) {
+TEST(UnpicklerTest, AllowsDepthAndCycles) {
   // [[[...]]], each list in the one before it.
   std::string deep;
   for (int i = 0; i < 300'000; ++i) deep += "]";

@@ -16,7 +16,7 @@
 
 namespace trivium {
 
-// Weights files made byte by byte, good and bad.
+// Builds weights files byte by byte, valid and broken.
 
 inline std::span<const std::byte> Bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -40,7 +40,7 @@ inline std::string Safetensors(std::string_view header, std::string_view data) {
          std::string(data);
 }
 
-// A pickle's bytes, protocol 2, as torch.save writes them.
+// Builds a pickle of protocol 2, as torch.save writes it.
 class PickleWriter {
  public:
   PickleWriter() : bytes_("\x80\x02") {}
@@ -64,7 +64,7 @@ class PickleWriter {
     return Raw("c").Raw(module).Raw("\n").Raw(name).Raw("\n");
   }
 
-  // A tensor that views elements of the storage `key`.
+  // Adds a tensor that is a view of elements of the storage `key`.
   struct Tensor {
     std::string type = "FloatStorage";
     std::string key = "0";
@@ -87,7 +87,7 @@ class PickleWriter {
   std::string bytes_;
 };
 
-// A state dict's pickle.
+// Returns the pickle of a state dict.
 inline std::string StateDict(
     const std::vector<std::pair<std::string, PickleWriter::Tensor>>& tensors) {
   PickleWriter writer;
@@ -96,7 +96,8 @@ inline std::string StateDict(
   return writer.Raw("u").Stop();
 }
 
-// What torch wrote before 1.6; `storages` are (key, elements, data).
+// Returns a file in torch's format before 1.6; `storages` are (key, elements,
+// data).
 struct LegacyStorage {
   std::string key;
   int64_t elements;
@@ -133,7 +134,7 @@ inline std::string ReadWholeFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// A folder that goes away with this object.
+// A folder that the destructor deletes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

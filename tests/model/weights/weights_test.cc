@@ -83,7 +83,7 @@ TEST(WeightsTest, FingerprintSeesNamesAndData) {
   EXPECT_NE(Open(folder.path())->Fingerprint(), first);
 }
 
-TEST(WeightsTest, AFolderWithoutWeightsNamesWhatIsLookedFor) {
+TEST(WeightsTest, NamesTheFilesItLooksForInAnEmptyFolder) {
   const TemporaryFolder folder;
   const absl::Status status = Weights::Open(folder.path()).status();
   EXPECT_TRUE(absl::IsNotFound(status));
@@ -138,7 +138,7 @@ TEST(WeightsTest, RefusesBadIndexes) {
   }
 }
 
-TEST(WeightsTest, RefusesFilesThatAreNoWeights) {
+TEST(WeightsTest, RefusesFilesThatAreNotWeights) {
   const TemporaryFolder folder;
   const auto error = [&](const std::string& bytes) {
     folder.Write("pytorch_model.bin", bytes);

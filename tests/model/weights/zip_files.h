@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// Zip archives and NumPy's arrays made byte by byte, good and bad.
+// Builds zip archives and NumPy arrays byte by byte, valid and broken.
 
 struct ZipEntry {
   std::string name;
@@ -35,7 +35,7 @@ inline std::string Zip(const std::vector<ZipEntry>& entries) {
   return ReadWholeFile(path);
 }
 
-// An array with a header as it is given.
+// Returns an array with the given header.
 inline std::string Npy(const std::string& header, std::string_view data) {
   return "\x93NUMPY\x01" + std::string(1, '\0') +
          LittleEndian(header.size(), 2) + header + std::string(data);

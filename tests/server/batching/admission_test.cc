@@ -9,7 +9,8 @@ namespace trivium {
 namespace {
 
 constexpr ClientId kOne = 1, kOther = 2;
-constexpr Priority kNormal = Priority::kInteractive, kBatch = Priority::kBatch;
+constexpr Priority kNormal = Priority::kInteractive,
+                   kBackground = Priority::kBackground;
 
 void Add(Admission* admission, ClientId client, int64_t tokens,
          Priority priority = kNormal) {
@@ -86,22 +87,22 @@ TEST(AdmissionTest, ThereIsAlwaysRoomForOneMoreClient) {
 }
 
 // Whoever sends it, and whatever else it sends.
-TEST(AdmissionTest, BatchRequestsLeaveRoomForInteractiveOnes) {
+TEST(AdmissionTest, BackgroundRequestsLeaveRoomForInteractiveOnes) {
   Admission admission(9000);
-  EXPECT_EQ(admission.free_tokens(kOne, kBatch), 6750);
+  EXPECT_EQ(admission.free_tokens(kOne, kBackground), 6750);
   const Submission refused =
-      admission.Check(kOne, kBatch, std::vector<int64_t>{6000, 800});
+      admission.Check(kOne, kBackground, std::vector<int64_t>{6000, 800});
   EXPECT_EQ(refused.status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused.request, 1);
   EXPECT_TRUE(Takes(admission, kOne, 6800));
-  int64_t batch = 0;
+  int64_t background = 0;
   for (const ClientId client : {kOne, kOther}) {
-    for (; Takes(admission, client, 10, kBatch); batch += 10) {
-      Add(&admission, client, 10, kBatch);
+    for (; Takes(admission, client, 10, kBackground); background += 10) {
+      Add(&admission, client, 10, kBackground);
     }
   }
-  EXPECT_GT(batch, 6000);
-  EXPECT_LE(batch, 6750 + 9000 / 16);
+  EXPECT_GT(background, 6000);
+  EXPECT_LE(background, 6750 + 9000 / 16);
   for (const ClientId client : {kOne, kOther}) {
     int64_t room = 0;
     for (; Takes(admission, client, 10); room += 10) {
@@ -109,7 +110,7 @@ TEST(AdmissionTest, BatchRequestsLeaveRoomForInteractiveOnes) {
     }
     EXPECT_GE(room, 500) << client;
   }
-  EXPECT_FALSE(Takes(admission, kOne, 10, kBatch));
+  EXPECT_FALSE(Takes(admission, kOne, 10, kBackground));
 }
 
 }  // namespace

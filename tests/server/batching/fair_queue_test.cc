@@ -233,13 +233,13 @@ TEST_F(FairQueueTest, ForeseesWhatIsTakenBefore) {
 
 TEST_F(FairQueueTest, ForeseesWhatIsOnItsWay) {
   for (int i = 0; i < 50; ++i) PushOf(1, 1 + i, 60);
-  for (int i = 0; i < 30; ++i) queue_.Expect(1);
+  for (int i = 0; i < 30; ++i) queue_.AddInTransit(1);
   // Only those count them that are asked to.
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50), 3000);
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 3000 + 30 * 40);
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 100);  // a turn of client 1
   // Of another client of which nothing waits.
-  queue_.Expect(2);
+  queue_.AddInTransit(2);
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50), 100);
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 40 + 100);
   EXPECT_EQ(queue_.TokensBefore(3, 1000, 50), 100);
@@ -249,9 +249,9 @@ TEST_F(FairQueueTest, ForeseesWhatIsOnItsWay) {
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 30 * 40 + 40);
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50), 0);
   PushOf(2, 2000, 60);
-  queue_.Unexpect(2);
+  queue_.RemoveInTransit(2);
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 60 + 110);
-  for (int i = 0; i < 30; ++i) queue_.Unexpect(1);
+  for (int i = 0; i < 30; ++i) queue_.RemoveInTransit(1);
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 60);
   Take();
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 0);

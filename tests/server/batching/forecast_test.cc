@@ -35,8 +35,8 @@ class ForecastTest : public testing::Test {
     queue_.Push(std::move(queued));
   }
   Forecast::Times TimesOf(const RequestCost& cost) const {
-    return forecast_.Of(queue_, Sender{}, /*call=*/1000,
-                        Forecast::Of({&cost, 1}));
+    return forecast_.TimesOf(queue_, Sender{}, /*call=*/1000,
+                             Forecast::DemandOf({&cost, 1}));
   }
   // 10,000 tokens a second.
   void Learn() { forecast_.Observe(5000, absl::Milliseconds(500)); }
@@ -49,7 +49,7 @@ TEST_F(ForecastTest, PromisesAtOnceWhatItKnowsNothingAgainst) {
   for (int i = 0; i < 100; ++i) Push(i);
   forecast_.SetRunning(0, Priority::kInteractive, 64);
   EXPECT_EQ(TimesOf(kSentence).answer, absl::ZeroDuration());
-  EXPECT_EQ(forecast_.IfTaken(kSentence, Priority::kInteractive),
+  EXPECT_EQ(forecast_.TimeIfStarted(kSentence, Priority::kInteractive),
             absl::ZeroDuration());
 }
 
@@ -70,17 +70,17 @@ TEST_F(ForecastTest, CountsWhatWaitsAndWhatRuns) {
   // Four beams of 60 tokens take no longer beside the others than one does.
   EXPECT_EQ(TimesOf({.tokens = 240, .rows = 4}).answer,
             absl::Milliseconds(624 + 50 * 6));
-  EXPECT_EQ(forecast_.IfTaken(kSentence, Priority::kInteractive),
+  EXPECT_EQ(forecast_.TimeIfStarted(kSentence, Priority::kInteractive),
             absl::Milliseconds(6 + 50 * 6));
 }
 
 TEST_F(ForecastTest, WhatIsUsualFollowsWhatComes) {
   EXPECT_EQ(forecast_.usual_demand(1).tokens, 0);
-  forecast_.Came(/*client=*/1, Forecast::Of({&kSentence, 1}));
+  forecast_.RecordDemand(/*client=*/1, Forecast::DemandOf({&kSentence, 1}));
   EXPECT_EQ(forecast_.usual_demand(1).tokens, 60);
   const RequestCost longer = {.tokens = 400, .rows = 4};
   for (int i = 0; i < 100; ++i)
-    forecast_.Came(/*client=*/1, Forecast::Of({&longer, 1}));
+    forecast_.RecordDemand(/*client=*/1, Forecast::DemandOf({&longer, 1}));
   EXPECT_NEAR(forecast_.usual_demand(1).tokens, 400, 1);
   EXPECT_NEAR(forecast_.usual_demand(1).depth, 100, 1);
 }
@@ -90,33 +90,33 @@ TEST_F(ForecastTest, ClientsAreJudgedByWhatTheyAskForThemselves) {
   const RequestCost large = {.tokens = 8000, .rows = 4};
   EXPECT_EQ(forecast_.usual_demand(7).tokens, 0) << "nobody has come";
   for (int i = 0; i < 100; ++i) {
-    forecast_.Came(/*client=*/1, Forecast::Of({&large, 1}));
+    forecast_.RecordDemand(/*client=*/1, Forecast::DemandOf({&large, 1}));
   }
-  forecast_.Came(/*client=*/2, Forecast::Of({&small, 1}));
+  forecast_.RecordDemand(/*client=*/2, Forecast::DemandOf({&small, 1}));
   EXPECT_EQ(forecast_.usual_demand(1).tokens, 8000);
   EXPECT_EQ(forecast_.usual_demand(2).tokens, 20);
   EXPECT_EQ(forecast_.usual_demand(7).tokens, 20) << "the least";
   // Those of whom nothing came for long are forgotten.
   for (ClientId client = 100; client < 200; ++client) {
-    forecast_.Came(client, Forecast::Of({&large, 1}));
+    forecast_.RecordDemand(client, Forecast::DemandOf({&large, 1}));
   }
   EXPECT_EQ(forecast_.usual_demand(2).tokens, 8000);
 }
 
 TEST_F(ForecastTest, WhatIsOnItsWayComesBeforeTheNext) {
   Learn();
-  forecast_.Came(/*client=*/0, Forecast::Of({&kSentence, 1}));
-  for (int i = 0; i < 100; ++i) queue_.Expect(Sender{});
+  forecast_.RecordDemand(/*client=*/0, Forecast::DemandOf({&kSentence, 1}));
+  for (int i = 0; i < 100; ++i) queue_.AddInTransit(Sender{});
   const auto wait_of_next = [this] {
     return absl::ToDoubleMilliseconds(
-        forecast_.OfNext(queue_, Sender{}, /*call=*/1000).wait);
+        forecast_.TimesOfNext(queue_, Sender{}, /*call=*/1000).wait);
   };
   EXPECT_EQ(TimesOf(kSentence).answer, absl::ZeroDuration());
   EXPECT_EQ(wait_of_next(), 600);
   // As far as it is for this model.
-  for (int i = 0; i < 100; ++i) forecast_.Named(i % 2 == 0);
+  for (int i = 0; i < 100; ++i) forecast_.RecordModel(i % 2 == 0);
   EXPECT_NEAR(wait_of_next(), 300, 30);
-  for (int i = 0; i < 100; ++i) forecast_.Named(false);
+  for (int i = 0; i < 100; ++i) forecast_.RecordModel(false);
   EXPECT_EQ(wait_of_next(), 0);
 }
 

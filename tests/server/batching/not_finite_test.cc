@@ -61,7 +61,7 @@ class NotFiniteTest : public testing::TestWithParam<Formats> {
     observers_.push_back(observer);
     auto queued = Queued(requests_.size(), request, alone_->limits());
     requests_.push_back(std::move(request));
-    ASSERT_EQ(batch_->Judge(*queued), FairQueue::Verdict::kTake);
+    ASSERT_EQ(batch_->CanJoin(*queued), FairQueue::Verdict::kTake);
     batch_->Add(std::move(queued));
   }
   void Run() {

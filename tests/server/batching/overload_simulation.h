@@ -130,8 +130,8 @@ class OverloadSimulation : public testing::Test {
   };
   bool Submit(const Call& call) {
     const int length = 10 + static_cast<int>(next_++ * 7 % 21);
-    Submission submission = batcher_->Foresee(TheModel().get(), call.sender(),
-                                              call.call, call.deadline);
+    Submission submission = batcher_->CheckAdmission(
+        TheModel().get(), call.sender(), call.call, call.deadline);
     if (submission.ok()) {
       Request request = MakeRequest(Source(length, static_cast<int>(next_)),
                                     Greedy(length), nullptr);
@@ -146,19 +146,19 @@ class OverloadSimulation : public testing::Test {
     }
     return submission.ok();
   }
-  // A batch call that has time.
-  void SubmitBatch(Outcomes* outcomes) {
+  // A background call that has time.
+  void SubmitBackground(Outcomes* outcomes) {
     Request request =
         MakeRequest(Source(20, static_cast<int>(next_++)), Greedy(20), nullptr);
     request.client = 3;
-    request.priority = Priority::kBatch;
+    request.priority = Priority::kBackground;
     request.observer = outcomes->Observe(clock_.Now());
     if (!batcher_->Submit(batcher_->NewCall(), {request}).ok()) {
       outcomes->Forget();
     }
   }
   void Refuse(const Call& call, const Submission& refusal) {
-    batcher_->Forget(call.call);
+    batcher_->RemoveInTransit(call.call);
     call.outcomes->Observe(call.came);
     call.outcomes->Refuse(refusal);
   }
@@ -173,9 +173,9 @@ class OverloadSimulation : public testing::Test {
                  .deadline = now + time,
                  .outcomes = outcomes};
     const Submission submission =
-        batcher_->Foresee(nullptr, {client}, call.call, call.deadline);
+        batcher_->CheckAdmission(nullptr, {client}, call.call, call.deadline);
     if (!submission.ok()) return Refuse(call, submission);
-    batcher_->Expect(call.call, {client});
+    batcher_->AddInTransit(call.call, {client});
     const absl::Time begin =
         on_the_way_.empty() ? now : std::max(now, on_the_way_.back().arrives);
     call.arrives = begin + transport_time_;
@@ -188,7 +188,7 @@ class OverloadSimulation : public testing::Test {
       if (call.deadline > clock_.Now()) {
         Submit(call);
       } else {
-        batcher_->Forget(call.call);
+        batcher_->RemoveInTransit(call.call);
         ++lost_;
       }
       on_the_way_.pop_front();

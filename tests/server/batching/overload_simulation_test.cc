@@ -70,7 +70,7 @@ TEST_P(BehindATransportTest, NineTenthsOfTheCapacityAreAnsweredInTime) {
   // No more are on their way than a little while brings.
   EXPECT_LT(on_the_way_.size(),
             capacity * absl::ToDoubleSeconds(GetParam().time));
-  for (const Call& call : on_the_way_) batcher_->Forget(call.call);
+  for (const Call& call : on_the_way_) batcher_->RemoveInTransit(call.call);
   Finish(calls);
 }
 
@@ -90,21 +90,21 @@ TEST_F(OverloadSimulation, WhereNoRoomIsLeftTextsAreNotRead) {
     return batcher_->Submit(batcher_->NewCall(), {request}).ok();
   };
   const auto foreseen = [&](const ServedModel* model, ClientId client) {
-    return batcher_->Foresee(model, {client}, batcher_->NewCall(),
-                             absl::InfiniteFuture());
+    return batcher_->CheckAdmission(model, {client}, batcher_->NewCall(),
+                                    absl::InfiniteFuture());
   };
   ASSERT_TRUE(submit());
   // As many as are on their way ...
   std::vector<CallId> calls;
   while (foreseen(nullptr, 1).ok() && calls.size() < 1000) {
     calls.push_back(batcher_->NewCall());
-    batcher_->Expect(calls.back(), {1});
+    batcher_->AddInTransit(calls.back(), {1});
   }
   EXPECT_GE(calls.size(), 200u);
   EXPECT_LE(calls.size(), 250u);
   EXPECT_TRUE(foreseen(TheModel().get(), 1).ok());
   EXPECT_TRUE(foreseen(nullptr, 2).ok());
-  for (const CallId call : calls) batcher_->Forget(call);
+  for (const CallId call : calls) batcher_->RemoveInTransit(call);
   // ... or wait.
   while (foreseen(nullptr, 1).ok()) ASSERT_TRUE(submit());
   const Submission refusal = foreseen(TheModel().get(), 1);
@@ -126,21 +126,24 @@ TEST_F(OverloadSimulation, WhatIsOnItsWayIsItsOwnClients) {
   Step();
   const absl::Time soon = clock_.Now() + absl::Milliseconds(200);
   const auto foreseen = [&](ClientId client) {
-    return batcher_->Foresee(nullptr, {client}, batcher_->NewCall(), soon).ok();
+    return batcher_
+        ->CheckAdmission(nullptr, {client}, batcher_->NewCall(), soon)
+        .ok();
   };
   EXPECT_TRUE(foreseen(1));
   std::vector<CallId> expected;
   for (int i = 0; i < 0.5 * capacity; ++i) {
     expected.push_back(batcher_->NewCall());
-    batcher_->Expect(expected.back(), {.client = 1});
+    batcher_->AddInTransit(expected.back(), {.client = 1});
   }
   EXPECT_FALSE(foreseen(1));
   EXPECT_TRUE(foreseen(2));
   // Who has arrived came before them.
   EXPECT_TRUE(
-      batcher_->Foresee(TheModel().get(), {1}, batcher_->NewCall(), soon).ok());
-  for (const CallId call : expected) batcher_->Forget(call);
-  batcher_->Forget(expected.front());
+      batcher_->CheckAdmission(TheModel().get(), {1}, batcher_->NewCall(), soon)
+          .ok());
+  for (const CallId call : expected) batcher_->RemoveInTransit(call);
+  batcher_->RemoveInTransit(expected.front());
   EXPECT_TRUE(foreseen(1));
   Finish(outcomes);
 }
@@ -238,7 +241,8 @@ TEST_F(OverloadSimulation, WhereTheModelIsNotKnownYetEachWouldRefuse) {
   for (int i = 0; i < 5; ++i) Step();
   const absl::Time soon = clock_.Now() + absl::Milliseconds(100);
   const auto foreseen = [&](const ServedModel* model) {
-    return batcher_->Foresee(model, {.client = 2}, batcher_->NewCall(), soon);
+    return batcher_->CheckAdmission(model, {.client = 2}, batcher_->NewCall(),
+                                    soon);
   };
   EXPECT_TRUE(foreseen(nullptr).late);
   EXPECT_GT(foreseen(nullptr).retry_after, absl::Milliseconds(10));

@@ -1,15 +1,15 @@
-// Interactive and batch calls beside each other, in simulated time: see
+// Interactive and background calls beside each other, in simulated time: see
 // overload_simulation.h.
 #include "tests/server/batching/overload_simulation.h"
 
 namespace trivium {
 namespace {
 
-// Interactive calls beside as many batch calls as the queue takes.
-TEST_F(OverloadSimulation, BatchCallsHardlyDelayInteractiveOnes) {
+// Interactive calls beside as many background calls as the queue takes.
+TEST_F(OverloadSimulation, BackgroundCallsHardlyDelayInteractiveOnes) {
   options_.max_waiting_tokens = 100'000;
   Create();
-  const auto offer = [&](Outcomes* batch, absl::Duration* longest) {
+  const auto offer = [&](Outcomes* background, absl::Duration* longest) {
     Outcomes interactive(&clock_, &in_flight_);
     const absl::Time end = clock_.Now() + absl::Seconds(2);
     for (absl::Time next = clock_.Now(); next < end;
@@ -26,7 +26,8 @@ TEST_F(OverloadSimulation, BatchCallsHardlyDelayInteractiveOnes) {
                           .came = next,
                           .deadline = absl::InfiniteFuture(),
                           .outcomes = &interactive}));
-      for (int i = 0; batch != nullptr && i < 50; ++i) SubmitBatch(batch);
+      for (int i = 0; background != nullptr && i < 50; ++i)
+        SubmitBackground(background);
     }
     Finish(interactive);
     EXPECT_EQ(interactive.in_time(), 118);
@@ -34,30 +35,30 @@ TEST_F(OverloadSimulation, BatchCallsHardlyDelayInteractiveOnes) {
   };
   absl::Duration alone, beside;
   offer(nullptr, &alone);
-  Outcomes batch(&clock_, &in_flight_);
-  for (int i = 0; i < 2000; ++i) SubmitBatch(&batch);
-  offer(&batch, &beside);
+  Outcomes background(&clock_, &in_flight_);
+  for (int i = 0; i < 2000; ++i) SubmitBackground(&background);
+  offer(&background, &beside);
   EXPECT_LE(absl::FDivDuration(beside, alone), 1.4);
   // They had what was left.
-  EXPECT_GE(batch.in_time(), 500);
-  EXPECT_FALSE(batch.all_answered());
-  Finish(batch);
-  EXPECT_EQ(batch.missed(), 0);
+  EXPECT_GE(background.in_time(), 500);
+  EXPECT_FALSE(background.all_answered());
+  Finish(background);
+  EXPECT_EQ(background.missed(), 0);
 }
 
 // More interactive calls than can be answered.
-TEST_F(OverloadSimulation, BatchCallsAreNeverStarved) {
+TEST_F(OverloadSimulation, BackgroundCallsAreNeverStarved) {
   const double capacity = Capacity();
-  Outcomes batch(&clock_, &in_flight_), interactive(&clock_, &in_flight_);
-  for (int i = 0; i < 500; ++i) SubmitBatch(&batch);
+  Outcomes background(&clock_, &in_flight_), interactive(&clock_, &in_flight_);
+  for (int i = 0; i < 500; ++i) SubmitBackground(&background);
   Offer(2 * capacity, absl::Seconds(1), absl::Milliseconds(200), &interactive);
-  const int before = batch.in_time();
+  const int before = background.in_time();
   Offer(2 * capacity, absl::Seconds(2), absl::Milliseconds(200), &interactive);
-  EXPECT_GE(batch.in_time() - before, 5);
+  EXPECT_GE(background.in_time() - before, 5);
   EXPECT_GE(interactive.in_time(), 3 * 0.6 * capacity);
   Finish(interactive);
-  Finish(batch);
-  EXPECT_EQ(batch.in_time(), 500);
+  Finish(background);
+  EXPECT_EQ(background.in_time(), 500);
 }
 
 }  // namespace

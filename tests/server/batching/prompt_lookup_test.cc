@@ -12,10 +12,10 @@ namespace {
 size_t MatchAfter(const std::vector<int32_t>& history) {
   PromptLookup lookup(history.size());
   for (size_t i = 1; i <= history.size(); ++i) {
-    lookup.Follow(std::span(history).first(i));
+    lookup.Update(std::span(history).first(i));
   }
   PromptLookup at_once(history.size());
-  at_once.Follow(history);
+  at_once.Update(history);
   EXPECT_EQ(lookup.match(), at_once.match());
   EXPECT_EQ(lookup.hit_rate(), at_once.hit_rate());
   return lookup.match();
@@ -37,20 +37,20 @@ TEST(PromptLookupTest, FindsWhatFollowedTheLastTokens) {
 TEST(PromptLookupTest, KnowsHowOftenItIsRight) {
   std::vector<int32_t> text = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2, 3};
   PromptLookup lookup(100);
-  lookup.Follow(text);
+  lookup.Update(text);
   EXPECT_EQ(lookup.hit_rate(), 0.5);
   for (int i = 4; i <= 10; ++i) {
     text.push_back(i);
     const double before = lookup.hit_rate();
-    lookup.Follow(text);
+    lookup.Update(text);
     EXPECT_GT(lookup.hit_rate(), before);
   }
   EXPECT_GT(lookup.hit_rate(), 0.9);
   text.push_back(99);  // instead of 1
-  lookup.Follow(text);
+  lookup.Update(text);
   EXPECT_LT(lookup.hit_rate(), 0.75);
   EXPECT_EQ(lookup.match(), 0u);
-  lookup.Forgive();
+  lookup.ResetHitRate();
   EXPECT_EQ(lookup.hit_rate(), 0.5);
 }
 
@@ -63,7 +63,7 @@ TEST(PromptLookupTest, NeverTellsOfOtherTokens) {
     int matches = 0;
     for (int i = 0; i < 4000; ++i) {
       text.push_back(static_cast<int32_t>(random() % 7));
-      lookup.Follow(text);
+      lookup.Update(text);
       const size_t match = lookup.match();
       if (match == 0) continue;
       ++matches;

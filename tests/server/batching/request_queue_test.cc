@@ -8,7 +8,7 @@ namespace {
 
 using Verdict = FairQueue::Verdict;
 
-constexpr CallId kInteractiveCall = 1, kBatchCall = 2;
+constexpr CallId kInteractiveCall = 1, kBackgroundCall = 2;
 
 std::unique_ptr<QueuedRequest> RequestOf(CallId call, int64_t tokens) {
   auto queued = std::make_unique<QueuedRequest>();
@@ -16,25 +16,26 @@ std::unique_ptr<QueuedRequest> RequestOf(CallId call, int64_t tokens) {
   queued->cost.tokens = tokens;
   queued->source_key = call;
   queued->request.priority =
-      call == kBatchCall ? Priority::kBatch : Priority::kInteractive;
+      call == kBackgroundCall ? Priority::kBackground : Priority::kInteractive;
   return queued;
 }
 
-TEST(RequestQueueTest, BatchRequestsWaitForInteractiveOnesAndNotTheyForThem) {
+TEST(RequestQueueTest,
+     BackgroundRequestsWaitForInteractiveOnesAndNotTheyForThem) {
   RequestQueue queue(100);
   for (int i = 0; i < 10; ++i) {
     queue.Push(RequestOf(kInteractiveCall, 30));
-    queue.Push(RequestOf(kBatchCall, 50));
+    queue.Push(RequestOf(kBackgroundCall, 50));
   }
   EXPECT_EQ(queue.tokens(), 800);
   EXPECT_EQ(queue.requests(), 20);
   EXPECT_EQ(queue.TokensBefore({7, Priority::kInteractive}, 7, 1000), 300);
-  EXPECT_EQ(queue.TokensBefore({7, Priority::kBatch}, 7, 1000), 800);
-  queue.Expect({7, Priority::kInteractive});
-  EXPECT_EQ(queue.expected({7, Priority::kInteractive}), 1);
-  EXPECT_EQ(queue.expected({7, Priority::kBatch}), 0);
-  EXPECT_EQ(queue.TokensBefore({8, Priority::kBatch}, 8, 1000, 40), 840);
-  queue.Unexpect({7, Priority::kInteractive});
+  EXPECT_EQ(queue.TokensBefore({7, Priority::kBackground}, 7, 1000), 800);
+  queue.AddInTransit({7, Priority::kInteractive});
+  EXPECT_EQ(queue.calls_in_transit({7, Priority::kInteractive}), 1);
+  EXPECT_EQ(queue.calls_in_transit({7, Priority::kBackground}), 0);
+  EXPECT_EQ(queue.TokensBefore({8, Priority::kBackground}, 8, 1000, 40), 840);
+  queue.RemoveInTransit({7, Priority::kInteractive});
 }
 
 class PriorityDispatchTest : public testing::Test {
@@ -48,13 +49,13 @@ class PriorityDispatchTest : public testing::Test {
     queue_->BeginPass();
   }
   // The call of what the worker takes, of which `full` finds no room; 0: none.
-  CallId Take(int worker, bool lacks_batch = false, CallId full = 0) {
+  CallId Take(int worker, bool lacks_background = false, CallId full = 0) {
     const auto taken = dispatcher_.Take(
         worker, queue_,
         [full](QueuedRequest& request) {
           return request.call == full ? Verdict::kStop : Verdict::kTake;
         },
-        nullptr, lacks_batch);
+        nullptr, lacks_background);
     return taken == nullptr ? 0 : taken->call;
   }
 
@@ -63,36 +64,37 @@ class PriorityDispatchTest : public testing::Test {
 };
 
 TEST_F(PriorityDispatchTest, InteractiveRequestsComeFirst) {
-  for (const CallId call : {kBatchCall, kBatchCall, kInteractiveCall}) {
+  for (const CallId call :
+       {kBackgroundCall, kBackgroundCall, kInteractiveCall}) {
     Push(call);
   }
-  for (int i = 0; i < 20; ++i) Push(kBatchCall);  // that others take, too
+  for (int i = 0; i < 20; ++i) Push(kBackgroundCall);  // that others take, too
   BeginBoundary(0, {});
   EXPECT_EQ(Take(0), kInteractiveCall);
-  EXPECT_EQ(Take(0), kBatchCall);
+  EXPECT_EQ(Take(0), kBackgroundCall);
 }
 
-TEST_F(PriorityDispatchTest, AWorkerWithoutBatchRequestsTakesOneFirst) {
+TEST_F(PriorityDispatchTest, AWorkerWithoutBackgroundRequestsTakesOneFirst) {
   for (int i = 0; i < 20; ++i) {
     Push(kInteractiveCall);
-    Push(kBatchCall);
+    Push(kBackgroundCall);
   }
   BeginBoundary(0, {});
-  EXPECT_EQ(Take(0, /*lacks_batch=*/true), kBatchCall);
+  EXPECT_EQ(Take(0, /*lacks_background=*/true), kBackgroundCall);
   // It keeps room for it.
-  EXPECT_EQ(Take(0, /*lacks_batch=*/true, /*full=*/kBatchCall), 0u);
-  EXPECT_EQ(Take(0, /*lacks_batch=*/false, /*full=*/kBatchCall),
+  EXPECT_EQ(Take(0, /*lacks_background=*/true, /*full=*/kBackgroundCall), 0u);
+  EXPECT_EQ(Take(0, /*lacks_background=*/false, /*full=*/kBackgroundCall),
             kInteractiveCall);
 }
 
-// Else batch requests would take the room that it waits for.
+// Else background requests would take the room that it waits for.
 TEST_F(PriorityDispatchTest, NobodyPassesAnInteractiveRequestThatDoesNotFit) {
   for (int i = 0; i < 20; ++i) {
     Push(kInteractiveCall);
-    Push(kBatchCall);
+    Push(kBackgroundCall);
   }
   BeginBoundary(0, {});
-  EXPECT_EQ(Take(0, /*lacks_batch=*/false, /*full=*/kInteractiveCall), 0u);
+  EXPECT_EQ(Take(0, /*lacks_background=*/false, /*full=*/kInteractiveCall), 0u);
 }
 
 TEST_F(PriorityDispatchTest, InteractiveWorkIsSharedWhateverElseRuns) {

@@ -28,8 +28,8 @@ class RunningBatchFixture : public testing::Test {
     batch_->Add(Queued(call, std::move(request), puppets_.options.limits));
     return observer;
   }
-  FairQueue::Verdict Judge(const Request& request, CallId call) {
-    return batch_->Judge(*Queued(call, request, puppets_.options.limits));
+  FairQueue::Verdict CanJoin(const Request& request, CallId call) {
+    return batch_->CanJoin(*Queued(call, request, puppets_.options.limits));
   }
   void RunAll() {
     while (!batch_->empty()) batch_->Iterate();

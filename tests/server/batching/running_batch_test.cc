@@ -25,7 +25,7 @@ TEST_F(RunningBatchTest, DecodesInTheStepThatFinishesTheSource) {
   EXPECT_EQ(result->hypotheses[0].reason, FinishReason::kLength);
   EXPECT_EQ(result->source_tokens, 20);
   EXPECT_TRUE(batch_->empty());
-  EXPECT_EQ(batch_->pending_tokens(Priority::kBatch), 0);
+  EXPECT_EQ(batch_->pending_tokens(Priority::kBackground), 0);
 }
 
 TEST_F(RunningBatchTest, FeedsALongPrefixInChunksWithinTheRows) {
@@ -72,16 +72,16 @@ TEST_F(RunningBatchTest, KeepsHeadroomForNewCalls) {
   std::vector<std::shared_ptr<RecordingObserver>> stream;
   Request request = MakeRequest(Source(3), Greedy(10), nullptr);
   for (int i = 0; i < 14; ++i) {
-    EXPECT_EQ(Judge(request, 1), Verdict::kTake);
+    EXPECT_EQ(CanJoin(request, 1), Verdict::kTake);
     stream.push_back(Add(request, 1));
   }
-  EXPECT_EQ(Judge(request, 1), Verdict::kSkip);
-  EXPECT_EQ(Judge(request, 2), Verdict::kTake);
+  EXPECT_EQ(CanJoin(request, 1), Verdict::kSkip);
+  EXPECT_EQ(CanJoin(request, 2), Verdict::kTake);
   // Two rows are left: a new call that needs more is waited for.
-  EXPECT_EQ(Judge(MakeRequest(Source(3), Beams(3, 10), nullptr), 2),
+  EXPECT_EQ(CanJoin(MakeRequest(Source(3), Beams(3, 10), nullptr), 2),
             Verdict::kStop);
   RunAll();
-  EXPECT_EQ(Judge(request, 1), Verdict::kTake);
+  EXPECT_EQ(CanJoin(request, 1), Verdict::kTake);
 }
 
 TEST_F(RunningBatchTest, PacesNewcomersByTheEncodeBudget) {
@@ -93,17 +93,17 @@ TEST_F(RunningBatchTest, PacesNewcomersByTheEncodeBudget) {
     return MakeRequest(Source(32, first++), Greedy(4), nullptr);
   };
   kept.push_back(Add(next(), 1));
-  EXPECT_EQ(Judge(next(), 1), Verdict::kTake);
+  EXPECT_EQ(CanJoin(next(), 1), Verdict::kTake);
   kept.push_back(Add(next(), 1));
-  EXPECT_EQ(Judge(next(), 1), Verdict::kSkip);
+  EXPECT_EQ(CanJoin(next(), 1), Verdict::kSkip);
   for (CallId call = 2; call < 8; ++call) {
-    EXPECT_EQ(Judge(next(), call), Verdict::kTake);
+    EXPECT_EQ(CanJoin(next(), call), Verdict::kTake);
     kept.push_back(Add(next(), call));
   }
-  EXPECT_EQ(Judge(next(), 8), Verdict::kStop);
+  EXPECT_EQ(CanJoin(next(), 8), Verdict::kStop);
   batch_->Iterate();
   EXPECT_EQ(LastStep().encode_work, 64 * 6);
-  EXPECT_EQ(Judge(next(), 8), Verdict::kTake);
+  EXPECT_EQ(CanJoin(next(), 8), Verdict::kTake);
   RunAll();
 }
 
@@ -142,7 +142,7 @@ TEST_F(RunningBatchTest, GivesBackWhatEndedSamplesReserved) {
   Create();
   const auto samples = Add(MakeRequest(Source(3), Samples(8, 60, 3), nullptr));
   const Request one = MakeRequest(Source(3), Greedy(4), nullptr);
-  EXPECT_EQ(Judge(one, 2), Verdict::kStop);
+  EXPECT_EQ(CanJoin(one, 2), Verdict::kStop);
   int row_counts = 0;
   int rows = 0;
   while (!batch_->empty()) {
@@ -151,7 +151,7 @@ TEST_F(RunningBatchTest, GivesBackWhatEndedSamplesReserved) {
     rows = LastStep().decoder_rows;
     // What the step left running is reserved and nothing else.
     if (row_counts > 2) {
-      EXPECT_EQ(Judge(one, 2), Verdict::kTake);
+      EXPECT_EQ(CanJoin(one, 2), Verdict::kTake);
     }
   }
   EXPECT_GT(row_counts, 3);  // 1, 8, fewer...

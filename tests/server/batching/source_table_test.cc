@@ -62,7 +62,7 @@ TEST_F(SourceTableTest, SharesEqualSourcesWhileAnyoneReadsThem) {
   EXPECT_FALSE(shared);
   table_.Release(b);
   table_.Release(0);
-  EXPECT_EQ(table_.pending_tokens(Priority::kBatch), 0);
+  EXPECT_EQ(table_.pending_tokens(Priority::kBackground), 0);
 }
 
 TEST_F(SourceTableTest, ADecoderCannotReadWhatWasEncodedForItself) {
@@ -85,7 +85,7 @@ TEST_F(SourceTableTest, CutsALongSourceByLayers) {
   const int slot = Acquire(300, &shared);
   // 100 tokens x 6 layers buy two layers of 300 tokens.
   EXPECT_EQ(PlanLayers(100, {slot}), (std::vector<int>{2}));
-  EXPECT_EQ(table_.pending_tokens(Priority::kBatch), 200);
+  EXPECT_EQ(table_.pending_tokens(Priority::kBackground), 200);
   EXPECT_EQ(PlanLayers(100, {slot}), (std::vector<int>{2}));
   EXPECT_FALSE(table_.ready(slot));
   EXPECT_EQ(PlanLayers(1000, {slot}), (std::vector<int>{2}));
@@ -127,8 +127,8 @@ TEST_F(SourceTableTest, EverySourceGetsItsLayers) {
       slots.push_back(Acquire(1 + random(100), &shared, 1000 * i));
     }
     std::vector<int> sums(slots.size());
-    for (int i = 0; i < 1000 && table_.pending_tokens(Priority::kBatch) > 0;
-         ++i) {
+    for (int i = 0;
+         i < 1000 && table_.pending_tokens(Priority::kBackground) > 0; ++i) {
       const std::vector<int> layers = PlanLayers(1 + random(150), slots);
       for (size_t s = 0; s < slots.size(); ++s) sums[s] += layers[s];
     }

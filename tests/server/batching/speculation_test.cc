@@ -128,8 +128,8 @@ class SpeculationBitsTest : public testing::TestWithParam<Shaped> {
     for (size_t i = 0; i < requests.size();) {
       Request request = requests[i];
       auto queued = Queued(i, std::move(request), limits);
-      if (batch.running_rows(Priority::kBatch) < together &&
-          batch.Judge(*queued) == FairQueue::Verdict::kTake) {
+      if (batch.running_rows(Priority::kBackground) < together &&
+          batch.CanJoin(*queued) == FairQueue::Verdict::kTake) {
         observers.push_back(std::make_shared<RecordingObserver>());
         queued->request.observer = observers.back();
         batch.Add(std::move(queued));

@@ -78,7 +78,7 @@ TEST_P(SuspensionBitsTest, EqualAlone) {
     const absl::Status status = CheckRequest(request, limits, 256);
     ASSERT_TRUE(status.ok()) << status;
     auto queued = Queued(i, std::move(request), limits);
-    if (batch.Judge(*queued) == FairQueue::Verdict::kTake) {
+    if (batch.CanJoin(*queued) == FairQueue::Verdict::kTake) {
       observers.push_back(std::make_shared<RecordingObserver>());
       queued->request.observer = observers.back();
       batch.Add(std::move(queued));

@@ -50,7 +50,7 @@ TEST_F(SuspensionTest, TheYoungestGivesWayAndTheOldestIsNotHeldUp) {
   for (int i = 0; i < 3; ++i) {
     requests.push_back(MakeRequest(Source(8, 2 + 10 * i), Greedy(40), nullptr));
     requests.back().stream = true;
-    EXPECT_EQ(Judge(requests[i], i), FairQueue::Verdict::kTake);
+    EXPECT_EQ(CanJoin(requests[i], i), FairQueue::Verdict::kTake);
     observers.push_back(Add(requests[i], i));
   }
   for (int i = 0; i < 40; ++i) {
@@ -69,7 +69,7 @@ TEST_F(SuspensionTest, TheYoungestGivesWayAndTheOldestIsNotHeldUp) {
 
 // Six of 2 + 1 blocks, which all need one more in the same iteration.
 TEST_F(SuspensionTest, SeveralGiveWayInOneIteration) {
-  puppets_.options.limits.total_blocks = 20;
+  puppets_.options.limits.total_blocks = 18;
   Create();
   std::vector<Request> requests;
   std::vector<std::shared_ptr<RecordingObserver>> observers;
@@ -95,9 +95,9 @@ TEST_F(SuspensionTest, NobodyWhoNeedsBlocksOvertakesTheSuspended) {
         Add(MakeRequest(Source(8, 2 + 10 * i), Greedy(40), nullptr), i));
   }
   while (seen_.suspensions == 0) batch_->Iterate();
-  EXPECT_EQ(Judge(MakeRequest(Source(1, 90), Greedy(1), nullptr), 9),
+  EXPECT_EQ(CanJoin(MakeRequest(Source(1, 90), Greedy(1), nullptr), 9),
             FairQueue::Verdict::kStop);
-  EXPECT_EQ(Judge(MakeRequest(Source(1, 90), std::nullopt, nullptr), 9),
+  EXPECT_EQ(CanJoin(MakeRequest(Source(1, 90), std::nullopt, nullptr), 9),
             FairQueue::Verdict::kTake);
   RunAll();
 }
@@ -233,7 +233,7 @@ TEST_P(SuspensionSimulation, EveryoneIsAnsweredAsIfAlone) {
         continue;
       }
       const CallId call = random() % 5;
-      if (Judge(*next, call) != FairQueue::Verdict::kTake) break;
+      if (CanJoin(*next, call) != FairQueue::Verdict::kTake) break;
       const auto cancellation = std::make_shared<Cancellation>();
       next->cancellation = cancellation;
       const auto observer = Add(*next, call);

@@ -26,13 +26,13 @@ class ManualBatcher : public Batcher {
     refusal_ = std::move(refusal);
     refusal_.retry_after = absl::Milliseconds(200);
   }
-  // What Foresee answers from now on.
+  // What CheckAdmission answers from now on.
   void RefuseBeforehand(Submission refusal) {
     MutexLock lock(&mutex_);
     foreseen_ = std::move(refusal);
     foreseen_.retry_after = absl::Milliseconds(200);
   }
-  // The models that Foresee was asked for.
+  // The models that CheckAdmission was asked for.
   std::vector<std::string> foreseen() const {
     MutexLock lock(&mutex_);
     return asked_;
@@ -78,14 +78,14 @@ class ManualBatcher : public Batcher {
     taken_.SignalAll();
     return {};
   }
-  Submission Foresee(const ServedModel* model, Sender, CallId,
-                     absl::Time) override {
+  Submission CheckAdmission(const ServedModel* model, Sender, CallId,
+                            absl::Time) override {
     MutexLock lock(&mutex_);
     asked_.push_back(model == nullptr ? "" : model->name);
     return foreseen_;
   }
-  void Expect(CallId, Sender) override {}
-  void Forget(CallId) override {}
+  void AddInTransit(CallId, Sender) override {}
+  void RemoveInTransit(CallId) override {}
   int64_t free_waiting_tokens(Sender) const override {
     MutexLock lock(&mutex_);
     return free_tokens_;

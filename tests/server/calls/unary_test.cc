@@ -50,7 +50,7 @@ TEST_F(UnaryTest, CallsWithoutAGoodRequestIdGetOne) {
 
 TEST_F(UnaryTest, ACallsPriorityIsItsRequests) {
   Start({"one"}, {.priority = "batch"});
-  EXPECT_EQ(batcher_.Wait(0).priority, Priority::kBatch);
+  EXPECT_EQ(batcher_.Wait(0).priority, Priority::kBackground);
   batcher_.Answer(0);
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
 }

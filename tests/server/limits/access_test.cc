@@ -116,12 +116,12 @@ TEST_F(AccessTest, ATokenLimitsThePriority) {
   };
   for (const char* asked : {"", "interactive", "batch"}) {
     EXPECT_EQ(*priority_of("Bearer first-token-of-the-test", asked),
-              Priority::kBatch);
+              Priority::kBackground);
   }
   EXPECT_EQ(*priority_of("Bearer second-token-of-the-test", ""),
             Priority::kInteractive);
   EXPECT_EQ(*priority_of("Bearer second-token-of-the-test", "batch"),
-            Priority::kBatch);
+            Priority::kBackground);
   EXPECT_TRUE(absl::IsInvalidArgument(
       priority_of("Bearer first-token-of-the-test", "first").status()));
 }

@@ -1,4 +1,4 @@
-"""Documents of several formats: texts out of them, and translations into them."""
+"""Documents of several formats: extracts their texts and inserts translations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trivium.documents.document import (
     Translations,
 )
 
-#: By the names that `--format` takes.
+#: Readers of documents, by the names of `--format`.
 FORMATS: dict[str, Callable[[bytes, Options], Document]] = {
     "docx": docx.read,
     "html": html.read,
@@ -52,7 +52,7 @@ _SUFFIXES = {
 
 
 def format_of(path: pathlib.Path) -> str | None:
-    """The format that a file's name tells."""
+    """Returns the format that a file's name ends with, or None."""
     return _SUFFIXES.get(path.suffix.lower())
 
 

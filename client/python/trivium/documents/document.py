@@ -1,12 +1,12 @@
-"""Documents as texts between bytes that stay as they are.
+"""Documents as texts between bytes that do not change.
 
-A document is a list of pieces: literals, which are carried as they are, and
-segments, which are what is translated at once. Inside a segment there may be
-marks: inline tags, formatted runs, codes. Such a segment is sent as HTML, whose
-tags only say where which of its marks is; the server puts them around the words
-that they belong to, and for each of them the document's own bytes are written. A
-segment whose translation is its text is written as it was read, so that outside
-of translated texts each byte is the original's by construction.
+A document is a list of pieces: literals, which are copied, and segments. A segment
+is translated as a whole. It may contain marks: inline tags, formatted runs, codes.
+A segment with marks is sent as HTML whose tags only number the marks. The server
+puts these tags around the words that they belong to, and each is then replaced by
+the document's own bytes. A segment whose translation equals its text is written as
+it was read. So by construction every byte outside of translated texts is the
+original's.
 """
 
 from __future__ import annotations
@@ -19,30 +19,31 @@ from typing import Optional, Protocol, Union
 
 
 class DocumentError(ValueError):
-    """A document that cannot be read or written; says where and why."""
+    """A document cannot be read or written. The message says where and why."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How documents are read."""
+    """How to read documents."""
 
-    #: Of the translation, as BCP 47; written where a format has a place for it.
+    #: Language of the translation, as BCP 47. It is written into the document if the
+    #: format has a place for it.
     target_language: str = ""
-    #: Of plain text, SRT and JSON without a byte order mark.
+    #: Encoding of plain text, SRT and JSON without a byte order mark.
     encoding: str = "utf-8"
-    #: PO and XLIFF: translate what has a translation already, too.
+    #: PO and XLIFF: also translate texts that have a translation already.
     retranslate: bool = False
-    #: JSON: translate keys, too, and only values under keys of these names.
+    #: JSON: translate keys, too; translate only values under keys with these names.
     keys: bool = False
     only: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Sent:
-    """What of a segment is sent; equal ones have one translation."""
+    """The text of a segment that is sent. Equal ones are translated once."""
 
     text: str
-    #: As TranslateOptions has it without TEXT_FORMAT_: PLAIN, HTML, MARKDOWN.
+    #: The TextFormat without TEXT_FORMAT_: PLAIN, HTML, MARKDOWN.
     format: str = "PLAIN"
 
     def has_letters(self) -> bool:
@@ -54,23 +55,24 @@ class Sent:
 class Item:
     """A text of a segment, or a mark between its texts."""
 
-    #: "text"; of marks "open" and "close" (around words), "void" (at a place),
-    #: "kept" (stands for a word); "glue" is only in what is not translated.
+    #: "text", or a kind of mark: "open" and "close" (around words), "void" (at a
+    #: place), "kept" (stands for a word). "glue" is written only if its segment is not
+    #: translated.
     kind: str
-    raw: list[Piece]  # as it stands in the document
-    text: str = ""  # what it says
-    # An "open" and a "close" of one key are a pair; with a '#' in front only
-    # where there is nothing else open that is not closed between them.
+    raw: list[Piece]  # its bytes in the document
+    text: str = ""  # the text that people read
+    # An "open" and a "close" with the same key are a pair. If the key begins
+    # with '#', only if everything opened between them is closed there, too.
     key: str = ""
-    # Of formats whose texts stand in runs: the run that is open before and after
-    # it; "": none.
+    # In formats with runs: the runs that are open before and after it; "":
+    # none.
     before: str = ""
     after: str = ""
 
 
-#: A piece of a translated segment: a text, or one of its marks.
+#: A part of a translated segment: a text, or one of its marks.
 Part = Union[str, Item]
-#: How a translated segment is written; `render` writes a mark.
+#: Writes a translated segment; `render` writes a mark.
 Write = Callable[["Segment", Sequence[Part], Callable[[Item], str]], str]
 
 _TAG = re.compile(r'<span id="\d+">|</span>|<(?:img|code) id="\d+">(?:</code>)?')
@@ -82,15 +84,15 @@ class Segment:
     sent: Sent
     items: list[Item]
     write: Write
-    marks: dict[str, Item]  # by the number of its tag; those that are open
+    marks: dict[str, Item]  # by the number of their tag; of a pair, the "open"
     partners: dict[Item, Item]
-    # White space that was not sent.
+    # White space around the sent text, which is not sent.
     lead: str = ""
     trail: str = ""
 
     def parts(self, translation: str) -> list[Part]:
-        """Raises DocumentError where the marks are not what was sent: each of them
-        once, and pairs nested."""
+        """Splits a translation into texts and marks. Raises DocumentError unless it
+        has each mark that was sent exactly once, with pairs nested."""
         if self.sent.format != "HTML":
             return [self.lead + translation + self.trail]
         parts: list[Part] = []
@@ -119,7 +121,7 @@ class Segment:
 
 
 Piece = Union[str, Segment]
-#: What each segment becomes; None: it stays.
+#: The translation of each segment; None: it stays as it is.
 Translations = Sequence[Optional[str]]
 
 _CHANGED = "its markup did not come back as it was"
@@ -130,29 +132,30 @@ class Document(Protocol):
     def segments(self) -> list[Segment]: ...
 
     def render(self, translations: Translations) -> bytes:
-        """The document with other texts; one entry for each segment."""
+        """Returns the document with these texts, one for each segment."""
 
 
 def joined(encode: Callable[[str], str]) -> Write:
-    """Texts, encoded, and marks in their order."""
+    """Returns a function that joins encoded texts and marks, in their order."""
     return lambda _, parts, render: "".join(
         encode(part) if isinstance(part, str) else render(part) for part in parts
     )
 
 
 class Builder:
-    """Collects pieces in their order. Each text and mark is of the open segment,
-    which close() ends; what surrounds its first and last text stays."""
+    """Collects the pieces of a document in order. Texts and marks belong to the open
+    segment, which close() ends. Marks before its first text and after its last stay
+    where they are."""
 
     def __init__(self, write: Write | None = None) -> None:
         self.segments: list[Segment] = []
         self._write = write or joined(str)
         self._pieces: list[Piece] = []
         self._items: list[Item] = []
-        self._place = ""  # of the open segment's first text
+        self._place = ""  # place of the open segment's first text
 
     def literal(self, raw: str) -> None:
-        """Markup that belongs to no words."""
+        """Adds markup that belongs to no words."""
         if raw:
             self.mark("void", [raw])
 
@@ -171,9 +174,10 @@ class Builder:
         *,
         margin: str = r"\s",
     ) -> None:
-        """`margin` matches white space, which stays at the ends of a segment."""
+        """Adds a text. `margin` matches white space, which stays unchanged at the
+        ends of a segment."""
         found = re.fullmatch(rf"((?:{margin})*)(.*?)((?:{margin})*)", raw, re.DOTALL)
-        assert found is not None  # it matches anything
+        assert found is not None  # the pattern matches any text
         for part in found.groups():
             if part:
                 self.item(Item("text", [part], decode(part)), place)
@@ -186,7 +190,8 @@ class Builder:
     def alone(
         self, raw: str, place: str, decode: Callable[[str], str], write: Write, margin: str
     ) -> list[Piece]:
-        """A segment of its own, for a mark: an attribute's value."""
+        """Makes a separate segment for a part of a mark, such as an attribute's
+        value."""
         own = Builder(write)
         own.text(raw, place, decode, margin=margin)
         own.close()
@@ -194,14 +199,14 @@ class Builder:
         return own._pieces
 
     def whole(self, sent: Sent, raw: str, place: str, write: Write) -> None:
-        """A segment whose markup the server itself reads."""
+        """Adds a segment whose markup the server parses."""
         self.close()
         segment = Segment(place, sent, [Item("text", [raw])], write, {}, {})
         self.segments.append(segment)
         self._pieces.append(segment)
 
     def close(self, write: Write | None = None) -> None:
-        """The open segment ends here."""
+        """Ends the open segment."""
         items, self._items = self._items, []
         place, self._place = self._place, ""
         partners = partners_of(items)
@@ -239,8 +244,8 @@ class Builder:
 
 
 def partners_of(items: Sequence[Item]) -> dict[Item, Item]:
-    """Of each "open" its "close" and back, nested. What has none is a mark at a
-    place."""
+    """Maps each "open" to its "close" and back; pairs are nested. A mark without a
+    partner is a mark at a place."""
     partners: dict[Item, Item] = {}
     opened: list[Item] = []
     for item in items:
@@ -257,8 +262,9 @@ def partners_of(items: Sequence[Item]) -> dict[Item, Item]:
 
 
 def _ends(items: Sequence[Item], partners: dict[Item, Item]) -> tuple[int, int] | None:
-    """The places of the first and the last item of the segment: all texts, what
-    stands for words, and pairs of which that has one; None: there is no text."""
+    """Returns the indices of the segment's first and last item. Between them are all
+    texts, all marks that stand for words, and both sides of pairs that enclose one.
+    None: there is no text."""
     if not any(item.kind == "text" and item.text.strip() for item in items):
         return None
     wanted = [
@@ -269,7 +275,8 @@ def _ends(items: Sequence[Item], partners: dict[Item, Item]) -> tuple[int, int] 
     first, last = wanted[0], wanted[-1]
     places = {item: place for place, item in enumerate(items)}
     pairs = [(places[one], places[partners[one]]) for one in partners if one.kind == "open"]
-    # The innermost first: as they are nested, one may only take in those around.
+    # The innermost pairs first: since pairs are nested, including one can make
+    # only those around it necessary.
     for begin, end in sorted(pairs, key=lambda pair: pair[1] - pair[0]):
         if first <= begin <= last or first <= end <= last:
             first, last = min(first, begin), max(last, end)
@@ -301,7 +308,7 @@ def _segment(
 
 
 def _tag(item: Item, number: str) -> str:
-    """What stands for an item in what is sent."""
+    """Returns the HTML that stands for a mark in the sent text."""
     return {
         "open": f'<span id="{number}">',
         "close": "</span>",
@@ -320,7 +327,7 @@ def _unescape(text: str) -> str:
 
 
 def collapse(text: str) -> str:
-    """White space is a space, as the formats read it."""
+    """Replaces each run of white space by a space, as these formats read it."""
     return re.sub(r"[ \t\r\n\f]+", " ", text)
 
 

@@ -1,11 +1,11 @@
 """DOCX: the texts of paragraphs in the body, headers, footers and notes.
 
-Runs of one formatting next to each other are one text, however the program that
-wrote them cut it. Most of a text is in its usual formatting; what has another,
-or is in a link, a field or the like, is marked, and so are notes' numbers and
-pictures. Tabs and line breaks end a text. What is deleted, fields' instructions
-and everything else stays. A translated text is in as few runs as there are
-formattings in it."""
+Neighbouring runs with the same formatting are one text, even if the program that
+wrote them split it. A text has a usual formatting, that of most of it. Words with
+another formatting, or in a link, a field or the like, are marked; so are numbers of
+notes and pictures. Tabs and line breaks end a text. Deleted text, fields'
+instructions and everything else stay. A translated text has as few runs as it has
+formattings."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _NAMESPACES = (
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
 )
 _BREAKS = frozenset(["w:tab", "w:br", "w:cr", "w:ptab"])
-# What programs leave between runs, and nobody sees.
+# Invisible elements that programs leave between runs.
 _UNSEEN_ELEMENTS = frozenset(["w:proofErr", "w:lastRenderedPageBreak"])
 _UNSEEN_PROPERTIES = re.compile(r"<w:(?:lang|noProof|proofErr)\b[^>]*/>")
-# Pairs that are no elements.
+# Pairs of empty elements that mark ranges.
 _RANGE = re.compile(r"w:(bookmark|commentRange|perm)(Start|End)")
 
 
@@ -55,9 +55,9 @@ class DocxDocument:
                     if _PARTS.fullmatch(name):
                         self._parts[name] = _read_part(name, archive.read(name))
         except (zipfile.BadZipFile, zipfile.LargeZipFile, RuntimeError) as error:
-            raise DocumentError(f"no DOCX: {error}") from None
+            raise DocumentError(f"this is not a DOCX file: {error}") from None
         if "word/document.xml" not in self._parts:
-            raise DocumentError("no DOCX: it has no word/document.xml")
+            raise DocumentError("this is not a DOCX file: it has no word/document.xml")
 
     @property
     def segments(self) -> list[Segment]:
@@ -108,18 +108,18 @@ def _read_part(name: str, data: bytes) -> tuple[DecodedText, Builder]:
 
 
 class _PartReader:
-    """Reads the runs of a part. A translated text may need other runs than there
-    are, so each item tells which run is open before and after it: that run's
-    begin (its tag and its properties), or nothing."""
+    """Reads the runs of a part. A translated text may need other runs than the
+    source has, so each item records which run is open before and after it: the
+    beginning of that run (its tag and its properties), or nothing."""
 
     def __init__(self, name: str, tokens: list[Token]) -> None:
         self.builder = Builder()
         self._name = name
         self._tokens = tokens
         self._paragraph = 0
-        self._run = ""  # that is open
-        self._outer: list[str] = []  # those in which there are paragraphs
-        self._items: list[Item] = []  # of the open segment
+        self._run = ""  # the open run
+        self._outer: list[str] = []  # open runs around text boxes
+        self._items: list[Item] = []  # items of the open segment
 
     def read(self) -> None:
         at = 0
@@ -128,7 +128,7 @@ class _PartReader:
         self._close()
 
     def _read(self, at: int) -> int:
-        """The place after what begins here."""
+        """Reads the element or text at a place; returns the place after it."""
         token = self._tokens[at]
         bounds = _RANGE.fullmatch(token.name)
         if token.name == "w:p":
@@ -144,7 +144,7 @@ class _PartReader:
             return self._begin_run(at)
         elif token.name == "w:r" and token.kind == "close":
             self._add("glue", token.raw, run="")
-        elif token.name in _UNSEEN_ELEMENTS or not token.name:  # or white space
+        elif token.name in _UNSEEN_ELEMENTS or not token.name:  # no name: white space
             self._add("glue", token.raw)
         elif self._run and token.kind in ("open", "empty"):
             return self._read_child(at)
@@ -160,13 +160,13 @@ class _PartReader:
     def _add(
         self, kind: str, raw: str, *, text: str = "", key: str = "", run: str | None = None
     ) -> None:
-        """`run`: which is open from here on, if it is another."""
+        """Adds an item. `run`: the run that is open from here on, if it changes."""
         before = self._run
         self._run = before if run is None else run
         self._items.append(Item(kind, [raw], text, key, before, self._run))
 
     def _end_of(self, at: int) -> int:
-        """The place of the tag that closes the element."""
+        """Returns the place of the tag that closes the element."""
         depth = 0
         while True:
             depth += {"open": 1, "close": -1}.get(self._tokens[at].kind, 0)
@@ -184,12 +184,12 @@ class _PartReader:
         return end + 1
 
     def _read_child(self, at: int) -> int:
-        """Of a run."""
+        """Reads a child of a run."""
         name = self._tokens[at].name
         end = self._end_of(at)
         tokens = self._tokens[at : end + 1]
         if any(token.name == "w:p" for token in tokens):
-            # A text box, whose paragraphs have runs of their own.
+            # A text box: its paragraphs have runs of their own.
             self._close()
             self._add("void", tokens[0].raw)
             return at + 1
@@ -211,8 +211,8 @@ class _PartReader:
         return end + 1
 
     def _add_field(self, what: str, raw: str) -> None:
-        """A field's result is between two marks: its begin with the instructions,
-        and its end; without a text all of it is one."""
+        """Adds a part of a field. A field's result is between two marks: its begin,
+        with the instructions, and its end. A field without text is one mark."""
         kind = {"begin": "open", "end": "close"}.get(what, "void")
         self._add(kind, raw, key="#field")
         begins = [i for i, one in enumerate(self._items[:-1]) if one.key == "#field"]
@@ -228,11 +228,11 @@ class _PartReader:
         self._items[begin:] = [joined]
 
     def _close(self) -> None:
-        """The segment ends here."""
+        """Ends the segment."""
         items, self._items = self._items, []
         partners = partners_of(items)
         lengths: collections.Counter[str] = collections.Counter()
-        runs: dict[str, str] = {}  # of formattings, the first
+        runs: dict[str, str] = {}  # the first run of each formatting
         for item in items:
             if item.kind == "text":
                 formatting = _formatting(item.before)
@@ -242,7 +242,7 @@ class _PartReader:
         write = functools.partial(_write, runs.get(usual, ""))
         place = f"{self._name}, paragraph {self._paragraph}"
         for item in _marked(items, usual):
-            # An element that goes on elsewhere ends the segment.
+            # An element that begins or ends elsewhere ends the segment.
             border = item.kind in ("open", "close") and item.key[0] != "#"
             border = border and bool(item.raw) and item not in partners
             if border:
@@ -254,16 +254,17 @@ class _PartReader:
 
 
 def _formatting(run: str) -> str:
-    """What of a run's begin is seen."""
+    """Returns the visible properties of a run's beginning."""
     bare = re.sub(r"^<[^>]*>|</?w:rPr\b[^>]*>", "", run)
     return re.sub(r"\s+", " ", _UNSEEN_PROPERTIES.sub("", bare)).strip()
 
 
 def _marked(items: Sequence[Item], usual: str) -> list[Item]:
-    """With marks of their own around texts of other formattings."""
+    """Returns the items with marks around texts that have another formatting than
+    the usual one."""
     marked: list[Item] = []
     current = usual
-    end = 0  # behind the last text of the current formatting
+    end = 0  # place after the last text of the current formatting
 
     def change(formatting: str, run: str) -> None:
         nonlocal current
@@ -291,7 +292,8 @@ def _marked(items: Sequence[Item], usual: str) -> list[Item]:
 def _write(
     usual: str, segment: Segment, parts: Sequence[Part], render: Callable[[Item], str]
 ) -> str:
-    """`usual`: the run of what is in no other formatting."""
+    """Writes a translated segment. `usual`: the run for text without another
+    formatting."""
     out: list[str] = []
     open_run = segment.items[0].before
     runs = [usual]

@@ -1,4 +1,4 @@
-"""Bytes of a document as text and back, the same bytes."""
+"""Decodes a document's bytes to text, and encodes it to the same bytes again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DecodedText:
 
 
 def decode(data: bytes, encoding: str) -> DecodedText:
-    """`encoding` holds where there is no byte order mark."""
+    """Decodes a document. `encoding` is used if there is no byte order mark."""
     bom = b""
     for mark, name in _BOMS:
         if data.startswith(mark):
@@ -49,7 +49,7 @@ def decode(data: bytes, encoding: str) -> DecodedText:
     try:
         codecs.lookup(encoding)
     except LookupError:
-        raise DocumentError(f"its encoding {encoding!r} is not known") from None
+        raise DocumentError(f"its encoding {encoding!r} is unknown") from None
     body = data[len(bom) :]
     try:
         text = body.decode(encoding)
@@ -59,12 +59,14 @@ def decode(data: bytes, encoding: str) -> DecodedText:
             f"line {line}: byte {error.start + len(bom)} is not {encoding}"
         ) from None
     if text.encode(encoding, "surrogatepass") != body:
-        raise DocumentError(f"{encoding} does not give its bytes back: save it as UTF-8")
+        raise DocumentError(
+            f"encoding it as {encoding} does not restore its bytes: save it as UTF-8"
+        )
     return DecodedText(text, encoding, bom)
 
 
 def declared(data: bytes, pattern: bytes, default: str) -> str:
-    """The encoding that the document's first bytes name."""
+    """Returns the encoding that the document's first bytes declare."""
     found = re.search(pattern, data[:4096], re.IGNORECASE)
     return found.group(1).decode("ascii", "replace") if found else default
 
@@ -73,11 +75,10 @@ XML_DECLARATION = rb"""^<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']"""
 
 
 class TextDocument:
-    """A document that is one text."""
+    """A document in one encoded text."""
 
     def __init__(self, source: DecodedText, builder: Builder, errors: str = "strict") -> None:
-        """`errors`: what becomes of characters that the encoding lacks, as
-        str.encode() takes it."""
+        """`errors`: how str.encode() treats characters that the encoding lacks."""
         builder.close()
         self._source = source
         self._builder = builder

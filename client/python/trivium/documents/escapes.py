@@ -1,4 +1,4 @@
-"""Quoted strings with backslash escapes, as PO and JSON have them."""
+"""Quoted strings with backslash escapes, as in PO and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _TAG = re.compile(
 
 
 def split_lines(raw: str) -> list[str]:
-    """Texts at even places, escapes of line breaks between them."""
+    """Splits a string into lines: texts at even places, the escapes of line breaks
+    at odd ones."""
     parts = [""]
     for token in _TOKEN.findall(raw):
         if token in ("\\n", "\\r"):
@@ -25,7 +26,7 @@ def split_lines(raw: str) -> list[str]:
 
 
 def add_string(builder: Builder, raw: str, place: str, decode: Callable[[str], str]) -> None:
-    """Each line of a string is a segment, HTML tags in it are marks."""
+    """Adds a string. Each of its lines is a segment; HTML tags in it are marks."""
     for index, line in enumerate(split_lines(raw)):
         if index % 2:
             builder.literal(line)
@@ -43,8 +44,8 @@ def add_tagged(
     *,
     margin: str = r"\s",
 ) -> None:
-    """Texts and tags, of which `tag` matches one and tells the name and whether
-    it closes; without a name it is at a place."""
+    """Adds texts and tags. `tag` matches a tag; its groups are the name and whether
+    it closes. A tag without a name is a mark at a place."""
     at = 0
     for found in tag.finditer(raw):
         builder.text(raw[at : found.start()], place, decode, margin=margin)

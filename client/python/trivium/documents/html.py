@@ -1,5 +1,5 @@
-"""HTML: texts, and the attributes that people read. Tags, comments, scripts,
-styles, code and what is marked translate="no" stay. Blocks, and <br>, end a
+"""HTML: translates texts and the attributes that people read. Tags, comments,
+scripts, styles, code and elements with translate="no" stay. Blocks, and <br>, end a
 text; other tags are marks inside it."""
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _INLINE = frozenset(
     "wbr".split()
 )
 _RAW = frozenset("script style xmp iframe noembed noframes template".split())
-# Contents that stay: in a text they stand for a word, for nothing, or end it.
+# Elements whose content stays. In a text they stand for a word (_NAMES), stand
+# for nothing, or end the text.
 _NAMES = frozenset("code kbd math samp var".split())
 _SKIPPED = _NAMES | frozenset(["pre", "svg"])
 _IN_TEXT = _INLINE | _NAMES | frozenset(["svg"])
@@ -57,8 +58,8 @@ class _Reader:
         self.builder = Builder(joined(_encode))
         self._text = text
         self._lines = Lines(text)
-        # The element whose content stays, how many of its name are open, and
-        # what of it has been read.
+        # The element whose content stays, how many elements of its name are
+        # open, and its raw text so far.
         self._skipped = ""
         self._depth = 0
         self._kept: list[str] = []
@@ -94,7 +95,8 @@ class _Reader:
             self.builder.literal(raw)
 
     def _end_skipped(self) -> None:
-        """What stays is an element of a sentence, unless it is a block."""
+        """Ends an element whose content stays. It is part of a sentence unless it is
+        a block."""
         name, self._skipped = self._skipped, ""
         kind = "kept" if name in _IN_TEXT and name != "svg" else "void"
         self.builder.mark(kind, ["".join(self._kept)])
@@ -107,7 +109,7 @@ class _Reader:
         if self._skipped:
             if name == self._skipped and not raw.endswith("/>"):
                 if not found["close"] and name in ("p", "option"):
-                    self._end_skipped()  # which ends the one before
+                    self._end_skipped()  # this tag closes the skipped element
                 else:
                     self._depth += -1 if found["close"] else 1
             if self._skipped:
@@ -142,7 +144,8 @@ class _Reader:
     def _read_attributes(
         self, raw: str, name: str, attributes: dict[str, str], begin: int
     ) -> Sequence[Piece]:
-        """A tag, with the values that people read as segments."""
+        """Returns the pieces of a tag: attribute values that people read become
+        segments."""
         wanted = set(_READ)
         kind = attributes.get("name") or attributes.get("property")
         if name == "meta" and kind in _META:

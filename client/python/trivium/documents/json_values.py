@@ -1,4 +1,4 @@
-"""JSON: values that are strings; keys by option."""
+"""JSON: translates string values, and keys by option."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(data: bytes, options: Options) -> TextDocument:
         json.loads(text)
     except json.JSONDecodeError as error:
         raise DocumentError(
-            f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}"
+            f"line {error.lineno}, column {error.colno}: this is not JSON: {error.msg}"
         ) from None
     except RecursionError:
         raise DocumentError("it is nested too deeply") from None
@@ -49,11 +49,12 @@ class _Reader:
         self.builder = builder
         self._lines = lines
         self._options = options
-        # Of what is open: the last key of an object, the index in an array.
+        # For each open object its last key, for each open array the current
+        # index.
         self._path: list[str | int] = []
 
     def read(self, text: str) -> None:
-        """`text` is valid JSON."""
+        """Reads `text`, which must be valid JSON."""
         tokens = list(_TOKEN.finditer(text))
         for at, token in enumerate(tokens):
             raw = token.group()

@@ -1,5 +1,5 @@
-"""Markdown, as the server reads it (TEXT_FORMAT_MARKDOWN): it is sent block by
-block, with the definitions of the links that are in it."""
+"""Markdown, which the server parses itself (TEXT_FORMAT_MARKDOWN). It is sent block
+by block; each block has the definitions of its links added."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trivium.documents.encoding import TextDocument, decode
 
 _LIST = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?:\s|$)")
 _BULLET = re.compile(r"[-+*][ \t]+\S")
-# In a list's items fences may be behind its marks, and indented.
+# In list items, fences may follow the item's mark, and be indented.
 _FENCE = {
     in_list: re.compile(rf"{begin}(?:(`{{3,}})[^`]*$|(~{{3,}}))")
     for in_list, begin in (
@@ -19,7 +19,7 @@ _FENCE = {
         (True, r"(?:[ \t]|[-+*][ \t]|\d{1,9}[.)][ \t])*"),
     )
 }
-# HTML in which blank lines end nothing, and what ends it.
+# HTML blocks that blank lines do not end: how they begin and how they end.
 _HTML = (
     (re.compile(r" {0,3}<(?:script|pre|style|textarea)(?=[\s>]|$)", re.I),
      re.compile(r"</(?:script|pre|style|textarea)>", re.I)),
@@ -52,7 +52,7 @@ def read(data: bytes, _: Options) -> TextDocument:
 
 
 def _front_matter(lines: Sequence[str]) -> int:
-    """How many lines it has."""
+    """Returns how many lines the front matter has."""
     mark = lines[0].rstrip() if lines else ""
     if mark in ("---", "+++"):
         for at, line in enumerate(lines[1:], 2):
@@ -62,12 +62,12 @@ def _front_matter(lines: Sequence[str]) -> int:
 
 
 def _blocks(lines: Sequence[str], at: int) -> list[tuple[int, int]]:
-    """[first, last) of the lines of what can be read by itself: it ends before a
-    line that is not indented and follows a blank one or begins an item of a list
-    after another, outside of code and HTML in which there may be such lines."""
+    """Returns the lines [first, last) of each block that can be parsed by itself. A
+    block ends before an unindented line that follows a blank line, or that begins
+    another list item. Lines within code and HTML do not count."""
     blocks = []
     first = at
-    end: re.Pattern[str] | None = None  # of what is open
+    end: re.Pattern[str] | None = None  # the end of the open code or HTML
     while at < len(lines):
         line = lines[at]
         in_list = _LIST.match(lines[first]) is not None
@@ -101,9 +101,9 @@ def _name(label: str) -> str:
 
 
 def _add(builder: Builder, raw: str, place: str, definitions: dict[str, str]) -> None:
-    """A block as a segment, if there is anything to read in it."""
+    """Adds a block as a segment, if it has any text."""
     text = raw.rstrip()
-    # Where a text begins, a rule would be front matter.
+    # At the beginning of a text, a rule would be read as front matter.
     head = "\n" if re.match(r"(?:---|\+\+\+)[ \t]*(?:[\r\n]|$)", text) else ""
     own = {_name(found[1]) for found in map(_DEFINITION.match, text.splitlines()) if found}
     names = dict.fromkeys(map(_name, _LABEL.findall(text)))

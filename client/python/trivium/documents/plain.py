@@ -1,4 +1,4 @@
-"""Plain text: each line is a text."""
+"""Plain text: each line is a segment."""
 
 from __future__ import annotations
 

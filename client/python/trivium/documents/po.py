@@ -1,6 +1,5 @@
-"""gettext PO: fills the translations that are empty. The header, obsolete and
-fuzzy entries stay; plural forms are made of the singular and, from the second
-one on, of the plural."""
+"""gettext PO: fills empty translations. The header, obsolete and fuzzy entries stay.
+The first plural form is translated from the singular, the others from the plural."""
 
 from __future__ import annotations
 
@@ -24,14 +23,14 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 class _String:
     keyword: str
     line: int
-    lines: list[str]  # as they are, the keyword's first
-    raw: str  # what is between the quotes
-    end: str  # of the first line
+    lines: list[str]  # unchanged, beginning with the keyword's line
+    raw: str  # the text between the quotes
+    end: str  # line end of the first line
 
 
 def read(data: bytes, options: Options) -> TextDocument:
     encoding = declared(data, _CHARSET, "utf-8")
-    if encoding == "CHARSET":  # a template's
+    if encoding == "CHARSET":  # the value in templates
         encoding = "utf-8"
     source = decode(data, encoding)
     builder = Builder(joined(_escape))
@@ -40,7 +39,7 @@ def read(data: bytes, options: Options) -> TextDocument:
     for number, line in enumerate(source.text.splitlines(keepends=True), 1):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
-            # Comments of the next entry end this one.
+            # A comment belongs to the next entry and so ends this one.
             _write(builder, entry, fuzzy, options)
             if entry:
                 entry, fuzzy = [], False
@@ -49,7 +48,7 @@ def read(data: bytes, options: Options) -> TextDocument:
             continue
         found = _LINE.fullmatch(line)
         if found is None or not (found["keyword"] or entry):
-            raise DocumentError(f"line {number}: this is no line of a PO file")
+            raise DocumentError(f"line {number}: this is not a line of a PO file")
         keyword = (found["keyword"] or "").strip()
         if keyword in ("msgctxt", "msgid") and _has_translation(entry):
             _write(builder, entry, fuzzy, options)
@@ -88,7 +87,7 @@ def _fill(builder: Builder, form: _String, source: _String) -> None:
     end = form.end or "\n"
     parts = split_lines(source.raw)
     while len(parts) > 2 and not parts[-1]:
-        # Line breaks at the end stay in their line.
+        # A line break at the end stays in the last line.
         text, newline, _ = parts[-3:]
         parts[-3:] = [text + newline]
     if len(parts) > 1:
@@ -98,7 +97,7 @@ def _fill(builder: Builder, form: _String, source: _String) -> None:
         if index + 1 < len(parts):
             builder.literal(f'{parts[index + 1]}"{end}"')
     builder.literal('"')
-    # What stood after the last quote of the form.
+    # The text after the last quote of the form.
     last = form.lines[-1]
     builder.literal(last[last.rindex('"') + 1 :])
 

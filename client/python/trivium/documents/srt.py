@@ -1,6 +1,6 @@
-"""SubRip subtitles: a cue's lines are one text, written in as many lines again,
-unless they begin with dashes: then each is somebody's. Numbers, times and tags
-(<i>, {\\an8}) stay."""
+"""SubRip subtitles. The lines of a cue are one text; its translation has as many
+lines. If they begin with dashes, each is a text of another speaker. Numbers, times
+and tags (<i>, {\\an8}) stay."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read(data: bytes, options: Options) -> TextDocument:
         offset += len(cue)
         at = end
     if not cues and source.text.strip():
-        raise DocumentError("line 1: no cue (HH:MM:SS,mmm --> HH:MM:SS,mmm) is in it")
+        raise DocumentError("line 1: it has no cue (HH:MM:SS,mmm --> HH:MM:SS,mmm)")
     return TextDocument(source, builder)
 
 
@@ -64,10 +64,10 @@ def _read_cue(builder: Builder, cue: str, place: str) -> None:
 
 
 def _write(segment: Segment, parts: Sequence[Part], render: Callable[[Item], str]) -> str:
-    """In as many lines as the segment has, about equally long."""
+    """Writes a segment in as many lines as it had, about equally long."""
     raw = "".join(render(item) for item in segment.items)
     breaks = _BREAK.findall(raw)
-    # Not at spaces in tags.
+    # Splits at spaces, but not at those in tags.
     text = collapse(joined(str)(segment, parts, render))
     words = re.split(r" (?![^<>]*>|[^{}]*\})", text)
     lines: list[str] = []

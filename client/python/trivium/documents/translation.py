@@ -1,5 +1,5 @@
-"""A document's texts, translated: each text once, with its markup and with what
-programs read in it kept by the server."""
+"""Translates a document's texts, each different text once. The server keeps markup
+and placeholders."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Protocol, Union
 from trivium.documents.document import DocumentError, Segment, Sent
 from trivium.errors import TriviumError
 
-#: Why a text has no translation.
+#: The reason why a text has no translation.
 Error = Union[TriviumError, DocumentError]
 
 
 class Translator(Protocol):
     def translate(self, texts: Sequence[Sent]) -> Iterator[tuple[int, str | Error]]:
-        """What becomes of each text, by its index, in any order."""
+        """Yields the index and the translation or error of each text, in any
+        order."""
 
 
 class Memory(Protocol):
-    """What an earlier run has translated."""
+    """Translations of an earlier run."""
 
     def find(self, sent: Sent) -> str | None: ...
     def keep(self, sent: Sent, translation: str) -> None: ...
@@ -39,9 +40,9 @@ def translate(
     memory: Memory,
     on_progress: Callable[[int, int], None],
 ) -> tuple[list[str | None], list[Failure]]:
-    """What each segment becomes, None where there is nothing to translate or it
-    failed. `on_progress` is told how many different texts are done, and of how
-    many."""
+    """Returns the translation of each segment, and the failures. A translation is
+    None if there is nothing to translate or it failed. `on_progress` is called with
+    the number of different texts that are done, and of all."""
     wanted: dict[Sent, Segment] = {}
     for segment in segments:
         if segment.sent.has_letters():

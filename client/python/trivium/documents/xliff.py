@@ -1,5 +1,5 @@
-"""XLIFF 1.2 and 2: fills the targets that are missing or empty, with the inline
-codes of the source."""
+"""XLIFF 1.2 and 2: fills targets that are missing or empty. They get the inline codes
+of the source."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from trivium.documents.encoding import (
 from trivium.documents.xml_tokens import Token
 
 _UNITS = ("trans-unit", "segment")
-# Their contents are the native format's, not texts (1.2): they begin and end
-# something, or stand for a word.
+# Inline codes. In 1.2 their contents belong to the native format and are not
+# texts. They begin or end something, or stand for a word.
 _BEGINS = frozenset(["bpt", "bx", "sc"])
 _ENDS = frozenset(["ept", "ex", "ec"])
 _NATIVE = frozenset(["ph", "it", "x", "cp"]) | _BEGINS | _ENDS
 
 
 class _Element(NamedTuple):
-    """A source, a segmented source or a target, by its places in the tokens."""
+    """A source, a segmented source or a target, as places in the tokens."""
 
     open: int
-    close: int  # the same where it is <target/>
+    close: int  # equal to the opening place for <target/>
 
 
 class _Edit(NamedTuple):
-    first: int  # tokens that are replaced; the same: insertion
+    first: int  # the replaced tokens; an empty range: insertion
     last: int
     before: str
     content: list[Token]
@@ -62,12 +62,14 @@ class _Reader:
         self._lines = Lines(text)
         self._tokens = list(xml_tokens.tokens(text))
         self._edits: list[_Edit] = []
-        self._changed_tags: dict[int, str] = {}  # tokens that are written otherwise
+        self._changed_tags: dict[int, str] = {}  # new texts of changed tags
 
     def read(self) -> None:
         roots = [t for t in self._tokens if t.kind in ("open", "empty")]
         if roots[0].name.rpartition(":")[2] != "xliff":
-            raise DocumentError(f"{self._place(roots[0])}: no XLIFF: <{roots[0].name}>")
+            raise DocumentError(
+                f"{self._place(roots[0])}: this is not XLIFF: <{roots[0].name}>"
+            )
         self._find_units()
         at = 0
         for edit in self._edits:
@@ -87,7 +89,7 @@ class _Reader:
             self.builder.literal(self._changed_tags.get(at, self._tokens[at].raw))
 
     def _find_units(self) -> None:
-        path: list[tuple[str, int, bool]] = []  # name, its token, translated
+        path: list[tuple[str, int, bool]] = []  # name, token, is it translated
         found: dict[str, _Element] = {}
         for at, token in enumerate(self._tokens):
             name = token.name.rpartition(":")[2]
@@ -109,7 +111,7 @@ class _Reader:
                     self._unit(found)
 
     def _name_language(self, at: int, name: str, token: Token) -> None:
-        """XLIFF 2 wants the targets' language; 1.2 has a place for it."""
+        """Writes the targets' language, which XLIFF 2 requires and 1.2 allows."""
         attributes = token.attributes()
         version = attributes.get("version", "")
         language = self._options.target_language
@@ -151,7 +153,7 @@ class _Reader:
         self._edits.append(_Edit(target.open, target.close + 1, opened, content, f"</{name}>"))
 
     def _write_content(self, content: list[Token]) -> None:
-        skipped: list[Token] = []  # of an element that is not text
+        skipped: list[Token] = []  # tokens of an element that is not text
         depth = 0
         for token in content:
             name = token.name.rpartition(":")[2]

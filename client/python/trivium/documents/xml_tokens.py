@@ -1,4 +1,4 @@
-"""XML as pieces of its own text: tags, texts and the rest, with their places."""
+"""Splits XML into tokens: tags, texts and the rest, with their places."""
 
 from __future__ import annotations
 
@@ -34,24 +34,25 @@ class Token(NamedTuple):
 
 
 def check(text: str) -> None:
-    """Raises DocumentError where this is no XML."""
+    """Raises DocumentError unless the text is well-formed XML."""
     parser = xml.parsers.expat.ParserCreate("utf-8")
     try:
         parser.Parse(text.encode("utf-8"), True)
     except xml.parsers.expat.ExpatError as error:
         reason = xml.parsers.expat.ErrorString(error.code)
         raise DocumentError(
-            f"line {error.lineno}, column {error.offset + 1}: no XML: {reason}"
+            f"line {error.lineno}, column {error.offset + 1}: this is not XML: {reason}"
         ) from None
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Their raw texts, joined, are `text`, which check() has seen."""
+    """Yields the tokens of `text`, which check() must have accepted. Their raw texts,
+    joined, are `text`."""
     at = 0
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise DocumentError(f"this is no XML: {text[at : at + 40]!r}")
+            raise DocumentError(f"this is not XML: {text[at : at + 40]!r}")
         raw = found.group()
         kind = found.lastgroup or ""
         if kind == "name" or found["tag"]:
@@ -67,8 +68,8 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 def unescape(raw: str) -> str:
-    """XML's own entities and numbers; those that a DTD defines stay as they
-    are."""
+    """Replaces XML's own entities and character numbers. Entities that a DTD defines
+    stay as they are."""
     return re.sub(
         r"&(?:(lt|gt|amp|quot|apos)|#(\d+)|#x([0-9a-fA-F]+));",
         lambda found: _character(found[1], found[2], found[3]),

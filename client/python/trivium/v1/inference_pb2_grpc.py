@@ -6,15 +6,24 @@ from trivium.v1 import inference_pb2 as trivium_dot_v1_dot_inference__pb2
 
 
 class InferenceStub(object):
-    """Transformers as a service. Unary calls are all or nothing. An empty `model`
-    is the server's first one (of translations, see TranslateRequest). Every call
-    echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
-    INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
-    FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
-    (with google.rpc.RetryInfo: the queue is full, the answer would be too late,
-    or memory is short, also in the middle of a call; without it: the message is
-    far larger than the server takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED,
-    CANCELLED.
+    """Runs transformer models: embeddings, translations, generated text, scores and
+    labels.
+
+    A unary call succeeds or fails as a whole. An empty `model` means the
+    server's first model (for translations, see TranslateRequest). Every call
+    returns the metadata key x-request-id in its trailers: the client's value, or
+    a new one.
+
+    Errors of every call:
+    INVALID_ARGUMENT     a field is wrong; google.rpc.BadRequest names it
+    NOT_FOUND            no model has that name
+    FAILED_PRECONDITION  the model cannot do this call
+    RESOURCE_EXHAUSTED   with google.rpc.RetryInfo, try again later: the queue
+    is full, the answer would be too late, or memory is
+    short (also in the middle of a call); without it, the
+    message is far larger than the server accepts
+    UNAVAILABLE          the server is stopping
+    DEADLINE_EXCEEDED, CANCELLED
     """
 
     def __init__(self, channel):
@@ -91,105 +100,114 @@ class InferenceStub(object):
 
 
 class InferenceServicer(object):
-    """Transformers as a service. Unary calls are all or nothing. An empty `model`
-    is the server's first one (of translations, see TranslateRequest). Every call
-    echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
-    INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
-    FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
-    (with google.rpc.RetryInfo: the queue is full, the answer would be too late,
-    or memory is short, also in the middle of a call; without it: the message is
-    far larger than the server takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED,
-    CANCELLED.
+    """Runs transformer models: embeddings, translations, generated text, scores and
+    labels.
+
+    A unary call succeeds or fails as a whole. An empty `model` means the
+    server's first model (for translations, see TranslateRequest). Every call
+    returns the metadata key x-request-id in its trailers: the client's value, or
+    a new one.
+
+    Errors of every call:
+    INVALID_ARGUMENT     a field is wrong; google.rpc.BadRequest names it
+    NOT_FOUND            no model has that name
+    FAILED_PRECONDITION  the model cannot do this call
+    RESOURCE_EXHAUSTED   with google.rpc.RetryInfo, try again later: the queue
+    is full, the answer would be too late, or memory is
+    short (also in the middle of a call); without it, the
+    message is far larger than the server accepts
+    UNAVAILABLE          the server is stopping
+    DEADLINE_EXCEEDED, CANCELLED
     """
 
     def Encode(self, request, context):
-        """Texts to vectors.
+        """Turns texts into vectors (embeddings, token vectors, attention maps).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EncodeStream(self, request_iterator, context):
-        """The same for any number of texts: first what is wanted, then the texts;
-        results come as they finish. A bad text fails alone.
+        """Encodes any number of texts. Send the options first, then the texts;
+        results come in the order in which they finish. A bad text fails alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Translate(self, request, context):
-        """Texts to texts in another language.
+        """Translates texts, or does another text-to-text task of the model.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TranslateStream(self, request_iterator, context):
-        """The same for any number of texts: first the options, then the texts;
-        results come as they finish. A bad text fails alone.
+        """Translates any number of texts. Send the options first, then the texts;
+        results come in the order in which they finish. A bad text fails alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Generate(self, request, context):
-        """Text, piece by piece.
+        """Continues a prompt or a chat, and returns the text as it is written.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Score(self, request, context):
-        """Log-probabilities of texts that the model did not choose.
+        """Returns how probable given texts are to the model, token by token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Tokenize(self, request, context):
-        """Texts to token ids with their places.
+        """Turns texts into token ids, with each token's place in its text.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Detokenize(self, request, context):
-        """Token ids to texts.
+        """Turns token ids into texts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Classify(self, request, context):
-        """Texts, or pairs of texts, to labels.
+        """Labels texts, or pairs of texts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Rerank(self, request, context):
-        """Documents in the order in which they answer a query.
+        """Sorts documents by how well they answer a query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ClassifyTokens(self, request, context):
-        """The tokens of texts to labels: names, places...
+        """Labels the tokens of texts: names, places...
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Answer(self, request, context):
-        """The places in contexts that answer questions.
+        """Finds the spans of given contexts that answer questions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def FillMask(self, request, context):
-        """The words that fit a text's masks.
+        """Finds the words that fit a text's masks.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -271,15 +289,24 @@ def add_InferenceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Inference(object):
-    """Transformers as a service. Unary calls are all or nothing. An empty `model`
-    is the server's first one (of translations, see TranslateRequest). Every call
-    echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
-    INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
-    FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
-    (with google.rpc.RetryInfo: the queue is full, the answer would be too late,
-    or memory is short, also in the middle of a call; without it: the message is
-    far larger than the server takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED,
-    CANCELLED.
+    """Runs transformer models: embeddings, translations, generated text, scores and
+    labels.
+
+    A unary call succeeds or fails as a whole. An empty `model` means the
+    server's first model (for translations, see TranslateRequest). Every call
+    returns the metadata key x-request-id in its trailers: the client's value, or
+    a new one.
+
+    Errors of every call:
+    INVALID_ARGUMENT     a field is wrong; google.rpc.BadRequest names it
+    NOT_FOUND            no model has that name
+    FAILED_PRECONDITION  the model cannot do this call
+    RESOURCE_EXHAUSTED   with google.rpc.RetryInfo, try again later: the queue
+    is full, the answer would be too late, or memory is
+    short (also in the middle of a call); without it, the
+    message is far larger than the server accepts
+    UNAVAILABLE          the server is stopping
+    DEADLINE_EXCEEDED, CANCELLED
     """
 
     @staticmethod

@@ -6,12 +6,12 @@ from trivium.v1 import models_pb2 as trivium_dot_v1_dot_models__pb2
 
 
 class ModelsStub(object):
-    """What the server has loaded, and what it shall load.
+    """Lists the models that the server has loaded, and loads and unloads them.
 
-    The last three are for operators: they need a server that was started with
-    --model-root, else they are FAILED_PRECONDITION. They are done one after the
-    other. A call that has begun finishes on the model that it began with, and
-    one whose client gave up is done all the same.
+    LoadModel, ReloadModel and UnloadModel are for operators. They need a server
+    that was started with --model-root; any other answers FAILED_PRECONDITION.
+    They run one at a time. A call that has begun finishes on the model that it
+    began with. A change that has begun is completed even if its client gives up.
     """
 
     def __init__(self, channel):
@@ -48,45 +48,48 @@ class ModelsStub(object):
 
 
 class ModelsServicer(object):
-    """What the server has loaded, and what it shall load.
+    """Lists the models that the server has loaded, and loads and unloads them.
 
-    The last three are for operators: they need a server that was started with
-    --model-root, else they are FAILED_PRECONDITION. They are done one after the
-    other. A call that has begun finishes on the model that it began with, and
-    one whose client gave up is done all the same.
+    LoadModel, ReloadModel and UnloadModel are for operators. They need a server
+    that was started with --model-root; any other answers FAILED_PRECONDITION.
+    They run one at a time. A call that has begun finishes on the model that it
+    began with. A change that has begun is completed even if its client gives up.
     """
 
     def ListModels(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Lists the models that are served.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetModel(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Describes one model. NOT_FOUND: no model of that name is served.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LoadModel(self, request, context):
-        """Serves one more model, beside the others. ALREADY_EXISTS: one of that name
-        is served. INVALID_ARGUMENT: everything that is wrong with its folder.
+        """Serves one more model, beside the others. ALREADY_EXISTS: a model of that
+        name is served. INVALID_ARGUMENT: the folder cannot be loaded; the message
+        lists everything that is wrong with it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReloadModel(self, request, context):
-        """Reads a model's folder anew and serves that in the old one's place; where
-        it cannot be loaded, the old one stays.
+        """Reads a model's folder again and replaces the served model with it. If the
+        folder cannot be loaded, the old model stays.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnloadModel(self, request, context):
-        """Serves a model no longer. Its memory is free once the calls that have it
-        are done.
+        """Stops serving a model. Its memory is free when the calls that use it are
+        done.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -128,12 +131,12 @@ def add_ModelsServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Models(object):
-    """What the server has loaded, and what it shall load.
+    """Lists the models that the server has loaded, and loads and unloads them.
 
-    The last three are for operators: they need a server that was started with
-    --model-root, else they are FAILED_PRECONDITION. They are done one after the
-    other. A call that has begun finishes on the model that it began with, and
-    one whose client gave up is done all the same.
+    LoadModel, ReloadModel and UnloadModel are for operators. They need a server
+    that was started with --model-root; any other answers FAILED_PRECONDITION.
+    They run one at a time. A call that has begun finishes on the model that it
+    began with. A change that has begun is completed even if its client gives up.
     """
 
     @staticmethod

@@ -79,7 +79,7 @@ class Http2GuardTest : public testing::Test {
                         Http2Guard::Judgement judgement;
                         if (may_refuse) judgement.refusal = answer_;
                         if (!judgement.refusal) {
-                          judgement.call = std::make_unique<ExpectedCall>(
+                          judgement.call = std::make_unique<CallInTransit>(
                               &batcher_, Sender{1});
                         }
                         seen_ = *fields;
@@ -127,27 +127,27 @@ TEST_F(Http2GuardTest, CallsThatPassAreExpectedUntilTheirStreamEnds) {
     Client(Frame(kHeaders, kEndHeaders, stream) + Data(stream, message));
   };
   Client(Frame(kHeaders, kEndHeaders, 1) + Data(1, message.substr(0, 7)));
-  EXPECT_EQ(batcher_.expected(), 0u);
+  EXPECT_EQ(batcher_.in_transit(), 0u);
   Client(Data(1, message.substr(7)) + Data(1, "", kEndStream));
-  EXPECT_EQ(batcher_.expected(), 1u);
+  EXPECT_EQ(batcher_.in_transit(), 1u);
   Client(Frame(kHeaders, kEndHeaders, 3) + Data(3, Message(0)));
-  EXPECT_EQ(batcher_.expected(), 2u);
+  EXPECT_EQ(batcher_.in_transit(), 2u);
   Server(Frame(kHeaders, kEndHeaders | kEndStream, 1));
-  EXPECT_EQ(batcher_.expected(), 1u);
+  EXPECT_EQ(batcher_.in_transit(), 1u);
   Client(Frame(kReset, 0, 3, 4));
-  EXPECT_EQ(batcher_.expected(), 0u);
+  EXPECT_EQ(batcher_.in_transit(), 0u);
   call(5);
   Server(Frame(kReset, 0, 5, 4));
-  EXPECT_EQ(batcher_.expected(), 0u);
+  EXPECT_EQ(batcher_.in_transit(), 0u);
   // No message arrived.
   Client(Frame(kHeaders, kEndHeaders | kEndStream, 7));
-  EXPECT_EQ(batcher_.expected(), 0u);
+  EXPECT_EQ(batcher_.in_transit(), 0u);
   // The connection ends.
   call(9);
   call(11);
-  EXPECT_EQ(batcher_.expected(), 2u);
+  EXPECT_EQ(batcher_.in_transit(), 2u);
   guard_ = NewGuard();
-  EXPECT_EQ(batcher_.expected(), 0u);
+  EXPECT_EQ(batcher_.in_transit(), 0u);
 }
 
 TEST_F(Http2GuardTest, CallsKeepTheirPlaceUntilTheirStreamEnds) {

@@ -45,7 +45,7 @@ class PuppetBatcher : public Batcher {
     refusal_ = std::move(refusal);
     refusal_.retry_after = absl::Milliseconds(200);
   }
-  // Sets what Foresee answers.
+  // Sets what CheckAdmission answers.
   void RefuseBeforehand(Submission refusal) {
     MutexLock lock(&mutex_);
     foreseen_ = std::move(refusal);
@@ -57,9 +57,9 @@ class PuppetBatcher : public Batcher {
     return asked_early_;
   }
   // Calls that are in transit now, and those that were until Submit.
-  size_t expected() const {
+  size_t in_transit() const {
     MutexLock lock(&mutex_);
-    return expected_.size();
+    return in_transit_.size();
   }
   int arrived() const {
     MutexLock lock(&mutex_);
@@ -109,7 +109,7 @@ class PuppetBatcher : public Batcher {
 
   Submission Submit(CallId call, std::vector<Request> requests) override {
     MutexLock lock(&mutex_);
-    arrived_ += static_cast<int>(expected_.erase(call));
+    arrived_ += static_cast<int>(in_transit_.erase(call));
     if (!refusal_.ok()) {
       ++refused_;
       return refusal_;
@@ -123,19 +123,19 @@ class PuppetBatcher : public Batcher {
     return {};
   }
 
-  Submission Foresee(const ServedModel* model, Sender, CallId,
-                     absl::Time) override {
+  Submission CheckAdmission(const ServedModel* model, Sender, CallId,
+                            absl::Time) override {
     MutexLock lock(&mutex_);
     if (model == nullptr) ++asked_early_;
     return foreseen_;
   }
-  void Expect(CallId call, Sender) override {
+  void AddInTransit(CallId call, Sender) override {
     MutexLock lock(&mutex_);
-    expected_.insert(call);
+    in_transit_.insert(call);
   }
-  void Forget(CallId call) override {
+  void RemoveInTransit(CallId call) override {
     MutexLock lock(&mutex_);
-    expected_.erase(call);
+    in_transit_.erase(call);
   }
   int64_t free_waiting_tokens(Sender) const override {
     MutexLock lock(&mutex_);
@@ -298,7 +298,7 @@ class PuppetBatcher : public Batcher {
   Submission foreseen_ ABSL_GUARDED_BY(mutex_);
   int asked_early_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<CallId> next_call_ = 1;
-  std::set<CallId> expected_ ABSL_GUARDED_BY(mutex_);
+  std::set<CallId> in_transit_ ABSL_GUARDED_BY(mutex_);
   int arrived_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);

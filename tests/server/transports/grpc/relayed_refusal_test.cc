@@ -171,7 +171,7 @@ TEST_F(RelayedRefusalTest, CallsThatPassAreInTransitUntilTheyAreSubmitted) {
   for (int i = 1; i <= 3; ++i) {
     auto context = Context();
     // A client's own field is ignored.
-    context->AddMetadata(std::string(kExpectedField), "1");
+    context->AddMetadata(std::string(kInTransitField), "1");
     v1::TranslateResponse response;
     std::thread call([&] {
       stub_->Translate(context.get(), TextsRequest({"a"}), &response);

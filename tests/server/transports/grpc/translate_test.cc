@@ -78,7 +78,7 @@ TEST_F(TranslateTest, AMetadataKeyHasThePriority) {
   ASSERT_EQ(submitted.size(), 3u);
   EXPECT_EQ(submitted[0].priority, Priority::kInteractive);
   EXPECT_EQ(submitted[1].priority, Priority::kInteractive);
-  EXPECT_EQ(submitted[2].priority, Priority::kBatch);
+  EXPECT_EQ(submitted[2].priority, Priority::kBackground);
 }
 
 TEST_F(TranslateTest, TakesModelDefaultsThenItsOwn) {

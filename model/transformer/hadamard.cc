@@ -1,4 +1,4 @@
-#include "model/transformer/rotation.h"
+#include "model/transformer/hadamard.h"
 
 #include <algorithm>
 #include <vector>
@@ -8,21 +8,21 @@
 namespace trivium {
 namespace {
 
-bool NormalizesWhatItPassesOn(const LayerDescription& layer) {
+bool NormalizesItsOutput(const LayerDescription& layer) {
   return layer.feed_forward_norms.after.has_value();
 }
 
 }  // namespace
 
-bool Rotates(const TransformerDescription& description,
-             const Formats& formats) {
+bool UsesHadamard(const TransformerDescription& description,
+                  const Formats& formats) {
   if (formats.operands != OperandType::kInt8 ||
       !description.decoder.has_value()) {
     return false;
   }
   const std::vector<LayerDescription>& layers = description.decoder->layer;
   if (description.encoder.has_value() &&
-      std::any_of(layers.begin(), layers.end(), NormalizesWhatItPassesOn)) {
+      std::any_of(layers.begin(), layers.end(), NormalizesItsOutput)) {
     return false;
   }
   bool quantized = false;
@@ -32,10 +32,10 @@ bool Rotates(const TransformerDescription& description,
   return !quantized;
 }
 
-void RotateWeights(std::span<float> row) {
+void HadamardWeights(std::span<float> row) {
   const int n = static_cast<int>(row.size());
-  RotateRow(row.data(), n, row.data());
-  const float inverse = 1.0f / static_cast<float>(RotationSize(n));
+  HadamardRow(row.data(), n, row.data());
+  const float inverse = 1.0f / static_cast<float>(HadamardSize(n));
   for (float& value : row) value *= inverse;
 }
 

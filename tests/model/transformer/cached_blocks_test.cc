@@ -1,4 +1,5 @@
-// Blocks that nobody uses: found again, and let go for the room.
+// Blocks without references: they are found again, and evicted when others need
+// the room.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -13,9 +14,9 @@
 namespace trivium {
 namespace {
 
-class KeptBlocksTest : public ::testing::TestWithParam<Formats> {
+class CachedBlocksTest : public ::testing::TestWithParam<Formats> {
  protected:
-  KeptBlocksTest()
+  CachedBlocksTest()
       : random_({}, 8),
         engine_(NewEngine(random_, GetParam(), 1 << 20)),
         tokens_(RandomIds(40, 101, 9)) {
@@ -28,8 +29,8 @@ class KeptBlocksTest : public ::testing::TestWithParam<Formats> {
     }
   }
 
-  // Begins with `tokens`, reads what was not found, and returns the last
-  // token's logits.
+  // Begins with `tokens`, reads what was not found, and returns the logits of
+  // the last token.
   std::vector<float> Read(SourceId source, std::span<const int32_t> tokens,
                           std::string_view salt, int* found) {
     const auto [hypothesis, there] = engine_->Begin(source, tokens, salt);
@@ -52,31 +53,31 @@ class KeptBlocksTest : public ::testing::TestWithParam<Formats> {
   std::vector<SourceId> sources_;
 };
 
-TEST_P(KeptBlocksTest, FoundBlocksHoldTheSameBits) {
+TEST_P(CachedBlocksTest, FoundBlocksHoldTheSameBits) {
   const int free = engine_->free_blocks();
   int found = -1;
   const std::span<const int32_t> tokens = tokens_;
   const std::vector<float> computed = Read(sources_[0], tokens, "", &found);
   EXPECT_EQ(found, 0);
-  EXPECT_EQ(engine_->free_blocks(), free);  // kept blocks are free
+  EXPECT_EQ(engine_->free_blocks(), free);  // cached blocks are free
   EXPECT_EQ(Read(sources_[0], tokens, "", &found), computed);
   EXPECT_EQ(found, 32);
-  // A beginning of it; the last token is always read.
+  // A prefix of it; the last token is always read.
   EXPECT_EQ(Read(sources_[0], tokens.first(32), "", &found),
             Decode(engine_.get(), sources_[0], tokens.first(32), 32).back());
   EXPECT_EQ(found, 16);
-  // What parts from it.
+  // A text that diverges from it.
   std::vector<int32_t> other = tokens_;
   other[20] = (other[20] + 1) % 101;
   EXPECT_EQ(Read(sources_[0], other, "", &found),
             Decode(engine_.get(), sources_[0], other, 40).back());
   EXPECT_EQ(found, 16);
-  // Another tenant's, and what reads another source.
+  // Another tenant's text, and one that reads another source.
   EXPECT_EQ(Read(sources_[0], tokens, "tenant", &found), computed);
   EXPECT_EQ(found, 0);
   Read(sources_[1], tokens, "", &found);
   EXPECT_EQ(found, 0);
-  // An equal source's blocks, long after the source itself went.
+  // The blocks of an equal source, long after that source was released.
   engine_->ReleaseSource(sources_[0]);
   sources_[0] = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
   StepPlan plan;
@@ -87,19 +88,19 @@ TEST_P(KeptBlocksTest, FoundBlocksHoldTheSameBits) {
   EXPECT_EQ(found, 32);
 }
 
-TEST_P(KeptBlocksTest, TheLeastRecentlyUsedGoWhenTheRoomIsNeeded) {
+TEST_P(CachedBlocksTest, EvictsTheLeastRecentlyUsedBlocksFirst) {
   const int blocks = engine_->free_blocks();
   std::vector<std::vector<int32_t>> all;
   std::vector<std::vector<float>> computed;
   int found = 0;
-  // Two blocks of each are kept.
+  // Two blocks of each are cached.
   for (int i = 0; i < blocks; ++i) {
     all.push_back(RandomIds(40, 101, 100 + i));
     computed.push_back(Read(sources_[0], all[i], "", &found));
     EXPECT_EQ(found, 0);
     EXPECT_EQ(engine_->free_blocks(), blocks);
     EXPECT_EQ(Read(sources_[0], all[0], "", &found), computed[0]);
-    EXPECT_EQ(found, 32) << i;  // used all the time
+    EXPECT_EQ(found, 32) << i;  // used continuously
   }
   for (int i = 0; i < blocks; ++i) {
     EXPECT_EQ(Read(sources_[0], all[i], "", &found), computed[i]);
@@ -110,8 +111,8 @@ TEST_P(KeptBlocksTest, TheLeastRecentlyUsedGoWhenTheRoomIsNeeded) {
   EXPECT_EQ(found, 32);
 }
 
-// Of a hypothesis that was not announced, and only what it has read.
-TEST_P(KeptBlocksTest, KeepsWhatItIsTold) {
+// The hypothesis was not announced, and only what it has read is cached.
+TEST_P(CachedBlocksTest, KeepsTheBlocksOfASuspendedHypothesis) {
   int found = 0;
   const std::vector<float> computed =
       Decode(engine_.get(), sources_[0], tokens_, 1).back();
@@ -124,16 +125,16 @@ TEST_P(KeptBlocksTest, KeepsWhatItIsTold) {
     ASSERT_TRUE(engine_->Step(plan, &result).ok());
   }
   const HypothesisId fork = engine_->Fork(hypothesis);
-  engine_->Keep(hypothesis, tokens_, "");
-  engine_->Keep(fork, tokens_, "");
+  engine_->CacheBlocks(hypothesis, tokens_, "");
+  engine_->CacheBlocks(fork, tokens_, "");
   engine_->ReleaseHypothesis(hypothesis);
   engine_->ReleaseHypothesis(fork);
   EXPECT_EQ(Read(sources_[0], tokens_, "", &found), computed);
   EXPECT_EQ(found, 32);
 }
 
-// The first to go are those used longest ago; of one text its end.
-TEST_P(KeptBlocksTest, NoMoreAreKeptThanAllowed) {
+// Blocks used longest ago are evicted first; of one text, its end first.
+TEST_P(CachedBlocksTest, CachesNoMoreBlocksThanAllowed) {
   const int64_t bytes = 1 << 20;
   const int64_t block_bytes = bytes / engine_->limits().total_blocks;
   const auto transformer =
@@ -163,7 +164,7 @@ TEST_P(KeptBlocksTest, NoMoreAreKeptThanAllowed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, KeptBlocksTest,
+INSTANTIATE_TEST_SUITE_P(Formats, CachedBlocksTest,
                          ::testing::Values(kF32Formats, kInt8Formats,
                                            kInt8KeptAsBf16));
 

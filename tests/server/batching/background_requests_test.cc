@@ -1,6 +1,6 @@
-// Batch requests in a running batch: what they leave to interactive ones, and
-// what these leave to them.
-#include "server/batching/batch_share.h"
+// Background requests in a running batch: what they leave to interactive ones,
+// and what these leave to them.
+#include "server/batching/background_share.h"
 #include "tests/server/batching/running_batch_fixture.h"
 
 namespace trivium {
@@ -8,27 +8,28 @@ namespace {
 
 using Verdict = FairQueue::Verdict;
 
-Request Batch(Request request) {
-  request.priority = Priority::kBatch;
+Request Background(Request request) {
+  request.priority = Priority::kBackground;
   return request;
 }
 
-class BatchRequestsTest : public RunningBatchFixture {
+class BackgroundRequestsTest : public RunningBatchFixture {
  protected:
-  BatchRequestsTest() {
+  BackgroundRequestsTest() {
     puppets_.options.end_bias = -100;
     puppets_.options.clock = &clock_;
     puppets_.options.step_time = absl::Microseconds(200);
     puppets_.options.decode_time = absl::Microseconds(20);
     puppets_.options.encode_time = absl::Nanoseconds(500);
   }
-  std::vector<std::shared_ptr<RecordingObserver>> AddBatch(int count,
-                                                           int new_tokens) {
+  std::vector<std::shared_ptr<RecordingObserver>> AddBackground(
+      int count, int new_tokens) {
     std::vector<std::shared_ptr<RecordingObserver>> observers;
     for (int i = 0; i < count; ++i) {
-      observers.push_back(Add(Batch(MakeRequest(Source(10, 2 + 20 * i),
-                                                Greedy(new_tokens), nullptr)),
-                              /*call=*/100 + i));
+      observers.push_back(
+          Add(Background(MakeRequest(Source(10, 2 + 20 * i), Greedy(new_tokens),
+                                     nullptr)),
+              /*call=*/100 + i));
     }
     return observers;
   }
@@ -47,11 +48,11 @@ class BatchRequestsTest : public RunningBatchFixture {
   }
 };
 
-TEST_F(BatchRequestsTest, HardlyDelayInteractiveOnes) {
+TEST_F(BackgroundRequestsTest, HardlyDelayInteractiveOnes) {
   Create();
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
   const absl::Duration alone = TimeOf(request);
-  const auto batch = AddBatch(64, 2000);
+  const auto background = AddBackground(64, 2000);
   for (int i = 0; i < 20; ++i) batch_->Iterate();
   for (int i = 0; i < 20; ++i) {
     EXPECT_LE(absl::FDivDuration(TimeOf(request), alone), 1.35);
@@ -60,38 +61,38 @@ TEST_F(BatchRequestsTest, HardlyDelayInteractiveOnes) {
     EXPECT_GE(LastStep().decoder_rows, 2);
   }
   // Long after the last interactive one all of them run.
-  clock_.Advance(BatchShare::kLately);
+  clock_.Advance(BackgroundShare::kLately);
   for (int i = 0; i < 20; ++i) batch_->Iterate();
   EXPECT_EQ(LastStep().decoder_rows, 64);
   batch_->Abort(absl::UnavailableError("bye"));
 }
 
-TEST_F(BatchRequestsTest, GoOnBesideInteractiveOnesWithoutEnd) {
+TEST_F(BackgroundRequestsTest, GoOnBesideInteractiveOnesWithoutEnd) {
   Create();
-  const auto batch = AddBatch(4, 10);
+  const auto background = AddBackground(4, 10);
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
   std::vector<std::shared_ptr<RecordingObserver>> interactive;
-  for (int i = 0; i < 2000 && Done(batch) < 4; ++i) {
+  for (int i = 0; i < 2000 && Done(background) < 4; ++i) {
     if (interactive.empty() || interactive.back()->done()) {
       interactive.push_back(Add(request, 1));
     }
     batch_->Iterate();
   }
-  EXPECT_EQ(Done(batch), 4);
+  EXPECT_EQ(Done(background), 4);
   EXPECT_GE(interactive.size(), 3u);
   RunAll();
 }
 
 // A rows' worth more than there is beside interactive requests.
-TEST_F(BatchRequestsTest, WideOnesHaveTheirTurn) {
+TEST_F(BackgroundRequestsTest, WideOnesHaveTheirTurn) {
   options_.max_rows = 32;
   Create();
   const auto wide =
-      Add(Batch(MakeRequest(Source(9), Beams(16, 5), nullptr)), 9);
+      Add(Background(MakeRequest(Source(9), Beams(16, 5), nullptr)), 9);
   const Request request = MakeRequest(Source(20, 5000), Greedy(200), nullptr);
   CallId call = 10;
   std::vector<std::shared_ptr<RecordingObserver>> interactive;
-  while (Judge(request, call) == Verdict::kTake) {
+  while (CanJoin(request, call) == Verdict::kTake) {
     interactive.push_back(Add(request, call++));
     ASSERT_LE(interactive.size(), 32u);
   }
@@ -104,33 +105,34 @@ TEST_F(BatchRequestsTest, WideOnesHaveTheirTurn) {
   RunAll();
 }
 
-TEST_F(BatchRequestsTest, GiveUpTheirBlocksForInteractiveOnes) {
+TEST_F(BackgroundRequestsTest, GiveUpTheirBlocksForInteractiveOnes) {
   puppets_.options.limits.total_blocks = 30;
   Create();
   // Of 3 + 15 blocks each.
-  std::vector<std::shared_ptr<RecordingObserver>> batch = AddBatch(2, 60);
+  std::vector<std::shared_ptr<RecordingObserver>> background =
+      AddBackground(2, 60);
   for (int i = 0; i < 30; ++i) batch_->Iterate();
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
-  EXPECT_EQ(Judge(Batch(request), 7), Verdict::kStop);
-  ASSERT_EQ(Judge(request, 1), Verdict::kTake);
+  EXPECT_EQ(CanJoin(Background(request), 7), Verdict::kStop);
+  ASSERT_EQ(CanJoin(request, 1), Verdict::kTake);
   const auto interactive = Add(request, 1);
   for (int i = 0; i < 25 && !interactive->done(); ++i) batch_->Iterate();
   EXPECT_TRUE(interactive->done());
-  EXPECT_EQ(Done(batch), 0);
+  EXPECT_EQ(Done(background), 0);
   RunAll();
-  EXPECT_EQ(Done(batch), 2);
+  EXPECT_EQ(Done(background), 2);
   EXPECT_TRUE(interactive->Wait().ok());
 }
 
 // Their bits, and those of the others, are what they are alone.
-TEST_F(BatchRequestsTest, ChangeNoAnswer) {
+TEST_F(BackgroundRequestsTest, ChangeNoAnswer) {
   std::vector<Request> requests;
   for (int i = 0; i < 40; ++i) {
     const DecodingOptions options[] = {Greedy(12), Beams(4, 12),
                                        Samples(3, 12, i)};
     requests.push_back(
         MakeRequest(Source(5 + i % 30, 2 + 40 * i), options[i % 3], nullptr));
-    if (i % 4 != 0) requests.back().priority = Priority::kBatch;
+    if (i % 4 != 0) requests.back().priority = Priority::kBackground;
   }
   std::vector<std::shared_ptr<RecordingObserver>> alone, together;
   Create();
@@ -142,7 +144,7 @@ TEST_F(BatchRequestsTest, ChangeNoAnswer) {
   puppets_.options.limits.total_blocks = 40;
   Create();
   for (size_t i = 0; i < requests.size();) {
-    if (Judge(requests[i], i) == Verdict::kTake) {
+    if (CanJoin(requests[i], i) == Verdict::kTake) {
       together.push_back(Add(requests[i], i));
       ++i;
     } else {

@@ -1,17 +1,17 @@
-// The fast Walsh-Hadamard transform of runs of numbers: with a run's halves a
-// and b, of which both are transformed, [a + b, a - b]. In steps, numbers 1, 2,
-// 4... apart are added and subtracted, each step of a run in registers: those
-// nearer than a vector is wide by changing places in it, the others by whole
-// vectors.
+// The fast Walsh-Hadamard transform of runs of numbers: [a + b, a - b] of the
+// transformed halves a and b of a run. Its steps add and subtract numbers that
+// are 1, 2, 4... apart. All steps of a run stay in registers: numbers closer
+// than a vector's width are exchanged within the vector, others are in
+// different vectors.
 #include <algorithm>
 #include <cstdint>
 
 #include "model/kernels/row_ops.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "model/kernels/row_rotation.cc"
+#define HWY_TARGET_INCLUDE "model/kernels/row_hadamard.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/range-inl.h"
 #include "model/kernels/vector-inl.h"
@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(F32()));
 
-// Pairs of lanes kApart apart.
+// Describes the pairs of lanes that are kApart apart.
 template <int kApart>
 struct LanePairs {
   constexpr LanePairs() {
@@ -33,11 +33,12 @@ struct LanePairs {
     }
   }
 
-  alignas(64) float signs[kLanes] = {};  // 1 of the first, -1 of the second
-  int32_t others[kLanes] = {};           // the other lane of the pair
+  // 1 for the first of a pair, -1 for the second.
+  alignas(64) float signs[kLanes] = {};
+  int32_t others[kLanes] = {};  // the other lane of the pair
 };
 
-// Of each pair the sum and the difference.
+// Returns the sum and the difference of each pair.
 template <int kApart>
 HWY_INLINE hn::Vec<F32> AddLanes(hn::Vec<F32> x) {
   static constexpr LanePairs<kApart> kPairs;
@@ -47,9 +48,9 @@ HWY_INLINE hn::Vec<F32> AddLanes(hn::Vec<F32> x) {
   return hn::MulAdd(x, hn::Load(d, kPairs.signs), other);  // x * 1 is exact
 }
 
-// The steps within vectors of runs of kRun numbers.
+// Runs the steps within vectors, of runs of kRun numbers.
 template <int kRun>
-HWY_INLINE hn::Vec<F32> RotateLanes(hn::Vec<F32> x) {
+HWY_INLINE hn::Vec<F32> HadamardLanes(hn::Vec<F32> x) {
   if constexpr (std::min(kRun, kLanes) > 1) x = AddLanes<1>(x);
   if constexpr (std::min(kRun, kLanes) > 2) x = AddLanes<2>(x);
   if constexpr (std::min(kRun, kLanes) > 4) x = AddLanes<4>(x);
@@ -58,12 +59,12 @@ HWY_INLINE hn::Vec<F32> RotateLanes(hn::Vec<F32> x) {
 }
 
 template <int kRun>
-HWY_INLINE Range RotateRuns(const float* x, int n, float* y) {
+HWY_INLINE Range HadamardRuns(const float* x, int n, float* y) {
   const F32 d;
   RangeVectors range = {hn::Zero(d), hn::Zero(d)};
   if constexpr (kRun <= kLanes) {
     ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-      const auto v = RotateLanes<kRun>(some.Load(d, x + i));
+      const auto v = HadamardLanes<kRun>(some.Load(d, x + i));
       range.Add(v);
       some.Store(v, d, y + i);
     });
@@ -73,7 +74,7 @@ HWY_INLINE Range RotateRuns(const float* x, int n, float* y) {
       hn::Vec<F32> v[kVectors];
       HWY_UNROLL(16)
       for (int i = 0; i < kVectors; ++i) {
-        v[i] = RotateLanes<kRun>(hn::LoadU(d, x + begin + i * kLanes));
+        v[i] = HadamardLanes<kRun>(hn::LoadU(d, x + begin + i * kLanes));
       }
       HWY_UNROLL(6)
       for (int apart = 1; apart < kVectors; apart *= 2) {
@@ -95,22 +96,22 @@ HWY_INLINE Range RotateRuns(const float* x, int n, float* y) {
   return range.Get();
 }
 
-Range RotateRow(const float* x, int n, float* y) {
-  switch (RotationSize(n)) {
+Range HadamardRow(const float* x, int n, float* y) {
+  switch (HadamardSize(n)) {
     case 64:
-      return RotateRuns<64>(x, n, y);
+      return HadamardRuns<64>(x, n, y);
     case 32:
-      return RotateRuns<32>(x, n, y);
+      return HadamardRuns<32>(x, n, y);
     case 16:
-      return RotateRuns<16>(x, n, y);
+      return HadamardRuns<16>(x, n, y);
     case 8:
-      return RotateRuns<8>(x, n, y);
+      return HadamardRuns<8>(x, n, y);
     case 4:
-      return RotateRuns<4>(x, n, y);
+      return HadamardRuns<4>(x, n, y);
     case 2:
-      return RotateRuns<2>(x, n, y);
+      return HadamardRuns<2>(x, n, y);
     default:
-      return RotateRuns<1>(x, n, y);
+      return HadamardRuns<1>(x, n, y);
   }
 }
 
@@ -120,13 +121,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trivium {
 
-HWY_EXPORT(RotateRow);
+HWY_EXPORT(HadamardRow);
 
-Range RotateRow(const float* x, int n, float* y) {
-  return HWY_DYNAMIC_DISPATCH(RotateRow)(x, n, y);
+Range HadamardRow(const float* x, int n, float* y) {
+  return HWY_DYNAMIC_DISPATCH(HadamardRow)(x, n, y);
 }
 
-int RotationSize(int n) { return std::min(n & -n, 64); }
+int HadamardSize(int n) { return std::min(n & -n, 64); }
 
 }  // namespace trivium
 #endif  // HWY_ONCE

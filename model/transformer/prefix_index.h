@@ -1,0 +1,76 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_PREFIX_INDEX_H_
+#define TRIVIUM_MODEL_TRANSFORMER_PREFIX_INDEX_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/node_hash_map.h"
+#include "model/engine.h"
+
+namespace trivium {
+
+// Finds full blocks by their contents. A segment is kTileTokens consecutive
+// tokens; it has one block in each group of layers (kv_layout.h). A segment's
+// key is its tokens and the id of the segment before it. A first segment's key
+// is its tokens and a context key: all else that the contents depend on (the
+// source's input and a salt).
+//
+// An id is never reused, so it identifies a segment's whole prefix. When a
+// segment is forgotten, its successors can no longer be found, and they are
+// never mistaken for successors of an equal segment that is registered later. A
+// segment is forgotten with the last of its blocks. Keys are compared in full,
+// not only by hash. Not thread-safe.
+class PrefixIndex {
+ public:
+  using Id = uint64_t;
+  static constexpr Id kNone = 0;
+  static constexpr int kNoBlock = -1;
+
+  struct Segment {
+    Id id = kNone;
+    std::vector<int> blocks;  // [groups]; kNoBlock: not registered
+  };
+
+  // Returns what a prefix depends on besides its tokens.
+  static std::string ContextKey(const EncoderInput& input,
+                                std::string_view salt);
+
+  PrefixIndex(int blocks, int groups) : groups_(groups), entries_(blocks) {}
+
+  // Returns the segment of `tokens` after segment `before`, or null. If
+  // `before` is kNone, it is a first segment, with `context_key`. The result is
+  // valid until the next Register or Forget.
+  const Segment* Find(Id before, std::string_view context_key,
+                      std::span<const int32_t> tokens);
+  // Registers `blocks` [groups] as the blocks of a segment. Skips kNoBlock and
+  // groups for which another block is registered. Returns the segment's id, or
+  // kNone if it has no block.
+  Id Register(Id before, std::string_view context_key,
+              std::span<const int32_t> tokens, std::span<const int> blocks);
+  bool Contains(int block) const { return entries_[block].segment != nullptr; }
+  // Removes a block whose contents are about to change.
+  void Forget(int block);
+
+ private:
+  using Segments = absl::node_hash_map<std::string, Segment>;
+  struct Entry {
+    Segments::value_type* segment = nullptr;
+    int group = 0;
+  };
+
+  const std::string& KeyOf(Id before, std::string_view context_key,
+                           std::span<const int32_t> tokens);
+
+  const size_t groups_;
+  Id last_id_ = kNone;
+  std::vector<Entry> entries_;  // [blocks]
+  Segments segments_;
+  std::string key_;  // scratch
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_PREFIX_INDEX_H_

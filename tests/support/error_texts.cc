@@ -1,0 +1,80 @@
+#include "tests/support/error_texts.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+
+namespace trivium {
+namespace {
+
+// Tests run in the root of the sources.
+constexpr char kFile[] = "tests/error_texts.txt";
+constexpr char kUpdate[] = "TRIVIUM_UPDATE_ERROR_TEXTS";
+
+std::set<std::string>& KnownTexts() {
+  static std::set<std::string>* const known = [] {
+    auto* const texts = new std::set<std::string>();
+    std::ifstream in(kFile);
+    for (std::string line; std::getline(in, line);) texts->insert(line);
+    return texts;
+  }();
+  return *known;
+}
+
+bool IsPathCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' ||
+         c == '.' || c == '_' || c == '-';
+}
+
+}  // namespace
+
+std::string NormalizedErrorText(std::string_view text) {
+  constexpr std::string_view kTemporary = "/tmp/";
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (text.substr(at).starts_with(kTemporary)) {
+      out += "TMP";
+      // The file's own name stays.
+      size_t end = at;
+      size_t name = at;
+      for (; end < text.size() && IsPathCharacter(text[end]); ++end) {
+        if (text[end] == '/') name = end;
+      }
+      const std::string_view last = text.substr(name, end - name);
+      const bool random = name == at + kTemporary.size() - 1;
+      if (!random) out += last;
+      at = end;
+    } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+      out += 'N';
+      while (at < text.size() &&
+             (std::isdigit(static_cast<unsigned char>(text[at])) != 0 ||
+              (text[at] == '.' && at + 1 < text.size() &&
+               std::isdigit(static_cast<unsigned char>(text[at + 1])) != 0))) {
+        ++at;
+      }
+    } else {
+      if (c == '\n') {
+        out += "\\n";
+      } else {
+        out += c;
+      }
+      ++at;
+    }
+  }
+  return out;
+}
+
+bool IsKnownErrorText(std::string_view text) {
+  std::string line = NormalizedErrorText(text);
+  if (KnownTexts().contains(line)) return true;
+  if (std::getenv(kUpdate) == nullptr) return false;
+  // Several tests may append at once: a line is one write.
+  std::ofstream(kFile, std::ios::app) << line + "\n";
+  KnownTexts().insert(std::move(line));
+  return true;
+}
+
+}  // namespace trivium

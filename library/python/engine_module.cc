@@ -16,7 +16,7 @@
 
 #include "base/mutex.h"
 #include "library/engine.h"
-#include "server/errors/status.h"
+#include "server/errors/rpc_status.h"
 
 namespace py = pybind11;
 

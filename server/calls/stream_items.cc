@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "server/calls/encode_work.h"
 #include "server/calls/routed_translation.h"
+#include "server/errors/rpc_status.h"
 #include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
 

@@ -7,12 +7,13 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "google/rpc/status.pb.h"
 
 namespace trivium {
 
-// Statuses of the API: an error is an absl::Status whose payloads are the
-// google.rpc details. A transport tells clients both.
+// Statuses of the API. An error is an absl::Status whose payloads are the
+// google.rpc details; a transport sends both to the client. This header needs
+// no protobuf, so libraries that know no messages can refuse fields of calls;
+// rpc_status.h makes the message.
 
 // Messages quote what users send: longer ones are cut, since gRPC's trailers
 // must fit the 8 KiB that clients accept.
@@ -28,9 +29,6 @@ absl::Status WithRetry(absl::Status status, absl::Duration delay);
 
 // The delay of WithRetry, for the grpc-retry-pushback-ms trailer.
 std::optional<absl::Duration> RetryDelay(const absl::Status& status);
-
-// With the payloads as details, and the message cut to what may be sent.
-google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 // Cuts a text at a character's border, for messages that quote input.
 std::string Shorten(std::string_view text, size_t max_bytes = 64);

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "server/batching/request.h"
 #include "server/calls/environment.h"
+#include "server/translation/pipeline/model_input.h"
 #include "trivium/v1/common.pb.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
@@ -23,16 +24,6 @@ namespace trivium {
 // `path` is a message's place in its call ("inputs[3]", "options.decoding");
 // errors name the field below it in a google.rpc.BadRequest.
 
-// How to decode all the inputs of a call: the request's options over the
-// folder's over the documented defaults.
-struct CallDecoding {
-  DecodingOptions options;
-  // Unset in the request: each input gets the default for its length.
-  bool default_max_new_tokens = false;
-  std::vector<std::string> stop;
-  std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
-};
-
 // A request's forced first token is there, but not the direction's or the
 // folder's (ForInput).
 absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
@@ -40,20 +31,6 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
                                              const Direction& direction,
                                              const Model& model,
                                              const RequestLimits& limits);
-
-// An input that is ready for the model.
-struct PreparedInput {
-  EncoderInput source;
-  std::vector<int32_t> prefix;  // what the decoder reads first
-  bool has_target = false;      // a target prefix is the end of it
-  int truncated = 0;            // tokens cut from the text
-  // Blank text: the answer is empty text, without any work of the model.
-  bool blank = false;
-  // With InputOptions::divides: nothing else is set.
-  bool too_long = false;
-  // [source.ids] of a text, where InputOptions::tokens asks for them.
-  std::vector<Token> tokens;
-};
 
 struct InputOptions {
   const Model* model = nullptr;
@@ -185,13 +162,6 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                                          const std::string& path,
                                          const Model& model);
 
-// Which attention maps a call asks for, and which of their rows it is sent:
-// maps are computed whole.
-struct MapSelection {
-  AttentionSelection maps;
-  std::vector<int> rows;  // queries, ascending; empty: all
-};
-
 // Layers and heads are checked against the stack's sizes; rows cannot be yet.
 absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
                                               const std::string& path,
@@ -245,20 +215,10 @@ absl::StatusOr<Direction> ConvertDirection(const Message& in,
 const DecodingOptions& DecodingDefaults(const Direction& direction,
                                         const Model& model);
 
-// What an answer shows of a hypothesis.
-struct HypothesisView {
-  const Tokenizer* tokenizer = nullptr;  // may be null: no text, no pieces
-  const std::vector<std::string>* stop = nullptr;
-  std::span<const int32_t> stop_ids = {};  // which the text does not have
-  bool tokens = false;                     // ids and pieces
-};
-
 // About what a message of the result will have; for pools, which are fair in
 // bytes.
 int64_t MessageBytes(const RequestResult& result);
 
-v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
-                                 const HypothesisView& view);
 v1::FinishReason ConvertFinishReason(FinishReason reason);
 v1::TokenLogprobs ConvertLogprobs(int32_t token, float logprob,
                                   const std::vector<TokenLogprob>& top,

@@ -142,20 +142,20 @@ TEST(ProtectedSpansTest, PatternsTakeBoundedTime) {
   const auto many_states = ProtectedSpans::Create(
       {}, std::vector<std::string>(16, "[ab]*a[ab]{1000}"));
   ASSERT_TRUE(many_states.ok()) << many_states.status();
-  EXPECT_THAT(many_states->Find(text, wanted), SpanErrorAt("patterns["));
+  EXPECT_THAT(many_states->Find(text, check_alive), SpanErrorAt("patterns["));
   EXPECT_LT(asked, 2000);  // of more than 5000
 
   // Each match looks for a b in all that follows.
   const std::string row(1 << 20, 'a');
   const auto looks_on = ProtectedSpans::Create({}, {"a[^b]*b|a"});
   ASSERT_TRUE(looks_on.ok());
-  EXPECT_THAT(looks_on->Find(row, wanted), SpanErrorAt("patterns[0]"));
+  EXPECT_THAT(looks_on->Find(row, check_alive), SpanErrorAt("patterns[0]"));
   EXPECT_THAT(Found(*looks_on, row.substr(0, 2000)),
               ElementsAre(row.substr(0, 2000)));
 
   const auto many = ProtectedSpans::Create({}, {"b", "a"});
   ASSERT_TRUE(many.ok());
-  EXPECT_THAT(many->Find(row, wanted), SpanErrorAt("patterns[1]"));
+  EXPECT_THAT(many->Find(row, check_alive), SpanErrorAt("patterns[1]"));
 }
 
 TEST(ProtectedSpansTest, MatchesAreFoundAcrossWindows) {

@@ -158,7 +158,7 @@ TEST_F(ChatsTest, ListsTheTemplatesOfModels) {
   ASSERT_TRUE(odd.ok()) << odd.status();
   EXPECT_THAT(odd->chat_templates(), ElementsAre());
   EXPECT_THAT(odd->chat_refusal(),
-              AllOf(ErrorAt("chat_template.jinja"), ErrorAt("sing")));
+              testing::AllOf(ErrorAt("chat_template.jinja"), ErrorAt("sing")));
   v1::GenerateRequest request;
   request.set_model("odd");
   v1::Chat::Message* message = request.mutable_chat()->add_messages();

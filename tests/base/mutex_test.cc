@@ -27,7 +27,7 @@ TEST(CondVarTest, ASignalEndsAnInfiniteTimeout) {
     // other thread waits. If the timeout overflowed, it would end at once, and
     // another wait would begin between these looks.
     int seen = 0;
-    for (int looks = 0; looks < 1000 && seen<10; looks += seen> 0) {
+    for (int looks = 0; looks < 100 && seen<10; looks += seen> 0) {
       std::this_thread::yield();
       MutexLock lock(&mutex);
       seen = waits;

@@ -40,7 +40,7 @@ class ConnectionAgeTest : public RpcTest {
   }
 };
 
-TEST_F(ConnectionAgeTest, AnOldOneOfGrpcIsToldToGoAndEnds) {
+TEST_F(ConnectionAgeTest, TellsAnOldGrpcConnectionToGo) {
   options_.max_connection_age = absl::Milliseconds(50);
   options_.drain_timeout = absl::ZeroDuration();
   StartServer();
@@ -52,7 +52,7 @@ TEST_F(ConnectionAgeTest, AnOldOneOfGrpcIsToldToGoAndEnds) {
   EXPECT_GT(Old(), 0);
 }
 
-TEST_F(ConnectionAgeTest, WhatIsUnderWayGoesOn) {
+TEST_F(ConnectionAgeTest, FinishesCallsOfAnOldConnection) {
   options_.max_connection_age = absl::Milliseconds(50);
   StartServer();
   batcher_->Hold();
@@ -71,7 +71,7 @@ TEST_F(ConnectionAgeTest, WhatIsUnderWayGoesOn) {
   EXPECT_TRUE(Translate(TextsRequest({"abc"}), &response).ok());
 }
 
-TEST_F(ConnectionAgeTest, AnOldOneOfHttpEndsWithItsAnswer) {
+TEST_F(ConnectionAgeTest, EndsAnOldHttpConnectionWithItsAnswer) {
   options_.max_connection_age = absl::Nanoseconds(1);
   StartServer();
   for (const std::string& request :
@@ -82,7 +82,7 @@ TEST_F(ConnectionAgeTest, AnOldOneOfHttpEndsWithItsAnswer) {
   }
 }
 
-TEST_F(ConnectionAgeTest, OneOfHttpThatIsIdleEnds) {
+TEST_F(ConnectionAgeTest, EndsAnOldHttpConnectionThatIsIdle) {
   options_.max_connection_age = absl::Milliseconds(200);
   StartServer();
   HttpSocket socket(server_->http_port());
@@ -91,7 +91,7 @@ TEST_F(ConnectionAgeTest, OneOfHttpThatIsIdleEnds) {
   EXPECT_GT(Old(), 0);
 }
 
-TEST_F(ConnectionAgeTest, IsAnyUnlessToldOtherwise) {
+TEST_F(ConnectionAgeTest, LimitsNoAgeByDefault) {
   StartServer();
   HttpSocket socket(server_->http_port());
   socket.Send(KeptAlive() + PostText("/detect", R"({"q":"abc"})"));

@@ -5,13 +5,13 @@
 namespace trivium {
 namespace {
 
-TEST(HostPortTest, IsCalledOnThisMachine) {
+TEST(HostPortTest, NamesThisMachineForAnyAddress) {
   EXPECT_EQ(AddressToCall("0.0.0.0:0", 7), "127.0.0.1:7");
   EXPECT_EQ(AddressToCall("[::]:9", 9), "[::1]:9");
   EXPECT_EQ(AddressToCall("10.0.0.2:9", 9), "10.0.0.2:9");
 }
 
-TEST(HostPortTest, Parses) {
+TEST(HostPortTest, ParsesHostsAndPorts) {
   EXPECT_EQ(ParseHostPort("127.0.0.1:9464")->port, 9464);
   EXPECT_EQ(ParseHostPort("[::1]:0")->host, "::1");
   for (const char* bad :

@@ -132,14 +132,14 @@ class LoadReportsPortTest : public RpcTest {
   std::string status_;
 };
 
-TEST_F(LoadReportsPortTest, AreOffUnlessToldOtherwise) {
+TEST_F(LoadReportsPortTest, SendsNoReportsByDefault) {
   Start(LoadReporting::kOff);
   EXPECT_FALSE(Call("text"));
   EXPECT_EQ(status_, "0");
   EXPECT_THAT(Post("text").headers, Not(HasSubstr("load-metrics")));
 }
 
-TEST_F(LoadReportsPortTest, ForThoseWhoAsk) {
+TEST_F(LoadReportsPortTest, SendsReportsToClientsThatAsk) {
   Start(LoadReporting::kAsked);
   EXPECT_FALSE(Call(""));
   EXPECT_TRUE(Call("bin"));
@@ -157,7 +157,7 @@ TEST_F(LoadReportsPortTest, ForThoseWhoAsk) {
   EXPECT_THAT(stream.headers, HasSubstr("endpoint-load-metrics: TEXT "));
 }
 
-TEST_F(LoadReportsPortTest, WithAllAnswersAlsoRefusals) {
+TEST_F(LoadReportsPortTest, SendsReportsWithAllAnswersAndRefusals) {
   Start(LoadReporting::kAll);
   EXPECT_TRUE(Call(""));
   EXPECT_EQ(status_, "0");

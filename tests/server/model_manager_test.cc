@@ -141,7 +141,7 @@ TEST_F(ModelManagerTest, LoadsUnderTheFoldersNameOrAnother) {
   EXPECT_THAT(Names(), ElementsAre("opus", "exact"));
 }
 
-TEST_F(ModelManagerTest, LoadsNothingFromElsewhere) {
+TEST_F(ModelManagerTest, LoadsNothingFromOutsideTheModelRoot) {
   Start();
   const fs::path outside = root_.string() + "-outside";
   fs::remove_all(outside);
@@ -163,7 +163,7 @@ TEST_F(ModelManagerTest, LoadsNothingFromElsewhere) {
   fs::remove_all(outside);
 }
 
-TEST_F(ModelManagerTest, WhoHasAModelKeepsIt) {
+TEST_F(ModelManagerTest, KeepsAModelForCallsThatHaveIt) {
   AddFolder("opus");
   Start();
   ModelHandle first = *directory_.Find("opus");
@@ -190,7 +190,7 @@ TEST_F(ModelManagerTest, WhoHasAModelKeepsIt) {
   EXPECT_TRUE(Soon([&] { return model.use_count() == 1; }));
 }
 
-TEST_F(ModelManagerTest, OrdersThatWaitAreBounded) {
+TEST_F(ModelManagerTest, BoundsWaitingOrders) {
   AddFolder("opus");
   Start();
   // The first one holds up the others.
@@ -216,7 +216,7 @@ TEST_F(ModelManagerTest, OrdersThatWaitAreBounded) {
   EXPECT_TRUE(Reload("opus").ok());
 }
 
-TEST_F(ModelManagerTest, AClientsOrdersLeaveRoomForOthers) {
+TEST_F(ModelManagerTest, LeavesRoomForOrdersOfOtherClients) {
   AddFolder("opus");
   Start();
   std::promise<void> began, go_on;
@@ -240,7 +240,7 @@ TEST_F(ModelManagerTest, AClientsOrdersLeaveRoomForOthers) {
   EXPECT_TRUE(Reload("opus").ok());
 }
 
-TEST_F(ModelManagerTest, WhatDoesNotFitIntoMemoryIsNotRead) {
+TEST_F(ModelManagerTest, DoesNotReadWeightsThatDoNotFitIntoMemory) {
   Start();
   AddFolder("opus");
   // Not a model: were it read, that would be the error.
@@ -252,7 +252,7 @@ TEST_F(ModelManagerTest, WhatDoesNotFitIntoMemoryIsNotRead) {
   EXPECT_THAT(Names(), ElementsAre());
 }
 
-TEST_F(ModelManagerTest, NorWhereItsKeysAndValuesDoNot) {
+TEST_F(ModelManagerTest, DoesNotLoadAModelWhoseCacheDoesNotFitIntoMemory) {
   options_.memory_limit_bytes = PrivateMemory() + (int64_t{1} << 30);
   kv_cache_bytes_ = int64_t{2} << 30;
   Start();
@@ -264,7 +264,7 @@ TEST_F(ModelManagerTest, NorWhereItsKeysAndValuesDoNot) {
   EXPECT_THAT(Names(), ElementsAre());
 }
 
-TEST_F(ModelManagerTest, AFailedReloadLeavesTheOldModel) {
+TEST_F(ModelManagerTest, KeepsTheOldModelIfAReloadFails) {
   AddFolder("opus");
   Start();
   const uint64_t id = (*directory_.Find("opus"))->id;
@@ -275,7 +275,7 @@ TEST_F(ModelManagerTest, AFailedReloadLeavesTheOldModel) {
   EXPECT_TRUE(Ask(*directory_.Find("opus")).ok());
 }
 
-TEST_F(ModelManagerTest, AWatchFollowsTheFolder) {
+TEST_F(ModelManagerTest, FollowsAWatchedFolder) {
   AddFolder("first");
   options_.watch_interval = absl::Milliseconds(20);
   Start();
@@ -292,7 +292,7 @@ TEST_F(ModelManagerTest, AWatchFollowsTheFolder) {
   EXPECT_THAT(Names(), ElementsAre("second"));
 }
 
-TEST_F(ModelManagerTest, AWatchLeavesModelsFromElsewhereAlone) {
+TEST_F(ModelManagerTest, LeavesModelsOutsideAWatchedFolderAlone) {
   const fs::path outside = root_.string() + "-outside";
   fs::remove_all(outside);
   fs::copy(kGolden, outside, fs::copy_options::recursive);
@@ -309,7 +309,7 @@ TEST_F(ModelManagerTest, AWatchLeavesModelsFromElsewhereAlone) {
   fs::remove_all(outside);
 }
 
-TEST_F(ModelManagerTest, AWatchFollowsALinkThatIsTurned) {
+TEST_F(ModelManagerTest, ReloadsAModelWhoseLinkChanges) {
   fs::create_directories(root_ / ".versions");
   AddFolder(".versions/1");
   AddFolder(".versions/2");
@@ -325,7 +325,7 @@ TEST_F(ModelManagerTest, AWatchFollowsALinkThatIsTurned) {
   EXPECT_THAT(Names(), ElementsAre("opus"));
 }
 
-TEST_F(ModelManagerTest, SubfoldersAreOfTheModel) {
+TEST_F(ModelManagerTest, CountsSubfoldersAsPartOfAModel) {
   AddFolder("opus");
   fs::create_directory(root_ / "opus/1_Pooling");
   const std::string folder = (root_ / "opus").string();
@@ -337,7 +337,7 @@ TEST_F(ModelManagerTest, SubfoldersAreOfTheModel) {
   EXPECT_NE(FingerprintOfFolder(folder), before);
 }
 
-TEST_F(ModelManagerTest, NothingIsBegunAfterStop) {
+TEST_F(ModelManagerTest, BeginsNoOrderAfterStop) {
   AddFolder("opus");
   Start();
   manager_->Stop();

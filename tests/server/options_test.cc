@@ -29,7 +29,7 @@ class OptionsTest : public testing::Test {
   std::optional<int> exit_code_;
 };
 
-TEST_F(OptionsTest, Defaults) {
+TEST_F(OptionsTest, HasDefaults) {
   const Options options = Parse({});
   EXPECT_FALSE(exit_code_);
   EXPECT_EQ(options.listen, "127.0.0.1:50051");
@@ -40,7 +40,7 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_TRUE(options.models.empty());
 }
 
-TEST_F(OptionsTest, ThePivotLanguageIsOne) {
+TEST_F(OptionsTest, NormalizesThePivotLanguage) {
   EXPECT_EQ(Parse({}).pivot_language, "");
   EXPECT_EQ(Parse({"--pivot-language", "eng"}).pivot_language, "en");
   EXPECT_FALSE(exit_code_);
@@ -110,7 +110,7 @@ TEST_F(OptionsTest, ReadsFlags) {
   EXPECT_EQ(Parse({"--metrics-listen="}).metrics_listen, "");
 }
 
-TEST_F(OptionsTest, SettingsOfAModel) {
+TEST_F(OptionsTest, ReadsSettingsOfAModel) {
   const auto parse = [](const char* text) {
     return ParseModelSpec(text).value_or(ModelSpec());
   };
@@ -141,7 +141,7 @@ TEST_F(OptionsTest, SettingsOfAModel) {
   EXPECT_EQ(parse("a=/x,B=on"), (ModelSpec{"a", "/x,B=on", std::nullopt}));
 }
 
-TEST_F(OptionsTest, AModelWithoutANameHasItsFolders) {
+TEST_F(OptionsTest, NamesAModelAfterItsFolder) {
   const auto name = [](const std::string& text) {
     const auto spec = ParseModelSpec(text);
     EXPECT_TRUE(spec.ok()) << spec.status();
@@ -165,7 +165,7 @@ TEST_F(OptionsTest, AModelWithoutANameHasItsFolders) {
 }
 
 // As deploy/compose.yaml has it where nobody asks for traces.
-TEST_F(OptionsTest, AnEmptyVariableSaysNothing) {
+TEST_F(OptionsTest, IgnoresEmptyVariables) {
   setenv("TRIVIUM_TRACE_ENDPOINT", "", 1);
   setenv("TRIVIUM_WORKERS", "", 1);
   const Options options = Parse({});
@@ -175,7 +175,7 @@ TEST_F(OptionsTest, AnEmptyVariableSaysNothing) {
   EXPECT_EQ(options.workers, std::nullopt);
 }
 
-TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {
+TEST_F(OptionsTest, PrefersFlagsToTheEnvironment) {
   setenv("TRIVIUM_WORKERS", "5", 1);
   setenv("TRIVIUM_MODEL", "a=/x;b=/y", 1);
   setenv("TRIVIUM_TRUNCATE", "true", 1);
@@ -230,7 +230,7 @@ TEST_F(OptionsTest, RefusesNonsense) {
   }
 }
 
-TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndTwins) {
+TEST_F(OptionsTest, ShowsGroupsDefaultsUnitsAndVariablesInHelp) {
   testing::internal::CaptureStdout();
   Parse({"--help"});
   const std::string help = testing::internal::GetCapturedStdout();
@@ -242,7 +242,7 @@ TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndTwins) {
   }
 }
 
-TEST_F(OptionsTest, VersionIsPrinted) {
+TEST_F(OptionsTest, PrintsTheVersion) {
   testing::internal::CaptureStdout();
   Parse({"--version"});
   EXPECT_THAT(testing::internal::GetCapturedStdout(),
@@ -251,7 +251,7 @@ TEST_F(OptionsTest, VersionIsPrinted) {
 }
 
 // --plan goes before the command line of a server, or has the models itself.
-TEST_F(OptionsTest, PlansWhatWouldBeServed) {
+TEST_F(OptionsTest, ReadsModelsForAPlan) {
   for (const std::vector<const char*>& arguments :
        {std::vector<const char*>{"--plan", "/a", "b=/c,precision=f32"},
         {"--plan=/a", "--plan", "b=/c,precision=f32"},

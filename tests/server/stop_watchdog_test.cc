@@ -20,7 +20,7 @@ class StopWatchdogDeathTest : public testing::Test {
   }
 };
 
-TEST_F(StopWatchdogDeathTest, EndsWhatDoesNotEnd) {
+TEST_F(StopWatchdogDeathTest, EndsAProcessThatDoesNotStop) {
   const auto hang = [] {
     if (!InitLog("info", LogFormat::kText).ok()) _exit(2);
     ExitUnlessStopped(absl::Milliseconds(20));
@@ -30,7 +30,7 @@ TEST_F(StopWatchdogDeathTest, EndsWhatDoesNotEnd) {
               "not stopped in time");
 }
 
-TEST_F(StopWatchdogDeathTest, LeavesAloneWhatEnds) {
+TEST_F(StopWatchdogDeathTest, LeavesAProcessThatStopsAlone) {
   const auto end = [] {
     ExitUnlessStopped(absl::Seconds(60));
     _exit(0);
@@ -38,7 +38,7 @@ TEST_F(StopWatchdogDeathTest, LeavesAloneWhatEnds) {
   EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(StopWatchdogDeathTest, EndsThoughNobodyReadsTheLog) {
+TEST_F(StopWatchdogDeathTest, EndsAProcessWhoseLogNobodyReads) {
   const auto hang = [] {
     int ends[2];
     if (pipe(ends) != 0 || !InitLog("info", LogFormat::kText).ok()) _exit(2);

@@ -22,7 +22,7 @@ auto FormErrorAt(const char* place) {
   return IsError(absl::StatusCode::kInvalidArgument, place);
 }
 
-TEST(FormBodyTest, UrlEncoded) {
+TEST(FormBodyTest, ReadsUrlEncodedForms) {
   const auto fields =
       ParseForm(kEncoded, "q=a+b%2Bc%C3%A4&source=en&&empty=&bare&odd=100%");
   ASSERT_TRUE(fields.ok()) << fields.status();
@@ -36,7 +36,7 @@ TEST(FormBodyTest, UrlEncoded) {
   EXPECT_TRUE(ParseForm(kEncoded, "")->empty());
 }
 
-TEST(FormBodyTest, Multipart) {
+TEST(FormBodyTest, ReadsMultipartForms) {
   const std::string file =
       "content-type: text/html\r\n"
       "content-disposition: form-data; filename=\"a \\\"b\\\"; c.html\"; "
@@ -55,7 +55,7 @@ TEST(FormBodyTest, Multipart) {
   EXPECT_EQ((*fields)[2].value, "");
 }
 
-TEST(FormBodyTest, WhatIsNoFormIsTold) {
+TEST(FormBodyTest, RefusesBodiesThatAreNoForms) {
   EXPECT_THAT(ParseForm(kEncoded, "q=%FF"), FormErrorAt("q: "));
   std::string many;
   for (int i = 0; i < 100; ++i) many += "a=b&";
@@ -82,7 +82,7 @@ TEST(FormBodyTest, WhatIsNoFormIsTold) {
       FormErrorAt("Content-Transfer-Encoding"));
 }
 
-TEST(FormBodyTest, FieldsBecomeMembers) {
+TEST(FormBodyTest, ConvertsFieldsToJson) {
   const auto members = FormToJson({{"q", "a"}, {"source", "en"}});
   ASSERT_TRUE(members.ok()) << members.status();
   EXPECT_EQ(*members, (nlohmann::json{{"q", "a"}, {"source", "en"}}));

@@ -23,7 +23,7 @@ absl::Status Done(const char* value, Read read) {
   return fields.Done();
 }
 
-TEST(JsonFieldsTest, ReadsWhatIsThere) {
+TEST(JsonFieldsTest, ReadsFields) {
   const json object = json::parse(
       R"({"s":"t","b":true,"i":-3,"n":0.5,"l":["a","b"],"null":null})");
   JsonFields fields(object, "");
@@ -38,7 +38,7 @@ TEST(JsonFieldsTest, ReadsWhatIsThere) {
   EXPECT_TRUE(fields.Done().ok()) << fields.Done();
 }
 
-TEST(JsonFieldsTest, WhatWouldBeIgnoredIsAnError) {
+TEST(JsonFieldsTest, RefusesFieldsThatWouldBeIgnored) {
   EXPECT_THAT(Done("1", [](JsonFields*) {}), FieldErrorAt("x.a"));
   EXPECT_TRUE(Done("null", [](JsonFields*) {}).ok());
   const auto only = [](JsonFields* fields) {
@@ -49,7 +49,7 @@ TEST(JsonFieldsTest, WhatWouldBeIgnoredIsAnError) {
   EXPECT_THAT(Done("true", only), FieldErrorAt("x.a: is not supported"));
 }
 
-TEST(JsonFieldsTest, TypesAndRangesAreChecked) {
+TEST(JsonFieldsTest, ChecksTypesAndRanges) {
   const auto integer = [](JsonFields* fields) { fields->Integer("a", 0, 9); };
   for (const char* bad : {"-1", "10", "1.5", "\"1\"", "true", "[1]",
                           "18446744073709551615", "1e99"}) {
@@ -68,7 +68,7 @@ TEST(JsonFieldsTest, TypesAndRangesAreChecked) {
       FieldErrorAt("x.a[1]"));
 }
 
-TEST(JsonFieldsTest, TheFirstErrorStays) {
+TEST(JsonFieldsTest, KeepsTheFirstError) {
   const json object = json::parse(R"({"a":1,"b":2})");
   JsonFields fields(object, "");
   fields.Require("c");
@@ -76,7 +76,7 @@ TEST(JsonFieldsTest, TheFirstErrorStays) {
   EXPECT_THAT(fields.Done(), FieldErrorAt("c: "));
 }
 
-TEST(JsonFieldsTest, IdsAreWholeNumbers) {
+TEST(JsonFieldsTest, AcceptsOnlyWholeNumbersAsIds) {
   EXPECT_TRUE(IsIds(json::parse("[0,4294967295]")));
   for (const char* none :
        {"[]", "[-1]", "[1.5]", "[4294967296]", "[\"1\"]", "1", "{}", "[[1]]"}) {

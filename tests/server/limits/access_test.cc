@@ -55,7 +55,7 @@ class AccessTest : public testing::Test {
   std::unique_ptr<Access> access_;
 };
 
-TEST_F(AccessTest, FindsTheTokensOwner) {
+TEST_F(AccessTest, FindsTheOwnerOfAToken) {
   Load(File(Entry("one", kFirstHash) + "," + Entry("two", kSecondHash)));
   const auto one = access_->Find("Bearer first-token-of-the-test");
   ASSERT_TRUE(one.ok()) << one.status();
@@ -74,7 +74,7 @@ TEST_F(AccessTest, FindsTheTokensOwner) {
       access_->Find("Bearer " + std::string(1 << 20, 'x')).status()));
 }
 
-TEST_F(AccessTest, ATokenIsAClient) {
+TEST_F(AccessTest, TreatsATokenAsAClient) {
   Load(File(Entry("one", kFirstHash) + "," + Entry("two", kSecondHash)));
   CallContext one, two, none;
   one.peer = two.peer = none.peer = "ipv4:127.0.0.1:5000";
@@ -86,7 +86,7 @@ TEST_F(AccessTest, ATokenIsAClient) {
   EXPECT_EQ(none.grant, nullptr);
 }
 
-TEST_F(AccessTest, ARateHasABurst) {
+TEST_F(AccessTest, AllowsABurstBeforeTheRate) {
   Load(File(Entry("one", kFirstHash, R"(, "rate": 2, "burst": 3)")));
   const auto call = [this] {
     CallContext context;
@@ -105,7 +105,7 @@ TEST_F(AccessTest, ARateHasABurst) {
   EXPECT_FALSE(call().ok());
 }
 
-TEST_F(AccessTest, ATokenHasAHighestPriority) {
+TEST_F(AccessTest, LimitsThePriorityOfAToken) {
   Load(File(Entry("one", kFirstHash, R"(, "priority": "batch")") + "," +
             Entry("two", kSecondHash)));
   const auto priority_of = [this](const char* token, const char* asked) {
@@ -126,7 +126,7 @@ TEST_F(AccessTest, ATokenHasAHighestPriority) {
       priority_of("Bearer first-token-of-the-test", "first").status()));
 }
 
-TEST_F(AccessTest, WhatIsRevokedIsRefused) {
+TEST_F(AccessTest, RefusesRevokedTokens) {
   Load(File(Entry("one", kFirstHash)));
   const auto before = access_->Find("Bearer first-token-of-the-test");
   ASSERT_TRUE(before.ok());
@@ -140,7 +140,7 @@ TEST_F(AccessTest, WhatIsRevokedIsRefused) {
   EXPECT_EQ((*before)->rules().name, "one") << "of a call under way";
 }
 
-TEST_F(AccessTest, ErrorsNameTheEntryAndWhatIsWrong) {
+TEST_F(AccessTest, NamesTheWrongEntryAndMember) {
   const auto is_error_at = [](const std::string& place) {
     return IsError(absl::StatusCode::kInvalidArgument, place);
   };
@@ -176,7 +176,7 @@ TEST_F(AccessTest, ErrorsNameTheEntryAndWhatIsWrong) {
   }
 }
 
-TEST_F(AccessTest, AnEntryIsThatOfItsToken) {
+TEST_F(AccessTest, MakesTheEntryOfAToken) {
   const auto entry = TokenEntry("first-token-of-the-test");
   ASSERT_TRUE(entry.ok()) << entry.status();
   EXPECT_THAT(*entry, HasSubstr(kFirstHash));

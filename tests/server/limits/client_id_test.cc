@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-TEST(ClientIdTest, AnAddressIsAClient) {
+TEST(ClientIdTest, TreatsAnAddressAsAClient) {
   EXPECT_EQ(NetworkOf("ipv4:10.0.0.1:5000"), NetworkOf("ipv4:10.0.0.1:6000"));
   EXPECT_NE(NetworkOf("ipv4:10.0.0.1:5000"), NetworkOf("ipv4:10.0.0.2:5000"));
   EXPECT_EQ(NetworkOf("unix:/a"), NetworkOf("unix:/b"));
@@ -13,7 +13,7 @@ TEST(ClientIdTest, AnAddressIsAClient) {
   EXPECT_NE(NetworkOf(""), NetworkOf("unix:"));
 }
 
-TEST(ClientIdTest, ANetworkOfIpv6IsAClient) {
+TEST(ClientIdTest, TreatsAnIpv6NetworkAsAClient) {
   const std::string one = NetworkOf("ipv6:[2001:db8:1:2::1]:5000");
   EXPECT_EQ(NetworkOf("ipv6:[2001:db8:1:2:ffff::9]:1"), one);
   EXPECT_EQ(NetworkOf("ipv6:[2001:0db8:0001:0002:0:0:0:1]:5000"), one);
@@ -22,14 +22,14 @@ TEST(ClientIdTest, ANetworkOfIpv6IsAClient) {
             NetworkOf("ipv6:[fe80::2%eth0]:5000"));
 }
 
-TEST(ClientIdTest, Ipv4IsTheSameWithinIpv6) {
+TEST(ClientIdTest, TreatsIpv4WithinIpv6AsIpv4) {
   EXPECT_EQ(NetworkOf("ipv6:[::ffff:10.0.0.1]:5000"),
             NetworkOf("ipv4:10.0.0.1:5000"));
   EXPECT_NE(NetworkOf("ipv6:[::ffff:10.0.0.1]:5000"),
             NetworkOf("ipv6:[::ffff:10.0.0.2]:5000"));
 }
 
-TEST(ClientIdTest, AKeyIsNoAddress) {
+TEST(ClientIdTest, TellsKeysFromAddresses) {
   CallContext key, address;
   key.client_key = "ipv4:10.0.0.1";
   address.peer = "ipv4:10.0.0.1:5000";

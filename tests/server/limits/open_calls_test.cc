@@ -32,7 +32,7 @@ class OpenCallsTest : public testing::Test {
   absl::Status last_;
 };
 
-TEST_F(OpenCallsTest, WhatTheyTakeIsBounded) {
+TEST_F(OpenCallsTest, BoundsTheMemoryOfOpenCalls) {
   EXPECT_LE(Open(1) * OpenCalls::kBytesACall,
             (512 << 20) / OpenCalls::kPartOfMemory);
   EXPECT_THAT(last_, IsError(absl::StatusCode::kResourceExhausted, "calls"));
@@ -44,7 +44,7 @@ TEST_F(OpenCallsTest, WhatTheyTakeIsBounded) {
   EXPECT_EQ(Open(1), 1) << "one that ends makes room for one";
 }
 
-TEST_F(OpenCallsTest, AClientWithManyLeavesRoomForOthers) {
+TEST_F(OpenCallsTest, LeavesRoomForOtherClients) {
   const int greedy = Open(1);
   const int second = Open(2);
   EXPECT_GT(second, greedy / 16);
@@ -53,7 +53,7 @@ TEST_F(OpenCallsTest, AClientWithManyLeavesRoomForOthers) {
   EXPECT_EQ(Open(2), greedy);
 }
 
-TEST_F(OpenCallsTest, LittleMemoryIsEnoughForSome) {
+TEST_F(OpenCallsTest, AllowsSomeCallsWithLittleMemory) {
   OpenCalls few(1, &metrics_);
   std::vector<std::unique_ptr<OpenCalls::Place>> places;
   for (int i = 0; i < OpenCalls::kFewest / 2; ++i) {

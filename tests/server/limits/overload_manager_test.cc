@@ -69,7 +69,7 @@ TEST_F(OverloadManagerTest, RefusesWhatWouldNotFitBeforeItLooksAgain) {
   EXPECT_TRUE(manager_.AdmitRequest(kMiB).ok()) << "a smaller one fits";
 }
 
-TEST_F(OverloadManagerTest, WhatItSeesCounts) {
+TEST_F(OverloadManagerTest, RefusesByTheMemoryThatItSees) {
   memory_ = 851 * kMiB;
   manager_.Look();
   EXPECT_FALSE(manager_.AdmitRequest(kMiB).ok());
@@ -83,7 +83,7 @@ TEST_F(OverloadManagerTest, WhatItSeesCounts) {
   EXPECT_TRUE(manager_.AdmitRequest(10 * kMiB).ok());
 }
 
-TEST_F(OverloadManagerTest, CountsAndGivesBackAfterAPeak) {
+TEST_F(OverloadManagerTest, CountsHeldBytesAndReleasesThemAfterAPeak) {
   auto call = std::make_unique<FakeCall>(&manager_, 50 * kMiB, 30 * kMiB);
   manager_.Look();
   EXPECT_THAT(
@@ -107,7 +107,7 @@ TEST_F(OverloadManagerTest, CountsAndGivesBackAfterAPeak) {
               testing::HasSubstr("trivium_held_bytes{kind=\"requests\"} 0"));
 }
 
-TEST_F(OverloadManagerTest, StagesFollowTheMemory) {
+TEST_F(OverloadManagerTest, FollowsTheMemoryWithStages) {
   for (const auto& [mebibytes, stage] :
        std::vector<std::pair<int64_t, Stage>>{{100, Stage::kNormal},
                                               {750, Stage::kNormal},
@@ -124,7 +124,7 @@ TEST_F(OverloadManagerTest, StagesFollowTheMemory) {
   EXPECT_GE(trims_, 1) << "what is free goes back while memory is short";
 }
 
-TEST_F(OverloadManagerTest, MessagesComeInWhileThereIsRoom) {
+TEST_F(OverloadManagerTest, AdmitsMessagesWhileThereIsRoom) {
   EXPECT_TRUE(manager_.MayComeIn(600 * kMiB, 50 * kMiB));
   EXPECT_FALSE(manager_.MayComeIn(600 * kMiB, 51 * kMiB));
   SetMemory(850);
@@ -153,7 +153,7 @@ TEST_F(OverloadManagerTest, MessagesComeInWhileThereIsRoom) {
   manager_.account()->Add(Held::kIncoming, -740 * kMiB);
 }
 
-TEST_F(OverloadManagerTest, StreamsAreReadWhereTheMemoryIsNotTheirs) {
+TEST_F(OverloadManagerTest, ReadsStreamsIfOthersHoldTheMemory) {
   FakeCall reader(&manager_, 1000);
   SetMemory(800);
   EXPECT_TRUE(manager_.MayRead(&reader));
@@ -164,7 +164,7 @@ TEST_F(OverloadManagerTest, StreamsAreReadWhereTheMemoryIsNotTheirs) {
   EXPECT_EQ(reader.resumed, 1);
 }
 
-TEST_F(OverloadManagerTest, StreamsReadOnWhenThereIsMemoryAgain) {
+TEST_F(OverloadManagerTest, ReadsStreamsOnWhenThereIsMemoryAgain) {
   FakeCall reader(&manager_, 2 * kMiB), gone(&manager_, 0);
   EXPECT_TRUE(manager_.MayRead(&reader));
   SetMemory(800);
@@ -181,7 +181,7 @@ TEST_F(OverloadManagerTest, StreamsReadOnWhenThereIsMemoryAgain) {
   EXPECT_TRUE(manager_.MayRead(&reader));
 }
 
-TEST_F(OverloadManagerTest, TheLargestAndYoungestAreShed) {
+TEST_F(OverloadManagerTest, ShedsTheLargestAndYoungestCalls) {
   FakeCall old(&manager_, 10 * kMiB);  // a request counts four times
   FakeCall largest(&manager_, 0, 60 * kMiB);
   FakeCall young(&manager_, 10 * kMiB);
@@ -198,7 +198,7 @@ TEST_F(OverloadManagerTest, TheLargestAndYoungestAreShed) {
       << "they are ending";
 }
 
-TEST_F(OverloadManagerTest, NoMoreAreShedThanMust) {
+TEST_F(OverloadManagerTest, ShedsNoMoreCallsThanItMust) {
   FakeCall largest(&manager_, 0, 120 * kMiB), other(&manager_, 0, 110 * kMiB);
   SetMemory(960);
   EXPECT_EQ(largest.shed, 1);

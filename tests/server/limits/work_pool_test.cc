@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-TEST(WorkPoolTest, DoesAllBeforeItEnds) {
+TEST(WorkPoolTest, DoesAllWorkBeforeItEnds) {
   std::atomic<int> done = 0;
   {
     WorkPool pool(3);
@@ -47,27 +47,27 @@ class WorkPoolOrderTest : public testing::Test {
   std::optional<WorkPool> pool_;
 };
 
-TEST_F(WorkPoolOrderTest, AShortTextWaitsForNoBacklog) {
+TEST_F(WorkPoolOrderTest, DoesNotLetAShortTextWaitForABacklog) {
   for (int i = 0; i < 4; ++i) Run(kA, 1 << 20);
   for (int i = 0; i < 4; ++i) Run(kB, 1 << 20);
   Run(kC, 1000);
   EXPECT_EQ(Finish(), "abcababab");
 }
 
-TEST_F(WorkPoolOrderTest, CallsShareInBytes) {
+TEST_F(WorkPoolOrderTest, SharesTimeAmongCallsByBytes) {
   for (int i = 0; i < 8; ++i) Run(kA, 1000);
   for (int i = 0; i < 4; ++i) Run(kB, 4000);
   EXPECT_EQ(Finish(), "abaaaabaaabb");
 }
 
-TEST_F(WorkPoolOrderTest, WorkWithoutBytesIsNotFree) {
+TEST_F(WorkPoolOrderTest, ChargesForWorkWithoutBytes) {
   for (int i = 0; i < 3; ++i) Run(kA, 0);
   for (int i = 0; i < 3; ++i) Run(kB, 0);
   EXPECT_EQ(Finish(), "ababab");
 }
 
 // What long work does: a piece queues the next one.
-TEST_F(WorkPoolOrderTest, APieceQueuedByAPieceGoesOnWithTheCallsCount) {
+TEST_F(WorkPoolOrderTest, ChargesACallForWorkThatItsWorkQueues) {
   int left = 4;
   std::function<void()> next = [&] {
     done_ += kA;
@@ -78,7 +78,7 @@ TEST_F(WorkPoolOrderTest, APieceQueuedByAPieceGoesOnWithTheCallsCount) {
   EXPECT_EQ(Finish(), "abbbabbbabbba");
 }
 
-TEST_F(WorkPoolOrderTest, ALateCallHasNotSavedUp) {
+TEST_F(WorkPoolOrderTest, GivesALateCallNoCredit) {
   std::promise<void> half, go_on;
   for (int i = 0; i < 3; ++i) Run(kA, 1000);
   pool_->Run(kA, 1000, [&] {
@@ -96,7 +96,7 @@ TEST_F(WorkPoolOrderTest, ALateCallHasNotSavedUp) {
 }
 
 // What long work does that cannot be cut.
-TEST_F(WorkPoolOrderTest, LongWorkGivesWayToWhatIsShort) {
+TEST_F(WorkPoolOrderTest, LetsLongWorkGiveWayToShortWork) {
   pool_->Run(kA, 1 << 20, [&] {
     done_ += kA;
     Run(kB, 1 << 20);
@@ -108,7 +108,7 @@ TEST_F(WorkPoolOrderTest, LongWorkGivesWayToWhatIsShort) {
   EXPECT_EQ(Finish(), "acccaba");
 }
 
-TEST_F(WorkPoolOrderTest, LongWorkGoesOnBesideWhatIsShort) {
+TEST_F(WorkPoolOrderTest, LetsLongWorkGoOnBesideShortWork) {
   constexpr int64_t kHalf = WorkPool::kPieceBytes / 2;
   pool_->Run(kA, 1 << 20, [&] {
     for (int i = 0; i < 5; ++i) Run(kC, kHalf);
@@ -120,7 +120,7 @@ TEST_F(WorkPoolOrderTest, LongWorkGoesOnBesideWhatIsShort) {
   EXPECT_EQ(Finish(), "ccaccacaa");
 }
 
-TEST_F(WorkPoolOrderTest, WorkThatIsDoneInsideOfOtherGivesNoWay) {
+TEST_F(WorkPoolOrderTest, DoesNotLetNestedWorkGiveWay) {
   pool_->Run(kA, 1 << 20, [&] {
     pool_->Run(kC, 1000, [&] {
       done_ += kC;
@@ -134,7 +134,7 @@ TEST_F(WorkPoolOrderTest, WorkThatIsDoneInsideOfOtherGivesNoWay) {
   EXPECT_EQ(Finish(), "ccba");
 }
 
-TEST_F(WorkPoolOrderTest, WorkThatHasHadLessGivesNoWay) {
+TEST_F(WorkPoolOrderTest, DoesNotLetWorkThatHadLessGiveWay) {
   Run(kC, 3000);
   Run(kC, 3000);
   pool_->Run(kA, 1000, [&] {
@@ -144,7 +144,7 @@ TEST_F(WorkPoolOrderTest, WorkThatHasHadLessGivesNoWay) {
   EXPECT_EQ(Finish(), "cac");
 }
 
-TEST(WorkPoolTest, NothingGivesWayElsewhere) { WorkPool::GiveWay(); }
+TEST(WorkPoolTest, DoesNotGiveWayOutsideAPool) { WorkPool::GiveWay(); }
 
 }  // namespace
 }  // namespace trivium

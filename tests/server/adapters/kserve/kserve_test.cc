@@ -134,7 +134,7 @@ TEST_F(KserveTest, EncodesToVectors) {
                                   expected.results(1).embedding(1)));
 }
 
-TEST_F(KserveTest, ClassifiesAndGivesWhatIsWanted) {
+TEST_F(KserveTest, ClassifiesAndReturnsTheWantedOutputs) {
   batcher_->set_logits([](const Request&) {
     return std::vector<float>{0, std::log(3.0f)};
   });
@@ -174,7 +174,7 @@ TEST_F(KserveTest, GeneratesOneText) {
   EXPECT_EQ(Wrong(Ask("writer", {"a", "b"})), "inputs[0].shape");
 }
 
-TEST_F(KserveTest, SaysWhatIsWrongWithATensor) {
+TEST_F(KserveTest, NamesTheWrongTensor) {
   ModelInferRequest request;
   request.set_model_name("translator");
   EXPECT_EQ(Wrong(request), "inputs");
@@ -210,7 +210,7 @@ TEST_F(KserveTest, SaysWhatIsWrongWithATensor) {
   EXPECT_EQ(Wrong(Ask("translator", {"a", "\xff"}, /*raw=*/true)), "inputs[0]");
 }
 
-TEST_F(KserveTest, SaysWhatIsWrongWithAParameter) {
+TEST_F(KserveTest, NamesTheWrongParameter) {
   const auto wrong = [this](const char* name, auto set) {
     ModelInferRequest request = Ask("translator", {"a"});
     set((*request.mutable_parameters())[name]);
@@ -241,7 +241,7 @@ TEST_F(KserveTest, SaysWhatIsWrongWithAParameter) {
             "options.decoding.beam_size");
 }
 
-TEST_F(KserveTest, IsRefusedAndCancelledAsOurs) {
+TEST_F(KserveTest, RefusesAndCancelsLikeOtherCalls) {
   ModelInferRequest request = Ask("none", {"a"});
   EXPECT_EQ(Infer(request).error_code(), grpc::NOT_FOUND);
   request.set_model_name("translator");
@@ -275,13 +275,13 @@ TEST_F(KserveTest, IsRefusedAndCancelledAsOurs) {
   batcher_->Release();
 }
 
-TEST_F(KserveTest, WhatIsNoMessageIsToldSo) {
+TEST_F(KserveTest, RefusesWhatIsNoMessage) {
   const grpc::Status status =
       SendBytes("/inference.GRPCInferenceService/ModelInfer", "\x07");
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
 }
 
-TEST_F(KserveTest, TellsOfTheServerAndItsModels) {
+TEST_F(KserveTest, DescribesTheServerAndItsModels) {
   inference::ServerLiveResponse live;
   ASSERT_TRUE(kserve_->ServerLive(Context().get(), {}, &live).ok());
   EXPECT_TRUE(live.live());
@@ -314,7 +314,7 @@ TEST_F(KserveTest, TellsOfTheServerAndItsModels) {
   EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(-1, -1));
 }
 
-TEST_F(KserveTest, CountsWhatAModelHasDone) {
+TEST_F(KserveTest, CountsTheCallsOfAModel) {
   ASSERT_TRUE(Infer(Ask("translator", {"a", "b"})).ok());
   ModelInferRequest wrong = Ask("translator", {"a"});
   (*wrong.mutable_parameters())["beam_size"].set_int64_param(0);

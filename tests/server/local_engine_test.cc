@@ -58,7 +58,7 @@ class LocalEngineTest : public testing::Test {
 };
 LocalEngine* LocalEngineTest::engine_ = nullptr;
 
-TEST_F(LocalEngineTest, AnswersAsAServer) {
+TEST_F(LocalEngineTest, AnswersLikeAServer) {
   const auto translated = engine_->Translate(
       ToGerman("This is a house.\nThat is a very long street."));
   ASSERT_TRUE(translated.ok()) << translated.status();
@@ -77,7 +77,7 @@ TEST_F(LocalEngineTest, AnswersAsAServer) {
   EXPECT_EQ(engine_->ListModels()->models_size(), 1);
 }
 
-TEST_F(LocalEngineTest, RefusesAsAServer) {
+TEST_F(LocalEngineTest, RefusesLikeAServer) {
   v1::TranslateRequest request = ToGerman("A house.");
   request.mutable_options()->mutable_decoding()->set_beam_size(17);
   EXPECT_THAT(engine_->Translate(request),
@@ -86,7 +86,7 @@ TEST_F(LocalEngineTest, RefusesAsAServer) {
   EXPECT_EQ(engine_->Translate(request).status().code(), Code::kNotFound);
 }
 
-TEST_F(LocalEngineTest, CallsOfManyThreadsHaveTheAnswersOfOne) {
+TEST_F(LocalEngineTest, AnswersCallsOfManyThreadsLikeThoseOfOne) {
   const auto text = [this](int i) {
     const auto response = engine_->Translate(
         ToGerman("I have " + std::to_string(i) + " red apples."));
@@ -119,7 +119,7 @@ TEST_F(LocalEngineTest, StreamsAnAnswer) {
   EXPECT_EQ(done, 1);
 }
 
-TEST_F(LocalEngineTest, AnEventsErrorEndsTheCall) {
+TEST_F(LocalEngineTest, EndsTheCallOnAnErrorOfTheCallback) {
   int events = 0;
   const absl::Status status =
       engine_->Generate(Generate(200), [&](const v1::GenerateResponse&) {
@@ -186,7 +186,7 @@ TEST(LocalEngineOptionsTest, DefaultsAreThoseOfTheServer) {
   EXPECT_LE(model->kv_cache_bytes(), static_cast<uint64_t>(UsableMemory()) / 4);
 }
 
-TEST(LocalEngineOptionsTest, ThreadsAndLogAreTheProgramsOwn) {
+TEST(LocalEngineOptionsTest, UsesTheProgramsThreadsAndLog) {
   LocalEngine::Options options = Small();
   std::atomic<int> running = 0;
   int made = 0;

@@ -216,7 +216,7 @@ TEST_F(ModelManagerTest, WaitingOrdersAreBounded) {
   EXPECT_TRUE(Reload("opus").ok());
 }
 
-TEST_F(ModelManagerTest, AClientsOrdersLeaveRoomForOthers) {
+TEST_F(ModelManagerTest, LeavesRoomForOrdersOfOtherClients) {
   AddFolder("opus");
   Start();
   std::promise<void> began, go_on;
@@ -264,7 +264,7 @@ TEST_F(ModelManagerTest, AModelWhoseKvCacheDoesNotFitIsNotServed) {
   EXPECT_THAT(Names(), ElementsAre());
 }
 
-TEST_F(ModelManagerTest, AFailedReloadLeavesTheOldModel) {
+TEST_F(ModelManagerTest, KeepsTheOldModelIfAReloadFails) {
   AddFolder("opus");
   Start();
   const uint64_t id = (*directory_.Find("opus"))->id;
@@ -275,7 +275,7 @@ TEST_F(ModelManagerTest, AFailedReloadLeavesTheOldModel) {
   EXPECT_TRUE(Ask(*directory_.Find("opus")).ok());
 }
 
-TEST_F(ModelManagerTest, AWatchFollowsTheFolder) {
+TEST_F(ModelManagerTest, FollowsAWatchedFolder) {
   AddFolder("first");
   options_.watch_interval = absl::Milliseconds(20);
   Start();
@@ -292,7 +292,7 @@ TEST_F(ModelManagerTest, AWatchFollowsTheFolder) {
   EXPECT_THAT(Names(), ElementsAre("second"));
 }
 
-TEST_F(ModelManagerTest, AWatchLeavesModelsFromElsewhereAlone) {
+TEST_F(ModelManagerTest, LeavesModelsOutsideAWatchedFolderAlone) {
   const fs::path outside = root_.string() + "-outside";
   fs::remove_all(outside);
   fs::copy(kGolden, outside, fs::copy_options::recursive);

@@ -29,7 +29,7 @@ class OptionsTest : public testing::Test {
   std::optional<int> exit_code_;
 };
 
-TEST_F(OptionsTest, Defaults) {
+TEST_F(OptionsTest, HasDefaults) {
   const Options options = Parse({});
   EXPECT_FALSE(exit_code_);
   EXPECT_EQ(options.listen, "127.0.0.1:50051");
@@ -242,7 +242,7 @@ TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndVariables) {
   }
 }
 
-TEST_F(OptionsTest, VersionIsPrinted) {
+TEST_F(OptionsTest, PrintsTheVersion) {
   testing::internal::CaptureStdout();
   Parse({"--version"});
   EXPECT_THAT(testing::internal::GetCapturedStdout(),

@@ -41,7 +41,7 @@ class ServerTest : public RpcTest {
   }
 };
 
-TEST_F(ServerTest, HealthOfEachService) {
+TEST_F(ServerTest, ReportsTheHealthOfEachService) {
   for (const char* service :
        {"", "trivium.v1.Inference", "trivium.v1.Models"}) {
     EXPECT_EQ(Health(service), HealthCheckResponse::SERVING) << service;
@@ -70,7 +70,7 @@ TEST_F(ServerTest, WatchersOfHealthAreToldOfTheStop) {
   drain.join();
 }
 
-TEST_F(ServerTest, MetricsCountCalls) {
+TEST_F(ServerTest, CountsCallsInMetrics) {
   v1::TranslateResponse response;
   ASSERT_TRUE(Translate(TextsRequest({"abc"}), &response).ok());
   Translate(v1::TranslateRequest(), &response);
@@ -124,7 +124,7 @@ TEST_F(ServerTest, DrainCancelsCallsThatTakeTooLong) {
   EXPECT_EQ(status.error_code(), grpc::UNAVAILABLE);
 }
 
-TEST_F(ServerTest, WithoutMemoryRequestsAreRefused) {
+TEST_F(ServerTest, RefusesRequestsWithoutMemory) {
   options_.memory_bytes = 1;
   StartServer();
   v1::TranslateResponse response;
@@ -138,7 +138,7 @@ TEST_F(ServerTest, WithoutMemoryRequestsAreRefused) {
       page, HasSubstr("trivium_overload_actions_total{action=\"refused\"} 1"));
 }
 
-TEST_F(ServerTest, TakenPortsAreNamed) {
+TEST_F(ServerTest, NamesAPortThatIsTaken) {
   Server::Options options;
   options.listen = "127.0.0.1:" + std::to_string(server_->port());
   Server::Parts parts;
@@ -149,7 +149,7 @@ TEST_F(ServerTest, TakenPortsAreNamed) {
               IsError(absl::StatusCode::kUnavailable, options.listen));
 }
 
-TEST(StartupTest, ErrorsNameWhatIsWrong) {
+TEST(StartupTest, NamesTheWrongOptionInErrors) {
   const auto is_error_at = [](const char* place) {
     return IsError(absl::StatusCode::kInvalidArgument, place);
   };

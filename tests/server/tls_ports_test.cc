@@ -70,7 +70,7 @@ class TlsPortsTest : public RpcTest {
   const TlsClient::Options trusting_ = {.ca = authority_.file()};
 };
 
-TEST_F(TlsPortsTest, ServeGrpcAndHttp) {
+TEST_F(TlsPortsTest, ServesGrpcAndHttp) {
   const grpc::Status status = Translate(trusting_);
   EXPECT_TRUE(status.ok()) << status.error_message();
   const HttpResult answer = Post(trusting_);
@@ -86,7 +86,7 @@ TEST_F(TlsPortsTest, ServeGrpcAndHttp) {
   EXPECT_FALSE(Translate({.ca = Authority("stranger").file()}).ok());
 }
 
-TEST_F(TlsPortsTest, AskForCertificates) {
+TEST_F(TlsPortsTest, AsksForCertificates) {
   files_.client_ca = authority_.file();
   options_.metrics_tls = true;
   StartServer();
@@ -105,7 +105,7 @@ TEST_F(TlsPortsTest, AskForCertificates) {
   EXPECT_TRUE(server_->Drain());
 }
 
-TEST_F(TlsPortsTest, AClientThatGoesCancelsItsCall) {
+TEST_F(TlsPortsTest, CancelsTheCallOfAClientThatLeaves) {
   batcher_->Hold();
   {
     TlsClient client(server_->http_port(), trusting_);
@@ -117,7 +117,7 @@ TEST_F(TlsPortsTest, AClientThatGoesCancelsItsCall) {
   batcher_->Release();
 }
 
-TEST_F(TlsPortsTest, BadFilesAreErrorsOfTheStart) {
+TEST_F(TlsPortsTest, RefusesToStartWithBadFiles) {
   Options options;
   options.models = {{.name = "nothing", .folder = "nowhere"}};
   const auto start = [&options] {

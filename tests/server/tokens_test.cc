@@ -80,7 +80,7 @@ class TokensTest : public RpcTest {
   std::string audit_log_;  // empty: none
 };
 
-TEST_F(TokensTest, CallsNeedOne) {
+TEST_F(TokensTest, RefusesGrpcCallsWithoutAToken) {
   // Again and again: the relay answers those after a connection's first.
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(Translate("").error_code(), grpc::UNAUTHENTICATED);
@@ -106,7 +106,7 @@ TEST_F(TokensTest, CallsNeedOne) {
             grpc::UNAUTHENTICATED);
 }
 
-TEST_F(TokensTest, HttpNeedsOne) {
+TEST_F(TokensTest, RefusesHttpRequestsWithoutAToken) {
   EXPECT_EQ(
       Post("Authorization: Bearer " + std::string(kToken) + "\r\n").status,
       200);
@@ -121,7 +121,7 @@ TEST_F(TokensTest, HttpNeedsOne) {
       403);
 }
 
-TEST_F(TokensTest, ReflectionNeedsOneAndHealthNone) {
+TEST_F(TokensTest, RequiresATokenForReflectionButNotForHealth) {
   namespace reflection = grpc::reflection::v1;
   const auto stub = reflection::ServerReflection::NewStub(channel_);
   const auto ask = [&](const std::string& token) {
@@ -145,7 +145,7 @@ TEST_F(TokensTest, ReflectionNeedsOneAndHealthNone) {
   EXPECT_EQ(HttpGet(server_->http_port(), "/health").status, 200);
 }
 
-TEST_F(TokensTest, HealthMayNeedOne) {
+TEST_F(TokensTest, RequiresATokenForHealthIfTold) {
   using grpc::health::v1::HealthCheckResponse;
   options_.open_health = false;
   StartServer();
@@ -180,7 +180,7 @@ TEST_F(TokensTest, HealthMayNeedOne) {
   EXPECT_EQ(ParseHttpResult(socket.Receive()).status, 200);
 }
 
-TEST_F(TokensTest, ATokenHasItsPriority) {
+TEST_F(TokensTest, AppliesThePriorityOfAToken) {
   EXPECT_TRUE(Translate(kLater).ok());
   EXPECT_EQ(batcher_->submitted().back().priority, Priority::kBackground);
   EXPECT_TRUE(Translate(kToken).ok());
@@ -190,7 +190,7 @@ TEST_F(TokensTest, ATokenHasItsPriority) {
   EXPECT_EQ(batcher_->submitted().back().priority, Priority::kBackground);
 }
 
-TEST_F(TokensTest, ATokenHasItsModels) {
+TEST_F(TokensTest, AllowsOnlyTheModelsOfAToken) {
   v1::ListModelsResponse models;
   ASSERT_TRUE(models_->ListModels(With(kLimited).get(), {}, &models).ok());
   ASSERT_EQ(models.models_size(), 1);
@@ -201,7 +201,7 @@ TEST_F(TokensTest, ATokenHasItsModels) {
               testing::AllOf(ErrorAt("'translator'"), ErrorAt("encoder")));
 }
 
-TEST_F(TokensTest, KservesStatisticsAreOfItsModels) {
+TEST_F(TokensTest, LimitsKservesStatisticsToTheModelsOfAToken) {
   const auto kserve = inference::GRPCInferenceService::NewStub(channel_);
   inference::ModelStatisticsRequest request;
   inference::ModelStatisticsResponse response;
@@ -215,7 +215,7 @@ TEST_F(TokensTest, KservesStatisticsAreOfItsModels) {
             grpc::PERMISSION_DENIED);
 }
 
-TEST_F(TokensTest, ATokenHasItsRate) {
+TEST_F(TokensTest, LimitsTheRateOfAToken) {
   v1::ListModelsResponse models;
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(models_->ListModels(With(kLimited).get(), {}, &models).ok());
@@ -228,7 +228,7 @@ TEST_F(TokensTest, ATokenHasItsRate) {
   EXPECT_TRUE(Translate(kToken).ok());
 }
 
-TEST_F(TokensTest, OrdersNeedLeave) {
+TEST_F(TokensTest, RefusesOrdersWithoutPermission) {
   v1::Model model;
   v1::LoadModelRequest request;
   request.set_folder("m");
@@ -241,7 +241,7 @@ TEST_F(TokensTest, OrdersNeedLeave) {
       grpc::FAILED_PRECONDITION);
 }
 
-TEST_F(TokensTest, CallsAreAuditedWithoutTexts) {
+TEST_F(TokensTest, AuditsCallsWithoutTheirTexts) {
   audit_log_ = tokens_file_ + ".audit";
   StartServer();
   v1::TranslateResponse response;
@@ -263,7 +263,7 @@ TEST_F(TokensTest, CallsAreAuditedWithoutTexts) {
   EXPECT_THAT(text, Not(HasSubstr(kToken)));
 }
 
-TEST(TokensFlagsTest, TheKeyOfClientsIsTheToken) {
+TEST(TokensFlagsTest, RefusesAClientKeyBesideTokens) {
   Options options;
   options.tokens_file = "tokens.json";
   options.limits.client_key_header = "x-api-key";
@@ -271,7 +271,7 @@ TEST(TokensFlagsTest, TheKeyOfClientsIsTheToken) {
                                             "--client-key-header"));
 }
 
-TEST(TokensFlagsTest, HealthWantsATokenOfTheFile) {
+TEST(TokensFlagsTest, RefusesATokenForHealthWithoutATokensFile) {
   Options options;
   options.open_health = false;
   EXPECT_THAT(StartServer(options),

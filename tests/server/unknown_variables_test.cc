@@ -11,7 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 
-TEST(UnknownVariablesTest, NamesTheNearest) {
+TEST(UnknownVariablesTest, NamesTheNearestVariable) {
   const char* const environment[] = {"PATH=/bin",
                                      "TRIVIUM_WORKERS=2",
                                      "TRIVIUM_WORKER_THREAD=2",
@@ -32,7 +32,7 @@ TEST(UnknownVariablesTest, NamesTheNearest) {
                   ErrorAt("TRIVIUM_LISTEN?"), ErrorAt("TRIVIUM_PORT_FILE?")));
 }
 
-TEST(UnknownVariablesTest, OptionsHaveTheirs) {
+TEST(UnknownVariablesTest, ListsTheVariablesOfOptions) {
   EXPECT_THAT(OptionVariables(),
               testing::IsSupersetOf({"TRIVIUM_WORKERS", "TRIVIUM_MODEL",
                                      "TRIVIUM_METRICS_LISTEN"}));

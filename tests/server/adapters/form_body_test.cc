@@ -82,7 +82,7 @@ TEST(FormBodyTest, SaysWhyABodyIsNotAForm) {
       FormErrorAt("Content-Transfer-Encoding"));
 }
 
-TEST(FormBodyTest, FieldsBecomeMembers) {
+TEST(FormBodyTest, ConvertsFieldsToJson) {
   const auto members = FormToJson({{"q", "a"}, {"source", "en"}});
   ASSERT_TRUE(members.ok()) << members.status();
   EXPECT_EQ(*members, (nlohmann::json{{"q", "a"}, {"source", "en"}}));

@@ -49,7 +49,7 @@ TEST(JsonFieldsTest, AMemberThatWouldBeIgnoredIsAnError) {
   EXPECT_THAT(Done("true", only), FieldErrorAt("x.a: is not supported"));
 }
 
-TEST(JsonFieldsTest, TypesAndRangesAreChecked) {
+TEST(JsonFieldsTest, ChecksTypesAndRanges) {
   const auto integer = [](JsonFields* fields) { fields->Integer("a", 0, 9); };
   for (const char* bad : {"-1", "10", "1.5", "\"1\"", "true", "[1]",
                           "18446744073709551615", "1e99"}) {
@@ -68,7 +68,7 @@ TEST(JsonFieldsTest, TypesAndRangesAreChecked) {
       FieldErrorAt("x.a[1]"));
 }
 
-TEST(JsonFieldsTest, TheFirstErrorStays) {
+TEST(JsonFieldsTest, KeepsTheFirstError) {
   const json object = json::parse(R"({"a":1,"b":2})");
   JsonFields fields(object, "");
   fields.Require("c");
@@ -76,7 +76,7 @@ TEST(JsonFieldsTest, TheFirstErrorStays) {
   EXPECT_THAT(fields.Done(), FieldErrorAt("c: "));
 }
 
-TEST(JsonFieldsTest, IdsAreWholeNumbers) {
+TEST(JsonFieldsTest, AcceptsOnlyWholeNumbersAsIds) {
   EXPECT_TRUE(IsIds(json::parse("[0,4294967295]")));
   for (const char* none :
        {"[]", "[-1]", "[1.5]", "[4294967296]", "[\"1\"]", "1", "{}", "[[1]]"}) {

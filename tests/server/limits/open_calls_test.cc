@@ -44,7 +44,7 @@ TEST_F(OpenCallsTest, BoundsTheMemoryOfOpenCalls) {
   EXPECT_EQ(Open(1), 1) << "one that ends makes room for one";
 }
 
-TEST_F(OpenCallsTest, AClientWithManyLeavesRoomForOthers) {
+TEST_F(OpenCallsTest, LeavesRoomForOtherClients) {
   const int greedy = Open(1);
   const int second = Open(2);
   EXPECT_GT(second, greedy / 16);

@@ -62,7 +62,7 @@ TEST_F(WorkPoolOrderTest, CallsShareByBytes) {
   EXPECT_EQ(Finish(), "abaaaabaaabb");
 }
 
-TEST_F(WorkPoolOrderTest, WorkWithoutBytesIsNotFree) {
+TEST_F(WorkPoolOrderTest, ChargesForWorkWithoutBytes) {
   for (int i = 0; i < 3; ++i) Run(kA, 0);
   for (int i = 0; i < 3; ++i) Run(kB, 0);
   EXPECT_EQ(Finish(), "ababab");

@@ -30,7 +30,7 @@ std::string Says(const std::string& text, const std::string& translation,
                     pairs);
 }
 
-TEST(MarkdownTest, PlainTextIsWhatPeopleRead) {
+TEST(MarkdownTest, FindsThePlainText) {
   EXPECT_EQ(Plain("# A *b* \\* C# #\n\nD **e\nf** `g` &amp; &eacute;.  \nH\\\n"
                   "i\n"),
             "\nA b * C#\nD e f \uFFFC & é.\nH\ni\n");
@@ -42,7 +42,7 @@ TEST(MarkdownTest, PlainTextIsWhatPeopleRead) {
             "A b \uFFFC d\ne gh");
 }
 
-TEST(MarkdownTest, BlocksAreApartFromText) {
+TEST(MarkdownTest, SeparatesBlocksFromText) {
   EXPECT_EQ(Plain("---\ntitle: A\n---\n# B\n\n- c\n  d\n  - [ ] e\n\n1. f\n\n"
                   "> g\n> h\n>\n>     code\n\n```\ncode\n```\n\nI\n===\n\n---\n"
                   "<div>\nhtml\n</div>\n\n[j]: k \"l\"\n"),
@@ -56,7 +56,7 @@ TEST(MarkdownTest, BlocksAreApartFromText) {
   EXPECT_EQ(Plain("A <!--\n*b* --> c"), "A c");
 }
 
-TEST(MarkdownTest, BlocksStayByteForByte) {
+TEST(MarkdownTest, KeepsBlocksByteForByte) {
   const std::string text =
       "---\nt: 1\n---\n\n>  1)  A b\n> \tC d\n\n|  A b  | c |\n|-|-|\n| d |e|\n"
       "\n* * *\n    code\n\nA b\n---\n";
@@ -66,7 +66,7 @@ TEST(MarkdownTest, BlocksStayByteForByte) {
               HasSubstr("\n>  1)  x\n\n|  A b  |"));
 }
 
-TEST(MarkdownTest, AnElementFollowsItsWords) {
+TEST(MarkdownTest, MovesElementsWithTheirWords) {
   EXPECT_EQ(Says("The **red** [house](h \"H\") & *its* `door`.",
                  "Das Haus, rot, & \uFFFC seine.",
                  {{"Das", "The"},
@@ -82,7 +82,7 @@ TEST(MarkdownTest, AnElementFollowsItsWords) {
             "![*c* b](d) a");
 }
 
-TEST(MarkdownTest, ALinkKeepsTheNameOfItsDefinition) {
+TEST(MarkdownTest, KeepsTheNameOfALinksDefinition) {
   const std::string definition = "\n\n[red]: x\n";
   EXPECT_EQ(Says("A [Red]." + definition, "Ein rot.", {{"rot", "Red"}}),
             "Ein [rot][Red]." + definition);
@@ -101,7 +101,7 @@ TEST(MarkdownTest, ALinkKeepsTheNameOfItsDefinition) {
   EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C d.\n"), "A b.\nC d.\n");
 }
 
-TEST(MarkdownTest, WhatIsNoMarkupIsEscaped) {
+TEST(MarkdownTest, EscapesTextThatLooksLikeMarkup) {
   const auto escaped = [](const std::string& text) {
     return EscapeMarkdown(text, {0, text.size()});
   };
@@ -118,7 +118,7 @@ TEST(MarkdownTest, WhatIsNoMarkupIsEscaped) {
   EXPECT_EQ(Says("A! [B](c)", "A!B", {{"B", "B"}}), "A\\![B](c)");
 }
 
-TEST(MarkdownTest, DelimitersBeginAndEndAtWords) {
+TEST(MarkdownTest, PutsDelimitersAtTheBordersOfWords) {
   // The quotation marks would keep "**" from beginning anything.
   EXPECT_EQ(Says("A **\"b\"** c", "a\"b\"c",
                  {{"a", "A"}, {"\"", "\""}, {"b", "b"}, {"c", "c"}}),
@@ -133,7 +133,7 @@ TEST(MarkdownTest, DelimitersBeginAndEndAtWords) {
   EXPECT_EQ(Says("**A *b*** c", "b c", {{"b", "b"}, {"c", "c"}}), "**_b_** c");
 }
 
-TEST(MarkdownTest, EmphasisHasAWord) {
+TEST(MarkdownTest, GivesEmphasisAWord) {
   EXPECT_EQ(Says("I **do** know it.", "Ich weiß es.",
                  {{"Ich", "I"}, {"weiß", "know"}, {"es", "it"}}),
             "Ich **weiß** es.");
@@ -146,14 +146,14 @@ TEST(MarkdownTest, EmphasisHasAWord) {
             "A **b c. f** g.");
 }
 
-TEST(MarkdownTest, PicturesAloneAreTextsOfTheirOwn) {
+TEST(MarkdownTest, TranslatesLonePicturesByThemselves) {
   EXPECT_EQ(Plain("[![A b](c)](d) ![e](f)\n![](g)\n"), "\nA b\ne\n");
   EXPECT_EQ(Translated(Markdown("[![A b](c)](d) ![e](f)\n"), "A b", "x]", {}),
             "[![x\\]](c)](d) ![e](f)\n");
   EXPECT_EQ(Plain("![](a) *b*\n"), "b\n");
 }
 
-TEST(MarkdownTest, WhatNobodyUnderstandsStays) {
+TEST(MarkdownTest, KeepsWhatItDoesNotUnderstand) {
   for (const char* text :
        {"",       "*",      "**a",         "`a",           "[a](b",
         "![",     "[]",     "<a",          "\\",           "a\\",
@@ -185,7 +185,7 @@ TEST(MarkdownTest, WhatNobodyUnderstandsStays) {
   }
 }
 
-TEST(MarkdownTest, WhatMayBeSpentIsBounded) {
+TEST(MarkdownTest, BoundsElementsAndTheirDepth) {
   const auto parse = [](std::string text) {
     return Markup::Parse(MarkupFormat::kMarkdown, std::move(text)).status();
   };

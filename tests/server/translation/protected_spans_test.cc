@@ -28,7 +28,7 @@ std::vector<std::string> Found(Kind kind, std::string_view text) {
   return Found(ProtectedSpans::Create({kind}, {}).value(), text);
 }
 
-TEST(ProtectedSpansTest, Printf) {
+TEST(ProtectedSpansTest, FindsPrintfDirectives) {
   EXPECT_THAT(Found(Kind::kPrintf, "%s of %1$d, %-5.2f %(name)s %*d %lu"),
               ElementsAre("%s", "%1$d", "%-5.2f", "%(name)s", "%*d", "%lu"));
   EXPECT_THAT(Found(Kind::kPrintf, "100%% von %d%% bei 5%d"),
@@ -36,7 +36,7 @@ TEST(ProtectedSpansTest, Printf) {
   EXPECT_THAT(Found(Kind::kPrintf, "100%sicher, 50 % discount, 3%"), IsEmpty());
 }
 
-TEST(ProtectedSpansTest, IcuMessages) {
+TEST(ProtectedSpansTest, FindsIcuMessages) {
   EXPECT_THAT(
       Found(Kind::kIcuMessage,
             "Hi {name}: {n, plural, =0 {no file} other {# files in {dir}}}!"),
@@ -48,14 +48,14 @@ TEST(ProtectedSpansTest, IcuMessages) {
               ElementsAre("{ and }", "{x}"));
 }
 
-TEST(ProtectedSpansTest, Mustache) {
+TEST(ProtectedSpansTest, FindsMustacheTags) {
   EXPECT_THAT(
       Found(Kind::kMustache,
             "{{a}} {{{raw}}} {{#if x}}yes{{/if}} {no} {{ b.c }}"),
       ElementsAre("{{a}}", "{{{raw}}}", "{{#if x}}", "{{/if}}", "{{ b.c }}"));
 }
 
-TEST(ProtectedSpansTest, Urls) {
+TEST(ProtectedSpansTest, FindsUrls) {
   EXPECT_THAT(
       Found(Kind::kUrl,
             "See https://a.example/b?c=d&e=(f). Or (www.example.com)! "
@@ -65,13 +65,13 @@ TEST(ProtectedSpansTest, Urls) {
   EXPECT_THAT(Found(Kind::kUrl, "Note: this // is none"), IsEmpty());
 }
 
-TEST(ProtectedSpansTest, Emails) {
+TEST(ProtectedSpansTest, FindsEmails) {
   EXPECT_THAT(
       Found(Kind::kEmail, "Mail a.b+c@mail.example.org. Or <x@y.de>, not @me."),
       ElementsAre("a.b+c@mail.example.org", "x@y.de"));
 }
 
-TEST(ProtectedSpansTest, FileNames) {
+TEST(ProtectedSpansTest, FindsFileNames) {
   EXPECT_THAT(
       Found(Kind::kFileName,
             "Open report-2024.pdf or src/main.cc, /etc/hosts, "
@@ -82,7 +82,7 @@ TEST(ProtectedSpansTest, FileNames) {
               IsEmpty());
 }
 
-TEST(ProtectedSpansTest, NumbersWithUnits) {
+TEST(ProtectedSpansTest, FindsNumbersWithUnits) {
   EXPECT_THAT(
       Found(Kind::kNumberWithUnit,
             "5 km, 3,5 GB; 100% or 100 %, -12 °C, 60 km/h, $19.99, 30 €, 5m²."),
@@ -92,7 +92,7 @@ TEST(ProtectedSpansTest, NumbersWithUnits) {
               IsEmpty());
 }
 
-TEST(ProtectedSpansTest, PatternsOfTheCaller) {
+TEST(ProtectedSpansTest, FindsPatternsOfTheCaller) {
   const auto spans =
       ProtectedSpans::Create({Kind::kPrintf}, {R"(#\d+)", "Trivium|a*"});
   ASSERT_TRUE(spans.ok());
@@ -103,7 +103,7 @@ TEST(ProtectedSpansTest, PatternsOfTheCaller) {
   EXPECT_FALSE(ProtectedSpans::Create({}, {"(((a{99}){99}){99})"}).ok());
 }
 
-TEST(ProtectedSpansTest, TheFirstAndLongestIsTakenAndNeighboursAreOne) {
+TEST(ProtectedSpansTest, PrefersTheFirstAndLongestAndJoinsNeighbours) {
   const auto spans =
       ProtectedSpans::Create({Kind::kIcuMessage, Kind::kUrl}, {"b+", "bb"});
   ASSERT_TRUE(spans.ok());
@@ -111,7 +111,7 @@ TEST(ProtectedSpansTest, TheFirstAndLongestIsTakenAndNeighboursAreOne) {
               ElementsAre("https://x/{id}/bbb", "{a}{b}", "bbb"));
 }
 
-TEST(ProtectedSpansTest, EndsWhenNobodyWantsIt) {
+TEST(ProtectedSpansTest, StopsWhenTheResultIsNoLongerWanted) {
   const auto spans = ProtectedSpans::Create({Kind::kUrl}, {});
   EXPECT_EQ(spans->Find("a", [] { return absl::CancelledError("gone"); })
                 .status()
@@ -119,14 +119,14 @@ TEST(ProtectedSpansTest, EndsWhenNobodyWantsIt) {
             "gone");
 }
 
-TEST(ProtectedSpansTest, PatternsHaveASize) {
+TEST(ProtectedSpansTest, BoundsTheSizeOfPatterns) {
   // RE2's instructions: a class of all letters has 1,198.
   EXPECT_TRUE(ProtectedSpans::Create({}, {R"(\pL+://\pL+)"}).ok());
   EXPECT_THAT(ProtectedSpans::Create({}, {R"(\pL{8})"}),
               SpanErrorAt("patterns[0]"));
 }
 
-TEST(ProtectedSpansTest, PatternsTakeBoundedTime) {
+TEST(ProtectedSpansTest, BoundsTheTimeOfPatterns) {
   int asked = 0;
   const auto wanted = [&asked] {
     ++asked;
@@ -158,7 +158,7 @@ TEST(ProtectedSpansTest, PatternsTakeBoundedTime) {
   EXPECT_THAT(many->Find(row, check_alive), SpanErrorAt("patterns[1]"));
 }
 
-TEST(ProtectedSpansTest, MatchesAreFoundAcrossWindows) {
+TEST(ProtectedSpansTest, FindsMatchesAcrossWindows) {
   const auto spans = ProtectedSpans::Create({}, {"<a*>", "x+$", "y+"});
   const std::string match = "<" + std::string(1022, 'a') + ">";
   for (size_t before = 0; before < 5000; before += 97) {
@@ -171,7 +171,7 @@ TEST(ProtectedSpansTest, MatchesAreFoundAcrossWindows) {
   EXPECT_THAT(Found(*spans, text), ElementsAre(text.substr(5003)));
 }
 
-TEST(ProtectedSpansTest, SentencesAreJoinedAtSpans) {
+TEST(ProtectedSpansTest, JoinsSentencesAtSpans) {
   const std::vector<TextSpan> sentences = {{0, 5}, {6, 10}, {12, 20}, {21, 30}};
   EXPECT_THAT(JoinAtSpans(sentences, {{4, 7}, {22, 23}}),
               ElementsAre(TextSpan{0, 10}, TextSpan{12, 20}, TextSpan{21, 30}));
@@ -182,14 +182,14 @@ TEST(ProtectedSpansTest, SentencesAreJoinedAtSpans) {
                           TextSpan{20, 30}));
 }
 
-TEST(ProtectedSpansTest, ClausesAreNotCutInSpans) {
+TEST(ProtectedSpansTest, DoesNotCutClausesInSpans) {
   const std::string text = "aaaa (bb, cc, dd) eeee";
   EXPECT_EQ(ClauseBorder(text), 9);
   EXPECT_EQ(ClauseBorder(text, {{5, 17}}), 17);
   EXPECT_EQ(ClauseBorder(text, {{0, 22}}), 0);
 }
 
-TEST(ProtectedSpansTest, WordsBetweenSpans) {
+TEST(ProtectedSpansTest, FindsWordsBetweenSpans) {
   const std::string text = "%s: open %d files (%s)!";
   const auto words =
       WordsBetween(text, {0, text.size()}, {{0, 2}, {9, 11}, {19, 21}});
@@ -198,7 +198,7 @@ TEST(ProtectedSpansTest, WordsBetweenSpans) {
   EXPECT_EQ(words[1].Of(text), "files (");
 }
 
-TEST(PlaceholdersTest, AreNumberedAndPutBack) {
+TEST(PlaceholdersTest, NumbersPlaceholdersAndPutsSpansBack) {
   const std::string text = "No. Open %s for %d.";
   const auto read = WithPlaceholders(text, {4, 19}, {{9, 11}, {16, 18}}, 0);
   ASSERT_TRUE(read);
@@ -210,7 +210,7 @@ TEST(PlaceholdersTest, AreNumberedAndPutBack) {
   EXPECT_FALSE(restored.stray);
 }
 
-TEST(PlaceholdersTest, NumbersAreReadWhole) {
+TEST(PlaceholdersTest, ReadsWholeNumbers) {
   std::string text;
   std::vector<TextSpan> spans;
   std::vector<std::string_view> kept(12, "%s");
@@ -227,7 +227,7 @@ TEST(PlaceholdersTest, NumbersAreReadWhole) {
   }
 }
 
-TEST(PlaceholdersTest, AStyleThatTheTextHasIsNotUsed) {
+TEST(PlaceholdersTest, AvoidsAStyleThatTheTextHas) {
   for (const char* text : {"%1 of %s", "%s of %2", "%s0", "%s of %1"}) {
     const std::string_view view(text);
     const size_t at = view.find("%s");
@@ -238,7 +238,7 @@ TEST(PlaceholdersTest, AStyleThatTheTextHasIsNotUsed) {
   }
 }
 
-TEST(PlaceholdersTest, ThoseThatNoSpanHasAreStray) {
+TEST(PlaceholdersTest, ReportsStrayPlaceholders) {
   const Restored restored = RestoreSpans("%7 und %1, %", {"X"}, 2);
   EXPECT_EQ(restored.text, "%7 und X, %");
   EXPECT_TRUE(restored.stray);

@@ -9,6 +9,7 @@
 #include "server/batching/running_batch.h"
 #include "tests/model/transformer/random_engine.h"
 #include "tests/server/batching/harness.h"
+#include "tests/support/error_texts.h"
 #include "tests/support/generate.h"
 
 namespace trivium {
@@ -68,9 +69,9 @@ class NotFiniteTest : public testing::TestWithParam<Formats> {
     while (!batch_->empty()) batch_->Iterate();
   }
   void ExpectInternal(size_t i) {
-    const auto result = observers_[i]->Wait();
-    EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal) << i;
-    EXPECT_NE(result.status().message().find("infinite"), std::string::npos);
+    EXPECT_THAT(observers_[i]->Wait(),
+                IsError(absl::StatusCode::kInternal, "infinite"))
+        << i;
   }
   void ExpectAsAlone(size_t i) {
     SCOPED_TRACE(i);

@@ -1,6 +1,7 @@
 #include "server/batching/running_batch.h"
 
 #include "tests/server/batching/running_batch_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -198,9 +199,7 @@ TEST_F(RunningBatchTest, AnEngineErrorFailsItsPlanAndNothingElse) {
   const auto waiting = Add(MakeRequest(Source(61), Greedy(9), nullptr), 3);
   fail = true;
   batch_->Iterate();
-  EXPECT_EQ(running->Wait().status().code(), absl::StatusCode::kInternal);
-  EXPECT_NE(std::string(running->Wait().status().message()).find("boom"),
-            std::string::npos);
+  EXPECT_THAT(running->Wait(), IsError(absl::StatusCode::kInternal, "boom"));
   EXPECT_EQ(encoding->Wait().status().code(), absl::StatusCode::kInternal);
   EXPECT_FALSE(waiting->done());
   fail = false;

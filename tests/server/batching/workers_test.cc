@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gmock/gmock.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -20,7 +21,7 @@ TEST(WorkersTest, LargeOnesShareTheReadingOfTheirWeights) {
   EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 8, 97 * kMiB), (Workers{4, 2}));
   EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 8, 7000 * kMiB), (Workers{1, 8}));
   EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 1, 7000 * kMiB), (Workers{1, 1}));
-  // Whatever the division leaves is used.
+  // The cores that the division leaves over are used, too.
   EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 7, 150 * kMiB), (Workers{3, 2}));
   EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 8, 450 * kMiB), (Workers{1, 8}));
 }
@@ -61,10 +62,9 @@ TEST(WorkersTest, TogetherTheyAreBounded) {
   EXPECT_EQ(*ChooseWorkers(4096, 1, 8, 0), (Workers{4096, 1}));
   EXPECT_EQ(*ChooseWorkers(16, 256, 8, 0), (Workers{16, 256}));
   const absl::Status status = ChooseWorkers(4096, 256, 8, 0).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status));
-  for (const char* part :
-       {"--workers 4096", "--worker-threads 256", "1048576", "at most 4096"}) {
-    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(part));
+  for (const char* place :
+       {"--workers 4096", "--worker-threads 256", "1048576"}) {
+    EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, place));
   }
 }
 

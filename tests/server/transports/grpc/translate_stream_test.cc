@@ -4,11 +4,11 @@
 #include <thread>
 
 #include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
-using testing::HasSubstr;
 using Stream = grpc::ClientReaderWriter<v1::TranslateStreamRequest,
                                         v1::TranslateStreamResponse>;
 
@@ -87,7 +87,7 @@ TEST_F(TranslateStreamTest, ABadItemFailsAlone) {
   Read();
   EXPECT_TRUE(stream_->Finish().ok());
   EXPECT_EQ(heard_[1].error().code(), grpc::INVALID_ARGUMENT);
-  EXPECT_THAT(heard_[1].error().message(), HasSubstr("item.input"));
+  EXPECT_THAT(heard_[1].error().message(), ErrorAt("item.input"));
   EXPECT_EQ(heard_[3].error().code(), grpc::INVALID_ARGUMENT);
   EXPECT_EQ(Text(2), "fine");
   EXPECT_EQ(Text(4), "fine, too");
@@ -201,14 +201,14 @@ TEST_F(TranslateStreamTest, StalledReadersAreCancelled) {
   start.mutable_options()->set_tokens(true);
   start.mutable_options()->mutable_decoding()->set_num_hypotheses(2);
   Open(start);
-  // Results that HTTP/2's window, which may grow, and gRPC's buffers do not
-  // hold, not read.
+  // Unread results, more than HTTP/2's window (which may grow) and gRPC's
+  // buffers hold.
   constexpr int kMany = 200'000;
   for (int i = 0; i < kMany && Send(i, std::string(60, 'x')); ++i) {
   }
-  Read();  // the status is behind what lies in the client's buffers
+  Read();  // the status follows the messages in the client's buffers
   EXPECT_EQ(stream_->Finish().error_code(), grpc::CANCELLED);
-  // What was read and not answered stays bounded meanwhile.
+  // The items that were read and not answered stay bounded meanwhile.
   EXPECT_LT(batcher_->submitted().size(), kMany);
 }
 

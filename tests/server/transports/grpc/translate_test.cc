@@ -5,11 +5,10 @@
 #include <thread>
 
 #include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
-
-using testing::HasSubstr;
 
 class TranslateTest : public RpcTest {
  protected:
@@ -241,7 +240,7 @@ TEST_F(TranslateTest, TooLongIsAnErrorOrCut) {
   v1::TranslateResponse response;
   grpc::Status status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("101 tokens"));
+  EXPECT_THAT(status.error_message(), ErrorAt("101"));
   request.mutable_options()->set_truncate(true);
   ASSERT_TRUE(Translate(request, &response).ok());
   EXPECT_EQ(response.results(0).truncated_tokens(), 37);
@@ -260,14 +259,14 @@ TEST_F(TranslateTest, ModelsThatCannot) {
   request.set_model("nobody");
   grpc::Status status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::NOT_FOUND);
-  EXPECT_THAT(status.error_message(), HasSubstr("translator, encoder, ids"));
+  EXPECT_THAT(status.error_message(), ErrorAt("translator, encoder, ids"));
   request.set_model("encoder");
   EXPECT_EQ(Translate(request, &response).error_code(),
             grpc::FAILED_PRECONDITION);
   request.set_model("ids");
   status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::FAILED_PRECONDITION);
-  EXPECT_THAT(status.error_message(), HasSubstr("send token ids"));
+  EXPECT_THAT(status.error_message(), ErrorAt("ids"));
   request.mutable_inputs(0)->mutable_ids()->add_ids(7);
   ASSERT_TRUE(Translate(request, &response).ok());
   EXPECT_THAT(response.results(0).hypotheses(0).ids(), testing::ElementsAre(7));
@@ -287,7 +286,7 @@ TEST_F(TranslateTest, RequestIdsComeBack) {
       stub_->Translate(context.get(), v1::TranslateRequest(), &response);
   const std::string made = Trailer(*context, "x-request-id");
   EXPECT_EQ(made.size(), 32);
-  EXPECT_THAT(status.error_message(), HasSubstr(made));
+  EXPECT_THAT(status.error_message(), ErrorAt(made));
 }
 
 TEST_F(TranslateTest, FullTellsWhenToReturn) {
@@ -369,7 +368,7 @@ TEST_F(TranslateTest, HugeResponsesAreRefusedBeforeWork) {
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
   // Two inputs x 16 hypotheses x 127 tokens x 61 x 2 layers x 4 heads x 4
   // bytes: the others are not looked at.
-  EXPECT_THAT(status.error_message(), HasSubstr("up to 7932928 bytes"));
+  EXPECT_THAT(status.error_message(), ErrorAt("7932928"));
   EXPECT_TRUE(batcher_->submitted().empty());
 }
 

@@ -33,7 +33,7 @@ TEST_F(RequestChecksTest, DefaultNewTokensAreLoweredToFitTheCache) {
   EXPECT_TRUE(CheckRequest(request, limits_, 256).ok());
   ++request.decoding->max_new_tokens;
   ExpectInvalid(request, "KV blocks");
-  // A short default stays, and what cannot run at all is refused.
+  // A short default stays, and a request that cannot run at all is refused.
   request.decoding->max_new_tokens = 5;
   FitNewTokens(limits_, &request);
   EXPECT_EQ(request.decoding->max_new_tokens, 5);

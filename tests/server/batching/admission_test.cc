@@ -64,7 +64,7 @@ TEST(AdmissionTest, AGreedyClientLeavesRoomForOthers) {
     Add(&admission, kOther, 10);
   }
   EXPECT_NEAR(other, 8 * 1000 / 9, 10);
-  // The greedy client's requests leave the queue, and both clients want more.
+  // The greedy client's requests are done, and both clients want more.
   for (; greedy > 0; greedy -= 10) {
     admission.Remove(kOne, 10);
     while (Takes(admission, kOther, 10)) {
@@ -78,7 +78,7 @@ TEST(AdmissionTest, AGreedyClientLeavesRoomForOthers) {
   EXPECT_FALSE(Takes(admission, kOne, 30));
 }
 
-// However many clients fill the queue, one more client finds room.
+// One more client finds room even if many clients have filled their shares.
 TEST(AdmissionTest, ThereIsAlwaysRoomForOneMoreClient) {
   Admission admission(1 << 20);
   for (ClientId client = 0; client < 100; ++client) {
@@ -87,7 +87,7 @@ TEST(AdmissionTest, ThereIsAlwaysRoomForOneMoreClient) {
   }
 }
 
-// The room is left by every client, also by one that sends both priorities.
+// Holds for all clients, also for those that send background requests.
 TEST(AdmissionTest, BackgroundRequestsLeaveRoomForInteractiveOnes) {
   Admission admission(9000);
   EXPECT_EQ(admission.free_tokens(kOne, kBackground), 6750);

@@ -24,7 +24,7 @@ TEST(ResultCacheTest, FindsWhatWasInserted) {
   EXPECT_EQ(cache.Find("a"), result);
   EXPECT_EQ(cache.Find("b"), nullptr);
   EXPECT_EQ(cache.size().results, 1);
-  // The first one stays.
+  // The first entry stays.
   cache.Insert("a", Result(4));
   EXPECT_EQ(cache.Find("a"), result);
   EXPECT_EQ(cache.size().results, 1);
@@ -69,7 +69,7 @@ TEST(ResultCacheTest, EqualRequestsHaveEqualKeys) {
   other.deadline = absl::UnixEpoch();
   other.cancellation = std::make_shared<Cancellation>();
   other.stream = true;
-  // What a search that does not sample never reads.
+  // Options that only sampling reads.
   other.decoding->seed = 7;
   other.decoding->temperature = 3;
   EXPECT_EQ(ResultCache::KeyOf(Base()), ResultCache::KeyOf(other));

@@ -48,7 +48,7 @@ class BackgroundRequestsTest : public RunningBatchFixture {
   }
 };
 
-TEST_F(BackgroundRequestsTest, HardlyDelayInteractiveRequests) {
+TEST_F(BackgroundRequestsTest, BackgroundRequestsHardlyDelayInteractiveOnes) {
   Create();
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
   const absl::Duration alone = TimeOf(request);
@@ -67,7 +67,8 @@ TEST_F(BackgroundRequestsTest, HardlyDelayInteractiveRequests) {
   batch_->Abort(absl::UnavailableError("bye"));
 }
 
-TEST_F(BackgroundRequestsTest, FinishWhileInteractiveRequestsNeverStop) {
+TEST_F(BackgroundRequestsTest,
+       BackgroundRequestsFinishWhileInteractiveOnesNeverStop) {
   Create();
   const auto background = AddBackground(4, 10);
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
@@ -105,7 +106,8 @@ TEST_F(BackgroundRequestsTest, WideRequestsGetTheirTurn) {
   RunAll();
 }
 
-TEST_F(BackgroundRequestsTest, GiveUpTheirBlocksForInteractiveRequests) {
+TEST_F(BackgroundRequestsTest,
+       BackgroundRequestsGiveUpTheirBlocksForInteractiveOnes) {
   puppets_.options.limits.total_blocks = 30;
   Create();
   // Each needs 3 + 15 blocks.
@@ -125,7 +127,7 @@ TEST_F(BackgroundRequestsTest, GiveUpTheirBlocksForInteractiveRequests) {
 }
 
 // All answers have the bits that they have alone.
-TEST_F(BackgroundRequestsTest, ChangeNoAnswer) {
+TEST_F(BackgroundRequestsTest, BackgroundRequestsChangeNoAnswer) {
   std::vector<Request> requests;
   for (int i = 0; i < 40; ++i) {
     const DecodingOptions options[] = {Greedy(12), Beams(4, 12),

@@ -43,7 +43,8 @@ TEST(BackgroundShareTest, SavesNoMoreThanAPartOfARequest) {
   EXPECT_NEAR(share.Seconds(kNow), 1, 1e-9);
 }
 
-TEST(BackgroundShareTest, IterationsAreShortForAWhileAfterwards) {
+TEST(BackgroundShareTest,
+     KeepsIterationsShortForAWhileAfterInteractiveRequests) {
   BackgroundShare share;
   share.Began();
   share.Answered(absl::Seconds(4));

@@ -77,7 +77,7 @@ TEST_F(DispatcherTest, TakesARequestThatItsHolderDidNotTake) {
   EXPECT_EQ(Boundary(1, 0), 1);
 }
 
-TEST_F(DispatcherTest, TheNextHolderHasOneChanceToo) {
+TEST_F(DispatcherTest, TheNextHolderAlsoHasOneChance) {
   Dispatcher dispatcher(3, 256);
   RequestQueue* const queue = dispatcher.AddQueue();
   const auto push = [queue](CallId call, int tokens, uint64_t source) {

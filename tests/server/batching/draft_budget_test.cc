@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-TEST(DraftBudgetTest, ARowIsCheapWhileFewRun) {
+TEST(DraftBudgetTest, ARowIsCheapWhileFewRowsRun) {
   DraftBudget budget;
   EXPECT_EQ(budget.Price(1), 0.25);  // nothing is known
   EXPECT_EQ(budget.MostTokens(1), 4);

@@ -75,7 +75,7 @@ TEST_F(RequestChecksTest, RefusesRequestsThatCouldNeverRun) {
           .ok());
 }
 
-TEST_F(RequestChecksTest, RefusesWhatTheModelLacks) {
+TEST_F(RequestChecksTest, RefusesFeaturesThatTheModelLacks) {
   limits_.decoder_layers = 0;
   ExpectInvalid(MakeRequest(Source(5), Greedy(8), nullptr), "decoder");
   limits_ = PuppetEngine::Options().limits;
@@ -87,7 +87,7 @@ TEST_F(RequestChecksTest, RefusesWhatTheModelLacks) {
           .ok());
 }
 
-TEST_F(RequestChecksTest, ChecksHeadsAndSegments) {
+TEST_F(RequestChecksTest, RefusesHeadsAndSegmentsThatTheModelLacks) {
   Request request = MakeRequest(Source(3), std::nullopt, nullptr);
   request.source.type_ids = {0, 1, 0};
   ExpectInvalid(request, "segments");

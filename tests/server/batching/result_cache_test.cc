@@ -16,7 +16,7 @@ ResultCache::Hypotheses Result(int tokens, int32_t first = 5) {
 
 Request Base() { return MakeRequest(Source(5), Greedy(9), nullptr); }
 
-TEST(ResultCacheTest, FindsWhatWasInserted) {
+TEST(ResultCacheTest, FindsResultsThatWereInserted) {
   ResultCache cache(1 << 20);
   EXPECT_EQ(cache.Find("a"), nullptr);
   const auto result = Result(3);
@@ -130,7 +130,7 @@ TEST(ResultCacheTest, WhateverChangesTheAnswerChangesTheKey) {
   EXPECT_EQ(keys.size(), changes.size());
 }
 
-TEST(ResultCacheTest, SomeRequestsHaveNoKey) {
+TEST(ResultCacheTest, RequestsThatCannotBeCachedHaveNoKey) {
   const std::vector<std::function<void(Request*)>> changes = {
       [](Request* r) { r->decoding.reset(); },
       [](Request* r) { r->decoding->sample = true; },

@@ -198,7 +198,7 @@ TEST_F(SequenceTest, APromptIsScoredBeforeItsSearch) {
   EXPECT_EQ(result.hypotheses[0].ids.size(), 2u);
 }
 
-TEST_F(SequenceTest, ThePausedKeepWhatTheyHaveAndPlanNothing) {
+TEST_F(SequenceTest, APausedSequenceKeepsItsBlocksAndPlansNothing) {
   Create(MakeRequest(Source(6), Greedy(3), nullptr));
   // Its source is encoded nevertheless.
   sequence_->set_paused(true);
@@ -235,7 +235,7 @@ TEST_F(SequenceTest, RowsOfEndedSamplesAreFree) {
   EXPECT_EQ(rows, 1);
 }
 
-TEST_F(SequenceTest, GuessesAreTakenOutOfThePlan) {
+TEST_F(SequenceTest, DroppedGuessesLeaveThePlan) {
   puppets_.options.limits.encoder_layers = 0;
   puppets_.options.limits.max_source_tokens = 0;
   Request request = MakeRequest({}, Greedy(30), nullptr);

@@ -224,7 +224,7 @@ TEST_F(SpeculationTest, ACopyTakesFewSteps) {
   EXPECT_LT(seen_.iterations, 25);
 }
 
-TEST_F(SpeculationTest, MayBeSwitchedOff) {
+TEST_F(SpeculationTest, MakesNoGuessesWhenSwitchedOff) {
   options_.speculate = false;
   Create();
   const auto observer = Add(Repeating(5, 64));
@@ -235,7 +235,7 @@ TEST_F(SpeculationTest, MayBeSwitchedOff) {
 }
 
 // No guesses while others read prefixes, while many run, or without room.
-TEST_F(SpeculationTest, GivesWay) {
+TEST_F(SpeculationTest, GuessesGiveWayToOtherWork) {
   Create();
   std::vector<std::shared_ptr<RecordingObserver>> observers;
   for (int i = 0; i < 6; ++i) {

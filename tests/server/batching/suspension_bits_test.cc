@@ -58,7 +58,7 @@ std::vector<Job> Jobs(int count, bool has_encoder) {
 class SuspensionBitsTest
     : public testing::TestWithParam<std::tuple<Formats, bool>> {};
 
-TEST_P(SuspensionBitsTest, EqualAlone) {
+TEST_P(SuspensionBitsTest, SuspendedRequestsHaveTheBitsThatTheyHaveAlone) {
   const auto& [formats, has_encoder] = GetParam();
   const RandomTransformer random({.encoder_layers = has_encoder ? 2 : 0}, 5);
   const std::unique_ptr<Engine> large = NewEngine(random, formats);

@@ -133,7 +133,7 @@ TEST_F(SuspensionTest, SuspendedRequestsMayBeCancelledOrAborted) {
 }
 
 // The prefix of one is read once for all, unless their salts differ.
-TEST_F(SuspensionTest, APrefixIsFoundByThoseWhoCome) {
+TEST_F(SuspensionTest, LaterRequestsFindAPrefixThatWasRead) {
   puppets_.options.limits.total_blocks = 100;
   Create();
   Request request = MakeRequest(Source(8), Beams(2, 5), nullptr);

@@ -71,7 +71,7 @@ TEST_F(AuditLogTest, LinesOfManyThreadsGoToTheEndOfTheFile) {
   EXPECT_EQ(lines, 4000);
 }
 
-TEST_F(AuditLogTest, AFileThatCannotBeWrittenIsNamed) {
+TEST_F(AuditLogTest, NamesAFileThatCannotBeWritten) {
   EXPECT_THAT(AuditLog::Open("/nowhere/audit.jsonl").status(),
               IsError(absl::StatusCode::kUnavailable, "/nowhere/audit.jsonl"));
 }

@@ -107,7 +107,7 @@ TEST_F(TranslateStreamTest, AnItemTheBatcherFailsFailsAlone) {
   EXPECT_TRUE(stream_->Finish().ok());
 }
 
-TEST_F(TranslateStreamTest, FullnessOnlySlowsIt) {
+TEST_F(TranslateStreamTest, AFullQueueOnlySlowsTheStream) {
   batcher_->set_free_tokens(0);
   Open();
   std::thread writer([this] {
@@ -137,7 +137,7 @@ TEST_F(TranslateStreamTest, ARefusedItemIsTriedAgain) {
   EXPECT_TRUE(stream_->Finish().ok());
 }
 
-TEST_F(TranslateStreamTest, BadBeginningsEndIt) {
+TEST_F(TranslateStreamTest, AnInvalidBeginningEndsTheStream) {
   v1::TranslateStreamRequest::Start start;
   start.set_model("nobody");
   Open(start);
@@ -163,7 +163,7 @@ TEST_F(TranslateStreamTest, BadBeginningsEndIt) {
   EXPECT_TRUE(heard_.empty());
 }
 
-TEST_F(TranslateStreamTest, AnEmptyStreamIsFine) {
+TEST_F(TranslateStreamTest, AnEmptyStreamEndsWithoutAnError) {
   context_ = Context();
   stream_ = stub_->TranslateStream(context_.get());
   stream_->WritesDone();
@@ -171,7 +171,7 @@ TEST_F(TranslateStreamTest, AnEmptyStreamIsFine) {
   EXPECT_TRUE(stream_->Finish().ok());
 }
 
-TEST_F(TranslateStreamTest, CancellationDropsWhatRuns) {
+TEST_F(TranslateStreamTest, CancellationDropsRunningItems) {
   batcher_->Hold();
   Open();
   for (int i = 0; i < 3; ++i) Send(i, "text");
@@ -181,7 +181,7 @@ TEST_F(TranslateStreamTest, CancellationDropsWhatRuns) {
   batcher_->WaitForDropped(3);
 }
 
-TEST_F(TranslateStreamTest, ItsTimeEnds) {
+TEST_F(TranslateStreamTest, TheStreamEndsAtItsDeadline) {
   options_.limits.default_stream_deadline = absl::Milliseconds(50);
   StartServer();
   grpc::ClientContext context;
@@ -212,7 +212,7 @@ TEST_F(TranslateStreamTest, StalledReadersAreCancelled) {
   EXPECT_LT(batcher_->submitted().size(), kMany);
 }
 
-TEST_F(TranslateStreamTest, DrainingAnswersWhatRunsAndEnds) {
+TEST_F(TranslateStreamTest, DrainingAnswersRunningItemsAndEndsTheStream) {
   batcher_->Hold();
   Open();
   Send(1, "text");

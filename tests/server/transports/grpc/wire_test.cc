@@ -14,7 +14,7 @@
 namespace trivium {
 namespace {
 
-TEST(StatusTest, CarriesDetails) {
+TEST(StatusTest, CarriesDetailsToGrpc) {
   const grpc::Status status =
       ToGrpcStatus(InvalidField("inputs[3].text", "is bad"), "id7");
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
@@ -97,7 +97,7 @@ TEST(WireTest, FieldsAreCountedBeforeTheyAreParsed) {
       ParseMessage(Bytes(ids.SerializeAsString()), kMaxBytes, &parsed).ok());
 }
 
-TEST(WireTest, NothingThatIsSentBreaksIt) {
+TEST(WireTest, ParsesOrRefusesAnyBytes) {
   CaptureLibraryLogs();
   // Every truncation and every changed byte of a good message.
   v1::TranslateStreamRequest good;

@@ -1,5 +1,5 @@
-// The HTTP transport with clients of every kind. A puppet answers for the
-// models.
+// The HTTP transport with clients of every kind. A puppet answers in place of
+// the models.
 #include "server/transports/http/http_api.h"
 
 #include <gmock/gmock.h>
@@ -96,7 +96,7 @@ class HttpApiTest : public testing::Test {
   WorkPool delivery_{1};
 };
 
-TEST_F(HttpApiTest, Answers) {
+TEST_F(HttpApiTest, AnswersACallOfConnect) {
   Start();
   const HttpResult answer =
       Post(kTranslate, kAbc,
@@ -154,7 +154,7 @@ TEST_F(LanguagesTest, ListsNoMoreIfNoModelKnowsThePivot) {
   EXPECT_EQ(Get(), pairs_);
 }
 
-TEST_F(HttpApiTest, LibreTranslateTakesForms) {
+TEST_F(HttpApiTest, LibreTranslatesRoutesAcceptForms) {
   Start();
   const std::string type = "Content-Type: application/x-www-form-urlencoded";
   const std::string form = "q=a+b%20c&source=en&target=de&alternatives=0";
@@ -168,7 +168,7 @@ TEST_F(HttpApiTest, LibreTranslateTakesForms) {
   EXPECT_EQ(Post("/translate", form + "&more=1", type + "\r\n").status, 400);
 }
 
-TEST_F(HttpApiTest, FormsOfWebPagesAreRefused) {
+TEST_F(HttpApiTest, RefusesFormsOfWebPages) {
   Start();
   const std::string form = "q=abc&source=en&target=de";
   for (const char* browsers :
@@ -189,7 +189,7 @@ TEST_F(HttpApiTest, FormsOfWebPagesAreRefused) {
   EXPECT_TRUE(batcher_.submitted().empty());
 }
 
-TEST_F(HttpApiTest, FilesAreTranslatedAndFetched) {
+TEST_F(HttpApiTest, TranslatesFilesAndServesTheResults) {
   Start();
   const auto post = [this](const std::string& name, const std::string& text,
                            const std::string& more = "") {
@@ -347,7 +347,7 @@ TEST_F(HttpApiTest, LargeBodiesAreRefusedByTheirLength) {
   EXPECT_EQ(
       Send(std::string(head) + "Content-Length: 999999999999\r\n\r\n").status,
       413);
-  // A body without a length in its head.
+  // The head of this request does not tell the length of the body.
   std::string chunks =
       std::string(head) +
       "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -359,7 +359,7 @@ TEST_F(HttpApiTest, LargeBodiesAreRefusedByTheirLength) {
   EXPECT_EQ(overload_.account()->total(), 0);
 }
 
-TEST_F(HttpApiTest, ATimeForAllEndsSlowRequests) {
+TEST_F(HttpApiTest, EndsRequestsThatAreSentTooSlowly) {
   HttpApi::Options options;
   options.request_timeout = absl::Milliseconds(100);
   options.idle_timeout = absl::Milliseconds(100);
@@ -473,7 +473,7 @@ TEST_F(HttpApiTest, RefusalsTellWhenToRetry) {
   EXPECT_THAT(Post(kTranslate, kAbc).body, HasSubstr("google.rpc.RetryInfo"));
 }
 
-TEST_F(HttpApiTest, WithoutMemoryRequestsAreRefused) {
+TEST_F(HttpApiTest, RefusesRequestsWithoutMemory) {
   Start();
   memory_ = int64_t{1} << 30;
   overload_.Look();
@@ -526,7 +526,7 @@ TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
   Start();
   memory_ = int64_t{800} << 20;
   overload_.Look();
-  // Bytes that others are sending.
+  // Other clients are sending these bytes.
   overload_.account()->Add(Held::kIncoming, 1 << 20);
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
   const std::string large(2 * OverloadManager::kSmallRequest, 'a');
@@ -537,7 +537,7 @@ TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
   overload_.account()->Add(Held::kIncoming, -(1 << 20));
 }
 
-TEST_F(HttpApiTest, TakesConnectsDeadline) {
+TEST_F(HttpApiTest, FollowsConnectsTimeout) {
   Start();
   const std::string type = "Content-Type: application/json\r\n";
   batcher_.Hold();

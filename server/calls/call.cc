@@ -11,9 +11,6 @@
 #include "server/limits/priority.h"
 
 namespace trivium {
-namespace {}
-
-}  // namespace
 
 Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
                 const absl::Status& status) {

@@ -301,7 +301,8 @@ TEST_F(SequenceTest, SuspensionInAnyPhaseChangesNoAnswer) {
       for (int i = 0; i < at; ++i) Iterate(kSpareRows);
       const int64_t pending = sequence_->pending_tokens();
       SuspendAndResume();
-      // What it had read counts as work again, what it had chosen does not.
+      // The tokens that it had read count as work again; those that it had
+      // chosen do not.
       EXPECT_GE(sequence_->pending_tokens(), pending);
       EXPECT_LE(sequence_->pending_tokens(), sequence_->queued().cost.tokens);
       while (!sequence_->done()) Iterate(kSpareRows);

@@ -1,4 +1,4 @@
-// How languages and tasks change the texts of requests and their decoding.
+// Languages and tasks change the texts of requests and their decoding.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

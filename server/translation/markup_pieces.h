@@ -25,8 +25,7 @@ struct MarkupPiece {
     // The two tags of an element within a sentence: <b>, </b>.
     kOpen,
     kClose,
-    // A tag or comment without contents: <img>, <!-- -->, a tag without
-    // partner.
+    // Stands for no word: <img>, a comment, a script, a tag without partner.
     kVoid,
     // Stands for a word and is not translated: <code>make</code>.
     kOpaque,

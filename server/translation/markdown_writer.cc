@@ -9,8 +9,7 @@
 //     as its contents;
 //   - a letter or a dot for the character beside the sentence, since only its
 //     class decides whether a delimiter opens or closes;
-//   - "](x)" as the end of links that refer to a definition, which is
-//   elsewhere.
+//   - "](x)" as the end of links that refer to a definition elsewhere.
 #include "server/translation/markdown_writer.h"
 
 #include <unicode/uchar.h>

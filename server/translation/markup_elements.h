@@ -5,7 +5,7 @@
 
 namespace trivium {
 
-// How an HTML element affects the sentences around it.
+// The role of an HTML element for the sentences around it.
 enum class ElementRole {
   kInline,   // part of a sentence: <b>, and unknown elements
   kBlock,    // its tags end sentences: <p>, <br>

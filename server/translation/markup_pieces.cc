@@ -116,7 +116,7 @@ class Pieces {
 
 absl::Status TooDeepMarkup(size_t at) {
   return absl::InvalidArgumentError(
-      fmt::format("nests more than {} elements in a text at byte {}",
+      fmt::format("nests more than {} inline elements at byte {}; remove some",
                   kMostMarkupDepth, at));
 }
 
@@ -218,8 +218,8 @@ absl::Status CheckXml(std::string_view text) {
   }
   if (declares) {
     return absl::InvalidArgumentError(
-        "declares entities or elements in its document type, which are not "
-        "read; leave the declarations out");
+        "declares entities or elements in its document type, which is not "
+        "supported; remove the declarations");
   }
   return absl::OkStatus();
 }

@@ -5,8 +5,8 @@
 //      (FindSourceWords). Each word of the translation belongs to the element
 //      of the source word that it aligns with best (FindOwners).
 //   3. From the root down, each element gets an interval of its parent's words,
-//      disjoint from its siblings' (Assign). It is the run with the most own
-//      words compared to others between them.
+//      disjoint from its siblings' (Assign). It is the run with the largest
+//      number of own words minus others.
 //   4. A node without words of its own goes into a gap between words. But an
 //      element of Markdown gets the nearest free word, since Markdown has no
 //      emphasis around nothing.
@@ -75,8 +75,8 @@ class MarkupPlacing {
     nodes_.emplace_back().plain = sentence_.plain;
     nodes_[0].raw = markup_.IsRaw(sentence_.plain.begin);
     std::vector<int> path = {0};
-    // Of the elements that began in earlier sentences, the outermost ends last,
-    // so going backwards finds parents before their children.
+    // Elements that began in earlier sentences: the outermost one ends last, so
+    // going backwards finds parents before their children.
     for (size_t i = sentence_.last_tag; i-- > sentence_.first_tag;) {
       if (tag(i).kind != Kind::kClose || IsInside(tag(i).partner)) continue;
       const int id = AddNode(&path);

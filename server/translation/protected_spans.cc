@@ -39,8 +39,8 @@ constexpr char kPrintf[] =
 
 constexpr char kMustache[] = R"((\{\{\{[^{}]*\}\}\}|\{\{[^{}]*\}\}))";
 
-// Does not include the punctuation of the sentence after it. Parentheses must
-// come in pairs.
+// Does not match the punctuation that follows a URL in a sentence. Parentheses
+// belong to a URL only in pairs.
 constexpr char kUrl[] = R"(\b((?:[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:))"
                         R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«»])*)"
                         R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«».,;:!?\]'…])))";
@@ -233,8 +233,8 @@ absl::StatusOr<ProtectedSpans> ProtectedSpans::Create(
     const int instructions = pattern->ProgramSize();
     if (instructions > kMostInstructions) {
       return absl::InvalidArgumentError(fmt::format(
-          "patterns[{}]: has {} instructions, as RE2 counts them, and may have "
-          "{}: give smaller numbers of repetitions, or fewer classes",
+          "patterns[{}]: has {} RE2 instructions, more than the maximum of {}; "
+          "use smaller repetition counts or fewer character classes",
           i, instructions, kMostInstructions));
     }
     result.patterns_.push_back(std::move(pattern));
@@ -269,14 +269,14 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
       left -= ThreadTime() - since;
       if (left < absl::ZeroDuration()) {
         return absl::InvalidArgumentError(fmt::format(
-            "patterns[{}]: takes too long in a text of {} bytes; give smaller "
-            "numbers of repetitions, or fewer patterns",
+            "patterns[{}]: takes too long in a text of {} bytes; use smaller "
+            "repetition counts or fewer patterns",
             i, text.size()));
       }
       if (++searches > kMostMatches) {
         return absl::InvalidArgumentError(fmt::format(
-            "patterns[{}]: matches more than {} times in a text, empty matches "
-            "and all; send the text in parts",
+            "patterns[{}]: matches more than {} times in a text, counting "
+            "empty matches; send the text in parts",
             i, kMostMatches));
       }
       const absl::Status status = check_alive();

@@ -14,7 +14,7 @@ namespace {
 
 using enum CallOption;
 
-// [CallOption] names of fields below the options, or the input.
+// [CallOption] the names of their fields in the options, or in the input.
 constexpr std::string_view kNames[kCallOptions] = {
     "format",
     "sentences",
@@ -36,12 +36,12 @@ constexpr std::string_view kNames[kCallOptions] = {
 };
 
 constexpr OptionSet kTargetPrefixes = {kTargetPrefix, kTargetPrefixIds};
-// Results of one search.
+// Options that ask for details of a single search.
 constexpr OptionSet kSearchDetails = {kCrossAttention, kDecoderAttention,
                                       kTrace};
 
-// With one of `given`, none of `refused` may be given. `why` follows the name
-// of the refused option; "$0" stands for the name of the given one.
+// If one of `given` is set, none of `refused` may be. `why` follows the name of
+// the refused option in the error; "$0" stands for the name of the given one.
 struct Exclusion {
   OptionSet given;
   OptionSet refused;

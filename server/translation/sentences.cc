@@ -9,9 +9,9 @@
 // So a border depends on those before it: after "1." at the beginning of a
 // sentence, for example, no sentence ends.
 //
-// A sentence that is too long is cut by ClauseBorder, which rates every place
-// in one pass and asks ICU's dictionaries only if there is no white space at
-// all.
+// A sentence that is too long is cut by ClauseBorder. It rates every place in
+// one pass, and asks ICU's dictionaries only if no place follows a mark or is
+// at white space.
 #include "server/translation/sentences.h"
 
 #include <unicode/brkiter.h>

@@ -63,7 +63,7 @@ class OptionSet {
   uint32_t bits_ = 0;
 };
 
-// Where a call has its options and inputs, for errors.
+// Names the options and the input of a call, for errors.
 struct OptionPaths {
   std::string options;  // "options"
   std::string input;    // "inputs[3]"; unused for options of a call

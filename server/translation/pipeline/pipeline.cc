@@ -1,8 +1,7 @@
 // The loop around the stages.
 //
 // What always holds:
-//   - Results arrive in the order of requests, in whichever round they were
-//   made.
+//   - Results arrive in the order of requests, whatever their round.
 //   - Of a part's candidates, the one with the fewest losses is kept; of
 //   several,
 //     the one with the fewest findings; of several, the first.

@@ -1,8 +1,7 @@
-// What always holds: each hypothesis has every byte of the text that is in no
-// part, in its place; a part's hypothesis stays as it would be alone. The only
-// byte that is added is a space between two sentences, if the source is
-// Chinese, Japanese or Korean and has none there, and the translation's script
-// needs it.
+// Each hypothesis has every byte of the text that is in no part, in its place.
+// A part's hypothesis stays as it would be alone. The only byte that is added
+// is a space between two sentences, if the source is Chinese, Japanese or
+// Korean and has none there, and the translation's script needs it.
 #include "server/translation/pipeline/text_parts.h"
 
 #include <algorithm>

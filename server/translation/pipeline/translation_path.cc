@@ -8,9 +8,8 @@
 //   the
 //     same sentences.
 //   - Spans in results are bytes of the call's text, never of the pivot text.
-//   - Tags are placed, and terms are written, only by the last pipeline; the
-//   first
-//     one is aligned instead, so that the last one can trace words back.
+//   - Only the last pipeline places tags and writes terms. The first one is
+//     aligned instead, so that the last one can trace words back.
 //   - Faults of the first step (lost spans, findings, cut output) are faults of
 //     every final hypothesis, since all are made from the one translation.
 #include "server/translation/pipeline/translation_path.h"

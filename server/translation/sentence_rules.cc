@@ -3,8 +3,7 @@
 // What always holds:
 //   - A border is removed or added, never moved.
 //   - EndsSentence removes a border only for a known reason; if nothing is
-//   known
-//     about the word before a stop, the sentence ends there.
+//     known about the word before a stop, the sentence ends there.
 //   - EndsUnseen adds a border only where EndsSentence agrees.
 //
 // Unicode's rules miss these ends, so EndsUnseen looks for them: a full stop

@@ -63,9 +63,10 @@ absl::Status CheckOnly(const google::protobuf::Message& message,
     if (IsOneOf(allowed, field)) continue;
     return InvalidField(
         fmt::format("{}.{}", path, field),
-        fmt::format("is of one model, and two translate, by way of '{}'; leave "
-                    "it out, or translate to '{}' and from there in two calls",
-                    pivot, pivot));
+        fmt::format(
+            "is only for one model, but two translate, by way of '{}'; leave "
+            "it out, or translate to '{}' and from there in two calls",
+            pivot, pivot));
   }
   return absl::OkStatus();
 }
@@ -94,7 +95,7 @@ absl::StatusOr<ProtectionOptions> ConvertProtection(const v1::Protection& in,
   if (in.kinds_size() > static_cast<int>(std::size(kKinds))) {
     return InvalidField(
         path + ".kinds",
-        fmt::format("names {}, and there are {}; give each once",
+        fmt::format("has {} values, but only {} exist; give each once",
                     in.kinds_size(), std::size(kKinds)));
   }
   ProtectionOptions out;
@@ -184,7 +185,7 @@ absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
   if (checks.kinds_size() > static_cast<int>(std::size(kKinds))) {
     return InvalidField(
         path + ".kinds",
-        fmt::format("names {}, and there are {}; give each once",
+        fmt::format("has {} values, but only {} exist; give each once",
                     checks.kinds_size(), std::size(kKinds)));
   }
   CheckOptions out;
@@ -199,9 +200,9 @@ absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
       return InvalidField(
           field, target.empty()
                      ? "needs the target language, which neither the call nor "
-                       "the model tells; give target_language, or leave it out"
-                     : fmt::format("cannot be told of '{}', which CLD2 does "
-                                   "not know; leave it out",
+                       "the model names; give target_language, or leave it out"
+                     : fmt::format("cannot check '{}', which CLD2 does not "
+                                   "know; leave it out",
                                    Shorten(target)));
     }
     out.kinds.push_back(found->second);
@@ -245,7 +246,7 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
   if (model.info().design != Design::kEncoderDecoder) {
     return absl::FailedPreconditionError(fmt::format(
         "the model '{}' is not an encoder-decoder, so it cannot translate; "
-        "GetModel tells the calls it serves",
+        "GetModel lists the calls that it serves",
         served->name));
   }
   InputOptions input;

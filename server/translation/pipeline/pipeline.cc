@@ -3,11 +3,9 @@
 // What always holds:
 //   - Results arrive in the order of requests, whatever their round.
 //   - Of a part's candidates, the one with the fewest losses is kept; of
-//   several,
-//     the one with the fewest findings; of several, the first.
+//     several, the one with the fewest findings; of several, the first.
 //   - A retry goes to a later way, or is the single second try. So a part is
-//   asked
-//     a bounded number of times.
+//     asked a bounded number of times.
 #include "server/translation/pipeline/pipeline.h"
 
 #include <fmt/format.h>

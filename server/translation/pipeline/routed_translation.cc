@@ -130,7 +130,8 @@ absl::StatusOr<RoutedTranslation::Job> RoutedTranslation::Prepare(
     if (!input.text) {
       return InvalidField(
           options_.path + ".source_language",
-          fmt::format("is auto, which is detected of texts, and {} is none; "
+          fmt::format("is auto, but {} is not a text, so it has no language "
+                      "to detect; "
                       "name the language",
                       input.path));
     }

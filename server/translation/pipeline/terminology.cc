@@ -76,8 +76,8 @@ absl::Status CheckTerms(const GlossaryOptions& options,
   }
   if (options.terms.size() > kMostTerms) {
     return InvalidField(path + ".terms",
-                        fmt::format("has {}; a call takes at most {}: send "
-                                    "those that its texts have",
+                        fmt::format("has {}, but a call takes at most {}; "
+                                    "send only those in its texts",
                                     options.terms.size(), kMostTerms));
   }
   for (size_t i = 0; i < options.terms.size(); ++i) {
@@ -117,8 +117,8 @@ absl::StatusOr<std::vector<int32_t>> Encode(const std::string& text,
   const std::string written = tokenizer.Decode(encoding.ids);
   if (written != text) {
     return InvalidField(
-        field, fmt::format("cannot be written by the model, which makes '{}' "
-                           "of it; give a term of its characters",
+        field, fmt::format("cannot be written by the model, which writes "
+                           "'{}' instead; use only characters that it knows",
                            Shorten(written)));
   }
   if (encoding.ids.size() > kMostTermTokens) {
@@ -167,8 +167,8 @@ absl::StatusOr<Terminology> Terminology::Create(const GlossaryOptions& options,
         path + ".inflections",
         source.empty()
             ? "needs the source language, which neither the call nor the model "
-              "tells; give source_language, or leave it out"
-            : fmt::format("are not known of '{}'; leave it out, and give each "
+              "names; give source_language, or leave it out"
+            : fmt::format("are not known for '{}'; leave it out, and give each "
                           "form as a term",
                           Shorten(source)));
   }

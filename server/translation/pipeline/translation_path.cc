@@ -5,8 +5,7 @@
 // each part to the second pipeline, which reads it as one part. What always
 // holds:
 //   - The number of parts stays the same, so results of both steps belong to
-//   the
-//     same sentences.
+//     the same sentences.
 //   - Spans in results are bytes of the call's text, never of the pivot text.
 //   - Only the last pipeline places tags and writes terms. The first one is
 //     aligned instead, so that the last one can trace words back.
@@ -144,8 +143,8 @@ absl::StatusOr<TranslationPath::Job> TranslationPath::Prepare(
     const TranslationInput& input, std::optional<Markup> markup) const {
   if (pipelines_.size() > 1 && (!input.text || !input.prefix.empty())) {
     return InvalidField(input.path,
-                        "is more than a text, and two models translate; "
-                        "send a text without target prefix");
+                        "is not just a text, but two models translate only "
+                        "texts; send a text without target prefix");
   }
   TRIVIUM_ASSIGN_OR_RETURN(TranslationJob prepared,
                            pipelines_[0].Prepare(input, std::move(markup)));

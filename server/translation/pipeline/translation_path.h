@@ -29,9 +29,8 @@ struct ReportedStep {
 class TranslationPath {
  public:
   struct Job : TranslationJob {
-    size_t step = 0;  // index of the current pipeline
-    std::vector<TranslatedText> first =
-        {};  // [text.parts] of step 0, once done
+    size_t step = 0;                         // index of the current pipeline
+    std::vector<TranslatedText> first = {};  // [text.parts] of step 0, if done
   };
 
   // `steps` has the options of one model or of two. `reported` is empty if the

@@ -78,10 +78,10 @@ absl::StatusOr<TranslationRoute> TranslationRouter::Find(
                step.target_tag != found[0].target_tag;
       });
   if (other != found.end()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} is missing, and models differ in it: {}, {}",
-                    source ? "target_language" : "source_language",
-                    Shown(found[0]), Shown(*other)));
+    return absl::InvalidArgumentError(fmt::format(
+        "{} is missing, and models fill it in differently: {}, {}; give it",
+        source ? "target_language" : "source_language", Shown(found[0]),
+        Shown(*other)));
   }
   if (!found.empty()) return TranslationRoute{{found[0]}};
   if (source && target) {
@@ -128,7 +128,7 @@ absl::Status TranslationRouter::NoRoute(
   const std::string to =
       target ? fmt::format(" to '{}'", Shorten(*target)) : "";
   return absl::InvalidArgumentError(fmt::format(
-      "no model translates{}{}{}; there is: {}", from, to,
+      "no model translates{}{}{}; the models are: {}", from, to,
       pivot_.empty() ? "" : fmt::format(", nor do two by way of '{}'", pivot_),
       Shorten(models, 500)));
 }

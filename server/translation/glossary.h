@@ -61,7 +61,7 @@ class Glossary {
  private:
   struct Entry {
     size_t term;
-    // The words in the exact spelling that is required; empty: any case.
+    // The words with the capitals that the text must have; empty: any case.
     std::vector<std::string> exact;
   };
 

@@ -23,7 +23,8 @@ namespace trivium {
 //     move job.requests out, and submit them
 //     pipeline.Take(result, &job) for each, in the order of the requests
 //   }
-//   pipeline.Result(std::move(job), Pipeline::Translations(&job))
+//   translations = Pipeline::Translations(&job)
+//   pipeline.Result(std::move(job), std::move(translations))
 //
 // Immutable and thread-safe for different jobs.
 class Pipeline {

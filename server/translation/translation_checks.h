@@ -7,8 +7,8 @@
 
 namespace trivium {
 
-// Checks of what looks wrong with a translation. They read only its text and the
-// source's. Each may be mistaken; docs/text-to-text.md says how often they
+// Checks of what looks wrong with a translation. They read only its text and
+// the source's. Each may be mistaken; docs/text-to-text.md says how often they
 // object to people's translations between English and German. Time is linear in
 // the texts.
 

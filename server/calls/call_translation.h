@@ -13,28 +13,31 @@
 
 namespace trivium {
 
-// The RoutedTranslation of a Translate or TranslateStream call, which passes
-// its messages on. Used as it is, and with the same threads.
+// The RoutedTranslation of a Translate or TranslateStream call; converts
+// between messages and its structs. It is used like RoutedTranslation, in the
+// same threads.
 class CallTranslation {
  public:
   using Job = RoutedTranslation::Job;
 
-  // `call` has a model. If the request has `named` it, no other model may
-  // translate; else the call may get another one. `path` of the options in
-  // errors. `check_alive` returns an error once nobody wants the answer. Where
-  // languages are detected, `on_model` is asked whether to go on once the call
-  // has the model of its first text, of which nothing is tokenized yet; may be
-  // null. `call` outlives this.
+  // `call` has a model and outlives this. If the request has `named` the model,
+  // no other may translate; else the call may get another one. `path` names the
+  // options in errors. `check_alive` returns an error once nobody waits for the
+  // answer.
+  //
+  // If languages are detected, `on_model` is called once the call has the model
+  // of its first text, before anything is tokenized; its error ends the call.
+  // It may be null.
   static absl::StatusOr<CallTranslation> Create(
       Call* call, bool named, const v1::TranslateOptions& options,
       const std::string& path, const AliveCheck& check_alive,
       const std::function<absl::Status()>& on_model);
 
   bool same_for_all() const { return translation_.same_for_all(); }
-  // Reads patterns and terms; once, before anything is prepared.
+  // Compiles patterns and tokenizes terms. Call it once, before Prepare.
   absl::Status Compose();
-  // The cost of Prepare, and of Compose if that comes first, as that of
-  // tokenizing so many bytes.
+  // Returns the cost of Prepare, and of Compose if that comes first, as a
+  // number of bytes to tokenize.
   int64_t TextBytes(const v1::Input& input) const;
   absl::StatusOr<Job> Prepare(const v1::Input& input, const std::string& path);
   absl::Status Take(RequestResult result, Job* job) const {
@@ -51,8 +54,8 @@ class CallTranslation {
 
   RoutedTranslation translation_;
   const RequestLimits* limits_;
-  // Of patterns and terms that Compose will read, or Prepare for each source
-  // that is detected.
+  // Bytes of patterns and terms that Compose has yet to read, or that Prepare
+  // reads for each source language that is detected.
   int64_t unread_bytes_;
 };
 

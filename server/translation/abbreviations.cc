@@ -1,6 +1,6 @@
-// The tables are data: words as they are written within a sentence. A word that
-// is also an ordinary one ("no", "art", "sun") counts as an abbreviation only
-// where the table says before what.
+// The tables are data: they list words as they are written within a sentence. A
+// word that is also an ordinary one ("no", "art", "sun") counts as an
+// abbreviation only where the table says what must follow it.
 #include "server/translation/abbreviations.h"
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 namespace trivium {
 namespace {
 
-using Words = std::vector<std::string_view>;  // in order
+using Words = std::vector<std::string_view>;  // sorted
 
 struct Tables {
   Words before_name, before_number, anywhere, starters;
 };
 
-// Of a literal: words with white space around them.
+// Splits a literal into words at white space, and sorts them.
 Words ListOf(std::string_view text) {
   constexpr std::string_view kSpace = " \n";
   Words words;

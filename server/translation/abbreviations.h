@@ -5,19 +5,19 @@
 
 namespace trivium {
 
-// What a word before a full stop is.
+// The kind of a word that stands before a full stop.
 enum class Abbreviation {
   kNone,
-  kBeforeName,    // something always follows: "Dr.", "z.B.", "bzw."
-  kBeforeNumber,  // only before a number, else a word: "No.", "Art."
+  kBeforeName,    // never ends a sentence: "Dr.", "z.B.", "bzw."
+  kBeforeNumber,  // abbreviates only before a number: "No.", "Art."
   kAnywhere,      // may also end a sentence: "etc.", "Inc.", "U.S."
 };
 
-// Of a word without its last full stop, as it is written.
+// Looks up a word, given without its last full stop and as it is written.
 Abbreviation FindAbbreviation(std::string_view language, std::string_view word);
 
-// Whether sentences often begin with the word, in capitals as there, so that a
-// stop before it that may end a sentence does: "The", "Er".
+// True if sentences often begin with this word ("The", "Er"). Case matters. A
+// stop that may end a sentence does so before such a word.
 bool IsSentenceStarter(std::string_view language, std::string_view word);
 
 }  // namespace trivium

@@ -11,13 +11,14 @@
 
 namespace trivium {
 
-// Of a text that is not empty; what is not UTF-8 is characters of a byte.
+// The text must not be empty. Bytes that are not UTF-8 count as characters of
+// one byte.
 
 inline UChar32 FirstCharacter(std::string_view text) {
   return static_cast<UChar32>(FirstCodePoint(text).value);
 }
 
-// Bytes of the last character.
+// Returns the size of the last character in bytes.
 inline size_t LastCharacterSize(std::string_view text) {
   size_t size = 1;
   while (size < std::min<size_t>(text.size(), 4) &&
@@ -28,6 +29,7 @@ inline size_t LastCharacterSize(std::string_view text) {
                                                                       : 1;
 }
 
+// Returns the text with its first character in upper case.
 inline std::string WithCapital(std::string_view text) {
   std::string out;
   AppendUtf8(u_toupper(FirstCharacter(text)), &out);

@@ -1,3 +1,20 @@
+// The search. A text is split into units, words and signs. Each unit has a key:
+// its letters in folded case, stemmed if inflections are wanted. Units with one
+// key are the same word, apart from spelling.
+//
+// All terms form one tree whose edges are keys. From each unit, Find walks down
+// the tree as far as the text follows, and keeps the last node where a term
+// ends whose required capitals the text has. So the longest term wins, and the
+// search continues after it. If no term begins at a unit, the search moves on
+// by one unit. What always holds: matches ascend, do not overlap, and begin and
+// end at units.
+//
+// Keys ignore case, and each term checks its capitals only at the node where it
+// ends (IsWritten). So terms that differ only in case share a node ("it",
+// "IT"), and the first that fits wins.
+//
+// A walk takes at most the words of the longest term. A search for each term
+// alone would read the text once for each.
 #include "server/translation/glossary.h"
 
 #include <libstemmer.h>
@@ -16,7 +33,7 @@
 namespace trivium {
 namespace {
 
-// Longer words are as they are.
+// Longer words, in bytes, are not stemmed.
 constexpr size_t kLongestStemmed = 64;
 
 struct StemmerDeleter {
@@ -24,7 +41,7 @@ struct StemmerDeleter {
 };
 using Stemmer = std::unique_ptr<sb_stemmer, StemmerDeleter>;
 
-// Null where there is none, or no name.
+// Null if there is no such stemmer, or `algorithm` is empty.
 Stemmer NewStemmer(const std::string& algorithm) {
   return Stemmer(
       algorithm.empty() ? nullptr : sb_stemmer_new(algorithm.c_str(), "UTF_8"));
@@ -33,7 +50,8 @@ Stemmer NewStemmer(const std::string& algorithm) {
 std::string AlgorithmOf(std::string_view language) {
   const std::string code =
       icu::Locale(std::string(language).c_str()).getLanguage();
-  // Snowball's two for English differ; "en" is the newer one.
+  // Snowball has two stemmers for English; "en" is the newer one. Its "no" also
+  // covers the two Norwegian languages.
   return code == "nb" || code == "nn" ? "no" : code;
 }
 
@@ -42,7 +60,8 @@ bool IsPartOfWord(UChar32 c) {
          u_charType(c) == U_COMBINING_SPACING_MARK;
 }
 
-// Of a script that puts no spaces between words: each character is one.
+// True if the script puts no spaces between words: each character is then a
+// unit by itself.
 bool StandsAlone(UChar32 c) {
   UErrorCode error = U_ZERO_ERROR;
   switch (uscript_getScript(c, &error)) {
@@ -67,7 +86,7 @@ std::string Folded(std::string_view text) {
   return folded;
 }
 
-// Words and marks; white space lies between some.
+// Splits a text into units: words and signs. White space belongs to none.
 std::vector<TextSpan> UnitsOf(std::string_view text) {
   std::vector<TextSpan> units;
   bool within = false;
@@ -97,7 +116,7 @@ std::string KeyOf(std::string_view word, sb_stemmer* stemmer) {
           static_cast<size_t>(sb_stemmer_length(stemmer))};
 }
 
-// Behind the first letter of any word.
+// True if any word has a capital after its first letter.
 bool HasCapitalsWithin(std::string_view text,
                        const std::vector<TextSpan>& units) {
   return std::any_of(units.begin(), units.end(), [text](TextSpan unit) {
@@ -110,7 +129,7 @@ bool HasCapitalsWithin(std::string_view text,
   });
 }
 
-// Whether a word of the text that ends at `before` would go on at `at`.
+// True if `at` is between two characters of one word.
 bool IsWithinWord(std::string_view text, size_t at) {
   if (at == 0 || at >= text.size()) return false;
   const std::string_view before = text.substr(0, at);
@@ -159,7 +178,9 @@ size_t Glossary::CountWords(std::string_view term) {
   return UnitsOf(term).size();
 }
 
-// What a term has in capitals, a form of its word has there, too.
+// Compares letter by letter as long as the word and the term agree apart from
+// case. So an inflected form must have the capitals of the term where both
+// agree, and is free in its ending.
 bool Glossary::IsWritten(const Entry& entry, std::string_view text,
                          const TextSpan* words) {
   for (const std::string& exact : entry.exact) {
@@ -181,7 +202,7 @@ bool Glossary::IsWritten(const Entry& entry, std::string_view text,
 
 absl::StatusOr<std::vector<Glossary::Match>> Glossary::Find(
     std::string_view text, const AliveCheck& check_alive) const {
-  constexpr size_t kBytesBetween = 4096;  // two questions
+  constexpr size_t kBytesBetween = 4096;  // calls of check_alive
   const Stemmer stemmer = NewStemmer(algorithm_);
   const std::vector<TextSpan> units = UnitsOf(text);
   const auto ask = [&, asked = size_t{0}](size_t at) mutable {
@@ -189,7 +210,7 @@ absl::StatusOr<std::vector<Glossary::Match>> Glossary::Find(
     asked = at + kBytesBetween;
     return check_alive();
   };
-  std::vector<int> words;  // [units]; -1: of no term
+  std::vector<int> words;  // [units] numbers; -1: in no term
   for (auto ask_reading = ask; const TextSpan& unit : units) {
     TRIVIUM_RETURN_IF_ERROR(ask_reading(unit.begin));
     const auto found = words_.find(KeyOf(unit.Of(text), stemmer.get()));

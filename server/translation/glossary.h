@@ -16,9 +16,9 @@
 
 namespace trivium {
 
-// Finds terms in texts: words, or several words in a row, as they are written
-// but for capitals; with inflections also other forms of these words, by
-// Snowball's stemmers ("licenses" for "license").
+// Finds terms in texts. A term is one word, or several in a row. A match
+// ignores case unless the term asks for it. With inflections, Snowball's
+// stemmers also match other forms of the words ("licenses" for "license").
 //
 //   auto glossary = Glossary::Create({{"hard disk"}}, "en", true);
 //   glossary->Find("Two Hard Disks.", check_alive)  // {term 0, [4, 14)}
@@ -28,8 +28,9 @@ class Glossary {
  public:
   struct Term {
     std::string text;
-    // Capitals are as they are written there. Unset: where the term has one
-    // behind the first letter of a word, as "IT".
+    // The text must have the same capitals as the term. If unset, it must have
+    // them only if the term has one after the first letter of a word, as "IT"
+    // has.
     std::optional<bool> match_case = std::nullopt;
   };
   struct Match {
@@ -37,49 +38,55 @@ class Glossary {
     TextSpan span;
   };
 
-  // Words of a term, and marks. Find takes time for each of the longest's.
+  // Returns the number of words and signs in a term. The time of Find grows
+  // with that of the longest term.
   static size_t CountWords(std::string_view term);
 
-  // Whether there is a stemmer of the language (BCP 47, or as "deu_Latn").
+  // True if there is a stemmer for the language (BCP 47, or such as
+  // "deu_Latn").
   static bool KnowsInflections(std::string_view language);
 
-  // `language`: with `inflections`, one of which there is a stemmer. Of equal
-  // terms the first counts; one without letters and digits is never found.
+  // With `inflections`, `language` must have a stemmer. If two terms are equal,
+  // the first is used. A term of white space alone is never found.
   Glossary(const std::vector<Term>& terms, std::string_view language,
            bool inflections);
 
-  // Ascending and apart: at each word the longest term. Time is linear in the
-  // text, times the words of the longest term; `check_alive`, unless null, is
-  // asked every few KiB, and its error returned.
+  // Returns the matches in ascending order, without overlap; where several
+  // terms begin at a word, the longest wins. Time is linear in the text, times
+  // the words of the longest term. Asks `check_alive` every few KiB and returns
+  // its error.
   absl::StatusOr<std::vector<Match>> Find(std::string_view text,
                                           const AliveCheck& check_alive) const;
 
  private:
   struct Entry {
     size_t term;
-    // Words as they must be written, one after the other; empty: however.
+    // The words with the capitals that the text must have; empty: any case.
     std::vector<std::string> exact;
   };
 
-  // Whether words of the text, from `begin` on, are as the entry has them.
+  // True if the words of the text, from `words` on, have the capitals that the
+  // entry requires.
   static bool IsWritten(const Entry& entry, std::string_view text,
                         const TextSpan* words);
 
-  std::string algorithm_;  // of Snowball; empty: none
-  // What terms' words are to it, by their keys; each has a number.
+  std::string algorithm_;  // Snowball's name of the stemmer; empty: none
+  // Numbers the words of all terms by their keys: words with one key are equal.
   absl::flat_hash_map<std::string, int> words_;
-  // Terms as a tree of these numbers: the node behind a node and a word. Node 0
-  // is the root.
+  // The terms as a tree: maps a node and a word's number to the next node. Node
+  // 0 is the root.
   absl::flat_hash_map<std::pair<int, int>, int> next_;
-  std::vector<std::vector<Entry>> entries_;  // [nodes]: of terms that end there
+  std::vector<std::vector<Entry>> entries_;  // [nodes] terms that end there
 };
 
-// How often `term` is in a text as whole words, written so or with a capital in
-// front; with `endings` also where its last word goes on.
+// Counts the places where `term` stands in the text as whole words, either as
+// written or with its first letter in upper case. With `endings`, the last word
+// may continue.
 size_t CountTerm(std::string_view text, std::string_view term, bool endings);
 
-// Whether words are written without spaces between them, as the term's end or
-// its beginning is.
+// True if other letters may directly follow the term's end, or precede its
+// beginning, since its script puts no spaces between words. A term that ends
+// with a sign may be followed by anything, too.
 bool EndsInsideText(std::string_view term);
 bool BeginsInsideText(std::string_view term);
 

@@ -9,12 +9,12 @@
 namespace trivium {
 namespace {
 
-// What is looked at: far more than CLD2 needs.
+// Only so many bytes of a text are read: far more than CLD2 needs.
 constexpr size_t kMostBytes = 16 << 10;
 constexpr int kTop = 3;
 constexpr int kSureOnly = 0;
 
-// Empty where CLD2 names a script alone.
+// Returns the BCP 47 tag; empty if CLD2 names only a script.
 std::string Tag(CLD2::Language language) {
   if (language == CLD2::UNKNOWN_LANGUAGE) return "";
   const std::string code = CLD2::LanguageCode(language);
@@ -26,7 +26,7 @@ std::string Tag(CLD2::Language language) {
 }
 
 std::vector<LanguageGuess> Ask(std::string_view text, int flags) {
-  // CLD2 leaves them as they are where it reads nothing.
+  // CLD2 leaves these unchanged if it reads nothing.
   CLD2::Language languages[kTop] = {
       CLD2::UNKNOWN_LANGUAGE, CLD2::UNKNOWN_LANGUAGE, CLD2::UNKNOWN_LANGUAGE};
   int percents[kTop] = {}, bytes = 0, valid = 0;

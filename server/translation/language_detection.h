@@ -7,18 +7,18 @@
 
 namespace trivium {
 
-// A language that a text is in, as far as CLD2 tells.
+// A language that CLD2 recognizes in a text.
 struct LanguageGuess {
   std::string language;  // BCP 47: "de", "zh-Hant"
-  int percent = 0;       // of the text
-  // CLD2 is sure of the text; else it is what CLD2 would say if it had to, as
-  // of one or two words.
+  int percent = 0;       // share of the text
+  // CLD2 is sure. If false, this is its best guess, as for a text of one or two
+  // words.
   bool reliable = false;
 };
 
-// At most three, the one of most of the text first; none where there is nothing
-// to go by ("12345"). Of a long text the beginning is looked at. The same for
-// the same text; time is linear.
+// Returns at most three languages, the one with the largest share first.
+// Returns none if the text gives no hint ("12345"). Reads only the beginning of
+// a long text. Deterministic; time is linear.
 std::vector<LanguageGuess> DetectLanguages(std::string_view text);
 
 }  // namespace trivium

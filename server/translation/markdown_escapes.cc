@@ -14,7 +14,7 @@ class Escapes {
  public:
   explicit Escapes(std::string_view text) : text_(text) {}
 
-  // Whether what is at `at` needs a backslash.
+  // True if the character at `at` needs a backslash.
   bool Needs(size_t at) const {
     switch (text_[at]) {
       case '\\':
@@ -52,7 +52,7 @@ class Escapes {
   }
 
  private:
-  // A sentence has a space around.
+  // The sentence counts as surrounded by spaces.
   char Before(size_t at) const { return at == 0 ? ' ' : text_[at - 1]; }
   char After(size_t at) const {
     return at + 1 < text_.size() ? text_[at + 1] : ' ';
@@ -79,13 +79,13 @@ class Escapes {
     const size_t end = std::min(text_.find_first_not_of('#'), text_.size());
     return end == text_.size() || IsSpace(text_[end]);
   }
-  // As "C ##", of which a heading would lose the end.
+  // True at the end of "C ##", whose "##" a heading would drop.
   bool EndsHeading(size_t at) const {
     if (at + 1 != text_.size()) return false;
     const size_t before = text_.find_last_not_of('#');
     return before == text_.npos || IsSpace(text_[before]);
   }
-  // As "1.", which begins a list.
+  // True at the end of a number that begins a list, as in "1.".
   bool EndsNumber(size_t at) const {
     constexpr size_t kMostDigits = 9;
     return at > 0 && at <= kMostDigits && IsSpace(After(at)) &&

@@ -8,9 +8,10 @@
 
 namespace trivium {
 
-// A span of a sentence as Markdown that says just that: with backslashes before
-// what would be markup there, and, where the sentence begins, before what would
-// begin a list, heading or quote if a line began with it.
+// Returns a span of a sentence as Markdown that reads as plain text. A
+// backslash precedes each character that would be markup there. At the
+// sentence's begin, a backslash also precedes what would begin a list, heading
+// or quote at the begin of a line. Line breaks become spaces.
 //
 //   EscapeMarkdown("1. 2 * 3 *is* a_b", {0, 17})  // "1\\. 2 * 3 \\*is\\* a_b"
 std::string EscapeMarkdown(std::string_view sentence, TextSpan span);

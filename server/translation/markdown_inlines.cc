@@ -14,9 +14,9 @@ namespace {
 using Piece = MarkupPiece;
 using Report = MarkdownReport;
 
-// Tags of HTML that have no partner yet, and may find one.
+// Maximum number of open HTML tags in which an end tag looks for its partner.
 constexpr size_t kMostOpenTags = 100;
-// Places where a block may begin.
+// Maximum number of offsets tried as the begin of a block.
 constexpr int kMostBegins = 300;
 
 }  // namespace
@@ -35,13 +35,13 @@ size_t MarkdownInlines::FindBegin(size_t from) {
   for (size_t at = text; at-- > from && tries < kMostBegins;) {
     constexpr std::string_view kBegins = "*_~[!<`";
     if (kBegins.find(text_[at]) == kBegins.npos) continue;
-    // Of these all belong together.
+    // A run of these is one delimiter, so only its begin is tried.
     const bool run = text_[at] == '`' || text_[at] == '~';
     if (run && at > from && text_[at - 1] == text_[at]) continue;
     ++tries;
     if (BeginsAt(at)) return at;
   }
-  // A link without brackets.
+  // The block may begin with a link without brackets.
   return BeginsAt(text) ? text : text_.npos;
 }
 
@@ -53,8 +53,8 @@ bool MarkdownInlines::Run(size_t begin) {
   return true;
 }
 
-// Whether all reports before the first one with a text are found between
-// `begin` and that.
+// True if the bytes between `begin` and the first report with a place match all
+// reports before it. Leaves no pieces.
 bool MarkdownInlines::BeginsAt(size_t begin) {
   at_ = begin;
   bool found = true;
@@ -82,7 +82,7 @@ bool MarkdownInlines::Add(const Report& report) {
     case Report::What::kHtml:
       return AddHtml();
     case Report::What::kCode:
-      return false;  // in no code
+      return false;  // outside of code
     case Report::What::kSoftBreak:
     case Report::What::kHardBreak:
       return AddBreak(report.what == Report::What::kHardBreak);
@@ -153,7 +153,8 @@ bool MarkdownInlines::AddBreak(bool hard) {
 bool MarkdownInlines::AddHtml() {
   if (at_ != reports_[next_].span.begin) return false;
   size_t end = reports_[next_].span.end;
-  // A line's end is a report without place, and so is what is before it.
+  // Joins the reports of all lines: md4c reports a line's end, and sometimes
+  // the text before it, without a place.
   while (next_ + 1 < reports_.size() &&
          reports_[next_ + 1].what == Report::What::kHtml &&
          (!reports_[next_ + 1].HasPlace() || !reports_[next_].HasPlace())) {
@@ -213,7 +214,7 @@ void MarkdownInlines::AddEndTag(size_t end, std::string_view name) {
     pieces_.back().partner = open.piece;
     return;
   }
-  // Is one piece.
+  // The whole element becomes one piece.
   AddTo(end, Kind::kVoid);
   Kind kind = Kind::kVoid;
   if (role == ElementRole::kListing || role == ElementRole::kBlock) {
@@ -285,7 +286,8 @@ bool MarkdownInlines::Leave(MD_SPANTYPE type) {
     if (end == at_) return false;
     const std::string_view tag = text_.substr(at_, end - at_);
     if (tag == "]" || tag == "][]") {
-      // The text is the name of the link's definition.
+      // The link's text is also the label of its definition, so the translation
+      // must write the label.
       const TextSpan label = {opener.end, at_};
       if (label.Of(text_).starts_with('^')) {
         at_ = end;
@@ -343,7 +345,8 @@ bool MarkdownInlines::AddCode() {
 bool MarkdownInlines::AddAutolink() {
   const bool brackets = text_.substr(at_).starts_with('<');
   const TextSpan inner = SkipTo(MD_SPAN_A);
-  // BeginsAt asks about any place.
+  // BeginsAt also tries the byte after a '<', which is no link without
+  // brackets.
   if (!brackets && at_ > 0 && text_[at_ - 1] == '<') return false;
   if (inner.begin != at_ + (brackets ? 1 : 0) || inner.end <= inner.begin) {
     return false;

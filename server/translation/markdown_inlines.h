@@ -15,7 +15,7 @@
 
 namespace trivium {
 
-// What md4c reports of a block's text.
+// One event that md4c reports within a block's text.
 struct MarkdownReport {
   enum class What {
     kText,
@@ -28,19 +28,21 @@ struct MarkdownReport {
     kLeave
   };
   What what = What::kText;
-  TextSpan span = {};  // of kText to kCode; empty: nothing of the text
+  TextSpan span = {};             // of kText to kCode; empty if not in the text
   MD_SPANTYPE type = MD_SPAN_EM;  // of kEnter and kLeave
 
+  // True if the report points to bytes of the text.
   bool HasPlace() const { return span.begin < span.end; }
 };
 
-// The pieces of a block's text. md4c tells what a text says with pointers into
-// it, and between which texts an element begins or ends, but not where. What is
-// between two texts are the delimiters of all that begins and ends there, in
-// order; so they are found by reading on from one text to the next.
+// Finds the pieces of a block's text. md4c reports each text with pointers into
+// the source, and between which texts an element begins or ends, but not at
+// which byte. The bytes between two texts are the delimiters of all elements
+// that begin and end there, in order. So the delimiters are found by parsing on
+// from one text to the next.
 class MarkdownInlines {
  public:
-  // Both outlive it.
+  // Both arguments must outlive this object.
   MarkdownInlines(std::string_view text,
                   const std::vector<MarkdownReport>& reports)
       : text_(text), reports_(reports), next_place_(reports.size()) {
@@ -51,13 +53,15 @@ class MarkdownInlines {
     }
   }
 
-  // Where the bytes of the reports begin, of which one has a place, and none is
-  // before `from`; of several places the last. npos: nowhere.
+  // Returns the offset where the bytes of the reports begin, or npos if they
+  // are not found. If several offsets fit, returns the last. At least one
+  // report must have a place, and no place may be before `from`.
   size_t FindBegin(size_t from);
-  // From `begin` on; false: the text has something else there.
+  // Finds the pieces of all reports, from `begin` on. Returns false if the text
+  // does not match the reports.
   bool Run(size_t begin);
 
-  // What Run has found, and where that ends.
+  // The pieces that Run found, and the offset just past the last one.
   std::vector<MarkupPiece>& pieces() { return pieces_; }
   size_t end() const { return at_; }
 
@@ -75,31 +79,33 @@ class MarkdownInlines {
   void AddTo(size_t end, Kind kind);
   bool IsEscape(const MarkdownReport& report) const;
   bool AddText(const MarkdownReport& report);
-  // "[^1]", of which md4c knows nothing, and where the text begins, "[^1]:".
+  // Finds the next footnote mark, "[^1]", or at the text's begin "[^1]:". md4c
+  // does not know footnotes.
   std::optional<TextSpan> NextFootnote(TextSpan span) const;
   bool AddBreak(bool hard);
-  // A tag or comment, which may have several lines.
+  // Adds a tag or comment, which may span several lines.
   bool AddHtml();
   void AddStartTag(size_t end, MarkupToken tag);
   void AddEndTag(size_t end, std::string_view name);
   bool HasText(size_t first) const;
-  // Makes one of all pieces from `first` on.
+  // Replaces all pieces from `first` on by a single one.
   void Collapse(size_t first, Kind kind);
   bool Enter(MD_SPANTYPE type);
   static size_t OpenSize(MD_SPANTYPE type, std::string_view rest);
   bool Leave(MD_SPANTYPE type);
-  // What is in an element, up to its end.
+  // Skips the reports up to the end of an element and returns the span of its
+  // contents.
   TextSpan SkipTo(MD_SPANTYPE type);
   bool AddCode();
-  // "<https://a.b>", or without brackets.
+  // Adds "<https://a.b>", or the same without brackets.
   bool AddAutolink();
 
   const std::string_view text_;
   const std::vector<MarkdownReport>& reports_;
-  // [reports]: where the next text is; the end of all where there is none.
+  // [reports]: begin of the next report with a place, or the text's size.
   std::vector<size_t> next_place_;
-  size_t next_ = 0;  // the report that is added
-  size_t at_ = 0;    // the pieces reach up to here
+  size_t next_ = 0;  // the report being added
+  size_t at_ = 0;    // end of the pieces so far
   std::vector<MarkupPiece> pieces_;
   std::vector<Open> open_;
 };

@@ -20,7 +20,7 @@ size_t AfterNewline(std::string_view text, size_t at) {
   return at < text.size() && IsLineEnd(text[at]) ? at + 1 : at;
 }
 
-// Within a link, which may go on in a quote's next line.
+// Skips white space within a link, which may continue in a quote's next line.
 size_t AfterSpace(std::string_view text, size_t at) {
   while (at < text.size() && (IsBlankChar(text[at]) || IsLineEnd(text[at]))) {
     const bool line = IsLineEnd(text[at]);
@@ -33,7 +33,8 @@ size_t AfterSpace(std::string_view text, size_t at) {
   return at;
 }
 
-// Behind what `close` ends, which begins at `at`; npos: nothing does.
+// Returns the offset just past the `close` that ends the text quoted from `at`,
+// or npos if there is none.
 size_t AfterQuoted(std::string_view text, size_t at, char open, char close) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == close) return at + 1;
@@ -43,7 +44,8 @@ size_t AfterQuoted(std::string_view text, size_t at, char open, char close) {
   return text.npos;
 }
 
-// https://spec.commonmark.org/0.31.2/#link-destination
+// Returns the offset just past a link's destination, or npos if it is
+// malformed: https://spec.commonmark.org/0.31.2/#link-destination
 size_t AfterDestination(std::string_view text, size_t at) {
   if (text.substr(at).starts_with('<')) {
     const size_t end = AfterQuoted(text, at, '<', '>');
@@ -66,7 +68,7 @@ size_t AfterDestination(std::string_view text, size_t at) {
   return at;
 }
 
-// Behind "(/a 'title')"; npos: it is none.
+// Returns the offset just past "(/a 'title')", or npos if there is none.
 size_t AfterTarget(std::string_view text, size_t at) {
   if (!text.substr(at).starts_with('(')) return text.npos;
   at = AfterSpace(text, at + 1);
@@ -88,14 +90,14 @@ size_t AfterTarget(std::string_view text, size_t at) {
                                                                  : text.npos;
 }
 
-// Whether GitHub takes it for the line under a table's head.
+// True if GitHub parses the line as the one under a table's head.
 bool IsTableRule(std::string_view line) {
   constexpr std::string_view kBlank = " \t\r";
   const size_t begin = line.find_first_not_of(" \t>");
   if (begin == line.npos || line.find('|') == line.npos) return false;
   line.remove_prefix(begin);
   line = line.substr(0, line.find_last_not_of(kBlank) + 1);
-  if (line.starts_with("- ")) return false;  // a list's item
+  if (line.starts_with("- ")) return false;  // a list item
   if (line.starts_with('|')) line.remove_prefix(1);
   if (line.ends_with('|')) line.remove_suffix(1);
   while (true) {
@@ -109,7 +111,7 @@ bool IsTableRule(std::string_view line) {
   }
 }
 
-// Whether "<!--" is the last of it.
+// True if the line ends with "<!--", apart from white space.
 bool EndsWithComment(std::string_view line) {
   constexpr std::string_view kBegin = "<!--";
   const size_t end = line.find_last_not_of(" \t\r") + 1;
@@ -184,7 +186,7 @@ ParsedMarkdown::ParsedMarkdown(std::string_view text) {
     at += line.size();
     if (at < text.size()) text_ += text[at++];
   }
-  // md4c tells of this one by itself, without its place.
+  // md4c reports a NUL as a text of its own, without its place.
   std::replace(text_.begin(), text_.end(), '\0', '\x1A');
 }
 

@@ -9,35 +9,35 @@
 
 namespace trivium {
 
-// Where in Markdown's bytes things end that md4c reports without their places,
-// and what md4c must be given to read them at all.
+// These functions find the ends of elements that md4c reports without their
+// offsets. ParsedMarkdown adapts a text so that md4c can parse it.
 
-// Behind "---" and YAML, or "+++" and TOML, at the text's begin; 0: there is
-// none.
+// Returns the offset just past the front matter at the text's begin, which is
+// YAML within "---" or TOML within "+++". Returns 0 if there is none.
 size_t AfterFrontMatter(std::string_view text);
 
-// Behind the line break at `at`, the white space before it, if `hard` its
-// backslash, and what begins the next line: white space and marks of quotes.
-// `at`: there is none.
+// Returns the offset just past the line break at `at`, or `at` if there is
+// none. The break includes the white space before it, its backslash if `hard`,
+// and the white space and quote marks that begin the next line.
 size_t AfterLineBreak(std::string_view text, size_t at, bool hard);
 
-// Behind the end of a link's text at `at`, with what follows it and ends at
-// `most` at the latest: "](/a 'title')", "][name]", "][]" or "]". `at`: there
-// is none.
+// Returns the offset just past the closing part of a link whose text ends at
+// `at`: "](/a 'title')", "][name]", "][]" or "]". The part ends at `most` at
+// the latest. Returns `at` if there is none.
 size_t AfterLink(std::string_view text, size_t at, size_t most);
 
-// A link's name without line breaks and quotes' marks.
+// Returns a link's label without line breaks and quote marks.
 std::string InOneLine(std::string_view label);
 
-// A text as md4c 0.4 reads it, which wants three characters in each cell of the
-// line under a table's head, where GitHub wants one dash, and no line's end
-// behind the begin of a comment.
+// A text adapted to md4c 0.4, with a map back to the original offsets. md4c
+// needs three characters in each cell of the line under a table's head, where
+// GitHub needs one dash. And md4c allows no line end right after "<!--".
 class ParsedMarkdown {
  public:
   explicit ParsedMarkdown(std::string_view text);
 
   const std::string& text() const { return text_; }
-  // In what it was made of.
+  // Returns the original text's offset for an offset in text().
   size_t PlaceOf(size_t at) const;
 
  private:
@@ -45,8 +45,8 @@ class ParsedMarkdown {
   void AddTableRule(std::string_view line);
 
   std::string text_;
-  // Where in text_ something ends that was added, and how much was up to there:
-  // ascending.
+  // For each insertion: its end in text_, and the number of bytes inserted up
+  // to there. Ascending.
   std::vector<std::pair<size_t, size_t>> added_;
 };
 

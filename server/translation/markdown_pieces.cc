@@ -1,5 +1,11 @@
-// Markdown by md4c. Where a block's text is not found in it as it should be
-// (markdown_inlines.h), the block is not translated.
+// Parses Markdown with md4c. Blocks follow one another, and each piece begins
+// where the last one ended:
+//   1. md4c reports a block's events one by one; they are collected.
+//   2. When a block begins or ends, MarkdownInlines finds the collected events
+//      in the text.
+//   3. The bytes up to the block's text become a kBreak piece.
+// If the text does not match the events, the block is not translated: its bytes
+// belong to the next kBreak piece.
 #include <fmt/format.h>
 #include <md4c.h>
 
@@ -22,14 +28,16 @@ using Piece = MarkupPiece;
 using Kind = MarkupPiece::Kind;
 using Report = MarkdownReport;
 
-// As many as tags of HTML.
+// Maximum number of pieces, the same as for HTML.
 constexpr size_t kMostPieces = kMostMarkupTokens;
-// Of md4c's reports: it fills up the rows of tables, however wide, ...
+// Maximum number of md4c's reports. md4c pads each row of a table to its full
+// width, so a short text can cause many.
 constexpr size_t kMostReports = 2'000'000;
-// ... and makes a definition anew for each link that names it.
+// Maximum size of all links' targets and titles. md4c copies a definition for
+// each link that refers to it.
 constexpr size_t kMostLinkBytes = size_t{64} << 20;
 
-// All pieces, from md4c's reports.
+// Collects md4c's reports and turns them into pieces.
 class MarkdownReader {
  public:
   explicit MarkdownReader(std::string_view text)
@@ -140,7 +148,8 @@ class MarkdownReader {
     }
   }
 
-  // Of the text; empty for what md4c says itself.
+  // Returns the span of the text that md4c points to. Empty if md4c made up the
+  // characters.
   TextSpan PlaceOf(std::string_view said) const {
     const std::string_view parsed = parsed_.text();
     const auto begin = reinterpret_cast<uintptr_t>(said.data());
@@ -158,7 +167,7 @@ class MarkdownReader {
     done_ = end;
   }
 
-  // What was reported since the last block ended is a block's text.
+  // Turns the reports since the last block's begin or end into pieces.
   void EndInlines() {
     if (std::any_of(reports_.begin(), reports_.end(),
                     [](const Report& one) { return one.HasPlace(); })) {
@@ -191,8 +200,8 @@ class MarkdownReader {
     done_ = at_ = end;
   }
 
-  // Whether pictures' descriptions are all that is said, as of a row of badges:
-  // each is a text by itself.
+  // True if the only text is in images' descriptions, as in a row of badges.
+  // Then each description is a text of its own.
   bool IsOfImages(const std::vector<Piece>& pieces) const {
     int open = 0;
     bool any = false;
@@ -200,7 +209,7 @@ class MarkdownReader {
       if (piece.image) {
         open += piece.kind == Kind::kOpen ? 1 : -1;
         any = true;
-        // Its name must be written.
+        // The translation must write its label.
         if (!piece.written.empty()) return false;
       } else if (piece.kind == Kind::kText || piece.kind == Kind::kEscape ||
                  piece.kind == Kind::kOpaque ||
@@ -215,16 +224,16 @@ class MarkdownReader {
   }
 
   const std::string_view text_;
-  const size_t body_;  // where Markdown begins
+  const size_t body_;  // offset past the front matter
   const ParsedMarkdown parsed_;
-  size_t done_;  // the pieces reach up to here ...
-  size_t at_;    // ... and md4c's reports up to here
+  size_t done_;  // end of the pieces so far
+  size_t at_;    // end of md4c's reports so far
   bool verbatim_ = false;
   bool too_many_ = false;
   size_t count_ = 0;
   size_t link_bytes_ = 0;
-  int depth_ = 0;                   // of spans
-  std::optional<size_t> too_deep_;  // behind the last text before
+  int depth_ = 0;                   // of nested spans
+  std::optional<size_t> too_deep_;  // end of the last text before
   std::vector<Report> reports_;
   std::vector<Piece> pieces_;
 };

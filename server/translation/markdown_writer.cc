@@ -1,3 +1,15 @@
+// The check of an attempt: while the output is written, check_ gets the same
+// Markdown together with the elements around the sentence, and tags_ and plain_
+// get the tags and the text that a parser should find in it. Parsing check_
+// must give just these.
+//
+// check_ stands for the whole text around the sentence, so it has:
+//   - the tags that touch the sentence, outside of it;
+//   - the other half of each element that begins or ends elsewhere, with an "x"
+//     as its contents;
+//   - a letter or a dot for the character beside the sentence, since only its
+//     class decides whether a delimiter opens or closes;
+//   - "](x)" as the end of links that refer to a definition elsewhere.
 #include "server/translation/markdown_writer.h"
 
 #include <unicode/uchar.h>
@@ -14,7 +26,7 @@
 namespace trivium {
 namespace {
 
-// Is no white space to Markdown, and no punctuation.
+// Markdown counts it neither as white space nor as punctuation.
 constexpr std::string_view kZeroWidthSpace = "\u200B";
 
 bool IsLetter(std::string_view character) {
@@ -28,16 +40,16 @@ std::string_view LastOf(std::string_view text) {
 bool IsEmphasis(std::string_view tag) {
   return tag.starts_with('*') || tag.starts_with('_');
 }
-// Of what is not a link, picture or tag of HTML.
+// True unless the tag belongs to a link, an image or HTML.
 bool IsDelimiter(std::string_view tag) {
   return IsEmphasis(tag) || tag.starts_with('~');
 }
-// "https://a.b", without brackets around.
+// True for "https://a.b" without brackets around it.
 bool IsBareLink(std::string_view piece) {
   return !piece.empty() && absl::ascii_isalnum(piece[0]);
 }
 
-// White space as one space, and none around.
+// Returns the text with each run of white space as one space, and none around.
 std::string Collapsed(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -67,7 +79,7 @@ class MarkdownWriter : public MarkupWriter {
     BeginCheck();
   }
 
-  // Whether what Run returned says what it should.
+  // True if the output of Run parses as intended.
   bool IsReadAsMeant() {
     EndCheck();
     if (!AreStruckAsMeant()) return false;
@@ -87,8 +99,9 @@ class MarkdownWriter : public MarkupWriter {
  private:
   enum class Last { kNothing, kText, kOpen, kClose, kPiece };
 
-  // What the sentence stands in that matters: the elements that begin or end
-  // right beside it, the other halves of its own, and the characters there.
+  // Begins check_ with what precedes the sentence and affects its parsing: the
+  // elements that begin or end right beside it, the begins of its own elements,
+  // and the character before it.
   void BeginCheck() {
     const auto opens_around = [this](size_t i, size_t at) {
       return tag(i).kind == Kind::kOpen && tag(i).end == at &&
@@ -117,6 +130,7 @@ class MarkdownWriter : public MarkupWriter {
     PutBeside(LastOf(std::string_view(markup_.text_).substr(0, begin_)));
     for (size_t i = first_tag_; i < sentence_.first_tag; ++i) PutOpen(i, "");
   }
+  // Ends check_ likewise.
   void EndCheck() {
     for (size_t id = nodes_.size(); id-- > 0;) {
       if (nodes_[id].ends_after) PutClose(tag(nodes_[id].open).partner, " x");
@@ -128,7 +142,7 @@ class MarkdownWriter : public MarkupWriter {
     for (size_t i = sentence_.first_tag; i-- > first_tag_;) {
       if (tag(i).partner >= last_tag_) PutClose(tag(i).partner, " x");
     }
-    // A text that is links without words would be none.
+    // A block of links without any text would give no pieces at all.
     Put(" x");
   }
   void PutOpen(size_t i, std::string_view text) {
@@ -154,7 +168,8 @@ class MarkdownWriter : public MarkupWriter {
     tags_.push_back({kind, std::string(bytes)});
     check_ += bytes;
   }
-  // By the rule for "*", which md4c does not ask of "~" but others do.
+  // True if each "~" opens or closes by the rule for "*". md4c does not apply
+  // that rule to "~", but other parsers do.
   bool AreStruckAsMeant() const {
     const std::string_view text = check_;
     size_t next = 0;
@@ -173,7 +188,7 @@ class MarkdownWriter : public MarkupWriter {
     return true;
   }
 
-  // Where no link has a definition.
+  // Returns a closing tag's bytes for check_, where links have no definitions.
   std::string CheckedClose(const Markup::Tag& tag) const {
     const std::string_view bytes = BytesOf(tag);
     if (!tag.written.empty() || bytes.starts_with("][")) return "](x)";
@@ -241,10 +256,10 @@ class MarkdownWriter : public MarkupWriter {
     }
     if (IsDelimiter(bytes) && last_ == Last::kClose &&
         out_.ends_with(bytes[0])) {
-      Space();  // else they would be one
+      Space();  // else the two would be one delimiter
     }
     if (bytes.starts_with('[') && last_ == Last::kText && out_.ends_with('!')) {
-      // Else it would be a picture.
+      // Without the backslash it would be an image.
       out_.insert(out_.size() - 1, 1, '\\');
       check_.insert(check_.size() - 1, 1, '\\');
     }
@@ -254,7 +269,8 @@ class MarkdownWriter : public MarkupWriter {
     Note(Last::kOpen);
   }
 
-  // Which of "*" and "_" emphasis has whose source has `mark`.
+  // Returns the delimiter, "*" or "_", for emphasis that has `mark` in the
+  // source.
   char MarkOf(int id, char mark) const {
     const Node& node = nodes_[id];
     if (node.ends_after) return mark;
@@ -286,7 +302,8 @@ class MarkdownWriter : public MarkupWriter {
     Note(Last::kClose);
   }
 
-  // What ends where it begins, or beside white space, would not end there.
+  // Adds a zero width space if an element would otherwise not close: if it is
+  // empty, or if it began before the sentence and would end after white space.
   void FillEmpty(int id, std::string_view opener) {
     if (!IsDelimiter(opener) && !opener.starts_with("![")) return;
     const bool empty =
@@ -322,21 +339,21 @@ class MarkdownWriter : public MarkupWriter {
   }
 
   const Style style_;
-  std::vector<char> marks_;     // [nodes] of emphasis; 0: not written here
-  std::vector<size_t> begins_;  // [nodes] in out_, behind what opens them
-  std::vector<int> open_;       // emphasis
-  char around_ = 0;             // what the innermost around all has; 0: none
+  std::vector<char> marks_;     // [nodes]: of emphasis; 0 if not open here
+  std::vector<size_t> begins_;  // [nodes]: in out_, past the opening tag
+  std::vector<int> open_;       // open emphasis
+  char around_ = 0;             // of the innermost emphasis around; 0: none
   Last last_ = Last::kNothing;
   bool after_bare_link_ = false;
-  // With the tags around that touch the sentence: those of Markup's tags, and
-  // bytes of its text.
+  // The sentence with the tags around that touch it: a range of Markup's tags,
+  // and a range of its text.
   size_t first_tag_ = 0, last_tag_ = 0;
   size_t begin_ = 0, end_ = 0;
-  // What is read again, and what should be found: tags and text.
+  // The Markdown to parse, and the tags and the text to be found in it.
   std::string check_;
   std::vector<std::pair<Kind, std::string>> tags_;
   std::string plain_;
-  std::vector<size_t> struck_;  // in check_, each tag of "~"
+  std::vector<size_t> struck_;  // offsets in check_ of tags of "~"
 };
 
 std::string WriteMarkdown(const Markup& markup,

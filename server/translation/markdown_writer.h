@@ -8,14 +8,15 @@
 
 namespace trivium {
 
-// A sentence's translation with its tags, as Markdown. Whether "**" begins or
-// ends anything depends on what is beside it, so what was written is read
-// again; where it is not what was meant, it is written
-//   1. with each delimiter as it was, but "_" within a word as "*";
-//   2. with "*" and "_" by turns in one another;
-//   3. so, with spaces around delimiters that touch letters or one another;
-//   4. as the source has it, untranslated.
-// Emphasis around no word, which Markdown has not, gets a zero width space.
+// Returns a sentence's translation with its tags, as Markdown. Whether "**"
+// begins or ends emphasis depends on the characters beside it. So each attempt
+// is parsed again, and the first one that parses as intended is returned:
+//   1. with each delimiter as in the source, but "_" within a word as "*";
+//   2. with "*" and "_" alternating in nested emphasis;
+//   3. as in 2, with spaces around delimiters that touch letters or each other;
+//   4. the source sentence, untranslated.
+// Markdown has no emphasis around nothing, so such an element gets a zero width
+// space.
 std::string WriteMarkdown(const Markup& markup,
                           const Markup::Sentence& sentence,
                           std::string_view translation, const MarkupPlan& plan);

@@ -1,5 +1,12 @@
-// Invariants: runs_ have all bytes of plain_, in order, and none is empty
-// there; tags_ and their places in plain_ ascend; tags of pairs are nested.
+// Parse turns the pieces of a text into plain_, runs_ and tags_. These
+// invariants hold from then on:
+//   - runs_ cover all bytes of plain_, in order, and none is empty there;
+//   - tags_ ascend in the text, and so do their places in plain_;
+//   - the tags of pairs are nested.
+// So a binary search finds the run or the tags at a byte of plain_.
+//
+// Place plans where the tags go (markup_placing.cc), then writes the result
+// (markup_writer.cc, markdown_writer.cc).
 #include "server/translation/markup.h"
 
 #include <algorithm>
@@ -20,8 +27,8 @@
 namespace trivium {
 namespace {
 
-// What an entity without its marks stands for, as "eacute" or "#xE9"; 0:
-// unknown.
+// Returns the character of an entity without '&' and ';', as "eacute" or
+// "#xE9". Returns 0 if it is unknown, and a space for white space.
 char32_t Entity(std::string_view name) {
   if (!name.starts_with('#')) return NamedEntity(name);
   name.remove_prefix(1);
@@ -133,7 +140,7 @@ void Markup::AddSpace(TextSpan span) {
 
 void Markup::AddText(TextSpan span, bool escaped) {
   const std::string_view text = text_;
-  size_t begin = span.begin;  // of what is as it is
+  size_t begin = span.begin;  // begin of the bytes not yet added
   const auto add_before = [&](size_t end) {
     if (begin < end) {
       AddRun(text.substr(begin, end - begin), {begin, end});
@@ -162,7 +169,7 @@ void Markup::AddText(TextSpan span, bool escaped) {
 }
 
 size_t Markup::AddEscape(size_t at, size_t end) {
-  constexpr size_t kMostBytes = 34;  // of any entity, with its marks
+  constexpr size_t kMostBytes = 34;  // of any entity, with '&' and ';'
   const std::string_view rest =
       std::string_view(text_).substr(at, std::min(end - at, kMostBytes));
   size_t size = 1;
@@ -173,7 +180,7 @@ size_t Markup::AddEscape(size_t at, size_t end) {
   const bool ended = size < rest.size() && rest[size] == ';';
   if (size == 1) return 0;
   const char32_t value = Entity(rest.substr(1, size - 1));
-  // Old names need no end.
+  // HTML allows old names without the ';'.
   if (!ended && (value == 0 || size == rest.size())) return 0;
   const TextSpan whole = {at, at + size + (ended ? 1 : 0)};
   if (value == 0) {
@@ -223,7 +230,7 @@ TextSpan Markup::InText(TextSpan plain) const {
 Markup::Sentence Markup::In(TextSpan plain) const {
   using Kind = MarkupPiece::Kind;
   const std::string_view text = plain_;
-  // With the white space around.
+  // Includes the white space around the sentence.
   const auto is_space = [](std::string_view c) {
     return c != "\n" && u_isUWhiteSpace(FirstCharacter(c));
   };
@@ -264,7 +271,8 @@ Markup::Sentence Markup::In(TextSpan plain) const {
     const Tag& tag = tags_[i];
     const bool ends =
         tag.kind == Kind::kClose && tags_[tag.partner].plain < plain.end;
-    // What is written otherwise must be, whatever else is in its element.
+    // A tag that a translation writes differently belongs to the sentence even
+    // if its element contains other sentences.
     if (ends && (tag.partner >= sentence.first_tag || !tag.written.empty())) {
       sentence.last_tag = i + 1;
     }
@@ -295,7 +303,8 @@ std::string Markup::Escaped(std::string_view translation, TextSpan span,
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (raw) {
-      // As ever: a section ends between its brackets, and another begins.
+      // The usual way to write "]]>" in CDATA: one section ends between the
+      // brackets, and another begins.
       if (text.substr(i).starts_with(kRawEnd)) {
         out += "]]]]><![CDATA[>";
         i += kRawEnd.size() - 1;

@@ -14,18 +14,19 @@
 
 namespace trivium {
 
-// That words of a translation, bytes of its text, stand for words of what was
-// translated, bytes of Markup::plain().
+// Aligns words of a translation with words of its source. `target` is a span of
+// the translation's bytes, `source` one of Markup::plain().
 struct AlignedWords {
   TextSpan target;
   TextSpan source;
-  float weight = 0;  // over 0; more: surer
-  // They are the same, and a word each, into which no tag comes.
+  float weight = 0;  // above 0; higher means more certain
+  // True if both spans have the same text and each is a single word, which no
+  // tag may split.
   bool whole = false;
 };
 
-// A text with markup, taken apart: what is there to translate, and for each
-// translated sentence of that the markup put back.
+// A parsed text with markup. It offers the plain text to translate, and puts
+// the markup back into each translated sentence.
 //
 //   auto markup = Markup::Parse(MarkupFormat::kHtml, "<p>A <b>red</b> hat.");
 //   markup->plain()               // "\nA red hat."
@@ -35,52 +36,54 @@ struct AlignedWords {
 //   markup->Place(sentence, "Ein roter Hut.", words)
 //   // "Ein <b>roter</b> Hut."
 //
-// Bytes of the text that are in no sentence are none of its business, and stay
-// as they are: whoever joins the sentences copies them. Immutable.
+// Bytes of the text outside of all sentences stay as they are; the caller
+// copies them when it joins the sentences. Immutable.
 class Markup {
  public:
   // U+FFFC, the object replacement character.
   static constexpr std::string_view kObject = "\uFFFC";
 
-  // `text` has less than 4 GiB. INVALID_ARGUMENT, without naming it, as
-  // functions of markup_pieces.h.
+  // Parses a text of less than 4 GiB. Returns INVALID_ARGUMENT for the reasons
+  // in markup_pieces.h; the message does not name the text.
   static absl::StatusOr<Markup> Parse(MarkupFormat format, std::string text);
 
   const std::string& text() const { return text_; }
 
-  // Without tags, entities decoded, a space for each run of white space, a line
-  // break for each piece that ends sentences, and U+FFFC for each piece that is
-  // not to be translated.
+  // The text without tags and with entities decoded. It has a space for each
+  // run of white space, a line break for each piece that ends sentences, and
+  // U+FFFC for each opaque piece, which is not translated.
   const std::string& plain() const { return plain_; }
-  // Of plain(), those U+FFFC: ascending.
+  // The spans of plain() with the U+FFFC of opaque pieces, ascending.
   const std::vector<TextSpan>& opaque() const { return opaque_; }
+  // True if an opaque piece begins at byte `plain` of plain().
   bool IsOpaque(size_t plain) const;
 
-  // The text's bytes of a span of plain().
+  // Returns the span of the text for a span of plain() that is not empty.
   TextSpan InText(TextSpan plain) const;
 
-  // What the text has of a sentence and the tags that are the sentence's own:
-  // those within, and around it those whose partner is within.
+  // A sentence in the text, with its own tags: the tags within it, and those
+  // around it whose partner is within it.
   struct Sentence {
     TextSpan plain;
     TextSpan source;  // of the text
-    // Whether there is anything to place.
+    // True if there are tags to place.
     bool marked() const { return first_tag < last_tag; }
-    // Of the text's tags [first_tag, last_tag); an opaque piece is one.
+    // The sentence's tags are [first_tag, last_tag) of the text's. An opaque
+    // piece counts as a tag.
     size_t first_tag = 0;
     size_t last_tag = 0;
   };
-  // Of a span of plain() that is not empty and has no white space around, or
-  // line break within.
+  // Returns the sentence at a span of plain(). The span must not be empty,
+  // begin or end with white space, or contain a line break.
   Sentence In(TextSpan plain) const;
-  // Whether Place looks at words other than of opaque pieces.
+  // True if Place uses the alignment of words other than opaque pieces.
   bool NeedsWords(const Sentence& sentence) const;
 
-  // The translation with the sentence's tags, each as often as in the text,
-  // which is once, and nested as there; escaped. An element encloses the words
-  // that stand for its own, of several runs of such the longest; what stands
-  // for nothing goes where its neighbours went. U+FFFC stands for an opaque
-  // piece where `words` says so.
+  // Returns the translation, escaped, with each of the sentence's tags once and
+  // nested as in the text. An element encloses the words that align with its
+  // own; if they form several runs, the longest. A tag or element without such
+  // words goes where its neighbours went. A U+FFFC of the translation that
+  // `words` aligns with an opaque piece is replaced by it.
   std::string Place(const Sentence& sentence, std::string_view translation,
                     std::span<const AlignedWords> words) const;
 
@@ -89,8 +92,9 @@ class Markup {
   friend class MarkupWriter;
   friend class MarkdownWriter;
 
-  // Bytes of the text and what plain() has of them: as many, the same, or
-  // others in their place.
+  // A run of the text's bytes and the bytes of plain() that stand for it. If
+  // the sizes are equal, they correspond byte by byte; otherwise only as a
+  // whole.
   struct Run {
     uint32_t plain = 0;
     uint32_t source = 0;
@@ -101,9 +105,9 @@ class Markup {
     MarkupPiece::Kind kind;  // kOpen, kClose, kVoid or kOpaque
     bool raw = false;
     uint32_t begin = 0, end = 0;  // of the text
-    uint32_t plain = 0;           // before this byte of plain()
-    uint32_t partner = 0;         // of kOpen and kClose: its index
-    std::string written = {};     // in a translation; empty: its bytes
+    uint32_t plain = 0;           // position: before this byte of plain()
+    uint32_t partner = 0;         // of kOpen and kClose: the other's index
+    std::string written = {};     // replaces its bytes in a translation
 
     TextSpan span() const { return {begin, end}; }
   };
@@ -114,11 +118,11 @@ class Markup {
   void AddText(TextSpan span, bool escaped);
   void AddSpace(TextSpan span);
   void AddRun(std::string_view plain, TextSpan source);
-  // Adds what the entity at `at` stands for, and returns its bytes; 0: there is
-  // none.
+  // Adds the character that the entity at `at` stands for. Returns the entity's
+  // size in bytes, or 0 if there is none.
   size_t AddEscape(size_t at, size_t end);
   const Run& RunAt(size_t plain) const;
-  // The translation's bytes as the format writes them.
+  // Returns a span of the translation, escaped as the format requires.
   std::string Escaped(std::string_view translation, TextSpan span,
                       bool raw) const;
   bool IsRaw(size_t plain) const;
@@ -126,10 +130,10 @@ class Markup {
   MarkupFormat format_ = MarkupFormat::kHtml;
   std::string text_;
   std::string plain_;
-  std::vector<Run> runs_;  // ascending; they have all of plain()
+  std::vector<Run> runs_;  // ascending; they cover all of plain()
   std::vector<Tag> tags_;  // in the text's order
   std::vector<TextSpan> opaque_;
-  std::vector<TextSpan> raw_;  // of plain(): without escapes
+  std::vector<TextSpan> raw_;  // spans of plain() without escapes
 };
 
 }  // namespace trivium

@@ -12,7 +12,7 @@ bool Has(const std::array<std::string_view, size>& sorted,
   return std::binary_search(sorted.begin(), sorted.end(), name);
 }
 
-// Between whose contents no sentence goes on.
+// Their tags end sentences.
 constexpr std::array<std::string_view, 70> kBlocks = {
     "address",  "article",    "aside",    "blockquote", "body",     "br",
     "button",   "caption",    "center",   "col",        "colgroup", "dd",
@@ -27,14 +27,14 @@ constexpr std::array<std::string_view, 70> kBlocks = {
     "textarea", "tfoot",      "th",       "thead",      "title",    "tr",
     "track",    "ul",         "video",    "xmp"};
 
-// Whose contents are for programs. In a sentence they stand for a word, ...
+// Not translated; in a sentence they stand for a word.
 constexpr std::array<std::string_view, 6> kNames = {"code", "kbd", "math",
                                                     "samp", "tt",  "var"};
-// ... for nothing ...
+// Not translated; in a sentence they stand for nothing.
 constexpr std::array<std::string_view, 9> kObjects = {
     "audio",  "canvas",  "iframe", "noembed", "noframes",
     "object", "picture", "script", "svg"};
-// ... or no sentence goes on across them. All of them are kBlocks.
+// Not translated; they end sentences. All of them are also in kBlocks.
 constexpr std::array<std::string_view, 8> kListings = {
     "listing",  "plaintext", "pre",   "style",
     "template", "textarea",  "video", "xmp"};

@@ -5,16 +5,16 @@
 
 namespace trivium {
 
-// What an element of HTML is to the sentences around it.
+// The role of an HTML element for the sentences around it.
 enum class ElementRole {
-  kInline,   // in the midst of text: <b>, and what nobody knows
-  kBlock,    // no sentence goes on across its tags: <p>, <br>
-  kName,     // for programs, and stands for a word: <code>
-  kObject,   // for programs, and stands for nothing: <script>
-  kListing,  // for programs, and no sentence goes on across it: <pre>
+  kInline,   // part of a sentence: <b>, and unknown elements
+  kBlock,    // its tags end sentences: <p>, <br>
+  kName,     // not translated, stands for a word: <code>
+  kObject,   // not translated, stands for nothing: <script>
+  kListing,  // not translated, ends sentences: <pre>
 };
 
-// Of a name in lower case.
+// `name` must be in lower case.
 ElementRole RoleOf(std::string_view name);
 
 }  // namespace trivium

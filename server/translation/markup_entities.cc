@@ -1,5 +1,6 @@
-// HTML 4's entities (https://www.w3.org/TR/html4/sgml/entities.html), and
-// "apos". Of HTML 5's two thousand the others are rare; they pass as they are.
+// HTML 4's entities (https://www.w3.org/TR/html4/sgml/entities.html) and
+// "apos". HTML 5 has two thousand, but the others are rare; they stay as they
+// are.
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,7 +10,7 @@
 namespace trivium {
 namespace {
 
-// From U+00A0 on.
+// Names of U+00A0 to U+00FF, in order.
 constexpr std::string_view kLatin1 =
     "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not "
     "shy reg macr deg plusmn sup2 sup3 acute micro para middot cedil sup1 "
@@ -21,7 +22,7 @@ constexpr std::string_view kLatin1 =
     "ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute "
     "ucirc uuml yacute thorn yuml ";
 
-// Each behind its code point.
+// Code points and names.
 constexpr std::string_view kOthers =
     "34 quot 38 amp 39 apos 60 lt 62 gt 338 OElig 339 oelig 352 Scaron "
     "353 scaron 376 Yuml 402 fnof 710 circ 732 tilde 913 Alpha 914 Beta "

@@ -1,5 +1,6 @@
-// https://html.spec.whatwg.org/multipage/parsing.html#tokenization, of which
-// only what tells where tokens end is needed here.
+// Follows https://html.spec.whatwg.org/multipage/parsing.html#tokenization, but
+// only as far as is needed to find where tokens end. Text is not decoded, and
+// there are no errors: a '<' that begins no tag is text.
 #include "server/translation/markup_lexer.h"
 
 #include <algorithm>
@@ -14,13 +15,13 @@ namespace {
 
 constexpr size_t kNpos = std::string_view::npos;
 
-// `lower` is in lower case.
+// True if the text is `lower` in any letter case. `lower` is in lower case.
 bool IsLetterCaseOf(std::string_view text, std::string_view lower) {
   return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
                     [](char a, char b) { return absl::ascii_tolower(a) == b; });
 }
 
-// Whether a list of words, as of `class`, has this one.
+// True if a list of words, such as the value of `class`, contains the word.
 bool HasWord(std::string_view list, std::string_view word) {
   for (size_t at = 0; at < list.size();) {
     while (at < list.size() && IsBlankByte(list[at])) ++at;
@@ -67,13 +68,15 @@ class Lexer {
     return token;
   }
 
-  // The end of what `mark` closes; all of the text where it does not.
+  // Returns the offset just past the next `mark`, or the text's end if there is
+  // none.
   size_t After(std::string_view mark, size_t from) const {
     const size_t at = text_.find(mark, std::min(from, text_.size()));
     return at == kNpos ? text_.size() : at + mark.size();
   }
 
-  // XML's may have a '>' in quotes.
+  // Returns the offset just past a document type, which in XML may have a '>'
+  // in quotes.
   size_t AfterDoctype(size_t begin) const {
     char quote = 0;
     for (size_t at = begin; xml_ && at < text_.size(); ++at) {
@@ -89,7 +92,8 @@ class Lexer {
     return After(">", begin);
   }
 
-  // Adds what begins with the '<' at `begin`, unless that is text.
+  // Adds the token that begins with the '<' at `begin`. Returns false if the
+  // '<' is text.
   bool Tag(size_t begin) {
     const std::string_view rest = From(begin);
     if (rest.starts_with("<!--")) {
@@ -141,8 +145,8 @@ class Lexer {
     if (whole && kind == Kind::kStart && !xml_) AddRawText(token.name);
   }
 
-  // Where a tag ends whose name ends at `at`; kNpos: the text's end cuts it
-  // off.
+  // Returns the end of a tag whose name ends at `at`, or kNpos if the text ends
+  // first. Sets `untranslated` if an attribute forbids translation.
   size_t AfterAttributes(size_t at, bool* untranslated) const {
     while (at < text_.size()) {
       while (at < text_.size() &&
@@ -191,7 +195,7 @@ class Lexer {
            (IsLetterCaseOf(name, "class") && HasWord(value, "notranslate"));
   }
 
-  // Up to the end tag of an element whose content has no tags.
+  // Adds the contents of an element that has no tags in it, up to its end tag.
   void AddRawText(const std::string& name) {
     const bool title = name == "title";
     if (!title && !IsRawTextElement(name)) return;
@@ -215,7 +219,7 @@ class Lexer {
   const std::string_view text_;
   const bool xml_;
   size_t at_ = 0;
-  size_t text_begin_ = 0;  // of what no token has yet
+  size_t text_begin_ = 0;  // begin of the bytes without token
   std::vector<MarkupToken> tokens_;
 };
 
@@ -226,8 +230,8 @@ bool IsVoidElement(std::string_view name) {
   return std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end();
 }
 
-// An end tag closes the last start tag of its name, and what is open inside
-// stays without partner.
+// Pairs start and end tags. An end tag closes the last open start tag of its
+// name; tags still open inside remain without a partner.
 void FindPartners(bool xml, std::vector<MarkupToken>* tokens) {
   std::vector<size_t> open;
   std::map<std::string_view, int> open_of_name;

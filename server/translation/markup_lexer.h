@@ -10,35 +10,37 @@
 
 namespace trivium {
 
-// A tag, or what is between tags. Parsers of HTML build a tree, which has lost
-// what its text looked like; here every byte is some token's, so that what is
-// not translated comes out as it was.
+// A tag, or the text between tags. HTML parsers build a tree, which loses how
+// the text was written. Here every byte belongs to a token, so whatever is not
+// translated is written unchanged.
 struct MarkupToken {
   enum class Kind { kText, kRawText, kStart, kEnd, kCdata, kDoctype, kOther };
   static constexpr size_t kNone = -1;
 
   Kind kind = Kind::kText;
   TextSpan span;
-  std::string name;           // of tags; HTML's in lower case
+  std::string name;           // of tags; in lower case for HTML
   bool self_closing = false;  // XML's <b/>
   bool untranslated = false;  // translate="no", class="notranslate"
-  // Of a start tag its end tag's index, and the other way round.
+  // Index of a start tag's end tag, or of an end tag's start tag.
   size_t partner = kNone;
 };
 
-// By the rules of HTML's tokenizer; of XML, which is well-formed, by its own.
-// Takes linear time. A text may have so many tokens; of one that has more the
-// first are returned, one more than that.
+// Maximum number of tokens in a text. Of a longer text, LexMarkup returns just
+// more than these, so that the caller can refuse it.
 inline constexpr size_t kMostMarkupTokens = 100'000;
+
+// Splits a text into tokens, in linear time. HTML follows the rules of HTML's
+// tokenizer, and XML, which must be well-formed, follows its own.
 std::vector<MarkupToken> LexMarkup(std::string_view text, bool xml);
 
-// HTML's white space, and XML's.
+// True for the white space of HTML and XML.
 inline bool IsBlankByte(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
-// Elements whose contents have neither tags nor, but for title, text to
-// translate; names in lower case.
+// True for elements whose contents have neither tags nor text to translate.
+// `name` must be in lower case.
 bool IsRawTextElement(std::string_view name);
 
 }  // namespace trivium

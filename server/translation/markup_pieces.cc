@@ -30,6 +30,7 @@ absl::StatusOr<std::vector<Token>> Lex(std::string_view text, bool xml) {
                   kMostMarkupTokens));
 }
 
+// True if any of the tokens [first, last] has text other than white space.
 bool HasText(std::string_view text, const std::vector<Token>& tokens,
              size_t first, size_t last) {
   for (size_t i = first; i <= last; ++i) {
@@ -42,7 +43,7 @@ bool HasText(std::string_view text, const std::vector<Token>& tokens,
   return false;
 }
 
-// Makes the pieces of tokens.
+// Turns tokens into pieces.
 class Pieces {
  public:
   Pieces(std::string_view text, std::vector<Token> tokens)
@@ -56,7 +57,8 @@ class Pieces {
   }
   void Add(Piece::Kind kind, size_t token) { Add(kind, tokens_[token].span); }
 
-  // Of the pair that begins at a token, as one piece; the token behind it.
+  // Adds the element that begins at a token as one piece. Returns the index of
+  // the token after the element. An opaque element without text becomes kVoid.
   size_t AddWhole(Piece::Kind kind, size_t token) {
     const size_t last = tokens_[token].partner;
     if (kind == Piece::Kind::kOpaque && !HasText(text_, tokens_, token, last)) {
@@ -66,7 +68,7 @@ class Pieces {
     return last + 1;
   }
 
-  // A tag with a partner, in the midst of text.
+  // Adds a tag that has a partner and is part of a sentence.
   absl::Status AddTag(size_t token) {
     const Token& tag = tokens_[token];
     if (tag.kind == Token::Kind::kStart) {
@@ -88,7 +90,7 @@ class Pieces {
     const TextSpan whole = tokens_[token].span;
     const TextSpan inner = {whole.begin + kBegin, whole.end - kEnd};
     if (IsBlank(inner.Of(text_))) return Add(Piece::Kind::kVoid, whole);
-    // It quotes markup, which is for programs.
+    // A section that quotes markup is for programs, so it is not translated.
     if (inner.Of(text_).find('<') != std::string_view::npos) {
       return Add(Piece::Kind::kOpaque, whole);
     }
@@ -114,7 +116,7 @@ class Pieces {
 
 absl::Status TooDeepMarkup(size_t at) {
   return absl::InvalidArgumentError(
-      fmt::format("nests more than {} elements in a text at byte {}",
+      fmt::format("nests more than {} inline elements at byte {}; remove some",
                   kMostMarkupDepth, at));
 }
 
@@ -145,7 +147,7 @@ absl::StatusOr<std::vector<MarkupPiece>> HtmlPieces(std::string_view text) {
       case Token::Kind::kText:
         pieces.Add(Piece::Kind::kText, i);
         break;
-      case Token::Kind::kRawText:  // of an element that nothing closes
+      case Token::Kind::kRawText:  // of an element without end tag
       case Token::Kind::kDoctype:
         pieces.Add(Piece::Kind::kBreak, i);
         break;
@@ -171,7 +173,7 @@ absl::StatusOr<std::vector<MarkupPiece>> HtmlPieces(std::string_view text) {
 
 namespace {
 
-// What a fragment is put into, so that it is a document.
+// Tags around a fragment that make it a document, so that expat accepts it.
 constexpr std::string_view kRootBegin = "<x>", kRootEnd = "</x>";
 
 bool IsDocument(std::string_view text) {
@@ -179,11 +181,12 @@ bool IsDocument(std::string_view text) {
          text.find("<!DOCTYPE") != std::string_view::npos;
 }
 
+// Returns INVALID_ARGUMENT if a document or fragment is not well-formed XML.
 absl::Status CheckXml(std::string_view text) {
   const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(
       XML_ParserCreate("UTF-8"), &XML_ParserFree);
   if (parser == nullptr) return absl::InternalError("expat has no memory");
-  // What a document declares would change what its text is.
+  // Declared entities would change the document's text, so they are refused.
   bool declares = false;
   XML_SetUserData(parser.get(), &declares);
   XML_SetStartDoctypeDeclHandler(
@@ -215,13 +218,14 @@ absl::Status CheckXml(std::string_view text) {
   }
   if (declares) {
     return absl::InvalidArgumentError(
-        "declares entities or elements in its document type, which are not "
-        "read; leave the declarations out");
+        "declares entities or elements in its document type, which is not "
+        "supported; remove the declarations");
   }
   return absl::OkStatus();
 }
 
-// [tokens], whether an element that begins there has text of its own.
+// Returns [tokens]: true if the element that begins there has text of its own.
+// Sets `top` if there is text outside of all elements.
 std::vector<bool> FindMixed(std::string_view text,
                             const std::vector<Token>& tokens, bool* top) {
   std::vector<bool> mixed(tokens.size());
@@ -254,7 +258,8 @@ absl::StatusOr<std::vector<MarkupPiece>> XmlPieces(std::string_view text) {
   const std::vector<Token>& tokens = pieces.tokens();
   bool top = false;
   const std::vector<bool> mixed = FindMixed(text, tokens, &top);
-  // How many of the elements around have text of their own.
+  // Number of enclosing elements with text of their own. A fragment's top level
+  // counts as one.
   int around = top && !IsDocument(text) ? 1 : 0;
   for (size_t i = 0; i < tokens.size();) {
     const Token& token = tokens[i];

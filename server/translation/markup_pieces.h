@@ -14,53 +14,60 @@ namespace trivium {
 
 enum class MarkupFormat { kHtml, kXml, kMarkdown };
 
-// What a text with markup is made of: pieces that follow one another and
-// together are all its bytes.
+// A part of a text with markup. The pieces follow one another and together
+// cover all bytes of the text.
 struct MarkupPiece {
   enum class Kind {
-    kText,     // with the format's escapes
-    kRawText,  // without any, as in CDATA
+    kText,     // text with the format's escapes
+    kRawText,  // text without escapes, as in CDATA
     kEscape,   // stands for its last byte: Markdown's "\\*"
     kSpace,    // stands for a space: Markdown's line break and next line's ">"
-    // The tags of an element in the midst of text, a pair: <b>, </b>.
+    // The two tags of an element within a sentence: <b>, </b>.
     kOpen,
     kClose,
-    // Stands at a place in the text: <img>, a comment, a tag without partner.
+    // Stands for no word: <img>, a comment, a script, a tag without partner.
     kVoid,
-    // In the text, and not to be translated: <code>make</code>.
+    // Stands for a word and is not translated: <code>make</code>.
     kOpaque,
     kBreak,  // ends sentences: <p>, </td>, <pre>...</pre>
   };
   Kind kind = Kind::kText;
   TextSpan span;
-  size_t partner = 0;  // of kOpen and kClose, its index
-  // Of kOpen: the text in the element has no escapes.
+  size_t partner = 0;  // of kOpen and kClose: the other's index
+  // For kOpen: true if the text in the element has no escapes.
   bool raw = false;
-  // Of kClose: what is written for it in a translation, if not its bytes.
+  // For kClose: replaces its bytes in a translation, unless empty.
   std::string written = {};
-  // Of kOpen and kClose: of a picture, whose description is between them.
+  // For kOpen and kClose: true for an image, whose description is between them.
   bool image = false;
 };
 
-// As HTML is forgiving: whatever has no sense is text or a piece of its own.
-// INVALID_ARGUMENT, as all of them: elements are nested too deep, or there are
-// too many.
+// The three functions below return INVALID_ARGUMENT if elements are nested too
+// deep or there are too many.
+
+// Splits HTML. Malformed markup is no error, as in browsers: it becomes text or
+// a piece of its own.
 absl::StatusOr<std::vector<MarkupPiece>> HtmlPieces(std::string_view text);
 
-// Documents, and fragments with text around their elements. An element is in
-// the midst of text where its parent, or one above it, has text of its own.
-// INVALID_ARGUMENT tells where the text is malformed.
+// Splits an XML document, or a fragment, which may have text around its
+// elements. An element is part of a sentence if its parent or any other
+// ancestor has text of its own. Also returns INVALID_ARGUMENT if the text is
+// malformed, and says where.
 absl::StatusOr<std::vector<MarkupPiece>> XmlPieces(std::string_view text);
 
-// CommonMark and, of GitHub, tables, task lists, struck text and links without
-// brackets; YAML or TOML may stand before it. Whatever has no sense is text.
+// Splits CommonMark with GitHub's tables, task lists, strikethrough and links
+// without brackets. YAML or TOML front matter may precede it. Malformed markup
+// is text.
 absl::StatusOr<std::vector<MarkupPiece>> MarkdownPieces(std::string_view text);
 
-// Each element in a text may take time with each word in it.
+// Maximum depth of nested elements. It bounds the time of placing tags, which
+// handles each word once for each element around it.
 inline constexpr int kMostMarkupDepth = 100;
+// Returns the error for an element at byte `at` that is nested too deep.
 absl::Status TooDeepMarkup(size_t at);
 
-// The code point of an entity that HTML 4 names, as "eacute"; 0: unknown.
+// Returns the code point of an entity that HTML 4 names, such as "eacute", or 0
+// if the name is unknown.
 char32_t NamedEntity(std::string_view name);
 
 }  // namespace trivium

@@ -1,13 +1,22 @@
-// Where a translation's tags go. The sentence's elements are a tree; each word
-// of the source belongs to one of them, and so does each word of the
-// translation, by what it stands for. From the root down, an element gets an
-// interval of its parent's words, apart from its siblings': the run of its own
-// words with the fewest others between, so the tree stays as it is. What has no
-// words of its own goes to a gap between words; but an element of Markdown
-// takes the nearest word that is free, since there is no emphasis of nothing.
+// Decides where the tags go in a translation:
+//   1. GrowTree makes a tree of the sentence's elements, single tags and opaque
+//      pieces, in the order of the source.
+//   2. Each source word belongs to the innermost element around it
+//      (FindSourceWords). Each word of the translation belongs to the element
+//      of the source word that it aligns with best (FindOwners).
+//   3. From the root down, each element gets an interval of its parent's words,
+//      disjoint from its siblings' (Assign). It is the run with the largest
+//      number of own words minus others.
+//   4. A node without words of its own goes into a gap between words. But an
+//      element of Markdown gets the nearest free word, since Markdown has no
+//      emphasis around nothing.
 //
-// Takes time for each word and element around it, of which there are at most a
-// hundred.
+// Intervals are nested as the tree is, so the tags of the translation are
+// nested as in the source. Enclosing all of an element's words would not do:
+// one misaligned word could stretch it over the whole sentence.
+//
+// The time is proportional to the words times the elements around each, at most
+// kMostMarkupDepth.
 #include <algorithm>
 #include <utility>
 
@@ -66,7 +75,8 @@ class MarkupPlacing {
     nodes_.emplace_back().plain = sentence_.plain;
     nodes_[0].raw = markup_.IsRaw(sentence_.plain.begin);
     std::vector<int> path = {0};
-    // The outermost of those that began before ends last.
+    // Elements that began in earlier sentences: the outermost one ends last, so
+    // going backwards finds parents before their children.
     for (size_t i = sentence_.last_tag; i-- > sentence_.first_tag;) {
       if (tag(i).kind != Kind::kClose || IsInside(tag(i).partner)) continue;
       const int id = AddNode(&path);
@@ -93,7 +103,7 @@ class MarkupPlacing {
       node.plain = {one.plain, one.plain};
       if (one.kind == Kind::kOpen) {
         node.raw = one.raw;
-        // What begins with such a text is not all in it.
+        // The sentence begins in this raw text but may go on outside of it.
         if (one.raw && one.plain <= sentence_.plain.begin) {
           nodes_[0].raw = false;
         }
@@ -110,7 +120,8 @@ class MarkupPlacing {
     }
   }
 
-  // Which of a text's words are whole, from the text's begin on.
+  // Returns the whole words of one side of the alignment that are within
+  // `text`, relative to its begin. They are ascending and disjoint.
   static std::vector<TextSpan> WholeOf(std::span<const AlignedWords> words,
                                        TextSpan AlignedWords::*side,
                                        TextSpan text) {
@@ -133,7 +144,7 @@ class MarkupPlacing {
     return whole;
   }
 
-  // And whose they are.
+  // Finds the source's words and the innermost node around each.
   void FindSourceWords(const std::vector<TextSpan>& whole) {
     const TextSpan plain = sentence_.plain;
     std::vector<size_t> cuts;
@@ -151,7 +162,7 @@ class MarkupPlacing {
       word.span.end += plain.begin;
     }
     owner_of_source_.resize(sources_.size());
-    // Nodes are in the order of their beginnings.
+    // Nodes are in the order of their begins.
     std::vector<int> path = {0};
     int next = 1;
     for (size_t i = 0; i < sources_.size(); ++i) {
@@ -169,6 +180,8 @@ class MarkupPlacing {
     }
   }
 
+  // Links the words of the translation to the source's, and selects the best
+  // source word of each.
   void FindOwners(std::span<const AlignedWords> words) {
     links_.resize(targets_.size());
     size_t first = 0;
@@ -206,7 +219,7 @@ class MarkupPlacing {
       if (source == kNone) continue;
       if (targets_[t].kind == WordKind::kObject &&
           first_target_[source] != kNone) {
-        // A second one is for nothing.
+        // An opaque piece is written once, so a second U+FFFC is dropped.
         source_of_target_[t] = kNone;
         dropped_[t] = true;
         continue;
@@ -218,7 +231,8 @@ class MarkupPlacing {
     }
   }
 
-  // Of the same kind, and of those the surest.
+  // Merges the links to the same source word, adding up their weights. Returns
+  // the source word of the same kind with the highest weight, or kNone.
   int BestSource(WordKind kind, std::vector<Link>* links) const {
     std::sort(links->begin(), links->end(),
               [](const Link& a, const Link& b) { return a.source < b.source; });
@@ -238,9 +252,9 @@ class MarkupPlacing {
     return best == nullptr ? kNone : best->source;
   }
 
-  // What a word of the translation is to a node's children.
-  static constexpr int kNeutral = -1;  // not theirs
-  static constexpr int kNothing = -2;  // it says nothing
+  // Returns the child of node `id` that a word belongs to, or one of these.
+  static constexpr int kNeutral = -1;  // belongs to no child
+  static constexpr int kNothing = -2;  // does not count, as it is not aligned
   int ChildOf(int id, int source) const {
     if (source == kNone) return kNothing;
     const int owner = owner_of_source_[source];
@@ -250,6 +264,8 @@ class MarkupPlacing {
         std::upper_bound(node.children.begin(), node.children.end(), owner) -
         1);
   }
+  // The same for a word of the translation. Punctuation that belongs to no
+  // child does not count.
   int ChildAt(int id, int target) const {
     const int child = ChildOf(id, source_of_target_[target]);
     return child == kNeutral && targets_[target].kind == WordKind::kPunctuation
@@ -257,7 +273,8 @@ class MarkupPlacing {
                : child;
   }
 
-  // Gives the children of a node, which has its words, theirs.
+  // Distributes the words of a node among its children, and theirs in turn. The
+  // node's own words must be known.
   void Assign(int id) {
     if (nodes_[id].children.empty()) return;
     const std::vector<int> children = nodes_[id].children;
@@ -285,7 +302,7 @@ class MarkupPlacing {
     std::vector<int> score(apart.size(), 0);
     BestRuns(id, apart, begin, end, &score);
     BestWords(id, apart, begin, end, &score);
-    std::vector<int> placed;  // by their words, of which no two have the same
+    std::vector<int> placed;  // with words, of which they share none
     for (size_t i = 0; i < apart.size(); ++i) {
       if (score[i] > 0) placed.push_back(apart[i]);
     }
@@ -310,8 +327,8 @@ class MarkupPlacing {
     for (const int child : children) Assign(child);
   }
 
-  // Whether it is an element that cannot be so: one of Markdown without a word,
-  // or, where its end or begin is in another sentence, with punctuation alone.
+  // True if an element of Markdown needs another word: if it has none or, when
+  // it begins or ends in another sentence, if it has only punctuation.
   bool NeedsWord(const Node& node) const {
     if (markup_.format_ != MarkupFormat::kMarkdown) return false;
     if (node.close == kNoTag && !node.ends_after) return false;
@@ -321,8 +338,8 @@ class MarkupPlacing {
         [](const Word& word) { return word.kind == WordKind::kPunctuation; });
   }
 
-  // Gives a child that stands between words the nearest one that is not taken;
-  // `taken` are those from `begin` on.
+  // Gives a child that stands in a gap the nearest word that is free and not
+  // punctuation. `taken` tells which words from `begin` on are not free.
   void TakeWord(int begin, std::vector<bool>* taken, Node* node) {
     constexpr int kFarthest = 50;
     const int end = begin + static_cast<int>(taken->size());
@@ -340,8 +357,8 @@ class MarkupPlacing {
     }
   }
 
-  // Markdown's delimiters begin or end nothing between a letter and what is
-  // none, so that stays outside.
+  // Moves punctuation at a node's border out of it if a letter follows or
+  // precedes directly: there, Markdown's delimiters neither open nor close.
   void LeavePunctuation(Node* node) const {
     if (node->begin == node->end) return;
     const auto is_letter = [this](int word) {
@@ -362,8 +379,8 @@ class MarkupPlacing {
     }
   }
 
-  // Where the words of a child end that has all from `begin` on, in steps of
-  // `step`.
+  // Returns the end of a child whose words start at `begin` and go on in steps
+  // of `step`, 1 or -1. It maximizes the child's words minus others.
   int BestCut(int id, int child, int begin, int end, int step) const {
     int best = begin, score = 0, sum = 0;
     for (int at = begin; at != end; at += step) {
@@ -378,13 +395,16 @@ class MarkupPlacing {
     return best;
   }
 
+  // `children` are ascending.
   static size_t IndexOf(const std::vector<int>& children, int child) {
     return std::lower_bound(children.begin(), children.end(), child) -
            children.begin();
   }
 
-  // Of each child the run that begins and ends with words of its own, has none
-  // of its siblings', and has the most more of its own than of others.
+  // Gives each child its best run of words in [begin, end), and sets its score,
+  // the number of its own words minus others. A run begins and ends with words
+  // of the child and has none of its siblings'. The best run has the highest
+  // score.
   void BestRuns(int id, const std::vector<int>& children, int begin, int end,
                 std::vector<int>* score) {
     int whose = kNeutral, from = 0, sum = 0;
@@ -397,7 +417,7 @@ class MarkupPlacing {
       }
       const size_t i = IndexOf(children, child);
       if (i == children.size() || children[i] != child) {
-        whose = kNeutral;  // of one that has its words already
+        whose = kNeutral;  // of a child that already has its words
         continue;
       }
       if (child != whose) {
@@ -416,8 +436,8 @@ class MarkupPlacing {
     }
   }
 
-  // Gives a child that has words in the source, and none here, the word that
-  // stands for them the most, among those that are nobody's.
+  // Gives each child without a run the word that aligns best with its source
+  // words, among the words that no child has. Sets its score to 1.
   void BestWords(int id, const std::vector<int>& children, int begin, int end,
                  std::vector<int>* score) {
     std::vector<bool> taken(end - begin);
@@ -451,16 +471,16 @@ class MarkupPlacing {
     }
   }
 
-  // Whether it would begin a block of Markdown where it begins a line.
+  // True if the node would begin a block of Markdown at the begin of a line.
   bool BeginsBlock(const Node& node) const {
     if (markup_.format_ != MarkupFormat::kMarkdown) return false;
     const std::string_view bytes = tag(node.open).span().Of(markup_.text_);
     return bytes.starts_with("<!") || bytes.starts_with("<?");
   }
 
-  // Puts a child without words between those of [begin, end): before the word
-  // that stands for what it stood before, or after the one before it; not
-  // within a sibling of `placed`.
+  // Places a child without words in a gap of [begin, end], but not within one
+  // of the siblings `placed`. The gap is before the word that aligns with the
+  // next source word, or after the one that aligns with the previous.
   void FindGap(int id, const std::vector<int>& placed, int begin, int end) {
     Node& node = nodes_[id];
     const std::string_view text = markup_.plain_;
@@ -488,7 +508,7 @@ class MarkupPlacing {
         1;
     const auto inside = [&](int gap) { return gap >= begin && gap <= end; };
     int gap = kNone;
-    // Neighbours, and theirs.
+    // Tries the neighbours in the source, then those farther away.
     constexpr int kNeighbours = 8;
     for (int far = 0; far < kNeighbours && gap == kNone; ++far) {
       const auto try_next = [&] {
@@ -508,7 +528,7 @@ class MarkupPlacing {
       if (gap == kNone && node.leans_left) try_next();
     }
     if (gap == kNone) {
-      // As far as it was in the source.
+      // Keeps the relative position that it has in the source.
       gap = begin + static_cast<int>(int64_t{before + 1} * (end - begin) /
                                      std::max<int64_t>(sources_.size(), 1));
     }
@@ -528,7 +548,7 @@ class MarkupPlacing {
     node.begin = node.end = gap;
   }
 
-  // What stands for an opaque piece that could not have it.
+  // Drops each U+FFFC whose opaque piece did not get it as its word.
   void DropLostObjects() {
     std::vector<bool> kept(targets_.size(), false);
     for (const Node& node : nodes_) {
@@ -546,13 +566,13 @@ class MarkupPlacing {
   const Markup::Sentence& sentence_;
   const std::string_view translation_;
   std::vector<Node> nodes_;
-  std::vector<Word> sources_;  // of plain
-  std::vector<int> owner_of_source_;
-  std::vector<Word> targets_;                    // of the translation
+  std::vector<Word> sources_;                    // in Markup::plain()
+  std::vector<int> owner_of_source_;             // [sources_]: node
+  std::vector<Word> targets_;                    // in the translation
   std::vector<std::vector<Link>> links_;         // [targets_]
-  std::vector<int> source_of_target_;            // [targets_]
+  std::vector<int> source_of_target_;            // [targets_]: or kNone
   std::vector<bool> dropped_;                    // [targets_]
-  std::vector<int> first_target_, last_target_;  // [sources_]
+  std::vector<int> first_target_, last_target_;  // [sources_]: or kNone
 };
 
 MarkupPlan PlanMarkup(const Markup& markup, const Markup::Sentence& sentence,

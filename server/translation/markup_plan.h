@@ -13,40 +13,43 @@
 
 namespace trivium {
 
-// An element of a sentence, or a tag or opaque piece alone, and where it goes
-// in the translation.
+// An element, single tag or opaque piece of a sentence, and its place in the
+// translation.
 struct MarkupNode {
   static constexpr size_t kNoTag = std::numeric_limits<size_t>::max();
 
-  // Indices of Markup's tags: what is written before its words, and after them.
+  // Indices of the Markup's tags to write before and after the node's words.
   size_t open = kNoTag;
   size_t close = kNoTag;
-  int last = 0;               // the last node in it
+  int last = 0;               // its last descendant, or itself
   std::vector<int> children;  // ascending
   bool opaque = false;
   bool raw = false;
-  // It began in an earlier sentence, so all before its end is in it; it ends in
-  // a later one.
+  // begins_before: the element began in an earlier sentence, so it contains all
+  // words before its end. ends_after: it ends in a later sentence.
   bool begins_before = false, ends_after = false;
-  TextSpan plain;  // of Markup::plain()
-  // The words of the translation that are in it. Of none, the gap where it
-  // stands: before word `begin`.
+  TextSpan plain;  // its contents in Markup::plain()
+  // The words [begin, end) of the translation that it contains. If there are
+  // none, the node stands in the gap before word `begin`.
   int begin = 0, end = 0;
-  // In a gap: at the word before it, so that a space comes behind.
+  // For a node in a gap: true if it attaches to the preceding word, so that a
+  // space follows it.
   bool leans_left = false;
 };
 
-// Where everything goes in a translation.
+// The place of each tag in a translation.
 struct MarkupPlan {
-  // Node 0 is the sentence; children follow their parent, in the source's
-  // order. A child's words are its parent's, and no sibling's.
+  // Node 0 is the sentence. Children follow their parent, in the source's
+  // order. A child's words are a subset of its parent's, and siblings share
+  // none.
   std::vector<MarkupNode> nodes;
   std::vector<Word> words;  // of the translation
-  // [words] that are not written: places of opaque pieces that are elsewhere.
+  // [words]: true if the word is not written, because it is the U+FFFC of an
+  // opaque piece that is placed elsewhere.
   std::vector<bool> dropped;
 };
 
-// By what the translation's words stand for.
+// Places the sentence's tags according to the aligned words.
 MarkupPlan PlanMarkup(const Markup& markup, const Markup::Sentence& sentence,
                       std::string_view translation,
                       std::span<const AlignedWords> words);

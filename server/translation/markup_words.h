@@ -9,7 +9,8 @@
 
 namespace trivium {
 
-// What only stands for its like. kObject is Markup::kObject.
+// A translated word belongs only to a source word of its own kind. kObject is
+// the kind of Markup::kObject.
 enum class WordKind { kWord, kPunctuation, kObject };
 
 struct Word {
@@ -17,10 +18,10 @@ struct Word {
   WordKind kind = WordKind::kWord;
 };
 
-// ICU's words (dictionaries tell those of Chinese, Japanese and Thai) and what
-// else is no white space, in order. Each of `whole`, which ascend and are
-// apart, is a word by itself; none reaches across one of `cuts`, bytes of the
-// text.
+// Returns the words of a text in order, as ICU splits them, and anything else
+// that is not white space. ICU uses dictionaries for Chinese, Japanese and
+// Thai. Each span of `whole`, which are ascending and disjoint, is a single
+// word. No word crosses one of `cuts`, which are byte offsets in the text.
 std::vector<Word> WordsOf(std::string_view text,
                           const std::vector<size_t>& cuts,
                           const std::vector<TextSpan>& whole);

@@ -35,15 +35,16 @@ void MarkupWriter::AddTag(int id, bool open) {
   if (i != Node::kNoTag) out_ += BytesOf(tag(i));
 }
 
-// The translation up to a byte; an opaque piece that was there before stays
-// away.
+// Writes the translation from at_ up to byte `end`. WriteOpaque moves at_ past
+// the words that it replaces.
 void MarkupWriter::Emit(size_t end) {
   if (end <= at_) return;
   AddText({at_, end});
   at_ = end;
 }
 
-// Words up to the gap, but for those that are dropped, with the space before.
+// Writes the words before the gap, each with the space before it, and leaves
+// out dropped ones.
 void MarkupWriter::EmitWords(int gap) {
   for (; written_ < gap; ++written_) {
     const TextSpan word = words_[written_].span;
@@ -56,19 +57,23 @@ void MarkupWriter::EmitWords(int gap) {
   }
 }
 
+// Returns the end of the word before the gap.
 size_t MarkupWriter::EndBefore(int gap) const {
   return gap == 0 ? 0 : words_[gap - 1].span.end;
 }
+// Returns the begin of the word after the gap, or the last word's end.
 size_t MarkupWriter::BeginAt(int gap) const {
   if (gap < static_cast<int>(words_.size())) return words_[gap].span.begin;
   return words_.empty() ? 0 : words_.back().span.end;
 }
 
-// A node's content; the words before it are written.
+// Writes a node's children and the words up to the last of them. The words
+// before the node must be written already.
 void MarkupWriter::Write(int id) {
   std::vector<int> order = nodes_[id].children;
-  // At one gap: what ends there, what leans to the word before, the rest, what
-  // begins there.
+  // The order of children at one gap: those that began in an earlier sentence,
+  // those that attach to the word before, others without words, those with
+  // words, and those that end in a later sentence.
   const auto rank = [this](int child) {
     const Node& node = nodes_[child];
     if (node.begins_before) return 0;
@@ -105,7 +110,7 @@ void MarkupWriter::Write(int id) {
   }
 }
 
-// With a space on each side where it had some.
+// Writes a single tag, with a space on each side where the source has one.
 void MarkupWriter::WriteVoid(int id) {
   const Node& node = nodes_[id];
   const TextSpan span = tag(node.open).span();
@@ -121,8 +126,8 @@ void MarkupWriter::WriteVoid(int id) {
   if (before && after && touches) AddSpace();
 }
 
-// In the place of its word or, where the translation has none, as a word of its
-// own.
+// Writes an opaque piece instead of its word, a U+FFFC of the translation. If
+// it has none, the piece becomes a word of its own.
 void MarkupWriter::WriteOpaque(int id) {
   const Node& node = nodes_[id];
   if (node.begin < node.end) {

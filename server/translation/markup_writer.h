@@ -9,28 +9,31 @@
 
 namespace trivium {
 
-// Writes a sentence's translation with its tags, in order and with white space
-// where it belongs. How texts and tags look is the format's.
+// Writes a sentence's translation with its tags in order, and with white space
+// where it belongs. Subclasses define how a format writes texts and tags; this
+// class writes HTML and XML.
 class MarkupWriter {
  public:
-  // All of them outlive it.
+  // All arguments must outlive this object.
   MarkupWriter(const Markup& markup, const Markup::Sentence& sentence,
                std::string_view translation, const MarkupPlan& plan);
   virtual ~MarkupWriter() = default;
 
-  // Once.
+  // Returns the result. Call it only once.
   std::string Run();
 
  protected:
   using Node = MarkupNode;
   using Kind = MarkupPiece::Kind;
 
-  // What is added to the output: a span of the translation, ...
+  // Appends a span of the translation to the output.
   virtual void AddText(TextSpan span);
-  // ... a space that it has not, ...
+  // Appends a space that the translation does not have.
   virtual void AddSpace() { out_ += ' '; }
-  // ... and what a node has before its words, or after them, if anything.
+  // Appends the tag before a node's words if `open`, or the tag after them.
+  // Does nothing if the node has no such tag.
   virtual void AddTag(int id, bool open);
+  // Called after everything is written.
   virtual void End() {}
 
   const Markup::Tag& tag(size_t i) const { return markup_.tags_[i]; }
@@ -44,7 +47,7 @@ class MarkupWriter {
   const std::vector<Node>& nodes_;
   const std::vector<Word>& words_;  // of the translation
   std::string out_;
-  bool raw_ = false;  // text has no escapes here
+  bool raw_ = false;  // true where text has no escapes
 
  private:
   void Emit(size_t end);
@@ -56,8 +59,8 @@ class MarkupWriter {
   void WriteOpaque(int id);
 
   const std::vector<bool>& dropped_;
-  size_t at_ = 0;    // what of the translation is written, in bytes ...
-  int written_ = 0;  // ... and words
+  size_t at_ = 0;    // bytes of the translation written so far
+  int written_ = 0;  // words of the translation written so far
 };
 
 }  // namespace trivium

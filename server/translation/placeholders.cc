@@ -8,19 +8,20 @@
 namespace trivium {
 namespace {
 
-// Before and behind the number.
+// The text before and after the number.
 struct Style {
   std::string_view before, behind;
 };
 constexpr std::array<Style, kPlaceholderStyles> kStyles = {
     {{"<x", ">"}, {"{", "}"}, {"%", ""}}};
 
-// A placeholder at `begin`.
+// A placeholder, at [begin, end).
 struct Found {
   size_t begin, end;
   size_t number;
 };
 
+// Returns the first placeholder at or after `from`.
 std::optional<Found> NextPlaceholder(std::string_view text, size_t from,
                                      const Style& style) {
   constexpr size_t kMostDigits = 6;
@@ -55,7 +56,7 @@ std::optional<std::string> WithPlaceholders(std::string_view text,
     begin = spans[i].end;
   }
   out += text.substr(begin, sentence.end - begin);
-  // Those are its placeholders, one after the other, and no others.
+  // Checks that the text has just these placeholders, in order.
   size_t number = 0;
   std::optional<Found> found = NextPlaceholder(out, 0, look);
   for (; found; found = NextPlaceholder(out, found->end, look)) {

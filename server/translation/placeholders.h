@@ -10,32 +10,35 @@
 
 namespace trivium {
 
-// What a model copies in place of spans that it must not translate: numbered
-// from 1, as "<x1>". Models differ in what they copy, so there are several
-// styles, those first that did best with the embedded model.
+// Placeholders replace spans that a model must not translate; the model copies
+// them. They are numbered from 1, as in "<x1>". Models differ in what they
+// copy, so there are several styles. Those that worked best with the embedded
+// model come first.
 inline constexpr int kPlaceholderStyles = 3;
 
-// The text of `sentence` in `text` with a placeholder for each of the spans,
-// which are ascending, apart and in it; nothing where the rest of it has such
-// a placeholder already.
+// Returns the text of `sentence` in `text` with a placeholder for each span.
+// The spans must be ascending, disjoint and within the sentence. Returns
+// nullopt if the rest of the sentence already has a placeholder of this style.
 std::optional<std::string> WithPlaceholders(std::string_view text,
                                             TextSpan sentence,
                                             const std::vector<TextSpan>& spans,
                                             int style);
 
-// A text with placeholders of spans, and those put back.
+// A translation whose placeholders are replaced by the original spans.
 struct Restored {
   std::string text;
-  std::vector<int> counts;  // [spans], how often each was there
-  // The text between the spans, for those that a model made up.
+  std::vector<int> counts;  // [spans]: number of its placeholders
+  // The text before, between and after the spans, in which the caller can look
+  // for spans that the model made up.
   std::vector<std::string> between;
-  // It has a placeholder that no span has.
+  // True if the translation has a placeholder with the number of no span. It
+  // stays in the text.
   bool stray = false;
-  // A placeholder, and the span in its place.
+  // A placeholder and the span that replaced it.
   struct Place {
     size_t span = 0;       // its index
-    TextSpan placeholder;  // of the translation
-    TextSpan restored;     // of `text`
+    TextSpan placeholder;  // in the translation
+    TextSpan restored;     // in `text`
   };
   std::vector<Place> places;  // ascending
 };

@@ -1,10 +1,11 @@
-// Regular expressions where they do, by RE2; arguments of ICU messages are
-// nested, and counted by hand.
+// Most kinds are RE2 patterns. Arguments of ICU messages nest, which no regular
+// expression can match, so AddArguments finds them by counting braces.
 //
-// RE2 looks for one match in linear time, but all matches of `a[^b]*b|a` in a
-// row of a's take quadratic time, and where its automaton needs too many states
-// it takes time for each instruction at each byte. So a caller's pattern is
-// matched in windows, a number of times, and given up where it is of that kind.
+// RE2 finds one match in linear time. But finding all matches of `a[^b]*b|a` in
+// a row of a's takes quadratic time. And if its automaton needs too many
+// states, RE2 spends time on each instruction at each byte. So a caller's
+// pattern is matched in windows, and Find gives up after a maximum number of
+// searches or amount of CPU time.
 #include "server/translation/protected_spans.h"
 
 #include <fmt/format.h>
@@ -24,10 +25,11 @@ namespace {
 using re2::RE2;
 using re2::StringPiece;
 
-// A pattern takes at most so much memory, compiled and while it runs.
+// Maximum memory of a pattern in bytes, compiled and while it runs.
 constexpr int64_t kPatternMemory = 1 << 20;
 
-// What a kind's pattern sees at once: theirs take linear time.
+// Window of a kind's pattern in bytes. It is larger than a caller's pattern's,
+// since the kinds' patterns take linear time.
 constexpr size_t kKindWindow = 64 << 10;
 
 constexpr char kPrintf[] =
@@ -37,7 +39,8 @@ constexpr char kPrintf[] =
 
 constexpr char kMustache[] = R"((\{\{\{[^{}]*\}\}\}|\{\{[^{}]*\}\}))";
 
-// Without the marks of the sentence behind it; parentheses come in pairs.
+// Does not match the punctuation that follows a URL in a sentence. Parentheses
+// belong to a URL only in pairs.
 constexpr char kUrl[] = R"(\b((?:[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:))"
                         R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«»])*)"
                         R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«».,;:!?\]'…])))";
@@ -45,8 +48,8 @@ constexpr char kUrl[] = R"(\b((?:[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:))"
 constexpr char kEmail[] =
     R"(([\pL\pN_.+%-]*[\pL\pN_+%-]@[\pL\pN-]+(?:\.[\pL\pN-]+)+))";
 
-// Paths that begin with a root, a home or dots; names with a usual ending, and
-// the folders in front of them.
+// Matches paths that begin with a root, "~" or dots, and names with a common
+// extension, with the folders before them.
 constexpr char kFileName[] =
     R"((?:^|[^\pL\pN_./\\~-])()"
     R"([A-Za-z]:\\(?:[^\s"<>|:*?]*[^\s"<>|:*?.,;!)\]'])?)"
@@ -77,19 +80,19 @@ RE2::Options Quiet() {
   return options;
 }
 
-// What searches for a caller's patterns may take in a text, of a core's time: a
-// hundred times what they usually do.
+// Maximum CPU time of all caller's patterns in a text, and the extra time for
+// each of its bytes. This is a hundred times what they usually need.
 constexpr absl::Duration kMostTime = absl::Milliseconds(100);
 constexpr absl::Duration kMostTimeOfByte = absl::Microseconds(1);
 
-// What this thread has taken so far.
+// Returns the CPU time that this thread has used so far.
 absl::Duration ThreadTime() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return absl::DurationFromTimespec(time);
 }
 
-// Its spans are what group 1 matches.
+// Returns a kind's pattern, whose spans are the matches of group 1.
 const RE2& PatternOf(ProtectedKind kind) {
   static const RE2 printf_pattern(kPrintf);
   static const RE2 mustache(kMustache);
@@ -109,14 +112,15 @@ const RE2& PatternOf(ProtectedKind kind) {
     case ProtectedKind::kNumberWithUnit:
       return number;
     case ProtectedKind::kPrintf:
-    case ProtectedKind::kIcuMessage:  // not by a pattern
+    case ProtectedKind::kIcuMessage:  // has no pattern
       break;
   }
   return printf_pattern;
 }
 
-// All matches of a pattern's group, from left to right, each of which begins in
-// the first `window` bytes that are searched and ends in twice as many.
+// Adds all matches of a pattern's group, from left to right. Each search sees
+// 2 * `window` bytes and accepts a match that begins in their first half; at
+// the text's end, it accepts any match.
 absl::Status AddMatches(std::string_view text, const RE2& pattern, int group,
                         size_t window, const AliveCheck& check_alive,
                         std::vector<TextSpan>* out) {
@@ -133,14 +137,14 @@ absl::Status AddMatches(std::string_view text, const RE2& pattern, int group,
     }
     const auto whole_begin = static_cast<size_t>(found[0].data() - text.data());
     if (end < text.size() && whole_begin >= at + window) {
-      at = whole_begin;  // it may go on
+      at = whole_begin;  // it may be longer
       continue;
     }
     const StringPiece& match = found[group];
     const auto begin = static_cast<size_t>(match.data() - text.data());
     const size_t match_end = begin + match.size();
     if (!match.empty()) out->push_back({begin, match_end});
-    // An empty match is no span, and a step on.
+    // An empty match is no span; the search goes on one character later.
     at = match.empty() && match_end < text.size()
              ? match_end + FirstCodePoint(text.substr(match_end)).size
              : match_end + (match.empty() ? 1 : 0);
@@ -150,26 +154,28 @@ absl::Status AddMatches(std::string_view text, const RE2& pattern, int group,
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// "100%sure" is a word's end: no conversion.
+// True if the '%' is a percent sign, as in "100%sure", and not a conversion: it
+// follows a digit, and the word goes on after the span.
 bool IsPercentSign(std::string_view text, TextSpan span) {
   return span.begin > 0 && IsDigit(text[span.begin - 1]) &&
          text[span.end - 1] != '%' && span.end < text.size() &&
          u_isalpha(FirstCharacter(text.substr(span.end)));
 }
 
-// Where what an apostrophe quotes ends, which is at `at` before '{' or '}'.
+// Returns the end of the text that the apostrophe at `at` quotes.
 size_t EndOfQuoted(std::string_view text, size_t at) {
   const size_t end = text.find('\'', at + 1);
   return end == std::string_view::npos ? text.size() : end + 1;
 }
 
+// True if an apostrophe at `at` quotes a brace.
 bool IsQuote(std::string_view text, size_t at) {
   return text[at] == '\'' && at + 1 < text.size() &&
          (text[at + 1] == '{' || text[at + 1] == '}');
 }
 
-// Whole arguments, and those nested in them, and what is quoted: ICU's
-// MessageFormat. A brace that nothing closes is text.
+// Adds the arguments of ICU's MessageFormat, including nested ones, and quoted
+// text. A brace without partner is text.
 void AddArguments(std::string_view text, std::vector<TextSpan>* out) {
   std::vector<size_t> open;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -186,7 +192,8 @@ void AddArguments(std::string_view text, std::vector<TextSpan>* out) {
   }
 }
 
-// Of what overlaps the first, and the longest; neighbours joined.
+// Returns the spans without those that overlap an earlier or, at the same
+// begin, longer one. Adjacent spans are joined.
 std::vector<TextSpan> Apart(std::vector<TextSpan> spans) {
   std::sort(spans.begin(), spans.end(), [](TextSpan a, TextSpan b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
@@ -226,8 +233,8 @@ absl::StatusOr<ProtectedSpans> ProtectedSpans::Create(
     const int instructions = pattern->ProgramSize();
     if (instructions > kMostInstructions) {
       return absl::InvalidArgumentError(fmt::format(
-          "patterns[{}]: has {} instructions, as RE2 counts them, and may have "
-          "{}: give smaller numbers of repetitions, or fewer classes",
+          "patterns[{}]: has {} RE2 instructions, more than the maximum of {}; "
+          "use smaller repetition counts or fewer character classes",
           i, instructions, kMostInstructions));
     }
     result.patterns_.push_back(std::move(pattern));
@@ -262,18 +269,18 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
       left -= ThreadTime() - since;
       if (left < absl::ZeroDuration()) {
         return absl::InvalidArgumentError(fmt::format(
-            "patterns[{}]: takes too long in a text of {} bytes; give smaller "
-            "numbers of repetitions, or fewer patterns",
+            "patterns[{}]: takes too long in a text of {} bytes; use smaller "
+            "repetition counts or fewer patterns",
             i, text.size()));
       }
       if (++searches > kMostMatches) {
         return absl::InvalidArgumentError(fmt::format(
-            "patterns[{}]: matches more than {} times in a text, empty matches "
-            "and all; send the text in parts",
+            "patterns[{}]: matches more than {} times in a text, counting "
+            "empty matches; send the text in parts",
             i, kMostMatches));
       }
       const absl::Status status = check_alive();
-      since = ThreadTime();  // others' work may have been done meanwhile
+      since = ThreadTime();  // this thread may do other work meanwhile
       return status;
     };
     TRIVIUM_RETURN_IF_ERROR(AddMatches(text, *patterns_[i], /*group=*/0,
@@ -287,7 +294,7 @@ std::vector<TextSpan> JoinAtSpans(const std::vector<TextSpan>& sentences,
   std::vector<TextSpan> joined;
   auto span = spans.begin();
   for (TextSpan sentence : sentences) {
-    // A span that the last sentence got may reach into this one.
+    // A span that extended the last sentence may reach into this one.
     if (!joined.empty() && joined.back().end > sentence.begin) {
       joined.back().end = std::max(joined.back().end, sentence.end);
     } else {

@@ -18,7 +18,8 @@ class RE2;
 
 namespace trivium {
 
-// What texts have for programs, and a translation must have byte for byte.
+// Kinds of text that are meant for programs. A translation must keep them byte
+// for byte.
 enum class ProtectedKind {
   kPrintf,          // %s, %1$d, %(name)s, %-5.2f, %%
   kIcuMessage,      // {name}, {n, plural, one {# file} other {# files}}, '{'
@@ -29,7 +30,8 @@ enum class ProtectedKind {
   kNumberWithUnit,  // 5 km, 3,5 GB, 100 %, $20
 };
 
-// Finds them.
+// Finds protected spans: those of the given kinds, and the matches of the
+// caller's patterns.
 //
 //   auto scanner = ProtectedSpans::Create({ProtectedKind::kPrintf}, {"#\\d+"});
 //   scanner->Find("Ticket #12 of %s", check_alive)  // "#12" and "%s"
@@ -37,26 +39,29 @@ enum class ProtectedKind {
 // Immutable and thread-safe.
 class ProtectedSpans {
  public:
-  // A pattern sees a text through windows: what has up to kLongestMatch bytes
-  // is found as in all of it; no match is longer than twice that, so that a
-  // longer one is found in pieces, which become one span, or not at all.
+  // A pattern is matched in windows of the text. Matches of up to kLongestMatch
+  // bytes are found as in the whole text. No match is longer than twice that: a
+  // longer one is found in parts, which become one span, or not at all.
   static constexpr size_t kLongestMatch = 1024;
   static constexpr int kMostInstructions = 4000;
   static constexpr size_t kMostMatches = 1 << 16;
 
-  // `patterns` are RE2's; a span is what a whole match is. INVALID_ARGUMENT
-  // tells what is wrong with a pattern, as "patterns[1]: missing ): (a", or
-  // that it has more than kMostInstructions. Takes milliseconds.
+  // `patterns` have RE2's syntax; a span is a whole match. Returns
+  // INVALID_ARGUMENT if a pattern is malformed, as "patterns[1]: missing ):
+  // (a", or has more than kMostInstructions. Takes milliseconds.
   static absl::StatusOr<ProtectedSpans> Create(
       const std::vector<ProtectedKind>& kinds,
       const std::vector<std::string>& patterns);
 
-  // Ascending and apart, none empty. Of those that overlap the first one is
-  // taken, of those that begin together the longest; neighbours without
-  // anything between them are one. `check_alive` is asked before each match and
-  // each window; its error is returned. INVALID_ARGUMENT, without naming the
-  // text: there are more than kMostMatches of a pattern, or they take far more
-  // time than patterns do: 0.1 s, and 1 µs for each of the text's bytes.
+  // Returns the spans, ascending and disjoint, none of them empty. Of spans
+  // that overlap, only the first is returned, and of those that begin together,
+  // the longest. Adjacent spans are joined. Calls `check_alive` before each
+  // match and each window, and returns its error.
+  //
+  // Returns INVALID_ARGUMENT, without naming the text, if a pattern needs more
+  // than kMostMatches searches, one for each match and each window. Also if all
+  // patterns together take more CPU time than 0.1 s plus 1 µs for each byte of
+  // the text, which is far more than usual.
   absl::StatusOr<std::vector<TextSpan>> Find(
       std::string_view text, const AliveCheck& check_alive) const;
 
@@ -65,13 +70,15 @@ class ProtectedSpans {
   std::vector<std::shared_ptr<const re2::RE2>> patterns_;
 };
 
-// Sentences none of whose borders is in a span: those that share one are
-// joined. Both ascending and apart.
+// Returns the sentences, extended to include each span that they overlap, so
+// that no sentence begins or ends within a span. Sentences that share a span
+// are joined. Both arguments must be ascending and disjoint.
 std::vector<TextSpan> JoinAtSpans(const std::vector<TextSpan>& sentences,
                                   const std::vector<TextSpan>& spans);
 
-// What of a span is in none of `inner`, which are ascending, apart and in it:
-// without white space around, and only where there are letters.
+// Returns the parts of `span` outside of `inner`, without white space around
+// them. Leaves out parts without letters. `inner` must be ascending, disjoint
+// and within `span`.
 std::vector<TextSpan> WordsBetween(std::string_view text, TextSpan span,
                                    const std::vector<TextSpan>& inner);
 

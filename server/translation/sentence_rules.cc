@@ -1,8 +1,18 @@
-// Invariants: a border is taken back or added, never moved; what is unknown
-// ends a sentence, as Unicode's rules (UAX #29) say. These keep a full stop
-// before a number or a small letter within its sentence, any mark before a
-// dash or before quoted speech that begins small, and do not know that people
-// end sentences with emoticons and emoji, and Thai ones with particles.
+// Corrects the borders that Unicode's rules (UAX #29) find.
+//
+// What always holds:
+//   - A border is removed or added, never moved.
+//   - EndsSentence removes a border only for a known reason; if nothing is
+//     known about the word before a stop, the sentence ends there.
+//   - EndsUnseen adds a border only where EndsSentence agrees.
+//
+// Unicode's rules miss these ends, so EndsUnseen looks for them: a full stop
+// before a number or a lower-case letter; a mark before a dash, or before
+// quoted speech that begins in lower case; an emoticon or an emoji; a Thai
+// particle.
+//
+// Each question reads a bounded number of bytes around the border, so all
+// borders of a long line take linear time.
 #include "server/translation/sentence_rules.h"
 
 #include <unicode/uchar.h>
@@ -47,18 +57,17 @@ void StripQuotesAtBegin(std::string_view* text) {
   }
 }
 
-// No word of the tables is longer. What is looked at of a text is bounded, so
-// that all borders of a long line take time of its length.
+// No word of the tables is longer. The bound keeps the time linear: a long line
+// has many borders, and each reads no more than this.
 constexpr size_t kMostWordBytes = 64;
 
-// What stands between the last white space, bracket, quote or dash and the
-// end.
+// Returns what follows the last white space, bracket, quote or dash.
 std::string_view LastWord(std::string_view text) {
   size_t begin = text.size();
   while (begin > 0 && text.size() - begin < kMostWordBytes) {
     const std::string_view before = text.substr(0, begin);
     const UChar32 c = Last(before);
-    // "Tom's": an apostrophe within a word.
+    // An apostrophe within a word, as in "Tom's".
     const std::string_view more =
         before.substr(0, begin - LastCharacterSize(before));
     const bool apostrophe = (c == '\'' || c == 0x2019) && begin < text.size() &&
@@ -72,7 +81,7 @@ std::string_view LastWord(std::string_view text) {
   return text.substr(begin);
 }
 
-// Letters, digits and apostrophes at the beginning.
+// Returns the letters, digits and apostrophes at the beginning.
 std::string_view FirstWord(std::string_view text) {
   size_t end = 0;
   while (end < text.size() && end < kMostWordBytes) {
@@ -111,7 +120,7 @@ int Characters(std::string_view text) {
       text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
 }
 
-// "U.S", "z.B", "a.m": stops between letters, few of them at a time.
+// True for "U.S", "z.B", "a.m": stops between groups of one to three letters.
 bool IsDotted(std::string_view word) {
   int letters = 0;
   bool dotted = false;
@@ -128,8 +137,9 @@ bool IsDotted(std::string_view word) {
   return dotted && letters > 0;
 }
 
-// After a number and a full stop: of an ordinal the sentence goes on. `first`:
-// it begins the sentence, as in a list.
+// True if a sentence ends after a number and a full stop; after an ordinal ("3.
+// Oktober") it goes on. `first`: the number begins the sentence, as in a list.
+// `starter`: sentences often begin with the next word.
 bool EndsAfterNumber(std::string_view language, std::string_view number,
                      bool first, bool starter) {
   if (first && number.size() <= 3) return false;
@@ -139,8 +149,8 @@ bool EndsAfterNumber(std::string_view language, std::string_view number,
 
 bool IsMark(UChar32 c) { return c == '.' || c == '!' || c == '?'; }
 
-// A full stop may end a sentence although what follows begins with a number,
-// which Unicode's rules do not tell from "No. 5".
+// True if the full stop before a number ends a sentence. Unicode's rules cannot
+// tell this from "No. 5" and see no border.
 bool EndsBeforeNumber(std::string_view language, std::string_view left) {
   left.remove_suffix(1);
   const std::string_view word = LastWord(left);
@@ -149,9 +159,8 @@ bool EndsBeforeNumber(std::string_view language, std::string_view left) {
          FindAbbreviation(language, word) == Abbreviation::kNone;
 }
 
-// "i slept. then i ate.": who writes without capitals ends sentences all the
-// same, with words that are no abbreviations as far as the tables know, nor
-// look like any.
+// True for texts without capitals: "i slept. then i ate.". The word before the
+// stop must be no abbreviation in the tables, nor look like one.
 bool EndsWithWord(std::string_view language, std::string_view left) {
   constexpr std::string_view kVowels[] = {"a", "e", "i", "o", "u",
                                           "y", "ä", "ö", "ü"};
@@ -170,8 +179,8 @@ bool EndsWithWord(std::string_view language, std::string_view left) {
                      });
 }
 
-// "20", "$5,000", "(3": digits behind nothing but signs of money, "#", quotes
-// and brackets.
+// True for "20", "$5,000", "(3": digits after nothing but currency signs, "#",
+// quotes and brackets.
 bool BeginsWithNumber(std::string_view text) {
   StripQuotesAtBegin(&text);
   if (text.empty()) return false;
@@ -182,7 +191,7 @@ bool BeginsWithNumber(std::string_view text) {
   return !text.empty() && u_isdigit(FirstCharacter(text));
 }
 
-// "-- Then": dashes, white space and a capital.
+// True for "-- Then": dashes, white space and a capital.
 bool GoesOnLarge(std::string_view right) {
   const auto skip = [&right](auto is) {
     const size_t size = right.size();
@@ -196,8 +205,8 @@ bool GoesOnLarge(std::string_view right) {
          !right.empty() && u_isupper(FirstCharacter(right));
 }
 
-// What Thai speech ends with, who speaks being polite; what Thai writes has no
-// other mark of an end.
+// True if the text ends with a particle by which a polite Thai speaker ends a
+// sentence. Thai has no other mark of an end.
 bool EndsWithThaiParticle(std::string_view left) {
   for (const std::string_view particle :
        {"ครับ", "ค่ะ", "คะ", "จ้ะ", "จ๊ะ", "จ้า"}) {
@@ -206,7 +215,7 @@ bool EndsWithThaiParticle(std::string_view left) {
   return false;
 }
 
-// What stands between the last white space and the end, up to a few bytes.
+// Returns what follows the last white space; at most a few bytes.
 std::string_view LastRun(std::string_view text) {
   constexpr size_t kMostBytes = 32;
   size_t begin = text.size();
@@ -218,7 +227,8 @@ std::string_view LastRun(std::string_view text) {
   return text.substr(begin);
 }
 
-// ":-)", ";D", "=(", ":))" and the like, after white space.
+// True if the text ends with ":-)", ";D", "=(", ":))" or the like, after white
+// space.
 bool IsEmoticon(std::string_view left) {
   std::string_view run = LastRun(left);
   if (run.size() < 2 || run.size() == left.size()) return false;
@@ -234,8 +244,10 @@ bool IsEmoji(UChar32 c) {
                       u_hasBinaryProperty(c, UCHAR_EMOJI_COMPONENT));
 }
 
-// "As ever :) But the view ..." and "It's fine 😊 We will ...": behind a mark
-// or alone before a capital, else only before a usual first word.
+// True if an emoticon or emoji ends the sentence, and a capital follows: "As
+// ever :) But the view ..." or "It's fine 😊 We will ...". Without a mark before
+// the smile, the next word must be one that often begins a sentence, unless the
+// smile is alone.
 bool EndsWithSmile(std::string_view language, std::string_view left,
                    std::string_view right) {
   if (!u_isupper(FirstCharacter(right))) return false;
@@ -255,13 +267,13 @@ bool EndsSentence(std::string_view language, std::string_view left,
                   std::string_view right) {
   std::string_view core = left;
   StripQuotesAtEnd(&core);
-  // ... she asked." "again, he ..."
+  // A new quotation begins: ... she asked." "again, he ..."
   const bool opens = IsQuote(Last(left)) && IsQuote(FirstCharacter(right));
   StripQuotesAtBegin(&right);
   if (core.empty()) return false;
   const bool quoted = core.size() < left.size();
   const bool small = !right.empty() && u_islower(FirstCharacter(right));
-  // "Really?" she asked.
+  // The sentence goes on after quoted speech: "Really?" she asked.
   if (quoted && small && !opens) return false;
   if (core.back() != '.' || quoted) return true;
 
@@ -288,7 +300,8 @@ bool EndsSentence(std::string_view language, std::string_view left,
     return starter && !u_islower(FirstCharacter(word));
   }
   if (IsDotted(word)) return starter;
-  // "Ludwig XIV. von": an ordinal where the language writes them with stops.
+  // An ordinal, as in "Ludwig XIV. von", in languages that write them with
+  // stops.
   if (IsRoman(word)) return first ? false : language == "en" || starter;
   return true;
 }

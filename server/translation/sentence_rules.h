@@ -5,18 +5,19 @@
 
 namespace trivium {
 
-// Which full stops end no sentence, by language: "en", "de", or any other,
-// for which the rules of both hold where they are of one mind.
+// True if a sentence ends between `left` and `right`; false, for example, after
+// "Dr.". `language` is "en" or "de"; for any other, only rules apply in which
+// English and German agree.
 //
-// `left` is what precedes a possible border since the sentence began, without
-// white space at its ends; `right` what follows up to the line's end, without
-// white space at its beginning. Neither is empty.
+// `left` is the text from the beginning of the sentence to the possible border,
+// without white space at its ends. `right` is the text from there to the end of
+// the line, without white space at its beginning. Neither is empty.
 bool EndsSentence(std::string_view language, std::string_view left,
                   std::string_view right);
 
-// Whether a sentence may end at white space where Unicode's rules see no
-// border; EndsSentence has the last word there, too. `left` and `right` are as
-// its.
+// True if a sentence may end at white space where Unicode's rules see no
+// border. EndsSentence must agree as well. `left` and `right` are as for
+// EndsSentence.
 bool EndsUnseen(std::string_view language, std::string_view left,
                 std::string_view right);
 

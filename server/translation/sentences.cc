@@ -1,3 +1,17 @@
+// Splits line by line: a line break always ends a sentence, and the rules see
+// no more than one line. In a line, candidates are ICU's borders and the places
+// after spaces. From left to right, each candidate is judged by the text since
+// the last accepted border and by the rest of the line:
+//
+//   ICU sees a border      it stands if EndsSentence agrees
+//   only a space is there  it stands if EndsUnseen and EndsSentence agree
+//
+// So a border depends on those before it: after "1." at the beginning of a
+// sentence, for example, no sentence ends.
+//
+// A sentence that is too long is cut by ClauseBorder. It rates every place in
+// one pass, and asks ICU's dictionaries only if no place follows a mark or is
+// at white space.
 #include "server/translation/sentences.h"
 
 #include <unicode/brkiter.h>
@@ -20,18 +34,17 @@ bool IsSpace(std::string_view text) {
   return u_isUWhiteSpace(FirstCharacter(text));
 }
 
-// Those of UAX #29's ParaSep.
+// True for the line breaks of UAX #29's ParaSep.
 bool IsLineBreak(std::string_view text) {
   const UChar32 c = FirstCharacter(text);
   return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-// So much of a line is looked at between two questions whether the call is
-// alive.
+// The bytes of a line that are read between two calls of check_alive.
 constexpr size_t kAskBytes = 64 << 10;
 
-// Languages whose abbreviations are in abbreviations.cc; of others ICU knows
-// some.
+// Languages whose abbreviations abbreviations.cc covers. For some of the
+// others, ICU has a list.
 bool HasOwnTables(std::string_view language) {
   return language == "en" || language == "de" || language.empty();
 }
@@ -50,8 +63,8 @@ TextSpan WithoutWhiteSpace(std::string_view text, TextSpan span) {
   return span;
 }
 
-// The sentences of one line after the other. ICU's iterators are not
-// thread-safe, so each call of Split has one.
+// Finds the sentences of a text, line by line. ICU's iterators are not
+// thread-safe, so each call of Split creates its own.
 class SentenceSplitter::Lines {
  public:
   static absl::StatusOr<Lines> Create(const std::string& language) {
@@ -71,7 +84,7 @@ class SentenceSplitter::Lines {
     return lines;
   }
 
-  // Appends the sentences of text[begin, end), in which no line breaks are.
+  // Appends the sentences of text[begin, end), which has no line breaks.
   absl::Status Add(std::string_view text, size_t begin, size_t end,
                    const AliveCheck& check_alive, std::vector<TextSpan>* out) {
     TRIVIUM_RETURN_IF_ERROR(check_alive());
@@ -108,7 +121,7 @@ class SentenceSplitter::Lines {
  private:
   explicit Lines(const std::string& language) : language_(language) {}
 
-  // ICU's borders of a line.
+  // Fills `found_` with ICU's borders of a line.
   absl::Status FindBorders(std::string_view line) {
     found_.clear();
     UErrorCode error = U_ZERO_ERROR;
@@ -130,8 +143,9 @@ class SentenceSplitter::Lines {
     return absl::OkStatus();
   }
 
-  // Where a sentence of the line may end: ICU's borders, and behind spaces, of
-  // many the last one, so that white space is looked at once.
+  // Returns the places where a sentence of the line may end: ICU's borders, and
+  // those after a space. Of several spaces only the last one counts, so that
+  // white space is read once.
   std::vector<size_t> Candidates(std::string_view line) const {
     std::vector<size_t> places = found_;
     for (size_t at = line.find(' '); at != line.npos;
@@ -147,7 +161,7 @@ class SentenceSplitter::Lines {
 
   std::string language_;
   std::unique_ptr<icu::BreakIterator> borders_;
-  std::vector<size_t> found_;  // ICU's in the line at hand, ascending
+  std::vector<size_t> found_;  // ICU's borders of the current line; ascending
 };
 
 SentenceSplitter::SentenceSplitter(std::string_view language)
@@ -174,7 +188,7 @@ absl::StatusOr<std::vector<TextSpan>> SentenceSplitter::Split(
 
 namespace {
 
-// How good a place is to cut after `left` and before `right`; 0: any two
+// Rates a place to cut between `left` and `right`; 0: between any two
 // characters.
 int Rank(std::string_view left, std::string_view right) {
   const UChar32 next = FirstCharacter(right);
@@ -193,7 +207,7 @@ int Rank(std::string_view left, std::string_view right) {
   return 0;
 }
 
-// Of spans that are ascending and apart.
+// True if `at` is inside one of the spans, which ascend and do not overlap.
 bool IsInside(const std::vector<TextSpan>& spans, size_t at) {
   const auto next = std::upper_bound(
       spans.begin(), spans.end(), at,
@@ -201,9 +215,9 @@ bool IsInside(const std::vector<TextSpan>& spans, size_t at) {
   return next != spans.end() && next->begin < at;
 }
 
-// The border nearest to the middle of the sentence that the iterator finds
-// there and `whole` leaves; 0: none. Only so much around the middle is looked
-// at, since dictionaries take their time.
+// Returns the iterator's border that is nearest to the middle of the sentence
+// and in none of `whole`; 0 if there is none. Looks only at some KiB around the
+// middle, since dictionaries are slow.
 size_t NearestBorder(icu::BreakIterator* borders, std::string_view sentence,
                      const std::vector<TextSpan>& whole) {
   constexpr size_t kMostBytes = 4 << 10;
@@ -217,7 +231,7 @@ size_t NearestBorder(icu::BreakIterator* borders, std::string_view sentence,
       nullptr, window.data(), static_cast<int64_t>(window.size()), &error);
   borders->setText(utext, error);
   size_t best = 0, best_distance = sentence.size();
-  // The ends of the window are none of the text's.
+  // The window's ends are not borders of the text.
   for (int32_t i = U_SUCCESS(error) ? borders->next()
                                     : icu::BreakIterator::DONE;
        i != icu::BreakIterator::DONE && static_cast<size_t>(i) < window.size();
@@ -233,9 +247,9 @@ size_t NearestBorder(icu::BreakIterator* borders, std::string_view sentence,
   return best;
 }
 
-// Where nothing else is to cut at: between words, as dictionaries of Thai,
-// Chinese and others know them, else between characters as people see them
-// (UAX #29); 0: nowhere.
+// Returns a place to cut if no punctuation or white space offers one: between
+// words, which ICU's dictionaries know for Thai, Chinese and others; else
+// between characters as people see them (UAX #29); 0 if there is none.
 size_t WordBorder(std::string_view sentence,
                   const std::vector<TextSpan>& whole) {
   for (const auto create : {&icu::BreakIterator::createWordInstance,

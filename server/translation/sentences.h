@@ -13,9 +13,9 @@
 
 namespace trivium {
 
-// Whole texts for models that read a sentence at a time: where sentences
-// begin and end, and where one may be cut that is too long for the model.
-// Nothing here knows models or messages.
+// Splits whole texts for models that read one sentence at a time: finds where
+// sentences begin and end, and where to cut one that is too long. Knows neither
+// models nor messages.
 
 // Bytes [begin, end) of a text.
 struct TextSpan {
@@ -28,15 +28,16 @@ struct TextSpan {
   friend bool operator==(const TextSpan&, const TextSpan&) = default;
 };
 
-// Without the white space (Unicode's White_Space) at both ends.
+// Returns the span without the white space (Unicode's White_Space) at its ends.
 TextSpan WithoutWhiteSpace(std::string_view text, TextSpan span);
 
-// Else there is nothing to translate, but signs alone ("* * *").
+// True if there is something to translate. False for signs alone ("* * *").
 bool HasLettersOrDigits(std::string_view text);
 
-// Finds the sentences of texts in a language: ICU's borders, of which those
-// are taken back that follow an abbreviation, an ordinal, an initial or quoted
-// speech that goes on (sentence_rules.h). A line break ends a sentence, too.
+// Finds the sentences of texts in one language. It takes ICU's borders and
+// removes those after an abbreviation, an ordinal, an initial, or quoted speech
+// after which the sentence goes on (sentence_rules.h). A line break ends a
+// sentence, too.
 //
 //   SentenceSplitter splitter("de");
 //   splitter.Split("Am 3. Oktober kam z. B. Dr. Meier. Er blieb.", check_alive)
@@ -45,30 +46,33 @@ bool HasLettersOrDigits(std::string_view text);
 // Immutable and thread-safe.
 class SentenceSplitter {
  public:
-  // BCP 47, or as "deu_Latn"; empty, or one that nothing is known of: what
-  // holds everywhere.
+  // `language`: BCP 47, or such as "deu_Latn". If it is empty or unknown, only
+  // rules that hold for every language apply.
   explicit SentenceSplitter(std::string_view language);
 
-  // Ascending and apart. None is empty, or begins or ends with white space;
-  // all that is in none is white space. Bytes that are no UTF-8 are characters
-  // like others. `check_alive` is asked before each line and in long ones; its
-  // error is returned.
+  // Returns the sentences in ascending order, without overlap. None is empty,
+  // or begins or ends with white space; only white space lies between them.
+  // Bytes that are not UTF-8 count as characters. Asks `check_alive` before
+  // each line and within long ones, and returns its error.
   absl::StatusOr<std::vector<TextSpan>> Split(
       std::string_view text, const AliveCheck& check_alive) const;
 
  private:
   class Lines;
 
-  std::string language_;  // its shortest code
+  std::string language_;  // its shortest code: "de"
 };
 
-// Where to cut a sentence in two that is too long, so that neither part is
-// empty: in its middle half after a semicolon, colon or dash, else after a
-// comma, else at white space, wherever there is some, else between two words of
-// a script without spaces, else between any two characters (UAX #29); as near
-// to the middle as it can be, and never within one of `whole`, which are
-// ascending and apart. 0 where there is no such place, as in a single
-// character.
+// Returns where to cut a sentence that is too long, in bytes; neither half is
+// empty. The best place, in this order:
+//   1. in the middle half, after a semicolon, a colon or a dash;
+//   2. in the middle half, after a comma;
+//   3. anywhere at white space;
+//   4. between two words of a script without spaces;
+//   5. between any two characters (UAX #29).
+// Of equal places, the one nearest to the middle wins. Never cuts within one of
+// `whole`, which ascend and do not overlap. Returns 0 if there is no such
+// place, as in a single character.
 size_t ClauseBorder(std::string_view sentence,
                     const std::vector<TextSpan>& whole = {});
 

@@ -19,23 +19,23 @@
 namespace trivium {
 namespace {
 
-// Of repeated runs: in words, and in characters.
+// The longest unit whose repetition counts, in words or characters.
 constexpr size_t kLongestPeriod = 16;
-// A word that comes four times in a row is the first one and three more.
+// A word that comes four times in a row is repeated three times.
 constexpr size_t kLeastRepeatedWords = 3;
 constexpr size_t kLeastRepeatedCharacters = 10;
 constexpr size_t kCopiedRun = 3;
 constexpr size_t kLeastCopied = 4;
-// Letters that a translation may have beyond twice the other's.
+// One text may have so many letters more than twice those of the other.
 constexpr size_t kLengthSlack = 12;
-// Below, CLD2 guesses.
+// CLD2 only guesses at texts with fewer letters.
 constexpr size_t kLeastLettersOfLanguage = 24;
 constexpr size_t kLeastOtherThanNames = 2;  // words
 constexpr int kLeastPercentOfAnother = 60;
 constexpr int kMostPercentOfTarget = 20;
 
-// From here on scripts put no spaces between words, and a character says about
-// as much as three letters.
+// The first character of the scripts that put no spaces between words. One of
+// their characters says about as much as three letters.
 constexpr UChar32 kFirstIdeographic = 0x2E80;
 
 struct Word {
@@ -45,14 +45,14 @@ struct Word {
   bool capital = false;  // its first character
 };
 
-// Without marks at their ends, in small letters; characters of scripts without
-// spaces are words.
+// Returns the words in lower case, without signs at their ends. In scripts
+// without spaces each character is a word.
 std::vector<Word> WordsOf(std::string_view text) {
   std::vector<Word> words;
   std::string folded, marks;
   Word word;
   const auto end = [&] {
-    // Marks alone are a word, too.
+    // Signs alone are a word, too.
     if (!folded.empty() || !marks.empty()) {
       word.hash = std::hash<std::string>()(folded.empty() ? marks : folded);
       words.push_back(word);
@@ -97,8 +97,9 @@ std::vector<size_t> CharactersOf(std::string_view text) {
   return characters;
 }
 
-// The most units in a row of which each is the one `period` before it, over all
-// periods whose run is at least `least` and `times` periods long; 0: none.
+// Returns the length of the longest run of units that each equal the unit
+// `period` places before. Counts only runs of at least `least` units and of at
+// least `times` periods; 0 if there is none.
 size_t LongestRepetition(const std::vector<size_t>& units, size_t least,
                          size_t times) {
   size_t longest = 0;
@@ -135,7 +136,7 @@ size_t HashOfRun(const std::vector<Word>& words, size_t begin) {
   return hash;
 }
 
-// Letters and digits, weighed.
+// Returns the number of letters and digits, where ideographs count as three.
 size_t Weight(std::string_view text) {
   size_t weight = 0;
   for (; !text.empty(); text.remove_prefix(FirstCodePoint(text).size)) {
@@ -145,7 +146,8 @@ size_t Weight(std::string_view text) {
   return weight;
 }
 
-// Whether all that is said may be names, which are the same in all languages.
+// True if the text may consist of names alone, which are the same in all
+// languages.
 bool IsOfNames(std::string_view text) {
   size_t names = 0, others = 0;
   for (const Word& word : WordsOf(text)) {
@@ -164,7 +166,8 @@ size_t CountReplacementCharacters(std::string_view text) {
   return count;
 }
 
-// The shortest code; one for all languages that CLD2 hardly tells apart.
+// Returns the shortest code of the language. Languages that CLD2 hardly tells
+// apart share one.
 std::string Canonical(std::string_view language) {
   static const auto* const kCommon =
       new std::unordered_map<std::string, std::string>{

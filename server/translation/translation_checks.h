@@ -7,44 +7,51 @@
 
 namespace trivium {
 
-// What looks wrong with a translation, by its text and the source's alone.
-// Each may be mistaken; how often, for people's translations between English
-// and German, docs/text-to-text.md says. Time is linear in the texts.
+// Checks of what looks wrong with a translation. They read only its text and
+// the source's. Each may be mistaken; docs/text-to-text.md says how often they
+// object to people's translations between English and German. Time is linear in
+// the texts.
 
-// Words, or characters, come again and again (a run of up to 16, at least twice
-// in a row and four times where it is one word), more than in the source.
+// True if words or characters repeat, in a longer run than in the source. A
+// unit of up to 16 words counts if it comes at least twice in a row and at
+// least three words are repeats, so a single word must come four times. A unit
+// of up to 16 characters counts if it comes at least four times and at least 10
+// characters are repeats.
 bool RepeatsItself(std::string_view source, std::string_view translation);
 
-// Half of its words, at least four of them, are in runs of three that the
-// source has, too. Names, which begin with capitals, are not enough.
+// True if at least half of the translation's words, and at least four, are in
+// runs of three that the source also has. Words with a capital, which may be
+// names, must not be more than half of these.
 bool CopiesSource(std::string_view source, std::string_view translation);
 
-// One has more than twice as many letters as the other and a few, where a
-// character of Chinese, Japanese or Korean is three; or nothing is left of a
-// source with letters or digits.
+// True if one text has more than twice as many letters as the other, plus a
+// few; a character of Chinese, Japanese or Korean counts as three. Also true if
+// the translation of a source with letters or digits is blank.
 bool HasUnlikelyLength(std::string_view source, std::string_view translation);
 
-// It has more of U+FFFD than the source.
+// True if the translation has U+FFFD more often than the source.
 bool HasReplacementCharacters(std::string_view source,
                               std::string_view translation);
 
-// Tells texts in a language from those in others, by CLD2. Immutable and
+// Tells texts in one language from those in others, by CLD2. Immutable and
 // thread-safe.
 class LanguageCheck {
  public:
-  // BCP 47, or as "deu_Latn"; nothing where CLD2 does not know it.
+  // `language`: BCP 47, or such as "deu_Latn". Returns nullopt if CLD2 does not
+  // know it.
   static std::optional<LanguageCheck> For(std::string_view language);
 
-  // Whether most of a text is surely in another language, and not in one that
-  // is hardly told from it (Danish and Norwegian). Never of a few words, or of
-  // names alone, which begin with capitals.
+  // True if most of the text is surely in another language. Languages that are
+  // hard to tell apart (Danish and Norwegian) count as one. Never true for a
+  // few words, or for words that may all be names, since they begin with
+  // capitals.
   bool IsAnother(std::string_view text) const;
 
  private:
   explicit LanguageCheck(std::string language)
       : language_(std::move(language)) {}
 
-  std::string language_;  // as Canonical() in the .cc writes it
+  std::string language_;  // as Canonical() in the .cc returns it
 };
 
 }  // namespace trivium

@@ -18,7 +18,7 @@
 namespace trivium {
 namespace {
 
-// Options that two models may be asked, one after the other.
+// Options that are allowed if two models translate, one after the other.
 constexpr std::string_view kPivotOptions[] = {
     "source_language", "target_language", "decoding", "truncate",
     "split",           "sentences",       "checks",   "truncation_direction",
@@ -33,11 +33,11 @@ constexpr std::string_view kPivotDecoding[] = {
     "repetition_penalty",
     "no_repeat_ngram_size",
 };
-// Options of a second try that hold for both tries.
+// Options that a second try cannot change: they hold for both tries.
 constexpr std::string_view kOfBothTries[] = {"num_hypotheses", "top_logprobs",
                                              "trace"};
 
-// The decoding options of a second try that has none of its own.
+// The decoding options of a second try, if the call gives none.
 constexpr uint32_t kSecondTryBeams = 4;
 constexpr uint32_t kSecondTryNgram = 4;
 
@@ -54,7 +54,7 @@ bool IsOneOf(const std::string_view (&names)[kSize], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// INVALID_ARGUMENT for the first field that is set and is none of `allowed`.
+// INVALID_ARGUMENT for the first field that is set and not in `allowed`.
 template <size_t kSize>
 absl::Status CheckOnly(const google::protobuf::Message& message,
                        const std::string_view (&allowed)[kSize],
@@ -63,19 +63,20 @@ absl::Status CheckOnly(const google::protobuf::Message& message,
     if (IsOneOf(allowed, field)) continue;
     return InvalidField(
         fmt::format("{}.{}", path, field),
-        fmt::format("is of one model, and two translate, by way of '{}'; leave "
-                    "it out, or translate to '{}' and from there in two calls",
-                    pivot, pivot));
+        fmt::format(
+            "is only for one model, but two translate, by way of '{}'; leave "
+            "it out, or translate to '{}' and from there in two calls",
+            pivot, pivot));
   }
   return absl::OkStatus();
 }
 
-// The error of an enum's unknown value.
+// Returns the error for an unknown value of an enum.
 absl::Status NoValue(const std::string& path, int value) {
   return InvalidField(path, fmt::format("has no value {}", value));
 }
 
-// A task that is no translation, such as a summary.
+// True for a task that is not a translation, such as a summary.
 bool IsOtherTask(const v1::TranslateOptions& in) {
   return in.has_task() && !absl::StartsWith(in.task(), "translation");
 }
@@ -94,7 +95,7 @@ absl::StatusOr<ProtectionOptions> ConvertProtection(const v1::Protection& in,
   if (in.kinds_size() > static_cast<int>(std::size(kKinds))) {
     return InvalidField(
         path + ".kinds",
-        fmt::format("names {}, and there are {}; give each once",
+        fmt::format("has {} values, but only {} exist; give each once",
                     in.kinds_size(), std::size(kKinds)));
   }
   ProtectionOptions out;
@@ -124,7 +125,7 @@ GlossaryOptions ConvertGlossary(const v1::Glossary& in) {
   return out;
 }
 
-// Beam search that repeats no run of tokens.
+// Returns options of a beam search that repeats no run of tokens.
 v1::DecodingOptions OtherSearch(v1::DecodingOptions first,
                                 const DecodingOptions& resolved,
                                 const RequestLimits& limits) {
@@ -184,7 +185,7 @@ absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
   if (checks.kinds_size() > static_cast<int>(std::size(kKinds))) {
     return InvalidField(
         path + ".kinds",
-        fmt::format("names {}, and there are {}; give each once",
+        fmt::format("has {} values, but only {} exist; give each once",
                     checks.kinds_size(), std::size(kKinds)));
   }
   CheckOptions out;
@@ -199,9 +200,9 @@ absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
       return InvalidField(
           field, target.empty()
                      ? "needs the target language, which neither the call nor "
-                       "the model tells; give target_language, or leave it out"
-                     : fmt::format("cannot be told of '{}', which CLD2 does "
-                                   "not know; leave it out",
+                       "the model names; give target_language, or leave it out"
+                     : fmt::format("cannot check '{}', which CLD2 does not "
+                                   "know; leave it out",
                                    Shorten(target)));
     }
     out.kinds.push_back(found->second);
@@ -245,7 +246,7 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
   if (model.info().design != Design::kEncoderDecoder) {
     return absl::FailedPreconditionError(fmt::format(
         "the model '{}' is not an encoder-decoder, so it cannot translate; "
-        "GetModel tells the calls it serves",
+        "GetModel lists the calls that it serves",
         served->name));
   }
   InputOptions input;
@@ -265,7 +266,7 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
     return NoValue(path + ".split", in.split());
   }
   out.path = path;
-  // A summary is of a whole text.
+  // A summary needs the whole text.
   out.split = in.split() == v1::SPLIT_SENTENCES ||
               (in.split() == v1::SPLIT_UNSPECIFIED && !IsOtherTask(in));
   TRIVIUM_ASSIGN_OR_RETURN(out.format, ConvertFormat(in, path));

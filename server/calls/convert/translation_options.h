@@ -16,17 +16,17 @@
 
 namespace trivium {
 
-// Options of translating, from messages to the plain structs of
-// server/translation/pipeline. `path` of the options in errors: "options".
+// Converts options of translations from messages to the plain structs of
+// server/translation/pipeline. `path` names the options in errors: "options".
 
-// The options of each step of a route. `check_alive`: as
+// Returns the options of each step of a route. `check_alive`: as
 // TranslationOptions::check_alive.
 absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
     const v1::TranslateOptions& in, const std::string& path,
     const TranslationRoute& route, const Environment& environment,
     const AliveCheck& check_alive);
 
-// Unset for plain text.
+// Returns nullopt for plain text.
 absl::StatusOr<std::optional<MarkupFormat>> ConvertFormat(
     const v1::TranslateOptions& in, const std::string& path);
 

@@ -1,5 +1,6 @@
-// Translated texts to messages. Spans become bytes and characters here: of each
-// text they are told in its order, so that it is read once (CharacterPlaces).
+// Converts translated texts to messages. Spans become offsets in bytes and
+// characters here. The spans of each text are converted in its order, so it is
+// read only once (CharacterPlaces).
 #include "server/calls/convert/translation_results.h"
 
 #include <string>
@@ -97,7 +98,7 @@ void AddSentences(const TranslatedText& in, v1::TranslateResult* out) {
   }
 }
 
-// What was found of the source.
+// Adds what is reported at places of the source.
 void AddFindings(const TranslatedText& in, v1::TranslateResult* out) {
   CharacterPlaces lost_places, finding_places, use_places, word_places;
   for (const LostSpan& lost : in.lost) {

@@ -6,7 +6,7 @@
 
 namespace trivium {
 
-// The message of a translated input.
+// Returns the message of a translated input.
 v1::TranslateResult ConvertTranslation(RoutedText in);
 
 }  // namespace trivium

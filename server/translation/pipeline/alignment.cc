@@ -12,11 +12,11 @@ namespace {
 // A token attends to many tokens a little. Weights below this share of the
 // largest one are noise.
 constexpr float kLeastShare = 0.2f;
-// The weight of a restored span: over that of any attention.
+// The weight of a restored span: greater than that of any attention.
 constexpr float kCertain = 1000;
 
-// The place of a span after placeholders were replaced; nullopt if the span
-// overlaps a placeholder.
+// Returns the place of a span after placeholders were replaced; nullopt if the
+// span overlaps a placeholder.
 std::optional<TextSpan> Moved(TextSpan span,
                               std::span<const Restored::Place> places) {
   const auto next = std::partition_point(
@@ -34,7 +34,7 @@ std::optional<TextSpan> Moved(TextSpan span,
   return TextSpan{move(span.begin), move(span.end)};
 }
 
-// Adds that each restored text stands for its span of the source, for certain.
+// Aligns each restored text with its span of the source, with certainty.
 void AddRestored(std::span<const Restored::Place> places,
                  std::span<const TextSpan> spans, Alignment* alignment) {
   for (const Restored::Place& place : places) {

@@ -8,7 +8,7 @@
 namespace trivium {
 namespace {
 
-// In the order in which findings of a hypothesis are told.
+// All checks, in the order in which findings of a hypothesis are reported.
 constexpr Check kAll[] = {Check::kRepetition,        Check::kSourceCopied,
                           Check::kLengthRatio,       Check::kTruncated,
                           Check::kUnknownCharacters, Check::kWrongLanguage};
@@ -46,7 +46,7 @@ absl::Status ChecksStage::After(const TranslationJob& job,
   TranslatedText& translation = candidate->translation;
   const TextSpan source = job.part(attempt).span;
   std::vector<Finding>* const findings = &translation.findings;
-  // Unknown tokens do not show in the text.
+  // The text does not show unknown tokens; the ids do.
   if (unknown_id_ >= 0 && kinds_.contains(Check::kUnknownCharacters)) {
     for (const Reading& reading : attempt.readings) {
       const bool read = Contains(reading.input->source.ids, unknown_id_);
@@ -58,7 +58,7 @@ absl::Status ChecksStage::After(const TranslationJob& job,
       }
     }
   }
-  // Nothing was asked for a blank part.
+  // The model was not asked about a blank part.
   if (attempt.readings.empty()) return absl::OkStatus();
   const std::string_view source_text = source.Of(job.text.text);
   for (size_t h = 0; h < translation.hypotheses.size(); ++h) {
@@ -100,8 +100,8 @@ std::optional<Attempt> ChecksStage::Retry(
   if (!second_try_ || attempt.second_try || best.findings() == 0) {
     return std::nullopt;
   }
-  // Placeholders are tried from the first style on, other parts are read as
-  // they were.
+  // A part with protected spans tries all placeholder styles again, from the
+  // first on. Another part is read as before.
   Attempt next;
   if (job.read_part(attempt).protected_spans.empty()) next = attempt.Again();
   next.part = attempt.part;

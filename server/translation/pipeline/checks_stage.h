@@ -11,9 +11,9 @@
 
 namespace trivium {
 
-// Looks for what is suspicious in translations. If a part's best candidate has
-// findings in its best hypothesis, the part is translated a second time with
-// the decoding options of checks.second_try, if the call has some.
+// Checks translations. If the best hypothesis of a part's best candidate has
+// findings, the part is translated a second time with the decoding options of
+// checks.second_try, if the call has them.
 class ChecksStage : public Stage {
  public:
   explicit ChecksStage(const TranslationOptions& options);
@@ -30,7 +30,7 @@ class ChecksStage : public Stage {
                const TranslatedHypothesis& hypothesis) const;
 
   std::set<Check> kinds_;
-  std::optional<LanguageCheck> language_;  // of the target, if CLD2 knows it
+  std::optional<LanguageCheck> language_;  // the target's, if CLD2 knows it
   int32_t unknown_id_ = -1;
   bool second_try_ = false;
 };

@@ -15,9 +15,10 @@ absl::Status GlossaryStage::Ask(const TranslationJob& job,
                                 Request* request) const {
   if (!reading->terms) {
     const TextParts::Part& part = job.part(attempt);
-    // A reading is of the call's text, or of the pivot text.
+    // With a pivot, the reading's span is in the pivot text, so terms are
+    // looked for in the whole part of the call's text.
     const TextSpan span = job.pivot ? part.span : reading->span;
-    // A piece must write only the terms that are its own.
+    // A piece must write only its own terms.
     TRIVIUM_ASSIGN_OR_RETURN(
         reading->terms,
         terminology_->TermsOf({job.text.text, span, part.protected_spans},
@@ -36,7 +37,7 @@ absl::Status GlossaryStage::Ask(const TranslationJob& job,
 absl::Status GlossaryStage::After(const TranslationJob& job,
                                   const Attempt& attempt,
                                   TranslationCandidate* candidate) const {
-  // Nothing was asked for a blank part.
+  // The model was not asked about a blank part.
   if (feeds_pivot_ || attempt.readings.empty()) return absl::OkStatus();
   const TextParts::Part& part = job.part(attempt);
   return terminology_->Report({job.text.text, part.span, part.protected_spans},

@@ -11,12 +11,12 @@
 
 namespace trivium {
 
-// The terms of a call's glossary: the search of a part must write the targets
-// of its terms, and the result tells which hypotheses miss some.
+// Applies the call's glossary: the search of a part must write the targets of
+// its terms, and the result reports which hypotheses miss some.
 //
-// With a pivot language only the last model writes targets. The first one is
-// aligned, so that the last one knows which of its tokens stand for a term; it
-// writes those terms, too, that the first model has lost.
+// With a pivot language, only the last model writes targets. The first model's
+// output is aligned, so the last model knows which of its tokens stand for a
+// term. It also writes terms that the first model has lost.
 class GlossaryStage : public Stage {
  public:
   GlossaryStage(std::shared_ptr<const Terminology> terminology,

@@ -9,7 +9,7 @@
 namespace trivium {
 namespace {
 
-// The part has tags whose places follow from words, so from attention.
+// True if the part has tags that are placed by words, and so by attention.
 bool NeedsWords(const TranslationJob& job, const Attempt& attempt) {
   const Markup& markup = *job.markup;
   return markup.NeedsWords(markup.In(job.part(attempt).span));
@@ -32,7 +32,7 @@ absl::Status MarkupStage::Open(TranslationJob* job) const {
                              ParseMarkup(format_, job->text.text, job->path));
   }
   job->text.text = job->markup->plain();
-  // The model reads placeholders for pieces that are not translated, too.
+  // Pieces that are not translated are protected: the model reads placeholders.
   job->protected_spans = job->markup->opaque();
   return absl::OkStatus();
 }
@@ -61,7 +61,7 @@ absl::Status MarkupStage::After(const TranslationJob& job,
     std::string& text = translation.hypotheses[i].text;
     text = markup.Place(sentence, text, candidate->alignments[i]);
   }
-  // Pieces that are not translated have their places now.
+  // Opaque pieces of markup are never lost: Place() puts them back.
   std::erase_if(translation.lost, [&markup](const LostSpan& lost) {
     return markup.IsOpaque(lost.source.begin);
   });

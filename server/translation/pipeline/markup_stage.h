@@ -10,16 +10,17 @@
 
 namespace trivium {
 
-// The markup of a text. INVALID_ARGUMENT: it is not what the format says.
-// `path` of the input in errors.
+// Parses the markup of a text. INVALID_ARGUMENT if it does not follow the
+// format. `path` names the input in errors.
 absl::StatusOr<Markup> ParseMarkup(MarkupFormat format, const std::string& text,
                                    const std::string& path);
 
-// Texts with markup. The model reads what people read, which the job's text
-// becomes; tags go back into translations where attention finds their words.
+// Translates texts with markup. The job's text becomes what people read, and
+// the model reads that. Tags go back into translations where attention finds
+// their words.
 class MarkupStage : public Stage {
  public:
-  // `feeds_pivot`: another model reads the translations, so that tags stay out.
+  // `feeds_pivot`: another model reads the translations, so they get no tags.
   MarkupStage(const TranslationOptions& options, bool feeds_pivot)
       : format_(*options.format),
         check_alive_(options.check_alive),

@@ -17,19 +17,20 @@ namespace trivium {
 struct PreparedInput {
   EncoderInput source;
   std::vector<int32_t> prefix;  // the decoder's first tokens
-  bool has_target = false;      // `prefix` ends with a target prefix
+  bool has_target = false;      // `prefix` ends with the target prefix
   int truncated = 0;            // tokens cut from the text
-  // The text is blank: the answer is empty text, and the model is not asked.
+  // The text is blank: its translation is empty, and the model is not asked.
   bool blank = false;
-  // The text is longer than the model reads, and the caller will divide it:
-  // nothing else is set.
+  // The text is longer than the model reads, and the caller will divide it.
+  // Nothing else is set.
   bool too_long = false;
-  // [source.ids]; filled only on request, and only for texts.
+  // [source.ids] the source's tokens; filled only on request, and only for
+  // texts.
   std::vector<Token> tokens;
 };
 
-// How to decode all inputs of a call: the request's options over the folder's
-// over the documented defaults.
+// Decoding options for all inputs of a call. The request's options override
+// those of the model's folder, which override the documented defaults.
 struct CallDecoding {
   DecodingOptions options;
   // The request leaves max_new_tokens out: each input gets the default for its
@@ -39,14 +40,15 @@ struct CallDecoding {
   std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
 };
 
-// The attention maps that a call asks for. They are computed whole; `rows` says
-// which of their rows are sent.
+// The attention maps that a call asks for. They are computed whole; only the
+// rows in `rows` are sent.
 struct MapSelection {
   AttentionSelection maps;
   std::vector<int> rows;  // queries, ascending; empty: all
 };
 
-// The beginning of a translation, given by its call: a text, ids or nothing.
+// The beginning of a translation, which the call gives as a text, as ids or not
+// at all.
 struct GivenPrefix {
   std::optional<std::string> text = std::nullopt;
   std::optional<std::vector<uint32_t>> ids = std::nullopt;
@@ -54,8 +56,8 @@ struct GivenPrefix {
   bool empty() const { return !text && !ids; }
 };
 
-// An input of a call: a text, a pair of texts, ids, or nothing, which no model
-// reads.
+// An input of a call: a text, a pair of texts, or ids. If none is set, no model
+// can read it.
 struct TranslationInput {
   struct Pair {
     std::string first, second;
@@ -64,7 +66,7 @@ struct TranslationInput {
     std::vector<uint32_t> ids, type_ids;
   };
 
-  std::string path;  // in errors: "inputs[3]"
+  std::string path;  // names the input in errors: "inputs[3]"
   std::optional<std::string> text = std::nullopt;
   std::optional<Pair> pair = std::nullopt;
   std::optional<Ids> ids = std::nullopt;

@@ -14,7 +14,7 @@ namespace {
 
 using enum CallOption;
 
-// [CallOption] names of fields below the options, or the input.
+// [CallOption] the names of their fields in the options, or in the input.
 constexpr std::string_view kNames[kCallOptions] = {
     "format",
     "sentences",
@@ -36,12 +36,12 @@ constexpr std::string_view kNames[kCallOptions] = {
 };
 
 constexpr OptionSet kTargetPrefixes = {kTargetPrefix, kTargetPrefixIds};
-// Results of one search.
+// Options that ask for details of a single search.
 constexpr OptionSet kSearchDetails = {kCrossAttention, kDecoderAttention,
                                       kTrace};
 
-// With one of `given`, none of `refused` may be given. `why` follows the name
-// of the refused option; "$0" stands for the name of the given one.
+// If one of `given` is set, none of `refused` may be. `why` follows the name of
+// the refused option in the error; "$0" stands for the name of the given one.
 struct Exclusion {
   OptionSet given;
   OptionSet refused;
@@ -51,37 +51,38 @@ constexpr Exclusion kExclusions[] = {
     {{kWholeTexts}, {kSentences}, "is given, and texts are not split"},
     {{kOtherTask},
      {kFormat, kProtect, kGlossary},
-     "is for translations, and the task is another"},
-    {{kOtherTask}, {kChecks}, "are of translations, and the task is another"},
+     "is for translations, but the task is not one"},
+    {{kOtherTask}, {kChecks}, "are for translations, but the task is not one"},
     {{kFormat},
      kSearchDetails,
-     "is of one search, and sentences with markup may take several"},
+     "is about one search, but sentences with markup may take several"},
     {{kProtect},
      kSearchDetails,
-     "is of one search, and sentences with protected spans may take several"},
+     "is about one search, but sentences with protected spans may take "
+     "several"},
     {{kSecondTry},
      kSearchDetails,
-     "is of one search, and checks.second_try makes a second one"},
+     "is about one search, but checks.second_try makes a second one"},
     {{kWords},
      {kCrossAttention},
-     "is read for words, which may have other layers and rows"},
+     "is also read for words, whose layers and rows may differ"},
     {{kProtect},
      {kWords},
-     "are of what the model reads and writes, which has placeholders where "
+     "are those that the model reads and writes, which are placeholders where "
      "spans are protected"},
     {{kFormat},
      {kWords},
-     "are of what the model reads and writes, which has no markup"},
+     "are those that the model reads and writes, which have no markup"},
     {{kDraws}, {kGlossary}, "is for searches, and decoding draws tokens"},
     {{kSecondTryDraws},
      {kGlossary},
      "is for searches, and checks.second_try draws tokens"},
     {{kFormat, kProtect},
      kTargetPrefixes,
-     "is of one search, and $0 may take several"},
+     "is about one search, but $0 may take several"},
     {{kChecks, kGlossary},
      kTargetPrefixes,
-     "is a part of a translation, and $0 is about whole ones"},
+     "is a part of a translation, but $0 is about whole ones"},
 };
 
 constexpr OptionSet kAboutTexts = {kFormat, kSentences, kProtect, kSplit,
@@ -118,7 +119,8 @@ absl::Status CheckNotAboutTexts(OptionSet given, const OptionPaths& paths) {
   if (about_texts.empty()) return absl::OkStatus();
   return InvalidField(
       FieldOf(about_texts.First(), paths),
-      fmt::format("is about texts, and {} is none; leave it out", paths.input));
+      fmt::format("is about texts, but {} is not a text; leave it out",
+                  paths.input));
 }
 
 absl::Status CheckNotAboutOneSentence(OptionSet given,

@@ -9,17 +9,17 @@
 
 namespace trivium {
 
-// Options of a call that exclude others. Where several are wrong, the first one
-// of this list is named.
+// Options of a call that exclude others. If several are wrong, an error names
+// the first in this order.
 enum class CallOption {
   kFormat,
   kSentences,
   kProtect,
-  kSplit,  // into sentences, and the call says so
+  kSplit,  // into sentences, by the call's own wish
   kChecks,
   kWords,
   kGlossary,
-  kTargetPrefix,  // of an input, as the next one
+  kTargetPrefix,  // this and the next belong to an input
   kTargetPrefixIds,
   kCrossAttention,
   kDecoderAttention,
@@ -63,21 +63,21 @@ class OptionSet {
   uint32_t bits_ = 0;
 };
 
-// The place of options and inputs in a call, for errors.
+// Names the options and the input of a call, for errors.
 struct OptionPaths {
   std::string options;  // "options"
   std::string input;    // "inputs[3]"; unused for options of a call
 };
 
-// INVALID_ARGUMENT if one of the options excludes another one.
+// INVALID_ARGUMENT if an option excludes another.
 absl::Status CheckExclusions(OptionSet given, const OptionPaths& paths);
 
-// INVALID_ARGUMENT if one of the options is about texts; for an input that is
-// ids or a pair of texts.
+// INVALID_ARGUMENT if an option is about texts. For an input that is ids or a
+// pair of texts.
 absl::Status CheckNotAboutTexts(OptionSet given, const OptionPaths& paths);
 
-// INVALID_ARGUMENT if one of the options is about a single search; for a text
-// of several sentences.
+// INVALID_ARGUMENT if an option is about a single search. For a text of several
+// sentences.
 absl::Status CheckNotAboutOneSentence(OptionSet given,
                                       const OptionPaths& paths);
 

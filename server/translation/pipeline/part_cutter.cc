@@ -1,13 +1,13 @@
-// What always holds: parts ascend and are apart; all that is in none is white
-// space, signs without letters and digits, or protected; no border is within a
-// protected span.
+// Parts ascend and do not overlap. Text in no part is white space, signs
+// without letters and digits, or protected. No border is within a protected
+// span.
 //
-// A sentence that is too long is halved at the best clause border in its
-// middle, and each half again. Halving must tokenize to know whether a half
-// fits, which for a text of n tokens would tokenize n log n of them. So a long
-// sentence is tokenized once, in pieces, and these counts tell of a half that
-// is certainly too long that it is; only halves that may fit are tokenized
-// again.
+// A sentence that is too long is halved at the best clause border near its
+// middle, and each half again. To see whether a half fits, it must be
+// tokenized; doing so at every level would tokenize n log n tokens for a text
+// of n. So a long sentence is tokenized once, in pieces, and the counts
+// (TokenCounts) show which halves are certainly too long. Only halves that may
+// fit are tokenized again.
 #include "server/translation/pipeline/part_cutter.h"
 
 #include <fmt/format.h>
@@ -24,10 +24,10 @@
 namespace trivium {
 namespace {
 
-// A sentence that is too long and has more bytes gets TokenCounts.
+// Sentences that are too long and have more bytes get TokenCounts.
 constexpr size_t kLongBytes = 16 << 10;
-// The counts are sure that a half is too long if it has so many tokens more
-// than the model reads: one in kUnsureShare of these, and kUnsureTokens.
+// By its counts, a half is certainly too long if it exceeds the model's limit
+// by more than one in kUnsureShare of the limit, plus kUnsureTokens.
 constexpr size_t kUnsureShare = 8;
 constexpr size_t kUnsureTokens = 16;
 
@@ -88,8 +88,8 @@ absl::Status PartCutter::CheckCount(size_t parts) const {
              : TooManySentences(job_.path, options_.max_parts);
 }
 
-// A model that is asked about signs alone may make up anything, so they stay as
-// they are. Not where the model's search is itself what the call is about.
+// A model that reads signs alone may make up anything, so signs stay as they
+// are; but not if the call is about the search itself.
 bool PartCutter::IsWorthAsking(
     TextSpan span, const std::vector<TextSpan>& protected_spans) const {
   const std::string& text = job_.text.text;
@@ -112,7 +112,7 @@ absl::Status PartCutter::Add(TextSpan span, bool cut,
       splitter_ != nullptr && FirstCodePoint(sentence).size < sentence.size();
   const auto limit =
       static_cast<size_t>(options_.model->model().info().max_source_tokens);
-  // With protected spans the counts say little: placeholders may be far
+  // With protected spans the counts say little, since placeholders may be far
   // shorter.
   if (divides && spans.empty() && counts != nullptr &&
       counts->In(span) > limit + limit / kUnsureShare + kUnsureTokens) {

@@ -15,20 +15,20 @@
 
 namespace trivium {
 
-// INVALID_ARGUMENT for a text of more sentences than a call may have. `path` of
-// the input.
+// INVALID_ARGUMENT: a text has more sentences than a call may have. `path`
+// names the input.
 absl::Status TooManySentences(const std::string& path, size_t max_parts);
 
-// Cuts a job's text into parts that the model can read: sentences, and those
-// that are too long at clauses, again and again.
+// Cuts a job's text into parts that the model can read: into sentences, and
+// those that are too long into clauses, again and again.
 class PartCutter {
  public:
-  // Asks the model for the last part of the job. False: the part is longer than
-  // the model reads, and `divides` allows to cut it.
+  // Makes the requests for the last part of the job. Returns false if the part
+  // is longer than the model reads; only if `divides` allows to cut it.
   using AskLastPart = std::function<absl::StatusOr<bool>(bool divides)>;
 
-  // `splitter`: null if texts are not split; `given`: the options of the call
-  // and of the input. All outlive the cutter.
+  // `splitter` is null if texts are not split; `given` has the options of the
+  // call and of the input. The references must outlive the cutter.
   PartCutter(const TranslationOptions& options,
              const SentenceSplitter* splitter, OptionSet given,
              TranslationJob* job, AskLastPart ask)
@@ -38,18 +38,17 @@ class PartCutter {
         job_(*job),
         ask_(std::move(ask)) {}
 
-  // Fills job->text.parts, and asks for each.
+  // Fills job->text.parts and makes the requests of each part.
   absl::Status Cut();
 
  private:
-  // The text's sentences; unless it is split, the text itself, or the lines of
-  // a text with markup.
+  // Returns the text's sentences. If texts are not split: the whole text, or
+  // the lines of a text with markup.
   absl::StatusOr<std::vector<TextSpan>> Sentences() const;
-  // Adds the span as a part, or as several; nothing if there is nothing to
-  // translate. `counts`: the tokens of a sentence that is far too long, else
-  // null.
+  // Adds the span as one part or several; adds none if nothing is to translate.
+  // `counts` has the tokens of a sentence that is far too long; else null.
   absl::Status Add(TextSpan span, bool cut, const TokenCounts* counts);
-  // Adds the span in two, cut at `middle`, a byte of the text.
+  // Adds the span as two halves, cut at `middle`, a byte of the text.
   absl::Status AddHalves(TextSpan span, size_t middle,
                          const TokenCounts* counts);
   bool IsWorthAsking(TextSpan span,

@@ -1,10 +1,11 @@
 // The loop around the stages.
 //
-// What always holds: results are taken in the order of requests, whichever
-// round they are of; of a part's candidates the first one with the fewest
-// losses is kept, of these the first with the fewest findings; a retry is
-// another way, or the one second try, so a part is asked a bounded number of
-// times.
+// What always holds:
+//   - Results arrive in the order of requests, whatever their round.
+//   - Of a part's candidates, the one with the fewest losses is kept; of
+//     several, the one with the fewest findings; of several, the first.
+//   - A retry goes to a later way, or is the single second try. So a part is
+//     asked a bounded number of times.
 #include "server/translation/pipeline/pipeline.h"
 
 #include <fmt/format.h>
@@ -147,10 +148,10 @@ absl::StatusOr<bool> Pipeline::AskPart(size_t part, bool divides,
 absl::StatusOr<bool> Pipeline::AskAgain(Attempt attempt,
                                         TranslationJob* job) const {
   for (; attempt.way <= Attempt::kInPieces; ++attempt.way) {
-    // A reading that was tokenized before is asked as it is.
+    // An attempt whose readings were tokenized before is asked as it is.
     if (attempt.readings.empty()) {
       const absl::Status before = RunBefore(*job, &attempt);
-      // No way is left; the best candidate stands.
+      // No way is left, so the best candidate stands.
       if (absl::IsInvalidArgument(before)) return false;
       TRIVIUM_RETURN_IF_ERROR(before);
     }
@@ -229,7 +230,7 @@ absl::Status Pipeline::AddRequest(const Attempt& attempt, Reading* reading,
     request.mean_cross_attention = true;
   }
   reading->stop_ids = request.decoding->stop_ids;
-  // Only the stages needed these.
+  // Nothing but the stages needs these.
   reading->input->tokens.clear();
   if (!reading->aligned) reading->tokens.clear();
   job->response_bytes += options_.model->ResponseBytes(

@@ -15,17 +15,18 @@
 
 namespace trivium {
 
-// Translates inputs by one model, through stages (stage.h). Requests come in
-// rounds, since what a round made may have to be asked again:
+// Translates inputs with one model, through stages (stage.h). Requests come in
+// rounds, since a result may show that a part must be asked again:
 //
 //   job = pipeline.Prepare(input, std::nullopt)
 //   while (!job.done()) {
-//     submit job.requests, which are the caller's to take
+//     move job.requests out, and submit them
 //     pipeline.Take(result, &job) for each, in the order of the requests
 //   }
-//   pipeline.Result(std::move(job))
+//   translations = Pipeline::Translations(&job)
+//   pipeline.Result(std::move(job), std::move(translations))
 //
-// Immutable and thread-safe for jobs that differ.
+// Immutable and thread-safe for different jobs.
 class Pipeline {
  public:
   // `feeds_pivot`: another model reads the translations.
@@ -33,38 +34,38 @@ class Pipeline {
 
   const TranslationOptions& options() const { return options_; }
 
-  // Cuts a text into parts, tokenizes them and makes their requests. `markup`:
-  // the text's, if the caller has parsed it.
+  // Cuts a text into parts, tokenizes them and makes their requests. `markup`
+  // is the text's, if the caller has already parsed it.
   absl::StatusOr<TranslationJob> Prepare(const TranslationInput& input,
                                          std::optional<Markup> markup) const;
-  // Makes the requests of a job whose parts were translated, by a pipeline that
-  // feeds this one, to `first`, [parts]. The best hypothesis of each part is
-  // one part here, and is not cut.
+  // Continues a job whose parts another pipeline, which feeds this one, has
+  // translated to `first`, [parts]: makes the requests for these translations.
+  // The best hypothesis of each part becomes one part here, and is not cut.
   absl::Status PreparePivot(const std::vector<TranslatedText>& first,
                             TranslationJob* job) const;
-  // Takes the next result, and makes requests if the part is tried again.
+  // Accepts the next result. Makes new requests if the part is tried again.
   absl::Status Take(RequestResult result, TranslationJob* job) const;
-  // The best translations of the parts, [parts], of a job that is done.
+  // Returns the best translations, [parts], of a job that is done.
   static std::vector<TranslatedText> Translations(TranslationJob* job);
-  // These joined.
+  // Joins them into the translation of the input.
   TranslatedText Result(TranslationJob job,
                         std::vector<TranslatedText> translations) const;
 
  private:
   // Lets the stages choose what the model reads for an attempt.
   absl::Status RunBefore(const TranslationJob& job, Attempt* attempt) const;
-  // Makes the requests of an attempt. False: the model cannot read a part
-  // whole, and `divides` allows to cut it.
+  // Makes the requests of an attempt. Returns false if the model cannot read a
+  // part whole; only if `divides` allows to cut it.
   absl::StatusOr<bool> AskReadings(Attempt attempt, bool divides,
                                    TranslationJob* job) const;
-  // Both, for the first attempt of a part.
+  // Calls both for the first attempt of a part.
   absl::StatusOr<bool> AskPart(size_t part, bool divides,
                                TranslationJob* job) const;
-  // Asks for an input that is one part. A blank text has none.
+  // Makes the request of an input that is one part; none for a blank text.
   absl::Status AskWhole(const TranslationInput& input,
                         TranslationJob* job) const;
-  // Makes the requests of another attempt, or of the first way after it that
-  // the model can read. False: there is none.
+  // Makes the requests of another attempt. If the model cannot read it, goes on
+  // to the next way. Returns false if no way is left.
   absl::StatusOr<bool> AskAgain(Attempt attempt, TranslationJob* job) const;
   absl::Status Tokenize(const Attempt& attempt, bool divides,
                         const TranslationJob& job, Reading* reading) const;
@@ -77,7 +78,7 @@ class Pipeline {
   absl::StatusOr<TranslationCandidate> RunAfter(
       const TranslationJob& job, const Attempt& attempt,
       TranslationCandidate candidate) const;
-  // What the model made of an attempt, before the stages.
+  // Returns what the model made of an attempt, before the stages change it.
   TranslationCandidate CandidateOf(const TranslationJob& job,
                                    Attempt* attempt) const;
   TranslatedText TranslationOf(const Attempt& attempt, Reading* reading) const;

@@ -1,8 +1,8 @@
-// From the pivot language to the source by attention. The first model's
-// alignment gives a(p, s), how surely a word p of its translation stands for a
-// word s of the call's text. A token of the second model's source that overlaps
-// the words P stands for the s with the greatest a(p, s) of all p in P. A
-// protected span stands for itself.
+// Maps the pivot text to the source by attention. The first model's alignment
+// gives a(p, s): how surely word p of its translation stands for word s of the
+// call's text. A token of the second model's source that overlaps the words P
+// stands for the s with the greatest a(p, s) of all p in P. A protected span
+// stands for itself.
 #include "server/translation/pipeline/pivot_text.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ void PivotText::Add(std::string_view translation, Alignment alignment) {
   TextParts::Part& added =
       text.parts.emplace_back(TextParts::Part{{begin, text.text.size()}});
   std::vector<TextSpan>& origins_of_part = origins.emplace_back();
-  // The alignment ascends, so these do, too.
+  // The alignment ascends, so the spans do, too.
   for (const AlignedWords& words : alignment) {
     if (!words.whole) continue;
     added.protected_spans.push_back(

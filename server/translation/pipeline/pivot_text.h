@@ -10,25 +10,25 @@
 
 namespace trivium {
 
-// A text in the pivot language: the first model has translated the parts of the
-// call's text, the second model reads these translations. Knows which bytes of
-// the call's text they stand for.
+// A text in the pivot language: the first model's translations of the parts of
+// the call's text, which the second model reads. Knows which bytes of the
+// call's text they stand for.
 struct PivotText {
-  // As many parts as the call's text has, one after the other; protected spans
-  // are those that the first model's translation has.
+  // Has as many parts as the call's text, one directly after the other. Their
+  // protected spans are those that came through the first translation.
   TextParts text;
-  // [parts][protected spans of the part], in the call's text.
+  // [parts][protected spans of the part] their places in the call's text.
   std::vector<std::vector<TextSpan>> origins;
-  // [parts]: bytes of a part, counted from its begin, to bytes of the call's
-  // text.
+  // [parts] aligns bytes of a part, counted from its beginning, with bytes of
+  // the call's text.
   std::vector<Alignment> alignments;
 
-  // Appends the translation of the next part. Its protected spans are those
-  // that the alignment calls whole.
+  // Appends the translation of the next part. Protected spans are those that
+  // the alignment marks as whole.
   void Add(std::string_view translation, Alignment alignment);
 
-  // [spans]: the bytes of the call's text that spans of part `part` stand for;
-  // empty if not known.
+  // Returns [spans] the bytes of the call's text that spans of part `part`
+  // stand for; empty if unknown.
   std::vector<TextSpan> OriginsOf(size_t part,
                                   std::span<const TextSpan> spans) const;
 };

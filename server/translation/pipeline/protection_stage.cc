@@ -11,8 +11,8 @@
 namespace trivium {
 namespace {
 
-// The rest of spans of a text that is outside of `apart`, cut at line breaks,
-// where sentences end. Spans, and `apart`, are ascending and apart.
+// Returns what remains of `spans` outside `apart`, cut at line breaks, where
+// sentences end. Both lists ascend, and their spans do not overlap.
 std::vector<TextSpan> Outside(std::string_view text,
                               const std::vector<TextSpan>& spans,
                               const std::vector<TextSpan>& apart) {

@@ -11,11 +11,11 @@
 
 namespace trivium {
 
-// Spans that come through a translation byte for byte: those that the call
+// Brings spans through a translation byte for byte: those that the call
 // protects, and opaque pieces of markup. The model reads placeholders for them.
-// If a hypothesis lacks one, or has it twice, the part is asked again with
-// placeholders of the next style, and at last in pieces: only the words between
-// the spans are translated, each run by itself.
+// If a hypothesis lacks a span or has it twice, the part is asked again with
+// the next style of placeholders, and at last in pieces: the words between the
+// spans are translated, each run by itself.
 class ProtectionStage : public Stage {
  public:
   ProtectionStage(std::shared_ptr<const SpanProtection> protection,

@@ -1,12 +1,16 @@
-// Which models translate an input.
+// Chooses the models that translate an input.
 //
-// The call names its languages, or leaves some out: one path for all inputs,
-// found when the call is opened. "auto": CLD2 guesses up to three languages of
-// each text, likeliest first, and the first guess with a route to the target
-// decides. A text that is surely in the target language comes back as it is. A
-// text without a guess, or with none that has a route, is translated as the
-// router's fallback says, unless CLD2 is sure of its language: then there is no
-// route, and the call is told so.
+// If the call names its languages, or leaves some out, all inputs share one
+// path. It is found when the call is opened.
+//
+// If the source is "auto", CLD2 guesses up to three languages of each text,
+// likeliest first. The first rule that applies:
+//   1. The text is surely in the target language: it comes back unchanged.
+//   2. The first guess with a route to the target decides.
+//   3. CLD2 is sure of the language, but no route leads from it: an error.
+//   4. The router's fallback decides.
+// Rules 1 and 2 look at guess after guess; a guess of the target language that
+// is not sure is skipped.
 #include "server/translation/pipeline/routed_translation.h"
 
 #include <fmt/format.h>
@@ -24,7 +28,7 @@
 namespace trivium {
 namespace {
 
-// A router's refusal as one of the call's options.
+// Returns the router's refusal as an error of the call's options.
 absl::Status Refusal(const absl::Status& status, const std::string& path) {
   const std::string message(status.message());
   const char* const field = absl::StartsWith(message, "source_language")
@@ -37,8 +41,8 @@ std::optional<std::string_view> ViewOf(const std::optional<std::string>& name) {
   return name ? std::optional<std::string_view>(*name) : std::nullopt;
 }
 
-// The tag, and the language without its script, for models that do not tell
-// scripts apart.
+// Returns the tag, and the language without its script for models that do not
+// tell scripts apart.
 std::vector<std::string> NamesOf(const std::string& tag) {
   const size_t end = tag.find('-');
   if (end == tag.npos) return {tag};
@@ -126,7 +130,8 @@ absl::StatusOr<RoutedTranslation::Job> RoutedTranslation::Prepare(
     if (!input.text) {
       return InvalidField(
           options_.path + ".source_language",
-          fmt::format("is auto, which is detected of texts, and {} is none; "
+          fmt::format("is auto, but {} is not a text, so it has no language "
+                      "to detect; "
                       "name the language",
                       input.path));
     }

@@ -16,22 +16,22 @@
 
 namespace trivium {
 
-// The languages of a call and the models that it may use.
+// The languages of a call, and the models that it may use.
 struct RoutingOptions {
-  std::string path;  // of the call's options in errors: "options"
-  // As the call names them; a source of "auto" is detected in each text.
+  std::string path;  // names the call's options in errors: "options"
+  // The names that the call uses. A source of "auto" is detected in each text.
   std::optional<std::string> source, target;
-  bool task = false;                // the call names a task instead
+  bool task = false;                // the call names a task, not languages
   std::vector<ModelHandle> models;  // the call's first, then others
   std::string pivot;                // BCP 47; empty: none
   std::optional<MarkupFormat> format;
 
-  // The options of each step of a route.
+  // Returns the options of each step of a route.
   std::function<absl::StatusOr<std::vector<TranslationOptions>>(
       const TranslationRoute& route)>
       options_of;
-  // Told the model that the call's first text begins with, if languages are
-  // detected; returns an error if the call shall end. May be null.
+  // If languages are detected, called with the first model of the call's first
+  // text. An error ends the call. May be null.
   std::function<absl::Status(const ModelHandle& model)> on_first_model =
       nullptr;
 };
@@ -39,35 +39,37 @@ struct RoutingOptions {
 // A translated input.
 struct RoutedText {
   TranslatedText text;
-  // What the last model was asked; null if the text came back as it is.
+  // The options of the last model; null if the text came back unchanged.
   const TranslationOptions* last = nullptr;
   std::vector<ReportedStep> route;  // empty if the server had no choice
-  // Of "auto", likeliest first; a guess of 0 % if nothing was detected.
+  // The languages detected for "auto", likeliest first. If none was detected,
+  // one guess of 0 %.
   std::vector<LanguageGuess> detected;
 };
 
-// Translates the inputs of a call along paths: one for all inputs, or one for
-// each source language that is detected.
+// Translates the inputs of a call along paths: one path for all inputs, or one
+// for each source language that is detected.
 //
-// Used as a Pipeline is. Prepare is for one thread at a time; Take and Result
-// may run beside it, for jobs that differ.
+// Used in the same way as Pipeline. Prepare may run in one thread at a time;
+// Take and Result may run beside it, for different jobs.
 class RoutedTranslation {
  public:
   struct Job : TranslationPath::Job {
     const TranslationPath* path =
-        nullptr;  // null: the text comes back as it is
+        nullptr;  // null: the text comes back unchanged
     std::vector<LanguageGuess> detected = {};
   };
 
   static absl::StatusOr<RoutedTranslation> Create(RoutingOptions options);
 
-  // All inputs take the same path.
+  // True if all inputs take the same path.
   bool same_for_all() const { return path_ != nullptr; }
-  // The model that this path begins with.
+  // The first model of that path.
   const ModelHandle& first_model() const { return first_model_; }
 
-  // Reads patterns and terms, which takes long; once, before anything is
-  // prepared. Where languages are detected, Prepare does this for each.
+  // Compiles patterns and tokenizes terms; slow. Call it once, before Prepare.
+  // If languages are detected, Prepare does this for each source language
+  // instead.
   absl::Status Compose();
   absl::StatusOr<Job> Prepare(const TranslationInput& input);
   absl::Status Take(RequestResult result, Job* job) const;
@@ -79,21 +81,22 @@ class RoutedTranslation {
         router_(options_.models, options_.pivot) {}
 
   bool detects() const { return options_.source == "auto"; }
-  // The path of a route, composed once for all texts of its source language.
+  // Returns the path of a route, which is composed once for all texts of its
+  // source language.
   absl::StatusOr<const TranslationPath*> PathOf(const TranslationRoute& route);
   absl::StatusOr<TranslationPath> MakePath(const TranslationRoute& route,
                                            bool report) const;
-  // Detects the language of an input, and sets the job's path. `plain`: the
-  // text as people read it.
+  // Detects the language of an input, and sets the job's path. `plain` is the
+  // text that people read.
   absl::Status ChoosePath(const std::string& plain, const std::string& path,
                           Job* job);
 
   RoutingOptions options_;
   TranslationRouter router_;
-  // Of all inputs, or null.
+  // The path of all inputs; null if languages are detected.
   std::unique_ptr<TranslationPath> path_;
   ModelHandle first_model_;
-  // Where sources are detected: a path for each, by its name, and the route of
+  // If languages are detected: the paths by source language, and the route of
   // texts whose language cannot be detected.
   std::map<std::string, std::unique_ptr<TranslationPath>> paths_;
   TranslationRoute fallback_;

@@ -32,8 +32,8 @@ absl::Status CheckPatterns(const std::vector<std::string>& patterns,
   return absl::OkStatus();
 }
 
-// Appends the spans whose count, [hypotheses][spans], is not 1. Returns their
-// number.
+// Appends the spans whose count, [hypotheses][spans], is not 1. Returns the
+// number of spans that it appends.
 int AddLost(const SpanProtection::Part& part,
             const std::vector<std::vector<int>>& counts,
             TranslatedText* translation) {

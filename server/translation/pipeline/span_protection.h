@@ -17,40 +17,42 @@
 
 namespace trivium {
 
-// Finds the spans of texts that a call protects, and tells whether translations
-// have them. A span came through if its placeholder was copied once and the
+// Finds the spans of texts that a call protects, and checks that translations
+// have them. A span came through if its placeholder was copied once, and the
 // rest of the translation has no other span of the same bytes. Immutable.
 class SpanProtection {
  public:
-  // Protects no span of a text by itself; for texts with markup.
+  // Finds no spans; for texts with markup, whose opaque pieces are protected.
   SpanProtection() = default;
 
-  // `path` of the options in errors: "options.protect". Compiles the patterns,
-  // which takes milliseconds.
+  // `path` names the options in errors: "options.protect". Compiles the
+  // patterns, which takes milliseconds.
   static absl::StatusOr<SpanProtection> Create(const ProtectionOptions& options,
                                                const std::string& path);
 
-  // The protected spans of a text, without white space at their ends:
-  // ascending and apart. Errors are those of ProtectedSpans::Find.
+  // Returns the protected spans of a text in ascending order, without overlap
+  // and without white space at their ends. Returns the errors of
+  // ProtectedSpans::Find.
   absl::StatusOr<std::vector<TextSpan>> Find(
       std::string_view text, const AliveCheck& check_alive) const;
 
-  // A part that was translated, and the spans that it must have.
+  // A part that was translated, and the spans that its translation must have.
   struct Part {
-    std::vector<std::string_view> spans;  // as the model's source has them
-    std::span<const TextSpan> origins;    // [spans], in the call's text
+    std::vector<std::string_view> spans;  // their texts in the model's source
+    std::span<const TextSpan> origins;    // [spans] places in the call's text
   };
 
-  // Replaces the placeholders of `style` in the hypotheses of `translation` by
-  // the spans, and returns where, [hypotheses]. Appends lost spans to
-  // `translation->lost`, and adds to `losses` how much is wrong; nothing if all
-  // came through.
+  // In the hypotheses of `translation`, replaces the placeholders of `style` by
+  // the spans, and returns [hypotheses] the places. Appends lost spans to
+  // `translation->lost`, and adds their number, and that of hypotheses with
+  // stray placeholders, to `losses`.
   absl::StatusOr<std::vector<std::vector<Restored::Place>>> Restore(
       const Part& part, int style, const AliveCheck& check_alive,
       TranslatedText* translation, int* losses) const;
 
-  // Of a part that was translated in pieces, between which its spans are: adds
-  // to `joined->lost` and `losses` the spans that a model made up beside them.
+  // Checks a part that was translated in pieces, with its spans between them.
+  // Adds the spans that the model also wrote into a piece to `joined->lost` and
+  // `losses`.
   absl::Status CheckPieces(const Part& part,
                            const std::vector<TranslatedText>& pieces,
                            const AliveCheck& check_alive,
@@ -60,7 +62,7 @@ class SpanProtection {
   SpanProtection(ProtectedSpans spans, std::string path)
       : spans_(std::move(spans)), path_(std::move(path)) {}
 
-  // Adds to `counts`, [spans], how often each is in one of the texts.
+  // Adds to `counts`, [spans], the number of times that each is in the texts.
   absl::Status Count(const std::vector<std::string_view>& texts,
                      const std::vector<std::string_view>& spans,
                      const AliveCheck& check_alive,

@@ -10,10 +10,10 @@
 
 namespace trivium {
 
-// One subject of translating, such as markup or protected spans. A pipeline is
-// a list of stages around a model, outermost first; translation_path.cc has the
-// list. A text goes inwards through the stages to the model, and what the model
-// makes of it comes back outwards:
+// One aspect of translating, such as markup or protected spans. A pipeline is a
+// list of stages around a model, outermost first; translation_path.cc has the
+// list. A text goes inwards through the stages to the model, and the model's
+// output comes back outwards:
 //
 //   text       Open      markup is parsed, protected spans are found
 //     |                  the pipeline cuts the text into parts
@@ -25,45 +25,45 @@ namespace trivium {
 //     |
 //   the part is done, or Retry makes another attempt
 //
-// A stage overrides what its subject needs, and knows no other stage: it sees
-// the job, and leaves its results in the attempt or the candidate. Immutable
-// and thread-safe: all texts of a call share it.
+// A stage overrides only the steps that it needs, and knows no other stage. It
+// reads the job and leaves its results in the attempt or the candidate. Stages
+// are immutable and thread-safe: all texts of a call share them.
 class Stage {
  public:
   virtual ~Stage() = default;
 
-  // Once for each text, before it is cut. Outermost stage first.
+  // Called once for each text, before it is cut. Outermost stage first.
   virtual absl::Status Open(TranslationJob* job) const {
     return absl::OkStatus();
   }
 
-  // Chooses what the model reads for a part. At first the attempt has one
-  // reading, the part as it is. Outermost stage first. INVALID_ARGUMENT: the
-  // part cannot be asked in this way.
+  // Chooses what the model reads for a part. An attempt begins with one
+  // reading, the unchanged part. Outermost stage first. INVALID_ARGUMENT: the
+  // part cannot be read in this way.
   virtual absl::Status Before(const TranslationJob& job,
                               Attempt* attempt) const {
     return absl::OkStatus();
   }
 
-  // Adds what the search of a reading must do; the reading is tokenized. May be
-  // called a second time for a reading that is asked again with other decoding
-  // options. Innermost stage first.
+  // Adds what the search of a tokenized reading must do. Called a second time
+  // if the reading is asked again with other decoding options. Innermost stage
+  // first.
   virtual absl::Status Ask(const TranslationJob& job, const Attempt& attempt,
                            Reading* reading, Request* request) const {
     return absl::OkStatus();
   }
 
-  // Changes a candidate, or says what is wrong with it. The attempt has its
+  // Changes a candidate, or records what is wrong with it. The attempt has its
   // results. Innermost stage first.
   virtual absl::Status After(const TranslationJob& job, const Attempt& attempt,
                              TranslationCandidate* candidate) const {
     return absl::OkStatus();
   }
 
-  // Another attempt, if this stage wants one; nullopt: it is content. `losses`
-  // are those of the candidate that came of `attempt`; `best` is the part's
-  // best candidate so far. Innermost stage first; the first that wants an
-  // attempt, which the model can read, gets it.
+  // Returns another attempt if this stage wants one, else nullopt. `losses` is
+  // the number of losses in the candidate of `attempt`; `best` is the part's
+  // best candidate so far. Innermost stage first; the first attempt that the
+  // model can read is made, and no other stage is asked.
   virtual std::optional<Attempt> Retry(const TranslationJob& job,
                                        const Attempt& attempt, int losses,
                                        const TranslationCandidate& best) const {

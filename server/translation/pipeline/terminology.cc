@@ -1,6 +1,6 @@
-// From the terms of a glossary to phrases that a search must write. A phrase
+// Turns the terms of a glossary into phrases that a search must write. A phrase
 // has forms, each a sequence of target tokens:
-//   - the term as the tokenizer writes it behind other text;
+//   - the term as the tokenizer writes it after other text;
 //   - where its script puts no spaces between words, the same without the space
 //     that the tokenizer puts in front;
 //   - at the beginning of a translation, with a capital.
@@ -31,7 +31,7 @@ constexpr size_t kMostEndingLetters = 3;
 constexpr int kBeamsOfTerm = 2;
 
 // Tells from a token's piece whether it continues a word. SentencePiece and
-// byte-level tokenizers mark spaces, WordPiece marks pieces inside words.
+// byte-level tokenizers mark spaces; WordPiece marks pieces inside words.
 class TokenizerPieces : public WordPieces {
  public:
   explicit TokenizerPieces(const Tokenizer* tokenizer)
@@ -76,8 +76,8 @@ absl::Status CheckTerms(const GlossaryOptions& options,
   }
   if (options.terms.size() > kMostTerms) {
     return InvalidField(path + ".terms",
-                        fmt::format("has {}; a call takes at most {}: send "
-                                    "those that its texts have",
+                        fmt::format("has {}, but a call takes at most {}; "
+                                    "send only those in its texts",
                                     options.terms.size(), kMostTerms));
   }
   for (size_t i = 0; i < options.terms.size(); ++i) {
@@ -106,7 +106,7 @@ absl::Status CheckTerms(const GlossaryOptions& options,
   return absl::OkStatus();
 }
 
-// The tokens of the target vocabulary that write `text`.
+// Returns the tokens of the target vocabulary that write `text`.
 absl::StatusOr<std::vector<int32_t>> Encode(const std::string& text,
                                             const std::string& field,
                                             const Tokenizer& tokenizer) {
@@ -117,8 +117,8 @@ absl::StatusOr<std::vector<int32_t>> Encode(const std::string& text,
   const std::string written = tokenizer.Decode(encoding.ids);
   if (written != text) {
     return InvalidField(
-        field, fmt::format("cannot be written by the model, which makes '{}' "
-                           "of it; give a term of its characters",
+        field, fmt::format("cannot be written by the model, which writes "
+                           "'{}' instead; use only characters that it knows",
                            Shorten(written)));
   }
   if (encoding.ids.size() > kMostTermTokens) {
@@ -130,8 +130,8 @@ absl::StatusOr<std::vector<int32_t>> Encode(const std::string& text,
   return std::move(encoding.ids);
 }
 
-// The form without the space that tokenizers put in front of a text; nullopt if
-// it has none, or cannot be written without.
+// Returns the form without the space that tokenizers put in front of a text;
+// nullopt if it has none, or cannot be written without it.
 std::optional<std::vector<int32_t>> WithoutSpace(
     const std::vector<int32_t>& form, const Tokenizer& tokenizer) {
   constexpr std::string_view kSpace = "\u2581";
@@ -167,8 +167,8 @@ absl::StatusOr<Terminology> Terminology::Create(const GlossaryOptions& options,
         path + ".inflections",
         source.empty()
             ? "needs the source language, which neither the call nor the model "
-              "tells; give source_language, or leave it out"
-            : fmt::format("are not known of '{}'; leave it out, and give each "
+              "names; give source_language, or leave it out"
+            : fmt::format("are not known for '{}'; leave it out, and give each "
                           "form as a term",
                           Shorten(source)));
   }
@@ -264,8 +264,8 @@ absl::Status Terminology::Report(const Stretch& stretch,
                                  TranslatedText* translation) const {
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Glossary::Match> matches,
                            Find(stretch, check_alive));
-  // How often the source has had each target term so far, and how often each
-  // hypothesis has it.
+  // `needed`: how often the source has had each target term so far. `counts`:
+  // how often each hypothesis has it.
   std::map<std::string_view, size_t> needed;
   std::map<std::pair<std::string_view, size_t>, size_t> counts;
   for (const auto& [term, span] : matches) {

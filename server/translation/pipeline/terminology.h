@@ -18,12 +18,12 @@
 namespace trivium {
 
 // The glossary of a call, and its target terms in the tokens of the model that
-// writes translations. The search of a sentence that has a source term must
+// writes the translations. If a sentence has a source term, its search must
 // write the target term (DecodingOptions::required). Immutable.
 class Terminology {
  public:
-  // `path` of the options in errors: "options.glossary"; `source`: the tag of
-  // the texts' language, empty if not known; `writer`: the model that writes
+  // `path` names the options in errors: "options.glossary". `source` is the tag
+  // of the texts' language; empty if unknown. `writer` is the model that writes
   // the translations. Tokenizes each term.
   static absl::StatusOr<Terminology> Create(const GlossaryOptions& options,
                                             const std::string& path,
@@ -31,31 +31,31 @@ class Terminology {
                                             const Model& writer,
                                             const AliveCheck& check_alive);
 
-  // A stretch of a text in which terms are looked for. No term overlaps a
+  // A stretch of a text in which to look for terms. No term overlaps a
   // protected span.
   struct Stretch {
     std::string_view text;
     TextSpan span;
-    const std::vector<TextSpan>& protected_spans;  // of the text, ascending
+    const std::vector<TextSpan>& protected_spans;  // in the text; ascending
   };
 
-  // Terms of a stretch.
+  // The terms of a stretch.
   struct Terms {
     std::vector<RequiredPhrase> phrases;  // at most kMaxRequiredPhrases
-    size_t uses = 0;                      // all, also those without a phrase
+    size_t uses = 0;                      // including those without a phrase
   };
   // `tokens`: [source ids] the bytes of the text that each token of the model's
-  // source stands for; empty for tokens of no text. `all`: include terms that
-  // no token stands for. The error is that of `check_alive`.
+  // source stands for; empty for a token that stands for none. `all`: include
+  // terms that no token stands for. Returns the error of `check_alive`.
   absl::StatusOr<Terms> TermsOf(const Stretch& stretch,
                                 std::span<const TextSpan> tokens, bool all,
                                 const AliveCheck& check_alive) const;
-  // Makes the search write the phrases, with more beams for each, at most
+  // Makes the search write the phrases. Adds beams for each, up to
   // `max_beam_size`.
   void Require(const std::vector<RequiredPhrase>& phrases, int max_beam_size,
                DecodingOptions* decoding) const;
-  // Appends to `translation`, the translation of the stretch, which terms the
-  // source has and which hypotheses miss them.
+  // Appends to `translation`, which translates the stretch, the terms of the
+  // source and the hypotheses that miss each.
   absl::Status Report(const Stretch& stretch, const AliveCheck& check_alive,
                       TranslatedText* translation) const;
 
@@ -63,7 +63,7 @@ class Terminology {
   Terminology(Glossary glossary, bool endings)
       : glossary_(std::move(glossary)), endings_(endings) {}
 
-  // Matches as bytes of the text.
+  // Returns matches as bytes of the text.
   absl::StatusOr<std::vector<Glossary::Match>> Find(
       const Stretch& stretch, const AliveCheck& check_alive) const;
 

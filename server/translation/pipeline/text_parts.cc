@@ -1,8 +1,7 @@
-// What always holds: every byte of the text that is in no part is in each
-// hypothesis, in its place; a part's hypothesis is there as it would be alone.
-// The one byte that is added is a space between two sentences, where the source
-// is Chinese, Japanese or Korean and has none, and the translation's script
-// needs it.
+// Each hypothesis has every byte of the text that is in no part, in its place.
+// A part's hypothesis stays as it would be alone. The only byte that is added
+// is a space between two sentences, if the source is Chinese, Japanese or
+// Korean and has none there, and the translation's script needs it.
 #include "server/translation/pipeline/text_parts.h"
 
 #include <algorithm>
@@ -14,8 +13,8 @@
 namespace trivium {
 namespace {
 
-// The first character of the scripts of Chinese, Japanese and Korean, which put
-// no space after a sentence's mark.
+// The first character of the Chinese, Japanese and Korean scripts, which put no
+// space after a sentence's mark.
 constexpr char32_t kFirstIdeographic = 0x2E80;
 
 bool EndsIdeographic(std::string_view text) {
@@ -46,7 +45,7 @@ class JoinedHypothesis {
   explicit JoinedHypothesis(const TextParts& text) : text_(text) {}
 
   // Appends the hypothesis of the next part, and returns its span.
-  // `source_words`: the number of those of the parts before.
+  // `source_words`: the number of source words in the parts before it.
   TextSpan Add(size_t part, size_t source_words, TranslatedHypothesis in) {
     AddGap(part);
     const size_t begin = out_.text.size();
@@ -79,7 +78,7 @@ class JoinedHypothesis {
   }
 
  private:
-  // Appends what stands before the part.
+  // Appends the text between the previous part and this one.
   void AddGap(size_t part) {
     const TextSpan span = text_.parts[part].span;
     const size_t end = part == 0 ? 0 : text_.parts[part - 1].span.end;

@@ -10,16 +10,17 @@
 
 namespace trivium {
 
-// An input in the parts that are translated by themselves: the sentences of a
-// text, or the whole input.
+// An input, divided into parts that are translated separately: the sentences of
+// a text, or the whole input.
 struct TextParts {
   struct Part {
     TextSpan span;
-    bool cut = false;  // less than a sentence
-    // The protected spans within, as bytes of the text: ascending and apart.
+    bool cut = false;  // a part of a sentence
+    // The protected spans in the part, as bytes of the text. They ascend and do
+    // not overlap.
     std::vector<TextSpan> protected_spans = {};
 
-    // The protected spans as bytes of the part.
+    // Returns the protected spans as bytes of the part.
     std::vector<TextSpan> ProtectedInPart() const {
       std::vector<TextSpan> spans = protected_spans;
       for (TextSpan& one : spans) {
@@ -28,10 +29,11 @@ struct TextParts {
       return spans;
     }
   };
-  // The text is cut. If not, the one part is the whole input.
+  // True if the text is cut into parts. If not, the one part is the whole
+  // input.
   bool split = false;
   std::string text;
-  std::vector<Part> parts;  // in order; none of a blank text
+  std::vector<Part> parts;  // in order; none if the text is blank
 
   std::vector<std::string_view> ProtectedTexts(const Part& part) const {
     std::vector<std::string_view> texts;
@@ -42,10 +44,11 @@ struct TextParts {
   }
 };
 
-// The translation of a split text of those of its parts, [parts]. A hypothesis
-// of the whole joins the parts' hypotheses of the same rank; a part that has
-// fewer repeats its last one. Sums, means and the worst finish reason follow.
-// `sentences`: fill TranslatedText::sentences.
+// Joins the translations of a split text's parts, [parts]. A hypothesis of the
+// whole joins the parts' hypotheses of the same rank; a part that has fewer
+// repeats its last one. Counts and log-probabilities add up, the score is the
+// mean over tokens, and the worst finish reason counts. `sentences`: fill
+// TranslatedText::sentences.
 TranslatedText JoinParts(const TextParts& text,
                          std::vector<TranslatedText> translations,
                          bool sentences);

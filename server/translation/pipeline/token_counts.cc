@@ -9,7 +9,7 @@ namespace trivium {
 namespace {
 
 constexpr size_t kCountedBytes = 4 << 10;
-// A piece ends at white space if there is some in its last bytes.
+// A piece ends at a space if there is one in its last bytes.
 constexpr size_t kCountedWordBytes = 256;
 
 std::string_view NextCounted(std::string_view text) {

@@ -13,25 +13,26 @@
 
 namespace trivium {
 
-// About how many tokens the parts of a long text have. A text that is cut in
-// many parts is tokenized once, a few KiB at a time, instead of anew at each
-// place where it is cut. At the borders of these pieces the tokens may differ
-// from those of the whole text.
+// Estimates how many tokens the parts of a long text have. The text is
+// tokenized once, a few KiB at a time, instead of again at each place where it
+// is cut. At the borders of these pieces, tokens may differ from those of the
+// whole text.
 class TokenCounts {
  public:
-  // Counts the tokens of text[span). Stops after more than `most`. Returns the
-  // error of `check_alive`, which is asked before each piece and within.
+  // Counts the tokens of `span` in `text`. Stops once there are more than
+  // `most`. Asks `check_alive` before each piece and within it, and returns its
+  // error.
   static absl::StatusOr<TokenCounts> Of(const Tokenizer& tokenizer,
                                         std::string_view text, TextSpan span,
                                         size_t most,
                                         const AliveCheck& check_alive);
 
   size_t all() const { return begins_.size(); }
-  // Tokens of `span` of the same text.
+  // Number of tokens of `span` in the same text.
   size_t In(TextSpan span) const;
 
  private:
-  std::vector<uint32_t> begins_;  // [tokens] bytes of the text; ascending
+  std::vector<uint32_t> begins_;  // [tokens] first byte in the text; ascending
 };
 
 }  // namespace trivium

@@ -21,7 +21,7 @@ std::vector<TextSpan> SpansOfTokens(std::span<const int32_t> ids,
   const std::unique_ptr<StreamingDecoder> decoder =
       tokenizer.NewStreamingDecoder();
   size_t bytes = 0;
-  // Tokens from here on have no text yet: the next text is theirs, too.
+  // Tokens from here on have no text yet; they share the next text.
   size_t silent = 0;
   for (size_t i = 0; i <= ids.size(); ++i) {
     const size_t more = i < ids.size() ? decoder->Push(ids[i]).size()

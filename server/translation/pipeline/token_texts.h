@@ -11,18 +11,19 @@
 
 namespace trivium {
 
-// The ids of a text without the stop id that ends it, if any: a stop id is no
+// Returns the ids without the stop id at their end, if there is one: it is not
 // part of the text.
 std::span<const int32_t> WithoutStopId(std::span<const int32_t> ids,
                                        std::span<const int32_t> stop_ids);
 
-// [ids]: the bytes of the text that each token stands for; empty for a token
-// that stands for none. Tokens that form a character together all have its
-// bytes.
+// Returns [ids] the bytes of the text that each token stands for; empty for a
+// token that stands for none. Tokens that form one character together all have
+// its bytes.
 std::vector<TextSpan> SpansOfTokens(std::span<const int32_t> ids,
                                     const Tokenizer& tokenizer);
 
-// The text of a hypothesis, cut before a stop id and the first stop string.
+// Returns the text of a hypothesis, cut before a stop id and before the first
+// stop string.
 std::string TextOfTokens(std::span<const int32_t> ids,
                          std::span<const int32_t> stop_ids,
                          std::span<const std::string> stop,

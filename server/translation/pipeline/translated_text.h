@@ -14,9 +14,9 @@
 
 namespace trivium {
 
-// The translation of a text, or of a part of one, as plain structs. Spans are
-// bytes: of the source, bytes of the call's text; of a hypothesis, bytes of its
-// own text.
+// The translation of a text or of a part, as plain structs. Spans are bytes:
+// source spans are bytes of the call's text, spans of a hypothesis are bytes of
+// its own text.
 
 // A word of a hypothesis: a run of characters between white space.
 struct TargetWord {
@@ -33,7 +33,7 @@ struct TranslatedHypothesis {
   float log_probability = 0;
   size_t token_count = 0;
   FinishReason reason = FinishReason::kEnd;
-  // [token_count], if the answer shows any of it, else empty.
+  // [token_count] each; empty if the answer does not show them.
   std::vector<int32_t> ids;
   std::vector<float> logprobs;
   std::vector<std::vector<TokenLogprob>> top_logprobs;
@@ -46,7 +46,7 @@ struct TranslatedHypothesis {
 struct SentencePair {
   TextSpan source;
   std::vector<TextSpan> targets;  // [hypotheses]
-  bool cut = false;               // less than a sentence
+  bool cut = false;               // a part of a sentence
 };
 
 // A protected span that a hypothesis does not have exactly once.
@@ -54,42 +54,43 @@ struct LostSpan {
   std::string text;
   TextSpan source;
   size_t hypothesis = 0;  // index
-  int count = 0;          // in the hypothesis: 0, or more than 1
+  int count = 0;          // in the hypothesis: 0, or 2 and more
 };
 
-// A check found something suspicious in a hypothesis.
+// Something suspicious that a check found in a hypothesis.
 struct Finding {
   Check check;
   TextSpan source;  // the sentence
   size_t hypothesis = 0;
 };
 
-// A term of the glossary in the source.
+// A place of the source where a term of the glossary is.
 struct TermUse {
   size_t term = 0;  // index in the glossary
   TextSpan source;
-  // Hypotheses that have its target less often than the sentence has sources
-  // of it.
+  // Indices of hypotheses that have its target fewer times than the sentence
+  // has sources of it, up to and with this one.
   std::vector<size_t> missing = {};
 };
 
 struct TranslatedText {
-  std::string source;  // the call's text; only of a finished job
+  std::string source;  // the call's text; set when the job is done
   std::vector<TranslatedHypothesis> hypotheses;  // best first
   size_t source_tokens = 0;
   size_t truncated_tokens = 0;
-  // If the answer shows tokens: of the source, and what the decoder read first.
+  // The ids of the source and the decoder's first ids; only if the answer shows
+  // tokens.
   std::vector<int32_t> source_ids;
   std::vector<int32_t> prefix_ids;
-  std::optional<uint64_t> seed;  // of sampling
+  std::optional<uint64_t> seed;  // set if tokens are sampled
   std::optional<BeamTrace> trace;
   std::vector<SentencePair> sentences;  // if asked for
   size_t sentence_count = 0;
-  size_t cut_count = 0;  // of these, parts of sentences
+  size_t cut_count = 0;  // those that are parts of sentences
   std::vector<LostSpan> lost;
   std::vector<Finding> findings;
-  // Sentences that were translated a second time, and those of them whose
-  // second translation is this one.
+  // The number of sentences that were translated a second time, and of those
+  // whose second translation was kept.
   size_t second_try_count = 0;
   size_t second_kept_count = 0;
   std::vector<TextSpan> source_words;  // if asked for

@@ -19,43 +19,45 @@
 
 namespace trivium {
 
-// One text that the model reads for an attempt, and what it made of it.
+// One text that the model reads for an attempt, and what the model made of it.
 struct Reading {
-  TextSpan span;  // of TranslationJob::read(): the part, or a piece of it
+  TextSpan span;  // in TranslationJob::read(): the part, or a piece of it
   std::string
       text;  // the span as the model reads it, perhaps with placeholders
-  // Of `text`; filled if tokens are needed and there are placeholders.
+  // Where placeholders are in `text`; filled only if tokens are needed.
   std::vector<Restored::Place> placeholders = {};
 
-  std::optional<PreparedInput> input = std::nullopt;  // once it is tokenized
-  // [input.source.ids] the bytes of the call's text that each token stands for;
-  // filled if tokens are needed, and later dropped unless `aligned`.
+  std::optional<PreparedInput> input = std::nullopt;  // set by tokenizing
+  // [input.source.ids] the bytes of the call's text that each token stands for.
+  // Filled if tokens are needed; cleared after the request is made unless
+  // `aligned`.
   std::vector<TextSpan> tokens = {};
-  // The request asks for attention, from which the candidate's alignment comes.
+  // The request asks for attention, which gives the candidate's alignment.
   bool aligned = false;
   std::optional<Terminology::Terms> terms = std::nullopt;
   std::optional<WordAlignment> words = std::nullopt;
-  std::vector<int32_t> stop_ids = {};  // of the search
+  std::vector<int32_t> stop_ids = {};  // stop ids of the search
   RequestResult output = {};
 };
 
-// One way to have a part translated: the texts that the model reads for it.
+// One try at translating a part: the texts that the model reads for it.
 struct Attempt {
-  // Placeholders of the styles 0 .. kPlaceholderStyles - 1 stand for protected
-  // spans; or what is between them is translated in pieces.
+  // `way` says how protected spans are treated. 0 .. kPlaceholderStyles - 1:
+  // the model reads placeholders of that style. kInPieces: the text between the
+  // spans is translated in pieces.
   static constexpr int kInPieces = kPlaceholderStyles;
 
   size_t part = 0;
   int way = 0;
   bool second_try = false;    // decode with checks.second_try
   bool needs_tokens = false;  // fill Reading::tokens
-  // One, the part; or a piece each. Empty: nothing is asked of the model, since
-  // the part is blank.
+  // One reading, the part; or one for each piece. Empty if the part is blank:
+  // the model is not asked.
   std::vector<Reading> readings = {};
-  size_t results = 0;  // of readings, so far
+  size_t results = 0;  // readings that have their result
 
   bool in_pieces() const { return way == kInPieces; }
-  // The same again: tokenized, without results.
+  // Returns a copy that is tokenized and has no results.
   Attempt Again() const {
     Attempt again;
     again.part = part;
@@ -71,18 +73,18 @@ struct Attempt {
   }
 };
 
-// What an attempt made of a part. Stages turn it, one after the other, from
-// what the model wrote into what the call's text needs.
+// The translation of a part by one attempt. One after the other, the stages
+// turn what the model wrote into what the call's text needs.
 struct TranslationCandidate {
   TranslatedText translation;
-  // [hypotheses]; empty unless the readings are aligned. Of the hypothesis's
-  // bytes with bytes of the call's text.
+  // [hypotheses] aligns bytes of the hypothesis with bytes of the call's text;
+  // each is empty unless the readings are aligned.
   std::vector<Alignment> alignments;
-  // [readings] the pieces that `translation` joins; only in pieces.
+  // [readings] pieces that `translation` joins; empty unless in pieces.
   std::vector<TranslatedText> pieces;
   int losses = 0;  // protected spans lost, and stray placeholders
 
-  // Findings in the best hypothesis.
+  // Number of findings in the best hypothesis.
   int findings() const {
     int count = 0;
     for (const Finding& finding : translation.findings) {
@@ -92,27 +94,30 @@ struct TranslationCandidate {
   }
 };
 
-// An input of a call on its way through a pipeline, or through two: the second
-// one reads, part by part, the first one's translations.
+// An input of a call on its way through one pipeline, or through two. The
+// second pipeline translates the first one's translations, part by part.
 struct TranslationJob {
-  std::string path;  // of the input in errors: "inputs[3]"
-  // The call's text, of a text with markup what people read of it.
+  std::string path;  // names the input in errors: "inputs[3]"
+  // The call's text. If it has markup, this is the text that people read.
   TextParts text;
   std::optional<Markup> markup;
-  std::vector<TextSpan> protected_spans;  // of the call's text
+  std::vector<TextSpan> protected_spans;  // in the call's text
   GivenPrefix prefix;                     // empty if there are several parts
-  // For the second pipeline: what the first one made of the parts.
+  // The first pipeline's translations of the parts; set for the second
+  // pipeline.
   std::optional<PivotText> pivot;
 
-  // To submit; the caller takes them away. None if nothing is to be asked.
+  // The requests to submit; the caller moves them out. Empty if there is
+  // nothing to ask.
   std::vector<Request> requests;
-  int64_t response_bytes = 0;  // about, beside the text
-  // Attempts without all their results, in the order of their requests.
+  int64_t response_bytes = 0;  // estimate, without the text
+  // Attempts that wait for results, in the order of their requests.
   std::deque<Attempt> pending;
-  std::vector<std::optional<TranslationCandidate>> best;  // [text.parts] so far
+  std::vector<std::optional<TranslationCandidate>> best;  // [text.parts]
 
   bool done() const { return pending.empty(); }
-  // The parts as the model reads them.
+  // The parts as the model reads them: in the pivot language, if `pivot` is
+  // set.
   const TextParts& read() const { return pivot ? pivot->text : text; }
   const TextParts::Part& part(const Attempt& attempt) const {
     return text.parts[attempt.part];
@@ -120,7 +125,7 @@ struct TranslationJob {
   const TextParts::Part& read_part(const Attempt& attempt) const {
     return read().parts[attempt.part];
   }
-  // [protected spans of read_part()], in the call's text.
+  // [protected spans of read_part()] their places in the call's text.
   const std::vector<TextSpan>& origins(const Attempt& attempt) const {
     return pivot ? pivot->origins[attempt.part] : part(attempt).protected_spans;
   }

@@ -18,7 +18,7 @@
 
 namespace trivium {
 
-// What a check looks for in a translation (translation_checks.h).
+// The kinds of checks of a translation (translation_checks.h).
 enum class Check {
   kRepetition,
   kSourceCopied,
@@ -30,16 +30,16 @@ enum class Check {
 
 struct ProtectionOptions {
   std::vector<ProtectedKind> kinds;
-  std::vector<std::string> patterns;  // RE2's
-  // A sentence whose placeholders are lost may be translated in pieces.
+  std::vector<std::string> patterns;  // in RE2's syntax
+  // A sentence that loses placeholders may be translated in pieces.
   bool pieces = true;
 };
 
 struct CheckOptions {
-  // Empty: all, without kWrongLanguage where CLD2 does not know the target.
+  // Empty: all, but kWrongLanguage only if CLD2 knows the target language.
   std::vector<Check> kinds;
-  // How to decode a sentence again in which something is found; unset: it is
-  // not translated again.
+  // Decoding options of a second translation of a sentence that has findings;
+  // unset: there is none.
   std::optional<CallDecoding> second_try;
 };
 
@@ -47,21 +47,21 @@ struct GlossaryOptions {
   struct Term {
     std::string source;
     std::string target;
-    std::optional<bool> match_case;  // Glossary::Term's
+    std::optional<bool> match_case;  // as in Glossary::Term
   };
   std::vector<Term> terms;
   bool inflections = false;
 };
 
-// How one model translates the inputs of a call. A path of two models has one
-// for each (translation_path.h).
+// Options of one model that translates the inputs of a call. A path of two
+// models has one of these for each (translation_path.h).
 struct TranslationOptions {
-  std::string path;  // of the options in errors: "options"
-  OptionSet given;   // which options the call has; passes CheckExclusions
+  std::string path;  // names the options in errors: "options"
+  OptionSet given;   // the call's options; they pass CheckExclusions
   std::shared_ptr<const TranslatingModel> model;
   CallDecoding decoding;
-  // Cut texts into sentences. Without it a text is one part, and a text with
-  // markup has a part for each line.
+  // Cut texts into sentences. If false, a text is one part, and a text with
+  // markup has one part for each line.
   bool split = true;
   bool report_sentences = false;
   bool report_tokens = false;
@@ -72,10 +72,10 @@ struct TranslationOptions {
   std::optional<GlossaryOptions> glossary;
   std::optional<MapSelection> cross_attention;
   std::optional<MapSelection> decoder_attention;
-  size_t max_parts = 2048;  // of a text, and of a round of one input
+  size_t max_parts = 2048;  // in a text, and in one round of an input
   int max_beam_size = 16;
-  // Returns an error once nobody wants the answer; asked every few KiB. May be
-  // null.
+  // Returns an error once nobody waits for the answer; asked every few KiB. May
+  // be null.
   AliveCheck check_alive = {};
 };
 

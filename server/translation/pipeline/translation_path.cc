@@ -1,3 +1,16 @@
+// The list of stages (StagesOf), and the pivot.
+//
+// A pivot is two pipelines. The first translates all parts of a text, with its
+// own retries, until its job is done. Then Advance gives the best hypothesis of
+// each part to the second pipeline, which reads it as one part. What always
+// holds:
+//   - The number of parts stays the same, so results of both steps belong to
+//     the same sentences.
+//   - Spans in results are bytes of the call's text, never of the pivot text.
+//   - Only the last pipeline places tags and writes terms. The first one is
+//     aligned instead, so that the last one can trace words back.
+//   - Faults of the first step (lost spans, findings, cut output) are faults of
+//     every final hypothesis, since all are made from the one translation.
 #include "server/translation/pipeline/translation_path.h"
 
 #include <algorithm>
@@ -15,7 +28,7 @@
 namespace trivium {
 namespace {
 
-// What both pipelines of a path share; null if the call does not ask for it.
+// Parts that both pipelines of a path share; null unless the call needs them.
 struct SharedParts {
   std::shared_ptr<const SpanProtection> protection;
   std::shared_ptr<const Terminology> terminology;
@@ -43,9 +56,15 @@ absl::StatusOr<SharedParts> ReadPatternsAndTerms(
   return shared;
 }
 
-// The stages of a pipeline, outermost first. A new subject is one line here.
-// Tags are placed in texts that have their protected spans back; checks and the
-// glossary look at texts with these spans and without tags.
+// Returns the stages of a pipeline, outermost first. A new stage is one line
+// here.
+//
+// The order follows from what each stage needs on the way back, which runs from
+// the last line to the first. Protection restores protected spans. The glossary
+// and the checks then look at texts that have these spans and no tags yet.
+// Markup places tags last, by bytes of the restored text. Words are those of
+// the model's own text, so that stage is the innermost. Retry asks in the same
+// order: lost spans are tried again before findings are.
 Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
                 bool feeds_pivot) {
   Stages stages;
@@ -68,8 +87,8 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
   return stages;
 }
 
-// Adds to `last`, the translation of a part by way of the pivot language, what
-// the client is to know of the first step.
+// Adds to `last`, the final translation of a part, what the client must know of
+// the first step.
 void AddFirstStep(const TranslatedText& first, TranslatedText* last) {
   last->source_tokens = first.source_tokens;
   last->truncated_tokens += first.truncated_tokens;
@@ -80,7 +99,8 @@ void AddFirstStep(const TranslatedText& first, TranslatedText* last) {
       hypothesis.reason = FinishReason::kLength;
     }
   }
-  // All hypotheses are made of the first translation, so they have its faults.
+  // All hypotheses are made from the first translation, so they have its
+  // faults.
   for (const LostSpan& lost : first.lost) {
     for (size_t h = 0; h < last->hypotheses.size(); ++h) {
       last->lost.emplace_back(lost).hypothesis = h;
@@ -119,8 +139,8 @@ absl::StatusOr<TranslationPath::Job> TranslationPath::Prepare(
     const TranslationInput& input, std::optional<Markup> markup) const {
   if (pipelines_.size() > 1 && (!input.text || !input.prefix.empty())) {
     return InvalidField(input.path,
-                        "is more than a text, and two models translate; "
-                        "send a text without target prefix");
+                        "is not just a text, but two models translate only "
+                        "texts; send a text without target prefix");
   }
   TRIVIUM_ASSIGN_OR_RETURN(TranslationJob prepared,
                            pipelines_[0].Prepare(input, std::move(markup)));

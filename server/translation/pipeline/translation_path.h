@@ -12,38 +12,39 @@
 
 namespace trivium {
 
-// A step of a path, as the client is told.
+// One step of a path, as reported to the client.
 struct ReportedStep {
   std::string model;
   std::string revision;
-  std::string source_language;  // BCP 47; empty: not known
+  std::string source_language;  // BCP 47; empty: unknown
   std::string target_language;
 };
 
-// How texts of a language are translated: by one pipeline, or by two with the
-// pivot language between them. Both have the same protected spans and the same
-// glossary, whose terms the last model writes.
+// Translates the texts of one source language with one pipeline, or with two
+// and the pivot language between them. Both pipelines share the protected spans
+// and the glossary; only the last model writes the glossary's terms.
 //
-// Used as a Pipeline is, once it is composed. Thread-safe for jobs that differ.
+// Used in the same way as Pipeline, after Compose. Thread-safe for different
+// jobs.
 class TranslationPath {
  public:
   struct Job : TranslationJob {
-    size_t step = 0;                         // index of the pipeline at work
-    std::vector<TranslatedText> first = {};  // [text.parts] of step 0, if over
+    size_t step = 0;                         // index of the current pipeline
+    std::vector<TranslatedText> first = {};  // [text.parts] of step 0, if done
   };
 
-  // `steps`: the options of one model or two; `reported`: empty if the server
-  // had no choice.
+  // `steps` has the options of one model or of two. `reported` is empty if the
+  // server had no choice of models.
   TranslationPath(std::vector<TranslationOptions> steps,
                   std::vector<ReportedStep> reported)
       : steps_(std::move(steps)), reported_(std::move(reported)) {}
 
-  // Compiles patterns and tokenizes terms, which takes long, and makes the
-  // pipelines. Once, before anything is prepared.
+  // Compiles patterns, tokenizes terms and makes the pipelines; slow. Call it
+  // once, before Prepare.
   absl::Status Compose();
 
   const std::vector<ReportedStep>& reported() const { return reported_; }
-  // The options of the model that writes the translations.
+  // The options of the model that writes the final translations.
   const TranslationOptions& last() const { return pipelines_.back().options(); }
 
   absl::StatusOr<Job> Prepare(const TranslationInput& input,
@@ -52,10 +53,10 @@ class TranslationPath {
   TranslatedText Result(Job job) const;
 
  private:
-  // Starts the next pipeline if the one at work is done.
+  // Starts the next pipeline if the current one is done.
   absl::Status Advance(Job* job) const;
 
-  std::vector<TranslationOptions> steps_;  // until they are composed
+  std::vector<TranslationOptions> steps_;  // moved out by Compose
   std::vector<ReportedStep> reported_;
   std::vector<Pipeline> pipelines_;
 };

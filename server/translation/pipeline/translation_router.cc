@@ -1,17 +1,23 @@
+// Routing. The first rule that applies:
+//   1. the call's own model, if it resolves the languages that the call names;
+//   2. the first other model that does; but if a language is left out and
+//      models would fill it in differently, the call must name it;
+//   3. two models with the pivot language between them: the first model of each
+//      kind in the order of the models.
+// What always holds: a call's own model wins over any other, one model wins
+// over two, and there are never more than two. A model that "translates" from a
+// language to itself is not a step of a pivot route.
+//
+// A model's languages may have several names, so routes are compared by the
+// tags that models resolve names to, never by the names.
+#include "server/translation/pipeline/translation_router.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-// Routing. Step by step, the first rule that applies:
-//   1. the call's own model, if it resolves the languages as they are named;
-//   2. the first other model that does. If a language is left out and models
-//      would fill it in differently, the call must name it;
-//   3. two models with the pivot language between them, the first of each kind.
-// A model that "translates" from a language to the same one is no step of a
-// pivot route.
 #include "server/errors/status.h"
-#include "server/translation/pipeline/translation_router.h"
 
 namespace trivium {
 namespace {
@@ -24,7 +30,7 @@ std::optional<std::string> Owned(std::optional<std::string_view> name) {
   return name ? std::optional<std::string>(*name) : std::nullopt;
 }
 
-// "en-de (en to de)", for errors.
+// Returns "en-de (en to de)", for errors.
 std::string Shown(const TranslationRoute::Step& step) {
   return fmt::format("{} ({} to {})", step.model->name, step.source_tag,
                      step.target_tag);
@@ -72,10 +78,10 @@ absl::StatusOr<TranslationRoute> TranslationRouter::Find(
                step.target_tag != found[0].target_tag;
       });
   if (other != found.end()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} is missing, and models differ in it: {}, {}",
-                    source ? "target_language" : "source_language",
-                    Shown(found[0]), Shown(*other)));
+    return absl::InvalidArgumentError(fmt::format(
+        "{} is missing, and models fill it in differently: {}, {}; give it",
+        source ? "target_language" : "source_language", Shown(found[0]),
+        Shown(*other)));
   }
   if (!found.empty()) return TranslationRoute{{found[0]}};
   if (source && target) {
@@ -92,7 +98,8 @@ std::optional<TranslationRoute> TranslationRouter::ByPivot(
     if (!first) first = StepOf(model, source, pivot_);
     if (!second) second = StepOf(model, pivot_, target);
   }
-  // A text from or to the pivot language has a route of one model, or none.
+  // A text from or to the pivot language needs one model; it has no pivot
+  // route.
   if (!first || !second || first->source_tag == first->target_tag ||
       second->source_tag == second->target_tag) {
     return std::nullopt;
@@ -121,7 +128,7 @@ absl::Status TranslationRouter::NoRoute(
   const std::string to =
       target ? fmt::format(" to '{}'", Shorten(*target)) : "";
   return absl::InvalidArgumentError(fmt::format(
-      "no model translates{}{}{}; there is: {}", from, to,
+      "no model translates{}{}{}; the models are: {}", from, to,
       pivot_.empty() ? "" : fmt::format(", nor do two by way of '{}'", pivot_),
       Shorten(models, 500)));
 }

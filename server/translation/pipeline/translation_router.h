@@ -11,46 +11,48 @@
 
 namespace trivium {
 
-// The models that translate a text one after the other, and between which
-// languages.
+// The models that translate a text one after the other, and their languages.
 struct TranslationRoute {
   struct Step {
     ModelHandle model;
-    // As the call, or the router, names them; unset if left out.
+    // The names that the call or the router uses; unset if left out.
     std::optional<std::string> source = {}, target = {};
-    // As the model knows them: BCP 47, or empty.
+    // The tags that the model uses: BCP 47, or empty.
     std::string source_tag = {}, target_tag = {};
   };
-  std::vector<Step> steps;  // one, or two with the pivot language between them
+  std::vector<Step> steps;  // one, or two with the pivot language between
 };
 
-// Finds the models for a pair of languages among those that a call may use. The
-// answer depends only on the pair and on the models in their order.
+// Finds models for a pair of languages among those that a call may use. The
+// result depends only on the pair and on the models in their order.
 //
 //   TranslationRouter router(models, "en");
 //   router.Find("de", "fr")   // de-fr; else de-en, then en-fr
 class TranslationRouter {
  public:
-  // `models`: at least one. `pivot`: BCP 47; empty: none.
+  // `models` is not empty. `pivot`: BCP 47; empty: none.
   TranslationRouter(std::vector<ModelHandle> models, std::string pivot)
       : models_(std::move(models)), pivot_(std::move(pivot)) {}
 
-  // No model translates.
+  // True if no model translates.
   bool none() const;
-  // No model but perhaps the first translates, so there is no choice.
+  // True if at most the first model translates, so there is no choice.
   bool alone() const;
 
-  // The first model, if it has the languages. Else another model, unless a
-  // language is left out and models differ in it. Else two models by way of the
-  // pivot, if both languages are named. INVALID_ARGUMENT: there is no route;
-  // the message begins with the name of a language's field if it is at fault.
+  // Returns the first route that applies:
+  //   1. the first model, if it has both languages;
+  //   2. the first other model that has them; but if the call leaves out a
+  //      language, models must not differ in it;
+  //   3. two models by way of the pivot, if the call names both languages.
+  // INVALID_ARGUMENT if there is no route. If one language field is at fault,
+  // the message begins with its name.
   absl::StatusOr<TranslationRoute> Find(
       std::optional<std::string_view> source,
       std::optional<std::string_view> target) const;
 
-  // The route of a text whose language cannot be detected: from English if it
-  // can be translated, else from the first language of the first model that has
-  // one, else from "und", if a model reads any language. INVALID_ARGUMENT: no
+  // Returns the route of a text whose language cannot be detected. Its source
+  // is English if possible; else the first language of the first model that has
+  // a route; else "und", if a model reads any language. INVALID_ARGUMENT if no
   // route leads to the target.
   absl::StatusOr<TranslationRoute> Fallback(
       std::optional<std::string_view> target) const;

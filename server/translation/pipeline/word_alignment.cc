@@ -11,8 +11,8 @@
 namespace trivium {
 namespace {
 
-// A word of the source is aligned if it gets at least this share of the
-// attention that the most attended word gets.
+// A source word is aligned if it gets at least this share of the attention that
+// the most attended word gets.
 constexpr float kShareOfAligned = 0.5f;
 
 std::vector<TextSpan> SplitWords(std::string_view text) {
@@ -34,7 +34,7 @@ std::vector<TextSpan> SplitWords(std::string_view text) {
   return words;
 }
 
-// The last word that has a byte of [begin, end), or -1.
+// Returns the last word that has a byte of [begin, end), or -1.
 int LastWordIn(const std::vector<TextSpan>& words, size_t begin, size_t end) {
   const auto after =
       std::partition_point(words.begin(), words.end(),
@@ -43,9 +43,8 @@ int LastWordIn(const std::vector<TextSpan>& words, size_t begin, size_t end) {
   return static_cast<int>(after - words.begin()) - 1;
 }
 
-// [ids]: the word that each token belongs to; -1 for tokens after the text and
-// special ones. A token of no text, or of white space, belongs to the word that
-// follows.
+// Returns [ids] the word of each token; -1 for special tokens and those after
+// the text. A token of no text, or of white space, belongs to the next word.
 std::vector<int> WordsOfTokens(const std::vector<TextSpan>& words,
                                std::span<const int32_t> ids,
                                const Tokenizer& tokenizer) {

@@ -14,21 +14,21 @@
 
 namespace trivium {
 
-// The words of a source sentence, and of its translations: how sure the model
-// was of each word, and which words of the source it attends to. Words are the
-// runs of a text between white space.
+// The words of a source sentence and of its translations: how sure the model
+// was of each word, and which words of the source it attends to. A word is a
+// run of characters between white space.
 class WordAlignment {
  public:
-  // `tokens`: [source ids] of `source`; their offsets begin `prefix_bytes`
-  // before it.
+  // `tokens`: [source ids] the tokens of `source`; their offsets begin
+  // `prefix_bytes` before it.
   WordAlignment(std::string_view source, std::span<const Token> tokens,
                 size_t prefix_bytes);
 
-  // As bytes of the source.
+  // The words of the source, as bytes of it.
   const std::vector<TextSpan>& source_words() const { return words_; }
 
-  // The words of a hypothesis's text. `map`: the mean of its cross-attention,
-  // [1, 1, ids, tokens].
+  // Returns the words of a hypothesis's text. `map`: the mean of its
+  // cross-attention, [1, 1, ids, tokens].
   std::vector<TargetWord> WordsOf(std::string_view text,
                                   const Hypothesis& hypothesis,
                                   const AttentionMap& map,
@@ -37,7 +37,7 @@ class WordAlignment {
 
  private:
   std::vector<TextSpan> words_;
-  std::vector<int> word_of_token_;  // -1: of none, as the end token
+  std::vector<int> word_of_token_;  // -1: in no word, as the end token
 };
 
 }  // namespace trivium

@@ -9,9 +9,10 @@
 
 namespace trivium {
 
-// Tells the words of source and hypotheses: how sure the model was of each, and
-// which of the source it attends to (WordAlignment). Of what the model reads
-// and writes, so there are no placeholders and no markup beside it.
+// Reports the words of source and hypotheses: how sure the model was of each,
+// and which source words it attends to (WordAlignment). Words are those that
+// the model reads and writes, so calls cannot combine this with protected spans
+// or markup.
 class WordsStage : public Stage {
  public:
   explicit WordsStage(const TranslationOptions& options)

@@ -75,8 +75,9 @@ TEST_F(ChecksTest, OnlyWhatIsAskedFor) {
 
 TEST_F(ChecksTest, KindsAreNamedOnce) {
   for (int i = 0; i < 7; ++i) checks()->add_kinds(v1::CHECK_REPETITION);
-  EXPECT_EQ(Refused(),
-            "options.checks.kinds: names 7, and there are 6; give each once");
+  EXPECT_EQ(
+      Refused(),
+      "options.checks.kinds: has 7 values, but only 6 exist; give each once");
 }
 
 TEST_F(ChecksTest, NothingIsToldThatNobodyAskedFor) {
@@ -188,8 +189,9 @@ TEST_F(ChecksTest, ASecondTryIsCheckedAtOnce) {
 TEST_F(ChecksTest, AttentionIsOfOneSearch) {
   checks()->mutable_second_try();
   options()->mutable_cross_attention();
-  EXPECT_THAT(Refused(), HasSubstr("options.cross_attention: is of one search, "
-                                   "and checks.second_try makes a second"));
+  EXPECT_THAT(Refused(),
+              HasSubstr("options.cross_attention: is about one search, "
+                        "but checks.second_try makes a second"));
 }
 
 class WordsTest : public ChecksTest {
@@ -273,7 +275,7 @@ TEST_F(WordsTest, SecondTriesHaveTheirOwn) {
 TEST_F(WordsTest, OtherSelectionsOfAttentionAreRefused) {
   options()->mutable_cross_attention();
   EXPECT_THAT(Refused(),
-              HasSubstr("options.cross_attention: is read for words"));
+              HasSubstr("options.cross_attention: is also read for words"));
 }
 
 TEST_F(WordsTest, SoAreProtectedSpans) {

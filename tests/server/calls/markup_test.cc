@@ -188,8 +188,9 @@ TEST_F(MarkupCallTest, WordsAreOfTextsWithoutIt) {
 TEST_F(MarkupCallTest, WhatCannotBeIsRefused) {
   request_.add_inputs()->set_text("a");
   options()->mutable_cross_attention();
-  EXPECT_THAT(Refused(), HasSubstr("options.cross_attention: is of one search, "
-                                   "and sentences with markup"));
+  EXPECT_THAT(Refused(),
+              HasSubstr("options.cross_attention: is about one search, "
+                        "but sentences with markup"));
 }
 TEST_F(MarkupCallTest, UnknownFormatsAreRefused) {
   request_.add_inputs()->set_text("a");
@@ -210,8 +211,9 @@ TEST_F(MarkupCallTest, IdsHaveNoMarkup) {
 TEST_F(MarkupCallTest, PrefixesAreOfOneSearch) {
   request_.add_inputs()->set_text("a");
   request_.mutable_inputs(0)->set_target_prefix("b");
-  EXPECT_THAT(Refused(), HasSubstr("inputs[0].target_prefix: is of one search, "
-                                   "and options.format may take several"));
+  EXPECT_THAT(Refused(),
+              HasSubstr("inputs[0].target_prefix: is about one search, "
+                        "but options.format may take several"));
 }
 
 }  // namespace

@@ -160,8 +160,8 @@ TEST_F(ProtectTest, AFullQueueRefusesWhatIsTriedAgain) {
 
 TEST_F(ProtectTest, WhatWouldBeIgnoredIsRefused) {
   request_.add_inputs()->mutable_ids()->add_ids(5);
-  EXPECT_THAT(Refused(), HasSubstr("options.protect: is about texts, and "
-                                   "inputs[0] is none"));
+  EXPECT_THAT(Refused(), HasSubstr("options.protect: is about texts, but "
+                                   "inputs[0] is not a text"));
 }
 
 TEST_F(ProtectTest, NothingToProtectIsRefused) {
@@ -188,8 +188,9 @@ TEST_F(ProtectTest, KindsAreNamedOnce) {
   for (int i = 0; i < 8; ++i) {
     options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_URL);
   }
-  EXPECT_EQ(Refused(),
-            "options.protect.kinds: names 10, and there are 7; give each once");
+  EXPECT_EQ(
+      Refused(),
+      "options.protect.kinds: has 10 values, but only 7 exist; give each once");
 }
 
 TEST_F(ProtectTest, AKindThatIsNamedTwiceIsLookedForOnce) {
@@ -229,14 +230,14 @@ TEST_F(ProtectTest, WhatIsOfOneSearchIsRefused) {
   request_.add_inputs()->set_text("a");
   options()->mutable_cross_attention();
   EXPECT_THAT(Refused(),
-              HasSubstr("options.cross_attention: is of one search"));
+              HasSubstr("options.cross_attention: is about one search"));
 }
 
 TEST_F(ProtectTest, SoIsATargetPrefix) {
   request_.add_inputs()->set_text("a");
   request_.mutable_inputs(0)->set_target_prefix("b");
   EXPECT_THAT(Refused(),
-              HasSubstr("inputs[0].target_prefix: is of one search"));
+              HasSubstr("inputs[0].target_prefix: is about one search"));
 }
 
 // Items of a stream, of which one is tried again while the queue is full.

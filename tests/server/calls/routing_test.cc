@@ -212,8 +212,8 @@ TEST_F(RoutingTest, OnlyTextsHaveALanguage) {
   handler_ = NewTranslate(environment_, {}, &transport_);
   handler_->Start();
   EXPECT_THAT(MessageOf(transport_.WaitForFinish()),
-              HasSubstr("is auto, which is detected of texts, and inputs[0] is "
-                        "none"));
+              HasSubstr("is auto, but inputs[0] is not a text, so it has no "
+                        "language to detect"));
 }
 
 TEST_F(RoutingTest, TheFirstModelTranslatesWhatItCan) {
@@ -247,9 +247,10 @@ TEST_F(RoutingTest, WhatIsLeftOutMustBeOneChoice) {
 TEST_F(RoutingTest, ModelsThatDifferInWhatIsLeftOutAreNoChoice) {
   Add("fr-en", {"fr"}, {"en"});
   Add("ru-en", {"ru"}, {"en"});
-  EXPECT_THAT(Refused({"a"}, nullptr, "en"),
-              HasSubstr("options.source_language: source_language is missing, "
-                        "and models differ in it: fr-en (fr to en), ru-en"));
+  EXPECT_THAT(
+      Refused({"a"}, nullptr, "en"),
+      HasSubstr("options.source_language: source_language is missing, "
+                "and models fill it in differently: fr-en (fr to en), ru-en"));
 }
 
 TEST_F(RoutingTest, AModelThatATokenDoesNotAllowIsNotThere) {
@@ -460,9 +461,10 @@ TEST_F(PivotTest, APlainTextsTermsGoByThePivotToo) {
 
 TEST_F(PivotTest, WhatIsOfOneModelIsRefusedByName) {
   options()->set_words(true);
-  EXPECT_THAT(Refused({"a"}, "fr", "de"),
-              HasSubstr("options.words: is of one model, and two translate, "
-                        "by way of 'en'"));
+  EXPECT_THAT(
+      Refused({"a"}, "fr", "de"),
+      HasSubstr("options.words: is only for one model, but two translate, "
+                "by way of 'en'"));
 }
 
 TEST_F(PivotTest, SoAreOptionsOfDecoding) {
@@ -471,9 +473,10 @@ TEST_F(PivotTest, SoAreOptionsOfDecoding) {
 }
 
 TEST_F(PivotTest, ThereMustBeAWay) {
-  EXPECT_THAT(Refused({"a"}, "ru", "de"),
-              HasSubstr("no model translates from 'ru' to 'de', nor do two by "
-                        "way of 'en'; there is: translator (en to de), fr-en"));
+  EXPECT_THAT(
+      Refused({"a"}, "ru", "de"),
+      HasSubstr("no model translates from 'ru' to 'de', nor do two by "
+                "way of 'en'; the models are: translator (en to de), fr-en"));
 }
 
 TEST_F(PivotTest, TheDeadlineIsOfBothSteps) {

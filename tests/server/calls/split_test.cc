@@ -189,8 +189,8 @@ TEST_F(SplitTest, TracesAreOfOneSentence) {
 TEST_F(SplitTest, OptionsThatWouldBeIgnoredAreErrors) {
   request_.add_inputs()->mutable_ids()->add_ids(5);
   options()->set_split(v1::SPLIT_SENTENCES);
-  EXPECT_THAT(Refused(), StartsWith("options.split: is about texts, and "
-                                    "inputs[0] is none"));
+  EXPECT_THAT(Refused(), StartsWith("options.split: is about texts, but "
+                                    "inputs[0] is not a text"));
 }
 
 TEST_F(SplitTest, PlacesNeedASplit) {

@@ -7,7 +7,7 @@
 namespace trivium {
 namespace {
 
-constexpr char kOneSearch[] = "is of one search, and ";
+constexpr char kOneSearch[] = "is about one search, but ";
 const OptionPaths kPaths = {"options", "inputs[1]"};
 
 std::string MessageOf(const absl::Status& status) {
@@ -33,14 +33,14 @@ TEST(OptionRulesTest, TheRefusedOptionIsNamedAndWhy) {
 TEST(OptionRulesTest, AnInputsOptionIsNamedByItsInput) {
   EXPECT_EQ(MessageOf(CheckExclusions(
                 {CallOption::kChecks, CallOption::kTargetPrefix}, kPaths)),
-            "inputs[1].target_prefix: is a part of a translation, and "
+            "inputs[1].target_prefix: is a part of a translation, but "
             "options.checks is about whole ones; leave one of them out");
 }
 
 TEST(OptionRulesTest, OptionsAboutTextsRefuseIds) {
   EXPECT_EQ(MessageOf(CheckNotAboutTexts({CallOption::kGlossary}, kPaths)),
-            "options.glossary: is about texts, and inputs[1] is none; leave it "
-            "out");
+            "options.glossary: is about texts, and inputs[1] is not a text; "
+            "leave it out");
   EXPECT_TRUE(CheckNotAboutTexts({CallOption::kTrace}, kPaths).ok());
 }
 

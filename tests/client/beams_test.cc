@@ -82,16 +82,15 @@ TEST_F(BeamsTest, DrawsTheTreeWithItsTrunkToTheBestResult) {
       run.out,
       "result 1 0.0000 <text>\n"
       "\u251c\u2500 </s> -0.75 ended with score -0.7500, but as many others as "
-      "the beam is wide ended with better ones\n"
+      "the beam size ended with better ones\n"
       "\u251c\u2500 c -1.00\n"
       "\u2502  \u251c\u2500 f -4.00 ended, but only at rank 4 of its step: no "
-      "more may end than the beam is wide\n"
+      "more may end than the beam size\n"
       "\u2502  e -3.00 pruned\n"
       "\u251c\u2500 4 -2.00 pruned\n"
       "a -0.50\n"
       "\u251c\u2500 d -1.50 still running when the search stopped: it could "
-      "not "
-      "get into the results any more\n"
+      "not become a result any more\n"
       "b -0.75 ended with score -0.3750: result 1\n");
 }
 

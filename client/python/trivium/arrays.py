@@ -35,9 +35,7 @@ def _embedding(result: inference_pb2.EncodeResult, sent: str) -> Array:
         bits = np.unpackbits(np.frombuffer(data, np.uint8)).astype(np.float32)
         return (2 * bits - 1) * np.float32(result.embedding_scale)
     if data:
-        raise ValueError(
-            "the embedding was sent as bytes: give the request's embedding_format"
-        )
+        raise ValueError("the embedding was sent as bytes: give the request's embedding_format")
     return np.array(result.embedding, np.float32)
 
 

@@ -162,7 +162,7 @@ TEST_F(HostileFilesTest, RefusesAddedTokensThatTakeTooLong) {
       {"added_tokens",
        {{{"content", std::string(3000, 'a') + "!"}, {"normalized", true}}}}};
   folder_.Write("tokenizer.json", json.dump());
-  EXPECT_THAT(Error(), IsError(StatusCode::kInvalidArgument, "normalizer"));
+  EXPECT_THAT(Error(), IsError(StatusCode::kInvalidArgument, "(a+)+$"));
 }
 
 TEST_F(HostileFilesTest, RefusesTooManyAddedTokens) {
@@ -184,7 +184,7 @@ TEST_F(HostileFilesTest, RefusesReplacementsThatGrowWithoutLimit) {
   const auto replace =
       LoadWith("normalizer", {{"type", "Sequence"}, {"normalizers", steps}});
   EXPECT_THAT(replace->Encode("a", {}).status(),
-              IsError(StatusCode::kResourceExhausted, "128"));
+              IsError(StatusCode::kInvalidArgument, "128"));
   EXPECT_TRUE(replace->Encode("b", {}).ok());
   Json json = {
       {"model", {{"type", "WordPiece"}, {"vocab", {{"[UNK]", 0}, {"a", 1}}}}},

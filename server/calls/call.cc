@@ -11,9 +11,6 @@
 #include "server/limits/priority.h"
 
 namespace trivium {
-namespace {}
-
-}  // namespace
 
 Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
                 const absl::Status& status) {
@@ -130,13 +127,6 @@ absl::Status Call::Submit(std::vector<Request> requests,
                         std::string(status.message()));
   }
   return status;
-}
-
-v1::ModelVersion Call::model_version() const {
-  v1::ModelVersion version;
-  version.set_name(model_->name);
-  version.set_revision(model_->model->info().revision);
-  return version;
 }
 
 Ending Call::Close(absl::Status status) {

@@ -247,8 +247,7 @@ void Generation::AddDone(int index, const Hypothesis& hypothesis,
         ConvertAttention(*map, attention_->rows);
   }
   if (decoding_.options.sample) done->set_seed(decoding_.options.seed);
-  *done->mutable_timings() = call_->timings();
-  *done->mutable_model() = call_->model_version();
+  WriteTimingsAndModel(call_->timings(), call_->model(), done);
 }
 
 }  // namespace trivium

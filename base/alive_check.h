@@ -35,10 +35,6 @@ class AliveCheck {
     return check_ ? check_() : absl::OkStatus();
   }
 
-  // For code that still takes a function; null if there is nothing to check.
-  operator const std::function<absl::Status()>&() const { return check_; }
-  explicit operator bool() const { return check_ != nullptr; }
-
  private:
   std::function<absl::Status()> check_;
 };

@@ -17,7 +17,7 @@
 
 #include "base/mutex.h"
 #include "library/engine.h"
-#include "server/errors/status.h"
+#include "server/errors/rpc_status.h"
 
 namespace py = pybind11;
 

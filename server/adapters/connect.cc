@@ -20,7 +20,7 @@
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/calls/convert/message_checks.h"
-#include "server/errors/status.h"
+#include "server/errors/rpc_status.h"
 
 namespace trivium {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "google/rpc/error_details.pb.h"
-#include "server/errors/status.h"
+#include "server/errors/rpc_status.h"
 
 namespace trivium {
 namespace {

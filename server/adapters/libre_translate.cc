@@ -15,9 +15,9 @@
 #include "server/adapters/form_body.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
-#include "server/calls/translation_route.h"
 #include "server/errors/status.h"
 #include "server/translation/language_detection.h"
+#include "server/translation/pipeline/translation_router.h"
 #include "trivium/v1/models.pb.h"
 
 namespace trivium {

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "base/status.h"
+#include "server/calls/call_translation.h"
 #include "server/calls/encode_work.h"
-#include "server/calls/routed_translation.h"
+#include "server/errors/rpc_status.h"
 #include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -24,19 +25,19 @@ constexpr size_t kMaxIdBytes = 256;
 struct Translating {
   using Message = v1::TranslateStreamRequest;
   using Response = v1::TranslateStreamResponse;
-  using Work = RoutedTranslation;
-  using Item = RoutedTranslation::Item;
+  using Work = CallTranslation;
+  using Item = CallTranslation::Job;
 
-  static absl::StatusOr<RoutedTranslation> Start(const Message::Start& start,
-                                                 Call* call) {
+  static absl::StatusOr<CallTranslation> Start(const Message::Start& start,
+                                               Call* call) {
     TRIVIUM_RETURN_IF_ERROR(call->FindAllowedModel(start.model()));
     TRIVIUM_ASSIGN_OR_RETURN(
-        RoutedTranslation translation,
-        RoutedTranslation::Create(call, /*named=*/!start.model().empty(),
-                                  start.options(), "start.options",
-                                  call->alive_check(),
-                                  /*on_model=*/nullptr));
-    TRIVIUM_RETURN_IF_ERROR(translation.ReadPatternsAndTerms());
+        CallTranslation translation,
+        CallTranslation::Create(call, /*named=*/!start.model().empty(),
+                                start.options(), "start.options",
+                                call->alive_check(),
+                                /*on_model=*/nullptr));
+    TRIVIUM_RETURN_IF_ERROR(translation.Compose());
     return translation;
   }
   static int64_t StartBytes(const Message::Start& start) {
@@ -46,7 +47,7 @@ struct Translating {
     return std::exchange(item->requests, {});
   }
   static absl::Status Take(const Work& work, RequestResult result, Item* item) {
-    return work.Take(item, std::move(result));
+    return work.Take(std::move(result), item);
   }
   static v1::TranslateResult Result(const Work& work, Item* item) {
     return work.Result(std::move(*item));

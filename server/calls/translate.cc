@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "base/status.h"
+#include "server/calls/call_translation.h"
+#include "server/calls/convert/convert.h"
 #include "server/calls/handlers.h"
-#include "server/calls/routed_translation.h"
 #include "server/calls/unary.h"
 #include "server/errors/status.h"
 
@@ -24,7 +25,7 @@ class TranslateCall : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
     TRIVIUM_ASSIGN_OR_RETURN(
-        translation_, RoutedTranslation::Create(
+        translation_, CallTranslation::Create(
                           &call(), /*named=*/!request_.model().empty(),
                           request_.options(), "options", call().alive_check(),
                           [this] { return call().CheckAdmission(); }));
@@ -40,29 +41,29 @@ class TranslateCall : public UnaryCall {
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
     if (part == 0) {
-      TRIVIUM_RETURN_IF_ERROR(translation_->ReadPatternsAndTerms());
+      TRIVIUM_RETURN_IF_ERROR(translation_->Compose());
     }
     TRIVIUM_ASSIGN_OR_RETURN(
-        RoutedTranslation::Item item,
+        CallTranslation::Job job,
         translation_->Prepare(request_.inputs(part), Path(part)));
     const int most = environment().limits.max_inputs;
-    if (requests->size() + item.requests.size() > static_cast<size_t>(most)) {
+    if (requests->size() + job.requests.size() > static_cast<size_t>(most)) {
       return InvalidField(
           Path(part) + ".text",
           fmt::format("and the texts before it have more than {} sentences, "
                       "and a call takes no more; send fewer texts in a call",
                       most));
     }
-    ExpectResponseBytes(item.response_bytes);
+    ExpectResponseBytes(job.response_bytes);
     response_.add_results();
-    items_.push_back(std::move(item));
+    jobs_.push_back(std::move(job));
     MoveRequests(part, requests);
     AnswerIfDone(part);
     return absl::OkStatus();
   }
 
   void MoveRequests(int input, std::vector<Request>* out) {
-    for (Request& request : std::exchange(items_[input].requests, {})) {
+    for (Request& request : std::exchange(jobs_[input].requests, {})) {
       out->push_back(std::move(request));
       input_of_request_.push_back(input);
     }
@@ -79,15 +80,15 @@ class TranslateCall : public UnaryCall {
   absl::Status HandleResult(int request, RequestResult result) override {
     const int input = input_of_request_[request];
     TRIVIUM_RETURN_IF_ERROR(
-        translation_->Take(&items_[input], std::move(result)));
+        translation_->Take(std::move(result), &jobs_[input]));
     AnswerIfDone(input);
     return absl::OkStatus();
   }
 
   void AnswerIfDone(int input) {
-    if (!items_[input].done()) return;
+    if (!jobs_[input].done()) return;
     *response_.mutable_results(input) =
-        translation_->Result(std::move(items_[input]));
+        translation_->Result(std::move(jobs_[input]));
   }
 
   // Takes the requests of as many inputs as fit into one round: together at
@@ -97,7 +98,7 @@ class TranslateCall : public UnaryCall {
     input_of_request_.clear();
     const auto most = static_cast<size_t>(environment().limits.max_inputs);
     for (int i = 0; i < request_.inputs_size(); ++i) {
-      const size_t count = items_[i].requests.size();
+      const size_t count = jobs_[i].requests.size();
       if (!more.empty() && more.size() + count > most) continue;
       MoveRequests(i, &more);
     }
@@ -110,9 +111,9 @@ class TranslateCall : public UnaryCall {
 
   v1::TranslateRequest request_;
   v1::TranslateResponse response_;
-  std::optional<RoutedTranslation> translation_;
-  std::vector<RoutedTranslation::Item> items_;  // [inputs] that are prepared
-  std::vector<int> input_of_request_;  // of the requests submitted last
+  std::optional<CallTranslation> translation_;
+  std::vector<CallTranslation::Job> jobs_;  // [inputs] that are prepared
+  std::vector<int> input_of_request_;       // of those that were submitted last
 };
 
 }  // namespace

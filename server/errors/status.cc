@@ -54,19 +54,6 @@ std::optional<absl::Duration> RetryDelay(const absl::Status& status) {
          absl::Nanoseconds(details.retry_delay().nanos());
 }
 
-google::rpc::Status ToRpcStatus(const absl::Status& status) {
-  google::rpc::Status out;
-  out.set_code(static_cast<int>(status.code()));  // absl's codes are gRPC's
-  out.set_message(Shorten({status.message().data(), status.message().size()},
-                          kMaxMessageBytes));
-  status.ForEachPayload([&](auto url, const absl::Cord& payload) {
-    auto* detail = out.add_details();
-    detail->set_type_url(std::string(url));
-    detail->set_value(std::string(payload));
-  });
-  return out;
-}
-
 std::string Shorten(std::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   size_t end = max_bytes;

@@ -7,12 +7,13 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "google/rpc/status.pb.h"
 
 namespace trivium {
 
-// Statuses of the API. An error is an absl::Status whose payloads are
-// google.rpc details. Transports send both to clients.
+// Statuses of the API. An error is an absl::Status whose payloads are the
+// google.rpc details; a transport sends both to the client. This header needs
+// no protobuf, so libraries that know no messages can refuse fields of calls;
+// rpc_status.h makes the message.
 
 // Longer messages are cut: they quote what clients send, and gRPC's trailers
 // must fit the 8 KiB that clients accept.
@@ -28,10 +29,6 @@ absl::Status WithRetry(absl::Status status, absl::Duration delay);
 
 // Returns the delay that WithRetry set, if any.
 std::optional<absl::Duration> RetryDelay(const absl::Status& status);
-
-// Converts a status: payloads become details, and the message is cut to
-// kMaxMessageBytes.
-google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 // Cuts a text between two characters, for messages that quote input.
 std::string Shorten(std::string_view text, size_t max_bytes = 64);

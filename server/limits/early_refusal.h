@@ -15,10 +15,10 @@ namespace trivium {
 // the call would be refused whatever it asks for, and so saves the work of
 // handling it. Under overload most calls are such.
 //
-//   status = CheckEarly(...)            // not OK: end the call with it
-//   call = TrackCallInTransit(...)      // kept until the call's stream ends
-//   call->OnWhole()                     // its request has arrived
-//   context.in_transit = call->id()     // its handler submits as this call
+//   status = CheckEarly(...)         // not OK: end the call with it
+//   call = TrackCallInTransit(...)   // kept until the call's stream ends
+//   call->OnWhole()                  // its request has arrived
+//   context.in_transit = call->id()  // its handler submits as this call
 
 // Returns why a call would be refused, as far as its method and context tell:
 // its token is not valid, its deadline has passed, or the batcher expects to

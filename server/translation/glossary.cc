@@ -180,14 +180,14 @@ bool Glossary::IsWritten(const Entry& entry, std::string_view text,
 }
 
 absl::StatusOr<std::vector<Glossary::Match>> Glossary::Find(
-    std::string_view text, const std::function<absl::Status()>& wanted) const {
+    std::string_view text, const AliveCheck& check_alive) const {
   constexpr size_t kBytesBetween = 4096;  // two questions
   const Stemmer stemmer = NewStemmer(algorithm_);
   const std::vector<TextSpan> units = UnitsOf(text);
   const auto ask = [&, asked = size_t{0}](size_t at) mutable {
-    if (!wanted || at < asked) return absl::OkStatus();
+    if (at < asked) return absl::OkStatus();
     asked = at + kBytesBetween;
-    return wanted();
+    return check_alive();
   };
   std::vector<int> words;  // [units]; -1: of no term
   for (auto ask_reading = ask; const TextSpan& unit : units) {

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "server/translation/sentences.h"
 
 namespace trivium {
@@ -20,7 +21,7 @@ namespace trivium {
 // Snowball's stemmers ("licenses" for "license").
 //
 //   auto glossary = Glossary::Create({{"hard disk"}}, "en", true);
-//   glossary->Find("Two Hard Disks.", wanted)  // {term 0, [4, 14)}
+//   glossary->Find("Two Hard Disks.", check_alive)  // {term 0, [4, 14)}
 //
 // Immutable and thread-safe.
 class Glossary {
@@ -48,10 +49,10 @@ class Glossary {
            bool inflections);
 
   // Ascending and apart: at each word the longest term. Time is linear in the
-  // text, times the words of the longest term; `wanted`, unless null, is asked
-  // every few KiB, and its error returned.
-  absl::StatusOr<std::vector<Match>> Find(
-      std::string_view text, const std::function<absl::Status()>& wanted) const;
+  // text, times the words of the longest term; `check_alive`, unless null, is
+  // asked every few KiB, and its error returned.
+  absl::StatusOr<std::vector<Match>> Find(std::string_view text,
+                                          const AliveCheck& check_alive) const;
 
  private:
   struct Entry {

@@ -118,13 +118,12 @@ const RE2& PatternOf(ProtectedKind kind) {
 // All matches of a pattern's group, from left to right, each of which begins in
 // the first `window` bytes that are searched and ends in twice as many.
 absl::Status AddMatches(std::string_view text, const RE2& pattern, int group,
-                        size_t window,
-                        const std::function<absl::Status()>& wanted,
+                        size_t window, const AliveCheck& check_alive,
                         std::vector<TextSpan>* out) {
   const StringPiece whole(text.data(), text.size());
   StringPiece found[2];
   for (size_t at = 0; at <= text.size();) {
-    if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
+    TRIVIUM_RETURN_IF_ERROR(check_alive());
     const size_t rest = text.size() - at;
     const size_t end = rest / 2 < window ? text.size() : at + 2 * window;
     if (!pattern.Match(whole, at, end, RE2::UNANCHORED, found, group + 1)) {
@@ -237,7 +236,7 @@ absl::StatusOr<ProtectedSpans> ProtectedSpans::Create(
 }
 
 absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
-    std::string_view text, const std::function<absl::Status()>& wanted) const {
+    std::string_view text, const AliveCheck& check_alive) const {
   std::vector<TextSpan> spans;
   for (const ProtectedKind kind : kinds_) {
     if (kind == ProtectedKind::kIcuMessage) {
@@ -246,7 +245,7 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
     }
     const auto of_kind = static_cast<ptrdiff_t>(spans.size());
     TRIVIUM_RETURN_IF_ERROR(AddMatches(text, PatternOf(kind), /*group=*/1,
-                                       kKindWindow, wanted, &spans));
+                                       kKindWindow, check_alive, &spans));
     if (kind != ProtectedKind::kPrintf) continue;
     spans.erase(std::remove_if(spans.begin() + of_kind, spans.end(),
                                [text](TextSpan span) {
@@ -273,7 +272,7 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
             "and all; send the text in parts",
             i, kMostMatches));
       }
-      const absl::Status status = wanted ? wanted() : absl::OkStatus();
+      const absl::Status status = check_alive();
       since = ThreadTime();  // others' work may have been done meanwhile
       return status;
     };

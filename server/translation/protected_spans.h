@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "server/translation/sentences.h"
 
 namespace re2 {
@@ -31,7 +32,7 @@ enum class ProtectedKind {
 // Finds them.
 //
 //   auto scanner = ProtectedSpans::Create({ProtectedKind::kPrintf}, {"#\\d+"});
-//   scanner->Find("Ticket #12 of %s", wanted)  // "#12" and "%s"
+//   scanner->Find("Ticket #12 of %s", check_alive)  // "#12" and "%s"
 //
 // Immutable and thread-safe.
 class ProtectedSpans {
@@ -52,12 +53,12 @@ class ProtectedSpans {
 
   // Ascending and apart, none empty. Of those that overlap the first one is
   // taken, of those that begin together the longest; neighbours without
-  // anything between them are one. `wanted` is asked before each match and each
-  // window; its error is returned. INVALID_ARGUMENT, without naming the text:
-  // there are more than kMostMatches of a pattern, or they take far more time
-  // than patterns do: 0.1 s, and 1 µs for each of the text's bytes.
+  // anything between them are one. `check_alive` is asked before each match and
+  // each window; its error is returned. INVALID_ARGUMENT, without naming the
+  // text: there are more than kMostMatches of a pattern, or they take far more
+  // time than patterns do: 0.1 s, and 1 µs for each of the text's bytes.
   absl::StatusOr<std::vector<TextSpan>> Find(
-      std::string_view text, const std::function<absl::Status()>& wanted) const;
+      std::string_view text, const AliveCheck& check_alive) const;
 
  private:
   std::vector<ProtectedKind> kinds_;

@@ -26,7 +26,8 @@ bool IsLineBreak(std::string_view text) {
   return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-// So much of a line is looked at between two questions whether it is wanted.
+// So much of a line is looked at between two questions whether the call is
+// alive.
 constexpr size_t kAskBytes = 64 << 10;
 
 // Languages whose abbreviations are in abbreviations.cc; of others ICU knows
@@ -72,9 +73,8 @@ class SentenceSplitter::Lines {
 
   // Appends the sentences of text[begin, end), in which no line breaks are.
   absl::Status Add(std::string_view text, size_t begin, size_t end,
-                   const std::function<absl::Status()>& wanted,
-                   std::vector<TextSpan>* out) {
-    if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
+                   const AliveCheck& check_alive, std::vector<TextSpan>* out) {
+    TRIVIUM_RETURN_IF_ERROR(check_alive());
     const TextSpan line = WithoutWhiteSpace(text, {begin, end});
     if (line.begin == line.end) return absl::OkStatus();
     const std::string_view view = line.Of(text);
@@ -83,8 +83,8 @@ class SentenceSplitter::Lines {
     size_t asked = 0;
     auto seen = found_.begin();
     for (const size_t border : Candidates(view)) {
-      if (wanted && border - asked > kAskBytes) {
-        TRIVIUM_RETURN_IF_ERROR(wanted());
+      if (border - asked > kAskBytes) {
+        TRIVIUM_RETURN_IF_ERROR(check_alive());
         asked = border;
       }
       while (seen != found_.end() && *seen < border) ++seen;
@@ -155,7 +155,7 @@ SentenceSplitter::SentenceSplitter(std::string_view language)
     : language_(icu::Locale(std::string(language).c_str()).getLanguage()) {}
 
 absl::StatusOr<std::vector<TextSpan>> SentenceSplitter::Split(
-    std::string_view text, const std::function<absl::Status()>& wanted) const {
+    std::string_view text, const AliveCheck& check_alive) const {
   TRIVIUM_ASSIGN_OR_RETURN(Lines lines, Lines::Create(language_));
   std::vector<TextSpan> sentences;
   size_t begin = 0;
@@ -163,7 +163,8 @@ absl::StatusOr<std::vector<TextSpan>> SentenceSplitter::Split(
     const std::string_view rest = text.substr(at);
     const size_t size = rest.empty() ? 1 : FirstCodePoint(rest).size;
     if (rest.empty() || IsLineBreak(rest)) {
-      TRIVIUM_RETURN_IF_ERROR(lines.Add(text, begin, at, wanted, &sentences));
+      TRIVIUM_RETURN_IF_ERROR(
+          lines.Add(text, begin, at, check_alive, &sentences));
       begin = at + size;
     }
     at += size;

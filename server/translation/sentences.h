@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 
 namespace trivium {
 
@@ -38,7 +39,7 @@ bool HasLettersOrDigits(std::string_view text);
 // speech that goes on (sentence_rules.h). A line break ends a sentence, too.
 //
 //   SentenceSplitter splitter("de");
-//   splitter.Split("Am 3. Oktober kam z. B. Dr. Meier. Er blieb.", wanted)
+//   splitter.Split("Am 3. Oktober kam z. B. Dr. Meier. Er blieb.", check_alive)
 //   // "Am 3. Oktober kam z. B. Dr. Meier." and "Er blieb."
 //
 // Immutable and thread-safe.
@@ -50,10 +51,10 @@ class SentenceSplitter {
 
   // Ascending and apart. None is empty, or begins or ends with white space;
   // all that is in none is white space. Bytes that are no UTF-8 are characters
-  // like others. `wanted` is asked before each line and in long ones; its error
-  // is returned.
+  // like others. `check_alive` is asked before each line and in long ones; its
+  // error is returned.
   absl::StatusOr<std::vector<TextSpan>> Split(
-      std::string_view text, const std::function<absl::Status()>& wanted) const;
+      std::string_view text, const AliveCheck& check_alive) const;
 
  private:
   class Lines;

@@ -75,14 +75,24 @@ class OverloadAttack(attack.Attack):
         return report, *((now - then) / elapsed for now, then in
                          zip(self.server.busiest_thread(), before))
 
-    def missed(self):
-        """Calls whose deadlines passed, as the server counts them."""
+    def total(self, pattern):
+        """The sum of the server's metrics that begin with a pattern."""
         url = f"http://{self.server.metrics_address}/metrics"
         with urllib.request.urlopen(url, timeout=30) as page:
             text = page.read().decode()
         return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
-                   if re.match(r"trivium_requests_total\{.*DEADLINE_EXCEEDED",
-                               line))
+                   if re.match(pattern, line))
+
+    def missed(self):
+        """Calls whose deadlines passed, as the server counts them."""
+        return self.total(r"trivium_requests_total\{.*DEADLINE_EXCEEDED")
+
+    def wait_for_ends(self):
+        """Calls whose clients gave up end a little later."""
+        give_up = time.monotonic() + 20
+        while self.total(r"trivium_requests_in_flight\{") > 0:
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.01)
 
     def test_goodput(self):
         seconds = attack.seconds()
@@ -100,8 +110,7 @@ class OverloadAttack(attack.Attack):
             before = self.missed()
             report, ran, waited = self.measure(
                 seconds, "--rate", times * capacity, "--timeout", deadline)
-            # The calls whose clients gave up end a little later.
-            time.sleep(0.2)
+            self.wait_for_ends()
             counted = self.missed() - before
             good = report["requests_per_second"]
             possible = capacity * ran / whole_ran

@@ -15,7 +15,7 @@ constexpr char kNames[] = "avx2, avx512, vnni, bf16, amx";
 constexpr char kForeign[] = "neon";
 #else
 constexpr Isa kIsas[] = {Isa::kNeon};
-constexpr char kNames[] = "give one of neon";
+constexpr char kNames[] = "neon";
 constexpr char kForeign[] = "avx2";
 #endif
 

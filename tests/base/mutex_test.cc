@@ -21,21 +21,29 @@ TEST(CondVarTest, ASignalEndsAnInfiniteTimeout) {
   Mutex mutex;
   CondVar changed;
   bool done = false;
+  int waits = 0;
   std::thread signaller([&] {
-    absl::SleepFor(absl::Milliseconds(20));
+    // Whenever this thread has the mutex after the first wait has begun, the
+    // other thread waits. If the timeout overflowed, it would end at once, and
+    // another wait would begin between these looks.
+    int seen = 0;
+    for (int looks = 0; looks < 100 && seen<10; looks += seen> 0) {
+      std::this_thread::yield();
+      MutexLock lock(&mutex);
+      seen = waits;
+    }
     MutexLock lock(&mutex);
     done = true;
     changed.SignalAll();
   });
-  int waits = 0;
   {
     MutexLock lock(&mutex);
-    for (; !done; ++waits) {
+    while (!done) {
+      ++waits;
       changed.WaitFor(&mutex, absl::InfiniteDuration());
     }
   }
   signaller.join();
-  // A timeout that overflowed would end at once, again and again.
   EXPECT_LT(waits, 10);
 }
 

@@ -6,11 +6,11 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "tests/client/fake_server.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::unique_ptr<Client> Connect(const std::string& address,
@@ -125,9 +125,9 @@ TEST(ClientTest, NamesTheFieldAndTheRequestInErrors) {
   server.refusal = FakeServer::BadRequest("inputs[3].text");
   const absl::Status status =
       Connect(server.address())->Encode(v1::EncodeRequest()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(),
-            "the request is wrong; inputs[3].text: is bad [request r-17]");
+  EXPECT_THAT(status,
+              IsError(absl::StatusCode::kInvalidArgument, "inputs[3].text"));
+  EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, "r-17"));
 }
 
 TEST(ClientTest, SaysInErrorsWhenToTryAgain) {
@@ -140,16 +140,15 @@ TEST(ClientTest, SaysInErrorsWhenToTryAgain) {
                                 details.SerializeAsString());
   const absl::Status status =
       Connect(server.address())->Translate(v1::TranslateRequest()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(status.message(), "full; try again in 0.25 s [request r-17]");
+  EXPECT_THAT(status, IsError(absl::StatusCode::kResourceExhausted, "0.25 s"));
 }
 
 TEST(ClientTest, IgnoresUnreadableDetails) {
   FakeServer server;
   server.refusal =
       grpc::Status(grpc::StatusCode::NOT_FOUND, "gone", "\xff\xff\xff");
-  EXPECT_EQ(Connect(server.address())->GetModel("x").status().message(),
-            "gone [request r-17]");
+  EXPECT_THAT(Connect(server.address())->GetModel("x"),
+              IsError(absl::StatusCode::kNotFound, "gone"));
 }
 
 TEST(ClientTest, NamesTheAddressWhereNoServerAnswers) {
@@ -160,9 +159,8 @@ TEST(ClientTest, NamesTheAddressWhereNoServerAnswers) {
   }
   const absl::Status status = Connect(address)->ListModels().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("no server answers at " + address),
-                    HasSubstr("is trivium-server running")));
+  // The rest of the text is gRPC's.
+  EXPECT_THAT(status.message(), HasSubstr(address));
 }
 
 TEST(ClientTest, EndsHangingCallsAtTheirDeadline) {
@@ -171,7 +169,8 @@ TEST(ClientTest, EndsHangingCallsAtTheirDeadline) {
   const auto client = Connect(server.address(), absl::Milliseconds(50));
   const absl::Status unary = client->ListModels().status();
   EXPECT_EQ(unary.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(std::string(unary.message()), HasSubstr("within 0.05 s"));
+  // The rest of the text is gRPC's.
+  EXPECT_THAT(unary.message(), HasSubstr("0.05 s"));
   EXPECT_EQ(client
                 ->Generate(v1::GenerateRequest(),
                            [](const v1::GenerateResponse&) {
@@ -190,7 +189,7 @@ TEST(ClientTest, EndsGenerateOnAnErrorOfTheCallback) {
             ++events;
             return absl::AbortedError("no");
           });
-  EXPECT_EQ(status.message(), "no");
+  EXPECT_EQ(status, absl::AbortedError("no"));
   EXPECT_EQ(events, 1);
 }
 

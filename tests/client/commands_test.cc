@@ -12,10 +12,12 @@
 #include "nlohmann/json.hpp"
 #include "tests/client/fake_server.h"
 #include "tests/client/run_command.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -66,9 +68,8 @@ TEST_F(CommandsTest, LetsABadLineFailAloneAndKeepItsPlace) {
   const CommandRun run = Run({"translate"}, "one\nbad\n\xff\ntwo\n");
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out, "<one>\n\n\n<two>\n");
-  EXPECT_THAT(run.err, HasSubstr("text 2: input.text is bad"));
-  EXPECT_THAT(run.err, HasSubstr("line 3 is not UTF-8"));
-  EXPECT_THAT(run.err, HasSubstr("2 of the texts failed"));
+  EXPECT_THAT(run.err, AllOf(ErrorAt("text 2: input.text"), ErrorAt("line 3"),
+                             ErrorAt("2 of")));
 }
 
 TEST_F(CommandsTest, KeepsNewlinesOnlyInASingleResult) {
@@ -108,8 +109,7 @@ TEST_F(CommandsTest, EncodesInBatchesAndRetriesOneByOne) {
   run = Run({"encode"}, "a\nbad\nbb\n\xc3\nccc\n");
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out, "1 0.100000001\n\n2 0.100000001\n\n3 0.100000001\n");
-  EXPECT_THAT(run.err, HasSubstr("text 2: the request is wrong"));
-  EXPECT_THAT(run.err, HasSubstr("text 4: line 4 is not UTF-8"));
+  EXPECT_THAT(run.err, AllOf(ErrorAt("text 2"), ErrorAt("text 4: line 4")));
 }
 
 TEST_F(CommandsTest, SortsInterleavedHypothesesOfGenerate) {
@@ -236,13 +236,13 @@ TEST_F(CommandsTest, ReadsConnectionAndOutputFlagsFromTheEnvironment) {
 TEST_F(CommandsTest, ChecksTlsFlags) {
   const CommandRun ignored = Run({"health", "--tls-ca", "ca.pem"});
   EXPECT_EQ(ignored.code, kExitUsage);
-  EXPECT_THAT(ignored.err, HasSubstr("--tls"));
+  EXPECT_THAT(ignored.err, ErrorAt("--tls"));
   EXPECT_EQ(Run({"health", "--tls", "--tls-key", "client.key"}).code,
             kExitUsage);
   const CommandRun missing =
       Run({"health", "--tls", "--tls-ca", "/nowhere/ca.pem"});
   EXPECT_EQ(missing.code, kExitUsage);
-  EXPECT_THAT(missing.err, HasSubstr("/nowhere/ca.pem"));
+  EXPECT_THAT(missing.err, ErrorAt("/nowhere/ca.pem"));
   // This server does not use TLS.
   EXPECT_EQ(Run({"health", "--tls", "--timeout", "5"}).code, kExitUnavailable);
 }
@@ -279,7 +279,7 @@ TEST_F(CommandsTest, ReadsTheAddressForHealthFromThePortFile) {
             "SERVING\n");
   const CommandRun early = run("");
   EXPECT_EQ(early.code, kExitUnavailable);
-  EXPECT_THAT(early.err, HasSubstr("names no address"));
+  EXPECT_THAT(early.err, ErrorAt(file));
   std::filesystem::remove(file);
 }
 
@@ -313,7 +313,8 @@ TEST_F(CommandsTest, EndsWithTheExitCodeOfTheError) {
   server_.Stop();
   const CommandRun gone = Run({"translate", "a"});
   EXPECT_EQ(gone.code, kExitUnavailable);
-  EXPECT_THAT(gone.err, HasSubstr("no server answers at"));
+  // The rest of the text is gRPC's.
+  EXPECT_THAT(gone.err, HasSubstr(server_.address()));
 }
 
 TEST_F(CommandsTest, PrintsHelpWithoutAnError) {
@@ -362,7 +363,7 @@ TEST_F(CommandsTest, SuggestsTheNearestCommand) {
     const CommandRun said = run({wrong, "a"});
     EXPECT_EQ(said.code, kExitUsage);
     EXPECT_EQ(said.out, "");
-    EXPECT_THAT(said.err, HasSubstr("did you mean " + right + "?"));
+    EXPECT_THAT(said.err, ErrorAt(right + "?"));
   }
   EXPECT_EQ(run({"help", "fly"}).code, kExitUsage);
   const CommandRun none = run({"--address", "x"});
@@ -387,7 +388,7 @@ TEST_F(CommandsTest, ReportsAReaderThatWentAway) {
       "");
   std::fclose(broken);
   EXPECT_EQ(run.code, kExitIo);
-  EXPECT_THAT(run.err, HasSubstr("its reader went away"));
+  EXPECT_THAT(run.err, ErrorAt("reader"));
 }
 
 TEST(ProgressTest, FitsItsWidth) {
@@ -423,7 +424,7 @@ TEST_F(CommandsTest, ScoresPairsAndTexts) {
   const CommandRun run = Run({"score", "ab\tcde", "bad", "xyz"});
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out, "-3.0000\t3\n\n-0.0000\t3\n");
-  EXPECT_THAT(run.err, HasSubstr("text 2: "));
+  EXPECT_THAT(run.err, ErrorAt("text 2"));
   EXPECT_THAT(Run({"score", "--json", "--top-logprobs", "2", "--no-end-token",
                    "--target-language", "de", "a\tb"})
                   .out,
@@ -454,7 +455,7 @@ TEST_F(CommandsTest, ReranksDocuments) {
   run = Run({"rerank", "--query", "q", "one", "bad"});
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err, HasSubstr("documents[1]"));
+  EXPECT_THAT(run.err, ErrorAt("documents[1]"));
   EXPECT_EQ(Run({"rerank", "one"}).code, kExitUsage);
 }
 

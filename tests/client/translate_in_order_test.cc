@@ -8,12 +8,12 @@
 #include "client/client.h"
 #include "gmock/gmock.h"
 #include "tests/client/fake_server.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // A source of the texts in a list. "invalid" fails locally, "stop" ends the
 // source with an error, and "wait" blocks until interrupted.
@@ -103,20 +103,19 @@ TEST_F(TranslateInOrderTest, LetsABadTextFailAlone) {
 }
 
 TEST_F(TranslateInOrderTest, EmitsWhatWasSentBeforeTheSourceBroke) {
-  EXPECT_EQ(Run({"a", "b", "stop", "c"}).message(), "source broke");
+  EXPECT_EQ(Run({"a", "b", "stop", "c"}), absl::UnknownError("source broke"));
   EXPECT_THAT(emitted_, ElementsAre("<a>", "<b>"));
 }
 
 TEST_F(TranslateInOrderTest, InterruptsAWaitingSourceIfTheOutputBreaks) {
   fail_at_ = 0;
-  EXPECT_EQ(Run({"a", "wait"}).message(), "full");
+  EXPECT_EQ(Run({"a", "wait"}), absl::AbortedError("full"));
 }
 
 TEST_F(TranslateInOrderTest, InterruptsAWaitingSourceIfTheStreamIsRefused) {
   server_.refusal = FakeServer::BadRequest("start.model");
-  const absl::Status status = Run({"a", "wait"});
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("start.model"));
+  EXPECT_THAT(Run({"a", "wait"}),
+              IsError(absl::StatusCode::kInvalidArgument, "start.model"));
 }
 
 TEST_F(TranslateInOrderTest, ReportsAStreamThatEndsEarly) {
@@ -128,9 +127,8 @@ TEST_F(TranslateInOrderTest, ReportsAStreamThatEndsEarly) {
 TEST_F(TranslateInOrderTest, CancelsTheStreamOfAServerThatStalls) {
   server_.reverse = 100;  // holds all results back
   options_.stall_timeout = absl::Milliseconds(50);
-  const absl::Status status = Run({"a", "wait"});
-  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("no result for 0.05 s"));
+  EXPECT_THAT(Run({"a", "wait"}),
+              IsError(absl::StatusCode::kDeadlineExceeded, "0.05 s"));
 }
 
 }  // namespace

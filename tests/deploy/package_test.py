@@ -133,8 +133,8 @@ class PackageTest(unittest.TestCase):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertNotEqual(done.returncode, 0)
         said = " ".join(done.stdout.split())
-        self.assertIn("Trivium needs cld2, stemmer: install the -dev packages of "
-                      "deploy/packages.txt", said)
+        self.assertIn("cld2, stemmer", said)
+        self.assertIn("deploy/packages.txt", said)
 
     def test_a_client_of_the_installed_server(self):
         ports = WORK / "ports"

@@ -56,7 +56,7 @@ class HostileFoldersTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(HostileFoldersTest, Json) {
+TEST_F(HostileFoldersTest, JsonStaysInBounds) {
   const std::string deep = Times(100'000, "{\"normalizer\":");
   const std::string wide = "{\"x\": [" + Times(20'000'000, "[],") + "0]}";
   for (const char* name : {"generation_config.json", "tokenizer_config.json",
@@ -69,7 +69,7 @@ TEST_F(HostileFoldersTest, Json) {
   ExpectInBounds("modules.json", modules, "modules");
 }
 
-TEST_F(HostileFoldersTest, Safetensors) {
+TEST_F(HostileFoldersTest, SafetensorsStayInBounds) {
   ExpectInBounds("model.safetensors",
                  Safetensors("{" + Times(10'000'000, "\"x\":{},") + "}", ""),
                  "a long header");
@@ -82,7 +82,7 @@ TEST_F(HostileFoldersTest, Safetensors) {
   ExpectInBounds("model.safetensors", Safetensors(header, ""), "many tensors");
 }
 
-TEST_F(HostileFoldersTest, Pickles) {
+TEST_F(HostileFoldersTest, PicklesStayInBounds) {
   folder_.Remove("model.safetensors");
   ExpectInBounds("pytorch_model.bin",
                  TorchLegacy(Times(1'000'000, "N") + ".", {}), "values");
@@ -98,7 +98,7 @@ TEST_F(HostileFoldersTest, Pickles) {
   ExpectInBounds("pytorch_model.bin", TorchLegacy(calls + "N.", {}), "calls");
 }
 
-TEST_F(HostileFoldersTest, Vocabularies) {
+TEST_F(HostileFoldersTest, VocabulariesStayInBounds) {
   ExpectInBounds("vocab.txt", std::string(120 << 20, '\n'), "empty lines");
   folder_.Write("merges.txt", Times(30'000'000, "a b\n"));
   ExpectInBounds("vocab.json", R"({"a": 1048575, "b": 1, "ab": 2})", "merges");
@@ -127,7 +127,7 @@ TEST_F(HostileFoldersTest, Vocabularies) {
   ExpectInBounds("tokenizer.json", bpe + "}}", "merges");
 }
 
-TEST_F(HostileFoldersTest, SentencePiece) {
+TEST_F(HostileFoldersTest, SentencePieceStaysInBounds) {
   folder_.Remove("config.json");  // which would not name this family
   folder_.Write("tokenizer_config.json", R"({"cls_token": "</s>",
       "sep_token": "</s>", "unk_token": "<unk>",
@@ -194,7 +194,7 @@ std::vector<std::string> Colliding(size_t count) {
   return strings;
 }
 
-TEST_F(HostileFoldersTest, Hashes) {
+TEST_F(HostileFoldersTest, CollidingHashesStayInBounds) {
   const std::vector<std::string> pieces = Colliding(1 << 16);
   ASSERT_EQ(std::hash<std::string>()(pieces.front()),
             std::hash<std::string>()(pieces.back()));
@@ -210,7 +210,7 @@ TEST_F(HostileFoldersTest, Hashes) {
   ExpectInBounds("pytorch_model.bin", TorchLegacy(memo + ".", {}), "memo");
 }
 
-TEST_F(HostileFoldersTest, Sizes) {
+TEST_F(HostileFoldersTest, HugeSizesStayInBounds) {
   ExpectInBounds("vocab.json", R"({"a": 16777215})", "a large id");
   ExpectInBounds("tokenizer.json", R"({"model": {"type": "WordPiece",
       "vocab": {"[UNK]": 0, "a": 16777215}}})",
@@ -229,7 +229,7 @@ TEST_F(HostileFoldersTest, Sizes) {
   ExpectInBounds("many positions");
 }
 
-TEST_F(HostileFoldersTest, Gguf) {
+TEST_F(HostileFoldersTest, GgufStaysInBounds) {
   const auto text = [](const std::string& value) {
     return LittleEndian(value.size(), 8) + value;
   };
@@ -258,7 +258,7 @@ TEST_F(HostileFoldersTest, Gguf) {
   }
 }
 
-TEST_F(HostileFoldersTest, Npz) {
+TEST_F(HostileFoldersTest, NpzStaysInBounds) {
   folder_.Remove("config.json");
   folder_.Remove("model.safetensors");
   for (const char* name : {"model.npz.decoder.yml", "vocab.spm"}) {
@@ -283,7 +283,7 @@ TEST_F(HostileFoldersTest, Npz) {
   ExpectInBounds("model.npz", Zip(entries), "many arrays");
 }
 
-TEST_F(HostileFoldersTest, Yaml) {
+TEST_F(HostileFoldersTest, YamlStaysInBounds) {
   folder_.Remove("config.json");
   folder_.Remove("model.safetensors");
   for (const char* name : {"model.npz", "vocab.spm"}) {
@@ -303,7 +303,7 @@ TEST_F(HostileFoldersTest, Yaml) {
   }
 }
 
-TEST_F(HostileFoldersTest, ChatTemplates) {
+TEST_F(HostileFoldersTest, ChatTemplatesStayInBounds) {
   const std::string golden = "tests/golden/llama.lm/";
   for (const char* name : {"config.json", "model.safetensors"}) {
     folder_.Write(name, ReadWholeFile(golden + name));
@@ -322,7 +322,7 @@ TEST_F(HostileFoldersTest, ChatTemplates) {
   }
 }
 
-TEST_F(HostileFoldersTest, ZipEntries) {
+TEST_F(HostileFoldersTest, ZipEntriesStayInBounds) {
   folder_.Remove("model.safetensors");
   // Only a directory, as an archive of 64 bits has it.
   constexpr uint64_t kEntries = 1'500'000;
@@ -345,7 +345,7 @@ TEST_F(HostileFoldersTest, ZipEntries) {
                  "many entries behind one");
 }
 
-TEST_F(HostileFoldersTest, EndlessTokenizers) {
+TEST_F(HostileFoldersTest, EndlessTokenizersStayInBounds) {
   const std::string model = R"("model": {"type": "Unigram", "unk_id": 0,
       "vocab": [["<unk>", 0.0], ["a", -1.5], ["aaaa", -2.0]]}})";
   for (const char* part :
@@ -364,7 +364,7 @@ TEST_F(HostileFoldersTest, EndlessTokenizers) {
   }
 }
 
-TEST_F(HostileFoldersTest, AddedTokens) {
+TEST_F(HostileFoldersTest, AddedTokensStayInBounds) {
   std::string config = R"({"added_tokens_decoder": {)";
   std::string tokens =
       R"({"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}},

@@ -135,7 +135,7 @@ TEST_P(GoldenTest, KnowsEveryTensor) {
   }
 }
 
-TEST_P(GoldenTest, Encoder) {
+TEST_P(GoldenTest, EncoderEqualsTransformers) {
   if (decoder_only()) GTEST_SKIP() << "has no encoder";
   for (int i = 0; i < runs(); ++i) {
     const auto encoded = EncodeAlone(engine_.get(), Source(golden_->runs()[i]));
@@ -168,7 +168,7 @@ TEST_P(GoldenTest, Encoder) {
 }
 
 // What an encoder's head makes of its states.
-TEST_P(GoldenTest, Head) {
+TEST_P(GoldenTest, HeadEqualsTransformers) {
   if (golden_->kind() != "encoder") GTEST_SKIP() << "has a decoder";
   const int outputs = engine_->limits().head_outputs;
   for (int i = 0; i < runs(); ++i) {
@@ -193,7 +193,7 @@ TEST_P(GoldenTest, Head) {
   }
 }
 
-TEST_P(GoldenTest, TeacherForcedStepByStep) {
+TEST_P(GoldenTest, TargetsStepByStepEqualTransformers) {
   if (engine_->limits().decoder_layers == 0) GTEST_SKIP() << "has no decoder";
   for (int i = 0; i < runs(); ++i) {
     const TensorView* expected = golden_->Find(i, "logits");
@@ -213,7 +213,7 @@ TEST_P(GoldenTest, TeacherForcedStepByStep) {
 }
 
 // The same in one step: its only logits, and every map.
-TEST_P(GoldenTest, TeacherForcedAtOnce) {
+TEST_P(GoldenTest, TargetsAtOnceEqualTransformers) {
   if (engine_->limits().decoder_layers == 0) GTEST_SKIP() << "has no decoder";
   for (int i = 0; i < runs(); ++i) {
     const TensorView* expected = golden_->Find(i, "logits");
@@ -239,7 +239,7 @@ TEST_P(GoldenTest, TeacherForcedAtOnce) {
   }
 }
 
-TEST_P(GoldenTest, Searches) {
+TEST_P(GoldenTest, SearchesEqualTransformers) {
   for (int i = 0; i < runs(); ++i) {
     const GoldenRun& run = golden_->runs()[i];
     for (const GoldenSearch& search : run.searches) {
@@ -286,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, ::testing::ValuesIn(GoldenModels()),
                          GoldenName);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenTest);
 
-TEST(GoldenFoldersTest, HasCases) {
+TEST(GoldenFoldersTest, ThereAreCases) {
   EXPECT_FALSE(GoldenFolders().empty())
       << "no folder with a golden.json: run from the repository's root, or set "
          "TRIVIUM_GOLDENS";

@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "model/pair_template.h"
 #include "nlohmann/json.hpp"
+#include "tests/support/error_texts.h"
 #include "tests/support/generate.h"
 
 namespace trivium {
@@ -22,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const fs::path kSentences = "tests/golden/sentences";
@@ -106,18 +106,18 @@ class SentenceGoldenTest : public ::testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
-TEST_F(SentenceGoldenTest, Qwen3Embedding) {
+TEST_F(SentenceGoldenTest, EmbedsAsQwen3EmbeddingDoes) {
   ExpectEmbeddings("qwen3.embedding");
   EXPECT_EQ(model_->info().max_source_tokens, 128);
   EXPECT_EQ(model_->sentence_encoder().Reads({}), States::kLast);
 }
 
-TEST_F(SentenceGoldenTest, EmbeddingGemma) {
+TEST_F(SentenceGoldenTest, EmbedsAsEmbeddingGemmaDoes) {
   ExpectEmbeddings("gemma3.embedding");
   EXPECT_EQ(model_->sentence_encoder().embedding_size(48), 40);
 }
 
-TEST_F(SentenceGoldenTest, Qwen3Reranker) {
+TEST_F(SentenceGoldenTest, ScoresAsQwen3RerankerDoes) {
   ASSERT_NO_FATAL_FAILURE(Load(kSentences / "qwen3.reranker"));
   EXPECT_THAT(model_->sentence_encoder().prompts().at("web"),
               StartsWith("Given a web search query"));
@@ -151,7 +151,7 @@ TEST_F(OldRerankerTest, IsKnownByItsReadme) {
   ExpectScores();
 }
 
-TEST_F(OldRerankerTest, OthersWriteText) {
+TEST_F(OldRerankerTest, OtherFoldersAreDecoders) {
   for (const char* readme :
        {"---\npipeline_tag: text-generation\n---\n",
         "---\nlicense: x\n---\npipeline_tag: text-ranking\n", ""}) {
@@ -173,20 +173,19 @@ TEST_F(OldRerankerTest, ALogitScoreNeedsATemplateForPairs) {
     const auto found = Model::Check(folder_.string(), {});
     return found.empty() ? "" : found.front();
   };
-  EXPECT_THAT(problems(), HasSubstr("chat template"));
+  EXPECT_THAT(problems(), ErrorAt("chat template"));
   std::ofstream(folder_ / "chat_template.jinja")
       << "{% for m in messages %}{{ m.role }}{% endfor %}";
-  EXPECT_THAT(problems(), HasSubstr("does not write a query"));
+  EXPECT_THAT(problems(), ErrorAt("query"));
   std::ofstream(folder_ / "chat_template.jinja")
       << "{% for m in messages %}{{ m.content }}{% endfor %}";
   EXPECT_EQ(problems(), "");
   std::ofstream(folder_ / "1_LogitScore/config.json")
       << R"({"true_token_id": 70000})";
-  EXPECT_THAT(problems(),
-              HasSubstr("LogitScore asks for the logit of token 70000"));
+  EXPECT_THAT(problems(), ErrorAt("70000"));
   std::ofstream(folder_ / "1_LogitScore/config.json")
       << R"({"true_token_id": "yes"})";
-  EXPECT_THAT(problems(), HasSubstr("must be ids"));
+  EXPECT_THAT(problems(), ErrorAt("true_token_id"));
 }
 
 // A document that is too long loses its end, or its beginning, and the model

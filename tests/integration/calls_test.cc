@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "tests/integration/server_process.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -393,13 +394,13 @@ TEST_F(CallsTest, RefusesLanguagesThatTheModelLacks) {
   request.add_inputs()->set_text("I ate an apple.");
   request.mutable_options()->set_source_language("fr");
   const absl::Status status = client_->Translate(request).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("options.source_language: source_language "
-                        "'fr' is not one of this model's"));
+  EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument,
+                              "options.source_language"));
+  EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, "'fr'"));
   request.mutable_options()->set_target_language("de");
-  EXPECT_THAT(std::string(client_->Translate(request).status().message()),
-              HasSubstr("options.source_language: "));
+  EXPECT_THAT(
+      client_->Translate(request),
+      IsError(absl::StatusCode::kInvalidArgument, "options.source_language"));
   request.mutable_options()->set_source_language("en");
   EXPECT_TRUE(client_->Translate(request).ok());
 }
@@ -521,8 +522,7 @@ TEST(ShortlistTest, RefusesAFolderWithoutAShortlist) {
        "off", "--model", "tiny=tests/golden/marian.translate,shortlist=on"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, testing::AllOf(HasSubstr("tiny"),
-                                         HasSubstr("shortlist.safetensors: no "
-                                                   "such file")));
+                                         HasSubstr("shortlist.safetensors")));
 }
 
 TEST_F(CallsTest, ReportsTheHealthOfEachService) {

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/folder_server.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr char kGolden[] = "tests/golden/gpt2.lm";
 
@@ -156,7 +156,7 @@ TEST_F(PromptsTest, PrintsTheServersAnswerInTheProgram) {
   EXPECT_EQ(plain.out, text + "\n");
   const ProcessResult wrong = run({"--target-prefix", "x"});
   EXPECT_NE(wrong.exit_code, 0);
-  EXPECT_THAT(wrong.err, HasSubstr("input.target_prefix"));
+  EXPECT_THAT(wrong.err, ErrorAt("input.target_prefix"));
 }
 
 TEST_F(PromptsTest, ScoresATextAsItsBytes) {
@@ -221,9 +221,8 @@ TEST_F(PromptsTest, NamesInputsThatCannotBeScored) {
     request.add_inputs()->set_text("a");
     request.mutable_inputs(0)->set_target("b");
     change(&request);
-    const absl::Status status = client_->Score(request).status();
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(field));
+    EXPECT_THAT(client_->Score(request),
+                IsError(absl::StatusCode::kInvalidArgument, field));
   };
   using R = v1::ScoreRequest;
   refused([](R* r) { r->clear_inputs(); }, "inputs");

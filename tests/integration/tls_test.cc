@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "tests/integration/server_process.h"
 #include "tests/server/transports/net/authority.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -129,10 +130,10 @@ TEST_F(TlsProgramsTest, SayWhatIsWrongWithTheConnection) {
   // A client with an unknown token.
   const ProcessResult stranger = translate(Without("--token-file"));
   EXPECT_NE(stranger.exit_code, 0);
-  EXPECT_THAT(stranger.err, HasSubstr("token"));
+  EXPECT_THAT(stranger.err, ErrorAt("token"));
   const ProcessResult nowhere = translate(With("--tls-ca", "/no/ca.pem"));
   EXPECT_EQ(nowhere.exit_code, kUsage);
-  EXPECT_THAT(nowhere.err, HasSubstr("/no/ca.pem"));
+  EXPECT_THAT(nowhere.err, ErrorAt("/no/ca.pem"));
 }
 
 }  // namespace

@@ -174,7 +174,9 @@ TEST_F(TracesTest, JoinTheTracesOfCallers) {
 
   // Another thread writes it.
   std::string audit;
+  const absl::Time give_up = absl::Now() + absl::Seconds(60);
   while (audit.find(TraceId(4)) == std::string::npos) {
+    ASSERT_LT(absl::Now(), give_up) << audit;
     absl::SleepFor(absl::Milliseconds(2));
     std::ifstream file(server_.folder() / "audit");
     audit.assign(std::istreambuf_iterator<char>(file), {});

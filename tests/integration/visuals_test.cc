@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/server_process.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -103,8 +104,8 @@ TEST_F(VisualsTest, ReturnsChosenRowsEqualToThoseOfTheWholeMap) {
     }
   }
   request.mutable_attention()->add_rows(100);
-  EXPECT_THAT(std::string(client_->Encode(request).status().message()),
-              HasSubstr("attention.rows"));
+  EXPECT_THAT(client_->Encode(request),
+              IsError(absl::StatusCode::kInvalidArgument, "attention.rows"));
   // Rows beyond a translation's end are left out, since its length is not known
   // beforehand.
   v1::TranslateOptions options;
@@ -149,8 +150,9 @@ TEST_F(VisualsTest, RefusesATraceWithoutABeamSearch) {
   request.add_inputs()->set_text(kText);
   request.mutable_options()->mutable_decoding()->set_trace(true);
   request.mutable_options()->mutable_decoding()->set_beam_size(1);
-  EXPECT_THAT(std::string(client_->Translate(request).status().message()),
-              HasSubstr("options.decoding.trace"));
+  EXPECT_THAT(
+      client_->Translate(request),
+      IsError(absl::StatusCode::kInvalidArgument, "options.decoding.trace"));
 }
 
 TEST_F(VisualsTest, ShowsAllThreeKindsInTheProgram) {

@@ -198,7 +198,7 @@ class ConversationsTest : public ::testing::TestWithParam<Served> {
   std::vector<RequestResult> expected_;
 };
 
-TEST_P(ConversationsTest, SameBitsWarmColdHalfEvictedAndTogether) {
+TEST_P(ConversationsTest, GivesTheSameBitsWarmColdHalfEvictedAndTogether) {
   Converse();
   // Warm, and with so few blocks that most are evicted before they are found.
   for (const auto& [blocks, kept] : {std::pair(0, -1), {0, 5}, {9, -1}}) {
@@ -239,7 +239,7 @@ TEST_P(ConversationsTest, SameBitsWarmColdHalfEvictedAndTogether) {
 
 // Neither bits nor counts nor the work that is done tell a tenant what others
 // have asked.
-TEST_P(ConversationsTest, AnotherSaltFindsNothing) {
+TEST_P(ConversationsTest, FindsNothingUnderAnotherSalt) {
   Turn turn{Words(40), Greedy(4), "a"};
   Sights sights;
   const auto batch = NewBatch(false, 0, -1, &sights);
@@ -266,7 +266,7 @@ TEST_P(ConversationsTest, AnotherSaltFindsNothing) {
 }
 
 // Draws share what their prompt is: it is read once, and kept once.
-TEST_P(ConversationsTest, DrawsReadTheirPromptOnce) {
+TEST_P(ConversationsTest, ReadsThePromptOfSeveralDrawsOnce) {
   Sights sights;
   const auto batch = NewBatch(false, 0, 0, &sights);
   DecodingOptions options = Samples(8, 5, 3);
@@ -279,7 +279,7 @@ TEST_P(ConversationsTest, DrawsReadTheirPromptOnce) {
 }
 
 // Of the same bits as Score's, whatever is kept, and the answer as without.
-TEST_P(ConversationsTest, PromptLogprobsAreThoseOfScore) {
+TEST_P(ConversationsTest, GivesPromptLogprobsLikeScore) {
   Sights sights;
   for (const int blocks : {0, 12}) {
     const auto batch = NewBatch(true, blocks, -1, &sights);

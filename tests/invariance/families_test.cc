@@ -132,7 +132,7 @@ std::string FamilyName(const ::testing::TestParamInfo<FamilyCase>& info) {
 
 class FamilyInvarianceTest : public ::testing::TestWithParam<FamilyCase> {};
 
-TEST_P(FamilyInvarianceTest, LogitsDoNotDependOnCompanyThreadsOrSteps) {
+TEST_P(FamilyInvarianceTest, GivesTheSameLogitsForAnyBatchThreadsAndSteps) {
   const auto model =
       Model::Load(GetParam().first, {.precision = GetParam().second});
   ASSERT_TRUE(model.ok()) << model.status();

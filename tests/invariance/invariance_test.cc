@@ -292,7 +292,7 @@ struct Case {
 
 class InvarianceTest : public ::testing::TestWithParam<Case> {};
 
-TEST_P(InvarianceTest, AnswersDoNotDependOnTheBatch) {
+TEST_P(InvarianceTest, GivesTheSameAnswersInAnyBatch) {
   LoadOptions load;
   load.precision = GetParam().precision;
   absl::StatusOr<std::shared_ptr<const Model>> model =

@@ -109,7 +109,7 @@ std::vector<double> LogSoftmax(const float* logits, size_t count) {
 }
 
 // Every decoder's folder, and encoder-decoders.
-TEST(ScoreTest, IsTheLogSoftmaxOfTransformersLogits) {
+TEST(ScoreTest, EqualsTheLogSoftmaxOfTransformersLogits) {
   int folders = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator("tests/golden")) {
@@ -173,7 +173,7 @@ TEST(ScoreTest, IsTheLogSoftmaxOfTransformersLogits) {
 
 // A beam search's total is that of its output, scored. Where it renormalizes,
 // as the folder says, it is of possible tokens only and a little greater.
-TEST(ScoreTest, BeamsTotalIsTheirOutputsScore) {
+TEST(ScoreTest, ScoresABeamsOutputLikeTheBeam) {
   OneModel served("model/embedded", Precision::kF32, 1);
   const Model& model = served.model();
   std::vector<Request> searches;
@@ -243,7 +243,7 @@ std::vector<Request> Crowd(const Model& model) {
   return requests;
 }
 
-TEST(ScoreTest, SameBitsInAnyCompanyAndThreads) {
+TEST(ScoreTest, GivesTheSameBitsInAnyBatchAndThreads) {
   for (const auto& [folder, precision] :
        {std::pair("model/embedded", Precision::kInt8),
         {"tests/golden/llama.lm", Precision::kF32},

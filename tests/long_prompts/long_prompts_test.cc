@@ -62,7 +62,7 @@ class LongPromptsTest : public ::testing::TestWithParam<Formats> {
   const std::vector<int32_t> tokens_ = RandomIds(kTokens, 101, 6);
 };
 
-TEST_P(LongPromptsTest, SameBitsHoweverTheyAreRead) {
+TEST_P(LongPromptsTest, GivesTheSameBitsForAnySteps) {
   const auto even = [] { return 512; };
   std::mt19937 random(7);
   const auto uneven = [&random] {

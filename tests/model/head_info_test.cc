@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/error_texts.h"
 #include "tests/support/puppet_model.h"
 
 namespace trivium {
@@ -10,7 +11,6 @@ namespace {
 
 using nlohmann::json;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 class HeadInfoTest : public testing::Test {
@@ -49,10 +49,10 @@ TEST_F(HeadInfoTest, NamesUnusableLabels) {
        {R"({"id2label": {"0": "a"}})", R"({"id2label": {"0": "a", "1": 7}})",
         R"({"id2label": ["a", "b"]})"}) {
     Read(HeadKind::kTag, 2, labels);
-    EXPECT_THAT(problems_, ElementsAre(HasSubstr("id2label")));
+    EXPECT_THAT(problems_, ElementsAre(ErrorAt("id2label")));
   }
   Read(HeadKind::kClassify, 2, R"({"problem_type": "guessing"})");
-  EXPECT_THAT(problems_, ElementsAre(HasSubstr("problem_type")));
+  EXPECT_THAT(problems_, ElementsAre(ErrorAt("problem_type")));
 }
 
 // A tokenizer that knows two pieces.

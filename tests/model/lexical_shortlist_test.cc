@@ -11,10 +11,12 @@
 #include "model/folder_report.h"
 #include "model/model.h"
 #include "tests/model/weights/weight_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
+using absl::StatusCode;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -47,11 +49,11 @@ absl::StatusOr<Shortlist::Table> ReadLexical(const std::string& file,
   folder.Write("lex.bin", file);
   return ReadLexicalShortlist(folder.path() + "/lex.bin", {3, 10, shared});
 }
-std::string Error(const std::string& file) {
+// The error always names the file.
+absl::Status Error(const std::string& file) {
   const absl::Status status = ReadLexical(file).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/lex.bin: "));
-  return std::string(status.message());
+  EXPECT_THAT(status, IsError(StatusCode::kInvalidArgument, "/lex.bin"));
+  return status;
 }
 
 TEST(LexicalShortlistTest, ReadsTheTable) {
@@ -75,25 +77,25 @@ TEST(LexicalShortlistTest, ReadsTheTable) {
 TEST(LexicalShortlistTest, RefusesAFileThatContradictsItself) {
   const std::string file = File(2, {0, 2, 2, 5}, {9, 3, 0, 5, 3});
   for (size_t size = 1; size < file.size(); ++size) {
-    EXPECT_NE(Error(file.substr(0, size)), "") << size;
+    EXPECT_FALSE(Error(file.substr(0, size)).ok()) << size;
   }
   EXPECT_THAT(Error(file + "1234"),
-              HasSubstr("has 56 bytes behind its header"));
+              IsError(StatusCode::kInvalidArgument, "56"));
   EXPECT_THAT(Error(std::string(60, 'x')),
-              HasSubstr("marian-conv --shortlist"));
+              IsError(StatusCode::kInvalidArgument, "--shortlist"));
   const uint64_t most = std::numeric_limits<uint64_t>::max();
   for (const uint64_t lie : {uint64_t{1}, most / 8, most / 4, most}) {
     EXPECT_THAT(Error(File(2, {0, 2, 2, 5}, {9, 3, 0, 5, 3}, {lie, 0})),
-                HasSubstr("bytes behind its header"));
+                IsError(StatusCode::kInvalidArgument, "header"));
     EXPECT_THAT(Error(File(2, {0, 2, 2, 5}, {9, 3, 0, 5, 3}, {0, lie})),
-                HasSubstr("bytes behind its header"));
+                IsError(StatusCode::kInvalidArgument, "header"));
   }
   EXPECT_THAT(Error(File(2, {0, 2, 5}, {9, 3, 0, 5, 3})),
-              HasSubstr("has 3 offsets, but a source vocabulary of 3 needs 4"));
+              IsError(StatusCode::kInvalidArgument, "vocabulary"));
   for (const auto& offsets : std::vector<std::vector<uint64_t>>{
            {1, 2, 2, 5}, {0, 3, 2, 5}, {0, 2, 2, 4}, {0, 2, most, 5}}) {
     EXPECT_THAT(Error(File(2, offsets, {9, 3, 0, 5, 3})),
-                HasSubstr("offsets that do not ascend from 0 to its 5"));
+                IsError(StatusCode::kInvalidArgument, "ascend"));
   }
 }
 
@@ -111,8 +113,7 @@ class LexicalFolderTest : public testing::Test {
 TEST_F(LexicalFolderTest, IsUsedIfRequested) {
   EXPECT_THAT(Report(false).problems, IsEmpty());
   EXPECT_THAT(Report(false).warnings,
-              ElementsAre(HasSubstr("lex.50.50.ende.s2t.bin: is not used; "
-                                    "serve with --vocabulary-shortlist")));
+              ElementsAre(HasSubstr("lex.50.50.ende.s2t.bin")));
   EXPECT_THAT(Report(true).problems, IsEmpty());
   EXPECT_THAT(Report(true).warnings, IsEmpty());
   const auto off = Model::Load(folder_.path(), {.precision = Precision::kF32});
@@ -128,13 +129,12 @@ TEST_F(LexicalFolderTest, ErrorsNameTheFile) {
   std::string file = ReadWholeFile(folder_.path() + "/" + kName);
   file.back() = '\x7f';
   folder_.Write(kName, file);
-  EXPECT_THAT(Report(true).problems,
-              ElementsAre(HasSubstr("outside the target vocabulary of 401")));
+  EXPECT_THAT(Report(true).problems, ElementsAre(ErrorAt("401")));
   EXPECT_THAT(Report(false).problems, IsEmpty());
   folder_.Remove(kName);
   EXPECT_THAT(Report(false).warnings, IsEmpty());
   EXPECT_THAT(Report(true).problems,
-              ElementsAre(HasSubstr("shortlist.safetensors: no such file")));
+              ElementsAre(ErrorAt("shortlist.safetensors")));
 }
 
 }  // namespace

@@ -8,13 +8,13 @@
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
 #include "tests/model/weights/weight_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -38,8 +38,8 @@ TEST(PrecisionTest, ParsesNamesAndResolvesAuto) {
     ASSERT_TRUE(parsed.ok());
     EXPECT_EQ(*parsed, precision);
   }
-  EXPECT_THAT(std::string(ParsePrecision("fp16").status().message()),
-              HasSubstr("auto, f32, bf16 or int8"));
+  EXPECT_THAT(ParsePrecision("fp16").status(),
+              IsError(absl::StatusCode::kInvalidArgument, "fp16"));
   const auto choice = [](Precision precision, Isa isa) {
     return ResolvePrecision(precision, isa).value_or(Precision::kAuto);
   };
@@ -54,8 +54,8 @@ TEST(PrecisionTest, ParsesNamesAndResolvesAuto) {
   EXPECT_EQ(choice(Precision::kBf16, Isa::kAvx512Bf16), Precision::kBf16);
   const absl::Status refused =
       ResolvePrecision(Precision::kBf16, Isa::kAvx512Vnni).status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("AVX512_BF16"));
+  EXPECT_THAT(refused,
+              IsError(absl::StatusCode::kFailedPrecondition, "AVX512_BF16"));
 }
 
 TEST(ModelTest, LoadsTheEmbeddedModel) {
@@ -162,33 +162,29 @@ TEST(ModelTest, RevisionsTellModelsApart) {
 TEST(ModelTest, CheckListsEveryProblem) {
   EXPECT_THAT(Model::Check("model/embedded", kF32), IsEmpty());
   EXPECT_THAT(Model::Check("no/such/folder", kF32),
-              ElementsAre(HasSubstr("no/such/folder: is not a folder")));
+              ElementsAre(ErrorAt("no/such/folder")));
 
   const TemporaryFolder empty;
-  EXPECT_THAT(
-      Model::Check(empty.path(), kF32),
-      testing::UnorderedElementsAre(HasSubstr("has no weights"),
-                                    HasSubstr("config.json: no such file")));
+  EXPECT_THAT(Model::Check(empty.path(), kF32),
+              testing::UnorderedElementsAre(ErrorAt("model.safetensors"),
+                                            ErrorAt("config.json")));
 
   const TemporaryFolder folder;
   CopyFile("tests/golden/marian.translate", folder, "model.safetensors");
   folder.Write("config.json", R"({"model_type": "marian", "d_model": 32})");
   folder.Write("generation_config.json", "[");
-  EXPECT_THAT(
-      Model::Check(folder.path(), kF32),
-      testing::IsSupersetOf({HasSubstr("generation_config.json: is not JSON"),
-                             HasSubstr("encoder_layers is missing"),
-                             HasSubstr("vocab_size is missing")}));
+  EXPECT_THAT(Model::Check(folder.path(), kF32),
+              testing::IsSupersetOf({ErrorAt("generation_config.json"),
+                                     ErrorAt("encoder_layers"),
+                                     ErrorAt("vocab_size")}));
   const absl::Status status = Model::Load(folder.path(), kF32).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("encoder_layers is missing"));
+  EXPECT_THAT(status,
+              IsError(absl::StatusCode::kInvalidArgument, "encoder_layers"));
 
   folder.Write("config.json", R"({"model_type": "newest"})");
   folder.Remove("generation_config.json");
   EXPECT_THAT(Model::Check(folder.path(), kF32),
-              ElementsAre(HasSubstr("model_type is \"newest\"; this server "
-                                    "supports albert, bart")));
+              ElementsAre(ErrorAt("newest")));
 }
 
 TEST(ModelTest, RefusesWeightsThatAreNotFinite) {
@@ -201,9 +197,7 @@ TEST(ModelTest, RefusesWeightsThatAreNotFinite) {
               sizeof(kInfinity));
   folder.Write("model.safetensors", weights);
   EXPECT_THAT(Model::Check(folder.path(), kF32),
-              ElementsAre(testing::ContainsRegex(
-                  "weights: element [0-9]+ of model\\..* is infinite or not "
-                  "a number; fetch")));
+              ElementsAre(ErrorAt("model.")));
 }
 
 TEST(ModelTest, TokenizerAndModelMustMatch) {
@@ -215,9 +209,7 @@ TEST(ModelTest, TokenizerAndModelMustMatch) {
        {"source.spm", "target.spm", "vocab.json", "tokenizer_config.json"}) {
     CopyFile("model/embedded", folder, name);
   }
-  EXPECT_THAT(Model::Check(folder.path(), kF32),
-              Contains(HasSubstr("the model has 307 source embeddings, but the "
-                                 "tokenizer's vocabulary has 8004 pieces")));
+  EXPECT_THAT(Model::Check(folder.path(), kF32), Contains(ErrorAt("8004")));
 }
 
 TEST(ModelTest, OlderFoldersKeepGenerationSettingsInConfigJson) {

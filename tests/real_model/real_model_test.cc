@@ -100,11 +100,13 @@ class RealModelTest : public ::testing::Test {
   Vectors expected_embeddings_;
 };
 
-TEST_F(RealModelTest, F32IsSentenceTransformers) {
+TEST_F(RealModelTest, EqualsSentenceTransformersInF32) {
   Expect(Precision::kF32, 0.9999, 1e-4);
 }
 
-TEST_F(RealModelTest, Int8IsNear) { Expect(Precision::kInt8, 0.995, 0.02); }
+TEST_F(RealModelTest, StaysNearInInt8) {
+  Expect(Precision::kInt8, 0.995, 0.02);
+}
 
 }  // namespace
 }  // namespace trivium

@@ -82,7 +82,7 @@ TEST_F(SmolLm2Test, ChatsAndAnswersLikeTransformers) {
 
 // The English sentences of sentences.tsv, in windows of 256 tokens. Numbers in
 // bytes cost a log-probability 0.15 in the mean before rows were rotated.
-TEST_F(SmolLm2Test, BytesCostLittle) {
+TEST_F(SmolLm2Test, LosesLittleInInt8) {
   std::ifstream file("tests/quality/sentences.tsv");
   std::string text;
   for (std::string line; std::getline(file, line);) {

@@ -11,7 +11,7 @@ TEST(HostPortTest, GivesTheAddressOnThisMachine) {
   EXPECT_EQ(AddressToCall("10.0.0.2:9", 9), "10.0.0.2:9");
 }
 
-TEST(HostPortTest, Parses) {
+TEST(HostPortTest, ParsesHostsAndPorts) {
   EXPECT_EQ(ParseHostPort("127.0.0.1:9464")->port, 9464);
   EXPECT_EQ(ParseHostPort("[::1]:0")->host, "::1");
   for (const char* bad :

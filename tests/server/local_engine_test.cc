@@ -9,6 +9,7 @@
 #include "base/cpu_limits.h"
 #include "base/thread.h"
 #include "library/engine.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -57,7 +58,7 @@ class LocalEngineTest : public testing::Test {
 };
 LocalEngine* LocalEngineTest::engine_ = nullptr;
 
-TEST_F(LocalEngineTest, AnswersAsAServer) {
+TEST_F(LocalEngineTest, AnswersLikeAServer) {
   const auto translated = engine_->Translate(
       ToGerman("This is a house.\nThat is a very long street."));
   ASSERT_TRUE(translated.ok()) << translated.status();
@@ -76,18 +77,16 @@ TEST_F(LocalEngineTest, AnswersAsAServer) {
   EXPECT_EQ(engine_->ListModels()->models_size(), 1);
 }
 
-TEST_F(LocalEngineTest, RefusesAsAServer) {
+TEST_F(LocalEngineTest, RefusesLikeAServer) {
   v1::TranslateRequest request = ToGerman("A house.");
   request.mutable_options()->mutable_decoding()->set_beam_size(17);
-  const absl::Status status = engine_->Translate(request).status();
-  EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("options.decoding.beam_size"));
+  EXPECT_THAT(engine_->Translate(request),
+              IsError(Code::kInvalidArgument, "options.decoding.beam_size"));
   request.set_model("another");
   EXPECT_EQ(engine_->Translate(request).status().code(), Code::kNotFound);
 }
 
-TEST_F(LocalEngineTest, CallsOfManyThreadsHaveTheAnswersOfOne) {
+TEST_F(LocalEngineTest, AnswersCallsOfManyThreadsLikeThoseOfOne) {
   const auto text = [this](int i) {
     const auto response = engine_->Translate(
         ToGerman("I have " + std::to_string(i) + " red apples."));
@@ -120,7 +119,7 @@ TEST_F(LocalEngineTest, StreamsAnAnswer) {
   EXPECT_EQ(done, 1);
 }
 
-TEST_F(LocalEngineTest, AnEventsErrorEndsTheCall) {
+TEST_F(LocalEngineTest, EndsTheCallOnAnErrorOfTheCallback) {
   int events = 0;
   const absl::Status status =
       engine_->Generate(Generate(200), [&](const v1::GenerateResponse&) {
@@ -156,23 +155,23 @@ TEST_F(LocalEngineTest, AStoppedCallIsCancelled) {
 TEST(LocalEngineOptionsTest, InvalidOptionsAreErrors) {
   LocalEngine::Options options = Small();
   options.models.push_back(options.models[0]);
-  EXPECT_THAT(std::string(LocalEngine::Create(options).status().message()),
-              HasSubstr("two are named 'embedded'"));
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "'embedded'"));
   options.models = {};
-  EXPECT_EQ(LocalEngine::Create(options).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "models"));
   options = Small();
   options.models[0].precision = "f33";
-  EXPECT_THAT(std::string(LocalEngine::Create(options).status().message()),
-              HasSubstr("model 'embedded': "));
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "'f33'"));
   options = Small();
   options.workers = -1;
-  EXPECT_EQ(LocalEngine::Create(options).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "workers"));
   options = Small();
   options.kv_cache_bytes = -1;
-  EXPECT_THAT(std::string(LocalEngine::Create(options).status().message()),
-              HasSubstr("kv_cache_bytes is -1"));
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "kv_cache_bytes"));
 }
 
 TEST(LocalEngineOptionsTest, DefaultsAreThoseOfTheServer) {
@@ -187,7 +186,7 @@ TEST(LocalEngineOptionsTest, DefaultsAreThoseOfTheServer) {
   EXPECT_LE(model->kv_cache_bytes(), static_cast<uint64_t>(UsableMemory()) / 4);
 }
 
-TEST(LocalEngineOptionsTest, ThreadsAndLogAreTheProgramsOwn) {
+TEST(LocalEngineOptionsTest, UsesTheProgramsThreadsAndLog) {
   LocalEngine::Options options = Small();
   std::atomic<int> running = 0;
   int made = 0;

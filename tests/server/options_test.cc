@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support/error_texts.h"
+
 namespace trivium {
 namespace {
 
@@ -27,7 +29,7 @@ class OptionsTest : public testing::Test {
   std::optional<int> exit_code_;
 };
 
-TEST_F(OptionsTest, Defaults) {
+TEST_F(OptionsTest, HasDefaults) {
   const Options options = Parse({});
   EXPECT_FALSE(exit_code_);
   EXPECT_EQ(options.listen, "127.0.0.1:50051");
@@ -126,14 +128,13 @@ TEST_F(OptionsTest, ReadsSettingsOfAModel) {
   spec = plain;
   spec.kv_precision = Precision::kBf16;
   EXPECT_EQ(parse("a=/x,kv=bf16"), spec);
-  const auto error = [](const char* text) {
-    return std::string(ParseModelSpec(text).status().message());
-  };
-  EXPECT_THAT(error("a=/x,shortlist=yes"),
-              HasSubstr("shortlist is 'yes', but must be on or off"));
-  EXPECT_THAT(error("a=/x,presicion=f32"),
-              HasSubstr("'presicion' is not a setting of a model; did you mean "
-                        "precision?"));
+  EXPECT_THAT(ParseModelSpec("a=/x,shortlist=yes"),
+              IsError(absl::StatusCode::kInvalidArgument, "shortlist"));
+  const auto misspelt = ParseModelSpec("a=/x,presicion=f32");
+  EXPECT_THAT(misspelt,
+              IsError(absl::StatusCode::kInvalidArgument, "presicion"));
+  EXPECT_THAT(misspelt,
+              IsError(absl::StatusCode::kInvalidArgument, "precision"));
   // Folders that look like settings.
   EXPECT_EQ(parse("a=/x,other=on/"),
             (ModelSpec{"a", "/x,other=on/", std::nullopt}));
@@ -225,7 +226,7 @@ TEST_F(OptionsTest, RefusesInvalidValues) {
     ASSERT_TRUE(exit_code_) << arguments[0];
     EXPECT_EQ(*exit_code_, 2) << arguments[0];
     const std::string_view name = arguments[0];
-    EXPECT_THAT(said, HasSubstr(std::string(name.substr(0, name.find('=')))));
+    EXPECT_THAT(said, ErrorAt(std::string(name.substr(0, name.find('=')))));
   }
 }
 
@@ -241,7 +242,7 @@ TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndVariables) {
   }
 }
 
-TEST_F(OptionsTest, VersionIsPrinted) {
+TEST_F(OptionsTest, PrintsTheVersion) {
   testing::internal::CaptureStdout();
   Parse({"--version"});
   EXPECT_THAT(testing::internal::GetCapturedStdout(),

@@ -1,5 +1,6 @@
 #include "tests/support/error_texts.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
@@ -32,6 +33,8 @@ bool IsPathCharacter(char c) {
 
 std::string NormalizedErrorText(std::string_view text) {
   constexpr std::string_view kTemporary = "/tmp/";
+  // As servers and clients name a request: "(request ID)", "[request ID]".
+  constexpr std::string_view kRequest = "request ";
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -43,10 +46,18 @@ std::string NormalizedErrorText(std::string_view text) {
       for (; end < text.size() && IsPathCharacter(text[end]); ++end) {
         if (text[end] == '/') name = end;
       }
-      const std::string_view last = text.substr(name, end - name);
-      const bool random = name == at + kTemporary.size() - 1;
-      if (!random) out += last;
+      const std::string_view directory = text.substr(at, name - at);
+      const bool random = directory.find_first_not_of(
+                              '/', kTemporary.size() - 1) == directory.npos;
+      if (!random) out += NormalizedErrorText(text.substr(name, end - name));
       at = end;
+    } else if ((c == '(' || c == '[') &&
+               text.substr(at + 1).starts_with(kRequest)) {
+      const size_t end = text.find(c == '(' ? ')' : ']', at);
+      out += c;
+      out += kRequest;
+      out += "ID";
+      at = std::min(end, text.size());
     } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
       out += 'N';
       while (at < text.size() &&

@@ -18,15 +18,14 @@ namespace trivium {
 // reviewer reads from top to bottom.
 //
 //   EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, "top_p"));
-//   EXPECT_THAT(problems, ElementsAre(ErrorAt("config.json"),
-//   ErrorAt("d_kv")));
+//   EXPECT_THAT(problems, ElementsAre(ErrorAt("d_kv"), ErrorAt("vocabs")));
 //
 // A text that the file does not have fails the test. TRIVIUM_UPDATE_ERROR_TEXTS
 // in the environment appends it instead; tests/tools/update_error_texts makes
 // the whole file anew.
 
-// The text as the file has it: numbers, and names of temporary files, are
-// replaced, since they differ from run to run.
+// The text as the file has it: numbers, names of temporary files and ids of
+// requests are replaced, since they differ from run to run.
 std::string NormalizedErrorText(std::string_view text);
 
 // Whether the file has the text, or it could be appended.

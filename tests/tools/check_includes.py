@@ -45,7 +45,14 @@ LAYERS = {
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
     "server/errors": (),
+    # Texts alone; the pipeline around a model, which knows no message, no call
+    # and no batcher.
     "server/translation": (),
+    "server/translation/pipeline": (
+        r"server/translation/[a-z_]+\.h",
+        r"server/batching/(request|served_model)\.h",
+        r"server/errors/status\.h",
+    ) + MODEL,
     "server/tracing": (
         r"server/batching/request_phases\.h",
         r"server/observability/(log|metrics|rpc|version)\.h",
@@ -61,6 +68,7 @@ LAYERS = {
     "server/adapters": (
         r"server/(calls|errors|limits)/.*",
         r"server/translation/language_detection\.h",
+        r"server/translation/pipeline/translation_router\.h",
         r"server/observability/(log|metrics|rpc|version)\.h",
     ),
     "server/transports/net": (r"server/observability/(log|metrics)\.h",),

@@ -42,17 +42,6 @@ class CharacterPlaces {
   v1::SentencePair::Span place_;
 };
 
-// Fills in the characters of the source spans of `all`, whose bytes are set.
-// They are in the order of the text.
-template <typename Found>
-void PlaceSources(std::string_view text, Found* all) {
-  CharacterPlaces places;
-  for (auto& found : *all) {
-    v1::SentencePair::Span& source = *found.mutable_source();
-    source = places.Next(text, {source.byte_begin(), source.byte_end()});
-  }
-}
-
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_CALLS_CONVERT_CHARACTER_PLACES_H_

@@ -14,6 +14,7 @@
 #include "server/batching/request.h"
 #include "server/limits/request_limits.h"
 #include "server/observability/metrics.h"
+#include "server/translation/pipeline/model_input.h"
 #include "trivium/v1/common.pb.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
@@ -27,38 +28,15 @@ struct Environment;
 // "options.decoding"); errors name the field below it in a
 // google.rpc.BadRequest.
 
-// The decoding options for all inputs of a call. The request's go before the
-// model folder's, and these before the documented defaults.
-struct CallDecoding {
-  DecodingOptions options;
-  // True if the request does not set it, so each input gets the default for its
-  // length.
-  bool default_max_new_tokens = false;
-  std::vector<std::string> stop;
-  std::shared_ptr<const StopMatcher> matcher;  // null if `stop` is empty
-};
-
-// The result has the request's forced first token. Those of the direction and
-// of the folder are left to ForInput.
+// Returns the decoding options for all inputs of a call. The request's go
+// before the model folder's, and these before the documented defaults. The
+// result has the request's forced first token; those of the direction and of
+// the folder are left to ForInput.
 absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
                                              const std::string& path,
                                              const Direction& direction,
                                              const Model& model,
                                              const RequestLimits& limits);
-
-// An input that is ready for the model.
-struct PreparedInput {
-  EncoderInput source;
-  std::vector<int32_t> prefix;  // tokens that the decoder reads first
-  bool has_target = false;      // `prefix` ends with a target prefix
-  int truncated = 0;            // tokens cut from the text
-  // True for blank text, whose answer is empty text without work of the model.
-  bool blank = false;
-  // Only with InputOptions::divides. If true, nothing else is set.
-  bool too_long = false;
-  // [source.ids], for a text and if InputOptions::tokens is set.
-  std::vector<Token> tokens;
-};
 
 struct InputOptions {
   const Model* model = nullptr;
@@ -207,13 +185,6 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                                          const std::string& path,
                                          const Model& model);
 
-// The attention maps that a call asks for. They are computed whole; `rows` says
-// which of their rows are sent.
-struct MapSelection {
-  AttentionSelection maps;
-  std::vector<int> rows;  // queries, ascending; empty: all
-};
-
 // Checks layers and heads against the stack's sizes. The number of rows is not
 // known yet.
 absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
@@ -271,20 +242,10 @@ absl::StatusOr<Direction> ConvertDirection(const Message& in,
 const DecodingOptions& DecodingDefaults(const Direction& direction,
                                         const Model& model);
 
-// Says what an answer shows of a hypothesis.
-struct HypothesisView {
-  const Tokenizer* tokenizer = nullptr;  // may be null: no text, no pieces
-  const std::vector<std::string>* stop = nullptr;
-  std::span<const int32_t> stop_ids = {};  // left out of the text
-  bool tokens = false;                     // ids and pieces
-};
-
 // Estimates the bytes of a result's message, for the pools, which are fair in
 // bytes.
 int64_t MessageBytes(const RequestResult& result);
 
-v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
-                                 const HypothesisView& view);
 v1::FinishReason ConvertFinishReason(FinishReason reason);
 v1::TokenLogprobs ConvertLogprobs(int32_t token, float logprob,
                                   const std::vector<TokenLogprob>& top,

@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "model/search/stop_strings.h"
 #include "model/tokenizer/tokenizer.h"
-#include "server/translation/sentences.h"
+#include "server/translation/pipeline/token_texts.h"
 
 namespace trivium {
 
@@ -59,20 +59,6 @@ class ContinuedText {
   std::unique_ptr<StreamingDecoder> decoder_;
   std::string said_;  // the prompt's text that the decoder has yet to give
 };
-
-// Drops a stop id at the end, which is not part of the text.
-inline std::span<const int32_t> WithoutStopId(
-    std::span<const int32_t> ids, std::span<const int32_t> stop_ids) {
-  const bool stopped =
-      !ids.empty() &&
-      std::find(stop_ids.begin(), stop_ids.end(), ids.back()) != stop_ids.end();
-  return ids.first(ids.size() - (stopped ? 1 : 0));
-}
-
-// Returns the bytes of the text that each token makes; empty for a token that
-// makes none. Tokens that make a character together each have its bytes.
-std::vector<TextSpan> SpansOfTokens(std::span<const int32_t> ids,
-                                    const Tokenizer& tokenizer);
 
 // The text of one hypothesis while its tokens arrive: whole characters, never
 // taken back, cut before the first stop string or id.

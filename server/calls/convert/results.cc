@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "model/chat_template.h"
-#include "model/search/stop_strings.h"
 #include "server/calls/convert/convert.h"
-#include "server/calls/convert/generated_text.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -74,34 +72,6 @@ int64_t MessageBytes(const RequestResult& result) {
     for (const auto& step : result.trace->steps) values += 10 * step.size();
   }
   return static_cast<int64_t>(values * sizeof(float));
-}
-
-v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
-                                 const HypothesisView& view) {
-  v1::Hypothesis out;
-  if (view.tokenizer != nullptr) {
-    std::string text =
-        view.tokenizer->Decode(WithoutStopId(in.ids, view.stop_ids));
-    if (view.stop != nullptr)
-      text.resize(std::min(text.size(), FindStop(text, *view.stop)));
-    out.set_text(std::move(text));
-  }
-  out.set_score(in.score);
-  out.set_total_logprob(in.log_probability);
-  out.set_token_count(static_cast<uint32_t>(in.ids.size()));
-  out.set_finish_reason(ConvertFinishReason(in.reason));
-  // Without a tokenizer, the ids are the answer.
-  if (view.tokens || view.tokenizer == nullptr) {
-    out.mutable_ids()->Add(in.ids.begin(), in.ids.end());
-  }
-  if (view.tokens) {
-    AddPieces(in.ids, view.tokenizer, TextSide::kTarget, out.mutable_pieces());
-  }
-  for (size_t i = 0; i < in.top_logprobs.size(); ++i) {
-    *out.add_logprobs() = ConvertLogprobs(in.ids[i], in.logprobs[i],
-                                          in.top_logprobs[i], view.tokenizer);
-  }
-  return out;
 }
 
 v1::Token ConvertToken(const Token& in) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "server/errors/rpc_status.h"
 #include "server/errors/status.h"
 
 namespace trivium {

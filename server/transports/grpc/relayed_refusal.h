@@ -13,8 +13,8 @@
 
 namespace trivium {
 
-// The header field in which the relay passes a call's CallInTransit::id() to the
-// call's handler. Stripped from client requests.
+// The header field in which the relay passes a call's CallInTransit::id() to
+// the call's handler. Stripped from client requests.
 inline constexpr std::string_view kInTransitField = "trivium-expected";
 
 // Judges a call with these header fields from a client at `peer`:

@@ -50,8 +50,8 @@ void RunTargets(std::span<const FuzzTarget> targets) {
   }
 }
 
-TEST(ParsersTest, Model) { RunTargets(ModelTargets()); }
-TEST(ParsersTest, Server) { RunTargets(ServerTargets()); }
+TEST(ParsersTest, ModelParsersSurviveDamage) { RunTargets(ModelTargets()); }
+TEST(ParsersTest, ServerParsersSurviveDamage) { RunTargets(ServerTargets()); }
 
 }  // namespace
 }  // namespace trivium

@@ -7,15 +7,14 @@
 #include <utility>
 
 #include "tests/model/families/golden_folder.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 class DecoderFamilyTest : public ::testing::TestWithParam<const char*> {};
@@ -39,9 +38,7 @@ TEST_P(DecoderFamilyTest, IsADecoderOnlyModel) {
 TEST_P(DecoderFamilyTest, ReadsASeparateOutput) {
   Folder folder(GetParam());
   folder.config["tie_word_embeddings"] = false;
-  EXPECT_THAT(folder.LoadReal(),
-              ElementsAre(AllOf(HasSubstr("lm_head.weight [307, 32]"),
-                                HasSubstr("is missing"))));
+  EXPECT_THAT(folder.LoadReal(), ElementsAre(ErrorAt("lm_head.weight")));
 }
 
 TEST_P(DecoderFamilyTest, RefusesOtherHeads) {
@@ -49,7 +46,7 @@ TEST_P(DecoderFamilyTest, RefusesOtherHeads) {
   folder.config["architectures"] =
       json::array({"AnyForSequenceClassification"});
   EXPECT_THAT(folder.LoadWithoutWeights(),
-              ElementsAre(HasSubstr("architectures is")));
+              ElementsAre(ErrorAt("architectures")));
   folder.config["architectures"] = json::array({"AnyModel", 7});
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
 }
@@ -64,8 +61,7 @@ TEST_P(DecoderFamilyTest, NamesMissingLayers) {
         json::parse(R"([[["global", "global", "local"], 1]])");
     folder.config.erase("attention_layers");
   }
-  EXPECT_THAT(folder.LoadReal(),
-              ElementsAre(HasSubstr("the weights have only 2 layers")));
+  EXPECT_THAT(folder.LoadReal(), ElementsAre(ErrorAt("config.json")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, DecoderFamilyTest,
@@ -82,16 +78,14 @@ std::string Problem(const char* golden, const char* key, json value) {
 }
 
 TEST(DecoderOptionsTest, RefusesOptionsThatChangeTheArithmetic) {
-  EXPECT_THAT(Problem("gpt2.lm", "n_head", 5),
-              AllOf(HasSubstr("n_head is 5"), HasSubstr("32")));
+  EXPECT_THAT(Problem("gpt2.lm", "n_head", 5), ErrorAt("n_head"));
   EXPECT_THAT(Problem("gpt2.lm", "add_cross_attention", true),
-              HasSubstr("add_cross_attention is true"));
+              ErrorAt("add_cross_attention"));
   EXPECT_THAT(Problem("gpt2.lm", "activation_function", "gelu_10"),
-              HasSubstr("activation_function is \"gelu_10\""));
-  EXPECT_THAT(Problem("openai-gpt.lm", "afn", "gelu_new"),
-              HasSubstr("afn is \"gelu_new\"; give one of gelu"));
+              ErrorAt("activation_function"));
+  EXPECT_THAT(Problem("openai-gpt.lm", "afn", "gelu_new"), ErrorAt("afn"));
   EXPECT_THAT(Problem("opt.lm", "layer_norm_elementwise_affine", false),
-              HasSubstr("layer_norm_elementwise_affine is false"));
+              ErrorAt("layer_norm_elementwise_affine"));
   for (const json& types :
        {json("global"), json::parse("[[[\"global\", \"local\"], 2]]"),
         json::parse("[[[\"global\", \"near\"], 1]]"),
@@ -99,7 +93,7 @@ TEST(DecoderOptionsTest, RefusesOptionsThatChangeTheArithmetic) {
         json::parse("[[\"global\", 2]]"),
         json::parse("[[[\"global\", \"local\"], 4000000000000]]")}) {
     EXPECT_THAT(Problem("gpt_neo.lm", "attention_types", types),
-                AllOf(HasSubstr("attention_types is"), HasSubstr("num_layers")))
+                ErrorAt("attention_types"))
         << types;
   }
 }
@@ -127,9 +121,7 @@ TEST(Gpt2Test, ReadsTheWidthOfTheFeedForward) {
   EXPECT_THAT(folder.LoadReal(), IsEmpty());
   EXPECT_EQ(folder.description.decoder->feed_forward, 4 * 32);
   folder.config["n_inner"] = 96;
-  EXPECT_THAT(folder.LoadReal(),
-              Contains(HasSubstr("h.0.mlp.c_fc.weight is [32, 128] where "
-                                 "config.json makes it [32, 96]")));
+  EXPECT_THAT(folder.LoadReal(), Contains(ErrorAt("h.0.mlp.c_fc.weight")));
 }
 
 TEST(Gpt2Test, HasTheFamilysDefaultEndToken) {
@@ -154,10 +146,9 @@ TEST(GptNeoTest, HasBandsAndNoScale) {
 }
 
 TEST(GptNeoTest, RefusesAListOfLayersThatDiffers) {
-  EXPECT_THAT(
-      Problem("gpt_neo.lm", "attention_layers",
-              json::array({"global", "global"})),
-      AllOf(HasSubstr("attention_layers is"), HasSubstr("attention_types")));
+  EXPECT_THAT(Problem("gpt_neo.lm", "attention_layers",
+                      json::array({"global", "global"})),
+              ErrorAt("attention_layers"));
   Folder folder("gpt_neo.lm");
   folder.config.erase("attention_layers");
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
@@ -187,9 +178,8 @@ TEST(OptTest, ReadsNarrowEmbeddings) {
   const std::string decoder = "model.decoder.";
   folder.weights.Set(decoder + "embed_tokens.weight", {307, 16});
   folder.weights.Set(decoder + "project_in.weight", {32, 16});
-  EXPECT_THAT(
-      folder.Load(),
-      ElementsAre(HasSubstr("decoder.project_out.weight [16, 32] is missing")));
+  EXPECT_THAT(folder.Load(),
+              ElementsAre(ErrorAt("decoder.project_out.weight")));
   folder.weights.Set(decoder + "project_out.weight", {16, 32});
   ASSERT_THAT(folder.Load(), IsEmpty());
   EXPECT_EQ(folder.description.decoder->embeddings.projection->weight,

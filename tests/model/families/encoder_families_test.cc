@@ -12,14 +12,13 @@
 #include "model/families/registry.h"
 #include "tests/model/families/fake_weights.h"
 #include "tests/model/families/golden_folder.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 struct Head {
@@ -100,9 +99,8 @@ TEST(BertTest, ReadsATiedOrAnUntiedOutput) {
   EXPECT_EQ(folder.description.head->output.weight,
             folder.description.encoder->embeddings.tokens);
   folder.config["tie_word_embeddings"] = false;
-  EXPECT_THAT(
-      folder.Load(),
-      ElementsAre(HasSubstr("cls.predictions.decoder.weight [307, 32]")));
+  EXPECT_THAT(folder.Load(),
+              ElementsAre(ErrorAt("cls.predictions.decoder.weight")));
   folder.weights.Set("cls.predictions.decoder.weight", {307, 32});
   folder.weights.Set("cls.predictions.decoder.bias", {307});
   ASSERT_THAT(folder.Load(), IsEmpty());
@@ -113,18 +111,16 @@ TEST(BertTest, ReadsATiedOrAnUntiedOutput) {
 TEST(BertTest, NamesTensorsThatDoNotFit) {
   Folder folder("bert.classify");
   folder.config["num_hidden_layers"] = 3;
-  EXPECT_THAT(folder.Load(),
-              ElementsAre(HasSubstr("num_hidden_layers is 3, but the weights "
-                                    "have only 2 layers")));
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("num_hidden_layers")));
   folder.config["num_hidden_layers"] = 2;
   folder.config["id2label"].erase("0");
-  EXPECT_THAT(folder.Load(), testing::UnorderedElementsAre(
-                                 HasSubstr("classifier.weight is [3, 32]"),
-                                 HasSubstr("classifier.bias is [3]")));
+  EXPECT_THAT(folder.Load(),
+              testing::UnorderedElementsAre(ErrorAt("classifier.weight"),
+                                            ErrorAt("classifier.bias")));
   folder = Folder("bert.classify");
   folder.weights.Remove("bert.pooler.dense.weight");
   folder.weights.Remove("bert.pooler.dense.bias");
-  EXPECT_THAT(folder.Load(), ElementsAre(HasSubstr("pooler")));
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("pooler")));
 }
 
 TEST(BertTest, RefusesOptionsThatChangeTheArithmetic) {
@@ -135,33 +131,32 @@ TEST(BertTest, RefusesOptionsThatChangeTheArithmetic) {
     return found.size() == 1 ? found[0] : std::to_string(found.size());
   };
   EXPECT_THAT(problems("bert.base", "num_attention_heads", 5),
-              AllOf(HasSubstr("num_attention_heads is 5"), HasSubstr("32")));
-  EXPECT_THAT(problems("bert.base", "is_decoder", true),
-              HasSubstr("is_decoder is true"));
+              ErrorAt("num_attention_heads"));
+  EXPECT_THAT(problems("bert.base", "is_decoder", true), ErrorAt("is_decoder"));
   EXPECT_THAT(problems("bert.base", "position_embedding_type", "relative_key"),
-              HasSubstr("position_embedding_type"));
+              ErrorAt("position_embedding_type"));
   EXPECT_THAT(problems("bert.base", "hidden_act", "gelu_10"),
-              HasSubstr("hidden_act is \"gelu_10\""));
+              ErrorAt("hidden_act"));
   EXPECT_THAT(problems("roberta.base", "max_position_embeddings", 2),
-              HasSubstr("max_position_embeddings is 2"));
+              ErrorAt("max_position_embeddings"));
   EXPECT_THAT(problems("albert.base", "num_hidden_groups", 3),
-              HasSubstr("num_hidden_groups is 3"));
+              ErrorAt("num_hidden_groups"));
   EXPECT_THAT(problems("mpnet.base", "relative_attention_num_buckets", 16),
-              HasSubstr("relative_attention_num_buckets is 16"));
+              ErrorAt("relative_attention_num_buckets"));
   EXPECT_THAT(problems("deberta.base", "talking_head", true),
-              HasSubstr("talking_head"));
+              ErrorAt("talking_head"));
   EXPECT_THAT(problems("deberta.base", "relative_attention", false),
-              HasSubstr("relative_attention"));
+              ErrorAt("relative_attention"));
   for (const json& types : {json("p2p"), json({"c2p", "p2p"}), json({1})}) {
     EXPECT_THAT(problems("deberta.base", "pos_att_type", types),
-                HasSubstr("pos_att_type"));
+                ErrorAt("pos_att_type"));
   }
   EXPECT_THAT(problems("deberta-v2.base", "conv_kernel_size", 3),
-              HasSubstr("conv_kernel_size is 3"));
+              ErrorAt("conv_kernel_size"));
   EXPECT_THAT(problems("deberta-v2.base", "position_buckets", 1),
-              HasSubstr("position_buckets is 1"));
+              ErrorAt("position_buckets"));
   EXPECT_THAT(problems("deberta-v2.base", "position_buckets", 500),
-              HasSubstr("position_buckets is 500"));
+              ErrorAt("position_buckets"));
 }
 
 TEST(RobertaTest, PositionsBeginAfterThePaddingId) {
@@ -177,7 +172,7 @@ TEST(AlbertTest, DistributesStepsAmongTheGroups) {
   Folder folder("albert.base");
   folder.config["num_hidden_layers"] = 5;
   folder.config["num_hidden_groups"] = 2;
-  EXPECT_THAT(folder.Load(), ElementsAre(HasSubstr("albert_layer_groups.1")));
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("albert_layer_groups.1")));
   const FakeWeights original = folder.weights;
   for (const std::string_view name : original.Names()) {
     std::string other(name);

@@ -7,14 +7,13 @@
 #include <cmath>
 
 #include "tests/model/families/fake_weights.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -127,7 +126,7 @@ TEST(MarianNpzTest, KeepsQuantizedMatricesAsTheyAre) {
   weights.Set("decoder_l1_ffn_W1", {kWidth, 20}, DType::kI8);
   weights.SetScales("decoder_l1_ffn_W1", &scales);
   EXPECT_THAT(LoadNpz(NpzConfig(), &weights),
-              ElementsAre(HasSubstr("decoder_l1_ffn_W1 is [8, 20]")));
+              ElementsAre(ErrorAt("decoder_l1_ffn_W1")));
 }
 
 TEST(MarianNpzTest, ReadsSeparateEmbeddings) {
@@ -199,14 +198,13 @@ TEST(MarianNpzTest, ReadsARecurrenceInsteadOfSelfAttention) {
   EXPECT_FALSE(description.encoder->layer[0].recurrence.has_value());
 
   config["dec-cell"] = "gru";
-  EXPECT_THAT(LoadNpz(config, &weights),
-              ElementsAre(HasSubstr("special:model.yml: dec-cell is \"gru\"")));
+  EXPECT_THAT(LoadNpz(config, &weights), ElementsAre(ErrorAt("dec-cell")));
   config["dec-cell"] = "ssru";
   config["layer-normalization"] = true;
   config["transformer-rnn-projection"] = true;
   EXPECT_THAT(LoadNpz(config, &weights),
-              ElementsAre(HasSubstr("layer-normalization is true"),
-                          HasSubstr("transformer-rnn-projection is true")));
+              ElementsAre(ErrorAt("layer-normalization"),
+                          ErrorAt("transformer-rnn-projection")));
 }
 
 TEST(MarianNpzTest, LayersMayShareTheirTensors) {
@@ -220,7 +218,7 @@ TEST(MarianNpzTest, LayersMayShareTheirTensors) {
   EXPECT_EQ(description.decoder->layer[0], description.decoder->layer[2]);
   config["transformer-tied-layers"] = {1, 1};
   EXPECT_THAT(LoadNpz(config, &weights),
-              ElementsAre(HasSubstr("transformer-tied-layers is [1,1]")));
+              ElementsAre(ErrorAt("transformer-tied-layers")));
 }
 
 TEST(MarianNpzTest, RefusesUnsupportedOptions) {
@@ -259,25 +257,20 @@ TEST(MarianNpzTest, RefusesUnsupportedOptions) {
     config[key] = value;
     const Problems problems = LoadNpz(config, &weights);
     ASSERT_FALSE(problems.empty()) << key << " " << value;
-    EXPECT_THAT(problems[0], AllOf(HasSubstr("special:model.yml: "),
-                                   HasSubstr(std::string(key))))
-        << key << " " << value;
+    EXPECT_THAT(problems[0], ErrorAt(std::string(key))) << key << " " << value;
   }
 }
 
 TEST(MarianNpzTest, RefusesUnknownTensors) {
   FakeWeights weights = NpzWeights();
   weights.Set("Wpos", {50, kWidth});
-  EXPECT_THAT(LoadNpz(NpzConfig(), &weights),
-              ElementsAre(HasSubstr("weights: array Wpos does not belong to")));
+  EXPECT_THAT(LoadNpz(NpzConfig(), &weights), ElementsAre(ErrorAt("Wpos")));
   weights.Remove("Wpos");
   weights.Set("encoder_l1_ffn_W1", {kWidth, 13});
   weights.Remove("decoder_l1_self_bq");
   EXPECT_THAT(
       LoadNpz(NpzConfig(), &weights),
-      ElementsAre(HasSubstr("tensor encoder_l1_ffn_W1 is [8, 13] where "
-                            "special:model.yml makes it [8, 12]"),
-                  HasSubstr("tensor decoder_l1_self_bq [1, 8] is missing")));
+      ElementsAre(ErrorAt("encoder_l1_ffn_W1"), ErrorAt("decoder_l1_self_bq")));
 }
 
 }  // namespace

@@ -6,15 +6,14 @@
 
 #include "base/json.h"
 #include "tests/model/families/fake_weights.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -112,7 +111,7 @@ TEST(MarianTest, ReadsATableOfPositionsInTheWeights) {
 
   weights.Set("model.decoder.embed_positions.weight", {15, 8});
   EXPECT_THAT(Load(Config(), &weights),
-              ElementsAre(HasSubstr("decoder.embed_positions.weight")));
+              ElementsAre(ErrorAt("decoder.embed_positions.weight")));
 }
 
 TEST(MarianTest, EveryGoldenIsDescribed) {
@@ -145,8 +144,7 @@ TEST(MarianTest, ReadsSeparateVocabularies) {
             weights.Find("model.decoder.embed_tokens.weight"));
 
   config["tie_word_embeddings"] = false;
-  EXPECT_THAT(Load(config, &weights),
-              ElementsAre(HasSubstr("lm_head.weight [13, 8] is missing")));
+  EXPECT_THAT(Load(config, &weights), ElementsAre(ErrorAt("lm_head.weight")));
   weights.Set("lm_head.weight", {13, 8});
   ASSERT_THAT(Load(config, &weights, &description), IsEmpty());
   EXPECT_EQ(description.output_projection.weight,
@@ -198,27 +196,27 @@ TEST(MarianTest, NamesUnusableConfigValues) {
                                 : fmt::format("{} problems", problems.size());
   };
   EXPECT_THAT(problem("encoder_attention_heads", 3),
-              AllOf(HasSubstr("config.json: encoder_attention_heads is 3"),
-                    HasSubstr("divide d_model, 8")));
-  EXPECT_THAT(problem("decoder_attention_heads", 0), HasSubstr("is 0;"));
-  EXPECT_THAT(problem("encoder_layers", -1), HasSubstr("encoder_layers is -1"));
-  EXPECT_THAT(problem("encoder_layers", 1e9), HasSubstr("give an integer"));
-  EXPECT_THAT(problem("encoder_layers", 1000000000), HasSubstr("1 to 1000"));
-  EXPECT_THAT(problem("vocab_size", UINT64_MAX), HasSubstr("vocab_size is"));
-  EXPECT_THAT(problem("vocab_size", "many"), HasSubstr("vocab_size is \"many"));
-  EXPECT_THAT(problem("d_model", nullptr), HasSubstr("d_model is missing"));
-  EXPECT_THAT(problem("max_position_embeddings", 0), HasSubstr("is 0;"));
-  EXPECT_THAT(problem("scale_embedding", "yes"), HasSubstr("true or false"));
+              ErrorAt("encoder_attention_heads"));
+  EXPECT_THAT(problem("decoder_attention_heads", 0),
+              ErrorAt("decoder_attention_heads"));
+  EXPECT_THAT(problem("encoder_layers", -1), ErrorAt("-1"));
+  EXPECT_THAT(problem("encoder_layers", 1e9), ErrorAt("encoder_layers"));
+  EXPECT_THAT(problem("encoder_layers", 1000000000), ErrorAt("1000000000"));
+  EXPECT_THAT(problem("vocab_size", UINT64_MAX), ErrorAt("vocab_size"));
+  EXPECT_THAT(problem("vocab_size", "many"), ErrorAt("vocab_size"));
+  EXPECT_THAT(problem("d_model", nullptr), ErrorAt("d_model"));
+  EXPECT_THAT(problem("max_position_embeddings", 0),
+              ErrorAt("max_position_embeddings"));
+  EXPECT_THAT(problem("scale_embedding", "yes"), ErrorAt("scale_embedding"));
   EXPECT_THAT(problem("activation_function", "gelu_10"),
-              AllOf(HasSubstr("activation_function is \"gelu_10\""),
-                    HasSubstr("relu, gelu")));
-  EXPECT_THAT(problem("decoder_vocab_size", 0), HasSubstr("is 0;"));
+              ErrorAt("activation_function"));
+  EXPECT_THAT(problem("decoder_vocab_size", 0), ErrorAt("decoder_vocab_size"));
 }
 
 TEST(MarianTest, AnEmptyConfigListsEveryMissingKey) {
   const Problems problems = Load(json::object(), nullptr);
   EXPECT_THAT(problems, SizeIs(9));
-  EXPECT_THAT(problems, Contains(HasSubstr("decoder_ffn_dim is missing")));
+  EXPECT_THAT(problems, Contains(ErrorAt("decoder_ffn_dim")));
 }
 
 TEST(MarianTest, CollectsAllTensorProblems) {
@@ -230,20 +228,16 @@ TEST(MarianTest, CollectsAllTensorProblems) {
   EXPECT_THAT(
       Load(Config(), &weights),
       testing::UnorderedElementsAre(
-          HasSubstr("model.encoder.layers.0.fc1.bias [12] is missing"),
-          HasSubstr("model.encoder.layers.1.fc2.weight is [8, 13] where "
-                    "config.json makes it [8, 12]"),
-          HasSubstr("model.shared.weight is i64"),
-          HasSubstr("final_logits_bias is [1, 12]")));
+          ErrorAt("model.encoder.layers.0.fc1.bias"),
+          ErrorAt("model.encoder.layers.1.fc2.weight"),
+          ErrorAt("model.shared.weight"), ErrorAt("final_logits_bias")));
 }
 
 TEST(MarianTest, MissingLayersAreOneProblem) {
   const FakeWeights weights = TinyWeights();
   json config = Config();
   config["decoder_layers"] = 900;
-  EXPECT_THAT(Load(config, &weights),
-              ElementsAre(HasSubstr("decoder_layers is 900, but the weights "
-                                    "have only 1 layers")));
+  EXPECT_THAT(Load(config, &weights), ElementsAre(ErrorAt("decoder_layers")));
 }
 
 TEST(RegistryTest, FindsFamiliesByModelType) {

@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "tests/model/jinja/rendering.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium::jinja {
 namespace {
-
-using testing::StartsWith;
 
 constexpr std::string_view kData = R"({
   "s": "Hello World", "t": " ab\ncd ", "e": "", "i": 7, "j": -3, "f": 2.5,
@@ -364,35 +363,32 @@ TEST(TemplateTest, ErrorsNameTheLine) {
            "{{ ','.join([1]) }}",
        }) {
     const auto text = Render("\n" + source);
-    EXPECT_EQ(text.status().code(), absl::StatusCode::kInvalidArgument)
-        << source;
-    EXPECT_THAT(std::string(text.status().message()), StartsWith("line 2: "))
+    EXPECT_THAT(text.status(),
+                IsError(absl::StatusCode::kInvalidArgument, "line 2"))
         << source;
   }
 }
 TEST(TemplateTest, NamesUnsupportedPartsAndTheirLine) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"\n{{ x|frobnicate }}",
-       "line 2: the filter 'frobnicate' is not supported"},
-      {"{{ x|map('nope') }}", "line 1: the filter 'nope' is not supported"},
-      {"{{ x|select('nope') }}", "line 1: the test 'nope' is not supported"},
-      {"{{ x|selectattr('a', 'nope') }}",
-       "line 1: the test 'nope' is not supported"},
-      {"{{ x|map(x) }}", "line 1: map needs the name of a filter in quotes"},
-      {"{{ x is odd and x is nope }}",
-       "line 1: the test 'nope' is not supported"},
-      {"{{ x.encode() }}", "line 1: the method 'encode' is not supported"},
-      {"{{ x.__class__ }}",
-       "line 1: the attribute '__class__' is not supported"},
-      {"{{ lipsum() }}", "line 1: the function 'lipsum' is not supported"},
-      {"{% include 'x' %}", "line 1: the tag 'include' is not supported"},
-      {"{% block a %}", "line 1: the tag 'block' is not supported"},
-      {"{% for a in b recursive %}{% endfor %}",
-       "line 1: 'recursive' loops are not supported"},
-      {"{{ f(*x) }}", "line 1: arguments with * or ** are not supported"},
+      {"{{ x|frobnicate }}", "'frobnicate'"},
+      {"{{ x|map('nope') }}", "'nope'"},
+      {"{{ x|select('nope') }}", "'nope'"},
+      {"{{ x|selectattr('a', 'nope') }}", "'nope'"},
+      {"{{ x|map(x) }}", "map"},
+      {"{{ x is odd and x is nope }}", "'nope'"},
+      {"{{ x.encode() }}", "'encode'"},
+      {"{{ x.__class__ }}", "'__class__'"},
+      {"{{ lipsum() }}", "'lipsum'"},
+      {"{% include 'x' %}", "'include'"},
+      {"{% block a %}", "'block'"},
+      {"{% for a in b recursive %}{% endfor %}", "'recursive'"},
+      {"{{ f(*x) }}", "**"},
   };
-  for (const auto& [source, expected] : cases) {
-    EXPECT_EQ(std::string(Template::Parse(source).status().message()), expected)
+  for (const auto& [source, part] : cases) {
+    const absl::Status status = Template::Parse("\n" + source).status();
+    EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, "line 2"))
+        << source;
+    EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, part))
         << source;
   }
 }

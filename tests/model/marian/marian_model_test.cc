@@ -11,12 +11,12 @@
 #include "model/weights/npz_file.h"
 #include "tests/model/weights/marian_bins.h"
 #include "tests/model/weights/zip_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -112,13 +112,11 @@ TEST_F(MarianModelTest, AFolderAWeightsFileOrAConfigurationNamesAModel) {
 
 TEST_F(MarianModelTest, RefusesAFolderWithSeveralModels) {
   Take("model.npz", "other.npz");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("has several models; give the "
-                                             "path of one of its files "
-                                             "instead: model.npz, other.npz")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("model.npz, other.npz")));
   EXPECT_THAT(Check("/other.npz"), IsEmpty());
   folder_.Write("model.npz.decoder.yml", kDecoder);
   folder_.Write("other.npz.decoder.yml", kDecoder);
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.npz.decoder.yml, other")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("model.npz.decoder.yml")));
   folder_.Write("decoder.yml", kDecoder);
   EXPECT_THAT(Check(), IsEmpty());
 }
@@ -142,8 +140,7 @@ TEST_F(MarianModelTest, ReadsTheSearchOfTheDecodersConfiguration) {
   folder_.Write("decoder.yml",
                 std::string(kDecoder) + "beam-size: 100\nword-penalty: 0.5\n");
   EXPECT_THAT(Check(),
-              ElementsAre(HasSubstr("decoder.yml: beam-size is 100"),
-                          HasSubstr("decoder.yml: word-penalty is 0.5")));
+              ElementsAre(ErrorAt("beam-size"), ErrorAt("word-penalty")));
 }
 
 // Paths at the place of training mean nothing here and lead nowhere.
@@ -153,55 +150,48 @@ TEST_F(MarianModelTest, IgnoresTheFoldersInPaths) {
                 "vocabs: [../../vocab.spm, /etc/vocab.spm]\n");
   EXPECT_THAT(Check(), IsEmpty());
   folder_.Write("decoder.yml", "models: [..]\nvocabs: [a, b]\n");
-  EXPECT_THAT(
-      Check(),
-      ElementsAre(HasSubstr("decoder.yml: \"..\" is not the name of a file")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("decoder.yml")));
 }
 
 TEST_F(MarianModelTest, NamesBrokenConfigurations) {
   folder_.Write("decoder.yml", "models: [a.npz, b.npz]\n");
-  EXPECT_THAT(Check(), ElementsAre(AllOf(HasSubstr("decoder.yml: models is"),
-                                         HasSubstr("ensembles"))));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("models")));
   folder_.Write("decoder.yml", "models: [model.npz]\nvocabs: [vocab.spm]\n");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("vocabs is [\"vocab.spm\"]")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("[\"vocab.spm\"]")));
   folder_.Write("decoder.yml", "models: [model.npz]\n");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("vocabs is missing")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("vocabs")));
   folder_.Write("decoder.yml", "models: [model.npz");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder.yml: is not YAML")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("YAML")));
   folder_.Write("decoder.yml",
                 "models: [model.intgemm8.bin]\nvocabs: [a.spm, a.spm]\n");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.intgemm8.bin")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("model.intgemm8.bin")));
   folder_.Write("decoder.yml", "models: [model.pt]\nvocabs: [a.spm, a.spm]\n");
-  EXPECT_THAT(Check(),
-              ElementsAre(HasSubstr("model.pt: is neither a .npz nor a .bin")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("model.pt")));
   folder_.Write("decoder.yml",
                 "models: [gone.npz]\nvocabs: [vocab.spm, vocab.spm]\n");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("gone.npz")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("gone.npz")));
   folder_.Remove("decoder.yml");
   folder_.Remove("vocab.spm");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("neither vocab.spm nor")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("vocab.spm")));
 }
 
 TEST_F(MarianModelTest, NamesBrokenWeights) {
   const std::string whole = ReadWholeFile(Golden("model.npz"));
   folder_.Write("model.npz", whole.substr(0, whole.size() / 2));
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.npz: is a damaged zip")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("model.npz")));
   Replace("special:model.yml", "");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("special:model.yml is missing")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("special:model.yml")));
   Replace("special:model.yml", Npy("|i1", {4}, "a: ["));
-  EXPECT_THAT(Check(),
-              ElementsAre(HasSubstr("special:model.yml: is not YAML")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("YAML")));
   Replace("special:model.yml", Npy("|i1", {2}, "- "));
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("is not a mapping")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("mapping")));
   Replace("decoder_l2_ffn_b1", "");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder_l2_ffn_b1")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("decoder_l2_ffn_b1")));
   Replace("decoder_l2_ffn_b1", Npy("<f4", {1, 1}, Floats({1})));
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder_l2_ffn_b1 is [1, 1]")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("[1, 1]")));
   Replace("decoder_l2_ffn_ffn_ln_bias",
           Npy("<f4", {1, 24}, Floats(std::vector<float>(24, NAN))));
-  EXPECT_THAT(Check(),
-              ElementsAre(AllOf(HasSubstr("decoder_l2_ffn_ffn_ln_bias"),
-                                HasSubstr("not a number"))));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("decoder_l2_ffn_ffn_ln_bias")));
 }
 
 TEST_F(MarianModelTest, ABinaryModelIsTheSameModel) {
@@ -219,10 +209,9 @@ TEST_F(MarianModelTest, ABinaryModelIsTheSameModel) {
                 "models: [model.bin]\nvocabs: [vocab.spm, vocab.spm]\n");
   EXPECT_THAT(Check(), IsEmpty());
   folder_.Write("model.bin", Bin().substr(0, 10'000));
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.bin: ends within")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("ends")));
   folder_.Write("model.bin", "PK");
-  EXPECT_THAT(Check(),
-              ElementsAre(HasSubstr("model.bin: does not begin like")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("begin")));
 }
 
 // Names that Bergamot and Firefox use.
@@ -230,19 +219,18 @@ TEST_F(MarianModelTest, FindsFilesByTheirBeginnings) {
   folder_.Remove("model.npz");
   folder_.Remove("vocab.spm");
   folder_.Write("model.deen.intgemm.alphas.bin.gz", "\x1f\x8b");
-  EXPECT_THAT(Check(), ElementsAre(AllOf(HasSubstr("alphas.bin.gz: is comp"),
-                                         HasSubstr("gunzip"))));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("alphas.bin.gz")));
   folder_.Write("model.deen.intgemm.alphas.bin", Bin());
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("neither vocab.spm nor")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("vocab.spm")));
   Take("vocab.spm", "vocab.deen.spm");
   EXPECT_THAT(Check(), IsEmpty());
   EXPECT_EQ(Read().tokenizer_config, nullptr);
   EXPECT_TRUE(Read().shared_vocabulary);
   EXPECT_EQ(Read().shortlist, "");
   Take("vocab.spm", "vocab.ende.spm");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("name the vocabularies in a "
-                                             "model.deen.intgemm.alphas.bin."
-                                             "decoder.yml")));
+  EXPECT_THAT(
+      Check(),
+      ElementsAre(ErrorAt("model.deen.intgemm.alphas.bin.decoder.yml")));
   folder_.Remove("vocab.ende.spm");
   folder_.Remove("vocab.deen.spm");
   Take("vocab.spm", "srcvocab.deen.spm");
@@ -257,7 +245,7 @@ TEST_F(MarianModelTest, FindsFilesByTheirBeginnings) {
   EXPECT_EQ(model.tokenizer_config["target_lang"], "en");
   EXPECT_THAT(Check(), IsEmpty());
   folder_.Write("metadata.json", "{");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("metadata.json")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("metadata.json")));
   folder_.Remove("metadata.json");
   // There are several shortlists; the configuration names one.
   folder_.Write("lex.s2t.bin", "");
@@ -273,7 +261,7 @@ TEST_F(MarianModelTest, FindsFilesByTheirBeginnings) {
 
 TEST_F(MarianModelTest, ChecksVocabularies) {
   folder_.Write("vocab.spm", "no SentencePiece model");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("is not a SentencePiece model")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("vocab.spm")));
   folder_.Remove("vocab.spm");
   folder_.Write("vocab.yml", "</s>: 0\n<unk>: 1\n\"\xE2\x96\x81Tom\": 2\n");
   EXPECT_THAT(Check(), IsEmpty());
@@ -293,14 +281,11 @@ TEST_F(MarianModelTest, ChecksVocabularies) {
   ASSERT_TRUE(ids.ok());
   EXPECT_THAT(ids->ids, ElementsAre(2, 0));
   folder_.Write("vocab.yml", "</s>: 0\n<unk>: 1\na: -2\n");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("piece \"a\" the impossible id")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("\"a\"")));
   folder_.Write("vocab.yml", "</s>: 0\n");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("lacks the special token")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("<unk>")));
   folder_.Write("vocab.yml", "</s>: 0\n<unk>: 1\na: 5000\n");
-  EXPECT_THAT(Check(),
-              ElementsAre(HasSubstr("source embeddings, but the vocabulary "
-                                    "has 5001 pieces"),
-                          HasSubstr("target embeddings")));
+  EXPECT_THAT(Check(), ElementsAre(ErrorAt("source"), ErrorAt("target")));
 }
 
 }  // namespace

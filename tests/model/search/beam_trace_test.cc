@@ -12,12 +12,12 @@
 #include "model/search/decoding.h"
 #include "tests/model/search/random_options.h"
 #include "tests/model/search/toy_model.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 struct TracedSearch {
   std::vector<Hypothesis> results;
@@ -240,8 +240,7 @@ TEST(BeamTraceTest, NeedsABeamSearch) {
   DecodingOptions options;
   options.trace = true;
   const absl::Status status = Decoding::Create(options, {0}, nullptr).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("trace"));
+  EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, "trace"));
 }
 
 }  // namespace

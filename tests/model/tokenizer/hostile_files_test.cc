@@ -10,23 +10,20 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/model/tokenizer/tokenizer_test_util.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using absl::StatusCode;
 
 using Json = nlohmann::json;
 
 class HostileFilesTest : public testing::Test {
  protected:
-  std::string Error() {
-    const auto tokenizer = LoadTokenizer(folder_.path());
-    return tokenizer.ok() ? "none" : tokenizer.status().ToString();
-  }
+  absl::Status Error() { return LoadTokenizer(folder_.path()).status(); }
   // Returns the error of a tokenizer.json with one section.
-  std::string ErrorOf(const char* section, const Json& value) {
+  absl::Status ErrorOf(const char* section, const Json& value) {
     WriteJson(section, value);
     return Error();
   }
@@ -62,8 +59,8 @@ TEST_F(HostileFilesTest, RefusesDeepNesting) {
                                       {"post_processor", "processors"},
                                       {"decoder", "decoders"}}) {
     folder_.Write("tokenizer.json", NestedSequences(section, list, 100'000));
-    EXPECT_THAT(Error(), AllOf(HasSubstr("tokenizer.json"),
-                               HasSubstr("nested deeper than 64")));
+    EXPECT_THAT(Error(),
+                IsError(StatusCode::kInvalidArgument, "tokenizer.json"));
   }
   const std::string deep = std::string(100'000, '[');
   folder_.Write("tokenizer.json", "{}");
@@ -72,7 +69,7 @@ TEST_F(HostileFilesTest, RefusesDeepNesting) {
     folder_.Write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n");
     folder_.Remove("tokenizer.json");
     folder_.Write(name, "{\"x\": " + deep);
-    EXPECT_THAT(Error(), AllOf(HasSubstr(name), HasSubstr("nested"))) << name;
+    EXPECT_THAT(Error(), IsError(StatusCode::kInvalidArgument, name)) << name;
     folder_.Write(name, "{}");
   }
 }
@@ -81,10 +78,10 @@ TEST_F(HostileFilesTest, RefusesPipesAndDevices) {
   for (const char* name : {"vocab.txt", "tokenizer.json", "spiece.model"}) {
     const std::string path = folder_.path() + "/" + name;
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-    EXPECT_THAT(Error(), AllOf(HasSubstr(name), HasSubstr("regular file")));
+    EXPECT_THAT(Error(), IsError(StatusCode::kInvalidArgument, name));
     folder_.Remove(name);
     std::filesystem::create_symlink("/dev/zero", path);
-    EXPECT_THAT(Error(), AllOf(HasSubstr(name), HasSubstr("regular file")));
+    EXPECT_THAT(Error(), IsError(StatusCode::kInvalidArgument, name));
     folder_.Remove(name);
   }
 }
@@ -94,26 +91,27 @@ TEST_F(HostileFilesTest, RefusesAnEmptyPieceOfSentencePiece) {
   // a piece whose text is empty.
   const std::string good = ReadAll(std::string(kEmbedded) + "/source.spm");
   folder_.Write("spiece.model", good + std::string("\x0A\x02\x0A\x00", 4));
-  EXPECT_THAT(Error(), AllOf(HasSubstr("spiece.model"),
-                             HasSubstr("not a SentencePiece model")));
+  EXPECT_THAT(Error(), IsError(StatusCode::kInvalidArgument, "spiece.model"));
 }
 
 TEST_F(HostileFilesTest, RefusesIdsFarBeyondThePieces) {
   folder_.Write("merges.txt", "#version\n");
   folder_.Write("vocab.json", R"({"a": 16777215})");
-  EXPECT_THAT(Error(), HasSubstr("impossible id 16777215"));
+  EXPECT_THAT(Error(), IsError(StatusCode::kInvalidArgument, "16777215"));
   folder_.Remove("merges.txt");
   folder_.Remove("vocab.json");
   EXPECT_THAT(
       ErrorOf("model", {{"type", "WordPiece"}, {"vocab", {{"a", 16777215}}}}),
-      HasSubstr("impossible id"));
+      IsError(StatusCode::kInvalidArgument, "\"a\""));
 }
 
 TEST_F(HostileFilesTest, RefusesAMetaspaceThatIsNotOneCharacter) {
   for (const char* replacement : {"", "ab", "\xE2\x96\x81\xE2\x96\x81"}) {
     const Json json = {{"type", "Metaspace"}, {"replacement", replacement}};
-    EXPECT_THAT(ErrorOf("decoder", json), HasSubstr("not one character"));
-    EXPECT_THAT(ErrorOf("pre_tokenizer", json), HasSubstr("not one character"));
+    EXPECT_THAT(ErrorOf("decoder", json),
+                IsError(StatusCode::kInvalidArgument, "decoder"));
+    EXPECT_THAT(ErrorOf("pre_tokenizer", json),
+                IsError(StatusCode::kInvalidArgument, "Metaspace"));
   }
 }
 
@@ -123,29 +121,28 @@ TEST_F(HostileFilesTest, GivesUpExpressionsThatTakeTooLong) {
   const auto split = LoadWith(
       "pre_tokenizer",
       {{"type", "Split"}, {"pattern", pattern}, {"behavior", "Isolated"}});
-  EXPECT_THAT(split->Encode(text, {}).status().ToString(),
-              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("(a+)+$")));
+  EXPECT_THAT(split->Encode(text, {}).status(),
+              IsError(StatusCode::kInvalidArgument, "(a+)+$"));
   EXPECT_TRUE(split->Encode("aaa!", {}).ok());
   const auto replace =
       LoadWith("normalizer",
                {{"type", "Replace"}, {"pattern", pattern}, {"content", "b"}});
-  EXPECT_THAT(replace->EncodePair("a", text, {}).status().ToString(),
-              HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(replace->EncodePair("a", text, {}).status(),
+              IsError(StatusCode::kInvalidArgument, "(a+)+$"));
   // Steps that ICU does not count: quadratic in the text.
   const auto quadratic =
       LoadWith("pre_tokenizer", {{"type", "Split"},
                                  {"pattern", {{"Regex", "(?>[ab]*)c"}}},
                                  {"behavior", "Isolated"}});
-  EXPECT_THAT(
-      quadratic->Encode(std::string(1 << 18, 'a'), {}).status().ToString(),
-      HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(quadratic->Encode(std::string(1 << 18, 'a'), {}).status(),
+              IsError(StatusCode::kInvalidArgument, "(?>[ab]*)c"));
   // Needs more stack than a search may have.
   const auto stack =
       LoadWith("pre_tokenizer", {{"type", "Split"},
                                  {"pattern", {{"Regex", "(?:a|b)+"}}},
                                  {"behavior", "Isolated"}});
-  EXPECT_THAT(stack->Encode(std::string(1 << 22, 'a'), {}).status().ToString(),
-              HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(stack->Encode(std::string(1 << 22, 'a'), {}).status(),
+              IsError(StatusCode::kInvalidArgument, "(?:a|b)+"));
   // A decoder has no text to refuse: the piece stays unchanged.
   Json json = {
       {"model", {{"type", "WordPiece"}, {"vocab", {{"[UNK]", 0}, {text, 1}}}}},
@@ -165,7 +162,7 @@ TEST_F(HostileFilesTest, RefusesAddedTokensThatTakeTooLong) {
       {"added_tokens",
        {{{"content", std::string(3000, 'a') + "!"}, {"normalized", true}}}}};
   folder_.Write("tokenizer.json", json.dump());
-  EXPECT_THAT(Error(), HasSubstr("takes too long"));
+  EXPECT_THAT(Error(), IsError(StatusCode::kInvalidArgument, "normalizer"));
 }
 
 TEST_F(HostileFilesTest, RefusesTooManyAddedTokens) {
@@ -173,7 +170,8 @@ TEST_F(HostileFilesTest, RefusesTooManyAddedTokens) {
   for (int i = 0; i < 1200; ++i) {
     tokens.push_back({{"content", std::to_string(i) + std::string(1000, 'x')}});
   }
-  EXPECT_THAT(ErrorOf("added_tokens", tokens), HasSubstr("more than 1048576"));
+  EXPECT_THAT(ErrorOf("added_tokens", tokens),
+              IsError(StatusCode::kInvalidArgument, "1048576"));
 }
 
 TEST_F(HostileFilesTest, RefusesReplacementsThatGrowWithoutLimit) {
@@ -185,8 +183,8 @@ TEST_F(HostileFilesTest, RefusesReplacementsThatGrowWithoutLimit) {
   }
   const auto replace =
       LoadWith("normalizer", {{"type", "Sequence"}, {"normalizers", steps}});
-  EXPECT_THAT(replace->Encode("a", {}).status().ToString(),
-              HasSubstr("makes more than 128 times"));
+  EXPECT_THAT(replace->Encode("a", {}).status(),
+              IsError(StatusCode::kResourceExhausted, "128"));
   EXPECT_TRUE(replace->Encode("b", {}).ok());
   Json json = {
       {"model", {{"type", "WordPiece"}, {"vocab", {{"[UNK]", 0}, {"a", 1}}}}},
@@ -201,7 +199,7 @@ TEST_F(HostileFilesTest, RefusesATemplateThatNamesATextTwice) {
   EXPECT_THAT(ErrorOf("post_processor", {{"type", "TemplateProcessing"},
                                          {"single", {text, text}},
                                          {"pair", {text}}}),
-              HasSubstr("text \"A\" twice"));
+              IsError(StatusCode::kInvalidArgument, "\"A\""));
 }
 
 TEST_F(HostileFilesTest, BoundsStepsAndExpressions) {
@@ -209,7 +207,7 @@ TEST_F(HostileFilesTest, BoundsStepsAndExpressions) {
   for (int i = 0; i < 6000; ++i) steps.push_back({{"type", "Lowercase"}});
   EXPECT_THAT(
       ErrorOf("normalizer", {{"type", "Sequence"}, {"normalizers", steps}}),
-      HasSubstr("at most 10000"));
+      IsError(StatusCode::kInvalidArgument, "10000"));
   Json splits = Json::array();
   for (int i = 0; i < 20; ++i) {
     std::string expression;
@@ -220,12 +218,12 @@ TEST_F(HostileFilesTest, BoundsStepsAndExpressions) {
   }
   EXPECT_THAT(ErrorOf("pre_tokenizer",
                       {{"type", "Sequence"}, {"pretokenizers", splits}}),
-              HasSubstr("regular expressions"));
+              IsError(StatusCode::kInvalidArgument, "80000"));
   EXPECT_THAT(ErrorOf("pre_tokenizer",
                       {{"type", "Split"},
                        {"pattern", {{"Regex", std::string(5000, 'a')}}},
                        {"behavior", "Isolated"}}),
-              HasSubstr("at most 4096"));
+              IsError(StatusCode::kInvalidArgument, "5000"));
 }
 
 }  // namespace

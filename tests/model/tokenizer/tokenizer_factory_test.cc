@@ -7,17 +7,16 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/model/tokenizer/tokenizer_test_util.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
+using absl::StatusCode;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-std::string ErrorOf(const TokenizerFolder& folder) {
-  const auto tokenizer = LoadTokenizer(folder.path());
-  EXPECT_FALSE(tokenizer.ok());
-  return std::string(tokenizer.status().message());
+absl::Status ErrorOf(const TokenizerFolder& folder) {
+  return LoadTokenizer(folder.path()).status();
 }
 
 TEST(TokenizerFactoryTest, ReturnsNullWithoutAnyFile) {
@@ -34,20 +33,19 @@ TEST(TokenizerFactoryTest, NamesTheMissingFile) {
   for (const char* name : {"source.spm", "target.spm", "vocab.json"}) {
     const TokenizerFolder folder;
     folder.Remove(name);
-    EXPECT_THAT(ErrorOf(folder), HasSubstr(name));
+    EXPECT_THAT(ErrorOf(folder), IsError(StatusCode::kNotFound, name));
   }
   const TokenizerFolder folder;
   folder.Remove("source.spm");
   folder.Remove("target.spm");
-  EXPECT_THAT(ErrorOf(folder), HasSubstr("source.spm"));
+  EXPECT_THAT(ErrorOf(folder), IsError(StatusCode::kNotFound, "source.spm"));
 }
 
 TEST(TokenizerFactoryTest, NamesAnUnknownTokenizer) {
   const ScratchFolder folder;
   folder.Write("tokenizer.json", "{\"model\": {\"type\": \"WordLevel\"}}");
   const auto unknown = LoadTokenizer(folder.path()).status();
-  EXPECT_EQ(unknown.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(unknown.message()), HasSubstr("model \"WordLevel\""));
+  EXPECT_THAT(unknown, IsError(StatusCode::kUnimplemented, "\"WordLevel\""));
   // The older files contain a known tokenizer.
   folder.Write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n");
   EXPECT_THAT(LoadOrDie(folder.path())->Encode("a", {}).value().ids,
@@ -60,7 +58,7 @@ TEST(TokenizerFactoryTest, NamesAnUnknownTokenizer) {
               ElementsAre(7));
   folder.Write("tokenizer.json", "{}");
   EXPECT_EQ(LoadTokenizer(folder.path()).status().code(),
-            absl::StatusCode::kInvalidArgument);
+            StatusCode::kInvalidArgument);
 }
 
 TEST(TokenizerFactoryTest, LowersCaseAsSentenceTransformersSays) {
@@ -80,8 +78,8 @@ TEST(TokenizerFactoryTest, LowersCaseAsSentenceTransformersSays) {
   folder.Write("sentence_bert_config.json", R"({"do_lower_case": false})");
   EXPECT_THAT(ids(), ElementsAre(1, 4, 5, 2));
   folder.Write("sentence_bert_config.json", R"({"max_seq_length": "many"})");
-  EXPECT_THAT(std::string(LoadTokenizer(folder.path()).status().message()),
-              HasSubstr("max_seq_length is \"many\""));
+  EXPECT_THAT(LoadTokenizer(folder.path()).status(),
+              IsError(StatusCode::kInvalidArgument, "max_seq_length"));
 }
 
 TEST(TokenizerFactoryTest, PairsShareTheirFirstText) {
@@ -109,15 +107,14 @@ TEST(TokenizerFactoryTest, NamesAFamilyWhoseSentencePieceIsUnknown) {
   folder.Write("spiece.model", "");
   folder.Write("config.json", "{\"model_type\": \"xlnet\"}");
   const auto unknown = LoadTokenizer(folder.path()).status();
-  EXPECT_EQ(unknown.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(unknown.message()), HasSubstr("xlnet"));
+  EXPECT_THAT(unknown, IsError(StatusCode::kUnimplemented, "xlnet"));
 }
 
 TEST(TokenizerFactoryTest, NamesABrokenFile) {
   struct Case {
     const char* file;
     std::string contents;
-    const char* says;
+    const char* place;
   };
   const std::string spm = ReadAll(std::string(kEmbedded) + "/source.spm");
   for (const Case& broken : std::vector<Case>{
@@ -125,36 +122,42 @@ TEST(TokenizerFactoryTest, NamesABrokenFile) {
            {"source.spm", "no model at all", "source.spm"},
            {"target.spm", spm.substr(0, spm.size() / 2), "target.spm"},
            {"target.spm", spm.substr(0, 1000), "target.spm"},
-           {"vocab.json", "", "not JSON"},
-           {"vocab.json", "{\"a\": 1", "not JSON"},
-           {"vocab.json", "[1, 2]", "not an object"},
-           {"vocab.json", "3", "not an object"},
-           {"vocab.json", "{}", "no pieces"},
-           {"vocab.json", "{\"a\": \"b\"}", "no number"},
-           {"vocab.json", "{\"a\": -1}", "no number"},
-           {"vocab.json", "{\"a\": 1.5}", "no number"},
+           {"vocab.json", "", "JSON"},
+           {"vocab.json", "{\"a\": 1", "JSON"},
+           {"vocab.json", "[1, 2]", "object"},
+           {"vocab.json", "3", "object"},
+           {"vocab.json", "{}", "pieces"},
+           {"vocab.json", "{\"a\": \"b\"}", "number"},
+           {"vocab.json", "{\"a\": -1}", "number"},
+           {"vocab.json", "{\"a\": 1.5}", "number"},
            {"vocab.json", "{\"a\": {}}", "flat"},
-           {"vocab.json", "{\"a\": 4294967296}", "impossible id"},
+           {"vocab.json", "{\"a\": 4294967296}", "\"a\""},
            {"vocab.json", "{\"a\": 0, \"<unk>\": 1}", "</s>"},
            {"vocab.json", "{\"</s>\": 0}", "<unk>"},
            {"tokenizer_config.json", "[]", "tokenizer_config.json"},
            {"tokenizer_config.json", "{\"separate_vocabs\": 1}",
-            "separate_vocabs"},
-           {"tokenizer_config.json", "{\"separate_vocabs\": true}",
-            "target_vocab.json"}}) {
+            "separate_vocabs"}}) {
     const TokenizerFolder folder;
     folder.Write(broken.file, broken.contents);
-    EXPECT_THAT(ErrorOf(folder), HasSubstr(broken.says)) << broken.contents;
+    EXPECT_THAT(ErrorOf(folder),
+                IsError(StatusCode::kInvalidArgument, broken.place))
+        << broken.contents;
   }
+  const TokenizerFolder folder;
+  folder.Write("tokenizer_config.json", "{\"separate_vocabs\": true}");
+  EXPECT_THAT(ErrorOf(folder),
+              IsError(StatusCode::kNotFound, "target_vocab.json"));
 }
 
 TEST(TokenizerFactoryTest, RefusesDeepJson) {
   const TokenizerFolder folder;
   folder.Write("vocab.json", std::string(1000000, '['));
-  EXPECT_THAT(ErrorOf(folder), HasSubstr("not an object"));
+  EXPECT_THAT(ErrorOf(folder),
+              IsError(StatusCode::kInvalidArgument, "vocab.json"));
   const TokenizerFolder other;
   other.Write("tokenizer_config.json", std::string(100000, '['));
-  EXPECT_THAT(ErrorOf(other), HasSubstr("tokenizer_config.json"));
+  EXPECT_THAT(ErrorOf(other),
+              IsError(StatusCode::kInvalidArgument, "tokenizer_config.json"));
 }
 
 TEST(TokenizerFactoryTest, WorksWithoutAConfiguration) {

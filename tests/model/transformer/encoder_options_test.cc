@@ -8,6 +8,7 @@
 #include "model/engine.h"
 #include "model/transformer/transformer.h"
 #include "tests/model/transformer/random_engine.h"
+#include "tests/support/error_texts.h"
 #include "tests/support/generate.h"
 #include "tests/support/random_transformer.h"
 
@@ -122,10 +123,8 @@ TEST_F(EncoderOptionsTest, DistancesOfTooManyPositionsAreRefused) {
   TransformerDescription description = random.description();
   description.encoder->max_positions = 1 << 24;
   const auto status = Transformer::Create(description, kF32Formats).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("lower max_position_embeddings"),
-            absl::string_view::npos)
-      << status;
+  EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument,
+                              "max_position_embeddings"));
 }
 
 TEST_F(EncoderOptionsTest, RefusesInputsOutsideTheModelsLimits) {

@@ -9,7 +9,7 @@ namespace {
 using NormPlacement = RandomTransformer::NormPlacement;
 using Shape = RandomTransformer::Shape;
 
-TEST(UsesHadamardTest, OnlyForLayersWithoutNormalizedOutputs) {
+TEST(UsesHadamardTest, IsTrueOnlyForLayersWithoutNormalizedOutputs) {
   const auto uses = [](const Shape& shape) {
     return UsesHadamard(RandomTransformer(shape, 1).description(),
                         kInt8Formats);

@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/model/transformer/random_engine.h"
+#include "tests/support/error_texts.h"
 #include "tests/support/generate.h"
 #include "tests/support/random_transformer.h"
 #include "tests/support/reference_transformer.h"
@@ -77,8 +78,7 @@ TEST(RotaryTest, IsRefusedInCrossAndRelativeAttention) {
     LayerDescription& layer = stack.layer[1];
     (cross ? *layer.cross_attention : layer.self_attention).geometry.rotary = 0;
     const auto status = Transformer::Create(description, kF32Formats).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_NE(status.message().find("rotary"), absl::string_view::npos);
+    EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, "rotary"));
   }
 }
 

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/error_texts.h"
+
 namespace trivium {
 namespace {
 
+using absl::StatusCode;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Three source tokens, ten target tokens.
@@ -16,9 +18,8 @@ Shortlist::Table Small() {
       .offsets = {0, 2, 2, 5}, .targets = {3, 9, 0, 3, 5}, .always = {1, 4}};
 }
 
-std::string ErrorOf(const Shortlist::Table& table) {
-  return std::string(
-      Shortlist::Create(table, {}, 3, 10, 10).status().message());
+absl::Status ErrorOf(const Shortlist::Table& table) {
+  return Shortlist::Create(table, {}, 3, 10, 10).status();
 }
 
 TEST(ShortlistTest, TokensAreTheUnionInOrder) {
@@ -80,36 +81,33 @@ TEST(ShortlistTest, ListsTokensOfLargeVocabularies) {
 }
 
 TEST(ShortlistTest, RefusesTablesThatDoNotFit) {
-  EXPECT_EQ(ErrorOf(Small()), "");
+  EXPECT_EQ(ErrorOf(Small()), absl::OkStatus());
   Shortlist::Table table = Small();
   table.offsets.pop_back();
-  EXPECT_THAT(ErrorOf(table), HasSubstr("offsets has 3 values, but a source "
-                                        "vocabulary of 3 needs 4"));
+  EXPECT_THAT(ErrorOf(table),
+              IsError(StatusCode::kInvalidArgument, "vocabulary"));
   table = Small();
   table.offsets = {0, 3, 2, 5};
-  EXPECT_THAT(ErrorOf(table), HasSubstr("offsets do not ascend"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "offsets"));
   table.offsets = {1, 2, 2, 5};
-  EXPECT_THAT(ErrorOf(table), HasSubstr("offsets do not ascend"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "offsets"));
   table.offsets = {0, 2, 2, 6};
-  EXPECT_THAT(ErrorOf(table), HasSubstr("offsets do not ascend from 0 to the 5"
-                                        " targets"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "offsets"));
   table.offsets = {0, -2, 2, 5};
-  EXPECT_THAT(ErrorOf(table), HasSubstr("offsets do not ascend"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "offsets"));
   table = Small();
   table.targets[1] = 10;
-  EXPECT_THAT(ErrorOf(table), HasSubstr("token id 10 of the targets of token 0 "
-                                        "is outside the target vocabulary"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "10"));
   table.targets[1] = -1;
-  EXPECT_THAT(ErrorOf(table), HasSubstr("token id -1"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "-1"));
   table = Small();
   table.targets = {9, 3, 0, 3, 5};
-  EXPECT_THAT(ErrorOf(table), HasSubstr("the targets of token 0 has token id 3 "
-                                        "after 9; ids must ascend"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "9"));
   table = Small();
   table.always = {4, 4};
-  EXPECT_THAT(ErrorOf(table), HasSubstr("always has token id 4 after 4"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "always"));
   table.always = {4, 11};
-  EXPECT_THAT(ErrorOf(table), HasSubstr("token id 11 of always"));
+  EXPECT_THAT(ErrorOf(table), IsError(StatusCode::kInvalidArgument, "11"));
 }
 
 }  // namespace

@@ -9,12 +9,10 @@
 
 #include "model/weights/weights.h"
 #include "tests/model/weights/weight_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 constexpr size_t kPage = 4096;
 
@@ -35,8 +33,8 @@ TEST(MappedFileTest, ReadsZerosAfterTruncation) {
   std::filesystem::resize_file(path, 3 * kPage + 7);
   // A read beyond the end would raise SIGBUS.
   EXPECT_EQ(Sum((*file)->bytes()), 3 * kPage + 7);
-  EXPECT_THAT((*file)->CheckUnchanged().ToString(),
-              AllOf(HasSubstr(path), HasSubstr("was changed")));
+  EXPECT_THAT((*file)->CheckUnchanged(),
+              IsError(absl::StatusCode::kInvalidArgument, path));
   // Even if it has become long enough again.
   std::filesystem::resize_file(path, 10 * kPage);
   EXPECT_FALSE((*file)->CheckUnchanged().ok());
@@ -72,8 +70,8 @@ TEST(MappedFileTest, ReportsThatTheFileHasChanged) {
   EXPECT_TRUE((*weights)->CheckUnchanged().ok());
   std::filesystem::resize_file(folder.path() + "/model.safetensors", 100);
   (*weights)->Fingerprint();
-  EXPECT_THAT((*weights)->CheckUnchanged().ToString(),
-              HasSubstr("model.safetensors: was changed"));
+  EXPECT_THAT((*weights)->CheckUnchanged(),
+              IsError(absl::StatusCode::kInvalidArgument, "model.safetensors"));
 }
 
 // A SIGBUS from elsewhere still ends the process.

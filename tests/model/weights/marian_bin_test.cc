@@ -7,18 +7,18 @@
 #include <limits>
 
 #include "tests/model/weights/marian_bins.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
-using testing::AllOf;
+using absl::StatusCode;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
-std::string BinError(const std::string& file) {
-  return std::string(ReadMarianBin(Bytes(file)).status().message());
+absl::Status BinError(const std::string& file) {
+  return ReadMarianBin(Bytes(file)).status();
 }
-std::string ItemError(const BinItem& item) {
+absl::Status ItemError(const BinItem& item) {
   return BinError(MarianBin({item}));
 }
 
@@ -89,9 +89,7 @@ TEST(MarianBinTest, RefusesWeightsPackedForOneCpuByName) {
   for (const auto& [type, name] : others) {
     BinItem item = Matrix();
     item.type = type;
-    EXPECT_THAT(ItemError(item),
-                AllOf(HasSubstr("item 'W' is of type " + std::string(name)),
-                      HasSubstr("marian-conv --gemm-type intgemm8")));
+    EXPECT_THAT(ItemError(item), IsError(StatusCode::kInvalidArgument, name));
   }
 }
 
@@ -99,61 +97,68 @@ TEST(MarianBinTest, RefusesItemsWithWrongSizes) {
   BinItem item = Matrix();
   item.shape = {20, 30};
   EXPECT_THAT(ItemError(item),
-              HasSubstr("item 'W' has 256 bytes, which do not match [20, 30]"));
+              IsError(StatusCode::kInvalidArgument, "[20, 30]"));
   item.shape = {-2, -3};
-  EXPECT_THAT(ItemError(item), HasSubstr("[-2, -3]"));
+  EXPECT_THAT(ItemError(item),
+              IsError(StatusCode::kInvalidArgument, "[-2, -3]"));
   const int32_t most = std::numeric_limits<int32_t>::max();
   for (const auto& shape : std::vector<std::vector<int32_t>>{
            {most, most, most}, {most, most}, {2, 1, 3}, {}}) {
     item.shape = shape;
-    EXPECT_THAT(ItemError(item), HasSubstr("do not match ["));
+    EXPECT_THAT(ItemError(item),
+                IsError(StatusCode::kInvalidArgument, "match"));
   }
   item.shape = {16, 16};  // without room for the multiplier
   item.data = std::string(256, '\1');
-  EXPECT_THAT(ItemError(item), HasSubstr("no quantization multiplier"));
+  EXPECT_THAT(ItemError(item),
+              IsError(StatusCode::kInvalidArgument, "multiplier"));
   // Each row needs a scale.
   item.shape = {0, most};
-  EXPECT_THAT(ItemError(item), HasSubstr("more rows than memory"));
+  EXPECT_THAT(ItemError(item), IsError(StatusCode::kInvalidArgument, "memory"));
   item.shape = {1, 64};
   item.data = std::string(64, '\1') + Floats({2});
-  EXPECT_EQ(ItemError(item), "");
+  EXPECT_EQ(ItemError(item), absl::OkStatus());
   for (const float multiplier : {0.0f, -1.0f, NAN, INFINITY, 1e-45f}) {
     item.data = std::string(64, '\1') + Floats({multiplier});
-    EXPECT_THAT(ItemError(item), HasSubstr("the quantization multiplier"));
+    EXPECT_THAT(ItemError(item),
+                IsError(StatusCode::kInvalidArgument, "multiplier"));
   }
   item.shape.assign(9, 1);
-  EXPECT_THAT(ItemError(item), HasSubstr("item 'W' claims 9 dimensions"));
+  EXPECT_THAT(ItemError(item), IsError(StatusCode::kInvalidArgument, "9"));
   EXPECT_THAT(BinError(MarianBin({Matrix(), Matrix()})),
-              HasSubstr("item 'W' appears twice"));
+              IsError(StatusCode::kInvalidArgument, "twice"));
 }
 
 TEST(MarianBinTest, RefusesTruncatedFiles) {
   const std::string file = MarianBin({Matrix()});
   for (size_t size = 8; size < file.size(); ++size) {
-    EXPECT_THAT(BinError(file.substr(0, size)), HasSubstr("ends within"));
+    EXPECT_THAT(BinError(file.substr(0, size)),
+                IsError(StatusCode::kInvalidArgument, "ends"));
   }
-  EXPECT_THAT(BinError(""),
-              HasSubstr("does not begin like a Marian binary model"));
-  EXPECT_THAT(BinError(LittleEndian(2, 8)), HasSubstr("model of version 1"));
+  EXPECT_THAT(BinError(""), IsError(StatusCode::kInvalidArgument, "begin"));
+  EXPECT_THAT(BinError(LittleEndian(2, 8)),
+              IsError(StatusCode::kInvalidArgument, "version"));
   const auto replaced = [&](size_t at, uint64_t number) {
     std::string bytes = file;
     return bytes.replace(at, 8, LittleEndian(number, 8));
   };
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   EXPECT_THAT(BinError(replaced(8, kMost)),
-              HasSubstr("claims 184467440737095"));
+              IsError(StatusCode::kInvalidArgument, "184467440737095"));
   EXPECT_THAT(BinError(replaced(8, 1000)),
-              HasSubstr("ends within its items' h"));
+              IsError(StatusCode::kInvalidArgument, "headers"));
   EXPECT_THAT(BinError(replaced(16, kMost)),
-              HasSubstr("ends within its items'"));
+              IsError(StatusCode::kInvalidArgument, "names"));
   EXPECT_THAT(BinError(replaced(16, 0)),
-              HasSubstr("which is not an item's name"));
+              IsError(StatusCode::kInvalidArgument, "name"));
   EXPECT_THAT(BinError(replaced(16, 1)),
-              HasSubstr("which is not an item's name"));
-  EXPECT_THAT(BinError(replaced(32, kMost)), HasSubstr("dimensions"));
-  EXPECT_THAT(BinError(replaced(40, kMost)), HasSubstr("ends within item 'W'"));
+              IsError(StatusCode::kInvalidArgument, "name"));
+  EXPECT_THAT(BinError(replaced(32, kMost)),
+              IsError(StatusCode::kInvalidArgument, "dimensions"));
+  EXPECT_THAT(BinError(replaced(40, kMost)),
+              IsError(StatusCode::kInvalidArgument, "'W'"));
   EXPECT_THAT(BinError(replaced(58, kMost)),
-              HasSubstr("ends within its padding"));
+              IsError(StatusCode::kInvalidArgument, "padding"));
 }
 
 }  // namespace

@@ -4,21 +4,22 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/weights/zip_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
+using absl::StatusCode;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
-std::string Error(const std::string& file) {
-  return std::string(ReadNpz(Bytes(file)).status().message());
+absl::Status Error(const std::string& file) {
+  return ReadNpz(Bytes(file)).status();
 }
 // Returns the error of a file with one array.
-std::string ArrayError(const std::string& array) {
+absl::Status ArrayError(const std::string& array) {
   return Error(Zip({{"w.npy", array}}));
 }
-std::string HeaderError(const std::string& header) {
+absl::Status HeaderError(const std::string& header) {
   return ArrayError(Npy(header, Floats({1, 2})));
 }
 
@@ -51,23 +52,24 @@ TEST(NpzTest, ReadsLaterVersionsOfTheFormat) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->tensors.at("w").elements(), 2);
   array[6] = 9;
-  EXPECT_THAT(ArrayError(array),
-              HasSubstr("array 'w' has the unsupported version 9"));
+  EXPECT_THAT(ArrayError(array), IsError(StatusCode::kInvalidArgument, "9"));
 }
 
 TEST(NpzTest, RefusesBrokenArrays) {
-  EXPECT_THAT(ArrayError("no array"), HasSubstr("does not begin like a NumPy"));
+  EXPECT_THAT(ArrayError("no array"),
+              IsError(StatusCode::kInvalidArgument, "begin"));
   EXPECT_THAT(ArrayError(std::string("\x93NUMPY\x01\0\xff\xff{", 11)),
-              HasSubstr("ends within its header"));
+              IsError(StatusCode::kInvalidArgument, "header"));
   EXPECT_THAT(ArrayError(Npy("<f4", {3}, Floats({1, 2}))),
-              HasSubstr("array 'w' has 8 bytes, which do not match [3] f32"));
+              IsError(StatusCode::kInvalidArgument, "[3]"));
   EXPECT_THAT(ArrayError(Npy("<f4", {1}, Floats({1, 2}))),
-              HasSubstr("has 8 bytes, which do not match [1] f32"));
+              IsError(StatusCode::kInvalidArgument, "[1]"));
   EXPECT_THAT(ArrayError(Npy("<f4", {int64_t{1} << 62, 8}, Floats({1, 2}))),
-              HasSubstr("has 8 bytes"));
+              IsError(StatusCode::kInvalidArgument, "4611686018427387904"));
   EXPECT_THAT(ArrayError(Npy("<f8", {1}, Floats({1, 2}))),
-              HasSubstr("is of type '<f8', which is not supported"));
-  EXPECT_THAT(ArrayError(Npy("|O", {1}, "x")), HasSubstr("type '|O'"));
+              IsError(StatusCode::kInvalidArgument, "<f8"));
+  EXPECT_THAT(ArrayError(Npy("|O", {1}, "x")),
+              IsError(StatusCode::kInvalidArgument, "|O"));
 }
 
 TEST(NpzTest, RefusesMalformedHeaders) {
@@ -80,30 +82,32 @@ TEST(NpzTest, RefusesMalformedHeaders) {
         "{'descr': [('a', '<f4')], 'shape': (2,)}",
         "{'descr': '<f4', 'shape': (2,), 'other': 1}",
         "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}"}) {
-    EXPECT_THAT(HeaderError(header), HasSubstr("has a header that is not"))
+    EXPECT_THAT(HeaderError(header),
+                IsError(StatusCode::kInvalidArgument, "header"))
         << header;
   }
   std::string sizes;
   for (int i = 0; i < 65; ++i) sizes += "1,";
   EXPECT_THAT(HeaderError("{'descr': '<f4', 'shape': (" + sizes + ")}"),
-              HasSubstr("has a header that is not"));
+              IsError(StatusCode::kInvalidArgument, "header"));
   EXPECT_THAT(
       HeaderError("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2)}"),
-      HasSubstr("is in Fortran order"));
+      IsError(StatusCode::kInvalidArgument, "Fortran"));
 }
 
 TEST(NpzTest, RefusesBrokenArchives) {
   const std::string array = Npy("<f4", {2}, Floats({1, 2}));
   const std::string file = Zip({{"w.npy", array}});
   EXPECT_THAT(Error(file.substr(0, file.size() / 2)),
-              HasSubstr("is a damaged zip archive"));
+              IsError(StatusCode::kInvalidArgument, "damaged"));
   std::string spoiled = file;
   spoiled[spoiled.find("\x93NUMPY") + 4] ^= 1;
-  EXPECT_THAT(Error(spoiled), HasSubstr("fails its checksum"));
+  EXPECT_THAT(Error(spoiled),
+              IsError(StatusCode::kInvalidArgument, "checksum"));
   EXPECT_THAT(Error(Zip({{"w.txt", array}})),
-              HasSubstr("archive entry 'w.txt' is not an array"));
+              IsError(StatusCode::kInvalidArgument, "w.txt"));
   EXPECT_THAT(Error(Zip({{"w.npy", std::string(1000, 'x'), true}})),
-              HasSubstr("'w.npy' is compressed"));
+              IsError(StatusCode::kInvalidArgument, "compressed"));
 }
 
 }  // namespace

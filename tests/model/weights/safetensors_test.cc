@@ -4,16 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/weights/weight_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
+using absl::StatusCode;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
-std::string ReadError(const std::string& file) {
-  const absl::StatusOr<TensorFile> read = ReadSafetensors(Bytes(file));
-  return read.ok() ? "no error" : std::string(read.status().message());
+absl::Status ReadError(const std::string& file) {
+  return ReadSafetensors(Bytes(file)).status();
 }
 
 // Returns a file with one tensor "x" with this entry and 16 bytes of data.
@@ -49,50 +49,55 @@ TEST(SafetensorsTest, ReadsTensorsAsViews) {
 TEST(SafetensorsTest, RefusesEveryTruncation) {
   const std::string file =
       OneTensor(R"({"dtype": "F32", "shape": [4], "data_offsets": [0, 16]})");
-  ASSERT_EQ(ReadError(file), "no error");
+  ASSERT_EQ(ReadError(file), absl::OkStatus());
   for (size_t size = 0; size < file.size(); ++size) {
-    EXPECT_NE(ReadError(file.substr(0, size)), "no error") << size;
+    EXPECT_NE(ReadError(file.substr(0, size)), absl::OkStatus()) << size;
   }
-  EXPECT_THAT(ReadError(file + "x"), HasSubstr("1 bytes at its end"));
+  EXPECT_THAT(ReadError(file + "x"),
+              IsError(StatusCode::kInvalidArgument, "end"));
 }
 
 TEST(SafetensorsTest, RefusesWrongHeaders) {
   EXPECT_THAT(ReadError(LittleEndian(~uint64_t{0}, 8) + "{}"),
-              HasSubstr("header of 18446744073709551615 bytes"));
-  EXPECT_THAT(ReadError(Safetensors("[]", "")), HasSubstr("not a JSON object"));
+              IsError(StatusCode::kInvalidArgument, "18446744073709551615"));
+  EXPECT_THAT(ReadError(Safetensors("[]", "")),
+              IsError(StatusCode::kInvalidArgument, "object"));
   EXPECT_THAT(ReadError(Safetensors("{\"x\"", "")),
-              HasSubstr("header is not JSON"));
-  EXPECT_THAT(ReadError(OneTensor("3")), HasSubstr("tensor 'x'"));
-  EXPECT_THAT(ReadError(OneTensor("{}")), HasSubstr("no dtype"));
+              IsError(StatusCode::kInvalidArgument, "header"));
+  EXPECT_THAT(ReadError(OneTensor("3")),
+              IsError(StatusCode::kInvalidArgument, "'x'"));
+  EXPECT_THAT(ReadError(OneTensor("{}")),
+              IsError(StatusCode::kInvalidArgument, "dtype"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F64", "shape": [2],
                                   "data_offsets": [0, 16]})")),
-              HasSubstr("type 'F64' is not supported"));
+              IsError(StatusCode::kInvalidArgument, "F64"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [-4],
                                   "data_offsets": [0, 16]})")),
-              HasSubstr("shape is not a list of sizes"));
+              IsError(StatusCode::kInvalidArgument, "shape"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [4.0],
                                   "data_offsets": [0, 16]})")),
-              HasSubstr("shape is not a list of sizes"));
+              IsError(StatusCode::kInvalidArgument, "shape"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [4],
                                   "data_offsets": [0, 16, 32]})")),
-              HasSubstr("data_offsets"));
+              IsError(StatusCode::kInvalidArgument, "data_offsets"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [4],
                                   "data_offsets": [16, 0]})")),
-              HasSubstr("ends before it begins"));
+              IsError(StatusCode::kInvalidArgument, "begins"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [5],
                                   "data_offsets": [0, 20]})")),
-              HasSubstr("truncated"));
+              IsError(StatusCode::kInvalidArgument, "truncated"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [3],
                                   "data_offsets": [0, 16]})")),
-              HasSubstr("does not match the 16 bytes"));
-  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32",
+              IsError(StatusCode::kInvalidArgument, "[3]"));
+  EXPECT_THAT(
+      ReadError(OneTensor(R"({"dtype": "F32",
                       "shape": [4294967296, 4294967296, 4],
                       "data_offsets": [0, 16]})")),
-              HasSubstr("does not match the 16 bytes"));
+      IsError(StatusCode::kInvalidArgument, "[4294967296, 4294967296, 4]"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32",
                       "shape": [18446744073709551615],
                       "data_offsets": [0, 16]})")),
-              HasSubstr("shape is not a list of sizes"));
+              IsError(StatusCode::kInvalidArgument, "shape"));
 }
 
 TEST(SafetensorsTest, EveryByteBelongsToOneTensor) {
@@ -101,13 +106,13 @@ TEST(SafetensorsTest, EveryByteBelongsToOneTensor) {
           R"({"x": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]},
               "y": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}})",
           "abcd")),
-      HasSubstr("tensor 'y' overlaps"));
+      IsError(StatusCode::kInvalidArgument, "'y'"));
   EXPECT_THAT(
       ReadError(Safetensors(
           R"({"x": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
               "y": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}})",
           "abcd")),
-      HasSubstr("1 bytes before tensor 'y'"));
+      IsError(StatusCode::kInvalidArgument, "before"));
 }
 
 TEST(SafetensorsTest, EscapesNamesInErrors) {
@@ -118,14 +123,16 @@ TEST(SafetensorsTest, EscapesNamesInErrors) {
 
 TEST(SafetensorsTest, BoundsDepthAndMemoryOfTheHeader) {
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
-  EXPECT_THAT(ReadError(OneTensor(deep)), HasSubstr("nested deeper than 64"));
+  EXPECT_THAT(ReadError(OneTensor(deep)),
+              IsError(StatusCode::kInvalidArgument, "64"));
   // Values of few bytes each.
   std::string values = "{\"__metadata__\": [{}";
   for (int i = 0; i < 3'000'000; ++i) values += ",{}";
-  EXPECT_THAT(ReadError(Safetensors(values + "]}", "")), HasSubstr("memory"));
+  EXPECT_THAT(ReadError(Safetensors(values + "]}", "")),
+              IsError(StatusCode::kInvalidArgument, "memory"));
   const std::string spaces(17 << 20, ' ');
   EXPECT_THAT(ReadError(Safetensors("{" + spaces + "}", "")),
-              HasSubstr("at most 16777216"));
+              IsError(StatusCode::kInvalidArgument, "16777216"));
 }
 
 }  // namespace

@@ -6,16 +6,17 @@
 #include "model/weights/torch_legacy.h"
 #include "model/weights/torch_zip.h"
 #include "tests/model/weights/zip_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
+using absl::StatusCode;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using Tensor = PickleWriter::Tensor;
 
-std::string Error(const absl::StatusOr<TensorFile>& read) {
-  return read.ok() ? "no error" : std::string(read.status().message());
+absl::Status Error(const absl::StatusOr<TensorFile>& read) {
+  return read.status();
 }
 
 std::vector<float> Values(const TensorFile& file, const std::string& name) {
@@ -81,70 +82,71 @@ TEST(TorchLegacyTest, RefusesTensorsBeyondTheirStorage) {
     return Error(ReadTorchLegacy(Bytes(file)));
   };
   EXPECT_EQ(error({.storage_elements = 6, .shape = {6}, .strides = {1}}),
-            "no error");
+            absl::OkStatus());
   EXPECT_THAT(error({.storage_elements = 6, .shape = {7}, .strides = {1}}),
-              HasSubstr("tensor 'x': sizes [7]"));
+              IsError(StatusCode::kInvalidArgument, "[7]"));
   EXPECT_THAT(
       error({.storage_elements = 6, .offset = 1, .shape = {6}, .strides = {1}}),
-      HasSubstr("reach beyond"));
+      IsError(StatusCode::kInvalidArgument, "beyond"));
   EXPECT_THAT(
       error(
           {.storage_elements = 6, .offset = -1, .shape = {6}, .strides = {1}}),
-      HasSubstr("make no sense"));
+      IsError(StatusCode::kInvalidArgument, "offset"));
   EXPECT_THAT(error({.storage_elements = 6, .shape = {2, 3}, .strides = {3}}),
-              HasSubstr("make no sense"));
+              IsError(StatusCode::kInvalidArgument, "offset"));
   EXPECT_THAT(error({.storage_elements = 6, .shape = {2}, .strides = {-1}}),
-              HasSubstr("make no sense"));
+              IsError(StatusCode::kInvalidArgument, "offset"));
   EXPECT_THAT(error({.storage_elements = 6,
                      .shape = {int64_t{1} << 40, 6},
                      .strides = {0, 1}}),
-              HasSubstr("repeats"));
+              IsError(StatusCode::kInvalidArgument, "repeats"));
   EXPECT_THAT(error({.storage_elements = 6,
                      .shape = {int64_t{1} << 40, int64_t{1} << 40},
                      .strides = {int64_t{1} << 40, int64_t{1} << 40}}),
-              HasSubstr("reach beyond"));
+              IsError(StatusCode::kInvalidArgument, "beyond"));
   EXPECT_THAT(error({.storage_elements = 7, .shape = {6}, .strides = {1}}),
-              HasSubstr("24 bytes instead of 28"));
+              IsError(StatusCode::kInvalidArgument, "28"));
   EXPECT_THAT(error({.storage_elements = -1}),
-              HasSubstr("belongs to no tensor"));
+              IsError(StatusCode::kInvalidArgument, "'0'"));
   EXPECT_THAT(error({.type = "DoubleStorage", .storage_elements = 3}),
-              HasSubstr("torch.DoubleStorage"));
+              IsError(StatusCode::kInvalidArgument, "torch.DoubleStorage"));
   EXPECT_THAT(error({.key = "missing", .storage_elements = 6}),
-              HasSubstr("'0' belongs to no tensor"));
+              IsError(StatusCode::kInvalidArgument, "'0'"));
 }
 
 TEST(TorchLegacyTest, RefusesBrokenFiles) {
   const std::string state =
       StateDict({{"x", {.storage_elements = 6, .shape = {6}, .strides = {1}}}});
   const std::string good = TorchLegacy(state, {{"0", 6, Floats(kSix)}});
-  ASSERT_EQ(Error(ReadTorchLegacy(Bytes(good))), "no error");
+  ASSERT_EQ(Error(ReadTorchLegacy(Bytes(good))), absl::OkStatus());
   for (size_t size = 0; size < good.size(); ++size) {
-    EXPECT_NE(Error(ReadTorchLegacy(Bytes(good.substr(0, size)))), "no error")
+    EXPECT_NE(Error(ReadTorchLegacy(Bytes(good.substr(0, size)))),
+              absl::OkStatus())
         << size;
   }
   for (const int64_t elements : {int64_t{7}, int64_t{-1}, INT64_MAX}) {
     EXPECT_THAT(Error(ReadTorchLegacy(Bytes(
                     TorchLegacy(state, {{"0", elements, Floats(kSix)}})))),
-                HasSubstr("truncated"))
+                IsError(StatusCode::kInvalidArgument, "truncated"))
         << elements;
   }
   EXPECT_THAT(Error(ReadTorchLegacy(Bytes(TorchLegacy(state, {})))),
-              HasSubstr("storage '0' is missing"));
+              IsError(StatusCode::kInvalidArgument, "missing"));
   EXPECT_THAT(Error(ReadTorchLegacy(Bytes(TorchLegacy(
                   state, {{"0", 6, Floats(kSix)}, {"0", 6, Floats(kSix)}})))),
-              HasSubstr("appears twice"));
+              IsError(StatusCode::kInvalidArgument, "twice"));
   EXPECT_THAT(Error(ReadTorchLegacy(
                   Bytes(TorchLegacy(state, {{"0", 6, Floats(kSix)}}, false)))),
-              HasSubstr("big-endian"));
+              IsError(StatusCode::kInvalidArgument, "big-endian"));
   EXPECT_THAT(Error(ReadTorchLegacy(
                   Bytes(TorchLegacy(PickleWriter().Raw("]").Stop(), {})))),
-              HasSubstr("dictionary"));
+              IsError(StatusCode::kInvalidArgument, "dictionary"));
   EXPECT_THAT(Error(ReadTorchLegacy(
                   Bytes(TorchLegacy(PickleWriter().Raw("}").Stop(), {})))),
-              HasSubstr("no tensors"));
+              IsError(StatusCode::kInvalidArgument, "state_dict"));
   EXPECT_THAT(
       Error(ReadTorchLegacy(Bytes(PickleWriter().Int(1).Stop() + good))),
-      HasSubstr("does not begin"));
+      IsError(StatusCode::kInvalidArgument, "begin"));
 }
 
 TEST(TorchZipTest, RefusesBrokenFiles) {
@@ -153,24 +155,25 @@ TEST(TorchZipTest, RefusesBrokenFiles) {
   const auto error = [](const std::vector<ZipEntry>& entries) {
     return Error(ReadTorchZip(Bytes(Zip(entries))));
   };
-  EXPECT_THAT(error({{"m/other", "x"}}), HasSubstr("NAME/data.pkl"));
+  EXPECT_THAT(error({{"m/other", "x"}}),
+              IsError(StatusCode::kInvalidArgument, "NAME/data.pkl"));
   EXPECT_THAT(error({{"m/data.pkl", state}}),
-              HasSubstr("tensor 'x': archive entry 'm/data/0' is missing"));
+              IsError(StatusCode::kInvalidArgument, "m/data/0"));
   EXPECT_THAT(error({{"m/data.pkl", state}, {"m/data/0", "short"}}),
-              HasSubstr("5 bytes instead of 24"));
+              IsError(StatusCode::kInvalidArgument, "24"));
   EXPECT_THAT(error({{"m/data.pkl", state},
                      {"m/data/0", std::string(1 << 20, '\0'), true}}),
-              HasSubstr("compressed"));
+              IsError(StatusCode::kInvalidArgument, "compressed"));
   EXPECT_THAT(error({{"m/data.pkl", state},
                      {"m/byteorder", "big"},
                      {"m/data/0", Floats(kSix)}}),
-              HasSubstr("big-endian"));
+              IsError(StatusCode::kInvalidArgument, "big-endian"));
   EXPECT_THAT(error({{"m/data.pkl", PickleWriter()
                                         .Global("os", "system")
                                         .Text("x")
                                         .Raw("\x85R")
                                         .Stop()}}),
-              HasSubstr("'os.system'"));
+              IsError(StatusCode::kInvalidArgument, "os.system"));
 }
 
 TEST(TorchZipTest, RefusesDamage) {
@@ -178,21 +181,23 @@ TEST(TorchZipTest, RefusesDamage) {
       StateDict({{"x", {.storage_elements = 6, .shape = {6}, .strides = {1}}}});
   const std::string good =
       Zip({{"m/data.pkl", state}, {"m/data/0", Floats(kSix)}});
-  ASSERT_EQ(Error(ReadTorchZip(Bytes(good))), "no error");
+  ASSERT_EQ(Error(ReadTorchZip(Bytes(good))), absl::OkStatus());
   for (size_t size = 0; size < good.size(); ++size) {
-    EXPECT_NE(Error(ReadTorchZip(Bytes(good.substr(0, size)))), "no error")
+    EXPECT_NE(Error(ReadTorchZip(Bytes(good.substr(0, size)))),
+              absl::OkStatus())
         << size;
   }
   std::string flipped = good;
   flipped[good.find(Floats(kSix)) + 5] ^= 1;
-  EXPECT_THAT(Error(ReadTorchZip(Bytes(flipped))), HasSubstr("checksum"));
+  EXPECT_THAT(Error(ReadTorchZip(Bytes(flipped))),
+              IsError(StatusCode::kInvalidArgument, "checksum"));
   std::mt19937 random(7);
   for (int round = 0; round < 5000; ++round) {
     std::string bad = good;
     for (int change = random() % 3; change >= 0; --change) {
       bad[random() % bad.size()] = static_cast<char>(random());
     }
-    Error(ReadTorchZip(Bytes(bad)));
+    Error(ReadTorchZip(Bytes(bad))).IgnoreError();
   }
 }
 
@@ -205,7 +210,7 @@ TEST(TorchLegacyTest, RandomDamageNeverCrashes) {
     for (int change = random() % 3; change >= 0; --change) {
       bad[random() % bad.size()] = static_cast<char>(random());
     }
-    Error(ReadTorchLegacy(Bytes(bad)));
+    Error(ReadTorchLegacy(Bytes(bad))).IgnoreError();
   }
 }
 

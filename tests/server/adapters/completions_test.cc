@@ -33,7 +33,7 @@ class CompletionsTest : public HandlersTest {
   absl::Duration stall() const { return environment_.limits.stall_timeout; }
 };
 
-TEST_F(CompletionsTest, APromptThatWaitsForItsSiblingDoesNotStall) {
+TEST_F(CompletionsTest, DoesNotBreakOffAPromptThatWaitsForItsSibling) {
   Start();
   batcher_.Answer(0);
   EXPECT_EQ(Written(0).piece().text(), "abcd");
@@ -48,7 +48,7 @@ TEST_F(CompletionsTest, APromptThatWaitsForItsSiblingDoesNotStall) {
   EXPECT_FALSE(transport_.broken_off());
 }
 
-TEST_F(CompletionsTest, AResponseThatWaitsForSiblingsDoesNotStall) {
+TEST_F(CompletionsTest, DoesNotBreakOffAResponseThatWaitsForSiblings) {
   Start();
   batcher_.Answer(0);
   batcher_.Answer(1);
@@ -63,7 +63,7 @@ TEST_F(CompletionsTest, AResponseThatWaitsForSiblingsDoesNotStall) {
   EXPECT_FALSE(transport_.broken_off());
 }
 
-TEST_F(CompletionsTest, AClientThatTakesNothingIsBrokenOff) {
+TEST_F(CompletionsTest, BreaksOffAClientThatReadsNothing) {
   Start();
   batcher_.Answer(0);
   EXPECT_EQ(transport_.Response<v1::GenerateResponse>(0).piece().text(),

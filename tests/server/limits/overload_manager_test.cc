@@ -107,7 +107,7 @@ TEST_F(OverloadManagerTest, ReturnsMemoryAfterAPeak) {
               testing::HasSubstr("trivium_held_bytes{kind=\"requests\"} 0"));
 }
 
-TEST_F(OverloadManagerTest, StagesFollowTheMemory) {
+TEST_F(OverloadManagerTest, FollowsTheMemoryWithStages) {
   for (const auto& [mebibytes, stage] :
        std::vector<std::pair<int64_t, Stage>>{{100, Stage::kNormal},
                                               {750, Stage::kNormal},

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
-#include <optional>
+#include <memory>
 #include <string>
 
 namespace trivium {
@@ -23,7 +23,7 @@ TEST(WorkPoolTest, DoesAllQueuedWorkBeforeItEnds) {
 // One thread, which starts when all work is queued. Records what it does.
 class WorkPoolOrderTest : public testing::Test {
  protected:
-  WorkPoolOrderTest() : pool_(std::in_place, 1) {
+  WorkPoolOrderTest() {
     std::promise<void> waits;
     pool_->Run(this, 0, [this, &waits] {
       waits.set_value();
@@ -37,14 +37,16 @@ class WorkPoolOrderTest : public testing::Test {
   // Work that was done, in order.
   std::string Finish() {
     go_.set_value();
-    pool_.reset();
+    owner_.reset();
     return done_;
   }
 
   static constexpr char kA[] = "a", kB[] = "b", kC[] = "c";
   std::promise<void> go_;
   std::string done_;
-  std::optional<WorkPool> pool_;
+  std::unique_ptr<WorkPool> owner_ = std::make_unique<WorkPool>(1);
+  // Valid while the destructor runs queued work, unlike owner_.get().
+  WorkPool* const pool_ = owner_.get();
 };
 
 TEST_F(WorkPoolOrderTest, AShortTextDoesNotWaitForABacklog) {
@@ -60,7 +62,7 @@ TEST_F(WorkPoolOrderTest, CallsShareByBytes) {
   EXPECT_EQ(Finish(), "abaaaabaaabb");
 }
 
-TEST_F(WorkPoolOrderTest, WorkWithoutBytesIsNotFree) {
+TEST_F(WorkPoolOrderTest, ChargesForWorkWithoutBytes) {
   for (int i = 0; i < 3; ++i) Run(kA, 0);
   for (int i = 0; i < 3; ++i) Run(kB, 0);
   EXPECT_EQ(Finish(), "ababab");
@@ -90,7 +92,7 @@ TEST_F(WorkPoolOrderTest, ALateCallHasNoCredit) {
   half.get_future().wait();
   for (int i = 0; i < 3; ++i) Run(kB, 1000);
   go_on.set_value();
-  pool_.reset();
+  owner_.reset();
   // From then on they take turns.
   EXPECT_EQ(done_, "aaabababa");
 }

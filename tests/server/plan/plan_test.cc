@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/model/weights/weight_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -28,7 +29,7 @@ Options Of(const std::vector<std::string>& models) {
   return options;
 }
 
-TEST(PlanTest, WaysToUseCores) {
+TEST(PlanTest, ListsWaysToUseCores) {
   EXPECT_THAT(WaysToUse(1, {1, 1}), ElementsAre(Workers{1, 1}));
   EXPECT_THAT(WaysToUse(2, {2, 1}),
               ElementsAre(Workers{2, 1}, Workers{1, 2}, Workers{1, 1}));
@@ -38,7 +39,7 @@ TEST(PlanTest, WaysToUseCores) {
                           Workers{2, 1}, Workers{1, 2}, Workers{1, 1}));
 }
 
-TEST(PlanTest, MeasuresWhatEachDesignIsFor) {
+TEST(PlanTest, MeasuresEachDesign) {
   Options options = Of(
       {"encoder=tests/golden/bert.base", "tags=tests/golden/bert.tag",
        "masks=tests/golden/bert.fill_mask",
@@ -124,7 +125,7 @@ TEST(PlanTest, AConfigurationAloneGivesTheMemory) {
 }
 
 // 131,072 tokens of 2 x 2 x 64 numbers of 4 bytes are 128 MiB a layer.
-TEST(PlanTest, TheCacheHoldsALongestSequenceWhereMemoryAllows) {
+TEST(PlanTest, SizesTheCacheForALongestSequenceIfMemoryAllows) {
   const TemporaryFolder folder;
   folder.Write("config.json", R"({
     "model_type": "llama", "architectures": ["LlamaForCausalLM"],
@@ -147,15 +148,15 @@ TEST(PlanTest, TheCacheHoldsALongestSequenceWhereMemoryAllows) {
   }
 }
 
-TEST(PlanTest, RefusesWhatServingRefuses) {
+TEST(PlanTest, RefusesWhatAServerRefuses) {
   Options options = Of({"tests/golden/bert.base"});
   options.prefix_cache_bytes = 2 << 20;
-  EXPECT_THAT(std::string(MakePlan(options, kShort).status().message()),
-              HasSubstr("--prefix-cache-bytes"));
   EXPECT_THAT(
-      std::string(
-          MakePlan(Of({"nowhere=/no/such"}), kShort).status().message()),
-      HasSubstr("model 'nowhere': /no/such"));
+      MakePlan(options, kShort),
+      IsError(absl::StatusCode::kInvalidArgument, "--prefix-cache-bytes"));
+  EXPECT_THAT(
+      MakePlan(Of({"nowhere=/no/such"}), kShort),
+      IsError(absl::StatusCode::kInvalidArgument, "'nowhere': /no/such"));
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ class SpanExporterTest : public testing::Test {
   void WaitForCount(const std::string& result, int count) {
     const std::string line = "trivium_trace_spans_total{result=\"" + result +
                              "\"} " + std::to_string(count) + "\n";
+    const absl::Time give_up = absl::Now() + absl::Seconds(60);
     while (metrics_.Text().find(line) == std::string::npos) {
+      ASSERT_LT(absl::Now(), give_up) << metrics_.Text();
       absl::SleepFor(absl::Milliseconds(2));
     }
   }

@@ -28,7 +28,7 @@ TEST(GlossaryTest, FindsWholeWords) {
   EXPECT_THAT(Found(glossary, ""), IsEmpty());
 }
 
-TEST(GlossaryTest, IsReadAsLongAsItIsWanted) {
+TEST(GlossaryTest, StopsWhenTheResultIsNoLongerWanted) {
   const Glossary glossary({{"a b"}}, "en", false);
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += "a b ";
@@ -46,7 +46,7 @@ TEST(GlossaryTest, IsReadAsLongAsItIsWanted) {
 }
 
 // Of 4^8 words that are alike but for capitals, terms have a thousand.
-TEST(GlossaryTest, TermsMayDifferInCapitalsAlone) {
+TEST(GlossaryTest, TellsTermsApartByCapitals) {
   std::vector<Glossary::Term> terms;
   for (int i = 0; i < 1000; ++i) {
     std::string term = "abcdefghij";
@@ -60,20 +60,20 @@ TEST(GlossaryTest, TermsMayDifferInCapitalsAlone) {
               ElementsAre("0 abcdefghij", "3 ABcdefghij"));
 }
 
-TEST(GlossaryTest, TheLongestTermWins) {
+TEST(GlossaryTest, PrefersTheLongestTerm) {
   const Glossary glossary({{"server"}, {"server room"}, {"room"}}, "en", false);
   EXPECT_THAT(Found(glossary, "server server room room"),
               ElementsAre("0 server", "1 server room", "2 room"));
 }
 
-TEST(GlossaryTest, CapitalsWithinWordsCount) {
+TEST(GlossaryTest, RespectsCapitalsWithinWords) {
   const Glossary glossary({{"IT"}, {"Apple", true}, {"ORACLE", false}}, "en",
                           false);
   EXPECT_THAT(Found(glossary, "it is IT, It. apple Apple oracle"),
               ElementsAre("0 IT", "1 Apple", "2 oracle"));
 }
 
-TEST(GlossaryTest, InflectionsAreByLanguage) {
+TEST(GlossaryTest, FindsInflectionsByLanguage) {
   const Glossary english({{"license"}, {"hard disk"}}, "en", true);
   EXPECT_THAT(Found(english, "Licenses of hard disks, licensed."),
               ElementsAre("0 Licenses", "1 hard disks", "0 licensed"));
@@ -85,13 +85,13 @@ TEST(GlossaryTest, InflectionsAreByLanguage) {
   EXPECT_FALSE(Glossary::KnowsInflections(""));
 }
 
-TEST(GlossaryTest, InflectionsOfCapitals) {
+TEST(GlossaryTest, FindsInflectionsOfCapitalizedTerms) {
   const Glossary glossary({{"API"}}, "en", true);
   EXPECT_THAT(Found(glossary, "APIs, an API, apis"),
               ElementsAre("0 APIs", "0 API"));
 }
 
-TEST(GlossaryTest, ScriptsWithoutSpaces) {
+TEST(GlossaryTest, FindsTermsInScriptsWithoutSpaces) {
   const Glossary glossary({{"服务器"}}, "zh", false);
   EXPECT_THAT(Found(glossary, "打开服务器房间"), ElementsAre("0 服务器"));
 }

@@ -8,7 +8,7 @@ namespace {
 
 using testing::IsEmpty;
 
-TEST(LanguageDetectionTest, WholeSentencesAreSure) {
+TEST(LanguageDetectionTest, IsSureOfWholeSentences) {
   for (const auto& [language, text] :
        {std::pair{"en", "The cat sat on the mat."},
         {"de", "Die Katze sitzt auf der Matte."},
@@ -22,20 +22,20 @@ TEST(LanguageDetectionTest, WholeSentencesAreSure) {
   }
 }
 
-TEST(LanguageDetectionTest, AWordIsAGuess) {
+TEST(LanguageDetectionTest, GuessesTheLanguageOfAWord) {
   const std::vector<LanguageGuess> guesses = DetectLanguages("Hallo");
   ASSERT_FALSE(guesses.empty());
   EXPECT_EQ(guesses[0].language, "de");
   EXPECT_FALSE(guesses[0].reliable);
 }
 
-TEST(LanguageDetectionTest, NumbersTellNothing) {
+TEST(LanguageDetectionTest, FindsNoLanguageInNumbers) {
   for (const char* text : {"", " ", "12345", "%1$, {0} !"}) {
     EXPECT_THAT(DetectLanguages(text), IsEmpty()) << text;
   }
 }
 
-TEST(LanguageDetectionTest, OfALongTextTheBeginningCounts) {
+TEST(LanguageDetectionTest, ReadsTheBeginningOfALongText) {
   std::string text;
   while (text.size() < 20 << 10) text += "Die Katze sitzt auf der Mätte. ";
   while (text.size() < 60 << 10) text += "Le chat est assis sur le tapis. ";
@@ -44,7 +44,7 @@ TEST(LanguageDetectionTest, OfALongTextTheBeginningCounts) {
   EXPECT_EQ(guesses[0].language, "de");
 }
 
-TEST(LanguageDetectionTest, BytesThatAreNoUtf8AreNoReasonToEnd) {
+TEST(LanguageDetectionTest, SurvivesBytesThatAreNotUtf8) {
   DetectLanguages("\xff\xfe caf\xe9 \x80\x80 this is a text \xc3");
 }
 

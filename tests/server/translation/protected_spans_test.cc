@@ -3,15 +3,19 @@
 #include <gmock/gmock.h>
 
 #include "server/translation/placeholders.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 using Kind = ProtectedKind;
+
+auto SpanErrorAt(const char* place) {
+  return IsError(absl::StatusCode::kInvalidArgument, place);
+}
 
 std::vector<std::string> Found(const ProtectedSpans& spans,
                                std::string_view text) {
@@ -24,7 +28,7 @@ std::vector<std::string> Found(Kind kind, std::string_view text) {
   return Found(ProtectedSpans::Create({kind}, {}).value(), text);
 }
 
-TEST(ProtectedSpansTest, Printf) {
+TEST(ProtectedSpansTest, FindsPrintfDirectives) {
   EXPECT_THAT(Found(Kind::kPrintf, "%s of %1$d, %-5.2f %(name)s %*d %lu"),
               ElementsAre("%s", "%1$d", "%-5.2f", "%(name)s", "%*d", "%lu"));
   EXPECT_THAT(Found(Kind::kPrintf, "100%% von %d%% bei 5%d"),
@@ -32,7 +36,7 @@ TEST(ProtectedSpansTest, Printf) {
   EXPECT_THAT(Found(Kind::kPrintf, "100%sicher, 50 % discount, 3%"), IsEmpty());
 }
 
-TEST(ProtectedSpansTest, IcuMessages) {
+TEST(ProtectedSpansTest, FindsIcuMessages) {
   EXPECT_THAT(
       Found(Kind::kIcuMessage,
             "Hi {name}: {n, plural, =0 {no file} other {# files in {dir}}}!"),
@@ -44,14 +48,14 @@ TEST(ProtectedSpansTest, IcuMessages) {
               ElementsAre("{ and }", "{x}"));
 }
 
-TEST(ProtectedSpansTest, Mustache) {
+TEST(ProtectedSpansTest, FindsMustacheTags) {
   EXPECT_THAT(
       Found(Kind::kMustache,
             "{{a}} {{{raw}}} {{#if x}}yes{{/if}} {no} {{ b.c }}"),
       ElementsAre("{{a}}", "{{{raw}}}", "{{#if x}}", "{{/if}}", "{{ b.c }}"));
 }
 
-TEST(ProtectedSpansTest, Urls) {
+TEST(ProtectedSpansTest, FindsUrls) {
   EXPECT_THAT(
       Found(Kind::kUrl,
             "See https://a.example/b?c=d&e=(f). Or (www.example.com)! "
@@ -61,13 +65,13 @@ TEST(ProtectedSpansTest, Urls) {
   EXPECT_THAT(Found(Kind::kUrl, "Note: this // is none"), IsEmpty());
 }
 
-TEST(ProtectedSpansTest, Emails) {
+TEST(ProtectedSpansTest, FindsEmails) {
   EXPECT_THAT(
       Found(Kind::kEmail, "Mail a.b+c@mail.example.org. Or <x@y.de>, not @me."),
       ElementsAre("a.b+c@mail.example.org", "x@y.de"));
 }
 
-TEST(ProtectedSpansTest, FileNames) {
+TEST(ProtectedSpansTest, FindsFileNames) {
   EXPECT_THAT(
       Found(Kind::kFileName,
             "Open report-2024.pdf or src/main.cc, /etc/hosts, "
@@ -78,7 +82,7 @@ TEST(ProtectedSpansTest, FileNames) {
               IsEmpty());
 }
 
-TEST(ProtectedSpansTest, NumbersWithUnits) {
+TEST(ProtectedSpansTest, FindsNumbersWithUnits) {
   EXPECT_THAT(
       Found(Kind::kNumberWithUnit,
             "5 km, 3,5 GB; 100% or 100 %, -12 °C, 60 km/h, $19.99, 30 €, 5m²."),
@@ -88,19 +92,18 @@ TEST(ProtectedSpansTest, NumbersWithUnits) {
               IsEmpty());
 }
 
-TEST(ProtectedSpansTest, PatternsOfTheCaller) {
+TEST(ProtectedSpansTest, FindsPatternsOfTheCaller) {
   const auto spans =
       ProtectedSpans::Create({Kind::kPrintf}, {R"(#\d+)", "Trivium|a*"});
   ASSERT_TRUE(spans.ok());
   EXPECT_THAT(Found(*spans, "Trivium fixes #12 ä aa %s"),
               ElementsAre("Trivium", "#12", "aa", "%s"));
-  EXPECT_THAT(
-      std::string(ProtectedSpans::Create({}, {"a", "(b"}).status().message()),
-      HasSubstr("patterns[1]: missing )"));
+  EXPECT_THAT(ProtectedSpans::Create({}, {"a", "(b"}),
+              SpanErrorAt("patterns[1]"));
   EXPECT_FALSE(ProtectedSpans::Create({}, {"(((a{99}){99}){99})"}).ok());
 }
 
-TEST(ProtectedSpansTest, TheFirstAndLongestIsTakenAndNeighboursAreOne) {
+TEST(ProtectedSpansTest, PrefersTheFirstAndLongestAndJoinsNeighbours) {
   const auto spans =
       ProtectedSpans::Create({Kind::kIcuMessage, Kind::kUrl}, {"b+", "bb"});
   ASSERT_TRUE(spans.ok());
@@ -108,7 +111,7 @@ TEST(ProtectedSpansTest, TheFirstAndLongestIsTakenAndNeighboursAreOne) {
               ElementsAre("https://x/{id}/bbb", "{a}{b}", "bbb"));
 }
 
-TEST(ProtectedSpansTest, EndsWhenNobodyWantsIt) {
+TEST(ProtectedSpansTest, StopsWhenTheResultIsNoLongerWanted) {
   const auto spans = ProtectedSpans::Create({Kind::kUrl}, {});
   EXPECT_EQ(spans->Find("a", [] { return absl::CancelledError("gone"); })
                 .status()
@@ -116,15 +119,14 @@ TEST(ProtectedSpansTest, EndsWhenNobodyWantsIt) {
             "gone");
 }
 
-TEST(ProtectedSpansTest, PatternsHaveASize) {
+TEST(ProtectedSpansTest, BoundsTheSizeOfPatterns) {
   // RE2's instructions: a class of all letters has 1,198.
   EXPECT_TRUE(ProtectedSpans::Create({}, {R"(\pL+://\pL+)"}).ok());
-  EXPECT_THAT(
-      std::string(ProtectedSpans::Create({}, {R"(\pL{8})"}).status().message()),
-      testing::StartsWith("patterns[0]: has "));
+  EXPECT_THAT(ProtectedSpans::Create({}, {R"(\pL{8})"}),
+              SpanErrorAt("patterns[0]"));
 }
 
-TEST(ProtectedSpansTest, PatternsTakeBoundedTime) {
+TEST(ProtectedSpansTest, BoundsTheTimeOfPatterns) {
   int asked = 0;
   const auto wanted = [&asked] {
     ++asked;
@@ -140,25 +142,23 @@ TEST(ProtectedSpansTest, PatternsTakeBoundedTime) {
   const auto many_states = ProtectedSpans::Create(
       {}, std::vector<std::string>(16, "[ab]*a[ab]{1000}"));
   ASSERT_TRUE(many_states.ok()) << many_states.status();
-  EXPECT_THAT(std::string(many_states->Find(text, wanted).status().message()),
-              HasSubstr("takes too long in a text"));
+  EXPECT_THAT(many_states->Find(text, check_alive), SpanErrorAt("patterns["));
   EXPECT_LT(asked, 2000);  // of more than 5000
 
   // Each match looks for a b in all that follows.
   const std::string row(1 << 20, 'a');
   const auto looks_on = ProtectedSpans::Create({}, {"a[^b]*b|a"});
   ASSERT_TRUE(looks_on.ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(looks_on->Find(row, wanted).status()));
+  EXPECT_THAT(looks_on->Find(row, check_alive), SpanErrorAt("patterns[0]"));
   EXPECT_THAT(Found(*looks_on, row.substr(0, 2000)),
               ElementsAre(row.substr(0, 2000)));
 
   const auto many = ProtectedSpans::Create({}, {"b", "a"});
   ASSERT_TRUE(many.ok());
-  EXPECT_THAT(std::string(many->Find(row, wanted).status().message()),
-              HasSubstr("patterns[1]: matches more than 65536 times"));
+  EXPECT_THAT(many->Find(row, check_alive), SpanErrorAt("patterns[1]"));
 }
 
-TEST(ProtectedSpansTest, MatchesAreFoundAcrossWindows) {
+TEST(ProtectedSpansTest, FindsMatchesAcrossWindows) {
   const auto spans = ProtectedSpans::Create({}, {"<a*>", "x+$", "y+"});
   const std::string match = "<" + std::string(1022, 'a') + ">";
   for (size_t before = 0; before < 5000; before += 97) {
@@ -171,7 +171,7 @@ TEST(ProtectedSpansTest, MatchesAreFoundAcrossWindows) {
   EXPECT_THAT(Found(*spans, text), ElementsAre(text.substr(5003)));
 }
 
-TEST(ProtectedSpansTest, SentencesAreJoinedAtSpans) {
+TEST(ProtectedSpansTest, JoinsSentencesAtSpans) {
   const std::vector<TextSpan> sentences = {{0, 5}, {6, 10}, {12, 20}, {21, 30}};
   EXPECT_THAT(JoinAtSpans(sentences, {{4, 7}, {22, 23}}),
               ElementsAre(TextSpan{0, 10}, TextSpan{12, 20}, TextSpan{21, 30}));
@@ -182,14 +182,14 @@ TEST(ProtectedSpansTest, SentencesAreJoinedAtSpans) {
                           TextSpan{20, 30}));
 }
 
-TEST(ProtectedSpansTest, ClausesAreNotCutInSpans) {
+TEST(ProtectedSpansTest, DoesNotCutClausesInSpans) {
   const std::string text = "aaaa (bb, cc, dd) eeee";
   EXPECT_EQ(ClauseBorder(text), 9);
   EXPECT_EQ(ClauseBorder(text, {{5, 17}}), 17);
   EXPECT_EQ(ClauseBorder(text, {{0, 22}}), 0);
 }
 
-TEST(ProtectedSpansTest, WordsBetweenSpans) {
+TEST(ProtectedSpansTest, FindsWordsBetweenSpans) {
   const std::string text = "%s: open %d files (%s)!";
   const auto words =
       WordsBetween(text, {0, text.size()}, {{0, 2}, {9, 11}, {19, 21}});
@@ -198,7 +198,7 @@ TEST(ProtectedSpansTest, WordsBetweenSpans) {
   EXPECT_EQ(words[1].Of(text), "files (");
 }
 
-TEST(PlaceholdersTest, AreNumberedAndPutBack) {
+TEST(PlaceholdersTest, NumbersPlaceholdersAndPutsSpansBack) {
   const std::string text = "No. Open %s for %d.";
   const auto read = WithPlaceholders(text, {4, 19}, {{9, 11}, {16, 18}}, 0);
   ASSERT_TRUE(read);
@@ -210,7 +210,7 @@ TEST(PlaceholdersTest, AreNumberedAndPutBack) {
   EXPECT_FALSE(restored.stray);
 }
 
-TEST(PlaceholdersTest, NumbersAreReadWhole) {
+TEST(PlaceholdersTest, ReadsWholeNumbers) {
   std::string text;
   std::vector<TextSpan> spans;
   std::vector<std::string_view> kept(12, "%s");
@@ -227,7 +227,7 @@ TEST(PlaceholdersTest, NumbersAreReadWhole) {
   }
 }
 
-TEST(PlaceholdersTest, AStyleThatTheTextHasIsNotUsed) {
+TEST(PlaceholdersTest, AvoidsAStyleThatTheTextHas) {
   for (const char* text : {"%1 of %s", "%s of %2", "%s0", "%s of %1"}) {
     const std::string_view view(text);
     const size_t at = view.find("%s");
@@ -238,7 +238,7 @@ TEST(PlaceholdersTest, AStyleThatTheTextHasIsNotUsed) {
   }
 }
 
-TEST(PlaceholdersTest, ThoseThatNoSpanHasAreStray) {
+TEST(PlaceholdersTest, ReportsStrayPlaceholders) {
   const Restored restored = RestoreSpans("%7 und %1, %", {"X"}, 2);
   EXPECT_EQ(restored.text, "%7 und X, %");
   EXPECT_TRUE(restored.stray);

@@ -34,7 +34,7 @@ void ExpectFound(std::string_view language,
   EXPECT_EQ(Sentences(language, text), sentences);
 }
 
-TEST(SentencesTest, EnglishAbbreviations) {
+TEST(SentencesTest, KnowsEnglishAbbreviations) {
   ExpectFound("en",
               {"Dr. Smith met Mrs. Jones.", "They left at 5 p.m. sharp."});
   ExpectFound("en", {"He lives in the U.S. Army base.", "She does not."});
@@ -46,13 +46,13 @@ TEST(SentencesTest, EnglishAbbreviations) {
   ExpectFound("en", {"I was born on Jan. 5 in St. Louis.", "Is it far?"});
 }
 
-TEST(SentencesTest, WhatMayEndASentenceDoesBeforeItsUsualFirstWords) {
+TEST(SentencesTest, EndsSentencesBeforeTheirUsualFirstWords) {
   ExpectFound("en", {"He came home at 5 p.m.", "She slept."});
   ExpectFound("en", {"They moved to the U.S.", "It was cold."});
   ExpectFound("de", {"Es gab Brot, Käse usw.", "Er aß alles."});
 }
 
-TEST(SentencesTest, GermanAbbreviationsAndOrdinals) {
+TEST(SentencesTest, KnowsGermanAbbreviationsAndOrdinals) {
   ExpectFound("de", {"Am 3. Oktober kam z. B. Dr. Meier.", "Er blieb."});
   ExpectFound("de", {"Im 19. Jahrhundert war das d.h. selten so.", "Ja!"});
   ExpectFound("de", {"Ludwig XIV. Sonnenkönig kam.", "Danach ging er."});
@@ -61,14 +61,14 @@ TEST(SentencesTest, GermanAbbreviationsAndOrdinals) {
   ExpectFound("de", {"Die 2. Bundesliga ist gut, bzw. Bayern ist es.", "So."});
 }
 
-TEST(SentencesTest, QuotesAndBrackets) {
+TEST(SentencesTest, KeepsQuotesAndBracketsWithTheirSentence) {
   ExpectFound("en", {"\"Really?\" she asked.", "\"Yes.\"", "He went."});
   ExpectFound("en", {"He said: \"Go.\"", "\"Now?\""});
   ExpectFound("en", {"It works (see p. 5).", "(He knows.)", "Good."});
   ExpectFound("de", {"„Komm!“ rief er.", "„Nein.“", "»Doch.«"});
 }
 
-TEST(SentencesTest, Numbers) {
+TEST(SentencesTest, KeepsNumbersWhole) {
   ExpectFound("en", {"It costs 3.50 dollars.", "Pi is 3.14.", "Fine."});
   ExpectFound("en", {"It rained all night.", "20 people came."});
   ExpectFound("en", {"It is unbelievable.", "$5,000 per person, at most."});
@@ -79,23 +79,23 @@ TEST(SentencesTest, Numbers) {
   ExpectFound("en", {"Use v2.0.1 of example.com.", "It is new."});
 }
 
-TEST(SentencesTest, Ellipses) {
+TEST(SentencesTest, SplitsAtEllipses) {
   ExpectFound("en", {"Well...", "He went."});
   ExpectFound("en", {"Well... he went.", "Well…", "She stayed."});
 }
 
-TEST(SentencesTest, QuotedSpeechMayBeginSmall) {
+TEST(SentencesTest, LetsQuotedSpeechBeginInLowerCase) {
   ExpectFound("de", {"\"Er lehnte ab.\"", "\"ich bin dagegen.\"", "Gut."});
   ExpectFound("en", {"He asked (\"Why?\") 'them' again."});
 }
 
-TEST(SentencesTest, DashesBeginSentencesAfterMarks) {
+TEST(SentencesTest, BeginsSentencesAtDashesAfterMarks) {
   ExpectFound("de", {"Dringend empfohlen!", "-- Der Präsident sprach."});
   ExpectFound("en", {"Is it far?", "– No, it is near."});
   ExpectFound("en", {"No! — he cried.", "\"Go!\" - Abraham Lincoln."});
 }
 
-TEST(SentencesTest, WritersWithoutCapitals) {
+TEST(SentencesTest, SplitsTextsWithoutCapitals) {
   ExpectFound("en", {"i went home.", "then i slept.", "good"});
   ExpectFound("de", {"Was mich verwundert hat.", "das sind 15 Minuten."});
   ExpectFound("en", {"We sell qty. ten, and approx. five etc. as one."});
@@ -105,7 +105,7 @@ TEST(SentencesTest, WritersWithoutCapitals) {
   ExpectFound("fr", {"Il est là. et il mange."});
 }
 
-TEST(SentencesTest, SmilesEndSentences) {
+TEST(SentencesTest, EndsSentencesAtSmileys) {
   ExpectFound("de", {"Alles wie immer :)", "Also für eine Nacht reicht es."});
   ExpectFound("de", {"Danke Rosemarie! :-)", "Gäste kommen."});
   ExpectFound("en",
@@ -116,16 +116,16 @@ TEST(SentencesTest, SmilesEndSentences) {
   ExpectFound("en", {"It has 3 Doors."});
 }
 
-TEST(SentencesTest, ThaiEndsWithPoliteness) {
+TEST(SentencesTest, EndsThaiSentencesAtPoliteParticles) {
   ExpectFound("th", {"สวัสดีครับ", "ผมชื่อสมชาย ยินดีที่ได้รู้จักค่ะ", "ไปไหนคะ"});
 }
 
-TEST(SentencesTest, LineBreaksEndSentences) {
+TEST(SentencesTest, EndsSentencesAtLineBreaks) {
   EXPECT_THAT(Sentences("en", " A title\r\n\r\nA text. More\n- a point\n"),
               ElementsAre("A title", "A text.", "More", "- a point"));
 }
 
-TEST(SentencesTest, OtherScripts) {
+TEST(SentencesTest, SplitsOtherScripts) {
   EXPECT_THAT(Sentences("zh", "我吃了一个苹果。你呢？好！"),
               ElementsAre("我吃了一个苹果。", "你呢？", "好！"));
   EXPECT_THAT(Sentences("ja", "「行くよ。」と彼は言った。はい。"),
@@ -138,7 +138,7 @@ TEST(SentencesTest, OtherScripts) {
               ElementsAre("वह आया।", "वह गया।"));
 }
 
-TEST(SentencesTest, UnknownLanguagesKnowBothTables) {
+TEST(SentencesTest, UsesBothTablesForUnknownLanguages) {
   ExpectFound("", {"Dr. Meier kam am 3. Oktober.", "The end."});
   ExpectFound("xx-Latn", {"Dr. Who.", "Ja."});
   // Known by other names.
@@ -147,12 +147,12 @@ TEST(SentencesTest, UnknownLanguagesKnowBothTables) {
   ExpectFound("en-GB", {"In 3.", "Monday."});
 }
 
-TEST(SentencesTest, BlankTextsHaveNone) {
+TEST(SentencesTest, FindsNoSentencesInBlankTexts) {
   EXPECT_THAT(Sentences("en", ""), ElementsAre());
   EXPECT_THAT(Sentences("en", " \n\t\u00A0\r\n\u2028"), ElementsAre());
 }
 
-TEST(SentencesTest, EndsWhenNobodyWantsIt) {
+TEST(SentencesTest, StopsWhenTheResultIsNoLongerWanted) {
   int asked = 0;
   const auto spans = SentenceSplitter("en").Split("a\nb\nc", [&asked] {
     return ++asked < 2 ? absl::OkStatus() : absl::CancelledError("gone");
@@ -170,7 +170,7 @@ TEST(SentencesTest, EndsWhenNobodyWantsIt) {
 
 // What is in no sentence is white space, so that texts can be put together
 // again byte for byte.
-TEST(SentencesTest, NothingIsLost) {
+TEST(SentencesTest, LosesNoText) {
   const std::vector<std::string> parts = {
       "Hello", "Dr.",     "z. B.", "3.",   "A.",
       "x",     ".",       "!",     "?\"",  "。",
@@ -202,7 +202,7 @@ TEST(SentencesTest, NothingIsLost) {
 }
 
 // A line of borders that are all taken back costs no more than its length.
-TEST(SentencesTest, LongLinesOfAbbreviations) {
+TEST(SentencesTest, SplitsLongLinesOfAbbreviationsInLinearTime) {
   for (const char* part : {"z. B. ", "ก.", "1.", "\"?\"a", "Dr.", "a.b.", "((",
                            "... ", "5. 5 ", "…A"}) {
     std::string text;
@@ -229,7 +229,7 @@ TEST(ClauseBorderTest, PrefersClausesNearTheMiddle) {
       << "a family is one character";
 }
 
-TEST(ClauseBorderTest, CutsNoWordsOfScriptsWithoutSpacesNorWhatIsWhole) {
+TEST(ClauseBorderTest, DoesNotCutWordsOrWholeSpans) {
   const std::string thai = "ภาษาไทยเป็นภาษาที่สวยงาม";
   EXPECT_EQ(ClauseBorder(thai, {{21, 45}}), 45);  // of "เป็น" to "ภาษา"
   std::string longer;

@@ -17,19 +17,19 @@ TEST(RepeatsItselfTest, FindsRunsOfWords) {
   EXPECT_FALSE(RepeatsItself(source, ""));
 }
 
-TEST(RepeatsItselfTest, AndOfCharacters) {
+TEST(RepeatsItselfTest, FindsRunsOfCharacters) {
   EXPECT_TRUE(RepeatsItself("A steam ship.", "Ein Dampfdampfdampfdampfschiff"));
   EXPECT_TRUE(RepeatsItself("Why?", "Warum?????????????"));
   EXPECT_FALSE(RepeatsItself("A steam ship.", "Ein Dampfdampfschiff"));
 }
 
-TEST(RepeatsItselfTest, WhatTheSourceRepeatsIsNoFinding) {
+TEST(RepeatsItselfTest, IgnoresRunsOfTheSource) {
   EXPECT_FALSE(RepeatsItself("No, no, no, no, no!", "Nein, nein, nein, nein!"));
   EXPECT_FALSE(RepeatsItself("Wait............", "Warte............"));
   EXPECT_TRUE(RepeatsItself("No, no, no, no!", "Nein, nein, nein, nein, nein"));
 }
 
-TEST(CopiesSourceTest, FindsWhatStandsInTheSource) {
+TEST(CopiesSourceTest, FindsTextsOfTheSource) {
   const char source[] = "He had never seen such a large house before.";
   EXPECT_TRUE(CopiesSource(source, source));
   EXPECT_TRUE(
@@ -40,7 +40,7 @@ TEST(CopiesSourceTest, FindsWhatStandsInTheSource) {
   EXPECT_FALSE(CopiesSource("", source));
 }
 
-TEST(CopiesSourceTest, NamesAndShortTextsMayBe) {
+TEST(CopiesSourceTest, AllowsNamesAndShortTexts) {
   EXPECT_FALSE(CopiesSource("Angela Merkel, Barack Obama, Emmanuel Macron",
                             "Angela Merkel, Barack Obama, Emmanuel Macron"));
   EXPECT_FALSE(CopiesSource("in Berlin", "in Berlin"));
@@ -58,13 +58,14 @@ TEST(HasUnlikelyLengthTest, WeighsLetters) {
   EXPECT_FALSE(HasUnlikelyLength("...", ""));
 }
 
-TEST(HasReplacementCharactersTest, CountsThem) {
+TEST(HasReplacementCharactersTest,
+     FindsMoreReplacementCharactersThanTheSourceHas) {
   EXPECT_TRUE(HasReplacementCharacters("a", "a\uFFFD"));
   EXPECT_TRUE(HasReplacementCharacters("a\uFFFD", "\uFFFDa\uFFFD"));
   EXPECT_FALSE(HasReplacementCharacters("a\uFFFD", "\uFFFDa"));
 }
 
-TEST(LanguageCheckTest, TellsSurelyOtherLanguages) {
+TEST(LanguageCheckTest, ReportsLanguagesThatSurelyDiffer) {
   const char english[] =
       "He had never seen such a large house before that day.";
   const char german[] = "Er hatte nie zuvor ein so großes Haus gesehen.";
@@ -81,7 +82,7 @@ TEST(LanguageCheckTest, TellsSurelyOtherLanguages) {
   EXPECT_TRUE(LanguageCheck::For("en")->IsAnother(german));
 }
 
-TEST(LanguageCheckTest, NamesAreOfNoLanguage) {
+TEST(LanguageCheckTest, IgnoresNames) {
   const auto check = LanguageCheck::For("de");
   EXPECT_FALSE(check->IsAnother("Microsoft Windows Server 2019 Datacenter"));
   EXPECT_FALSE(check->IsAnother(
@@ -93,14 +94,14 @@ TEST(LanguageCheckTest, NamesAreOfNoLanguage) {
   EXPECT_TRUE(check->IsAnother("Он никогда прежде не видел такого дома"));
 }
 
-TEST(LanguageCheckTest, NeighboursAreOne) {
+TEST(LanguageCheckTest, TreatsNeighbouringLanguagesAsOne) {
   EXPECT_FALSE(LanguageCheck::For("da")->IsAnother(
       "Han hadde aldri sett et så stort hus før den dagen, sa han til meg."));
   EXPECT_FALSE(LanguageCheck::For("he")->IsAnother(
       "הוא מעולם לא ראה בית כל כך גדול לפני אותו יום"));
 }
 
-TEST(LanguageCheckTest, KnowsNotAllLanguages) {
+TEST(LanguageCheckTest, AcceptsLanguagesThatItDoesNotKnow) {
   EXPECT_FALSE(LanguageCheck::For(""));
   EXPECT_FALSE(LanguageCheck::For("zzz"));
   EXPECT_FALSE(LanguageCheck::For("klingon-language"));

@@ -174,7 +174,7 @@ TEST_F(KserveTest, GeneratesOneText) {
   EXPECT_EQ(Wrong(Ask("writer", {"a", "b"})), "inputs[0].shape");
 }
 
-TEST_F(KserveTest, SaysWhatIsWrongWithATensor) {
+TEST_F(KserveTest, NamesTheWrongTensor) {
   ModelInferRequest request;
   request.set_model_name("translator");
   EXPECT_EQ(Wrong(request), "inputs");
@@ -210,7 +210,7 @@ TEST_F(KserveTest, SaysWhatIsWrongWithATensor) {
   EXPECT_EQ(Wrong(Ask("translator", {"a", "\xff"}, /*raw=*/true)), "inputs[0]");
 }
 
-TEST_F(KserveTest, SaysWhatIsWrongWithAParameter) {
+TEST_F(KserveTest, NamesTheWrongParameter) {
   const auto wrong = [this](const char* name, auto set) {
     ModelInferRequest request = Ask("translator", {"a"});
     set((*request.mutable_parameters())[name]);
@@ -281,7 +281,7 @@ TEST_F(KserveTest, SaysThatBytesAreNotAMessage) {
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
 }
 
-TEST_F(KserveTest, TellsOfTheServerAndItsModels) {
+TEST_F(KserveTest, DescribesTheServerAndItsModels) {
   inference::ServerLiveResponse live;
   ASSERT_TRUE(kserve_->ServerLive(Context().get(), {}, &live).ok());
   EXPECT_TRUE(live.live());
@@ -314,7 +314,7 @@ TEST_F(KserveTest, TellsOfTheServerAndItsModels) {
   EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(-1, -1));
 }
 
-TEST_F(KserveTest, CountsWhatAModelHasDone) {
+TEST_F(KserveTest, CountsTheCallsOfAModel) {
   ASSERT_TRUE(Infer(Ask("translator", {"a", "b"})).ok());
   ModelInferRequest wrong = Ask("translator", {"a"});
   (*wrong.mutable_parameters())["beam_size"].set_int64_param(0);

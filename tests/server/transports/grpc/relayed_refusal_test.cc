@@ -116,7 +116,7 @@ TEST_F(RelayedRefusalTest, DoesNotRefuseCallsThatNeedNoWorker) {
   EXPECT_EQ(SendBytes("/trivium.v1.Inference/NoCall", "").error_code(),
             grpc::UNIMPLEMENTED);
   EXPECT_EQ(batcher_->asked_early(), before);
-  EXPECT_EQ(batcher_->expected(), 0u);
+  EXPECT_EQ(batcher_->in_transit(), 0u);
 }
 
 TEST_F(RelayedRefusalTest, BoundsCallsWithoutAMessage) {
@@ -178,7 +178,7 @@ TEST_F(RelayedRefusalTest, CallsThatPassAreInTransitUntilTheyAreSubmitted) {
     });
     batcher_->WaitForSubmitted(i);
     EXPECT_EQ(batcher_->arrived(), i);
-    EXPECT_EQ(batcher_->expected(), 0u);
+    EXPECT_EQ(batcher_->in_transit(), 0u);
     context->TryCancel();
     call.join();
   }
@@ -199,7 +199,7 @@ TEST_F(RelayedRefusalTest, CallsThatAreNeverSubmittedAreForgotten) {
   EXPECT_EQ(Translate(request, &response).error_code(), grpc::NOT_FOUND);
   EXPECT_TRUE(Translate(TextsRequest({" "}), &response).ok());
   EXPECT_EQ(batcher_->arrived(), 1);
-  EXPECT_EQ(batcher_->expected(), 0u);
+  EXPECT_EQ(batcher_->in_transit(), 0u);
 }
 
 }  // namespace

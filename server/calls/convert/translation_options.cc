@@ -1,0 +1,374 @@
+#include "server/calls/convert/translation_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "base/status.h"
+#include "server/calls/convert/translating_model.h"
+#include "server/errors/status.h"
+#include "server/translation/pipeline/option_rules.h"
+#include "server/translation/translation_checks.h"
+
+namespace trivium {
+namespace {
+
+// Options that two models may be asked, one after the other.
+constexpr std::string_view kPivotOptions[] = {
+    "source_language", "target_language", "decoding", "truncate",
+    "split",           "sentences",       "checks",   "truncation_direction",
+    "protect",         "format",          "glossary",
+};
+constexpr std::string_view kPivotDecoding[] = {
+    "beam_size",
+    "num_hypotheses",
+    "length_penalty",
+    "early_stopping",
+    "max_new_tokens",
+    "repetition_penalty",
+    "no_repeat_ngram_size",
+};
+// Options of a second try that hold for both tries.
+constexpr std::string_view kOfBothTries[] = {"num_hypotheses", "top_logprobs",
+                                             "trace"};
+
+// The decoding options of a second try that has none of its own.
+constexpr uint32_t kSecondTryBeams = 4;
+constexpr uint32_t kSecondTryNgram = 4;
+
+std::vector<std::string> FieldsOf(const google::protobuf::Message& message) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  std::vector<std::string> names;
+  for (const auto* field : fields) names.push_back(field->name());
+  return names;
+}
+
+template <size_t kSize>
+bool IsOneOf(const std::string_view (&names)[kSize], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// INVALID_ARGUMENT for the first field that is set and is none of `allowed`.
+template <size_t kSize>
+absl::Status CheckOnly(const google::protobuf::Message& message,
+                       const std::string_view (&allowed)[kSize],
+                       const std::string& path, const std::string& pivot) {
+  for (const std::string& field : FieldsOf(message)) {
+    if (IsOneOf(allowed, field)) continue;
+    return InvalidField(
+        fmt::format("{}.{}", path, field),
+        fmt::format("is of one model, and two translate, by way of '{}'; leave "
+                    "it out, or translate to '{}' and from there in two calls",
+                    pivot, pivot));
+  }
+  return absl::OkStatus();
+}
+
+// The error of an enum's unknown value.
+absl::Status NoValue(const std::string& path, int value) {
+  return InvalidField(path, fmt::format("has no value {}", value));
+}
+
+// A task that is no translation, such as a summary.
+bool IsOtherTask(const v1::TranslateOptions& in) {
+  return in.has_task() && !absl::StartsWith(in.task(), "translation");
+}
+
+absl::StatusOr<ProtectionOptions> ConvertProtection(const v1::Protection& in,
+                                                    const std::string& path) {
+  constexpr std::pair<v1::ProtectedKind, ProtectedKind> kKinds[] = {
+      {v1::PROTECTED_KIND_PRINTF, ProtectedKind::kPrintf},
+      {v1::PROTECTED_KIND_ICU_MESSAGE, ProtectedKind::kIcuMessage},
+      {v1::PROTECTED_KIND_MUSTACHE, ProtectedKind::kMustache},
+      {v1::PROTECTED_KIND_URL, ProtectedKind::kUrl},
+      {v1::PROTECTED_KIND_EMAIL, ProtectedKind::kEmail},
+      {v1::PROTECTED_KIND_FILE_NAME, ProtectedKind::kFileName},
+      {v1::PROTECTED_KIND_NUMBER_WITH_UNIT, ProtectedKind::kNumberWithUnit},
+  };
+  if (in.kinds_size() > static_cast<int>(std::size(kKinds))) {
+    return InvalidField(
+        path + ".kinds",
+        fmt::format("names {}, and there are {}; give each once",
+                    in.kinds_size(), std::size(kKinds)));
+  }
+  ProtectionOptions out;
+  for (int i = 0; i < in.kinds_size(); ++i) {
+    const auto found = std::find_if(
+        std::begin(kKinds), std::end(kKinds),
+        [&](const auto& kind) { return kind.first == in.kinds(i); });
+    if (found == std::end(kKinds)) {
+      return NoValue(fmt::format("{}.kinds[{}]", path, i), in.kinds(i));
+    }
+    out.kinds.push_back(found->second);
+  }
+  out.patterns = {in.patterns().begin(), in.patterns().end()};
+  if (in.has_pieces()) out.pieces = in.pieces();
+  return out;
+}
+
+GlossaryOptions ConvertGlossary(const v1::Glossary& in) {
+  GlossaryOptions out;
+  for (const v1::GlossaryTerm& term : in.terms()) {
+    out.terms.push_back({term.source(), term.target(),
+                         term.has_match_case()
+                             ? std::optional(term.match_case())
+                             : std::nullopt});
+  }
+  out.inflections = in.inflections();
+  return out;
+}
+
+// Beam search that repeats no run of tokens.
+v1::DecodingOptions OtherSearch(v1::DecodingOptions first,
+                                const DecodingOptions& resolved,
+                                const RequestLimits& limits) {
+  if (resolved.sample) {
+    first.clear_sample();
+    first.clear_top_k();
+    first.clear_top_p();
+    first.clear_min_p();
+    first.clear_typical_p();
+    first.clear_seed();
+    first.set_temperature(0);
+  }
+  first.set_beam_size(std::min<uint32_t>(
+      std::max<uint32_t>({kSecondTryBeams,
+                          static_cast<uint32_t>(resolved.beam_size),
+                          static_cast<uint32_t>(resolved.hypotheses)}),
+      limits.max_beam_size));
+  if (resolved.no_repeat_ngram_size == 0) {
+    first.set_no_repeat_ngram_size(kSecondTryNgram);
+  }
+  return first;
+}
+
+absl::StatusOr<CallDecoding> ConvertSecondTry(
+    const v1::DecodingOptions& in, const std::string& path,
+    const v1::DecodingOptions& decoding, const Direction& direction,
+    const Model& model, const RequestLimits& limits) {
+  for (const std::string& field : FieldsOf(in)) {
+    if (IsOneOf(kOfBothTries, field)) {
+      return InvalidField(fmt::format("{}.{}", path, field),
+                          "is for both tries; give it in decoding instead");
+    }
+  }
+  v1::DecodingOptions options = decoding;
+  options.MergeFrom(in);
+  absl::StatusOr<CallDecoding> out =
+      ConvertDecoding(options, path, direction, model, limits);
+  if (!out.ok() || in.ByteSizeLong() > 0) return out;
+  return ConvertDecoding(OtherSearch(decoding, out->options, limits), path,
+                         direction, model, limits);
+}
+
+absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
+                                           const std::string& path,
+                                           const Direction& direction,
+                                           const Model& model,
+                                           const RequestLimits& limits) {
+  constexpr std::pair<v1::Check, Check> kKinds[] = {
+      {v1::CHECK_REPETITION, Check::kRepetition},
+      {v1::CHECK_SOURCE_COPIED, Check::kSourceCopied},
+      {v1::CHECK_LENGTH_RATIO, Check::kLengthRatio},
+      {v1::CHECK_TRUNCATED, Check::kTruncated},
+      {v1::CHECK_UNKNOWN_CHARACTERS, Check::kUnknownCharacters},
+      {v1::CHECK_WRONG_LANGUAGE, Check::kWrongLanguage},
+  };
+  const v1::Checks& checks = in.checks();
+  if (checks.kinds_size() > static_cast<int>(std::size(kKinds))) {
+    return InvalidField(
+        path + ".kinds",
+        fmt::format("names {}, and there are {}; give each once",
+                    checks.kinds_size(), std::size(kKinds)));
+  }
+  CheckOptions out;
+  for (int i = 0; i < checks.kinds_size(); ++i) {
+    const std::string field = fmt::format("{}.kinds[{}]", path, i);
+    const auto found = std::find_if(
+        std::begin(kKinds), std::end(kKinds),
+        [&](const auto& kind) { return kind.first == checks.kinds(i); });
+    if (found == std::end(kKinds)) return NoValue(field, checks.kinds(i));
+    const std::string& target = direction.target_language;
+    if (found->second == Check::kWrongLanguage && !LanguageCheck::For(target)) {
+      return InvalidField(
+          field, target.empty()
+                     ? "needs the target language, which neither the call nor "
+                       "the model tells; give target_language, or leave it out"
+                     : fmt::format("cannot be told of '{}', which CLD2 does "
+                                   "not know; leave it out",
+                                   Shorten(target)));
+    }
+    out.kinds.push_back(found->second);
+  }
+  if (checks.has_second_try()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        out.second_try,
+        ConvertSecondTry(checks.second_try(), path + ".second_try",
+                         in.decoding(), direction, model, limits));
+  }
+  return out;
+}
+
+OptionSet GivenOptions(const v1::TranslateOptions& in,
+                       const TranslationOptions& out) {
+  OptionSet given;
+  given.Add(CallOption::kFormat, out.format.has_value());
+  given.Add(CallOption::kSentences, in.sentences());
+  given.Add(CallOption::kProtect, in.has_protect());
+  given.Add(CallOption::kSplit, in.split() == v1::SPLIT_SENTENCES);
+  given.Add(CallOption::kChecks, in.has_checks());
+  given.Add(CallOption::kWords, in.words());
+  given.Add(CallOption::kGlossary, in.has_glossary());
+  given.Add(CallOption::kCrossAttention, in.has_cross_attention());
+  given.Add(CallOption::kDecoderAttention, in.has_decoder_attention());
+  given.Add(CallOption::kTrace, out.decoding.options.trace);
+  given.Add(CallOption::kSecondTry, in.checks().has_second_try());
+  given.Add(CallOption::kOtherTask, IsOtherTask(in));
+  given.Add(CallOption::kWholeTexts, !out.split);
+  given.Add(CallOption::kDraws, out.decoding.options.sample);
+  return given;
+}
+
+absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
+                                               const std::string& path,
+                                               const ModelHandle& served,
+                                               const Environment& environment,
+                                               const AliveCheck& check_alive) {
+  const Model& model = *served->model;
+  const RequestLimits& limits = environment.limits;
+  if (model.info().design != Design::kEncoderDecoder) {
+    return absl::FailedPreconditionError(fmt::format(
+        "the model '{}' is not an encoder-decoder, so it cannot translate; "
+        "GetModel tells the calls it serves",
+        served->name));
+  }
+  InputOptions input;
+  TRIVIUM_ASSIGN_OR_RETURN(input.direction,
+                           ConvertDirection(in, path + ".", model));
+  TranslationOptions out;
+  TRIVIUM_ASSIGN_OR_RETURN(out.decoding,
+                           ConvertDecoding(in.decoding(), path + ".decoding",
+                                           input.direction, model, limits));
+  input.model = &model;
+  input.limits = &limits;
+  TRIVIUM_RETURN_IF_ERROR(
+      ConvertTruncation(in, path + ".", environment, *served, &input));
+  input.decodes = true;
+  input.check_alive = check_alive;
+  if (!v1::Split_IsValid(in.split())) {
+    return NoValue(path + ".split", in.split());
+  }
+  out.path = path;
+  // A summary is of a whole text.
+  out.split = in.split() == v1::SPLIT_SENTENCES ||
+              (in.split() == v1::SPLIT_UNSPECIFIED && !IsOtherTask(in));
+  TRIVIUM_ASSIGN_OR_RETURN(out.format, ConvertFormat(in, path));
+  out.given = GivenOptions(in, out);
+  TRIVIUM_RETURN_IF_ERROR(CheckExclusions(out.given, {path, ""}));
+  if (in.has_checks()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        out.checks,
+        ConvertChecks(in, path + ".checks", input.direction, model, limits));
+    out.given.Add(
+        CallOption::kSecondTryDraws,
+        out.checks->second_try && out.checks->second_try->options.sample);
+    TRIVIUM_RETURN_IF_ERROR(CheckExclusions(out.given, {path, ""}));
+  }
+  if (in.has_cross_attention()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        out.cross_attention,
+        ConvertSelection(in.cross_attention(), path + ".cross_attention",
+                         model.info().decoder_layers,
+                         model.info().decoder_heads));
+  }
+  if (in.has_decoder_attention()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        out.decoder_attention,
+        ConvertDecoderSelection(in.decoder_attention(),
+                                path + ".decoder_attention", model.info()));
+  }
+  if (in.has_protect()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        out.protect, ConvertProtection(in.protect(), path + ".protect"));
+  }
+  if (in.has_glossary()) out.glossary = ConvertGlossary(in.glossary());
+  out.report_sentences = in.sentences();
+  out.report_tokens = in.tokens();
+  out.report_words = in.words();
+  out.max_parts = static_cast<size_t>(limits.max_inputs);
+  out.max_beam_size = limits.max_beam_size;
+  out.check_alive = check_alive;
+  out.model = std::make_shared<CallTranslatingModel>(served, std::move(input),
+                                                     !IsOtherTask(in));
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<MarkupFormat>> ConvertFormat(
+    const v1::TranslateOptions& in, const std::string& path) {
+  switch (in.format()) {
+    case v1::TEXT_FORMAT_UNSPECIFIED:
+    case v1::TEXT_FORMAT_PLAIN:
+      return std::nullopt;
+    case v1::TEXT_FORMAT_HTML:
+      return MarkupFormat::kHtml;
+    case v1::TEXT_FORMAT_XML:
+      return MarkupFormat::kXml;
+    case v1::TEXT_FORMAT_MARKDOWN:
+      return MarkupFormat::kMarkdown;
+    default:
+      return NoValue(path + ".format", in.format());
+  }
+}
+
+absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
+    const v1::TranslateOptions& in, const std::string& path,
+    const TranslationRoute& route, const Environment& environment,
+    const AliveCheck& check_alive) {
+  if (route.steps.size() > 1) {
+    const std::string& pivot = route.steps[0].target_tag;
+    TRIVIUM_RETURN_IF_ERROR(CheckOnly(in, kPivotOptions, path, pivot));
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckOnly(in.decoding(), kPivotDecoding, path + ".decoding", pivot));
+  }
+  std::vector<TranslationOptions> steps;
+  for (const TranslationRoute::Step& step : route.steps) {
+    v1::TranslateOptions own = in;
+    if (step.source) own.set_source_language(*step.source);
+    if (step.target) own.set_target_language(*step.target);
+    // Only the best hypothesis is translated further.
+    const bool last = &step == &route.steps.back();
+    if (!last) own.mutable_decoding()->clear_num_hypotheses();
+    TRIVIUM_ASSIGN_OR_RETURN(
+        steps.emplace_back(),
+        ConvertStep(own, path, step.model, environment, check_alive));
+  }
+  return steps;
+}
+
+TranslationInput ConvertTranslationInput(const v1::Input& in,
+                                         const std::string& path) {
+  TranslationInput out;
+  out.path = path;
+  if (in.has_text()) out.text = in.text();
+  if (in.has_pair()) out.pair = {in.pair().first(), in.pair().second()};
+  if (in.has_ids()) {
+    out.ids = {{in.ids().ids().begin(), in.ids().ids().end()},
+               {in.ids().type_ids().begin(), in.ids().type_ids().end()}};
+  }
+  if (in.has_target_prefix()) out.prefix.text = in.target_prefix();
+  if (in.has_target_prefix_ids()) {
+    out.prefix.ids = {in.target_prefix_ids().ids().begin(),
+                      in.target_prefix_ids().ids().end()};
+  }
+  return out;
+}
+
+}  // namespace trivium

@@ -1,0 +1,38 @@
+#ifndef TRIVIUM_SERVER_CALLS_CONVERT_TRANSLATION_OPTIONS_H_
+#define TRIVIUM_SERVER_CALLS_CONVERT_TRANSLATION_OPTIONS_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/alive_check.h"
+#include "server/calls/convert/convert.h"
+#include "server/calls/environment.h"
+#include "server/translation/pipeline/translation_options.h"
+#include "server/translation/pipeline/translation_router.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// Options of translating, from messages to the plain structs of
+// server/translation/pipeline. `path` of the options in errors: "options".
+
+// The options of each step of a route. `check_alive`: as
+// TranslationOptions::check_alive.
+absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
+    const v1::TranslateOptions& in, const std::string& path,
+    const TranslationRoute& route, const Environment& environment,
+    const AliveCheck& check_alive);
+
+// Unset for plain text.
+absl::StatusOr<std::optional<MarkupFormat>> ConvertFormat(
+    const v1::TranslateOptions& in, const std::string& path);
+
+TranslationInput ConvertTranslationInput(const v1::Input& in,
+                                         const std::string& path);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_CONVERT_TRANSLATION_OPTIONS_H_

@@ -1,0 +1,163 @@
+// What always holds: parts ascend and are apart; all that is in none is white
+// space, signs without letters and digits, or protected; no border is within a
+// protected span.
+//
+// A sentence that is too long is halved at the best clause border in its
+// middle, and each half again. Halving must tokenize to know whether a half
+// fits, which for a text of n tokens would tokenize n log n of them. So a long
+// sentence is tokenized once, in pieces, and these counts tell of a half that
+// is certainly too long that it is; only halves that may fit are tokenized
+// again.
+#include "server/translation/pipeline/part_cutter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/errors/status.h"
+#include "server/translation/protected_spans.h"
+
+namespace trivium {
+namespace {
+
+// A sentence that is too long and has more bytes gets TokenCounts.
+constexpr size_t kLongBytes = 16 << 10;
+// The counts are sure that a half is too long if it has so many tokens more
+// than the model reads: one in kUnsureShare of these, and kUnsureTokens.
+constexpr size_t kUnsureShare = 8;
+constexpr size_t kUnsureTokens = 16;
+
+std::vector<TextSpan> SpansIn(TextSpan outer,
+                              const std::vector<TextSpan>& spans) {
+  const auto begin = std::partition_point(
+      spans.begin(), spans.end(),
+      [outer](TextSpan span) { return span.begin < outer.begin; });
+  const auto end = std::partition_point(
+      begin, spans.end(),
+      [outer](TextSpan span) { return span.end <= outer.end; });
+  return {begin, end};
+}
+
+}  // namespace
+
+absl::Status TooManySentences(const std::string& path, size_t max_parts) {
+  return InvalidField(
+      path + ".text",
+      fmt::format("has more than {} sentences, and a call takes no more; send "
+                  "the text in parts",
+                  max_parts));
+}
+
+absl::Status PartCutter::Cut() {
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> sentences, Sentences());
+  sentences = JoinAtSpans(sentences, job_.protected_spans);
+  TRIVIUM_RETURN_IF_ERROR(CheckCount(sentences.size()));
+  if (sentences.size() > 1) TRIVIUM_RETURN_IF_ERROR(CheckNotAboutOneSentence());
+  for (const TextSpan& sentence : sentences) {
+    TRIVIUM_RETURN_IF_ERROR(Add(sentence, /*cut=*/false, nullptr));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TextSpan>> PartCutter::Sentences() const {
+  const std::string& text = job_.text.text;
+  if (splitter_ != nullptr) return splitter_->Split(text, options_.check_alive);
+  std::vector<TextSpan> whole;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = job_.markup
+                           ? std::min(text.find('\n', begin), text.size())
+                           : text.size();
+    const TextSpan span = WithoutWhiteSpace(text, {begin, end});
+    if (span.begin < span.end) whole.push_back(span);
+    begin = end + 1;
+  }
+  return whole;
+}
+
+absl::Status PartCutter::CheckNotAboutOneSentence() const {
+  return trivium::CheckNotAboutOneSentence(given_, {options_.path, job_.path});
+}
+
+absl::Status PartCutter::CheckCount(size_t parts) const {
+  return parts <= options_.max_parts
+             ? absl::OkStatus()
+             : TooManySentences(job_.path, options_.max_parts);
+}
+
+// A model that is asked about signs alone may make up anything, so they stay as
+// they are. Not where the model's search is itself what the call is about.
+bool PartCutter::IsWorthAsking(
+    TextSpan span, const std::vector<TextSpan>& protected_spans) const {
+  const std::string& text = job_.text.text;
+  if (!protected_spans.empty()) {
+    return !WordsBetween(text, span, protected_spans).empty();
+  }
+  return splitter_ == nullptr || HasLettersOrDigits(span.Of(text)) ||
+         !CheckNotAboutOneSentence().ok();
+}
+
+absl::Status PartCutter::Add(TextSpan span, bool cut,
+                             const TokenCounts* counts) {
+  TRIVIUM_RETURN_IF_ERROR(options_.check_alive());
+  TRIVIUM_RETURN_IF_ERROR(CheckCount(job_.requests.size() + 1));
+  const std::string_view sentence = span.Of(job_.text.text);
+  const std::vector<TextSpan> spans = SpansIn(span, job_.protected_spans);
+  if (!IsWorthAsking(span, spans)) return absl::OkStatus();
+  // A single character cannot be cut.
+  const bool divides =
+      splitter_ != nullptr && FirstCodePoint(sentence).size < sentence.size();
+  const auto limit =
+      static_cast<size_t>(options_.model->model().info().max_source_tokens);
+  // With protected spans the counts say little: placeholders may be far
+  // shorter.
+  if (divides && spans.empty() && counts != nullptr &&
+      counts->In(span) > limit + limit / kUnsureShare + kUnsureTokens) {
+    return AddHalves(span, span.begin + ClauseBorder(sentence, {}), counts);
+  }
+  job_.text.parts.push_back({span, cut, spans});
+  TRIVIUM_ASSIGN_OR_RETURN(const bool fits, ask_(divides));
+  if (fits) return absl::OkStatus();
+
+  const size_t border =
+      ClauseBorder(sentence, job_.text.parts.back().ProtectedInPart());
+  if (border == 0) return ask_(/*divides=*/false).status();
+  job_.text.parts.pop_back();
+  TRIVIUM_RETURN_IF_ERROR(CheckNotAboutOneSentence());
+  const size_t middle = span.begin + border;
+  if (counts != nullptr || sentence.size() <= kLongBytes) {
+    return AddHalves(span, middle, counts);
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const TokenCounts found, CountTokens(span));
+  return AddHalves(span, middle, &found);
+}
+
+absl::StatusOr<TokenCounts> PartCutter::CountTokens(TextSpan span) const {
+  const Model& model = options_.model->model();
+  const auto most = static_cast<size_t>(
+      (1 + 1.0 / kUnsureShare) * static_cast<double>(options_.max_parts) *
+      model.info().max_source_tokens);
+  TRIVIUM_ASSIGN_OR_RETURN(TokenCounts counts,
+                           TokenCounts::Of(*model.tokenizer(), job_.text.text,
+                                           span, most, options_.check_alive));
+  if (counts.all() > most) {
+    return TooManySentences(job_.path, options_.max_parts);
+  }
+  return counts;
+}
+
+absl::Status PartCutter::AddHalves(TextSpan span, size_t middle,
+                                   const TokenCounts* counts) {
+  TRIVIUM_RETURN_IF_ERROR(options_.check_alive());
+  for (const TextSpan half :
+       {TextSpan{span.begin, middle}, TextSpan{middle, span.end}}) {
+    TRIVIUM_RETURN_IF_ERROR(Add(WithoutWhiteSpace(job_.text.text, half),
+                                /*cut=*/true, counts));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

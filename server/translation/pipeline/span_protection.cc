@@ -1,0 +1,147 @@
+#include "server/translation/pipeline/span_protection.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+constexpr size_t kMostPatterns = 16;
+constexpr size_t kMostPatternBytes = 512;
+
+absl::Status CheckPatterns(const std::vector<std::string>& patterns,
+                           const std::string& path) {
+  if (patterns.size() > kMostPatterns) {
+    return InvalidField(path, fmt::format("has {}; give at most {}, joined by "
+                                          "|",
+                                          patterns.size(), kMostPatterns));
+  }
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    const size_t bytes = patterns[i].size();
+    if (bytes > 0 && bytes <= kMostPatternBytes) continue;
+    return InvalidField(fmt::format("{}[{}]", path, i),
+                        fmt::format("has {} bytes; a pattern has 1 to {}",
+                                    bytes, kMostPatternBytes));
+  }
+  return absl::OkStatus();
+}
+
+// Appends the spans whose count, [hypotheses][spans], is not 1. Returns their
+// number.
+int AddLost(const SpanProtection::Part& part,
+            const std::vector<std::vector<int>>& counts,
+            TranslatedText* translation) {
+  int lost = 0;
+  for (size_t i = 0; i < part.spans.size(); ++i) {
+    for (size_t h = 0; h < counts.size(); ++h) {
+      if (counts[h][i] == 1) continue;
+      ++lost;
+      translation->lost.push_back(
+          {std::string(part.spans[i]), part.origins[i], h, counts[h][i]});
+    }
+  }
+  return lost;
+}
+
+}  // namespace
+
+absl::StatusOr<SpanProtection> SpanProtection::Create(
+    const ProtectionOptions& options, const std::string& path) {
+  if (options.kinds.empty() && options.patterns.empty()) {
+    return InvalidField(path,
+                        "protects nothing; give kinds or patterns, or leave "
+                        "it out");
+  }
+  TRIVIUM_RETURN_IF_ERROR(CheckPatterns(options.patterns, path + ".patterns"));
+  const std::set<ProtectedKind> kinds(options.kinds.begin(),
+                                      options.kinds.end());
+  absl::StatusOr<ProtectedSpans> spans =
+      ProtectedSpans::Create({kinds.begin(), kinds.end()}, options.patterns);
+  if (!spans.ok()) {
+    return InvalidField(
+        path + ".patterns",
+        std::string(spans.status().message()) + "; write it as RE2 reads it");
+  }
+  return SpanProtection(*std::move(spans), path);
+}
+
+absl::StatusOr<std::vector<TextSpan>> SpanProtection::Find(
+    std::string_view text, const AliveCheck& check_alive) const {
+  const absl::StatusOr<std::vector<TextSpan>> found =
+      spans_.Find(text, check_alive);
+  if (absl::IsInvalidArgument(found.status())) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}.{}", path_, std::string(found.status().message())));
+  }
+  TRIVIUM_RETURN_IF_ERROR(found.status());
+  std::vector<TextSpan> spans;
+  for (const TextSpan& span : *found) {
+    const TextSpan inner = WithoutWhiteSpace(text, span);
+    if (inner.begin < inner.end) spans.push_back(inner);
+  }
+  return spans;
+}
+
+absl::Status SpanProtection::Count(const std::vector<std::string_view>& texts,
+                                   const std::vector<std::string_view>& spans,
+                                   const AliveCheck& check_alive,
+                                   std::vector<int>* counts) const {
+  absl::flat_hash_map<std::string_view, int> in_texts;
+  for (const std::string_view text : texts) {
+    TRIVIUM_ASSIGN_OR_RETURN(const std::vector<TextSpan> found,
+                             Find(text, check_alive));
+    for (const TextSpan& span : found) ++in_texts[span.Of(text)];
+  }
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const auto count = in_texts.find(spans[i]);
+    if (count != in_texts.end()) (*counts)[i] += count->second;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::vector<Restored::Place>>>
+SpanProtection::Restore(const Part& part, int style,
+                        const AliveCheck& check_alive,
+                        TranslatedText* translation, int* losses) const {
+  std::vector<std::vector<Restored::Place>> places;
+  std::vector<std::vector<int>> counts;
+  for (TranslatedHypothesis& hypothesis : translation->hypotheses) {
+    Restored restored = RestoreSpans(hypothesis.text, part.spans, style);
+    TRIVIUM_RETURN_IF_ERROR(
+        Count({restored.between.begin(), restored.between.end()}, part.spans,
+              check_alive, &restored.counts));
+    if (restored.stray) ++*losses;
+    places.push_back(std::move(restored.places));
+    hypothesis.text = std::move(restored.text);
+    counts.push_back(std::move(restored.counts));
+  }
+  *losses += AddLost(part, counts, translation);
+  return places;
+}
+
+absl::Status SpanProtection::CheckPieces(
+    const Part& part, const std::vector<TranslatedText>& pieces,
+    const AliveCheck& check_alive, TranslatedText* joined, int* losses) const {
+  // Each span is between two pieces.
+  std::vector<std::vector<int>> counts(joined->hypotheses.size(),
+                                       std::vector<int>(part.spans.size(), 1));
+  for (size_t h = 0; h < counts.size(); ++h) {
+    std::vector<std::string_view> texts;
+    for (const TranslatedText& piece : pieces) {
+      if (h < piece.hypotheses.size()) {
+        texts.push_back(piece.hypotheses[h].text);
+      }
+    }
+    TRIVIUM_RETURN_IF_ERROR(Count(texts, part.spans, check_alive, &counts[h]));
+  }
+  *losses += AddLost(part, counts, joined);
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

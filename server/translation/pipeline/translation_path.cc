@@ -1,0 +1,158 @@
+#include "server/translation/pipeline/translation_path.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/status.h"
+#include "server/errors/status.h"
+#include "server/translation/pipeline/checks_stage.h"
+#include "server/translation/pipeline/glossary_stage.h"
+#include "server/translation/pipeline/markup_stage.h"
+#include "server/translation/pipeline/protection_stage.h"
+#include "server/translation/pipeline/words_stage.h"
+
+namespace trivium {
+namespace {
+
+// What both pipelines of a path share; null if the call does not ask for it.
+struct SharedParts {
+  std::shared_ptr<const SpanProtection> protection;
+  std::shared_ptr<const Terminology> terminology;
+};
+
+absl::StatusOr<SharedParts> ReadPatternsAndTerms(
+    const TranslationOptions& last, const std::string& source_language) {
+  SharedParts shared;
+  if (last.protect) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        SpanProtection protection,
+        SpanProtection::Create(*last.protect, last.path + ".protect"));
+    shared.protection = std::make_shared<SpanProtection>(std::move(protection));
+  } else if (last.format) {
+    shared.protection = std::make_shared<SpanProtection>();
+  }
+  if (last.glossary) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        Terminology terminology,
+        Terminology::Create(*last.glossary, last.path + ".glossary",
+                            source_language, last.model->model(),
+                            last.check_alive));
+    shared.terminology = std::make_shared<Terminology>(std::move(terminology));
+  }
+  return shared;
+}
+
+// The stages of a pipeline, outermost first. A new subject is one line here.
+// Tags are placed in texts that have their protected spans back; checks and the
+// glossary look at texts with these spans and without tags.
+Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
+                bool feeds_pivot) {
+  Stages stages;
+  const auto add = [&stages](bool asked_for, const auto& make) {
+    if (asked_for) stages.push_back(make());
+  };
+  add(options.format.has_value(),
+      [&] { return std::make_unique<MarkupStage>(options, feeds_pivot); });
+  add(options.checks.has_value(),
+      [&] { return std::make_unique<ChecksStage>(options); });
+  add(shared.terminology != nullptr, [&] {
+    return std::make_unique<GlossaryStage>(shared.terminology, options,
+                                           feeds_pivot);
+  });
+  add(shared.protection != nullptr, [&] {
+    return std::make_unique<ProtectionStage>(shared.protection, options);
+  });
+  add(options.report_words,
+      [&] { return std::make_unique<WordsStage>(options); });
+  return stages;
+}
+
+// Adds to `last`, the translation of a part by way of the pivot language, what
+// the client is to know of the first step.
+void AddFirstStep(const TranslatedText& first, TranslatedText* last) {
+  last->source_tokens = first.source_tokens;
+  last->truncated_tokens += first.truncated_tokens;
+  last->second_try_count += first.second_try_count;
+  last->second_kept_count += first.second_kept_count;
+  if (first.hypotheses[0].reason == FinishReason::kLength) {
+    for (TranslatedHypothesis& hypothesis : last->hypotheses) {
+      hypothesis.reason = FinishReason::kLength;
+    }
+  }
+  // All hypotheses are made of the first translation, so they have its faults.
+  for (const LostSpan& lost : first.lost) {
+    for (size_t h = 0; h < last->hypotheses.size(); ++h) {
+      last->lost.emplace_back(lost).hypothesis = h;
+    }
+  }
+  std::stable_sort(last->lost.begin(), last->lost.end(),
+                   [](const LostSpan& a, const LostSpan& b) {
+                     return a.source.begin < b.source.begin;
+                   });
+  for (const Finding& finding : first.findings) {
+    for (size_t h = 0; h < last->hypotheses.size(); ++h) {
+      const bool known = std::any_of(
+          last->findings.begin(), last->findings.end(),
+          [&](const Finding& other) {
+            return other.check == finding.check && other.hypothesis == h;
+          });
+      if (!known) last->findings.emplace_back(finding).hypothesis = h;
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status TranslationPath::Compose() {
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const SharedParts shared,
+      ReadPatternsAndTerms(steps_.back(),
+                           steps_[0].model->direction().source_language));
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const bool feeds_pivot = i + 1 < steps_.size();
+    Stages stages = StagesOf(steps_[i], shared, feeds_pivot);
+    pipelines_.emplace_back(std::move(steps_[i]), std::move(stages),
+                            feeds_pivot);
+  }
+  steps_.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TranslationPath::Job> TranslationPath::Prepare(
+    const TranslationInput& input, std::optional<Markup> markup) const {
+  if (pipelines_.size() > 1 && (!input.text || !input.prefix.empty())) {
+    return InvalidField(input.path,
+                        "is more than a text, and two models translate; "
+                        "send a text without target prefix");
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(TranslationJob prepared,
+                           pipelines_[0].Prepare(input, std::move(markup)));
+  Job job = {std::move(prepared)};
+  TRIVIUM_RETURN_IF_ERROR(Advance(&job));
+  return job;
+}
+
+absl::Status TranslationPath::Take(RequestResult result, Job* job) const {
+  TRIVIUM_RETURN_IF_ERROR(pipelines_[job->step].Take(std::move(result), job));
+  return Advance(job);
+}
+
+absl::Status TranslationPath::Advance(Job* job) const {
+  if (!job->done() || job->step + 1 == pipelines_.size()) {
+    return absl::OkStatus();
+  }
+  job->first = Pipeline::Translations(job);
+  ++job->step;
+  return pipelines_[job->step].PreparePivot(job->first, job);
+}
+
+TranslatedText TranslationPath::Result(Job job) const {
+  std::vector<TranslatedText> translations = Pipeline::Translations(&job);
+  for (size_t i = 0; i < job.first.size(); ++i) {
+    AddFirstStep(job.first[i], &translations[i]);
+  }
+  return pipelines_.back().Result(std::move(job), std::move(translations));
+}
+
+}  // namespace trivium

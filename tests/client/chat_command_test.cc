@@ -1,0 +1,223 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/commands/command.h"
+#include "client/commands/conversation.h"
+#include "nlohmann/json.hpp"
+#include "tests/client/fake_server.h"
+#include "tests/client/run_command.h"
+#include "tests/support/error_texts.h"
+
+namespace trivium {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> Said(const v1::Chat& chat) {
+  std::vector<std::string> said;
+  for (const v1::Chat::Message& message : chat.messages()) {
+    said.push_back(message.role() + ": " + message.content());
+  }
+  return said;
+}
+
+TEST(ConversationTest, KeepsAllMessages) {
+  Conversation conversation({}, "be brief");
+  EXPECT_EQ(conversation.Take("")->next, Conversation::kGoOn);
+  EXPECT_EQ(conversation.Take("Hi")->next, Conversation::kAnswer);
+  conversation.Answered("Hello");
+  EXPECT_EQ(conversation.Take("//etc/hosts?")->next, Conversation::kAnswer);
+  EXPECT_THAT(Said(conversation.chat()),
+              ElementsAre("system: be brief", "user: Hi", "assistant: Hello",
+                          "user: /etc/hosts?"));
+  conversation.Answered("a file");
+  EXPECT_EQ(conversation.Take("/clear")->next, Conversation::kGoOn);
+  EXPECT_THAT(Said(conversation.chat()), ElementsAre("system: be brief"));
+  EXPECT_EQ(conversation.Take("/system  be long")->next, Conversation::kGoOn);
+  EXPECT_THAT(Said(conversation.chat()), ElementsAre("system: be long"));
+  EXPECT_EQ(conversation.Take("/system")->next, Conversation::kGoOn);
+  EXPECT_THAT(Said(conversation.chat()), ElementsAre());
+  EXPECT_EQ(conversation.Take("/clear")->next, Conversation::kGoOn);
+  EXPECT_EQ(conversation.Take("/quit")->next, Conversation::kQuit);
+}
+
+TEST(ConversationTest, RetriesAnsweredAndFailedMessages) {
+  Conversation conversation({}, "");
+  EXPECT_EQ(conversation.Take("/retry").status().code(),
+            absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(conversation.Take("Hi").ok());
+  conversation.Answered("Hello");
+  EXPECT_EQ(conversation.Take("/retry")->next, Conversation::kAnswer);
+  EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: Hi"));
+  conversation.Unanswered();
+  EXPECT_THAT(Said(conversation.chat()), ElementsAre());
+  EXPECT_EQ(conversation.Take("/retry")->next, Conversation::kAnswer);
+  EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: Hi"));
+}
+
+TEST(ConversationTest, ListsItsCommands) {
+  Conversation conversation({}, "");
+  EXPECT_THAT(conversation.Take("/help")->note, HasSubstr("/retry"));
+  EXPECT_THAT(conversation.Take("/fly"),
+              IsError(absl::StatusCode::kInvalidArgument, "/fly"));
+  EXPECT_THAT(conversation.Take("/quit now"),
+              IsError(absl::StatusCode::kInvalidArgument, "/quit"));
+  EXPECT_THAT(Said(conversation.chat()), ElementsAre());
+}
+
+class ChatTest : public testing::Test {
+ protected:
+  CommandRun Run(std::vector<std::string> arguments,
+                 const std::string& input = "") {
+    arguments.insert(arguments.begin(),
+                     {"chat", "--address", server_.address()});
+    return RunWithFiles([&](const Io& io) { return RunTrivium(arguments, io); },
+                        input);
+  }
+
+  FakeServer server_;
+};
+
+TEST_F(ChatTest, TreatsAPipeAsAConversation) {
+  server_.newline = "\n!";
+  const CommandRun run = Run({"--system", "s", "--variable", "a=false",
+                              "--variable", "b=x=y", "--template-name", "t"},
+                             "Hi\n/retry\nbad\nand\n");
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_EQ(run.out, "one two !\none two !\n\none two !\n");
+  EXPECT_THAT(run.err, ErrorAt("text 3"));
+  const v1::Chat& chat = server_.last_generate.chat();
+  EXPECT_THAT(Said(chat), ElementsAre("system: s", "user: Hi",
+                                      "assistant: one two\n!", "user: and"));
+  EXPECT_FALSE(chat.variables().fields().at("a").bool_value());
+  EXPECT_EQ(chat.variables().fields().at("b").string_value(), "x=y");
+  EXPECT_EQ(chat.template_name(), "t");
+}
+
+TEST_F(ChatTest, TreatsTextsAsTurns) {
+  CommandRun run = Run({"--", "Hi", "--you"});
+  EXPECT_EQ(run.code, kExitOk);
+  EXPECT_EQ(run.out, "one two\none two\n");
+  EXPECT_THAT(Said(server_.last_generate.chat()),
+              ElementsAre("user: Hi", "assistant: one two", "user: --you"));
+  run = Run({"--json", "Hi"});
+  const std::string first = run.out.substr(0, run.out.find('\n'));
+  EXPECT_EQ(nlohmann::json::parse(first)["piece"]["text"], "one");
+}
+
+TEST_F(ChatTest, RefusesFlagsThatDoNotApply) {
+  EXPECT_EQ(Run({"--num-hypotheses", "2", "Hi"}).code, kExitFailed);
+  EXPECT_EQ(Run({"--variable", "x", "Hi"}).code, kExitUsage);
+  const CommandRun run = Run({}, "\x96\n/fly\n");
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_THAT(run.err, AllOf(ErrorAt("text 1"), ErrorAt("/fly")));
+}
+
+// A person who types at a terminal.
+class TerminalTest : public ChatTest {
+ protected:
+  TerminalTest() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    EXPECT_EQ(grantpt(master_), 0);
+    EXPECT_EQ(unlockpt(master_), 0);
+    slave_ = open(ptsname(master_), O_RDWR | O_NOCTTY);
+  }
+  ~TerminalTest() override {
+    if (program_.joinable()) program_.join();
+    close(slave_);
+    close(master_);
+  }
+
+  void Start() {
+    program_ = std::thread([this] {
+      Io io;
+      io.in = slave_;
+      io.out = fdopen(dup(slave_), "w");
+      io.err = fdopen(dup(slave_), "w");
+      code_ = RunTrivium({"chat", "--address", server_.address()}, io);
+      std::fclose(io.out);
+      std::fclose(io.err);
+    });
+  }
+  void Type(const std::string& text) {
+    EXPECT_EQ(write(master_, text.data(), text.size()), text.size());
+  }
+  // Reads until `text` appears; returns what came before it.
+  std::string ReadTo(const std::string& text) {
+    size_t at;
+    while ((at = screen_.find(text)) == std::string::npos) {
+      char some[256];
+      const ssize_t count = read(master_, some, sizeof(some));
+      if (count <= 0) {
+        ADD_FAILURE() << "ended before " << text << ": " << screen_;
+        return screen_;
+      }
+      screen_.append(some, count);
+    }
+    std::string before = screen_.substr(0, at);
+    screen_.erase(0, at + text.size());
+    return before;
+  }
+  ExitCode End() {
+    program_.join();
+    return code_;
+  }
+
+ private:
+  const int master_;
+  int slave_ = -1;
+  std::string screen_;
+  std::thread program_;
+  ExitCode code_ = kExitOk;
+};
+
+TEST_F(TerminalTest, ContinuesAfterFailures) {
+  server_.newline = "\x1b[2J\nx";
+  Start();
+  ReadTo("/help lists the commands");
+  Type("bad\n");
+  ReadTo("trivium: ");
+  Type("Hi\n");
+  ReadTo("one two");
+  // No character of an answer moves the cursor.
+  EXPECT_THAT(ReadTo("x"), testing::Not(HasSubstr("\x1b")));
+  Type("\x04");  // Ctrl-D
+  EXPECT_EQ(End(), kExitOk);
+}
+
+TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
+  server_.hang_in_generate = true;
+  Start();
+  ReadTo("Ctrl-D ends");
+  kill(getpid(), SIGINT);
+  ReadTo("(Ctrl-D or /quit ends)");
+  Type("Hi\n");
+  ReadTo("one");
+  kill(getpid(), SIGINT);
+  ReadTo("(stopped)");
+  server_.hang_in_generate = false;
+  Type("More\n");
+  ReadTo("one two");
+  EXPECT_THAT(Said(server_.last_generate.chat()),
+              ElementsAre("user: Hi", "assistant: one", "user: More"));
+  Type("/quit\n");
+  EXPECT_EQ(End(), kExitOk);
+}
+
+TEST_F(TerminalTest, ReportsAtOnceThatAModelTakesNoChats) {
+  server_.chat_refusal = "the template is odd";
+  Start();
+  ReadTo("takes no chats: the template is odd");
+  EXPECT_EQ(End(), kExitFailed);
+}
+
+}  // namespace
+}  // namespace trivium

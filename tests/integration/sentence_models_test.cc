@@ -1,0 +1,154 @@
+// Tests embeddings and scores of decoders with a real server against
+// sentence-transformers (tests/golden/make_sentence_goldens.py).
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/integration/server_process.h"
+#include "tests/support/error_texts.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Not;
+
+constexpr char kFolder[] = "tests/golden/sentences/";
+
+class SentencesTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::vector<std::string> flags = {"--precision", "f32"};
+    for (const char* name :
+         {"qwen3.embedding", "gemma3.embedding", "qwen3.reranker"}) {
+      flags.insert(flags.end(),
+                   {"--model", std::string(name) + "=" + kFolder + name});
+    }
+    server_ = new ServerProcess(flags);
+  }
+  static void TearDownTestSuite() {
+    EXPECT_TRUE(server_->running()) << "the server died";
+    delete server_;
+  }
+
+  static json SentenceRuns(const std::string& model) {
+    std::ifstream file(kFolder + model + "/golden.json");
+    return json::parse(file).at("runs");
+  }
+  std::vector<std::string> Calls(const std::string& model) {
+    const auto response = client_->GetModel(model);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return {response->calls().begin(), response->calls().end()};
+  }
+
+  static ServerProcess* server_;
+  const std::unique_ptr<Client> client_ = server_->NewClient();
+};
+
+ServerProcess* SentencesTest::server_ = nullptr;
+
+// A text alone and all texts with a prompt in one call give the same bits.
+TEST_F(SentencesTest, EncodesLikeSentenceTransformers) {
+  for (const char* model : {"qwen3.embedding", "gemma3.embedding"}) {
+    SCOPED_TRACE(model);
+    v1::EncodeRequest together;
+    together.set_model(model);
+    together.set_prompt_name("query");
+    std::vector<std::string> alone;
+    for (const json& run : SentenceRuns(model)) {
+      v1::EncodeRequest request;
+      request.set_model(model);
+      request.add_inputs()->set_text(run["text"].get<std::string>());
+      const std::string name = run.value("prompt_name", "");
+      if (!name.empty()) request.set_prompt_name(name);
+      if (run.contains("dimensions")) {
+        request.set_dimensions(run["dimensions"].get<uint32_t>());
+      }
+      const auto response = client_->Encode(request);
+      ASSERT_TRUE(response.ok()) << response.status();
+      const auto expected = run["embedding"].get<std::vector<float>>();
+      const v1::EncodeResult& result = response->results(0);
+      ASSERT_EQ(static_cast<size_t>(result.embedding_size()), expected.size());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_NEAR(result.embedding(static_cast<int>(i)), expected[i], 2e-6)
+            << i << " of " << run["text"];
+      }
+      if (name != "query") continue;
+      *together.add_inputs() = request.inputs(0);
+      alone.push_back(result.SerializeAsString());
+    }
+    const auto response = client_->Encode(together);
+    ASSERT_TRUE(response.ok()) << response.status();
+    ASSERT_EQ(static_cast<size_t>(response->results_size()), alone.size());
+    for (size_t i = 0; i < alone.size(); ++i) {
+      EXPECT_EQ(response->results(static_cast<int>(i)).SerializeAsString(),
+                alone[i]);
+    }
+    EXPECT_THAT(Calls(model), Contains("Encode"));
+    EXPECT_THAT(Calls(model), Not(Contains("Generate")));
+  }
+}
+
+TEST_F(SentencesTest, ScoresLikeTheModelCard) {
+  const std::string model = "qwen3.reranker";
+  for (const json& run : SentenceRuns(model)) {
+    v1::RerankRequest request;
+    request.set_model(model);
+    request.set_query(run["query"].get<std::string>());
+    for (const json& document : run["documents"]) {
+      request.add_documents(document.get<std::string>());
+    }
+    if (run.contains("prompt_name")) {
+      request.set_prompt_name(run["prompt_name"].get<std::string>());
+    }
+    const auto response = client_->Rerank(request);
+    ASSERT_TRUE(response.ok()) << response.status();
+    ASSERT_EQ(response->documents_size(), request.documents_size());
+    float before = 1;
+    for (const auto& document : response->documents()) {
+      EXPECT_NEAR(document.score(),
+                  run["scores"][document.index()].get<float>(), 2e-6);
+      EXPECT_LE(document.score(), before);
+      before = document.score();
+    }
+    // The same prompt as a text.
+    if (!run.contains("prompt_name")) continue;
+    request.set_prompt("the judge of a document says");
+    const auto as_text = client_->Rerank(request);
+    ASSERT_TRUE(as_text.ok()) << as_text.status();
+    EXPECT_EQ(as_text->documents(0).score(), response->documents(0).score());
+  }
+  EXPECT_THAT(Calls(model), Contains("Rerank"));
+}
+
+TEST_F(SentencesTest, NamesWhatTheModelCannotDo) {
+  v1::RerankRequest request;
+  request.set_model("qwen3.reranker");
+  request.set_query("q");
+  request.add_documents("d");
+  request.set_prompt_name("nobody");
+  EXPECT_THAT(client_->Rerank(request),
+              AllOf(IsError(absl::StatusCode::kInvalidArgument, "prompt_name"),
+                    IsError(absl::StatusCode::kInvalidArgument, "judge, web")));
+  request.clear_prefix();
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += " cats";
+  *request.mutable_documents(0) = text;
+  EXPECT_THAT(client_->Rerank(request),
+              IsError(absl::StatusCode::kInvalidArgument, "512"));
+  request.set_truncate(true);
+  const auto cut = client_->Rerank(request);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_GT(cut->documents(0).truncated_tokens(), 80u);
+  EXPECT_LE(cut->documents(0).token_count(), 512u);
+  request.set_model("qwen3.embedding");
+  EXPECT_FALSE(client_->Rerank(request).ok());
+}
+
+}  // namespace
+}  // namespace trivium

@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// An AnswerRequest, which outlives it.
+// An AnswerRequest, ready to use. The request outlives this.
 struct AnswerJob {
   struct Input {
     std::string_view question, context;

@@ -20,7 +20,7 @@ void AddLabel(const HeadInfo& head, int index, float score, float logit,
 
 // Rerank.
 
-// A RerankRequest, which outlives it.
+// A RerankRequest, ready to use. The request outlives this.
 struct RerankJob {
   const std::string* query = nullptr;
   Elements<std::string> documents;
@@ -28,8 +28,8 @@ struct RerankJob {
   bool return_text = false;
 };
 
-// Also fills in what is to be read of each pair: where it is cut, and the
-// prompt. `options` has the model and the limits already.
+// Also sets in `options` where pairs are cut, and their prompt. The model and
+// the limits are set already.
 absl::StatusOr<RerankJob> ReadRerank(const v1::RerankRequest& in,
                                      const Environment& environment,
                                      const ServedModel& model,

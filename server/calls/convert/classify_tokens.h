@@ -12,7 +12,7 @@
 
 namespace trivium {
 
-// Which spans a ClassifyTokensRequest, which outlives this, asks for.
+// The spans that a ClassifyTokensRequest asks for. The request outlives this.
 struct SpanOptions {
   v1::Aggregation aggregation = v1::AGGREGATION_UNSPECIFIED;
   absl::flat_hash_set<std::string_view> ignored;  // labels

@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// A ScoreRequest, which outlives it.
+// A ScoreRequest, ready to use. The request outlives this.
 struct ScoreJob {
   Elements<v1::ScoreInput> inputs;
   InputOptions options;

@@ -12,7 +12,7 @@
 
 namespace trivium {
 
-// A TokenizeRequest, which outlives it.
+// A TokenizeRequest, ready to use. The request outlives this.
 struct TokenizeJob {
   struct Input {
     std::string_view text;    // of a pair: the first one
@@ -35,8 +35,9 @@ v1::TokenizedText* AddTokens(v1::TokenizeResponse* out);
 void AppendTokens(std::span<const Token> tokens, bool types, bool pairs,
                   v1::TokenizedText* out);
 
-// The number of ids, and the ids, if all of them are in the vocabulary.
+// Returns the number of ids.
 int IdCount(const v1::TokenIds& in);
+// Returns the ids; INVALID_ARGUMENT if one is not in the vocabulary.
 absl::StatusOr<std::vector<int32_t>> ReadIds(const v1::TokenIds& in,
                                              const std::string& path,
                                              int vocabulary);

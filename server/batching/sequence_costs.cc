@@ -1,6 +1,6 @@
-// What a sequence uses now, and what it may still need: rows, KV blocks,
-// tokens. RunningBatch adds these up. Each depends on the phase; sequence.cc
-// has the phases.
+// The figures of a sequence: rows, KV blocks and tokens that it uses now or may
+// still need. BatchTotals adds them up. Each depends on the phase
+// (sequence.cc).
 #include <algorithm>
 
 #include "server/batching/sequence.h"

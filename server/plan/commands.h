@@ -5,8 +5,9 @@
 
 namespace trivium {
 
-// What trivium-server does instead of serving, to answer questions about models
-// and this machine. Each prints to standard output and returns the exit code.
+// Commands of trivium-server that answer questions about models and this
+// machine instead of serving. Each prints to standard output and returns the
+// exit code.
 
 // --check: lists the problems and warnings of Options::check_folder, and the
 // memory that its model would need.

@@ -277,7 +277,7 @@ TEST_F(HttpTest, ReturnsEmbeddingsLikeOpenAi) {
         json{{"input", "a"}, {"dimensions", 0}},
         json{{"input", "a"}, {"dimensions", 100000}},
         json{{"input", "a"}, {"truncate_prompt_tokens", 3}}}) {
-    const json error = json::parse(Refusal("/v1/embeddings", bad));
+    const json error = Refusal("/v1/embeddings", bad);
     EXPECT_EQ(error["error"]["type"], "invalid_request_error") << bad;
     EXPECT_TRUE(error["error"]["message"].is_string());
   }

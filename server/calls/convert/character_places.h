@@ -12,14 +12,16 @@
 namespace trivium {
 
 // Converts spans of a text, which have bytes, to spans of bytes and characters.
-// They come in order: each begins where the one before ended, or later, or is
-// that one again. So the text is read once, and may still grow behind the span.
+// Mostly they come in order: each begins where the one before ended, or later,
+// or is that one again. Then the text is read once, and may still grow behind
+// the span. A span before the last one's end reads the text from its beginning.
 class CharacterPlaces {
  public:
   // `text` reaches at least to the span's end.
   v1::SentencePair::Span Next(std::string_view text, TextSpan span) {
     if (span == last_) return place_;
     last_ = span;
+    if (span.begin < bytes_) bytes_ = characters_ = 0;
     place_.set_byte_begin(static_cast<uint32_t>(span.begin));
     place_.set_byte_end(static_cast<uint32_t>(span.end));
     place_.set_char_begin(Advance(text, span.begin));

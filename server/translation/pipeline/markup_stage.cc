@@ -56,7 +56,7 @@ absl::Status MarkupStage::After(const TranslationJob& job,
   TranslatedText& translation = candidate->translation;
   const Markup::Sentence sentence = markup.In(job.part(attempt).span);
   for (size_t i = 0; i < translation.hypotheses.size(); ++i) {
-    if (check_alive_) TRIVIUM_RETURN_IF_ERROR(check_alive_());
+    TRIVIUM_RETURN_IF_ERROR(check_alive_());
     if (feeds_pivot_) break;
     std::string& text = translation.hypotheses[i].text;
     text = markup.Place(sentence, text, candidate->alignments[i]);

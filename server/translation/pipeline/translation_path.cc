@@ -86,10 +86,6 @@ void AddFirstStep(const TranslatedText& first, TranslatedText* last) {
       last->lost.emplace_back(lost).hypothesis = h;
     }
   }
-  std::stable_sort(last->lost.begin(), last->lost.end(),
-                   [](const LostSpan& a, const LostSpan& b) {
-                     return a.source.begin < b.source.begin;
-                   });
   for (const Finding& finding : first.findings) {
     for (size_t h = 0; h < last->hypotheses.size(); ++h) {
       const bool known = std::any_of(

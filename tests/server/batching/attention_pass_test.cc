@@ -1,4 +1,4 @@
-// The attention maps of requests, as a running batch makes them.
+// Attention maps of requests in a running batch.
 #include "server/batching/attention_pass.h"
 
 #include <algorithm>
@@ -53,8 +53,8 @@ TEST_F(AttentionPassTest, MapsAttentionOfEachHypothesis) {
     EXPECT_EQ(map.keys, 6);
     EXPECT_EQ(map.weights.size(), 2u * map.queries * 6);
   }
-  // Hypotheses that begin alike have alike first rows; the maps do not depend
-  // on how the pass was cut.
+  // Hypotheses with equal beginnings have equal first rows. The maps do not
+  // depend on the chunks of the pass.
   const RequestResult cut = run(4);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(whole.cross_attention[i].weights, cut.cross_attention[i].weights);
@@ -95,8 +95,8 @@ TEST_F(AttentionPassTest, TheMeanMapHasOneLayerAndOneHead) {
   }
 }
 
-// What the engine gives a token of its own attention depends on how many it
-// has read, so a map has to put rows of different lengths together.
+// A token's row of decoder attention is as long as the tokens read so far, so a
+// map joins rows of different lengths.
 TEST_F(AttentionPassTest, MapsADecodersAttentionHoweverItIsCut) {
   const auto run = [this](int max_rows) {
     options_.max_rows = max_rows;
@@ -136,8 +136,8 @@ TEST_F(AttentionPassTest, MapsADecodersAttentionHoweverItIsCut) {
   EXPECT_FALSE(whole.trace->steps.empty());
 }
 
-// A prompt's tokens are queries like the answer's, and the rows of these are
-// the same with and without them.
+// A prompt's tokens are queries, too, and the answer's rows are the same with
+// and without them.
 TEST_F(AttentionPassTest, MapsThePrefixTooHoweverItIsCut) {
   const auto run = [this](bool prefix, int max_rows) {
     options_.max_rows = max_rows;

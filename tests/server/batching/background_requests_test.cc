@@ -1,5 +1,5 @@
-// Background requests in a running batch: what they leave to interactive ones,
-// and what these leave to them.
+// Background requests in a running batch: the time, rows and blocks that they
+// leave to interactive requests, and get besides them.
 #include "server/batching/background_share.h"
 #include "tests/server/batching/running_batch_fixture.h"
 
@@ -39,7 +39,7 @@ class BackgroundRequestsTest : public RunningBatchFixture {
     for (const auto& observer : observers) done += observer->done();
     return done;
   }
-  // From its arrival to its answer.
+  // Time from the request's arrival to its answer.
   absl::Duration TimeOf(const Request& request) {
     const absl::Time begin = clock_.Now();
     const auto observer = Add(request, /*call=*/1);
@@ -48,7 +48,7 @@ class BackgroundRequestsTest : public RunningBatchFixture {
   }
 };
 
-TEST_F(BackgroundRequestsTest, HardlyDelayInteractiveRequests) {
+TEST_F(BackgroundRequestsTest, BackgroundRequestsHardlyDelayInteractiveOnes) {
   Create();
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
   const absl::Duration alone = TimeOf(request);
@@ -56,18 +56,19 @@ TEST_F(BackgroundRequestsTest, HardlyDelayInteractiveRequests) {
   for (int i = 0; i < 20; ++i) batch_->Iterate();
   for (int i = 0; i < 20; ++i) {
     EXPECT_LE(absl::FDivDuration(TimeOf(request), alone), 1.35);
-    // They have what the interactive ones leave.
+    // Background requests use the time between interactive ones.
     batch_->Iterate();
     EXPECT_GE(LastStep().decoder_rows, 2);
   }
-  // Long after the last interactive one all of them run.
+  // Long after the last interactive request all background ones run.
   clock_.Advance(BackgroundShare::kLately);
   for (int i = 0; i < 20; ++i) batch_->Iterate();
   EXPECT_EQ(LastStep().decoder_rows, 64);
   batch_->Abort(absl::UnavailableError("bye"));
 }
 
-TEST_F(BackgroundRequestsTest, FinishWhileInteractiveRequestsNeverStop) {
+TEST_F(BackgroundRequestsTest,
+       BackgroundRequestsFinishWhileInteractiveOnesNeverStop) {
   Create();
   const auto background = AddBackground(4, 10);
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
@@ -83,7 +84,7 @@ TEST_F(BackgroundRequestsTest, FinishWhileInteractiveRequestsNeverStop) {
   RunAll();
 }
 
-// A rows' worth more than there is beside interactive requests.
+// A request that needs more rows than interactive requests leave.
 TEST_F(BackgroundRequestsTest, WideRequestsGetTheirTurn) {
   options_.max_rows = 32;
   Create();
@@ -105,10 +106,11 @@ TEST_F(BackgroundRequestsTest, WideRequestsGetTheirTurn) {
   RunAll();
 }
 
-TEST_F(BackgroundRequestsTest, GiveUpTheirBlocksForInteractiveRequests) {
+TEST_F(BackgroundRequestsTest,
+       BackgroundRequestsGiveUpTheirBlocksForInteractiveOnes) {
   puppets_.options.limits.total_blocks = 30;
   Create();
-  // Of 3 + 15 blocks each.
+  // Each needs 3 + 15 blocks.
   std::vector<std::shared_ptr<RecordingObserver>> background =
       AddBackground(2, 60);
   for (int i = 0; i < 30; ++i) batch_->Iterate();
@@ -124,8 +126,8 @@ TEST_F(BackgroundRequestsTest, GiveUpTheirBlocksForInteractiveRequests) {
   EXPECT_TRUE(interactive->Wait().ok());
 }
 
-// Their bits, and those of the others, are what they are alone.
-TEST_F(BackgroundRequestsTest, ChangeNoAnswer) {
+// All answers have the bits that they have alone.
+TEST_F(BackgroundRequestsTest, BackgroundRequestsChangeNoAnswer) {
   std::vector<Request> requests;
   for (int i = 0; i < 40; ++i) {
     const DecodingOptions options[] = {Greedy(12), Beams(4, 12),

@@ -22,7 +22,7 @@ TEST(BackgroundShareTest, EarnsAShareOfTheTimeOfInteractiveRequests) {
   EXPECT_EQ(share.Seconds(kNow), 0);
   share.Observe(1.0, 0);
   EXPECT_NEAR(share.Seconds(kNow), BackgroundShare::kEarned, 1e-9);
-  // It takes more than it has earned, and owes that.
+  // Background requests use more than they have earned, and owe the rest.
   share.Observe(1.0, 1.0);
   EXPECT_NEAR(share.Seconds(kNow), BackgroundShare::kEarned - 1, 1e-9);
   double background = 0, all = 0;
@@ -43,7 +43,8 @@ TEST(BackgroundShareTest, SavesNoMoreThanAPartOfARequest) {
   EXPECT_NEAR(share.Seconds(kNow), 1, 1e-9);
 }
 
-TEST(BackgroundShareTest, IterationsAreShortForAWhileAfterwards) {
+TEST(BackgroundShareTest,
+     KeepsIterationsShortForAWhileAfterInteractiveRequests) {
   BackgroundShare share;
   share.Began();
   share.Answered(absl::Seconds(4));

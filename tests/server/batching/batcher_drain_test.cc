@@ -1,4 +1,4 @@
-// How a batcher ends: drained, or destroyed with work left.
+// The end of a batcher: drained, or destroyed with work left.
 #include <thread>
 
 #include "tests/server/batching/batcher_fixture.h"
@@ -39,7 +39,7 @@ TEST_F(BatcherDrainTest, DrainCancelsTheRestWhenTimeIsUp) {
   gate_.WaitHeld();
   std::thread drain(
       [this] { EXPECT_FALSE(batcher_->Drain(absl::ZeroDuration())); });
-  // Refused means that the drain has begun, and at once cancelled.
+  // A refusal means that the drain has begun, and at once cancels the rest.
   for (;;) {
     Request request = Short(100);
     const auto observer = std::make_shared<RecordingObserver>();

@@ -1,4 +1,4 @@
-// Models that come and go while others run.
+// Models that are added and removed while others run.
 #include <atomic>
 #include <random>
 #include <thread>
@@ -11,7 +11,7 @@ namespace {
 using BatcherModelsTest = BatcherFixture;
 using Code = absl::StatusCode;
 
-// An engine that tells when it goes.
+// An engine that records its destruction.
 class CountedEngine : public PuppetEngine {
  public:
   CountedEngine(const Options& options, std::shared_ptr<PuppetLog> log,
@@ -52,7 +52,7 @@ TEST_F(BatcherModelsTest, ARemovedModelAnswersItsRequestsAndAcceptsNoMore) {
   const Submission refused = batcher_->Submit(1, call);
   EXPECT_EQ(refused.status.code(), Code::kNotFound);
   EXPECT_EQ(refused.request, 1);
-  // It may come back beside what is left of it.
+  // The model may be added again while its old requests still run.
   const ModelHandle again = ServedPuppet("other");
   ASSERT_TRUE(batcher_->AddModel(again, puppets_.MakeEngines(2)).ok());
   late.model = again;
@@ -85,8 +85,8 @@ TEST_F(BatcherModelsTest, ARemovedModelIsFreedWhenItsRequestsAreCancelled) {
   EXPECT_EQ(alive, 0);
 }
 
-// 200 models come and go beside one that stays; all requests that were taken
-// are answered, and nothing of a model stays when it is gone.
+// 200 models are added and removed beside one that stays. All accepted requests
+// are answered, and nothing of a removed model stays.
 TEST_F(BatcherModelsTest, ModelsAreAddedAndRemovedUnderLoad) {
   constexpr int kCycles = 200;
   options_.workers = 2;
@@ -126,7 +126,7 @@ TEST_F(BatcherModelsTest, ModelsAreAddedAndRemovedUnderLoad) {
     model.reset();
     for (const auto& observer : observers) EXPECT_TRUE(observer->Wait().ok());
     if (cycle % 20 != 0) continue;
-    // The workers let go of it without being asked again.
+    // The workers free the model without further calls.
     while (!gone.expired() || alive > 0) std::this_thread::yield();
   }
   over = true;

@@ -9,7 +9,7 @@ namespace {
 
 using BatcherObserverTest = BatcherFixture;
 
-// What the metrics hear.
+// Records the events that metrics receive.
 class CountingObserver : public BatchingObserver {
  public:
   void OnIteration(const Iteration& iteration) override {

@@ -11,7 +11,7 @@ namespace {
 class BatcherStressTest : public testing::TestWithParam<int> {
  protected:
   BatcherStressTest() {
-    // Little more than the largest request needs: 10 + 6 x 10 blocks.
+    // A little more than the largest request needs: 10 + 6 x 10 blocks.
     puppets_.options.limits.total_blocks = 96;
     puppets_.options.end_bias = 1.5f;
     options_.workers = GetParam();
@@ -27,9 +27,9 @@ class BatcherStressTest : public testing::TestWithParam<int> {
   std::unique_ptr<Batcher> batcher_;
 };
 
-// Thousands of random requests, some cancelled or late, from several threads:
-// the engine is never asked for more than it has, everyone is answered once,
-// and as if alone.
+// Several threads submit thousands of random requests, some cancelled or late.
+// The engine never gets more work than it has room for, and each request is
+// answered once, as if alone.
 TEST_P(BatcherStressTest, EveryRequestIsAnsweredAsIfAlone) {
   constexpr int kThreads = 3;
   constexpr int kRequests = 900;  // of each thread
@@ -146,8 +146,8 @@ TEST_P(BatcherStressTest, ResultsDoNotDependOnOtherRequests) {
   }
 }
 
-// Nothing ends early and samples share nothing but their prefix: those that run
-// come to need more than there is.
+// No request ends early, and samples share only their prefix, so the running
+// requests come to need more blocks than there are.
 TEST_P(BatcherStressTest, RequestsThatExceedTheCacheTogetherAreAnswered) {
   puppets_.options.end_bias = -100;
   Create();

@@ -25,8 +25,7 @@ TEST_F(BatcherTest, RefusesInvalidOptions) {
             Code::kAlreadyExists);
 }
 
-// In a process of its own, whose limit is its own: no more address space than
-// a few stacks take.
+// Runs in a process of its own, whose address space is limited to a few stacks.
 TEST(BatcherDeathTest, MissingThreadsAreAnError) {
   const auto refused = [] {
     const rlimit none{512 << 20, 512 << 20};
@@ -64,7 +63,7 @@ TEST_F(BatcherTest, AcceptsAWholeCallOrNothing) {
     return call;
   };
   EXPECT_TRUE(batcher_->Submit(batcher_->NewCall(), call_of(3)).ok());
-  // Of 80 that are left some are kept for other clients.
+  // 80 tokens are left, but some of them are for other clients.
   EXPECT_EQ(batcher_->free_waiting_tokens({0}), 64);
   EXPECT_EQ(batcher_->free_waiting_tokens({1}), 71);
   const Submission full = batcher_->Submit(batcher_->NewCall(), call_of(4));
@@ -116,7 +115,7 @@ TEST_F(BatcherTest, ALoneRequestStartsWithinTwoIterationsOfALongStream) {
   }
   ASSERT_TRUE(batcher_->Submit(batcher_->NewCall(), std::move(stream)).ok());
   for (int i = 0; i < 100; ++i) gate_.StepOnce();  // the batch is full
-  // Samples tell of their first token in the step that they start with.
+  // Samples report their first token in their first step.
   Request lone = MakeRequest(Source(20), Samples(4, 92, 1), nullptr);
   lone.stream = true;
   const auto heard = Submit(std::move(lone));
@@ -171,8 +170,8 @@ TEST_F(BatcherTest, DropsLateRequestsQueuedOrRunning) {
 TEST_F(BatcherTest, AnIdleWorkerDropsALateRequestThatWaitsForABusyWorker) {
   options_.workers = 2;
   Create();
-  // Worker A holds a source in a step that does not end; the same source is
-  // left to A while A has less than its share.
+  // Worker A holds a source in a step that does not end. A request for the same
+  // source is left to A while A has less than its share.
   const auto first = Occupy(2);
   Request same = Short(100, 500);
   same.deadline = clock_.Now() + absl::Seconds(30);

@@ -86,7 +86,7 @@ TEST_F(CachingBatcherTest, AnswersAnEqualRequestAtOnceWithTheSameResult) {
       EXPECT_EQ(again->ids(i), computed->hypotheses[i].ids);
       EXPECT_EQ(again->logprobs(i), computed->hypotheses[i].logprobs);
     }
-    // Nobody asked for pieces.
+    // The request does not stream.
     request.stream = false;
     EXPECT_EQ(Submit(request)->pieces(), 0);
   }
@@ -131,7 +131,7 @@ TEST_F(CachingBatcherTest, CachesNoFailedOrDroppedRequest) {
   EXPECT_EQ(Submit(Short())->Wait().status().code(), Code::kInternal);
   fail = false;
   gate_.Close();
-  // Cut in the middle of their tokens.
+  // These are cancelled in the middle of their tokens.
   Request cancelled = Short(20, 50);
   const auto cancellation = std::make_shared<Cancellation>();
   cancelled.cancellation = cancellation;
@@ -178,7 +178,7 @@ TEST_F(CachingBatcherTest, ACallIsAcceptedAsAWhole) {
   for (const auto& observer : observers) EXPECT_TRUE(observer->Wait().ok());
   EXPECT_EQ(seen_.hits, 2);
   EXPECT_EQ(seen_.misses, 3);
-  // Nonsense is still the batcher's to refuse.
+  // The batcher behind the cache still refuses invalid requests.
   call[0].model = ServedPuppet("other");
   EXPECT_EQ(TrySubmit(call).status.code(), Code::kNotFound);
   call[0].model = TheModel();
@@ -196,8 +196,8 @@ TEST_F(CachingBatcherTest, ADrainedBatcherAnswersNothing) {
   EXPECT_EQ(TrySubmit({request}).status.code(), Code::kUnavailable);
 }
 
-// Many threads ask for few different things, of which the cache holds some;
-// every answer is what the engine gives without a cache.
+// Many threads submit a few different requests, some of which are cached. Each
+// answer is that of the engine without a cache.
 TEST_F(CachingBatcherTest, SameAnswersUnderConcurrencyAndEviction) {
   constexpr int kRequests = 60;
   std::vector<Request> requests;

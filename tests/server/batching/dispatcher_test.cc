@@ -18,7 +18,8 @@ class DispatcherTest : public testing::Test {
     queued->source_key = source;
     queue_->Push(std::move(queued));
   }
-  // One boundary of a worker that has room for everything; what it took.
+  // Runs a boundary of a worker that has room for everything. Returns the calls
+  // that it took.
   int Boundary(int worker, int64_t pending) {
     dispatcher_.BeginBoundary(worker, {pending, pending});
     queue_->BeginPass();
@@ -56,7 +57,7 @@ TEST_F(DispatcherTest, PrefersTheWorkerThatHasTheSource) {
   EXPECT_EQ(Boundary(0, 50), 1);
   dispatcher_.Finished(0, 7);
   dispatcher_.Finished(0, 7);
-  // Nobody has it any more.
+  // No worker holds the source any more.
   Push(4, 50, 7);
   EXPECT_EQ(Boundary(1, 0), 1);
 }
@@ -76,7 +77,7 @@ TEST_F(DispatcherTest, TakesARequestThatItsHolderDidNotTake) {
   EXPECT_EQ(Boundary(1, 0), 1);
 }
 
-TEST_F(DispatcherTest, TheNextHolderHasOneChanceToo) {
+TEST_F(DispatcherTest, TheNextHolderAlsoHasOneChance) {
   Dispatcher dispatcher(3, 256);
   RequestQueue* const queue = dispatcher.AddQueue();
   const auto push = [queue](CallId call, int tokens, uint64_t source) {
@@ -87,7 +88,7 @@ TEST_F(DispatcherTest, TheNextHolderHasOneChanceToo) {
     queue->Push(std::move(queued));
   };
   push(5, 1000, 8);  // so much waits that everybody is below its share
-  // Takes what is of `call` only.
+  // Takes only requests of `call`.
   const auto boundary = [&](int worker, CallId call) {
     dispatcher.BeginBoundary(worker, {});
     queue->BeginPass();
@@ -95,13 +96,13 @@ TEST_F(DispatcherTest, TheNextHolderHasOneChanceToo) {
       return request.call == call ? Verdict::kTake : Verdict::kSkip;
     }) != nullptr;
   };
-  // A holder that has stood at many boundaries; another request waits for it.
+  // A holder that has had many boundaries; another request waits for it.
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(boundary(0, 1));
   push(1, 50, 7);
   EXPECT_TRUE(boundary(0, 1));
   push(2, 50, 7);
   EXPECT_FALSE(boundary(1, 2));
-  // Its request ends. The next holder has no room for the one that waits.
+  // Its request ends. The next holder has no room for the waiting request.
   dispatcher.Finished(0, 7);
   push(3, 50, 7);
   EXPECT_TRUE(boundary(2, 3));

@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-TEST(DraftBudgetTest, ARowIsCheapWhileFewRun) {
+TEST(DraftBudgetTest, ARowIsCheapWhileFewRowsRun) {
   DraftBudget budget;
   EXPECT_EQ(budget.Price(1), 0.25);  // nothing is known
   EXPECT_EQ(budget.MostTokens(1), 4);
@@ -14,14 +14,14 @@ TEST(DraftBudgetTest, ARowIsCheapWhileFewRun) {
   for (int i = 0; i < 30; ++i) budget.Observe(10, 6.2e-3);
   EXPECT_NEAR(budget.Price(1), 0.2 / 4.2, 0.003);
   EXPECT_EQ(budget.MostTokens(1), DraftBudget::kMostTokens + 1);
-  // Of 16 rows a step takes 7.2 ms.
+  // A step of 16 rows takes 7.2 ms.
   for (int i = 0; i < 30; ++i) budget.Observe(0, 7.2e-3);
   for (int i = 0; i < 30; ++i) budget.Observe(2, 7.6e-3);
   EXPECT_NEAR(budget.Price(16), 16 * 0.2 / 7.2, 0.01);
   EXPECT_EQ(budget.MostTokens(16), 2);
 }
 
-// Where a row costs as much as any, and guesses bring nothing.
+// Each row costs as much as any other, so guesses gain nothing.
 TEST(DraftBudgetTest, NoGuessIsWorthMoreThanItsPrice) {
   DraftBudget budget;
   for (int i = 0; i < 30; ++i) budget.Observe(0, 32e-3);
@@ -30,7 +30,7 @@ TEST(DraftBudgetTest, NoGuessIsWorthMoreThanItsPrice) {
   EXPECT_EQ(budget.MostTokens(32), 0);
 }
 
-// One step that was held up does not end all guesses.
+// One step that was delayed does not end all guesses.
 TEST(DraftBudgetTest, ATooHighPriceIsMeasuredAgain) {
   DraftBudget budget;
   for (int i = 0; i < 30; ++i) budget.Observe(0, 4e-3);

@@ -54,7 +54,7 @@ TEST(EncodeBudgetTest, NeverStarvesAShortSentence) {
   EXPECT_EQ(budget.Tokens(100, 1), EncodeBudget::kLeastTokens);
 }
 
-TEST(EncodeBudgetTest, FollowsWhatChanges) {
+TEST(EncodeBudgetTest, FollowsChangesOfTheMeasuredTimes) {
   EncodeBudget budget = Measured();
   for (int i = 0; i < 10; ++i) budget.Observe(0, 0, 32, 0.048);
   EXPECT_NEAR(budget.Tokens(32, 1), 200, 10);

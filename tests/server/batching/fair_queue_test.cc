@@ -26,7 +26,7 @@ class FairQueueTest : public testing::Test {
     queued->request.deadline = deadline;
     queue_.Push(std::move(queued));
   }
-  // The call of the next request; 0 when there is none.
+  // Returns the call of the next request; 0: none.
   CallId Take() {
     const auto taken =
         queue_.Take([](QueuedRequest&) { return Verdict::kTake; });
@@ -157,7 +157,7 @@ TEST_F(FairQueueTest, SearchesForCancelledCallsInTurn) {
   for (int i = 0; i < kCalls; ++i) {
     if (i % 3 == 0) cancellations[i]->Cancel();
   }
-  // While others are taken and come.
+  // Other requests are taken and pushed meanwhile.
   std::set<CallId> taken;
   for (size_t looked = 0; looked <= kCalls; looked += FairQueue::kLooks) {
     queue_.DropDead(now, &dropped);
@@ -208,7 +208,7 @@ TEST_F(FairQueueTest, ALoneRequestPassesAClientOfManyCalls) {
   EXPECT_LE(before, 3);  // at most one turn of the other client
 }
 
-// A cheap call need not wait until its client can pay for a dear one.
+// A cheap call does not wait until its client can pay for an expensive one.
 TEST_F(FairQueueTest, AnExpensiveCallDelaysOnlyItself) {
   PushOf(1, 1, 100'000);
   for (int i = 0; i < 100; ++i) PushOf(2, 10001 + i, 50);
@@ -234,17 +234,17 @@ TEST_F(FairQueueTest, BoundsTheTokensTakenBeforeACall) {
 TEST_F(FairQueueTest, CountsCallsInTransitIfAsked) {
   for (int i = 0; i < 50; ++i) PushOf(1, 1 + i, 60);
   for (int i = 0; i < 30; ++i) queue_.AddInTransit(1);
-  // Only those count them that are asked to.
+  // Calls in transit count only if `tokens_per_call` is given.
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50), 3000);
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 3000 + 30 * 40);
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 100);  // a turn of client 1
-  // Of another client of which nothing waits.
+  // A call in transit of another client, which has no waiting request.
   queue_.AddInTransit(2);
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50), 100);
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 40 + 100);
   EXPECT_EQ(queue_.TokensBefore(3, 1000, 50), 100);
   EXPECT_EQ(queue_.TokensBefore(3, 1000, 50, 40), 2 * 100);
-  // The clients may have gone from the queue, and come again.
+  // The clients may have left the queue and come back.
   while (queue_.requests() > 0) Take();
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 30 * 40 + 40);
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50), 0);
@@ -276,7 +276,8 @@ TEST_F(FairQueueTest, ADroppedRequestIsNotPaidFor) {
   EXPECT_EQ(queue_.requests(), 0);
 }
 
-// Passes that find no room, or room for one only, change nobody's share.
+// Passes without room, or with room for one call only, change no client's
+// share.
 TEST_F(FairQueueTest, WaitingForRoomEarnsNothing) {
   for (int i = 0; i < 3000; ++i) {
     Push(1, 10);

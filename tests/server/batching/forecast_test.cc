@@ -67,7 +67,7 @@ TEST_F(ForecastTest, CountsWaitingAndRunningWork) {
   forecast_.SetRunning(0, Priority::kInteractive, 50);
   EXPECT_EQ(TimesOf(kSentence).wait, absl::Milliseconds(600));
   EXPECT_EQ(TimesOf(kSentence).answer, absl::Milliseconds(606 + 50 * 6));
-  // Four beams of 60 tokens take no longer beside the others than one does.
+  // Four beams of 60 tokens take no longer beside the others than one beam.
   EXPECT_EQ(TimesOf({.tokens = 240, .rows = 4}).answer,
             absl::Milliseconds(624 + 50 * 6));
   EXPECT_EQ(forecast_.TimeIfStarted(kSentence, Priority::kInteractive),
@@ -96,7 +96,7 @@ TEST_F(ForecastTest, EachClientHasItsOwnUsualDemand) {
   EXPECT_EQ(forecast_.usual_demand(1).tokens, 8000);
   EXPECT_EQ(forecast_.usual_demand(2).tokens, 20);
   EXPECT_EQ(forecast_.usual_demand(7).tokens, 20) << "the least";
-  // Those of whom nothing came for long are forgotten.
+  // Clients without recent calls are forgotten.
   for (ClientId client = 100; client < 200; ++client) {
     forecast_.RecordDemand(client, Forecast::DemandOf({&large, 1}));
   }
@@ -113,7 +113,7 @@ TEST_F(ForecastTest, CallsInTransitComeBeforeTheNextCall) {
   };
   EXPECT_EQ(TimesOf(kSentence).answer, absl::ZeroDuration());
   EXPECT_EQ(wait_of_next(), 600);
-  // As far as it is for this model.
+  // Only the part of the calls that is for this model counts.
   for (int i = 0; i < 100; ++i) forecast_.RecordModel(i % 2 == 0);
   EXPECT_NEAR(wait_of_next(), 300, 30);
   for (int i = 0; i < 100; ++i) forecast_.RecordModel(false);

@@ -21,7 +21,7 @@ namespace trivium {
 inline constexpr int32_t kEnd = 0;
 inline constexpr int32_t kStart = 1;
 
-// Of requests that tests make, unless they give them another.
+// The model of the requests that tests make, unless they set another.
 inline const ModelHandle& TheModel() {
   static const ModelHandle model = ServedPuppet("model");
   return model;
@@ -67,7 +67,7 @@ inline Request MakeRequest(EncoderInput source,
   return request;
 }
 
-// As the batcher makes it of an admitted request.
+// An admitted request as the batcher puts it into the queue.
 inline std::unique_ptr<QueuedRequest> Queued(CallId call, Request request,
                                              const EngineLimits& limits) {
   auto queued = std::make_unique<QueuedRequest>();
@@ -78,7 +78,7 @@ inline std::unique_ptr<QueuedRequest> Queued(CallId call, Request request,
   return queued;
 }
 
-// Puppet engines and what they noticed, kept to the end of the test.
+// Makes puppet engines, and keeps their logs to the end of the test.
 class Puppets {
  public:
   PuppetEngine::Options options;
@@ -92,7 +92,7 @@ class Puppets {
     for (int i = 0; i < workers; ++i) engines.push_back(Make());
     return engines;
   }
-  // A batcher that serves TheModel().
+  // Makes a batcher that serves TheModel().
   std::unique_ptr<Batcher> MakeBatcher(const Batcher::Options& batching) {
     absl::StatusOr<std::unique_ptr<Batcher>> batcher =
         Batcher::Create(batching);
@@ -105,7 +105,7 @@ class Puppets {
 
   const PuppetLog& last_log() const { return *logs_.back(); }
 
-  // After the engines are gone.
+  // To be called after the engines are destroyed.
   void ExpectCleanUse() const {
     for (const auto& log : logs_) {
       EXPECT_EQ(log->misuses(), std::vector<std::string>());

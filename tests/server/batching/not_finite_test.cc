@@ -1,6 +1,6 @@
-// A model whose weights are finite numbers, and of which one token overflows:
-// who has it is answered INTERNAL, be it in a source, in a prefix or among what
-// was generated, and the others have the bits that they have alone.
+// A model with finite weights, in which one token overflows. A request with
+// this token in its source, its prefix or its answer is answered INTERNAL. The
+// other answers have the bits that they have alone.
 #include <optional>
 #include <vector>
 
@@ -9,6 +9,7 @@
 #include "server/batching/running_batch.h"
 #include "tests/model/transformer/random_engine.h"
 #include "tests/server/batching/harness.h"
+#include "tests/support/error_texts.h"
 #include "tests/support/generate.h"
 
 namespace trivium {
@@ -68,9 +69,9 @@ class NotFiniteTest : public testing::TestWithParam<Formats> {
     while (!batch_->empty()) batch_->Iterate();
   }
   void ExpectInternal(size_t i) {
-    const auto result = observers_[i]->Wait();
-    EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal) << i;
-    EXPECT_NE(result.status().message().find("infinite"), std::string::npos);
+    EXPECT_THAT(observers_[i]->Wait(),
+                IsError(absl::StatusCode::kInternal, "infinite"))
+        << i;
   }
   void ExpectAsAlone(size_t i) {
     SCOPED_TRACE(i);
@@ -97,7 +98,7 @@ TEST_P(NotFiniteTest, OnlyTheOverflowingRequestIsInternal) {
   description.encoder->embeddings.tokens = tokens.view();
   description.decoder->embeddings.tokens = tokens.view();
   Use(description);
-  // What is not to be spoiled stands between what is.
+  // The unaffected requests stand between the affected ones.
   DecodingOptions forced = Greedy(12);
   forced.forced_first_id = kOverflowing;
   DecodingOptions banned = Greedy(12);
@@ -111,7 +112,7 @@ TEST_P(NotFiniteTest, OnlyTheOverflowingRequestIsInternal) {
     Add(MakeRequest(Source(20, 50 - round), banned, nullptr));
     spoiled.push_back(requests_.size());
     Request prefix = MakeRequest(Source(10, 3 + round), banned, nullptr);
-    // More than a block of tokens behind it.
+    // More than a block of tokens follow it.
     prefix.prefix = {kStart, kOverflowing};
     for (int i = 0; i < 20; ++i) prefix.prefix.push_back(2 + i);
     Add(prefix);
@@ -126,7 +127,7 @@ TEST_P(NotFiniteTest, OnlyTheOverflowingRequestIsInternal) {
   for (const size_t i : fine) ExpectAsAlone(i);
   for (const size_t i : spoiled) ExpectInternal(i);
   EXPECT_EQ(seen_.count, static_cast<int>(spoiled.size()));
-  // A prefix that was refused leaves no blocks that another would find.
+  // A refused prefix leaves no cached blocks for other requests.
   Add(requests_[spoiled[1]]);
   Run();
   ExpectInternal(requests_.size() - 1);
@@ -163,7 +164,7 @@ TEST_P(NotFiniteTest, AnEncodersOutputsAreChecked) {
   EXPECT_EQ(seen_.count, 4);
 }
 
-// States that are numbers, and a head that overflows.
+// The states are finite, but the head overflows.
 TEST_P(NotFiniteTest, AHeadsLogitsAreChecked) {
   const RandomTransformer random({.decoder_layers = 0, .head = HeadKind::kTag},
                                  5);

@@ -12,7 +12,8 @@
 
 namespace trivium {
 
-// What became of calls, each of one request. The worker's and the test's.
+// Counts how calls end; each call has one request. The worker and the test use
+// it.
 class Outcomes {
  public:
   Outcomes(const Clock* clock, std::atomic<int>* in_flight)
@@ -31,7 +32,7 @@ class Outcomes {
     ++refused_;
     longest_retry_ = std::max(longest_retry_, refusal.retry_after);
   }
-  // Of one that was not taken after all.
+  // Takes back one Observe, for a call that was not accepted after all.
   void Forget() {
     --accepted_;
     --*in_flight_;
@@ -59,7 +60,7 @@ class Outcomes {
         EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
         ++all_->missed_;
       }
-      // Last: the test looks at the rest after it.
+      // Comes last, because the test reads the other counts after it.
       ++all_->answered_;
       --*all_->in_flight_;
     }
@@ -74,7 +75,7 @@ class Outcomes {
   std::atomic<int> accepted_ = 0, answered_ = 0;
   int refused_ = 0;
   absl::Duration longest_retry_;
-  // The worker's while it is in a step, else the test's.
+  // The worker uses these during a step, and the test between steps.
   int in_time_ = 0, missed_ = 0;
   absl::Duration longest_, longest_wait_;
 };
@@ -84,7 +85,7 @@ class OverloadSimulation : public testing::Test {
   OverloadSimulation() {
     puppets_.options.gate = &gate_;
     puppets_.options.clock = &clock_;
-    // About what the embedded model takes on a core: 4 ms for a lone sentence
+    // About the times of the embedded model on a core: 4 ms for a lone sentence
     // of 20 tokens, 28 ms for each of 64.
     puppets_.options.step_time = absl::Microseconds(180);
     puppets_.options.decode_time = absl::Microseconds(20);
@@ -108,7 +109,7 @@ class OverloadSimulation : public testing::Test {
 
   void Create() { batcher_ = puppets_.MakeBatcher(options_); }
 
-  // A call of a sentence, of 10 to 30 tokens.
+  // Submits a call with one sentence of 10 to 30 tokens.
   bool Submit(ClientId client, absl::Duration time, Outcomes* outcomes) {
     const absl::Time now = clock_.Now();
     return Submit({.client = client,
@@ -146,7 +147,7 @@ class OverloadSimulation : public testing::Test {
     }
     return submission.ok();
   }
-  // A background call that has time.
+  // Submits a background call without a deadline.
   void SubmitBackground(Outcomes* outcomes) {
     Request request =
         MakeRequest(Source(20, static_cast<int>(next_++)), Greedy(20), nullptr);
@@ -163,8 +164,8 @@ class OverloadSimulation : public testing::Test {
     call.outcomes->Refuse(refusal);
   }
 
-  // The head of a call that will be submitted when the transport has done with
-  // those before it.
+  // Sends the head of a call. The call is submitted after the transport has
+  // handled the calls before it.
   void SendHead(ClientId client, absl::Duration time, Outcomes* outcomes) {
     const absl::Time now = clock_.Now();
     Call call = {.client = client,
@@ -195,14 +196,15 @@ class OverloadSimulation : public testing::Test {
     }
   }
 
-  // One step of what runs.
+  // Lets the running batch do one step.
   void Step() {
     gate_.WaitHeld();
     gate_.Allow(1);
     while (!gate_.Holds() && in_flight_ > 0) std::this_thread::yield();
   }
 
-  // So many calls a second for so long, with a time for each.
+  // Sends `rate` calls a second for `duration`; each must be answered within
+  // `time`.
   void Offer(double rate, absl::Duration duration, absl::Duration time,
              Outcomes* outcomes) {
     const absl::Time begin = clock_.Now();
@@ -228,7 +230,7 @@ class OverloadSimulation : public testing::Test {
     while (!outcomes.all_answered()) Step();
   }
 
-  // Calls a second, where there are always enough.
+  // Measures the calls a second that are answered while enough calls wait.
   double Capacity() {
     Create();
     Outcomes outcomes(&clock_, &in_flight_);
@@ -252,9 +254,9 @@ class OverloadSimulation : public testing::Test {
   Batcher::Options options_;
   std::unique_ptr<Batcher> batcher_;
   int64_t next_ = 0;
-  absl::Duration transport_time_;  // that each call takes of it
+  absl::Duration transport_time_;  // of each call
   std::deque<Call> on_the_way_;
-  int lost_ = 0;  // that arrived too late
+  int lost_ = 0;  // calls that arrived after their deadlines
 };
 
 }  // namespace trivium

@@ -1,6 +1,6 @@
-// A server that is asked for more than it can do, in simulated time: an engine
-// whose steps take time in proportion to their rows, on a clock that moves only
-// with them, and calls that come at a fixed rate whatever becomes of them.
+// An overloaded server in simulated time. The engine's steps take time in
+// proportion to their rows, the clock moves only with these steps, and calls
+// come at a fixed rate whatever their answers.
 #include "tests/server/batching/overload_simulation.h"
 
 #include <vector>
@@ -20,7 +20,7 @@ TEST_P(GoodputTest, NineTenthsOfTheCapacityAreAnsweredInTime) {
   const double capacity = Capacity();
   const double rate = GetParam().times * capacity;
   Outcomes calls(&clock_, &in_flight_), after(&clock_, &in_flight_);
-  // From the beginning, when nothing is known of the deadlines.
+  // Counts from the start, when nothing is known of the deadlines.
   Offer(rate, absl::Seconds(1), GetParam().time, &calls);
   const int in_time = calls.in_time(), missed = calls.missed();
   Offer(rate, absl::Seconds(2), GetParam().time, &calls);
@@ -30,7 +30,7 @@ TEST_P(GoodputTest, NineTenthsOfTheCapacityAreAnsweredInTime) {
   EXPECT_LE(calls.missed() - missed, 0.05 * 2 * goodput);
   EXPECT_GT(calls.refused(), 0);
   EXPECT_LE(calls.longest_retry(), GetParam().time * 2);
-  // When half of the capacity is asked for, nobody is refused after 2 s.
+  // At half of the capacity, no call is refused after 2 s.
   Offer(capacity / 2, absl::Seconds(2), GetParam().time, &after);
   const int refused = after.refused() + after.missed();
   Offer(capacity / 2, absl::Seconds(1), GetParam().time, &after);
@@ -50,13 +50,13 @@ INSTANTIATE_TEST_SUITE_P(Loads, GoodputTest,
                                          Load{3, absl::Seconds(1)},
                                          Load{10, absl::Seconds(1)}));
 
-// A transport that takes longer over all that come than they have time must
-// hear of few more than can be answered.
+// A transport would take longer to receive all calls than their deadlines
+// allow, so it must let in few more than can be answered.
 class BehindATransportTest : public GoodputTest {};
 
 TEST_P(BehindATransportTest, NineTenthsOfTheCapacityAreAnsweredInTime) {
   const double capacity = Capacity();
-  // It could carry three times as many as can be answered.
+  // The transport could carry three times as many calls as can be answered.
   transport_time_ = absl::Seconds(1 / (3 * capacity));
   const double rate = GetParam().times * capacity;
   Outcomes calls(&clock_, &in_flight_);
@@ -67,7 +67,7 @@ TEST_P(BehindATransportTest, NineTenthsOfTheCapacityAreAnsweredInTime) {
   RecordProperty("goodput", std::to_string(goodput / capacity));
   EXPECT_GE(goodput, 0.9 * capacity);
   EXPECT_LE(lost_ + calls.missed() - missed, 0.05 * 2 * goodput);
-  // No more are on their way than a little while brings.
+  // Only the calls of a short time are in transit.
   EXPECT_LT(on_the_way_.size(),
             capacity * absl::ToDoubleSeconds(GetParam().time));
   for (const Call& call : on_the_way_) batcher_->RemoveInTransit(call.call);
@@ -94,7 +94,7 @@ TEST_F(OverloadSimulation, AFullQueueRefusesBeforeTextsAreRead) {
                                     absl::InfiniteFuture());
   };
   ASSERT_TRUE(submit());
-  // As many as are on their way ...
+  // Calls in transit count ...
   std::vector<CallId> calls;
   while (foreseen(nullptr, 1).ok() && calls.size() < 1000) {
     calls.push_back(batcher_->NewCall());
@@ -105,7 +105,7 @@ TEST_F(OverloadSimulation, AFullQueueRefusesBeforeTextsAreRead) {
   EXPECT_TRUE(foreseen(TheModel().get(), 1).ok());
   EXPECT_TRUE(foreseen(nullptr, 2).ok());
   for (const CallId call : calls) batcher_->RemoveInTransit(call);
-  // ... or wait.
+  // ... and so do waiting ones.
   while (foreseen(nullptr, 1).ok()) ASSERT_TRUE(submit());
   const Submission refusal = foreseen(TheModel().get(), 1);
   EXPECT_TRUE(absl::IsResourceExhausted(refusal.status));
@@ -116,7 +116,7 @@ TEST_F(OverloadSimulation, AFullQueueRefusesBeforeTextsAreRead) {
   EXPECT_TRUE(foreseen(nullptr, 1).ok());
 }
 
-// Whoever's calls are on their way, another client's are not refused for them.
+// A client's calls in transit do not cause refusals of another client's calls.
 TEST_F(OverloadSimulation, CallsInTransitCountForTheirOwnClient) {
   const double capacity = Capacity();
   Outcomes outcomes(&clock_, &in_flight_);
@@ -138,7 +138,7 @@ TEST_F(OverloadSimulation, CallsInTransitCountForTheirOwnClient) {
   }
   EXPECT_FALSE(foreseen(1));
   EXPECT_TRUE(foreseen(2));
-  // Who has arrived came before them.
+  // Calls that have arrived come before those in transit.
   EXPECT_TRUE(
       batcher_->CheckAdmission(TheModel().get(), {1}, batcher_->NewCall(), soon)
           .ok());
@@ -164,7 +164,7 @@ TEST_F(OverloadSimulation, ALoneCallDoesNotWaitForAnotherClientsMany) {
   EXPECT_LE(lone.longest_wait(), absl::Milliseconds(20));
 }
 
-// The other client may even have filled the queue, or be refused for its time.
+// The other client may even have filled the queue, or be refused as late.
 TEST_F(OverloadSimulation, AGreedyClientIsRefusedFirst) {
   options_.max_waiting_tokens = 100'000;
   Create();
@@ -213,8 +213,8 @@ TEST_F(OverloadSimulation, LoadBelowTheCapacityIsNeverRefused) {
   EXPECT_EQ(outcomes.refused() + outcomes.missed(), 0);
 }
 
-// After a refusal, whoever comes back when he was told to is taken, if others
-// did not take the room.
+// After a refusal, a call that retries at the given time is accepted, unless
+// other calls have taken the room.
 TEST_F(OverloadSimulation, RetryAfterIsWhenThereIsRoom) {
   const double capacity = Capacity();
   Outcomes others(&clock_, &in_flight_), outcomes(&clock_, &in_flight_);

@@ -10,7 +10,7 @@ TEST(PrefillBudgetTest, SharesTheTimeOfAnIteration) {
   EXPECT_EQ(budget.Tokens(8, 1), 256);  // nothing is known
   for (int i = 0; i < 20; ++i) budget.Observe(0, 8, 10e-3);
   EXPECT_EQ(budget.Tokens(8, 1), 256);
-  // A token of a prefix costs 50 us.
+  // A prefix token costs 50 us.
   for (int i = 0; i < 20; ++i) budget.Observe(100, 8, 15e-3);
   EXPECT_NEAR(budget.Tokens(8, 8), 200, 1);
   EXPECT_NEAR(budget.Tokens(8, 4), 100, 1);
@@ -23,7 +23,7 @@ TEST(PrefillBudgetTest, ReadsSomeTokensAtAnyCost) {
   budget.Observe(0, 8, 1e-3);
   for (int i = 0; i < 20; ++i) budget.Observe(10, 8, 1);
   EXPECT_EQ(budget.Tokens(100, 1), PrefillBudget::kLeastTokens);
-  // Where nothing runs, 0.1 s.
+  // If nothing runs, the budget is 0.1 s.
   for (int i = 0; i < 40; ++i) budget.Observe(100, 0, 0.101);
   EXPECT_NEAR(budget.Tokens(0, 1), 100, 2);
   PrefillBudget small(2);

@@ -1,11 +1,11 @@
-// Interactive and background calls beside each other, in simulated time: see
+// Interactive beside background calls in simulated time; see
 // overload_simulation.h.
 #include "tests/server/batching/overload_simulation.h"
 
 namespace trivium {
 namespace {
 
-// Interactive calls beside as many background calls as the queue takes.
+// Interactive calls beside as many background calls as the queue accepts.
 TEST_F(OverloadSimulation, BackgroundCallsHardlyDelayInteractiveOnes) {
   options_.max_waiting_tokens = 100'000;
   Create();
@@ -39,14 +39,14 @@ TEST_F(OverloadSimulation, BackgroundCallsHardlyDelayInteractiveOnes) {
   for (int i = 0; i < 2000; ++i) SubmitBackground(&background);
   offer(&background, &beside);
   EXPECT_LE(absl::FDivDuration(beside, alone), 1.4);
-  // They had what was left.
+  // The background calls got the remaining time.
   EXPECT_GE(background.in_time(), 500);
   EXPECT_FALSE(background.all_answered());
   Finish(background);
   EXPECT_EQ(background.missed(), 0);
 }
 
-// More interactive calls than can be answered.
+// There are more interactive calls than can be answered.
 TEST_F(OverloadSimulation, BackgroundCallsAreNeverStarved) {
   const double capacity = Capacity();
   Outcomes background(&clock_, &in_flight_), interactive(&clock_, &in_flight_);

@@ -8,7 +8,7 @@
 namespace trivium {
 namespace {
 
-// Where the guess for the token after `history` stands, token by token.
+// Returns the match after each token of `history`.
 size_t MatchAfter(const std::vector<int32_t>& history) {
   PromptLookup lookup(history.size());
   for (size_t i = 1; i <= history.size(); ++i) {
@@ -29,7 +29,7 @@ TEST(PromptLookupTest, FindsWhatFollowedTheLastTokens) {
   EXPECT_EQ(MatchAfter({1, 2, 3, 4, 5, 2, 3, 4, 5}), 5u);
   EXPECT_EQ(MatchAfter({1, 2, 3, 4, 5, 2, 3, 4, 9}), 0u);
   EXPECT_EQ(MatchAfter({7, 7, 7, 7}), 3u);
-  // The latest one, but a copy that goes on is followed.
+  // The latest occurrence wins, but a copy under way continues.
   EXPECT_EQ(MatchAfter({1, 2, 3, 4, 0, 1, 2, 3, 5, 0, 1, 2, 3}), 8u);
   EXPECT_EQ(MatchAfter({8, 1, 2, 3, 0, 1, 2, 3, 5, 8, 1, 2, 3}), 4u);
 }
@@ -54,7 +54,7 @@ TEST(PromptLookupTest, MeasuresItsHitRate) {
   EXPECT_EQ(lookup.hit_rate(), 0.5);
 }
 
-// Against a search of the whole history, whatever collides in the table.
+// Compares with a search of the whole history, whatever collides in the table.
 TEST(PromptLookupTest, CollisionsNeverGiveAWrongMatch) {
   std::mt19937 random(4);
   for (const size_t expected : {size_t{1}, size_t{64}, size_t{4096}}) {

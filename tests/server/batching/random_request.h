@@ -28,7 +28,7 @@ inline Request RandomRequest(std::mt19937* random) {
   const auto pick = [random](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(*random);
   };
-  // Few different sources, so that many are shared.
+  // There are few different sources, so that many are shared.
   EncoderInput source = Source(pick(1, 40), pick(0, 9) == 0 ? 2 : pick(2, 300));
   std::optional<DecodingOptions> decoding;
   switch (pick(0, 4)) {
@@ -57,7 +57,8 @@ inline Request RandomRequest(std::mt19937* random) {
   if (pick(0, 3) == 0) request.decoding->no_repeat_ngram_size = 2;
   if (pick(0, 7) == 0) request.stop = std::make_shared<DivisibleStop>(7);
   if (pick(0, 5) == 0) request.cross_attention.emplace();
-  // Few different beginnings, of which many find the blocks of others.
+  // There are few different beginnings, so that many requests find the cached
+  // blocks of others.
   const int beginning = pick(0, 3);
   for (int i = pick(0, 19); i > 0; --i) {
     request.prefix.push_back(2 + (beginning * 7 + i) % 30);
@@ -68,7 +69,7 @@ inline Request RandomRequest(std::mt19937* random) {
   return request;
 }
 
-// What the request gets from a worker of its own.
+// The result of the request on a worker of its own.
 inline RequestResult Alone(Request request, PuppetEngine::Options options) {
   options.gate = nullptr;
   const EngineLimits limits = options.limits;

@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-TEST(RequestCostTest, CountsTheWorstCase) {
+TEST(RequestCostTest, CountsTheCostOfTheWorstCase) {
   const EngineLimits limits = PuppetEngine::Options().limits;
   Request request = MakeRequest(Source(10), Beams(4, 8), nullptr);
   request.prefix = {kStart, 5, 6};

@@ -1,4 +1,4 @@
-// What a PhaseListener hears of requests.
+// The phases of requests that a PhaseListener receives.
 #include "server/batching/request_phases.h"
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ TEST_F(RequestPhasesTest, ReportsATranslation) {
   Create();
   Join(MakeRequest(Source(20), Greedy(5), nullptr));
   IterateAll();
-  // The first token comes with the last of the source.
+  // The step that ends the source gives the first token.
   EXPECT_THAT(recorder_->heard(),
               ElementsAre("queue 0..2", "encode 2..3", "decode 3..7"));
 }
@@ -81,7 +81,7 @@ TEST_F(RequestPhasesTest, ReportsALongPrefixAsOnePhase) {
   for (int i = 0; i < 40; ++i) request.prefix.push_back(i % 30 + 2);
   Join(request);
   IterateAll();
-  // 41 tokens, of which 16 are read at a time, and all of it is one phase.
+  // 41 tokens are read 16 at a time, and all of that is one phase.
   EXPECT_THAT(recorder_->heard(), ElementsAre("queue 0..2", "encode 2..3",
                                               "prefill 3..5", "decode 5..7"));
 }
@@ -107,13 +107,13 @@ TEST_F(RequestPhasesTest, ReportsCancelledAndAbortedRequests) {
   batch_->DropDead();
   EXPECT_THAT(recorder_->heard(),
               ElementsAre("queue 0..2", "encode 2..2", "decode 2..6"));
-  // Before it was begun.
+  // Cancelled before it started.
   Join(MakeRequest(Source(20), Greedy(50), nullptr));
   batch_->Abort(absl::UnavailableError("bye"));
   EXPECT_THAT(recorder_->heard(), ElementsAre("queue 0..2"));
 }
 
-// Its source is encoded once more, and it goes on decoding.
+// The source of a suspended request is encoded again, but it stays in kDecode.
 TEST_F(RequestPhasesTest, SuspendedRequestsStayInTheDecodePhase) {
   puppets_.options.limits.total_blocks = 30;
   Create();

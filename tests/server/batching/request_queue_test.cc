@@ -47,7 +47,8 @@ class PriorityDispatchTest : public testing::Test {
     dispatcher_.BeginBoundary(worker, pending);
     queue_->BeginPass();
   }
-  // The call of what the worker takes, of which `full` finds no room; 0: none.
+  // Returns the call that the worker takes; 0: none. There is no room for the
+  // call `full`.
   CallId Take(int worker, bool lacks_background = false, CallId full = 0) {
     const auto taken = dispatcher_.Take(
         worker, queue_,
@@ -80,13 +81,13 @@ TEST_F(PriorityDispatchTest, AWorkerWithoutBackgroundRequestsTakesOneFirst) {
   }
   BeginBoundary(0, {});
   EXPECT_EQ(Take(0, /*lacks_background=*/true), kBackgroundCall);
-  // It keeps room for it.
+  // The worker keeps room for the background request.
   EXPECT_EQ(Take(0, /*lacks_background=*/true, /*full=*/kBackgroundCall), 0u);
   EXPECT_EQ(Take(0, /*lacks_background=*/false, /*full=*/kBackgroundCall),
             kInteractiveCall);
 }
 
-// Else background requests would take the room that it waits for.
+// Otherwise background requests would use the room that it waits for.
 TEST_F(PriorityDispatchTest, NoRequestOvertakesAnInteractiveOneThatDoesNotFit) {
   for (int i = 0; i < 20; ++i) {
     Push(kInteractiveCall);
@@ -98,7 +99,7 @@ TEST_F(PriorityDispatchTest, NoRequestOvertakesAnInteractiveOneThatDoesNotFit) {
 
 TEST_F(PriorityDispatchTest, InteractiveWorkIsSharedWhateverElseRuns) {
   Push(kInteractiveCall);
-  // This one has more to do, but nothing interactive.
+  // This worker has more work, but none of it is interactive.
   BeginBoundary(1, {.tokens = 100, .interactive_tokens = 100});
   EXPECT_EQ(Take(1), 0u);
   BeginBoundary(0, {.tokens = 9000, .interactive_tokens = 0});

@@ -19,7 +19,7 @@ class RereadingTest : public testing::Test {
     puppets_.ExpectCleanUse();
   }
 
-  // Reads all in chunks; returns the tokens that were read.
+  // Reads everything in chunks; returns the number of tokens read.
   int Read(Rereading* rereading, int spare) {
     int read = 0;
     StepResult result;
@@ -37,7 +37,7 @@ class RereadingTest : public testing::Test {
     }
     return read;
   }
-  // The answer of a hypothesis after one more token.
+  // Returns a hypothesis's answer after one more token.
   Candidate Next(HypothesisId hypothesis) {
     const int32_t token = 7;
     const LogitsQuery query = {.top_k = 1};

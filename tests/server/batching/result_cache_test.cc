@@ -16,7 +16,7 @@ ResultCache::Hypotheses Result(int tokens, int32_t first = 5) {
 
 Request Base() { return MakeRequest(Source(5), Greedy(9), nullptr); }
 
-TEST(ResultCacheTest, FindsWhatWasInserted) {
+TEST(ResultCacheTest, FindsResultsThatWereInserted) {
   ResultCache cache(1 << 20);
   EXPECT_EQ(cache.Find("a"), nullptr);
   const auto result = Result(3);
@@ -24,7 +24,7 @@ TEST(ResultCacheTest, FindsWhatWasInserted) {
   EXPECT_EQ(cache.Find("a"), result);
   EXPECT_EQ(cache.Find("b"), nullptr);
   EXPECT_EQ(cache.size().results, 1);
-  // The first one stays.
+  // The first entry stays.
   cache.Insert("a", Result(4));
   EXPECT_EQ(cache.Find("a"), result);
   EXPECT_EQ(cache.size().results, 1);
@@ -69,7 +69,7 @@ TEST(ResultCacheTest, EqualRequestsHaveEqualKeys) {
   other.deadline = absl::UnixEpoch();
   other.cancellation = std::make_shared<Cancellation>();
   other.stream = true;
-  // What a search that does not sample never reads.
+  // Options that only sampling reads.
   other.decoding->seed = 7;
   other.decoding->temperature = 3;
   EXPECT_EQ(ResultCache::KeyOf(Base()), ResultCache::KeyOf(other));
@@ -130,7 +130,7 @@ TEST(ResultCacheTest, WhateverChangesTheAnswerChangesTheKey) {
   EXPECT_EQ(keys.size(), changes.size());
 }
 
-TEST(ResultCacheTest, SomeRequestsHaveNoKey) {
+TEST(ResultCacheTest, RequestsThatCannotBeCachedHaveNoKey) {
   const std::vector<std::function<void(Request*)>> changes = {
       [](Request* r) { r->decoding.reset(); },
       [](Request* r) { r->decoding->sample = true; },

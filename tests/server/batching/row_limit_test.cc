@@ -9,18 +9,18 @@
 namespace trivium {
 namespace {
 
-// Seconds of a step of so many rows.
+// Returns the seconds of a step of so many rows.
 using Cost = std::function<double(int rows)>;
 
-// Reads weights for 1 ms, then 50 us a row.
+// Reading the weights takes 1 ms, and each row 50 us.
 double MoreIsCheaper(int rows) { return 1e-3 + 50e-6 * rows; }
 
-// The same, but what does not fit a cache of 32 rows costs twice as much.
+// The same, but rows beyond a cache of 32 rows cost twice as much.
 double CacheOf32(int rows) {
   return MoreIsCheaper(rows) + 50e-6 * std::max(0, rows - 32);
 }
 
-// Full steps. Returns the seconds of a row over all of them.
+// Runs full steps. Returns the mean seconds of a row.
 double Drive(RowLimit* limit, int steps, const Cost& cost, double noise = 0) {
   double seconds = 0;
   int64_t rows = 0;
@@ -92,7 +92,7 @@ TEST(RowLimitTest, StepsUnderAnotherLimitDoNotCount) {
   EXPECT_EQ(limit.rows(), moved);
 }
 
-// However many of a limit's rows they leave empty.
+// Holds even if wide requests leave many rows of the limit empty.
 TEST(RowLimitTest, StepsOfWideRequestsCount) {
   constexpr int kWidth = 40;
   RowLimit limit(256);

@@ -1,6 +1,7 @@
 #include "server/batching/running_batch.h"
 
 #include "tests/server/batching/running_batch_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -39,7 +40,7 @@ TEST_F(RunningBatchTest, FeedsALongPrefixInChunksWithinTheRows) {
   for (const PuppetLog::Step& step : puppets_.last_log().steps()) {
     EXPECT_LE(step.decoder_rows, 16);
   }
-  // The same in one piece.
+  // The same prefix in one chunk.
   options_.max_rows = 256;
   Create();
   const auto whole = Add(request);
@@ -77,7 +78,7 @@ TEST_F(RunningBatchTest, KeepsHeadroomForNewCalls) {
   }
   EXPECT_EQ(CanJoin(request, 1), Verdict::kSkip);
   EXPECT_EQ(CanJoin(request, 2), Verdict::kTake);
-  // Two rows are left: a new call that needs more is waited for.
+  // Two rows are left: a new call that needs more stops the pass.
   EXPECT_EQ(CanJoin(MakeRequest(Source(3), Beams(3, 10), nullptr), 2),
             Verdict::kStop);
   RunAll();
@@ -125,7 +126,7 @@ TEST_F(RunningBatchTest, StreamsEverythingInOrderAndNothingTwice) {
     }
     EXPECT_EQ(observer->tokens_after_answer(), 0);
   }
-  // A greedy one streams token by token.
+  // A greedy search streams token by token.
   Request request = MakeRequest(Source(9), Greedy(12), nullptr);
   request.stream = true;
   const auto observer = Add(std::move(request));
@@ -149,7 +150,7 @@ TEST_F(RunningBatchTest, FreesTheRowsOfEndedSamples) {
     batch_->Iterate();
     if (LastStep().decoder_rows != rows) ++row_counts;
     rows = LastStep().decoder_rows;
-    // What the step left running is reserved and nothing else.
+    // Only the samples that still run have reserved rows.
     if (row_counts > 2) {
       EXPECT_EQ(CanJoin(one, 2), Verdict::kTake);
     }
@@ -198,9 +199,7 @@ TEST_F(RunningBatchTest, AnEngineErrorFailsItsPlanAndNothingElse) {
   const auto waiting = Add(MakeRequest(Source(61), Greedy(9), nullptr), 3);
   fail = true;
   batch_->Iterate();
-  EXPECT_EQ(running->Wait().status().code(), absl::StatusCode::kInternal);
-  EXPECT_NE(std::string(running->Wait().status().message()).find("boom"),
-            std::string::npos);
+  EXPECT_THAT(running->Wait(), IsError(absl::StatusCode::kInternal, "boom"));
   EXPECT_EQ(encoding->Wait().status().code(), absl::StatusCode::kInternal);
   EXPECT_FALSE(waiting->done());
   fail = false;

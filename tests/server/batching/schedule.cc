@@ -1,16 +1,16 @@
-// How a schedule runs: a RequestQueue and a RunningBatch, as a worker has them,
-// and a real engine with so few KV blocks that requests are suspended, read
-// again and refused room all the time. CheckedEngine looks at every plan.
+// Runs a schedule on a RequestQueue and a RunningBatch, as a worker has them,
+// with a real engine that has very few KV blocks. So requests are suspended,
+// read again and refused room all the time. CheckedEngine checks every plan.
 //
 // What must hold:
-// - each request is answered once, nothing is said after the answer, and what
-//   was streamed is the beginning of the answer;
+// - each request is answered once, nothing is streamed after the answer, and
+//   the streamed tokens are the beginning of the answer;
 // - an answer without an error has the bits that it has alone; an error is one
 //   that the schedule calls for;
 // - a plan has at most max_rows rows, each hypothesis and source once, and
 //   finds its blocks free;
-// - the work ends after a number of iterations that its tokens bound: nobody
-//   starves;
+// - the work ends within a number of iterations that its tokens bound, so no
+//   request starves;
 // - in the end all blocks are free.
 #include "tests/server/batching/schedule.h"
 
@@ -36,7 +36,7 @@ namespace {
 constexpr int kVocabulary = 31;
 constexpr int kMaxPositions = 64;
 constexpr int kMaxBeams = 4;
-constexpr int kQuantum = 64;  // tokens, of the queue's turns
+constexpr int kQuantum = 64;  // tokens in a turn of the queue
 constexpr int64_t kLargeCache = 1 << 20;
 constexpr absl::Duration kStepTime = absl::Milliseconds(1);
 
@@ -63,7 +63,7 @@ RandomTransformer::Shape ShapeOf(ScheduleModel model) {
   return shape;
 }
 
-// Loaded once: weights do not change.
+// A model that is loaded once, because weights do not change.
 struct Loaded {
   std::unique_ptr<RandomTransformer> random;
   std::shared_ptr<const Transformer> transformer;
@@ -88,7 +88,8 @@ const Loaded& LoadedModel(ScheduleModel model, bool int8) {
   return loaded;
 }
 
-// The real engine; notes misuse, and fails where the schedule says so.
+// The real engine. Records misuse, and fails in the steps that the schedule
+// names.
 class CheckedEngine : public Engine {
  public:
   CheckedEngine(std::unique_ptr<Engine> engine, const Schedule& schedule,
@@ -206,7 +207,7 @@ class CheckedEngine : public Engine {
   int steps_ = 0;
 };
 
-// What the request gets from an engine of its own.
+// The result of the request on an engine of its own.
 RequestResult Alone(const Loaded& loaded, const Request& scheduled) {
   std::unique_ptr<Engine> engine = NewEngine(loaded, kLargeCache);
   const EngineLimits limits = engine->limits();
@@ -311,7 +312,7 @@ class Run {
     for (const ScheduledRequest& scheduled : schedule_.requests) {
       Request request = scheduled.request;
       request.model = TheModel();
-      // As the batcher refuses it, with a cache as small as this.
+      // The batcher would refuse it, because the cache is so small.
       if (!CheckRequest(request, limits, kMaxBeams).ok()) continue;
       Job job{.scheduled = &scheduled,
               .queued = nullptr,
@@ -331,8 +332,8 @@ class Run {
       const int64_t new_tokens =
           request.decoding ? request.decoding->max_new_tokens : 0;
       job.queued = Queued(scheduled.call, std::move(request), limits);
-      // Each token may be read again for every other request that takes its
-      // blocks, in iterations that do nothing else.
+      // Each other request may take the blocks of this one. Then its tokens are
+      // read again, in iterations that do nothing else.
       bound_ += static_cast<int>(
           (4 + scheduled.request.prefix.size() + 2 * new_tokens + beams) *
           schedule_.requests.size());
@@ -369,7 +370,7 @@ class Run {
     dropped->clear();
   }
 
-  // Whether somebody joined.
+  // Returns true if a request joined.
   bool Fill(RunningBatch* batch) {
     bool joined = false;
     queue_.BeginPass();
@@ -454,7 +455,7 @@ Request RandomScheduledRequest(std::mt19937* random, bool has_encoder) {
   };
   Request request;
   if (has_encoder) {
-    // Few different sources, so that many are shared.
+    // There are few different sources, so that many are shared.
     const int tokens = pick(1, 30);
     const int first = pick(0, 3);
     for (int i = 0; i < tokens; ++i) {
@@ -465,7 +466,8 @@ Request RandomScheduledRequest(std::mt19937* random, bool has_encoder) {
     request.states = States::kAll;
     return request;
   }
-  // Few different beginnings, of which many find the blocks of others.
+  // There are few different beginnings, so that many requests find the cached
+  // blocks of others.
   request.prefix = {1};
   const int beginning = pick(0, 2);
   const int prefix = pick(0, 2) == 0 ? pick(0, 30) : pick(0, 4);
@@ -525,11 +527,11 @@ Schedule RandomSchedule(uint32_t seed) {
   const bool recurrent = schedule.model == ScheduleModel::kRecurrence;
   const int requests = pick(2, 12);
   const int calls = pick(1, 4);
-  const int span = pick(0, 40);  // over which they arrive
+  const int span = pick(0, 40);  // iterations in which requests arrive
   for (int i = 0; i < requests; ++i) {
     ScheduledRequest one;
     one.request = RandomScheduledRequest(&random, has_encoder);
-    // A recurrence has no maps of its own tokens.
+    // A recurrent decoder has no attention to its own tokens.
     if (recurrent) one.request.decoder_attention.reset();
     one.call = 1 + pick(0, calls - 1);
     one.request.client = one.call % 2;

@@ -10,7 +10,7 @@
 
 namespace trivium {
 
-// The models that schedules run on, each tiny: one of every kind of decoder.
+// The tiny models that schedules run on, one with each kind of decoder.
 enum class ScheduleModel {
   kTranslator,
   kDecoder,
@@ -26,10 +26,10 @@ struct ScheduledRequest {
   CallId call = 0;
   int arrives = 0;
   int cancelled = -1;  // -1: never
-  int late = -1;       // its deadline passes; -1: never
+  int late = -1;       // when its deadline passes; -1: never
 };
 
-// What happens to one worker: everything follows from the seed.
+// All that happens to one worker. It follows from the seed alone.
 struct Schedule {
   uint32_t seed = 0;
   ScheduleModel model = ScheduleModel::kTranslator;
@@ -38,19 +38,20 @@ struct Schedule {
   int max_rows = 0;     // of an iteration
   int fails = -1;       // the step that the engine fails; -1: none
   int not_finite = -1;  // the step of which a row is not finite; -1: none
-  int aborted = -1;     // the iteration before which the model goes; -1: none
+  int aborted = -1;     // the iteration before which the model is removed
   std::vector<ScheduledRequest> requests;
 };
 
 Schedule RandomSchedule(uint32_t seed);
 
-// For a person: a line for the schedule and one for each request.
+// The schedule as text for a person: a line for itself and one for each
+// request.
 std::string Describe(const Schedule& schedule);
 
-// Runs the schedule on the real engine. Returns what was wrong, or "".
+// Runs the schedule on the real engine. Returns the first fault, or "".
 std::string RunSchedule(const Schedule& schedule);
 
-// A schedule with fewer requests and events that is wrong as well.
+// A schedule with fewer requests and events that has a fault as well.
 Schedule Shrink(const Schedule& schedule);
 
 }  // namespace trivium

@@ -1,9 +1,9 @@
-// Thousands of random schedules on real engines that have too little memory:
-// schedule.cc says what must hold.
+// Thousands of random schedules on real engines that have too little memory.
+// The head of schedule.cc says what must hold. To run more of them, or one:
 //
+//   export GTEST_FILTER='ScheduleSimulation.*'
 //   TRIVIUM_SCHEDULES=100000 batching_test
-//   --gtest_filter='ScheduleSimulation.*' TRIVIUM_SCHEDULE=4711 batching_test
-//   --gtest_filter='ScheduleSimulation.*'
+//   TRIVIUM_SCHEDULE=4711 batching_test
 #include <unistd.h>
 
 #include <csignal>
@@ -32,8 +32,8 @@ uint32_t Setting(const char* name, uint32_t otherwise) {
 
 char under_way[128];
 
-// A check that fails in the library ends the process: says which schedule it
-// was.
+// Names the schedule that was running when a failed check in the library ends
+// the process.
 void TellSchedule(int signal) {
   [[maybe_unused]] const auto written =
       write(STDERR_FILENO, under_way, std::strlen(under_way));

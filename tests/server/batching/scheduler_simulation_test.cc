@@ -1,6 +1,7 @@
-// The scheduler with an engine whose steps take time in proportion to their
-// rows, on a clock that moves only with them: who starts when, who gets how
-// much, and how long running requests wait for their next token.
+// The scheduler in simulated time: when requests start, what share they get,
+// and how long running requests wait for their next token. The engine's steps
+// take time in proportion to their rows, and the clock moves only with these
+// steps.
 #include <algorithm>
 #include <functional>
 #include <vector>
@@ -10,8 +11,8 @@
 namespace trivium {
 namespace {
 
-// About what a translation model of 6 + 6 layers takes on a core: 10 ms for
-// an iteration of 16 rows, 2 ms for a layer of 512 source tokens.
+// Approximates a translation model of 6 + 6 layers on one core: 10 ms for an
+// iteration of 16 rows, 2 ms for a layer of 512 source tokens.
 constexpr absl::Duration kStepTime = absl::Milliseconds(2);
 constexpr absl::Duration kDecodeTime = absl::Microseconds(500);
 constexpr absl::Duration kEncodeTime = absl::Microseconds(4);
@@ -56,7 +57,7 @@ class SchedulerSimulation : public testing::Test {
     batcher_.reset();
     puppets_.ExpectCleanUse();
   }
-  // `count` requests of one call, of which make(i) is the i-th.
+  // Submits `count` requests of one call; make(i) is the i-th.
   std::vector<std::shared_ptr<RecordingObserver>> Submit(
       int count, const std::function<Request(int)>& make) {
     std::vector<std::shared_ptr<RecordingObserver>> observers;
@@ -75,7 +76,7 @@ class SchedulerSimulation : public testing::Test {
   std::shared_ptr<RecordingObserver> SubmitOne(Request request) {
     return Submit(1, [&request](int) { return request; }).front();
   }
-  // The last step that was done; the next is held.
+  // Runs a step and returns it; the next one is held.
   PuppetLog::Step LastStep() const { return puppets_.log().steps().back(); }
 
   StepGate gate_;
@@ -124,7 +125,7 @@ TEST_P(LoneRequestTest, StartsWithinTwoIterationsOfALongStream) {
 
 INSTANTIATE_TEST_SUITE_P(Streams, LoneRequestTest, testing::Range(0, 4));
 
-// Of a model without an encoder.
+// A model without an encoder.
 Request Prompt(int tokens, int32_t first, int new_tokens) {
   Request request = MakeRequest({}, Greedy(new_tokens), nullptr);
   request.prefix = Source(tokens, first).ids;
@@ -243,7 +244,7 @@ TEST_F(SchedulerSimulation, LongSourcesDoNotStallRunningRequests) {
   End();  // before the observer
 }
 
-// The same of long prefixes, which are read in parts.
+// The same with long prefixes, which are read in chunks.
 TEST_F(SchedulerSimulation, LongPrefixesDoNotStallRunningRequests) {
   BetweenTokens between;
   options_.observer = &between;
@@ -288,7 +289,7 @@ TEST_F(SchedulerSimulation, RequestsThatArriveTogetherBesideALoneOneStartSoon) {
   EXPECT_EQ(LastStep().hypotheses, 33);
 }
 
-// Iterations cost 2 ms beside their rows, so it pays to run many requests,
+// Iterations cost 2 ms besides their rows, so it pays to run many requests,
 // also wide ones.
 TEST_F(SchedulerSimulation, WideRequestsShareIterations) {
   Create();
@@ -304,8 +305,8 @@ TEST_F(SchedulerSimulation, WideRequestsShareIterations) {
   EXPECT_GE(most, 160);
 }
 
-// Much to encode and little to decode: however many wait, most time is spent
-// on rows, and not on iterations with few of them.
+// With much to encode and little to decode, most time is spent on rows and not
+// on iterations with few rows, however many requests wait.
 TEST_F(SchedulerSimulation, ManyWaitingSourcesKeepTheBatchFull) {
   Create();
   const absl::Time begin = clock_.Now();

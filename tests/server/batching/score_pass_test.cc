@@ -1,5 +1,5 @@
-// Scores of given tokens: what a pass asks an engine, and what it makes of the
-// answers.
+// Scores of given tokens: the questions of a pass to an engine, and its
+// results.
 #include "server/batching/score_pass.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class ScorePassTest : public RunningBatchFixture {
   }
   ~ScorePassTest() override { engine_->ReleaseSource(source_); }
 
-  // Of all tokens of `ids`, from the engine's own logits: log-softmax.
+  // Returns the log-softmax of the engine's logits after each token of `ids`.
   std::vector<std::vector<double>> Logprobs(const std::vector<int32_t>& ids) {
     const HypothesisId hypothesis = engine_->AddHypothesis(source_);
     const std::vector<LogitsQuery> queries(ids.size(), {.all = true});
@@ -57,7 +57,7 @@ class ScorePassTest : public RunningBatchFixture {
     return logprobs;
   }
 
-  // Reads it in steps of `chunk` tokens.
+  // Reads the request in steps of `chunk` tokens.
   Hypothesis Run(const Request& request, int chunk, int* found = nullptr) {
     ScorePass pass(engine_.get(), source_, request);
     if (found != nullptr) *found = pass.found();
@@ -134,7 +134,8 @@ TEST_F(ScorePassTest, StepsOfAnySizeGiveTheSame) {
   }
 }
 
-// Only what is scored is projected, and the last token is never read.
+// Only positions before scored tokens are projected, and the last token is
+// never read.
 TEST_F(ScorePassTest, AsksOnlyAboutScoredTokens) {
   const Request request = Scored(ids_, {.first = 8});
   ScorePass pass(engine_.get(), source_, request);
@@ -157,7 +158,8 @@ TEST_F(ScorePassTest, AsksOnlyAboutScoredTokens) {
   pass.End(engine_.get());
 }
 
-// A choice's answers follow one question; only who has its salt finds it.
+// The answers of a choice follow one question, which is cached for its salt
+// only.
 TEST_F(ScorePassTest, FindsABeginningThatAnotherRequestRead) {
   std::vector<int32_t> other = ids_;
   other.back() = 5;
@@ -172,8 +174,8 @@ TEST_F(ScorePassTest, FindsABeginningThatAnotherRequestRead) {
   EXPECT_EQ(found, 0);
 }
 
-// Where a source has a shortlist, a token that is not on it is impossible, and
-// so is everything where the list has none but the scored token.
+// With a shortlist, a token that is not on it is impossible. If the list has
+// only the scored token, every other token is impossible.
 TEST_F(ScorePassTest, TokensOutsideTheShortlistAreImpossible) {
   const Request request =
       Scored({kStart, 9, 4, 7}, {.first = 1, .top_logprobs = 2});
@@ -196,17 +198,17 @@ TEST_F(ScorePassTest, TokensOutsideTheShortlistAreImpossible) {
   pass.End(engine_.get());
   const Hypothesis scored = pass.Take();
   ASSERT_EQ(scored.logprobs.size(), 3u);
-  // Not on the list: the others share all of the probability.
+  // The token is not on the list; the others share all of the probability.
   EXPECT_EQ(scored.logprobs[0], kNever);
   ASSERT_EQ(scored.top_logprobs[0].size(), 2u);
   EXPECT_EQ(scored.top_logprobs[0][0].token, 6);
   EXPECT_NEAR(scored.top_logprobs[0][0].logprob, 1 - rest, 1e-6);
   EXPECT_EQ(scored.top_logprobs[0][1].token, 8);
-  // The only one on the list is certain.
+  // The only token on the list is certain.
   EXPECT_EQ(scored.logprobs[1], 0);
   ASSERT_EQ(scored.top_logprobs[1].size(), 1u);
   EXPECT_EQ(scored.top_logprobs[1][0].token, 4);
-  // None is possible: no number that is none comes of it.
+  // No token is possible, and the result has no NaN.
   EXPECT_EQ(scored.logprobs[2], kNever);
   EXPECT_TRUE(scored.top_logprobs[2].empty());
   EXPECT_EQ(scored.log_probability, kNever);

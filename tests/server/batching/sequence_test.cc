@@ -94,15 +94,15 @@ class SequenceTest : public testing::Test {
   }
 };
 
-Request WithPrefix(Request request, int tokens) {
+Request WithLongPrefix(Request request, int tokens) {
   for (int i = 0; i < tokens; ++i) request.prefix.push_back(2 + i % 30);
   return request;
 }
 
-Request Scored(std::optional<DecodingOptions> decoding) {
+Request ScoringRequest(std::optional<DecodingOptions> decoding) {
   Request request = MakeRequest(Source(6), std::move(decoding), nullptr);
   request.prefix = {kStart};
-  request = WithPrefix(std::move(request), 9);
+  request = WithLongPrefix(std::move(request), 9);
   request.scoring = Scoring{.first = 3};
   return request;
 }
@@ -123,7 +123,7 @@ TEST_F(SequenceTest, AnEncodingIsDoneWhenItsSourceIs) {
 
 TEST_F(SequenceTest, ATranslationReadsItsPrefixInChunksAndThenSearches) {
   // 1 + 9 tokens of prefix in blocks of 4, and 3 new ones.
-  Create(WithPrefix(MakeRequest(Source(6), Greedy(3), nullptr), 9));
+  Create(WithLongPrefix(MakeRequest(Source(6), Greedy(3), nullptr), 9));
   EXPECT_TRUE(sequence_->in_source_phase());
   EXPECT_EQ(sequence_->owed_blocks(), 3);
   EXPECT_EQ(sequence_->pending_tokens(), 6 + 9 + 3);
@@ -171,7 +171,7 @@ TEST_F(SequenceTest, WinnersAreReadOnceMoreForTheirAttention) {
 }
 
 TEST_F(SequenceTest, ScoringAsksAboutGivenTokensOnly) {
-  Create(Scored(std::nullopt));
+  Create(ScoringRequest(std::nullopt));
   EXPECT_EQ(sequence_->pending_tokens(), 6 + 9);
   Iterate(/*spare_rows=*/3);
   EXPECT_EQ(rows_, 4);
@@ -184,7 +184,7 @@ TEST_F(SequenceTest, ScoringAsksAboutGivenTokensOnly) {
 }
 
 TEST_F(SequenceTest, APromptIsScoredBeforeItsSearch) {
-  Create(Scored(Greedy(2)));
+  Create(ScoringRequest(Greedy(2)));
   Iterate();
   // The last token of the prefix is left, for the search.
   EXPECT_FALSE(sequence_->searching());
@@ -198,7 +198,7 @@ TEST_F(SequenceTest, APromptIsScoredBeforeItsSearch) {
   EXPECT_EQ(result.hypotheses[0].ids.size(), 2u);
 }
 
-TEST_F(SequenceTest, ThePausedKeepWhatTheyHaveAndPlanNothing) {
+TEST_F(SequenceTest, APausedSequenceKeepsItsBlocksAndPlansNothing) {
   Create(MakeRequest(Source(6), Greedy(3), nullptr));
   // Its source is encoded nevertheless.
   sequence_->set_paused(true);
@@ -235,7 +235,7 @@ TEST_F(SequenceTest, RowsOfEndedSamplesAreFree) {
   EXPECT_EQ(rows, 1);
 }
 
-TEST_F(SequenceTest, GuessesAreTakenOutOfThePlan) {
+TEST_F(SequenceTest, DroppedGuessesLeaveThePlan) {
   puppets_.options.limits.encoder_layers = 0;
   puppets_.options.limits.max_source_tokens = 0;
   Request request = MakeRequest({}, Greedy(30), nullptr);
@@ -276,16 +276,16 @@ TEST_F(SequenceTest, GuessesAreTakenOutOfThePlan) {
 TEST_F(SequenceTest, SuspensionInAnyPhaseChangesNoAnswer) {
   std::vector<std::pair<std::string, Request>> requests;
   requests.emplace_back(
-      "greedy", WithPrefix(MakeRequest(Source(6), Greedy(9), nullptr), 9));
+      "greedy", WithLongPrefix(MakeRequest(Source(6), Greedy(9), nullptr), 9));
   requests.emplace_back(
-      "beams", WithPrefix(MakeRequest(Source(6), Beams(3, 9), nullptr), 5));
+      "beams", WithLongPrefix(MakeRequest(Source(6), Beams(3, 9), nullptr), 5));
   requests.emplace_back("samples",
                         MakeRequest(Source(6), Samples(3, 9, 4), nullptr));
   requests.emplace_back("attention",
                         MakeRequest(Source(6), Beams(2, 5), nullptr));
   requests.back().second.cross_attention.emplace();
-  requests.emplace_back("scores", Scored(std::nullopt));
-  requests.emplace_back("scores and search", Scored(Greedy(5)));
+  requests.emplace_back("scores", ScoringRequest(std::nullopt));
+  requests.emplace_back("scores and search", ScoringRequest(Greedy(5)));
   // Few layers and rows at a time, so that no phase is over in one iteration.
   encode_tokens_ = 2;
   constexpr int kSpareRows = 2;
@@ -301,7 +301,8 @@ TEST_F(SequenceTest, SuspensionInAnyPhaseChangesNoAnswer) {
       for (int i = 0; i < at; ++i) Iterate(kSpareRows);
       const int64_t pending = sequence_->pending_tokens();
       SuspendAndResume();
-      // What it had read counts as work again, what it had chosen does not.
+      // The tokens that it had read count as work again; those that it had
+      // chosen do not.
       EXPECT_GE(sequence_->pending_tokens(), pending);
       EXPECT_LE(sequence_->pending_tokens(), sequence_->queued().cost.tokens);
       while (!sequence_->done()) Iterate(kSpareRows);
@@ -323,7 +324,7 @@ TEST_F(SequenceTest, SuspensionInAnyPhaseChangesNoAnswer) {
 // The second suspension comes after it has planned to read its tokens again.
 TEST_F(SequenceTest, MayBeSuspendedAgainWhileItRereads) {
   const Request request =
-      WithPrefix(MakeRequest(Source(6), Beams(3, 12), nullptr), 5);
+      WithLongPrefix(MakeRequest(Source(6), Beams(3, 12), nullptr), 5);
   Create(request);
   while (!sequence_->done()) Iterate();
   const RequestResult expected = Result();
@@ -339,7 +340,8 @@ TEST_F(SequenceTest, MayBeSuspendedAgainWhileItRereads) {
 }
 
 TEST_F(SequenceTest, MayEndInAnyPhase) {
-  Request request = WithPrefix(MakeRequest(Source(6), Beams(2, 4), nullptr), 6);
+  Request request =
+      WithLongPrefix(MakeRequest(Source(6), Beams(2, 4), nullptr), 6);
   request.cross_attention.emplace();
   for (int iterations = 0; iterations < 10; ++iterations) {
     Create(request);

@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-TEST(SourceSharingTest, ASourceServesRequestsThatNeedNoMore) {
+TEST(SourceSharingTest, ASourceServesRequestsThatNeedNoMoreThanItHas) {
   const SourceOptions decode;
   SourceOptions all{.cross_attention = true,
                     .states = States::kAll,

@@ -73,7 +73,7 @@ TEST_F(SourceTableTest, ADecoderCannotReadASourceEncodedWithoutOne) {
   EXPECT_EQ(Acquire(10, &shared, 2, false), encode_only);
   table_.Release(encode_only);
   table_.Release(encode_only);
-  // Encode only is content with what a decoder reads.
+  // A request that only encodes can use a source encoded for a decoder.
   EXPECT_EQ(Acquire(10, &shared, 2, false), decode);
   EXPECT_TRUE(shared);
   table_.Release(decode);
@@ -107,8 +107,8 @@ TEST_F(SourceTableTest, AShortSourceDoesNotWaitForALongOne) {
   bool shared;
   const int longest = Acquire(480, &shared);
   const int shortest = Acquire(20, &shared);
-  // 120 x 6 = 720: a layer of the long one, all of the short one, and what
-  // is left buys nothing more.
+  // 120 x 6 = 720: a layer of the long source and all of the short one; the
+  // rest pays for no further layer.
   EXPECT_EQ(PlanLayers(120, {longest, shortest}), (std::vector<int>{1, 6}));
   EXPECT_TRUE(table_.ready(shortest));
   table_.Release(longest);
@@ -137,8 +137,8 @@ TEST_F(SourceTableTest, EverySourceGetsItsLayers) {
   }
 }
 
-// However many short ones come: 100 x 6 = 600, half of which are three layers
-// of the long one.
+// Short sources keep coming. The budget is 100 x 6 = 600, half of which pays
+// for three layers of the long source.
 TEST_F(SourceTableTest, ALongSourceIsNotOvertakenForEver) {
   bool shared;
   const int longest = Acquire(100, &shared);
@@ -147,7 +147,7 @@ TEST_F(SourceTableTest, ALongSourceIsNotOvertakenForEver) {
   EXPECT_EQ(PlanLayers(100, {longest}), (std::vector<int>{3}));
   EXPECT_EQ(PlanLayers(100, {longest}), (std::vector<int>{3}));
   EXPECT_TRUE(table_.ready(longest));
-  // The short ones had the rest: five an iteration.
+  // The short sources got the rest: five an iteration.
   int ready = 0;
   for (const int slot : slots) ready += table_.ready(slot);
   EXPECT_EQ(ready, 1 + 10);

@@ -1,5 +1,5 @@
-// Guesses change no bit of an answer, whatever the search, the arithmetic, the
-// company and the room; and are taken back where they were wrong.
+// Guesses change no bit of an answer, whatever the search, the precision, the
+// other requests and the room. Wrong guesses are taken back.
 #include <optional>
 #include <random>
 #include <set>
@@ -112,7 +112,7 @@ class SpeculationBitsTest : public testing::TestWithParam<Shaped> {
   }
   int Random(int below) { return static_cast<int>(random_() % below); }
 
-  // The answers to the requests in company of each other.
+  // Returns the answers to the requests when they run together.
   std::vector<RequestResult> Run(const std::vector<Request>& requests,
                                  bool speculate, int together,
                                  std::unique_ptr<Engine> engine,
@@ -192,8 +192,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SpeculationBitsTest,
                            return std::string(info.param.name);
                          });
 
-// The puppet's next token follows from all that was read: what a guess left
-// behind would be seen.
+// The puppet's next token depends on all tokens read, so it would show the
+// traces of a guess.
 class SpeculationTest : public RunningBatchFixture {
  protected:
   SpeculationTest() {
@@ -224,7 +224,7 @@ TEST_F(SpeculationTest, ACopyTakesFewSteps) {
   EXPECT_LT(seen_.iterations, 25);
 }
 
-TEST_F(SpeculationTest, MayBeSwitchedOff) {
+TEST_F(SpeculationTest, MakesNoGuessesWhenSwitchedOff) {
   options_.speculate = false;
   Create();
   const auto observer = Add(Repeating(5, 64));
@@ -234,8 +234,8 @@ TEST_F(SpeculationTest, MayBeSwitchedOff) {
   EXPECT_EQ(seen_.iterations, 64);
 }
 
-// While others read, while many run, and where there is no room.
-TEST_F(SpeculationTest, GivesWay) {
+// No guesses while others read prefixes, while many run, or without room.
+TEST_F(SpeculationTest, GuessesGiveWayToOtherWork) {
   Create();
   std::vector<std::shared_ptr<RecordingObserver>> observers;
   for (int i = 0; i < 6; ++i) {
@@ -267,7 +267,7 @@ TEST_F(SpeculationTest, CancelledRequestsLeaveNothing) {
   batch_->DropDead();
   EXPECT_TRUE(batch_->empty());
   EXPECT_EQ(observer->Wait().status().code(), absl::StatusCode::kCancelled);
-  // The next iteration has the other's rows and blocks alone.
+  // The next iteration has only the other request's rows and blocks.
   Request other = Repeating(6, 3);
   other.prefix = {6};
   Add(other);

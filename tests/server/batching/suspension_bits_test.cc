@@ -1,5 +1,5 @@
 // A tiny model with so little KV cache that requests are suspended all the
-// time: each answer has the bits that it has alone.
+// time. Each answer has the bits that it has alone.
 #include <random>
 #include <tuple>
 
@@ -32,7 +32,7 @@ std::vector<Job> Jobs(int count, bool has_encoder) {
     for (int i = 0; i < tokens; ++i) {
       job.source.ids.push_back(static_cast<int32_t>(random() % 101));
     }
-    // Some begin alike, with more than a block.
+    // Some share a beginning of more than a block.
     const int prefix = 1 + static_cast<int>(random() % 25);
     const int32_t step = 1 + static_cast<int32_t>(random() % 2);
     for (int i = 0; i < prefix; ++i) job.prefix.push_back(1 + step * i);
@@ -58,7 +58,7 @@ std::vector<Job> Jobs(int count, bool has_encoder) {
 class SuspensionBitsTest
     : public testing::TestWithParam<std::tuple<Formats, bool>> {};
 
-TEST_P(SuspensionBitsTest, EqualAlone) {
+TEST_P(SuspensionBitsTest, SuspendedRequestsHaveTheBitsThatTheyHaveAlone) {
   const auto& [formats, has_encoder] = GetParam();
   const RandomTransformer random({.encoder_layers = has_encoder ? 2 : 0}, 5);
   const std::unique_ptr<Engine> large = NewEngine(random, formats);

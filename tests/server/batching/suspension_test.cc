@@ -1,5 +1,5 @@
-// Requests that join without a promise of KV blocks: who is suspended when
-// these run out, and that nobody's answer tells.
+// Requests join without reserving KV blocks. Tests which ones are suspended
+// when the blocks run out, and that no answer depends on it.
 #include <random>
 
 #include "server/batching/request_checks.h"
@@ -42,7 +42,7 @@ class SuspensionTest : public RunningBatchFixture {
   SuspensionCounter seen_;
 };
 
-// Three of 2 + 10 blocks each, and 30 in all.
+// Three requests need 2 + 10 blocks each; there are 30.
 TEST_F(SuspensionTest, TheYoungestIsSuspendedAndTheOldestNeverWaits) {
   Create();
   std::vector<Request> requests;
@@ -67,8 +67,9 @@ TEST_F(SuspensionTest, TheYoungestIsSuspendedAndTheOldestNeverWaits) {
   for (int i = 0; i < 3; ++i) ExpectAsIfAlone(requests[i], observers[i].get());
 }
 
-// Six of 2 + 1 blocks, which all need one more in the same iteration, while one
-// is free: the sixth frees 3 and leaves a need of 5, so the fifth follows.
+// Six requests with 2 + 1 blocks all need one more in the same iteration, while
+// one is free. Suspending the sixth frees 3, but 5 are needed, so the fifth is
+// suspended, too.
 TEST_F(SuspensionTest, SeveralAreSuspendedInOneIteration) {
   puppets_.options.limits.total_blocks = 19;
   Create();
@@ -132,7 +133,7 @@ TEST_F(SuspensionTest, SuspendedRequestsMayBeCancelledOrAborted) {
 }
 
 // The prefix of one is read once for all, unless their salts differ.
-TEST_F(SuspensionTest, APrefixIsFoundByThoseWhoCome) {
+TEST_F(SuspensionTest, LaterRequestsFindAPrefixThatWasRead) {
   puppets_.options.limits.total_blocks = 100;
   Create();
   Request request = MakeRequest(Source(8), Beams(2, 5), nullptr);

@@ -1,5 +1,5 @@
-// Chats to prompts: what a template is given, what of its text is the
-// template's own, and what is refused.
+// Conversion of chats to prompts: the variables that a template gets, which
+// text may become special tokens, and which chats are refused.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -8,15 +8,15 @@
 #include "nlohmann/json.hpp"
 #include "server/calls/convert/convert.h"
 #include "tests/server/calls/handlers_fixture.h"
+#include "tests/support/error_texts.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 constexpr char kDefault[] =
     "{%- for m in messages -%}"
@@ -53,7 +53,7 @@ class ChatHandlerTest : public HandlersTest {
     ASSERT_TRUE(environment_.models.Remove("chatter").ok());
   }
 
-  // Runs a call until its request is at the batcher, or it has ended.
+  // Runs a call until its request is at the batcher or the call has ended.
   void Start(const v1::Chat& chat,
              const std::function<void(v1::GenerateRequest*)>& change = {}) {
     transport_ = std::make_unique<FakeTransport>();
@@ -67,7 +67,7 @@ class ChatHandlerTest : public HandlersTest {
     WaitFor(&tokenizing_);
   }
 
-  // The prompt, with the end as "[end]".
+  // The prompt, in which the end token reads "[end]".
   std::string PromptOf(const v1::Chat& chat) {
     const size_t at = batcher_.count();
     Start(chat);
@@ -96,18 +96,16 @@ class ChatHandlerTest : public HandlersTest {
     return text;
   }
 
-  std::string Refusal(
+  // The status of a call that ends before its request is at the batcher.
+  absl::Status Refusal(
       const v1::Chat& chat,
-      absl::StatusCode code = absl::StatusCode::kInvalidArgument,
       const std::function<void(v1::GenerateRequest*)>& change = {}) {
     Start(chat, change);
     if (!transport_->finished()) {
       ADD_FAILURE() << "was not refused";
-      return "";
+      return absl::OkStatus();
     }
-    const Ending ending = transport_->WaitForFinish();
-    EXPECT_EQ(ending.status.code(), code) << ending.status;
-    return MessageOf(ending);
+    return transport_->WaitForFinish().status;
   }
 
   static v1::Chat Says(const std::string& content) {
@@ -116,6 +114,10 @@ class ChatHandlerTest : public HandlersTest {
     message->set_role("user");
     message->set_content(content);
     return chat;
+  }
+
+  static auto NotServedAt(const char* place) {
+    return IsError(absl::StatusCode::kFailedPrecondition, place);
   }
 
   std::unique_ptr<FakeTransport> transport_;
@@ -131,7 +133,7 @@ TEST_F(ChatHandlerTest, TheTemplateMakesThePrompt) {
   EXPECT_EQ(PromptOf(chat), "<user>Hi[end]");
 }
 
-TEST_F(ChatHandlerTest, TheAnswerTellsWhatItTook) {
+TEST_F(ChatHandlerTest, TheAnswerTellsItsUsage) {
   Serve(kDefault);
   const std::string prompt = PromptOf(Says("Hi"));
   EXPECT_EQ(transport_->Response<v1::GenerateResponse>(0).piece().text(), "y");
@@ -150,11 +152,11 @@ TEST_F(ChatHandlerTest, TheSaltOfTheRequestIsPassedOn) {
   EXPECT_EQ(batcher_.Wait(0).salt, "tenant");
   batcher_.Wait(0).observer->OnDone(absl::CancelledError("done"));
   WaitForDelivery();
-  EXPECT_THAT(Refusal(Says("Hi"), absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(Refusal(Says("Hi"),
                       [](v1::GenerateRequest* request) {
                         request->set_cache_salt(std::string(257, 'x'));
                       }),
-              HasSubstr("cache_salt: has 257 bytes"));
+              InvalidAt("cache_salt"));
 }
 
 TEST_F(ChatHandlerTest, PromptLogprobsComeBeforeTheEnd) {
@@ -194,14 +196,14 @@ TEST_F(ChatHandlerTest, PromptLogprobsComeBeforeTheEnd) {
   }
   EXPECT_EQ(seen, ids.size());
   EXPECT_TRUE(transport_->WaitForFinish().status.ok());
-  EXPECT_THAT(Refusal(Says("Hi"), absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(Refusal(Says("Hi"),
                       [](v1::GenerateRequest* request) {
                         request->set_prompt_logprobs(21);
                       }),
-              HasSubstr("prompt_logprobs: is 21; it must be in 0 .. 20"));
+              InvalidAt("prompt_logprobs"));
 }
 
-TEST_F(ChatHandlerTest, WhatPeopleWriteIsText) {
+TEST_F(ChatHandlerTest, SpecialTokensThatClientsWriteAreText) {
   Serve(kDefault);
   EXPECT_EQ(PromptOf(Says("<end>")), "<user><end>[end]<assistant>");
   v1::Chat chat = Says("x");
@@ -264,8 +266,8 @@ TEST_F(ChatHandlerTest, ATemplateIsFoundByNameOrByTools) {
   EXPECT_EQ(PromptOf(chat), "R");
   chat.set_template_name("rug");
   EXPECT_THAT(Refusal(chat),
-              AllOf(StartsWith("chat.template_name: "), HasSubstr("'rug'"),
-                    HasSubstr("'default', 'rag', 'tool_use'")));
+              AllOf(InvalidAt("chat.template_name"), InvalidAt("'rug'"),
+                    InvalidAt("'default', 'rag', 'tool_use'")));
 }
 
 TEST_F(ChatHandlerTest, TheLastMessageCanBeContinued) {
@@ -279,10 +281,10 @@ TEST_F(ChatHandlerTest, TheLastMessageCanBeContinued) {
   answer->set_content("end");  // the template writes it, too
   EXPECT_EQ(PromptOf(chat), "<user>im_end[end]<assistant>end");
   answer->set_content(" ");
-  EXPECT_THAT(Refusal(chat), HasSubstr("no content to continue"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("content"));
   answer->set_content("As");
   chat.set_add_generation_prompt(true);
-  EXPECT_THAT(Refusal(chat), StartsWith("chat.add_generation_prompt: "));
+  EXPECT_THAT(Refusal(chat), InvalidAt("chat.add_generation_prompt"));
 }
 
 TEST_F(ChatHandlerTest, TrimmedContentIsContinuedWhereItEnds) {
@@ -294,31 +296,30 @@ TEST_F(ChatHandlerTest, TrimmedContentIsContinuedWhereItEnds) {
 
 TEST_F(ChatHandlerTest, BadChatsAreRefusedByTheirFields) {
   Serve(kDefault);
-  EXPECT_THAT(Refusal(v1::Chat()), StartsWith("chat.messages: is empty"));
+  EXPECT_THAT(Refusal(v1::Chat()), InvalidAt("chat.messages: "));
   v1::Chat chat = Says("x");
   chat.add_messages()->set_content("y");
-  EXPECT_THAT(Refusal(chat), StartsWith("chat.messages[1].role: is empty"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("chat.messages[1].role"));
   chat.mutable_messages(1)->set_role("user");
   chat.mutable_messages(1)->clear_content();
-  EXPECT_THAT(Refusal(chat), StartsWith("chat.messages[1]: has neither"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("chat.messages[1]: "));
   v1::Chat::ToolCall* call = chat.mutable_messages(1)->add_tool_calls();
-  EXPECT_THAT(Refusal(chat),
-              StartsWith("chat.messages[1].tool_calls[0].name: is empty"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("chat.messages[1].tool_calls[0].name"));
   call->set_name("f");
   for (const char* wrong :
        {"{", "[]", "1", "{} {}", "{}, {}", "x{}", "{\"a\""}) {
     call->set_arguments(wrong);
     EXPECT_THAT(Refusal(chat),
-                StartsWith("chat.messages[1].tool_calls[0].arguments: is not"))
+                InvalidAt("chat.messages[1].tool_calls[0].arguments"))
         << wrong;
   }
   chat = Says("x");
   chat.add_tools("{}");
   chat.add_tools("{}], []");
-  EXPECT_THAT(Refusal(chat), StartsWith("chat.tools[1]: is not a JSON"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("chat.tools[1]"));
   chat = Says("no");
   EXPECT_THAT(Refusal(chat),
-              AllOf(StartsWith("chat: "), HasSubstr("it says no")));
+              AllOf(InvalidAt("chat: "), InvalidAt("it says no")));
 }
 
 TEST_F(ChatHandlerTest, BadVariablesAreRefused) {
@@ -326,74 +327,69 @@ TEST_F(ChatHandlerTest, BadVariablesAreRefused) {
   v1::Chat chat = Says("x");
   auto& fields = *chat.mutable_variables()->mutable_fields();
   fields["style"].set_number_value(std::numeric_limits<double>::infinity());
-  EXPECT_THAT(Refusal(chat), StartsWith("chat.variables.style: is infinite"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("chat.variables.style: is infinite"));
   fields["style"].clear_kind();
-  EXPECT_THAT(Refusal(chat), StartsWith("chat.variables.style: has no value"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("null"));
   fields.clear();
   fields["messages"].set_bool_value(true);
-  EXPECT_THAT(Refusal(chat), StartsWith("chat.variables: sets messages"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("messages"));
   fields.clear();
   for (int i = 0; i < 65; ++i) fields[std::to_string(i)].set_bool_value(true);
-  EXPECT_THAT(Refusal(chat), StartsWith("chat.variables: has 65 names"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("65"));
 }
 
-TEST_F(ChatHandlerTest, SizesAreBounded) {
+TEST_F(ChatHandlerTest, RefusesChatsThatAreTooLarge) {
   Serve("{% for i in range(9) %}{{ messages[0].content }}{% endfor %}");
   environment_.limits.max_text_bytes = 1000;
   EXPECT_THAT(Refusal(Says(std::string(1001, 'x'))),
-              AllOf(StartsWith("chat: has 1"), HasSubstr("at most 1000")));
-  EXPECT_THAT(Refusal(Says(std::string(200, 'x'))),
-              HasSubstr("the template makes 1800 bytes"));
+              AllOf(InvalidAt("chat: "), InvalidAt("1000")));
+  EXPECT_THAT(Refusal(Says(std::string(200, 'x'))), InvalidAt("1800"));
   environment_.limits.max_text_bytes = 1 << 20;
-  EXPECT_THAT(Refusal(Says(std::string(800, 'x'))),
-              AllOf(HasSubstr("has 7200 tokens"), HasSubstr("fewer messages")));
-  EXPECT_THAT(Refusal(Says("")), HasSubstr("has no tokens"));
+  EXPECT_THAT(Refusal(Says(std::string(800, 'x'))), InvalidAt("7200"));
+  EXPECT_THAT(Refusal(Says("")), InvalidAt("tokens"));
 }
 
-TEST_F(ChatHandlerTest, AChatGoesAlone) {
+TEST_F(ChatHandlerTest, RefusesAChatBesideInputOrTruncation) {
   Serve(kDefault);
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(Refusal(Says("x"), kInvalid,
+  EXPECT_THAT(Refusal(Says("x"),
                       [](v1::GenerateRequest* request) {
                         request->mutable_input()->set_text("y");
                       }),
-              StartsWith("chat: is set beside input"));
-  EXPECT_THAT(Refusal(Says("x"), kInvalid,
+              InvalidAt("input"));
+  EXPECT_THAT(Refusal(Says("x"),
                       [](v1::GenerateRequest* request) {
                         request->set_truncate(true);
                       }),
-              StartsWith("truncate: is not for chats"));
-  EXPECT_EQ(
-      Refusal(Says("x"), kInvalid,
+              InvalidAt("truncate: "));
+  EXPECT_THAT(
+      Refusal(Says("x"),
               [](v1::GenerateRequest* request) { request->clear_chat(); }),
-      "input: is empty; set text or ids, or send a chat");
-  // What the server does with texts says nothing of chats.
+      InvalidAt("input: "));
+  // The server's own default for truncation does not concern chats.
   environment_.truncate = true;
   EXPECT_EQ(PromptOf(Says("x")), "<user>x[end]<assistant>");
 }
 
-TEST_F(ChatHandlerTest, ModelsSayWhetherTheyTakeChats) {
-  constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
+TEST_F(ChatHandlerTest, ModelsTellWhetherTheyAcceptChats) {
   Serve("{{ messages|sing }}");
-  EXPECT_THAT(Refusal(Says("x"), kFailed),
-              AllOf(HasSubstr("tokenizer_config.json"), HasSubstr("sing")));
+  EXPECT_THAT(Refusal(Says("x")),
+              AllOf(NotServedAt("tokenizer_config.json"), NotServedAt("sing")));
   const auto told = [&] {
     return ConvertModel(**environment_.models.Find("chatter"),
                         environment_.limits);
   };
-  EXPECT_THAT(told().chat_refusal(), HasSubstr("sing"));
+  EXPECT_THAT(told().chat_refusal(), ErrorAt("sing"));
   EXPECT_THAT(told().chat_templates(), ElementsAre());
   Remove();
   Serve(nullptr);
-  EXPECT_THAT(Refusal(Says("x"), kFailed), HasSubstr("no chat template"));
+  EXPECT_THAT(Refusal(Says("x")), NotServedAt("template"));
   EXPECT_EQ(told().chat_refusal(), "");
   Remove();
   Serve(kDefault);
   EXPECT_THAT(told().chat_templates(), ElementsAre("default"));
   Remove();
   Serve(kDefault, Design::kEncoderDecoder);
-  EXPECT_THAT(Refusal(Says("x"), kFailed),
-              StartsWith("chat: is for models without an encoder"));
+  EXPECT_THAT(Refusal(Says("x")), NotServedAt("encoder"));
 }
 
 }  // namespace

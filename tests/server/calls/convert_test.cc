@@ -1,4 +1,4 @@
-// Attention and traces as messages.
+// The conversion of attention maps, selections and traces to messages.
 #include "server/calls/convert/convert.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// weights[layer][head][query][key] is its own number.
+// A map whose weights count up from 0: weights[layer][head][query][key].
 AttentionMap Counting(int layers, int heads, int queries, int keys) {
   AttentionMap map{layers, heads, queries, keys, {}};
   for (int i = 0; i < layers * heads * queries * keys; ++i) {

@@ -48,7 +48,7 @@ v1::EncodeResult Result(const std::vector<float>& embedding,
   return result;
 }
 
-TEST(EmbeddingBytesTest, GiveTheEmbeddingBack) {
+TEST(EmbeddingBytesTest, EachFormatGivesTheEmbeddingBack) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   for (const int size : {1, 7, 8, 9, 384}) {

@@ -13,20 +13,23 @@
 
 #include "base/mutex.h"
 #include "server/calls/handlers.h"
+#include "tests/support/error_texts.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/puppet_model.h"
 
 namespace trivium {
 
-// Keeps what it is given; the test speaks for the workers. Thread-safe.
+// A batcher that keeps its requests until the test answers them in place of the
+// workers. Thread-safe.
 class ManualBatcher : public Batcher {
  public:
+  // Submit refuses with this from now on.
   void Refuse(Submission refusal) {
     MutexLock lock(&mutex_);
     refusal_ = std::move(refusal);
     refusal_.retry_after = absl::Milliseconds(200);
   }
-  // What CheckAdmission answers from now on.
+  // CheckAdmission answers this from now on.
   void RefuseBeforehand(Submission refusal) {
     MutexLock lock(&mutex_);
     foreseen_ = std::move(refusal);
@@ -41,7 +44,7 @@ class ManualBatcher : public Batcher {
     MutexLock lock(&mutex_);
     free_tokens_ = tokens;
   }
-  // Request i of all that were taken; waits for it.
+  // Waits for request i of all that were submitted, and returns it.
   Request& Wait(size_t i) {
     MutexLock lock(&mutex_);
     while (requests_.size() <= i) taken_.Wait(&mutex_);
@@ -51,7 +54,7 @@ class ManualBatcher : public Batcher {
     MutexLock lock(&mutex_);
     return requests_.size();
   }
-  // The translation of request i is its source.
+  // Answers request i with its own source as the translation.
   void Answer(size_t i) {
     const Request& request = Wait(i);
     RequestResult result;
@@ -105,7 +108,7 @@ class ManualBatcher : public Batcher {
 // A transport whose client is the test. Thread-safe.
 class FakeTransport : public RequestStream {
  public:
-  // What the next Take gives.
+  // Take returns this request and status from now on.
   void Bring(const google::protobuf::Message& request,
              absl::Status status = absl::OkStatus()) {
     request_.reset(request.New());
@@ -154,7 +157,7 @@ class FakeTransport : public RequestStream {
     MutexLock lock(&mutex_);
     while (reads_ < count) changed_.Wait(&mutex_);
   }
-  // Response i; waits for it.
+  // Waits for response i, and returns it.
   template <typename Message>
   Message Response(size_t i) {
     MutexLock lock(&mutex_);
@@ -187,7 +190,7 @@ class FakeTransport : public RequestStream {
     changed_.SignalAll();
   }
 
-  // The test's and the handler's in turns.
+  // The test and the handler use these in turns, so they need no lock.
   std::unique_ptr<google::protobuf::Message> request_;
   absl::Status status_;
   int taken_ = 0;
@@ -201,8 +204,8 @@ class FakeTransport : public RequestStream {
   bool broken_off_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// Handlers of one puppet model, "translator", with a transport, a batcher and
-// a clock that the test moves.
+// Handlers of one puppet model, "translator". The test drives the transport,
+// the batcher and the clock.
 class HandlersTest : public testing::Test {
  protected:
   HandlersTest() {
@@ -217,21 +220,25 @@ class HandlersTest : public testing::Test {
     environment_.clock = &clock_;
   }
 
-  // Waits until the delivery pool has done what it has been given.
+  // Waits until the delivery pool has done all its work.
   void WaitForDelivery() { WaitFor(&delivery_); }
-  // For what it does and has to do; short work would be done inside of that.
+  // Waits until the pool has done all its work. The waiting piece is a long
+  // one, because the pool would run a short one inside of other work.
   static void WaitFor(WorkPool* pool) {
     std::promise<void> done;
     pool->Run(&done, WorkPool::kPieceBytes + 1, [&done] { done.set_value(); });
     done.get_future().wait();
   }
 
-  // Lets time pass for streams: the registry ticks once, with the time then.
+  // Lets time pass for streams: the registry ticks once, at the new time.
   void Tick(absl::Duration by = absl::Milliseconds(20)) {
     clock_.AwaitSleeper(clock_.Now() + absl::Milliseconds(20));
     clock_.Advance(by);
   }
 
+  static auto InvalidAt(const char* place) {
+    return IsError(absl::StatusCode::kInvalidArgument, place);
+  }
   static std::string MessageOf(const Ending& ending) {
     return std::string(ending.status.message());
   }
@@ -241,7 +248,7 @@ class HandlersTest : public testing::Test {
   ManualBatcher batcher_;
   CallRegistry calls_{&clock_};
   Environment environment_;
-  // One thread each: what is done is done in order.
+  // Each has one thread, so that its work is done in order.
   WorkPool tokenizing_{1};
   WorkPool delivery_{1};
   FakeTransport transport_;

@@ -19,7 +19,7 @@ class KeptFilesTest : public testing::Test {
       {.most_bytes = 10, .most_files = 3, .time = absl::Minutes(1)}, &clock_};
 };
 
-TEST_F(KeptFilesTest, AreFoundByTheirKeysForAWhile) {
+TEST_F(KeptFilesTest, FindsFilesByTheirKeysForAWhile) {
   const std::string one = Keep("one"), two = Keep("two");
   EXPECT_EQ(one.size(), 32u);
   EXPECT_NE(one, two);
@@ -32,18 +32,18 @@ TEST_F(KeptFilesTest, AreFoundByTheirKeysForAWhile) {
   EXPECT_FALSE(Has(one));
 }
 
-TEST_F(KeptFilesTest, TheOldestMakeRoom) {
+TEST_F(KeptFilesTest, DropsTheOldestFilesToMakeRoom) {
   const std::string one = Keep("1234"), two = Keep("1234");
   const std::string three = Keep("123456");
   EXPECT_FALSE(Has(one));
   EXPECT_TRUE(Has(two));
   EXPECT_TRUE(Has(three));
-  // Also where they have no bytes.
+  // The limit of files holds for empty files, too.
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Has(Keep("")));
   EXPECT_FALSE(Has(three));
 }
 
-TEST_F(KeptFilesTest, WhatHasNoRoomAloneIsRefused) {
+TEST_F(KeptFilesTest, RefusesAFileLargerThanAllRoom) {
   const std::string one = Keep("1");
   EXPECT_TRUE(
       absl::IsInvalidArgument(files_.Keep(std::string(11, 'x')).status()));

@@ -32,7 +32,7 @@ LoadReports::Sample Busy() {
   return sample;
 }
 
-TEST(ReportLoadTest, TellsWhatWasBetweenTwoSamples) {
+TEST(ReportLoadTest, TellsTheLoadBetweenTwoSamples) {
   const xds::OrcaLoadReport report = ReportLoad(At(0), Busy(), /*cores=*/4);
   EXPECT_EQ(report.cpu_utilization(), 0.75);
   EXPECT_EQ(report.mem_utilization(), 0.75);
@@ -43,8 +43,9 @@ TEST(ReportLoadTest, TellsWhatWasBetweenTwoSamples) {
   EXPECT_EQ(report.named_metrics().at("queue_wait_seconds"), 0.1);
 }
 
-// At the beginning, while nothing happens, and where a model went.
-TEST(ReportLoadTest, NeverTellsWhatIsNoNumber) {
+// The differences are zero at the beginning and while nothing happens, and they
+// would be negative after a model was unloaded.
+TEST(ReportLoadTest, NeverTellsInfinityOrNotANumber) {
   LoadReports::Sample later = At(5);
   later.cpu = absl::Seconds(6);
   for (const auto& [from, to] :
@@ -90,11 +91,11 @@ TEST(LoadReportsTest, SpeaksTheFormatsThatBalancersRead) {
   ASSERT_THAT(base64, StartsWith("BIN "));
   ASSERT_TRUE(absl::Base64Unescape(base64.substr(4), &bytes));
   EXPECT_EQ(bytes, bin->second);
-  // Whoever did not ask gets what Envoy reads.
+  // A client that asked for no format gets JSON, which Envoy reads.
   EXPECT_EQ(reports.ForHttp("")->second, json);
 }
 
-TEST(LoadReportsTest, ReportsOnlyToThoseWhoAsk) {
+TEST(LoadReportsTest, ReportsOnlyToClientsThatAskUnlessAllGetReports) {
   const LoadReports reports(/*all=*/false, /*cores=*/4, At(0));
   EXPECT_FALSE(reports.ForGrpc(""));
   EXPECT_TRUE(reports.ForGrpc("text"));

@@ -12,7 +12,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// Pieces mark what is inside a word, or not; id 1 is unknown.
+// A tokenizer whose pieces mark that they are inside a word if `marks`. Id 1 is
+// the unknown token.
 class SpansTokenizer : public PuppetTokenizer {
  public:
   explicit SpansTokenizer(bool marks) : marks_(marks) {}
@@ -25,8 +26,8 @@ class SpansTokenizer : public PuppetTokenizer {
 
 const std::vector<std::string> kLabels = {"O", "B-PER", "I-PER", "LOC"};
 
-// Two words of two pieces; accents are stripped, so pieces are shorter than
-// what they stand for.
+// Two words have two pieces each. Accents are stripped, so pieces are shorter
+// than the text that they stand for.
 constexpr char kText[] = "Zo\xC3\xAB Lovelac\xC3\xA9 in 東京";
 
 Token Piece(int32_t id, const std::string& piece, int byte_begin, int byte_end,
@@ -50,7 +51,7 @@ class TokenSpansTest : public ::testing::TestWithParam<bool> {
         Piece(1, "[UNK]", 18, 21, 16, 17), Piece(14, "##京", 21, 24, 17, 18)};
   }
 
-  // As "PER 0.85 8 12", offsets in characters.
+  // The spans as "PER 0.8500 8 12": label, score, and offsets in characters.
   std::vector<std::string> Spans(v1::Aggregation aggregation) const {
     static constexpr std::array<std::array<float, 4>, 6> kScores = {
         {{.1f, .6f, .2f, .1f},
@@ -81,12 +82,13 @@ class TokenSpansTest : public ::testing::TestWithParam<bool> {
 
   const SpansTokenizer tokenizer_;
   std::vector<Token> tokens_;
-  int first_ = 1;  // behind the token that every text begins with
+  int first_ = 1;  // every text begins with a special token
 };
 
 INSTANTIATE_TEST_SUITE_P(MarkedOrNot, TokenSpansTest, ::testing::Bool());
 
-// What TokenClassificationPipeline of Transformers 5.23 gives.
+// The expected spans are those of TokenClassificationPipeline in Transformers
+// 5.23.
 TEST_P(TokenSpansTest, AggregatesAsTransformersDoes) {
   EXPECT_THAT(Spans(v1::AGGREGATION_FIRST),
               ElementsAre("PER 0.6000 0 3", "LOC 0.4000 4 12", "O 0.9000 13 15",

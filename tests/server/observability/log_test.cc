@@ -31,7 +31,7 @@ TEST(LogTest, AnyTextGivesValidJson) {
   EXPECT_EQ(line.find('\n'), std::string::npos);
 }
 
-TEST(LogTest, LevelsAreChecked) {
+TEST(LogTest, RefusesUnknownLevels) {
   EXPECT_FALSE(InitLog("loud", LogFormat::kText).ok());
   EXPECT_TRUE(InitLog("warn", LogFormat::kText).ok());
   EXPECT_FALSE(LogEnabled(spdlog::level::debug));

@@ -21,7 +21,7 @@ std::string ReadSome(int fd) {
   return text;
 }
 
-TEST(LogWriterTest, LinesComeInOrder) {
+TEST(LogWriterTest, WritesLinesInOrder) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   LogWriter* const writer = LogWriter::Create(ends[1]).value();
@@ -31,8 +31,9 @@ TEST(LogWriterTest, LinesComeInOrder) {
   EXPECT_EQ(ReadSome(ends[0]), "one\ntwo\n");
 }
 
-// Nobody waits for a reader that does not read; what is lost is told.
-TEST(LogWriterTest, ABlockedPipeStallsNobody) {
+// No thread waits for a reader that does not read, and the log tells how many
+// lines were lost.
+TEST(LogWriterTest, ABlockedPipeStallsNoThread) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   LogWriter* const writer = LogWriter::Create(ends[1]).value();
@@ -47,7 +48,7 @@ TEST(LogWriterTest, ABlockedPipeStallsNobody) {
   EXPECT_THAT(all, HasSubstr(line));
 }
 
-TEST(LogWriterTest, AClosedPipeEndsNothing) {
+TEST(LogWriterTest, AClosedPipeDoesNotEndTheProcess) {
   signal(SIGPIPE, SIG_IGN);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

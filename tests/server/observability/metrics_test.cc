@@ -23,7 +23,7 @@ const ServedModel& DeEn() {
   return *model;
 }
 
-// Every figure at least once, so that each family is on the page.
+// Counts every figure at least once, so that each family is on the page.
 std::unique_ptr<Metrics> Busy() {
   auto metrics = std::make_unique<Metrics>(2);
   metrics->AddModel(EnDe());
@@ -109,7 +109,8 @@ TEST(MetricsTest, CountsEvents) {
   }
 }
 
-// What rises first is seen to rise, and what never happens costs little.
+// An alert sees the first increase only if the series exists before. Series of
+// events that never happen cost little.
 TEST(MetricsTest, SeriesForAlertsExistFromTheStart) {
   Metrics metrics(1);
   metrics.AddModel(EnDe());
@@ -139,11 +140,11 @@ TEST(MetricsTest, SeriesForAlertsExistFromTheStart) {
                               "worker=\"0\"} 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("trivium_request_duration_seconds_")));
   EXPECT_THAT(text, Not(HasSubstr("trivium_requests_total{")));
-  // All in all, with the histograms of what every server does.
+  // The page as a whole stays small, histograms included.
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 420);
 }
 
-// A next token of a small model comes in a tenth of a millisecond.
+// A small model makes a token in a tenth of a millisecond.
 TEST(MetricsTest, ShortTimesHaveTheirOwnBuckets) {
   const std::unique_ptr<Metrics> metrics = Busy();
   for (const int us : {40, 80, 130}) {
@@ -179,7 +180,7 @@ TEST(MetricsTest, PromtoolFindsNoFault) {
   EXPECT_EQ(pclose(promtool), 0);
 }
 
-// Whatever is still said of it is not counted.
+// Later events of the removed model are not counted.
 TEST(MetricsTest, ARemovedModelLeavesThePage) {
   const std::unique_ptr<Metrics> metrics = Busy();
   metrics->RemoveModel(EnDe());
@@ -192,7 +193,8 @@ TEST(MetricsTest, ARemovedModelLeavesThePage) {
   EXPECT_THAT(metrics->Text(), HasSubstr("de-en"));
   EXPECT_THAT(metrics->Text(), HasSubstr("requests_in_flight{rpc=\"Translate"
                                          "\"} 0\n"));
-  // A newer one of the name counts from zero, and stays when the older goes.
+  // A newer model of the same name counts from zero, and stays when the older
+  // one is destroyed.
   const ModelHandle newer = ServedPuppet("en-de");
   const ModelHandle newest = ServedPuppet("en-de");
   metrics->AddModel(*newer);
@@ -204,7 +206,7 @@ TEST(MetricsTest, ARemovedModelLeavesThePage) {
                         "\"} 2\n"));
 }
 
-TEST(MetricsTest, ThreadsMayCountAtOnce) {
+TEST(MetricsTest, CountsEventsOfManyThreadsAtOnce) {
   Metrics metrics(1);
   metrics.AddModel(EnDe());
   std::vector<std::thread> threads;

@@ -20,7 +20,7 @@ absl::Time At(int milliseconds) {
   return absl::FromUnixSeconds(1'000'000) + absl::Milliseconds(milliseconds);
 }
 
-// "queue 10..25", in milliseconds.
+// A span as "queue 10..25", in milliseconds.
 std::vector<std::string> Times(const std::vector<Span>& spans) {
   const auto ms = [](uint64_t nanoseconds) {
     return std::to_string(nanoseconds / 1'000'000 - 1'000'000'000);
@@ -66,7 +66,7 @@ TEST(CallTraceTest, PhasesAreBelowTheCallWhichIsBelowItsCaller) {
               ElementsAre("trivium.requests=2"));
 }
 
-TEST(CallTraceTest, ATraceBeginsWithoutACaller) {
+TEST(CallTraceTest, ACallWithoutACallersTraceBeginsATrace) {
   CallTrace trace(std::nullopt, At(0));
   const std::vector<Span> spans = trace.End({.rpc = Rpc::kEncode}, At(1));
   ASSERT_EQ(spans.size(), 1u);
@@ -75,7 +75,7 @@ TEST(CallTraceTest, ATraceBeginsWithoutACaller) {
   EXPECT_EQ(spans[0].parent_span_id(), "");
 }
 
-TEST(CallTraceTest, AttributesAreOfTheConventions) {
+TEST(CallTraceTest, AttributesFollowOpenTelemetrysConventions) {
   CallTrace grpc(std::nullopt, At(0));
   Span span = grpc.End({.rpc = Rpc::kGenerate,
                         .model = "chat",
@@ -111,7 +111,7 @@ TEST(CallTraceTest, AttributesAreOfTheConventions) {
   EXPECT_EQ(span.status().code(), opentelemetry::Status::STATUS_CODE_ERROR);
 }
 
-// What a client did wrong is no error of the server's.
+// A mistake of a client is not an error of the server.
 TEST(CallTraceTest, OnlyServerErrorsAreErrors) {
   const std::map<absl::StatusCode, bool> errors = {
       {absl::StatusCode::kInvalidArgument, false},
@@ -131,7 +131,7 @@ TEST(CallTraceTest, OnlyServerErrorsAreErrors) {
 }
 
 // A stream may have any number of items.
-TEST(CallTraceTest, RoundsAreBounded) {
+TEST(CallTraceTest, BoundsTheRoundsThatASpanTells) {
   CallTrace trace(std::nullopt, At(0));
   for (size_t i = 0; i < CallTrace::kMostRounds + 5; ++i) {
     trace.AddTokenizing(At(1), At(2));
@@ -139,7 +139,7 @@ TEST(CallTraceTest, RoundsAreBounded) {
     EXPECT_EQ(round != nullptr, i < CallTrace::kMostRounds);
     if (round != nullptr) round->OnPhase(RequestPhase::kQueue, At(2), At(3));
   }
-  trace.AddTokenizing(At(4), At(5));  // of one that is refused
+  trace.AddTokenizing(At(4), At(5));  // of a refused item
   const auto spans = trace.End({.rpc = Rpc::kEncodeStream}, At(6));
   EXPECT_EQ(spans.size(), 1 + 2 * CallTrace::kMostRounds + 1);
   EXPECT_THAT(AttributesOf(spans[0].attributes()),

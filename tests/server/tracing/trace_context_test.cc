@@ -25,10 +25,10 @@ TEST(TraceContextTest, ReadsTheCallersIdsAndFlag) {
   EXPECT_EQ(absl::BytesToHexString(sampled->span_id), kSpanId);
   EXPECT_TRUE(sampled->sampled);
   EXPECT_FALSE(ParseTraceparent(Traceparent("00"))->sampled);
-  // The other flags are not known.
+  // Other flags are ignored.
   EXPECT_FALSE(ParseTraceparent(Traceparent("fe"))->sampled);
   EXPECT_TRUE(ParseTraceparent(Traceparent("03"))->sampled);
-  // Of a later version, with more behind.
+  // A later version may append more fields.
   EXPECT_TRUE(ParseTraceparent(Traceparent("01", "cc")));
   EXPECT_TRUE(ParseTraceparent(Traceparent("01", "cc") + "-what-else"));
 }
@@ -67,7 +67,7 @@ TEST(TraceContextTest, ReadsTheCallersState) {
         "a=" + std::string(300, 'x'), std::string(1 << 16, ',')}) {
     EXPECT_EQ(state(bad), "") << bad.substr(0, 80);
   }
-  // Without a traceparent it is of no trace.
+  // A tracestate without a traceparent belongs to no trace.
   EXPECT_FALSE(ParseTraceContext("", "a=1"));
 }
 

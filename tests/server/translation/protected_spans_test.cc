@@ -128,7 +128,7 @@ TEST(ProtectedSpansTest, BoundsTheSizeOfPatterns) {
 
 TEST(ProtectedSpansTest, BoundsTheTimeOfPatterns) {
   int asked = 0;
-  const auto wanted = [&asked] {
+  const auto check_alive = [&asked] {
     ++asked;
     return absl::OkStatus();
   };

@@ -52,7 +52,7 @@ class ConnectionTableTest : public testing::Test {
   IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
   UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
   ConnectionTable table_{epoll_.get(), &metrics_, 100, kAge, kGrace};
-  UniqueFd client_, grpc_;  // the far ends of the last that was added
+  UniqueFd client_, grpc_;  // the far ends of the connection added last
 };
 
 TEST_F(ConnectionTableTest, AnOldConnectionIsToldToGoAndEndsAfterItsGrace) {

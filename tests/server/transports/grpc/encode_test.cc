@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -74,7 +75,7 @@ TEST_F(EncodeTest, ReturnsPiecesAndCounts) {
   EXPECT_EQ(result().truncated_tokens(), 37);
 }
 
-TEST_F(EncodeTest, RefusesWhatItCannotDo) {
+TEST_F(EncodeTest, RefusesInvalidInputsAndSelections) {
   v1::EncodeRequest request = Texts({"a"});
   request.mutable_attention()->add_layers(3);
   grpc::Status status = Encode(request);
@@ -88,7 +89,7 @@ TEST_F(EncodeTest, RefusesWhatItCannotDo) {
   request.mutable_attention()->add_rows(2);  // "a" and the end token
   status = Encode(request);
   EXPECT_EQ(BadField(status), "attention.rows");
-  EXPECT_THAT(status.error_message(), HasSubstr("inputs[0] has tokens 0 .. 1"));
+  EXPECT_THAT(status.error_message(), ErrorAt("inputs[0]"));
   request = Texts({"a"});
   request.set_pooling(static_cast<v1::Pooling>(77));
   EXPECT_EQ(BadField(Encode(request)), "pooling");
@@ -99,7 +100,7 @@ TEST_F(EncodeTest, RefusesWhatItCannotDo) {
   request.add_inputs()->mutable_ids();
   status = Encode(request);
   EXPECT_EQ(BadField(status), "inputs[0]");
-  EXPECT_THAT(status.error_message(), HasSubstr("no tokens"));
+  EXPECT_THAT(status.error_message(), ErrorAt("tokens"));
 }
 
 // The puppet has three layers.
@@ -122,7 +123,7 @@ TEST_F(EncodeTest, HiddenStatesComeAsTheLayersAreAskedFor) {
     request.add_hidden_layers(bad);
     const grpc::Status status = Encode(request);
     EXPECT_EQ(BadField(status), "hidden_layers[0]");
-    EXPECT_THAT(status.error_message(), HasSubstr("the model has 0 .. 3"));
+    EXPECT_THAT(status.error_message(), ErrorAt("0 .. 3"));
   }
 }
 
@@ -138,7 +139,7 @@ TEST_F(EncodeTest, HiddenStatesOfManyInputsAreRefusedBeforeTheModelIsAsked) {
   *request.add_inputs() = request.inputs(0);
   const grpc::Status status = Encode(request);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("3856 bytes"));
+  EXPECT_THAT(status.error_message(), ErrorAt("3856"));
   EXPECT_EQ(batcher_->submitted().size(), asked);
 }
 
@@ -147,7 +148,7 @@ TEST_F(EncodeTest, TextsAreCutOnTheSideThatIsAskedFor) {
   request.set_model("encoder");
   request.set_tokens(true);
   request.set_truncation_direction(v1::TRUNCATION_DIRECTION_LEFT);
-  // It would be ignored.
+  // Without truncation the direction would be ignored.
   EXPECT_EQ(BadField(Encode(request)), "truncation_direction");
   request.set_truncate(true);
   ASSERT_TRUE(Encode(request).ok());
@@ -183,10 +184,10 @@ TEST_F(EncodeTest, MapsOfManyInputsAreRefusedWithTheirSize) {
   *request.add_inputs() = request.inputs(0);
   const grpc::Status status = Encode(request);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("147480 bytes"));
+  EXPECT_THAT(status.error_message(), ErrorAt("147480"));
 }
 
-TEST_F(EncodeTest, DimensionsAreTheFirstToLengthOne) {
+TEST_F(EncodeTest, DimensionsAreTheFirstOnesNormalized) {
   v1::EncodeRequest request = Texts({"ac"});
   request.set_dimensions(1);
   ASSERT_TRUE(Encode(request).ok());
@@ -208,7 +209,7 @@ TEST_F(EncodeTest, BytesStandForTheEmbedding) {
   request.set_embedding_format(v1::EMBEDDING_FORMAT_INT8);
   ASSERT_TRUE(Encode(request).ok());
   EXPECT_TRUE(result().embedding().empty());
-  // 68 and 1.
+  // The embedding is 68 and 1.
   EXPECT_EQ(result().embedding_bytes(), std::string("\x7f\x02"));
   EXPECT_FLOAT_EQ(result().embedding_scale(), 68.0f / 127);
   request.set_embedding_format(v1::EMBEDDING_FORMAT_BINARY);
@@ -219,7 +220,7 @@ TEST_F(EncodeTest, BytesStandForTheEmbedding) {
   EXPECT_EQ(BadField(Encode(request)), "embedding_format");
 }
 
-TEST_F(EncodeTest, WhatWouldBeIgnoredIsAnError) {
+TEST_F(EncodeTest, RefusesOptionsThatWouldBeIgnored) {
   v1::EncodeRequest request = Texts({"ac"});
   request.set_pooling(v1::POOLING_NONE);
   request.set_dimensions(1);
@@ -282,7 +283,7 @@ TEST_F(EncodeTest, AStreamGivesWhatACallGives) {
   EXPECT_EQ(bad.field_violations(0).field(), "item.input");
 }
 
-TEST_F(EncodeTest, AStreamsStartIsChecked) {
+TEST_F(EncodeTest, RefusesStreamsWithAnInvalidStart) {
   const auto ended = [&](auto change) {
     const auto context = Context();
     const auto stream = stub_->EncodeStream(context.get());
@@ -328,7 +329,7 @@ TEST_F(EncodeTest, DetokenizeGivesTextsBack) {
             grpc::FAILED_PRECONDITION);
 }
 
-TEST_F(EncodeTest, TokenizeShowsPlaces) {
+TEST_F(EncodeTest, TokenizeTellsThePlacesOfTokens) {
   v1::TokenizeRequest request;
   request.add_texts("aé");
   v1::TokenizeResponse response;

@@ -8,11 +8,9 @@
 namespace trivium {
 namespace {
 
-using testing::HasSubstr;
-
 class GenerateTest : public RpcTest {
  protected:
-  // What came, by index.
+  // The pieces and ends that came, by index.
   struct Heard {
     std::string text;
     std::vector<uint32_t> ids;
@@ -62,11 +60,11 @@ TEST_F(GenerateTest, PiecesJoinedAreTheText) {
   EXPECT_EQ(heard_[0].done->source_token_count(), text.size() + 1);
   EXPECT_EQ(heard_[0].done->model().name(), "translator");
   EXPECT_FALSE(heard_[0].done->has_seed());
-  // All that the model has left, not what a translation would need.
+  // The default is all that the model has left, not what a translation needs.
   EXPECT_EQ(batcher_->submitted()[0].decoding->max_new_tokens, 127);
 }
 
-TEST_F(GenerateTest, EveryDrawIsDone) {
+TEST_F(GenerateTest, EveryDrawEndsWithItsOwnMessage) {
   v1::GenerateRequest request = TextRequest("draws");
   request.mutable_decoding()->set_sample(true);
   request.mutable_decoding()->set_num_hypotheses(3);
@@ -82,13 +80,14 @@ TEST_F(GenerateTest, EveryDrawIsDone) {
   }
 }
 
-TEST_F(GenerateTest, NothingOfAStopStringIsEverSaid) {
+TEST_F(GenerateTest, NoPartOfAStopStringIsSent) {
   v1::GenerateRequest request = TextRequest("aab aabaac. rest");
   request.mutable_decoding()->add_stop("aabaac");
   ASSERT_TRUE(Generate(request).ok());
   EXPECT_EQ(heard_[0].text, "aab ");
   EXPECT_EQ(heard_[0].done->finish_reason(), v1::FINISH_REASON_STOP);
-  // What was held back and did not become one is said in the end.
+  // Text that was held back and did not become a stop string is sent in the
+  // end.
   request = TextRequest("xxaaba");
   request.mutable_decoding()->add_stop("aabaac");
   ASSERT_TRUE(Generate(request).ok());
@@ -146,7 +145,7 @@ TEST_F(GenerateTest, ErrorsNameTheField) {
   EXPECT_EQ(Generate(TextRequest("a")).error_code(), grpc::RESOURCE_EXHAUSTED);
 }
 
-// A decoder alone: the puppet answers with the prompt.
+// Calls to a model without an encoder. The puppet answers with the prompt.
 class PromptTest : public GenerateTest {
  protected:
   void AddParts(Server::Parts* parts) override {
@@ -178,12 +177,12 @@ TEST_F(PromptTest, TheInputIsThePrefix) {
   ids.mutable_input()->mutable_ids()->add_ids(4 + 'x');
   ASSERT_TRUE(Generate(ids).ok());
   EXPECT_EQ(heard_[0].text, "x");
-  // Blank text is a prompt like others.
+  // Blank text is a prompt like any other.
   ASSERT_TRUE(Generate(Prompt(" ")).ok());
   EXPECT_EQ(batcher_->submitted().size(), 3);
 }
 
-// What the prompt began and the first new token ends is one character.
+// The prompt may end inside a character that the first new token completes.
 TEST_F(PromptTest, ACharacterMayBeginInThePrompt) {
   v1::GenerateRequest request;
   request.set_model("decoder");
@@ -202,7 +201,7 @@ TEST_F(PromptTest, NewTokensAreBoundedByWhatThePromptLeaves) {
   request = Prompt(std::string(117, 'a'));
   ASSERT_TRUE(Generate(request).ok());
   EXPECT_EQ(batcher_->submitted()[1].decoding->max_new_tokens, 10);
-  // The folder's default is no bound.
+  // The default of the model's folder is not an upper bound.
   request = Prompt("a");
   request.mutable_decoding()->set_max_new_tokens(126);
   ASSERT_TRUE(Generate(request).ok());
@@ -216,7 +215,7 @@ TEST_F(PromptTest, NewTokensAreBoundedByWhatThePromptLeaves) {
   EXPECT_EQ(heard_[0].done->truncated_tokens(), 1);
 }
 
-TEST_F(PromptTest, WhatNeedsAnEncoderIsRefusedByName) {
+TEST_F(PromptTest, RefusesCallsAndOptionsThatNeedAnEncoder) {
   v1::GenerateRequest request = Prompt("a");
   request.mutable_input()->set_target_prefix("b");
   EXPECT_EQ(BadField(Generate(request)), "input.target_prefix");
@@ -265,7 +264,7 @@ TEST_F(GenerateTest, CancellationReachesTheBatcher) {
   batcher_->WaitForDropped(1);
 }
 
-TEST_F(GenerateTest, VanishedClientsAreForgotten) {
+TEST_F(GenerateTest, CallsOfVanishedClientsAreDropped) {
   batcher_->Hold();
   auto context = Context();
   auto reader = stub_->Generate(context.get(), TextRequest("abc"));

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Puppet ids: 'a' is 101 (4 + 97), an end is 0.
@@ -105,7 +105,7 @@ TEST_F(HeadsTest, ClassifyGivesLabelsBestFirst) {
 
 TEST_F(HeadsTest, RerankOrdersDocuments) {
   batcher_->set_logits([](const Request& request) {
-    // The longer the better, up to where a sigmoid in f32 is 1.
+    // Longer documents are better; the sigmoid of the longest is 1 in f32.
     return std::vector<float>{request.source.ids.size() * 10.0f - 50};
   });
   v1::RerankRequest request;
@@ -126,7 +126,7 @@ TEST_F(HeadsTest, RerankOrdersDocuments) {
   EXPECT_EQ(response.documents_size(), 2);
 }
 
-TEST_F(HeadsTest, RerankTakesAThousandDocuments) {
+TEST_F(HeadsTest, RerankAcceptsAThousandDocuments) {
   batcher_->set_logits([](const Request& request) {
     return std::vector<float>{static_cast<float>(request.source.ids.size())};
   });
@@ -148,7 +148,7 @@ TEST_F(HeadsTest, RerankTakesAThousandDocuments) {
   EXPECT_EQ(response.documents(0).text(), "");
 }
 
-TEST_F(HeadsTest, RerankNamesWhatIsTooLong) {
+TEST_F(HeadsTest, RerankNamesTheDocumentThatIsTooLong) {
   v1::RerankRequest request;
   request.set_model("ranker");
   request.set_query("q");
@@ -157,7 +157,7 @@ TEST_F(HeadsTest, RerankNamesWhatIsTooLong) {
   v1::RerankResponse response;
   grpc::Status status = stub_->Rerank(Context().get(), request, &response);
   EXPECT_EQ(BadField(status), "documents[1]");
-  EXPECT_THAT(status.error_message(), HasSubstr("has 103 tokens"));
+  EXPECT_THAT(status.error_message(), ErrorAt("103"));
   request.set_query(std::string(100, 'q'));
   request.mutable_documents()->RemoveLast();
   status = stub_->Rerank(Context().get(), request, &response);
@@ -168,12 +168,12 @@ TEST_F(HeadsTest, RerankNamesWhatIsTooLong) {
             "documents");
 }
 
-TEST_F(HeadsTest, TokensBecomeSpans) {
+TEST_F(HeadsTest, ClassifyTokensJoinsTokensToSpans) {
   TagByDigits(4, /*end=*/3);
   v1::ClassifyTokensRequest request;
   request.set_model("tagger");
-  // O, a PER of three tokens, another at once, LOC twice, O; é before it
-  // tells bytes from characters.
+  // The tokens are O, a PER of three tokens, another PER right after it, two of
+  // LOC, and O.
   request.add_inputs()->set_text(
       "0122133"
       "0");
@@ -191,7 +191,7 @@ TEST_F(HeadsTest, TokensBecomeSpans) {
   EXPECT_NEAR(result.spans(0).score(), score, 1e-6);
   EXPECT_EQ(result.spans(1).label(), "PER");
   EXPECT_EQ(result.spans(1).text(), "1");
-  // The special end token, a LOC too, is none of the text's.
+  // The special end token is LOC, too, but does not belong to the text.
   EXPECT_EQ(result.spans(2).text(), "33");
 
   request.set_aggregation(v1::AGGREGATION_NONE);
@@ -204,7 +204,7 @@ TEST_F(HeadsTest, TokensBecomeSpans) {
   EXPECT_EQ(labels, "O B-PER I-PER I-PER B-PER O ");
 }
 
-TEST_F(HeadsTest, IdsHaveSpansOfTokens) {
+TEST_F(HeadsTest, SpansOfIdsHaveNoText) {
   TagByDigits(4);
   v1::ClassifyTokensRequest request;
   request.set_model("tagger");
@@ -220,7 +220,7 @@ TEST_F(HeadsTest, IdsHaveSpansOfTokens) {
   EXPECT_EQ(response.results(0).spans(1).text(), "");
 }
 
-TEST_F(HeadsTest, ADiscriminatorsLogitIsOfReplaced) {
+TEST_F(HeadsTest, ADiscriminatorsLogitIsThatOfReplaced) {
   batcher_->set_logits([](const Request&) {
     return std::vector<float>{-1, 3, -2};
   });
@@ -236,7 +236,7 @@ TEST_F(HeadsTest, ADiscriminatorsLogitIsOfReplaced) {
               1e-6);
 }
 
-TEST_F(HeadsTest, FillMaskLooksAtTheMasksOnly) {
+TEST_F(HeadsTest, FillMaskComputesLogitsOfMasksOnly) {
   batcher_->set_logits([](const Request& request) {
     std::vector<float> logits;
     for (const int position : request.logits_positions) {
@@ -266,13 +266,13 @@ TEST_F(HeadsTest, FillMaskLooksAtTheMasksOnly) {
   const grpc::Status status =
       stub_->FillMask(Context().get(), request, &response);
   EXPECT_EQ(BadField(status), "inputs[0]");
-  EXPECT_THAT(status.error_message(), HasSubstr("byte95"));
+  EXPECT_THAT(status.error_message(), ErrorAt("byte95"));
   request.set_top(101);
   EXPECT_EQ(BadField(stub_->FillMask(Context().get(), request, &response)),
             "top");
 }
 
-TEST_F(HeadsTest, ModelsWithoutTheHeadRefuse) {
+TEST_F(HeadsTest, RefusesModelsWithoutTheHead) {
   v1::ClassifyRequest request;
   request.add_inputs()->set_text("a");
   v1::ClassifyResponse response;
@@ -281,7 +281,7 @@ TEST_F(HeadsTest, ModelsWithoutTheHeadRefuse) {
     const grpc::Status status =
         stub_->Classify(Context().get(), request, &response);
     EXPECT_EQ(status.error_code(), grpc::FAILED_PRECONDITION) << model;
-    EXPECT_THAT(status.error_message(), HasSubstr("no head for Classify"));
+    EXPECT_THAT(status.error_message(), ErrorAt("Classify"));
   }
   request.set_model("classifier");
   request.clear_inputs();

@@ -119,8 +119,8 @@ class Http2GuardTest : public testing::Test {
   Http2Guard guard_ = NewGuard();
 };
 
-// A call is expected from its first complete message on, however it is cut,
-// until the stream ends in any way.
+// A call is expected from its first complete message, however the bytes are
+// cut, until its stream ends in any way.
 TEST_F(Http2GuardTest, CallsThatPassAreExpectedUntilTheirStreamEnds) {
   const std::string message = Message(20) + std::string(20, 'x');
   const auto call = [&](uint32_t stream) {

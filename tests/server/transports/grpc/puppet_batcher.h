@@ -176,7 +176,7 @@ class PuppetBatcher : public Batcher {
         }
         failure = failure_;
         if (!next && dropped.empty()) {
-          // Cancellation and deadlines do not wake it.
+          // Cancellations and deadlines do not wake this thread.
           changed_.WaitFor(&mutex_, absl::Milliseconds(1));
         }
       }
@@ -198,7 +198,7 @@ class PuppetBatcher : public Batcher {
            Clock::Real()->Now() >= request.deadline;
   }
 
-  // Computes it like an engine, from all of a row's logits.
+  // Computes the result like an engine, from all logits of a row.
   static void KeepBest(const Request& request, RequestResult* result) {
     const size_t rows = request.logits_positions.size();
     const size_t outputs = result->logits.size() / rows;

@@ -101,7 +101,7 @@ TEST_F(ReflectionTest, AnUnknownNameDoesNotEndTheStream) {
             "trivium.v1.Input");
 }
 
-// A client that keeps asking and does not read the answers.
+// The client keeps asking and does not read the answers.
 TEST_F(ReflectionTest, StreamsAndQuestionsAreBounded) {
   for (const char* version : {"v1", "v1alpha"}) {
     const std::string method = std::string("/grpc.reflection.") + version +

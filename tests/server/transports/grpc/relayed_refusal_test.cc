@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -33,8 +34,8 @@ constexpr char kMessage[] = "late: 100 % sure, f\xc3\xbcr \"alle\"";
 
 class RelayedRefusalTest : public RpcTest {
  protected:
-  // A call that is answered, after which the relay may refuse others, which
-  // would be late from then on.
+  // Makes a call that is answered, after which the relay may refuse others. All
+  // later calls would be late.
   void RefuseFromNowOn() {
     Translated();
     RefuseAll();
@@ -55,7 +56,7 @@ TEST_F(RelayedRefusalTest, AnswersLikeTheHandlerWould) {
   for (const bool early : {true, false}) {
     auto context = Context();
     context->AddMetadata("x-request-id", "seven");
-    // gRPC gets a connection's first call.
+    // gRPC gets the first call of a connection.
     if (!early) {
       StartServer();
       RefuseAll();
@@ -83,8 +84,8 @@ TEST_F(RelayedRefusalTest, AnswersLikeTheHandlerWould) {
 
 TEST_F(RelayedRefusalTest, AConnectionWorksAfterARefusal) {
   RefuseFromNowOn();
-  // More than the windows of stream and connection, in messages large and
-  // small, with fields that the client puts into its table.
+  // The calls exceed the windows of stream and connection. Their messages are
+  // large and small, and the client puts their fields into its table.
   for (int i = 0; i < 40; ++i) {
     auto context = Context();
     context->AddMetadata("a-new-field-" + std::to_string(i / 2), "value");
@@ -153,7 +154,7 @@ TEST_F(RelayedRefusalTest, BoundsCallsWithoutAMessage) {
   v1::TranslateResponse response;
   const grpc::Status refused = Translate(TextsRequest({"a"}), &response);
   EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("as many open calls"));
+  EXPECT_THAT(refused.error_message(), ErrorAt("calls"));
   EXPECT_THAT(metrics_->Text(),
               HasSubstr("trivium_requests_in_flight{rpc=\"Translate\"} 0"));
   for (const auto& one : streams) {
@@ -187,7 +188,8 @@ TEST_F(RelayedRefusalTest, CallsThatPassAreInTransitUntilTheyAreSubmitted) {
 TEST_F(RelayedRefusalTest, CallsThatAreNeverSubmittedAreForgotten) {
   Translated();
   EXPECT_EQ(batcher_->arrived(), 1);
-  // No message, no text, no model, no task for a model.
+  // A call without a message, without a text, without a known model, and one
+  // that gives a model no work.
   EXPECT_EQ(
       SendBytes("/trivium.v1.Inference/Translate", "\x0f\xff").error_code(),
       grpc::INVALID_ARGUMENT);

@@ -26,7 +26,7 @@ namespace trivium {
 // "ids" (a translator without a tokenizer).
 class RpcTest : public testing::Test {
  protected:
-  // As in the program: clients' mistakes do not go to the log.
+  // Clients' mistakes do not go to the log, as in the program.
   static void SetUpTestSuite() { CaptureLibraryLogs(); }
 
   void SetUp() override { StartServer(); }

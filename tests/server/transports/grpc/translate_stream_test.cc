@@ -4,11 +4,11 @@
 #include <thread>
 
 #include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
 
-using testing::HasSubstr;
 using Stream = grpc::ClientReaderWriter<v1::TranslateStreamRequest,
                                         v1::TranslateStreamResponse>;
 
@@ -87,7 +87,7 @@ TEST_F(TranslateStreamTest, ABadItemFailsAlone) {
   Read();
   EXPECT_TRUE(stream_->Finish().ok());
   EXPECT_EQ(heard_[1].error().code(), grpc::INVALID_ARGUMENT);
-  EXPECT_THAT(heard_[1].error().message(), HasSubstr("item.input"));
+  EXPECT_THAT(heard_[1].error().message(), ErrorAt("item.input"));
   EXPECT_EQ(heard_[3].error().code(), grpc::INVALID_ARGUMENT);
   EXPECT_EQ(Text(2), "fine");
   EXPECT_EQ(Text(4), "fine, too");
@@ -107,7 +107,7 @@ TEST_F(TranslateStreamTest, AnItemTheBatcherFailsFailsAlone) {
   EXPECT_TRUE(stream_->Finish().ok());
 }
 
-TEST_F(TranslateStreamTest, FullnessOnlySlowsIt) {
+TEST_F(TranslateStreamTest, AFullQueueOnlySlowsTheStream) {
   batcher_->set_free_tokens(0);
   Open();
   std::thread writer([this] {
@@ -137,7 +137,7 @@ TEST_F(TranslateStreamTest, ARefusedItemIsTriedAgain) {
   EXPECT_TRUE(stream_->Finish().ok());
 }
 
-TEST_F(TranslateStreamTest, BadBeginningsEndIt) {
+TEST_F(TranslateStreamTest, AnInvalidBeginningEndsTheStream) {
   v1::TranslateStreamRequest::Start start;
   start.set_model("nobody");
   Open(start);
@@ -163,7 +163,7 @@ TEST_F(TranslateStreamTest, BadBeginningsEndIt) {
   EXPECT_TRUE(heard_.empty());
 }
 
-TEST_F(TranslateStreamTest, AnEmptyStreamIsFine) {
+TEST_F(TranslateStreamTest, AnEmptyStreamEndsWithoutAnError) {
   context_ = Context();
   stream_ = stub_->TranslateStream(context_.get());
   stream_->WritesDone();
@@ -171,7 +171,7 @@ TEST_F(TranslateStreamTest, AnEmptyStreamIsFine) {
   EXPECT_TRUE(stream_->Finish().ok());
 }
 
-TEST_F(TranslateStreamTest, CancellationDropsWhatRuns) {
+TEST_F(TranslateStreamTest, CancellationDropsRunningItems) {
   batcher_->Hold();
   Open();
   for (int i = 0; i < 3; ++i) Send(i, "text");
@@ -181,7 +181,7 @@ TEST_F(TranslateStreamTest, CancellationDropsWhatRuns) {
   batcher_->WaitForDropped(3);
 }
 
-TEST_F(TranslateStreamTest, ItsTimeEnds) {
+TEST_F(TranslateStreamTest, TheStreamEndsAtItsDeadline) {
   options_.limits.default_stream_deadline = absl::Milliseconds(50);
   StartServer();
   grpc::ClientContext context;
@@ -201,18 +201,18 @@ TEST_F(TranslateStreamTest, StalledReadersAreCancelled) {
   start.mutable_options()->set_tokens(true);
   start.mutable_options()->mutable_decoding()->set_num_hypotheses(2);
   Open(start);
-  // Results that HTTP/2's window, which may grow, and gRPC's buffers do not
-  // hold, not read.
+  // Unread results, more than HTTP/2's window (which may grow) and gRPC's
+  // buffers hold.
   constexpr int kMany = 200'000;
   for (int i = 0; i < kMany && Send(i, std::string(60, 'x')); ++i) {
   }
-  Read();  // the status is behind what lies in the client's buffers
+  Read();  // the status follows the messages in the client's buffers
   EXPECT_EQ(stream_->Finish().error_code(), grpc::CANCELLED);
-  // What was read and not answered stays bounded meanwhile.
+  // The items that were read and not answered stay bounded meanwhile.
   EXPECT_LT(batcher_->submitted().size(), kMany);
 }
 
-TEST_F(TranslateStreamTest, DrainingAnswersWhatRunsAndEnds) {
+TEST_F(TranslateStreamTest, DrainingAnswersRunningItemsAndEndsTheStream) {
   batcher_->Hold();
   Open();
   Send(1, "text");

@@ -5,11 +5,10 @@
 #include <thread>
 
 #include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
-
-using testing::HasSubstr;
 
 class TranslateTest : public RpcTest {
  protected:
@@ -62,7 +61,7 @@ TEST_F(TranslateTest, AMetadataKeyTellsClientsApart) {
   EXPECT_NE(submitted[0].client, submitted[3].client);  // its address
 }
 
-TEST_F(TranslateTest, AMetadataKeyHasThePriority) {
+TEST_F(TranslateTest, AMetadataKeySetsThePriority) {
   for (const char* priority : {"", "interactive", "batch", "Batch"}) {
     const auto context = Context();
     if (*priority != 0) context->AddMetadata("trivium-priority", priority);
@@ -81,7 +80,7 @@ TEST_F(TranslateTest, AMetadataKeyHasThePriority) {
   EXPECT_EQ(submitted[2].priority, Priority::kBackground);
 }
 
-TEST_F(TranslateTest, TakesModelDefaultsThenItsOwn) {
+TEST_F(TranslateTest, OptionsOfTheRequestReplaceTheModelsDefaults) {
   v1::TranslateRequest request = TextsRequest({"abc"});
   v1::TranslateResponse response;
   ASSERT_TRUE(Translate(request, &response).ok());
@@ -169,7 +168,7 @@ TEST_F(TranslateTest, NamesTheDecodingOptionThatIsWrong) {
             path + "beam_size");
   EXPECT_EQ(Refused([&](D* d) { d->set_num_hypotheses(3); }),
             path + "num_hypotheses");
-  // There is no tree of one beam, or of samples.
+  // Searches with one beam, and samples, have no tree to trace.
   EXPECT_EQ(Refused([&](D* d) {
               d->set_trace(true);
               d->set_beam_size(1);
@@ -235,13 +234,13 @@ TEST_F(TranslateTest, NamesTheInputThatIsWrong) {
   EXPECT_EQ(BadField(Translate(request, &response)), "options.target_language");
 }
 
-TEST_F(TranslateTest, TooLongIsAnErrorOrCut) {
+TEST_F(TranslateTest, TextsThatAreTooLongAreRefusedOrCut) {
   v1::TranslateRequest request = TextsRequest({std::string(100, 'x')});
   request.mutable_options()->set_split(v1::SPLIT_NONE);
   v1::TranslateResponse response;
   grpc::Status status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("101 tokens"));
+  EXPECT_THAT(status.error_message(), ErrorAt("101"));
   request.mutable_options()->set_truncate(true);
   ASSERT_TRUE(Translate(request, &response).ok());
   EXPECT_EQ(response.results(0).truncated_tokens(), 37);
@@ -254,20 +253,20 @@ TEST_F(TranslateTest, TooLongIsAnErrorOrCut) {
   EXPECT_FALSE(Translate(request, &response).ok());
 }
 
-TEST_F(TranslateTest, ModelsThatCannot) {
+TEST_F(TranslateTest, RefusesModelsThatAreUnknownOrCannotTranslate) {
   v1::TranslateRequest request = TextsRequest({"a"});
   v1::TranslateResponse response;
   request.set_model("nobody");
   grpc::Status status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::NOT_FOUND);
-  EXPECT_THAT(status.error_message(), HasSubstr("translator, encoder, ids"));
+  EXPECT_THAT(status.error_message(), ErrorAt("translator, encoder, ids"));
   request.set_model("encoder");
   EXPECT_EQ(Translate(request, &response).error_code(),
             grpc::FAILED_PRECONDITION);
   request.set_model("ids");
   status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::FAILED_PRECONDITION);
-  EXPECT_THAT(status.error_message(), HasSubstr("send token ids"));
+  EXPECT_THAT(status.error_message(), ErrorAt("ids"));
   request.mutable_inputs(0)->mutable_ids()->add_ids(7);
   ASSERT_TRUE(Translate(request, &response).ok());
   EXPECT_THAT(response.results(0).hypotheses(0).ids(), testing::ElementsAre(7));
@@ -287,10 +286,10 @@ TEST_F(TranslateTest, RequestIdsComeBack) {
       stub_->Translate(context.get(), v1::TranslateRequest(), &response);
   const std::string made = Trailer(*context, "x-request-id");
   EXPECT_EQ(made.size(), 32);
-  EXPECT_THAT(status.error_message(), HasSubstr(made));
+  EXPECT_THAT(status.error_message(), ErrorAt(made));
 }
 
-TEST_F(TranslateTest, FullTellsWhenToReturn) {
+TEST_F(TranslateTest, AFullQueueTellsWhenToRetry) {
   batcher_->Refuse(absl::ResourceExhaustedError("full"));
   auto context = Context();
   v1::TranslateResponse response;
@@ -309,14 +308,14 @@ TEST_F(TranslateTest, FullTellsWhenToReturn) {
 TEST_F(TranslateTest, RefusalsNameTheInput) {
   batcher_->Refuse({absl::InvalidArgumentError("needs too many blocks"), 1});
   v1::TranslateResponse response;
-  // The first is blank and no request: index 1 is the third input.
+  // The first input is blank and makes no request, so index 1 is the third.
   const grpc::Status status =
       Translate(TextsRequest({" ", "a", "b"}), &response);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
   EXPECT_EQ(BadField(status), "inputs[2]");
 }
 
-TEST_F(TranslateTest, IsAllOrNothing) {
+TEST_F(TranslateTest, OneFailedInputFailsTheCall) {
   batcher_->Fail(absl::InternalError("the engine failed"));
   v1::TranslateResponse response;
   EXPECT_EQ(Translate(TextsRequest({"a", "b"}), &response).error_code(),
@@ -349,7 +348,7 @@ TEST_F(TranslateTest, CallsWithoutDeadlineGetTheServers) {
       grpc::DEADLINE_EXCEEDED);
 }
 
-TEST_F(TranslateTest, LongTextsAreTokenizedElsewhere) {
+TEST_F(TranslateTest, LongTextsAreTruncatedByTheirTokens) {
   v1::TranslateRequest request = TextsRequest({std::string(10000, 'x')});
   request.mutable_options()->set_truncate(true);
   v1::TranslateResponse response;
@@ -367,9 +366,9 @@ TEST_F(TranslateTest, HugeResponsesAreRefusedBeforeWork) {
   v1::TranslateResponse response;
   const grpc::Status status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-  // Two inputs x 16 hypotheses x 127 tokens x 61 x 2 layers x 4 heads x 4
-  // bytes: the others are not looked at.
-  EXPECT_THAT(status.error_message(), HasSubstr("up to 7932928 bytes"));
+  // 7932928 bytes are two inputs x 16 hypotheses x 127 tokens x 61 x 2 layers x
+  // 4 heads x 4 bytes. The other inputs are not counted.
+  EXPECT_THAT(status.error_message(), ErrorAt("7932928"));
   EXPECT_TRUE(batcher_->submitted().empty());
 }
 
@@ -385,7 +384,7 @@ TEST_F(TranslateTest, CompressedMessagesAreNotRead) {
   }
 }
 
-TEST_F(TranslateTest, BytesThatAreNoRequest) {
+TEST_F(TranslateTest, RefusesBytesThatAreNotARequest) {
   const std::string method = "/trivium.v1.Inference/Translate";
   EXPECT_EQ(SendBytes(method, "\xff\xff").error_code(), grpc::INVALID_ARGUMENT);
   std::string bytes = TextsRequest({"a", "QQQQ"}).SerializeAsString();

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// "POST /embed", as docs/openapi.json names a route.
+// The routes as docs/openapi.json names them, such as "POST /embed".
 std::set<std::string> RoutesAsDescribed() {
   std::set<std::string> routes;
   for (const Route& route : Routes()) {
@@ -52,7 +52,7 @@ TEST(RoutesTest, OpenApiDescribesAllRoutes) {
   EXPECT_EQ(described, RoutesAsDescribed());
 }
 
-TEST(RoutesTest, OpenApisReferencesExist) {
+TEST(RoutesTest, ReferencesOfOpenApiExist) {
   const json document = OpenApi();
   const std::function<void(const json&)> check = [&](const json& value) {
     if (value.is_object() && value.contains("$ref")) {

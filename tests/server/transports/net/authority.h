@@ -66,7 +66,7 @@ class Authority {
   }
 
  private:
-  // A folder of this process: several test programs run at once.
+  // The folder of this process, because several test programs run at once.
   struct Folder {
     std::string path =
         testing::TempDir() + "/trivium_tls_" + std::to_string(getpid());
@@ -82,7 +82,7 @@ class Authority {
 
   static Key NewKey() { return Key(EVP_EC_gen("P-256"), EVP_PKEY_free); }
 
-  // Null: the authority's own key.
+  // Makes a certificate for `key`; null: for the authority's own key.
   Certificate New(const std::string& name, int from_day, int to_day,
                   EVP_PKEY* key = nullptr) const {
     Certificate certificate(X509_new(), X509_free);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/server/transports/net/authority.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -14,9 +15,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string ErrorOf(const TlsCredentials::Files& files) {
-  const auto credentials = TlsCredentials::Load(files);
-  return credentials.ok() ? "" : std::string(credentials.status().message());
+absl::Status LoadStatus(const TlsCredentials::Files& files) {
+  return TlsCredentials::Load(files).status();
+}
+
+auto FileErrorAt(const std::string& place) {
+  return IsError(absl::StatusCode::kInvalidArgument, place);
 }
 
 std::string WriteText(const std::string& name, const std::string& text) {
@@ -36,33 +40,39 @@ std::string NameOf(const std::shared_ptr<SSL_CTX>& context) {
 TEST(TlsCredentialsTest, ErrorsNameTheFileAndTheMistake) {
   const Authority authority("authority");
   const TlsCredentials::Files good = authority.Issue("good");
-  EXPECT_EQ(ErrorOf(good), "");
+  EXPECT_TRUE(LoadStatus(good).ok());
   const TlsCredentials::Files other = authority.Issue("other");
   const std::string text = WriteText("text", "no certificate");
   const std::string broken = WriteText(
       "broken", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----");
   const TlsCredentials::Files locked =
       authority.Issue("locked", -1, 10, "password");
-  EXPECT_THAT(ErrorOf({"/nowhere.pem", good.key}), HasSubstr("/nowhere.pem"));
-  EXPECT_THAT(ErrorOf({good.certificate, "/nowhere.key"}),
-              HasSubstr("/nowhere.key"));
-  EXPECT_THAT(ErrorOf({text, good.key}),
-              AllOf(HasSubstr(text), HasSubstr("no certificate in PEM")));
-  EXPECT_THAT(ErrorOf({broken, good.key}), HasSubstr("broken"));
+  EXPECT_THAT(LoadStatus({"/nowhere.pem", good.key}),
+              IsError(absl::StatusCode::kNotFound, "/nowhere.pem"));
+  EXPECT_THAT(LoadStatus({good.certificate, "/nowhere.key"}),
+              IsError(absl::StatusCode::kNotFound, "/nowhere.key"));
+  constexpr char kCertificate[] = "BEGIN CERTIFICATE";
+  EXPECT_THAT(LoadStatus({text, good.key}),
+              AllOf(FileErrorAt(text), FileErrorAt(kCertificate)));
+  EXPECT_THAT(LoadStatus({broken, good.key}), FileErrorAt(broken));
   const std::string empty = WriteText("empty", "");
-  EXPECT_THAT(ErrorOf({empty, empty}), HasSubstr("no certificate in PEM"));
-  EXPECT_THAT(ErrorOf({good.certificate, text}),
-              HasSubstr("no private key in PEM"));
-  EXPECT_THAT(ErrorOf({good.certificate, other.key}),
-              AllOf(HasSubstr(other.key), HasSubstr("not that of")));
-  EXPECT_THAT(ErrorOf({locked.certificate, locked.key}),
-              HasSubstr("the key is encrypted"));
-  EXPECT_THAT(ErrorOf({good.certificate, good.key, text}),
-              AllOf(HasSubstr(text), HasSubstr("no certificate in PEM")));
-  EXPECT_THAT(ErrorOf(authority.Issue("old", -10, -1)),
-              HasSubstr("the certificate expired at"));
-  EXPECT_THAT(ErrorOf(authority.Issue("early", 1, 10)),
-              HasSubstr("not valid before"));
+  EXPECT_THAT(LoadStatus({empty, empty}),
+              AllOf(FileErrorAt(empty), FileErrorAt(kCertificate)));
+  EXPECT_THAT(LoadStatus({good.certificate, text}),
+              AllOf(FileErrorAt(text), FileErrorAt("BEGIN PRIVATE KEY")));
+  EXPECT_THAT(LoadStatus({good.certificate, other.key}),
+              AllOf(FileErrorAt(other.key), FileErrorAt(good.certificate)));
+  EXPECT_THAT(LoadStatus({locked.certificate, locked.key}),
+              AllOf(FileErrorAt(locked.key), FileErrorAt("encrypted")));
+  EXPECT_THAT(LoadStatus({good.certificate, good.key, text}),
+              AllOf(FileErrorAt(text), FileErrorAt(kCertificate)));
+  // These texts tell a date, so tests/error_texts.txt cannot have them.
+  for (const TlsCredentials::Files& files :
+       {authority.Issue("old", -10, -1), authority.Issue("early", 1, 10)}) {
+    const absl::Status status = LoadStatus(files);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(files.certificate));
+  }
 }
 
 TEST(TlsCredentialsTest, FilesMayBeReplacedInAnyOrder) {
@@ -75,8 +85,7 @@ TEST(TlsCredentialsTest, FilesMayBeReplacedInAnyOrder) {
   EXPECT_EQ(NameOf(old), "first");
 
   std::filesystem::rename(next.certificate, files.certificate);
-  EXPECT_THAT(std::string((*credentials)->Reload().message()),
-              HasSubstr("not that of"));
+  EXPECT_THAT((*credentials)->Reload(), FileErrorAt(files.key));
   EXPECT_EQ((*credentials)->server(), old);
   std::filesystem::remove(files.key);
   EXPECT_FALSE((*credentials)->Reload().ok());

@@ -143,7 +143,7 @@ TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesDelaysNobody) {
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 4; ++i) silent.push_back(TlsClient::Connect(port()));
   ExpectServes(Trusting());
-  EXPECT_EQ(Receive(silent.front(), 1), "");  // it has made room
+  EXPECT_EQ(Receive(silent.front(), 1), "");  // it was closed to make room
   EXPECT_THAT(
       metrics_.Text(),
       HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 1"));
@@ -192,7 +192,7 @@ TEST_F(TlsTerminatorTest, DemandsACertificateOfTheAuthority) {
   expired.certificate = old.certificate;
   expired.key = old.key;
   ExpectRefuses(expired);
-  // The server's own certificate, with which it probes itself.
+  // The server probes itself with its own certificate.
   TlsClient::Options own = Trusting();
   own.certificate = files_.certificate;
   own.key = files_.key;

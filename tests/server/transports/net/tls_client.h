@@ -21,7 +21,7 @@ namespace trivium {
 class TlsClient {
  public:
   struct Options {
-    std::string ca = "";           // of the server's certificate; empty: any
+    std::string ca = "";           // authority of the server; empty: any
     std::string certificate = "";  // the client's; empty: none
     std::string key = "";
     std::string protocol = "";  // as ALPN writes it; empty: none
@@ -107,7 +107,7 @@ class TlsClient {
     return reason == nullptr ? "" : reason;
   }
   void CloseWrite() { SSL_shutdown(ssl_.get()); }
-  // "CN = server"
+  // Returns the common name of the server's certificate, or "".
   std::string ServersName() const {
     X509* const certificate = SSL_get0_peer_certificate(ssl_.get());
     if (certificate == nullptr) return "";

@@ -22,13 +22,13 @@ TEST_F(RpcResultCacheTest, TranslateAsksTheModelOnce) {
     EXPECT_EQ(second.results(i).SerializeAsString(),
               first.results(i).SerializeAsString());
   }
-  // Half of a call may be known.
+  // A part of a call may be cached.
   request = TextsRequest({"one", "three"});
   ASSERT_TRUE(Translate(request, &second).ok());
   EXPECT_EQ(second.results(0).hypotheses(0).text(), "one");
   EXPECT_EQ(second.results(1).hypotheses(0).text(), "three");
   EXPECT_EQ(batcher_->submitted().size(), asked + 1);
-  // Another option, another answer.
+  // Another option needs another answer.
   request.mutable_options()->mutable_decoding()->set_beam_size(3);
   ASSERT_TRUE(Translate(request, &second).ok());
   EXPECT_EQ(batcher_->submitted().size(), asked + 3);

@@ -1,14 +1,15 @@
 // Answer: finds the places in contexts that answer questions. A context that is
 // too long for the model is read in overlapping windows.
+#include "server/calls/convert/answer.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/status.h"
 #include "server/calls/answer_windows.h"
-#include "server/calls/convert/convert.h"
 #include "server/calls/handlers.h"
 #include "server/calls/heads.h"
 #include "server/calls/unary.h"
@@ -17,19 +18,12 @@
 namespace trivium {
 namespace {
 
-constexpr uint32_t kMaxTopAnswers = 100;
-constexpr uint32_t kDefaultAnswerTokens = 15;
-// The search looks at every span of up to so many tokens in every window.
-constexpr uint32_t kMaxAnswerTokens = 256;
-constexpr uint32_t kDefaultOverlap = 128;
-
 class AnswerCall final : public UnaryCall {
  public:
   using UnaryCall::UnaryCall;
 
  private:
   absl::Status Open() override {
-    const RequestLimits& limits = environment().limits;
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     TRIVIUM_RETURN_IF_ERROR(
         CheckHead(call().model(), "Answer", {HeadKind::kAnswer}));
@@ -37,32 +31,20 @@ class AnswerCall final : public UnaryCall {
       return absl::FailedPreconditionError(
           "the model's folder has no tokenizer, so it cannot read texts");
     }
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckRange("top", request_.has_top(), request_.top(), kMaxTopAnswers));
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckRange("max_answer_tokens", request_.has_max_answer_tokens(),
-                   request_.max_answer_tokens(), kMaxAnswerTokens));
-    for (int i = 0; i < request_.inputs_size(); ++i) {
-      const auto& input = request_.inputs(i);
-      const size_t longest =
-          std::max(input.question().size(), input.context().size());
-      TRIVIUM_RETURN_IF_ERROR(CheckTextBytes(longest, InputField(i), limits));
-    }
-    return CheckInputCount(request_.inputs_size(), "inputs", limits);
+    TRIVIUM_ASSIGN_OR_RETURN(job_, ReadAnswer(request_, environment().limits));
+    return absl::OkStatus();
   }
 
-  int parts() const override { return request_.inputs_size(); }
+  int parts() const override { return static_cast<int>(job_.inputs.size()); }
   int64_t TextBytes(int part) const override {
-    const auto& input = request_.inputs(part);
-    return trivium::TextBytes(input.question()) +
-           trivium::TextBytes(input.context());
+    const AnswerJob::Input& input = job_.inputs[part];
+    return trivium::TextBytes(input.question) +
+           trivium::TextBytes(input.context);
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
-    const uint32_t overlap =
-        request_.has_overlap() ? request_.overlap() : kDefaultOverlap;
     // Each input that is left needs at least one window.
-    const int left = request_.inputs_size() - part - 1;
+    const int left = parts() - part - 1;
     const int max_windows = environment().limits.max_windows -
                             static_cast<int>(requests->size()) - left;
     if (max_windows < 1) {
@@ -73,13 +55,13 @@ class AnswerCall final : public UnaryCall {
                       "shorter contexts",
                       requests->size(), environment().limits.max_windows));
     }
-    absl::StatusOr<AnswerWindows> cut = AnswerWindows::Cut(
-        *model().tokenizer(), request_.inputs(part).question(),
-        request_.inputs(part).context(),
-        {.max_tokens = model().info().max_source_tokens,
-         .overlap = static_cast<int>(std::min<uint32_t>(overlap, 1 << 20)),
-         .max_windows = max_windows,
-         .check_alive = call().alive_check()});
+    absl::StatusOr<AnswerWindows> cut =
+        AnswerWindows::Cut(*model().tokenizer(), job_.inputs[part].question,
+                           job_.inputs[part].context,
+                           {.max_tokens = model().info().max_source_tokens,
+                            .overlap = job_.overlap,
+                            .max_windows = max_windows,
+                            .check_alive = call().alive_check()});
     TRIVIUM_ASSIGN_OR_RETURN(AnswerWindows windows,
                              AboutText(std::move(cut), InputField(part)));
     for (AnswerWindows::Window& window : windows.windows) {
@@ -102,44 +84,36 @@ class AnswerCall final : public UnaryCall {
   absl::Status HandleResult(int request, RequestResult result) override {
     const Window& window = window_of_request_[request];
     if (request == 0 || window_of_request_[request - 1].part != window.part) {
-      response_.add_results();
-      search_.emplace(
-          AnswerOptions{.top = request_.has_top() ? request_.top() : 1,
-                        .max_tokens = request_.has_max_answer_tokens()
-                                          ? request_.max_answer_tokens()
-                                          : kDefaultAnswerTokens,
-                        .no_answer = request_.no_answer()});
+      answers_ = AddAnswers(&response_);
+      search_.emplace(AnswerOptions{.top = job_.top,
+                                    .max_tokens = job_.max_answer_tokens,
+                                    .no_answer = job_.no_answer});
     }
-    v1::Answers* out = response_.mutable_results(response_.results_size() - 1);
-    out->set_window_count(out->window_count() + 1);
-    out->set_token_count(out->token_count() +
-                         static_cast<uint32_t>(window.tokens));
+    CountWindow(window.tokens, answers_);
     search_->Add(window.place, result.logits);
     const bool last =
         static_cast<size_t>(request) + 1 == window_of_request_.size() ||
         window_of_request_[request + 1].part != window.part;
-    return last ? AddAnswers(window.part, out) : absl::OkStatus();
+    return last ? AddFound(window.part) : absl::OkStatus();
   }
 
-  absl::Status AddAnswers(int part, v1::Answers* out) {
-    const std::string& context = request_.inputs(part).context();
+  // Adds what the search has found in all windows of an input.
+  absl::Status AddFound(int part) {
+    const std::string_view context = job_.inputs[part].context;
     for (const FoundAnswer& found : search_->Finish()) {
-      v1::Answers::Answer* answer = out->add_answers();
-      answer->set_score(found.score);
-      answer->set_no_answer(found.no_answer);
-      if (found.no_answer) continue;
+      if (found.no_answer) {
+        AddNoAnswer(found.score, answers_);
+        continue;
+      }
       const Token& first = contexts_[part][found.begin];
       const Token& last = contexts_[part][found.end - 1];
-      answer->set_byte_begin(first.byte_begin);
-      answer->set_byte_end(last.byte_end);
-      answer->set_char_begin(first.char_begin);
-      answer->set_char_end(last.char_end);
       // A token of spaces or of an unknown word may have any number of bytes.
       const int bytes = last.byte_end - first.byte_begin;
       response_bytes_ += bytes;
       TRIVIUM_RETURN_IF_ERROR(
           CheckResponseSize(response_bytes_, environment().limits));
-      answer->set_text(context.substr(first.byte_begin, bytes));
+      AddAnswer(found.score, first, last,
+                context.substr(first.byte_begin, bytes), answers_);
     }
     return absl::OkStatus();
   }
@@ -156,10 +130,13 @@ class AnswerCall final : public UnaryCall {
 
   v1::AnswerRequest request_;
   v1::AnswerResponse response_;
+  AnswerJob job_;
   std::vector<std::vector<Token>> contexts_;  // [inputs]
   std::vector<Window> window_of_request_;
-  std::optional<AnswerSearch> search_;  // in the windows of the current input
-  int64_t response_bytes_ = 0;          // of texts
+  // The search in the windows of the current input, and the input's answers.
+  std::optional<AnswerSearch> search_;
+  v1::Answers* answers_ = nullptr;
+  int64_t response_bytes_ = 0;  // of texts
 };
 
 }  // namespace

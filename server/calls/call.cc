@@ -129,13 +129,6 @@ absl::Status Call::Submit(std::vector<Request> requests,
   return status;
 }
 
-v1::ModelVersion Call::model_version() const {
-  v1::ModelVersion version;
-  version.set_name(model_->name);
-  version.set_revision(model_->model->info().revision);
-  return version;
-}
-
 Ending Call::Close(absl::Status status) {
   const absl::Time now = environment_.clock->Now();
   if (context_.in_transit != 0) {

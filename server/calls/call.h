@@ -16,10 +16,10 @@
 #include "server/batching/admission.h"
 #include "server/batching/request.h"
 #include "server/calls/call_record.h"
+#include "server/calls/convert/call_fields.h"
 #include "server/calls/environment.h"
 #include "server/calls/transport.h"
 #include "server/limits/call_context.h"
-#include "trivium/v1/common.pb.h"
 
 namespace trivium {
 
@@ -68,7 +68,7 @@ class Call {
   template <typename Message>
   absl::Status Open(Transport* transport, Message* request) {
     TRIVIUM_RETURN_IF_ERROR(transport->Take(request));
-    return FindModel(request->model());
+    return FindModel(ModelName(*request));
   }
   // Finds model(), which the call keeps for its life; an empty name is the
   // server's first model. NOT_FOUND, or PERMISSION_DENIED if the call's token
@@ -139,8 +139,7 @@ class Call {
   void AddResult(const RequestResult& result, const ServedModel* model) {
     record_.AddResult(result, model == nullptr ? *model_ : *model);
   }
-  v1::Timings timings() const { return record_.timings(); }
-  v1::ModelVersion model_version() const;
+  CallTimings timings() const { return record_.timings(); }
 
   // Ends the call and completes its record. Returns what the transport tells
   // the client: DEADLINE_EXCEEDED if its deadline has passed.

@@ -8,7 +8,6 @@
 
 #include "absl/strings/escaping.h"
 #include "base/random_bits.h"
-#include "server/calls/convert/convert.h"
 #include "server/errors/status.h"
 #include "server/observability/log.h"
 
@@ -69,14 +68,11 @@ void CallRecord::AddResult(const RequestResult& result,
   environment_.metrics->OnTokens(model, result.source_tokens, generated);
 }
 
-v1::Timings CallRecord::timings() const {
-  v1::Timings timings;
-  *timings.mutable_queue() = ConvertDuration(queue_);
-  *timings.mutable_tokenize() = ConvertDuration(tokenize_);
-  *timings.mutable_inference() = ConvertDuration(inference_);
-  *timings.mutable_total() =
-      ConvertDuration(environment_.clock->Now() - started_);
-  return timings;
+CallTimings CallRecord::timings() const {
+  return {.queue = queue_,
+          .tokenize = tokenize_,
+          .inference = inference_,
+          .total = environment_.clock->Now() - started_};
 }
 
 void CallRecord::End(const absl::Status& status, const ServedModel* model,

@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "server/calls/call_timings.h"
 #include "server/calls/environment.h"
 #include "server/limits/call_context.h"
 #include "server/tracing/tracer.h"
-#include "trivium/v1/common.pb.h"
 
 namespace trivium {
 
@@ -36,7 +36,7 @@ class CallRecord {
   // The times of a call's requests overlap, so the longest of each counts.
   void AddResult(const RequestResult& result, const ServedModel& model);
 
-  v1::Timings timings() const;
+  CallTimings timings() const;
 
   // The call ended with `status`; `model` is null if none was found.
   void End(const absl::Status& status, const ServedModel* model,

@@ -1,14 +1,16 @@
 // Classify: finds the labels of texts. Rerank: sorts documents by the score of
 // their label.
+#include "server/calls/convert/classify.h"
+
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
 #include "server/calls/handlers.h"
 #include "server/calls/heads.h"
 #include "server/calls/inputs_call.h"
-#include "server/errors/status.h"
 
 namespace trivium {
 namespace {
@@ -26,10 +28,8 @@ class ClassifyCall final
     TRIVIUM_RETURN_IF_ERROR(OpenRequest());
     TRIVIUM_RETURN_IF_ERROR(
         CheckHead(call().model(), "Classify", {HeadKind::kClassify}));
-    if (request().has_top() && request().top() == 0) {
-      return InvalidField("top", "is 0; ask for at least one label");
-    }
-    return CheckInputs();
+    TRIVIUM_ASSIGN_OR_RETURN(top_, ReadTop(request()));
+    return OpenInputs();
   }
 
   absl::Status Want(int, const PreparedInput&, Request* request) override {
@@ -46,7 +46,7 @@ class ClassifyCall final
       bytes += kLabelBytes + static_cast<int64_t>(label.size());
     }
     const auto all = static_cast<int64_t>(labels.size());
-    const int64_t top = request().has_top() ? request().top() : all;
+    const int64_t top = top_ ? *top_ : all;
     return top >= all ? bytes : bytes / all * top;
   }
 
@@ -55,16 +55,14 @@ class ClassifyCall final
     const HeadInfo& head = *model().info().head;
     const std::vector<float>& logits = result.logits;
     const std::vector<float> scores = ToScores(logits, head.scores);
-    const size_t top = request().has_top() ? request().top() : logits.size();
+    const size_t top = top_ ? *top_ : logits.size();
     for (const int index : LargestFirst(logits, top)) {
-      v1::Label* label = out->add_labels();
-      label->set_label(head.labels[index]);
-      label->set_score(scores[index]);
-      label->set_logit(logits[index]);
-      label->set_index(static_cast<uint32_t>(index));
+      AddLabel(head, index, scores[index], logits[index], out);
     }
     return absl::OkStatus();
   }
+
+  std::optional<uint32_t> top_;  // labels to return; unset: all
 };
 
 class RerankCall final : public UnaryCall {
@@ -76,48 +74,31 @@ class RerankCall final : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     TRIVIUM_RETURN_IF_ERROR(
         CheckHead(call().model(), "Rerank", {HeadKind::kClassify}));
-    if (request_.has_top() && request_.top() == 0) {
-      return InvalidField("top", "is 0; ask for at least one document");
-    }
     options_.model = &model();
     options_.limits = &environment().limits;
     options_.check_alive = call().alive_check();
-    TRIVIUM_RETURN_IF_ERROR(ConvertTruncation(request_, "", environment(),
-                                              call().model(), &options_));
-    TRIVIUM_RETURN_IF_ERROR(ReadPrompt());
-    return CheckInputCount(request_.documents_size(), "documents",
-                           environment().limits);
-  }
-
-  absl::Status ReadPrompt() {
-    const bool prompted = request_.has_prompt() || request_.has_prompt_name();
-    if (prompted && model().pair_template() == nullptr) {
-      return InvalidField(request_.has_prompt() ? "prompt" : "prompt_name",
-                          "is given, but this model reads pairs without a "
-                          "prompt; leave it out");
-    }
-    TRIVIUM_ASSIGN_OR_RETURN(options_.prompt,
-                             ConvertPrompt(request_, "", options_));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        job_, ReadRerank(request_, environment(), call().model(), &options_));
     return absl::OkStatus();
   }
 
-  int parts() const override { return request_.documents_size(); }
+  int parts() const override { return static_cast<int>(job_.documents.size()); }
   int64_t TextBytes(int part) const override {
     // A template reads both texts and the prompt for each document.
     const bool all = model().pair_template() != nullptr;
-    return (all || part == 0 ? trivium::TextBytes(request_.query()) : 0) +
+    return (all || part == 0 ? trivium::TextBytes(*job_.query) : 0) +
            (all ? trivium::TextBytes(options_.prompt) : 0) +
-           trivium::TextBytes(request_.documents(part));
+           trivium::TextBytes(*job_.documents[part]);
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
     if (part == 0) {
-      TRIVIUM_ASSIGN_OR_RETURN(
-          query_, ConvertFirst(request_.query(), "query", options_));
+      TRIVIUM_ASSIGN_OR_RETURN(query_,
+                               ConvertFirst(*job_.query, "query", options_));
     }
-    TRIVIUM_ASSIGN_OR_RETURN(PreparedInput document,
-                             ConvertSecond(query_, request_.documents(part),
-                                           FieldOf(part), options_));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        PreparedInput document,
+        ConvertSecond(query_, *job_.documents[part], FieldOf(part), options_));
     Request& request = requests->emplace_back();
     request.source = document.source;
     request.logits = true;
@@ -140,22 +121,17 @@ class RerankCall final : public UnaryCall {
   const google::protobuf::Message& Response() override {
     // Scores near a sigmoid's ends round to the same number; logits do not.
     const std::vector<float>& order = outputs_ == 1 ? logits_ : scores_;
-    const size_t top = request_.has_top() ? request_.top() : order.size();
+    const size_t top = job_.top ? *job_.top : order.size();
     for (const int index : LargestFirst(order, top)) {
-      v1::RerankResponse::Document* out = response_.add_documents();
-      out->set_index(static_cast<uint32_t>(index));
-      out->set_score(scores_[index]);
-      out->set_logit(logits_[index]);
-      out->set_token_count(
-          static_cast<uint32_t>(documents_[index].source.ids.size()));
-      out->set_truncated_tokens(documents_[index].truncated);
-      if (request_.return_text()) out->set_text(request_.documents(index));
+      AddDocument(job_, index, scores_[index], logits_[index],
+                  documents_[index], &response_);
     }
     return WithTimings(&response_);
   }
 
   v1::RerankRequest request_;
   v1::RerankResponse response_;
+  RerankJob job_;
   InputOptions options_;
   FirstOfPairs query_;
   std::vector<PreparedInput> documents_;

@@ -1,6 +1,4 @@
 // Encode: makes vectors of texts.
-#include <fmt/format.h>
-
 #include <optional>
 #include <utility>
 
@@ -22,19 +20,19 @@ class EncodeCall final : public UnaryCall {
     TRIVIUM_ASSIGN_OR_RETURN(
         work_, EncodeWork::Create(environment(), call().model(), request_, "",
                                   call().alive_check()));
-    return CheckInputCount(request_.inputs_size(), "inputs",
-                           environment().limits);
+    TRIVIUM_ASSIGN_OR_RETURN(messages_,
+                             ReadInputs(request_, environment().limits));
+    return absl::OkStatus();
   }
 
-  int parts() const override { return request_.inputs_size(); }
+  int parts() const override { return static_cast<int>(messages_.size()); }
   int64_t TextBytes(int part) const override {
-    return work_->TextBytes(request_.inputs(part));
+    return work_->TextBytes(*messages_[part]);
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
-    TRIVIUM_ASSIGN_OR_RETURN(
-        EncodeWork::Item item,
-        work_->Prepare(request_.inputs(part), FieldOf(part)));
+    TRIVIUM_ASSIGN_OR_RETURN(EncodeWork::Item item,
+                             work_->Prepare(*messages_[part], FieldOf(part)));
     ExpectResponseBytes(item.response_bytes);
     requests->push_back(std::move(item.request));
     inputs_.push_back(std::move(item.input));
@@ -42,7 +40,7 @@ class EncodeCall final : public UnaryCall {
   }
 
   absl::Status HandleResult(int i, RequestResult result) override {
-    *response_.add_results() = work_->Result(inputs_[i], std::move(result));
+    AddEncoded(work_->Result(inputs_[i], std::move(result)), &response_);
     return absl::OkStatus();
   }
   const google::protobuf::Message& Response() override {
@@ -51,6 +49,7 @@ class EncodeCall final : public UnaryCall {
 
   v1::EncodeRequest request_;
   v1::EncodeResponse response_;
+  Elements<v1::Input> messages_;  // the request's inputs
   std::optional<EncodeWork> work_;
   std::vector<PreparedInput> inputs_;
 };

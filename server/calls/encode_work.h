@@ -1,12 +1,12 @@
 #ifndef TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_
 #define TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_
 
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/calls/convert/convert.h"
+#include "server/calls/convert/encode.h"
 
 namespace trivium {
 
@@ -39,34 +39,19 @@ class EncodeWork {
                           RequestResult result) const;
 
  private:
-  EncodeWork() = default;
+  explicit EncodeWork(EncodeJob job)
+      : job_(std::move(job)),
+        prompt_bytes_(trivium::TextBytes(job_.options.prompt)) {}
 
-  const ModelInfo& info() const { return input_options_.model->info(); }
-  absl::Status ReadPooling(const v1::EncodeRequest& request);
-  absl::Status ReadPrompt(const v1::EncodeRequest& request);
-  absl::Status ReadFormat(const v1::EncodeRequest& request);
-  absl::Status ReadHiddenLayers(const v1::EncodeRequest& request);
+  const ModelInfo& info() const { return job_.options.model->info(); }
   absl::Status CheckRows(size_t tokens, const std::string& input) const;
-  // The size of an embedding before `dimensions_` cuts it; 0: none is made.
-  int embedding_size() const;
   States WantedStates() const;
   int64_t ResponseBytes(size_t tokens) const;
+  // Returns nothing if no embedding is made; may move from the result.
   std::vector<float> Embedding(RequestResult* result) const;
-  void AddHiddenStates(const std::vector<float>& hidden,
-                       v1::EncodeResult* out) const;
 
-  std::string path_;
-  InputOptions input_options_;
-  v1::Pooling pooling_ = v1::POOLING_UNSPECIFIED;  // unspecified: the folder's
-  SentenceEncoder::Overrides overrides_;
-  bool prompted_ = false;  // the request has a prompt
-  int64_t prompt_bytes_ = 0;
-  bool tokens_ = false;
-  bool token_vectors_ = false;
-  std::vector<int> hidden_layers_;  // in the request's order, from 0
-  std::optional<int> dimensions_;
-  v1::EmbeddingFormat format_ = v1::EMBEDDING_FORMAT_UNSPECIFIED;
-  std::optional<MapSelection> attention_;
+  EncodeJob job_;
+  int64_t prompt_bytes_;
 };
 
 }  // namespace trivium

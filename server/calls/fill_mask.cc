@@ -1,4 +1,6 @@
 // FillMask: finds words that fit a text's masks.
+#include "server/calls/convert/fill_mask.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -12,8 +14,6 @@
 namespace trivium {
 namespace {
 
-constexpr uint32_t kDefaultTop = 5;
-constexpr uint32_t kMaxTop = 100;
 // About how many bytes a candidate takes on the wire.
 constexpr int64_t kCandidateBytes = 32;
 
@@ -31,9 +31,8 @@ class FillMaskCall final
       return absl::FailedPreconditionError(
           "the model's folder has no tokenizer that knows a mask");
     }
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckRange("top", request().has_top(), request().top(), kMaxTop));
-    return CheckInputs();
+    TRIVIUM_ASSIGN_OR_RETURN(top_, ReadTop(request()));
+    return OpenInputs();
   }
 
   absl::Status Want(int i, const PreparedInput& input,
@@ -51,36 +50,23 @@ class FillMaskCall final
                       model().tokenizer()->IdToPiece(mask, TextSide::kSource)));
     }
     request->logits = true;
-    request->logits_best = static_cast<int>(top());
+    request->logits_best = static_cast<int>(top_);
     positions_.push_back(request->logits_positions);
-    ExpectResponseBytes(static_cast<int64_t>(positions_.back().size()) * top() *
+    ExpectResponseBytes(static_cast<int64_t>(positions_.back().size()) * top_ *
                         kCandidateBytes);
     return absl::OkStatus();
   }
 
   absl::Status HandleResult(int i, RequestResult result) override {
-    const Tokenizer& tokenizer = *model().tokenizer();
     v1::FilledMasks* out = AddResultOf(i);
     for (size_t m = 0; m < positions_[i].size(); ++m) {
-      v1::FilledMasks::Mask* filled = out->add_masks();
-      filled->set_position(static_cast<uint32_t>(positions_[i][m]));
-      const BestLogits& row = result.best_logits[m];
-      for (const Candidate& best : row.best) {
-        v1::FilledMasks::Candidate* candidate = filled->add_candidates();
-        candidate->set_id(static_cast<uint32_t>(best.token));
-        candidate->set_piece(
-            tokenizer.IdToPiece(best.token, TextSide::kSource));
-        candidate->set_text(tokenizer.Decode(std::span(&best.token, 1)));
-        candidate->set_score(row.Probability(best));
-      }
+      AddMask(positions_[i][m], result.best_logits[m], *model().tokenizer(),
+              out);
     }
     return absl::OkStatus();
   }
 
-  uint32_t top() const {
-    return request().has_top() ? request().top() : kDefaultTop;
-  }
-
+  uint32_t top_ = 0;                         // candidates of each mask
   std::vector<std::vector<int>> positions_;  // [inputs] of the masks
 };
 

@@ -6,9 +6,6 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <string>
-
-#include "server/errors/status.h"
 
 namespace trivium {
 
@@ -22,13 +19,6 @@ absl::Status CheckHead(const ServedModel& model, std::string_view rpc,
   return absl::FailedPreconditionError(
       fmt::format("the model '{}' has no head for {}; GetModel lists its calls",
                   model.name, rpc));
-}
-
-absl::Status CheckRange(std::string_view field, bool has, uint32_t value,
-                        uint32_t most) {
-  if (!has || (value >= 1 && value <= most)) return absl::OkStatus();
-  return InvalidField(std::string(field),
-                      fmt::format("is {}; give 1 .. {}", value, most));
 }
 
 std::vector<float> ToScores(std::span<const float> logits,

@@ -20,10 +20,6 @@ namespace trivium {
 absl::Status CheckHead(const ServedModel& model, std::string_view rpc,
                        std::initializer_list<HeadKind> kinds);
 
-// INVALID_ARGUMENT if a message has the field and its value is not 1 .. `most`.
-absl::Status CheckRange(std::string_view field, bool has, uint32_t value,
-                        uint32_t most);
-
 // Returns the scores of logits.
 std::vector<float> ToScores(std::span<const float> logits,
                             HeadInfo::Scores scores);

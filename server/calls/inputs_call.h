@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "server/calls/convert/convert.h"
+#include "server/calls/convert/input_fields.h"
 #include "server/calls/unary.h"
 
 namespace trivium {
@@ -33,19 +33,21 @@ class InputsCall : public UnaryCall {
     return ConvertTruncation(request_, "", environment(), call().model(),
                              &options_);
   }
-  absl::Status CheckInputs() const {
-    return CheckInputCount(request_.inputs_size(), "inputs",
-                           environment().limits);
+  // Finds the message's inputs, after the other fields were checked.
+  absl::Status OpenInputs() {
+    TRIVIUM_ASSIGN_OR_RETURN(messages_,
+                             ReadInputs(request_, environment().limits));
+    return absl::OkStatus();
   }
 
-  int parts() const final { return request_.inputs_size(); }
+  int parts() const final { return static_cast<int>(messages_.size()); }
   int64_t TextBytes(int part) const final {
-    return trivium::TextBytes(request_.inputs(part));
+    return trivium::TextBytes(*messages_[part]);
   }
   absl::Status Prepare(int part, std::vector<Request>* requests) final {
     TRIVIUM_ASSIGN_OR_RETURN(
         PreparedInput input,
-        ConvertInput(request_.inputs(part), FieldOf(part), options_));
+        ConvertInput(*messages_[part], FieldOf(part), options_));
     Request& request = requests->emplace_back();
     request.source = input.source;
     TRIVIUM_RETURN_IF_ERROR(Want(part, input, &request));
@@ -54,26 +56,21 @@ class InputsCall : public UnaryCall {
   }
 
   // Adds the result of input i, with the fields about the input filled in.
-  auto* AddResultOf(int i) {
-    auto* result = response_.add_results();
-    result->set_token_count(
-        static_cast<uint32_t>(inputs_[i].source.ids.size()));
-    result->set_truncated_tokens(inputs_[i].truncated);
-    return result;
-  }
+  auto* AddResultOf(int i) { return AddResult(inputs_[i], &response_); }
   const google::protobuf::Message& Response() final {
     return WithTimings(&response_);
   }
 
-  RequestMessage& request() { return request_; }
   const RequestMessage& request() const { return request_; }
   InputOptions& options() { return options_; }
-  const std::vector<PreparedInput>& inputs() const { return inputs_; }
+  const v1::Input& message(int i) const { return *messages_[i]; }
+  const PreparedInput& input(int i) const { return inputs_[i]; }
 
  private:
   RequestMessage request_;
   ResponseMessage response_;
   InputOptions options_;
+  Elements<v1::Input> messages_;  // the request's inputs
   std::vector<PreparedInput> inputs_;
 };
 

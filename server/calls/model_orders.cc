@@ -1,16 +1,13 @@
 // LoadModel, ReloadModel and UnloadModel: order which models the server serves.
 // A call waits for its order without a thread, and is answered on
 // ModelControl's. An order is carried out even if its client no longer waits.
-#include <fmt/format.h>
-
+#include <string>
 #include <utility>
 
 #include "base/status.h"
 #include "server/calls/call.h"
-#include "server/calls/convert/convert.h"
+#include "server/calls/convert/models.h"
 #include "server/calls/handlers.h"
-#include "server/errors/status.h"
-#include "trivium/v1/models.pb.h"
 
 namespace trivium {
 namespace {
@@ -56,62 +53,16 @@ class OrderCall : public Handler {
   Transport* const transport_;
 };
 
-constexpr size_t kMaxNameBytes = 256;
-constexpr size_t kMaxFolderBytes = 4096;
-
-absl::Status CheckLength(const char* field, const std::string& text,
-                         size_t max_bytes) {
-  if (text.size() <= max_bytes) return absl::OkStatus();
-  return InvalidField(field, fmt::format("has {} bytes; it has at most {}",
-                                         text.size(), max_bytes));
-}
-
-absl::Status CheckName(const std::string& name) {
-  if (name.empty()) return InvalidField("name", "is empty; name the model");
-  return CheckLength("name", name, kMaxNameBytes);
-}
-
 class LoadModelCall : public OrderCall {
  public:
   using OrderCall::OrderCall;
 
  private:
   absl::Status Take(Transport* transport) override {
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request_));
-    if (request_.folder().empty()) {
-      return InvalidField("folder", "is empty; name a folder of --model-root");
-    }
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckLength("folder", request_.folder(), kMaxFolderBytes));
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckLength("name", request_.name(), kMaxNameBytes));
-    order_.folder = request_.folder();
-    order_.name = request_.name();
-    TRIVIUM_ASSIGN_OR_RETURN(order_.precision,
-                             ToPrecision(request_.precision(), "precision"));
-    TRIVIUM_ASSIGN_OR_RETURN(
-        order_.kv_precision,
-        ToPrecision(request_.kv_precision(), "kv_precision"));
-    if (request_.has_vocabulary_shortlist()) {
-      order_.shortlist = request_.vocabulary_shortlist();
-    }
+    v1::LoadModelRequest request;
+    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_ASSIGN_OR_RETURN(order_, ReadOrder(request));
     return absl::OkStatus();
-  }
-
-  static absl::StatusOr<std::optional<Precision>> ToPrecision(
-      v1::Precision precision, const char* field) {
-    switch (precision) {
-      case v1::PRECISION_UNSPECIFIED:
-        return std::optional<Precision>();
-      case v1::PRECISION_F32:
-        return Precision::kF32;
-      case v1::PRECISION_BF16:
-        return Precision::kBf16;
-      case v1::PRECISION_INT8:
-        return Precision::kInt8;
-      default:
-        return InvalidField(field, "is not one that this server knows");
-    }
   }
 
   void Order(ModelControl* control, ClientId client,
@@ -123,7 +74,6 @@ class LoadModelCall : public OrderCall {
     return response_;
   }
 
-  v1::LoadModelRequest request_;
   ModelControl::LoadOrder order_;
   v1::Model response_;
 };
@@ -134,19 +84,21 @@ class ReloadModelCall : public OrderCall {
 
  private:
   absl::Status Take(Transport* transport) override {
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request_));
-    return CheckName(request_.name());
+    v1::ReloadModelRequest request;
+    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_ASSIGN_OR_RETURN(name_, ReadOrder(request));
+    return absl::OkStatus();
   }
   void Order(ModelControl* control, ClientId client,
              ModelControl::Done done) override {
-    control->Reload(client, request_.name(), std::move(done));
+    control->Reload(client, std::move(name_), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel& model) override {
     response_ = ConvertModel(model, limits());
     return response_;
   }
 
-  v1::ReloadModelRequest request_;
+  std::string name_;
   v1::Model response_;
 };
 
@@ -156,18 +108,20 @@ class UnloadModelCall : public OrderCall {
 
  private:
   absl::Status Take(Transport* transport) override {
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request_));
-    return CheckName(request_.name());
+    v1::UnloadModelRequest request;
+    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_ASSIGN_OR_RETURN(name_, ReadOrder(request));
+    return absl::OkStatus();
   }
   void Order(ModelControl* control, ClientId client,
              ModelControl::Done done) override {
-    control->Unload(client, request_.name(), std::move(done));
+    control->Unload(client, std::move(name_), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel&) override {
     return response_;
   }
 
-  v1::UnloadModelRequest request_;
+  std::string name_;
   v1::UnloadModelResponse response_;
 };
 

@@ -1,6 +1,7 @@
 // ListModels and GetModel: describe the models that the server has loaded.
+#include "server/calls/convert/models.h"
+
 #include "base/status.h"
-#include "server/calls/convert/convert.h"
 #include "server/calls/handlers.h"
 #include "server/calls/unary.h"
 
@@ -28,7 +29,7 @@ class ListModelsCall : public UnaryCall {
   const google::protobuf::Message& Response() override {
     for (const ModelHandle& model : environment().models.List()) {
       if (!call().MayUse(*model)) continue;
-      *response_.add_models() = ConvertModel(*model, environment().limits);
+      AddModel(*model, environment().limits, &response_);
     }
     return response_;
   }
@@ -44,7 +45,7 @@ class GetModelCall : public UnaryCall {
   absl::Status Open() override {
     v1::GetModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport()->Take(&request));
-    return call().FindModel(request.name());
+    return call().FindModel(ReadName(request));
   }
 
   bool NeedsBatcher() const override { return false; }

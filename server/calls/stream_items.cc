@@ -1,23 +1,16 @@
 #include "server/calls/stream_items.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 #include <utility>
 
 #include "base/status.h"
 #include "server/calls/call_translation.h"
+#include "server/calls/convert/stream_messages.h"
 #include "server/calls/encode_work.h"
-#include "server/errors/rpc_status.h"
 #include "server/errors/status.h"
-#include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 namespace {
-
-// Bounded, since results repeat an item's id, so it is kept while the item
-// waits.
-constexpr size_t kMaxIdBytes = 256;
 
 // Each of these two has what is particular to one of the calls: what its start
 // says, and how an item becomes requests, in one round or several, and then a
@@ -65,10 +58,8 @@ struct Embedding {
 
   static absl::StatusOr<EncodeWork> Start(const v1::EncodeRequest& start,
                                           Call* call) {
-    TRIVIUM_RETURN_IF_ERROR(call->FindModel(start.model()));
-    if (!start.inputs().empty()) {
-      return InvalidField("start.inputs", "are for items; leave them out here");
-    }
+    TRIVIUM_RETURN_IF_ERROR(call->FindModel(ModelName(start)));
+    TRIVIUM_RETURN_IF_ERROR(CheckStart(start));
     return EncodeWork::Create(call->environment(), call->model(), start,
                               "start.", call->alive_check());
   }
@@ -98,31 +89,31 @@ class TypedItems final : public StreamItems {
     typename Kind::Message message;
     const absl::Status status = transport->Take(&message);
     outcome.message_bytes = static_cast<int64_t>(message.ByteSizeLong());
-    if (message.item().id().size() > kMaxIdBytes) {
-      outcome.end = InvalidField(
-          "item.id", fmt::format("has {} bytes; an id has at most {}",
-                                 message.item().id().size(), kMaxIdBytes));
-    } else if (!status.ok()) {
-      if (message.has_item() && work_) {
-        outcome.response = Error(message.item().id(), status);
+    const auto* item = FindItem(message);
+    if (item != nullptr) outcome.end = CheckItemId(IdOf(*item));
+    if (!outcome.end.ok()) return outcome;
+    if (!status.ok()) {
+      if (item != nullptr && work_) {
+        outcome.response = Error(IdOf(*item), status);
       } else {
         outcome.end = status;
       }
     } else if (!work_) {
-      outcome.text_bytes = Kind::StartBytes(message.start());
+      const auto* start = FindStart(message);
+      outcome.text_bytes = start == nullptr ? 0 : Kind::StartBytes(*start);
       outcome.prepare = [this, message = std::move(message)] {
         Outcome started;
         started.end = Start(message);
         return started;
       };
-    } else if (!message.has_item()) {
+    } else if (item == nullptr) {
       outcome.end =
-          InvalidField(message.has_start() ? "start" : "message",
+          InvalidField(FindStart(message) != nullptr ? "start" : "message",
                        "every message after the first must be an item");
     } else {
-      outcome.text_bytes = work_->TextBytes(message.item().input());
-      outcome.prepare = [this, item = std::move(*message.mutable_item())] {
-        return Prepare(item.id(), item.input());
+      outcome.text_bytes = work_->TextBytes(InputOf(*item));
+      outcome.prepare = [this, item = MoveItem(&message)] {
+        return Prepare(IdOf(item), InputOf(item));
       };
     }
     return outcome;
@@ -141,10 +132,7 @@ class TypedItems final : public StreamItems {
 
   std::unique_ptr<Message> Error(const std::string& id,
                                  const absl::Status& status) const override {
-    auto message = std::make_unique<typename Kind::Response>();
-    message->set_id(id);
-    *message->mutable_error() = ToRpcStatus(status);
-    return message;
+    return MakeItemError<typename Kind::Response>(id, status);
   }
 
  private:
@@ -187,27 +175,20 @@ class TypedItems final : public StreamItems {
       outcome.work = std::move(work);
       return outcome;
     }
-    outcome.response = Response(work.id, Kind::Result(*work_, &ItemOf(work)));
+    outcome.response = MakeItemResult<typename Kind::Response>(
+        work.id, Kind::Result(*work_, &ItemOf(work)));
     const absl::Status size =
         CheckResponseSize(*outcome.response, call_->environment().limits);
     return size.ok() ? std::move(outcome) : Failed(work.id, size);
   }
 
   absl::Status Start(const typename Kind::Message& message) {
-    if (!message.has_start()) {
+    const auto* start = FindStart(message);
+    if (start == nullptr) {
       return InvalidField("start", "the first message must be the start");
     }
-    TRIVIUM_ASSIGN_OR_RETURN(work_, Kind::Start(message.start(), call_));
+    TRIVIUM_ASSIGN_OR_RETURN(work_, Kind::Start(*start, call_));
     return absl::OkStatus();
-  }
-
-  template <typename ResultMessage>
-  static std::unique_ptr<Message> Response(const std::string& id,
-                                           ResultMessage result) {
-    auto message = std::make_unique<typename Kind::Response>();
-    message->set_id(id);
-    *message->mutable_result() = std::move(result);
-    return message;
   }
 
   Call* const call_;

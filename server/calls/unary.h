@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/calls/convert/call_fields.h"
 #include "server/calls/prepared_call.h"
 #include "server/calls/result_collector.h"
 
@@ -37,8 +38,7 @@ class UnaryCall : public PreparedCall {
   // Returns `response`, with its timings and model filled in.
   template <typename Response>
   const google::protobuf::Message& WithTimings(Response* response) const {
-    *response->mutable_timings() = call().timings();
-    *response->mutable_model() = call().model_version();
+    WriteTimingsAndModel(call().timings(), call().model(), response);
     return *response;
   }
 

@@ -2,7 +2,8 @@
 """Checks the layers of ARCHITECTURE.md: who may include what.
 
 Usage: check_includes.py [ROOT]. Prints one line a violation and exits with 1
-if there is any. Also checks that include guards follow the path.
+if there is any. Also checks that include guards follow the path, and that calls
+leave the fields of messages to server/calls/convert.
 """
 
 import pathlib
@@ -115,9 +116,13 @@ OUTSIDE = {
     r"re2/.*": ("server/translation",),
     # TLS; and hashes and random numbers.
     r"openssl/.*": ("server/transports/net", "server/limits/crypto"),
-    r"(google|trivium)/.*": (
+    r"google/.*": (
         "server/adapters", "server/calls", "server/errors", "server/transports",
         "client", "library"),
+    # Calls get the API's messages by way of convert's headers.
+    r"trivium/.*": (
+        "server/adapters", "server/calls/convert", "server/calls/call_translation",
+        "server/errors", "server/transports", "client", "library"),
     r"kserve/.*": ("server/adapters/kserve",),
     r"xds/.*": ("server/calls",),
     r"CLI/.*": ("server", "client"),
@@ -127,6 +132,17 @@ OUTSIDE = {
 TOP_ONLY = {
     r"CLI/.*": ("server",),
 }
+
+# Files of calls that may use the fields of messages although they are not in
+# convert/: those about translations, and a message that is not the API's.
+MAY_USE_FIELDS = (
+    "server/calls/call_translation", "server/calls/load_reports",
+    "server/calls/translate")
+# Uses of fields that a line shows: an accessor that only messages have, or any
+# function of a member that, by its name, is a message.
+FIELD = re.compile(
+    r"(?:\.|->)(?:set|mutable|add|has|clear)_(?!value\()\w+\("
+    r"|\b(?:request|response)_(?:\.|->)\w+\(|\brequest\(\)\.\w+\(")
 
 FOLDERS = ("base", "model", "server", "client", "library", "tests")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^">]+)[">]')
@@ -163,6 +179,14 @@ def allowed(path, header):
     return True
 
 
+def uses_fields(path, line):
+    """True if the file at `path` must not use the fields that `line` uses."""
+    return (str(path.parent) == "server/calls"
+            and str(path.with_suffix("")) not in MAY_USE_FIELDS
+            and not line.lstrip().startswith("//")
+            and FIELD.search(line) is not None)
+
+
 def guard_of(path):
     return "TRIVIUM_" + re.sub(r"[^A-Za-z0-9]", "_", str(path)).upper() + "_"
 
@@ -182,6 +206,11 @@ def check(root):
                     problems.append(
                         f"{relative}:{number}: {layer_of(folder)} may not "
                         f"include {match[1]}"
+                    )
+                if uses_fields(relative, line):
+                    problems.append(
+                        f"{relative}:{number}: server/calls/convert reads and "
+                        f"writes the fields of messages: {line.strip()}"
                     )
             # Highway includes a file of per-target code many times.
             per_target = path.name.endswith("-inl.h")

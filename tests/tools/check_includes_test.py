@@ -58,13 +58,30 @@ class CheckIncludesTest(unittest.TestCase):
 
     def test_handlers_know_no_transport(self):
         path = "server/calls/a.cc"
-        self.assert_allowed(path, "trivium/v1/models.pb.h")
         self.assert_allowed(path, "google/protobuf/message.h")
         self.assert_allowed(path, "server/batching/batcher.h")
         self.assert_refused(path, "server/transports/grpc/wire.h")
         self.assert_refused(path, "grpcpp/grpcpp.h")
         self.assert_refused(path, "trivium/v1/models.grpc.pb.h")
         self.assert_refused("server/server.cc", "grpcpp/grpcpp.h")
+
+    def test_calls_leave_messages_to_convert(self):
+        self.assert_refused("server/calls/a.cc", "trivium/v1/models.pb.h")
+        self.assert_allowed("server/calls/convert/a.cc", "trivium/v1/models.pb.h")
+        self.assert_allowed("server/calls/a.cc", "server/calls/convert/a.h")
+        for line in ("answer->set_text(text);", "*out.mutable_model() = model;",
+                     "out->add_results();", "if (in.has_text()) return;",
+                     "return request_.top();", "use(request().inputs(0));",
+                     "response_.Clear();"):
+            problems = self.problems("server/calls/a.cc", f"\n  {line}\n")
+            self.assertEqual(len(problems), 1, line)
+            self.assertIn("server/calls/a.cc:2: ", problems[0])
+            for path in ("server/calls/convert/a.cc", "server/calls/load_reports.cc",
+                         "server/batching/a.cc"):
+                self.assertEqual(self.problems(path, line), [])
+        for line in ("return result.has_value();", "// Calls in.has_text().",
+                     "Take(&request_);", "request.set = in.top;"):
+            self.assertEqual(self.problems("server/calls/a.cc", line), [], line)
 
     def test_rpc_and_client(self):
         self.assert_allowed("server/transports/grpc/a.cc", "trivium/v1/models.pb.h")

@@ -1,0 +1,51 @@
+#ifndef TRIVIUM_SERVER_CALLS_CONVERT_ENCODE_H_
+#define TRIVIUM_SERVER_CALLS_CONVERT_ENCODE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/calls/convert/input_fields.h"
+
+namespace trivium {
+
+// The options of an EncodeRequest, which hold for all of its inputs.
+struct EncodeJob {
+  // The source of the embedding. kNone: no embedding is made.
+  enum class Embedding { kNone, kPooler, kTokens };
+
+  // The size of an embedding before `dimensions` cuts it; 0: none is made.
+  int embedding_size() const;
+
+  std::string path;  // of the request's fields, "start." or nothing
+  InputOptions options;
+  bool prompted = false;  // the request has a prompt
+  Embedding embedding = Embedding::kTokens;
+  SentenceEncoder::Overrides overrides;
+  std::optional<int> dimensions;
+  v1::EmbeddingFormat format = v1::EMBEDDING_FORMAT_UNSPECIFIED;
+  bool tokens = false;
+  bool token_vectors = false;
+  std::vector<int> hidden_layers;  // in the request's order, from 0
+  std::optional<MapSelection> attention;
+};
+
+// Checks all of the request but its inputs. `check_alive` is InputOptions'.
+absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
+                                     const std::string& path,
+                                     const Environment& environment,
+                                     const ServedModel& model,
+                                     AliveCheck check_alive);
+
+// Returns the result of an input. `embedding` is empty if none is made.
+v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
+                              const std::vector<float>& embedding,
+                              const RequestResult& result);
+
+// Adds the result of the next input.
+void AddEncoded(v1::EncodeResult result, v1::EncodeResponse* out);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_CONVERT_ENCODE_H_

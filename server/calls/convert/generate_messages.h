@@ -1,0 +1,61 @@
+#ifndef TRIVIUM_SERVER_CALLS_CONVERT_GENERATE_MESSAGES_H_
+#define TRIVIUM_SERVER_CALLS_CONVERT_GENERATE_MESSAGES_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "server/calls/call_timings.h"
+#include "server/calls/convert/generate.h"
+#include "server/calls/convert/generated_text.h"
+
+namespace trivium {
+
+// Makes the messages of a Generate call's answer. For one thread at a time.
+//
+// Each hypothesis has a GeneratedText, which counts the tokens that it was
+// given. While the model runs, AddTokens makes messages of new tokens. AddEnd
+// makes messages of all that were not streamed, so each hypothesis is told
+// whole, however much of it was streamed. The last messages come in this order:
+// the prompt's log-probabilities; for each hypothesis its rest and its `done`.
+// The last `done` has the usage of all.
+class GenerateMessages {
+ public:
+  using Messages = std::vector<std::unique_ptr<v1::GenerateResponse>>;
+
+  // `job` and `input` outlive this.
+  GenerateMessages(const GenerateJob& job, const PreparedInput& input);
+
+  // Adds new tokens of a hypothesis that still runs.
+  void AddTokens(int index, std::span<const int32_t> ids) {
+    AddPieces(index, ids, nullptr);
+  }
+  // Adds all that was not said yet of each hypothesis, and its end.
+  void AddEnd(RequestResult result, const CallTimings& timings,
+              const ServedModel& model);
+  // The messages that were added since the last call.
+  Messages Take() { return std::exchange(messages_, {}); }
+
+ private:
+  // Appends an empty message about hypothesis `index`.
+  v1::GenerateResponse* AddMessage(int index);
+  // `whole` is set once the hypothesis is complete; null: it still runs.
+  void AddPieces(int index, std::span<const int32_t> ids,
+                 const Hypothesis* whole);
+  void AddPrompt(const Hypothesis& scored);
+  // Adds the end of a hypothesis. `map` may be null.
+  v1::GenerateResponse::Done* AddDone(int index, const Hypothesis& hypothesis,
+                                      const AttentionMap* map);
+  uint32_t PromptTokens() const;
+
+  const GenerateJob& job_;
+  const PreparedInput& input_;
+  std::vector<GeneratedText> texts_;  // [hypotheses]
+  Messages messages_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_CONVERT_GENERATE_MESSAGES_H_

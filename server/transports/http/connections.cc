@@ -80,8 +80,9 @@ void HttpConnections::Accept(absl::Time now) {
   MutexLock lock(&accept_mutex_);
   const int most = std::min(PausingAcceptor::kAtOnce, kMaxGoing - going);
   if (most <= 0) return acceptor_->Pause(now + kGoingPause);
-  const auto take = [this, &deliver = deliver_](
-                        UniqueFd socket, const sockaddr_storage& client) {
+  const Deliver& deliver = deliver_;
+  const auto take = [this, &deliver](UniqueFd socket,
+                                     const sockaddr_storage& client) {
     const std::optional<Id> id = Add(socket.get(), client);
     if (id && !deliver(std::move(socket), client)) Close(*id);
   };

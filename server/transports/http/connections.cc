@@ -80,11 +80,10 @@ void HttpConnections::Accept(absl::Time now) {
   MutexLock lock(&accept_mutex_);
   const int most = std::min(PausingAcceptor::kAtOnce, kMaxGoing - going);
   if (most <= 0) return acceptor_->Pause(now + kGoingPause);
-  const Deliver& deliver = deliver_;
-  const auto take = [this, &deliver](UniqueFd socket,
-                                     const sockaddr_storage& client) {
+  const auto take = [this](UniqueFd socket, const sockaddr_storage& client) {
+    accept_mutex_.AssertHeld();
     const std::optional<Id> id = Add(socket.get(), client);
-    if (id && !deliver(std::move(socket), client)) Close(*id);
+    if (id && !deliver_(std::move(socket), client)) Close(*id);
   };
   if (acceptor_->Accept(now, take, most)) return;
   room_log_.Log(spdlog::level::err, "cannot accept a connection",

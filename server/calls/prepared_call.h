@@ -12,7 +12,7 @@ namespace trivium {
 
 // A call with one request message, until its requests are at the batcher:
 //
-//   the transport's thread:  Open, and Prepare if the texts are short
+//   the thread of Start:     Open, and Prepare if the texts are short
 //   a pool:                  Prepare of long texts, a few parts at a time
 //
 // then Submit, or AnswerAtOnce if a model has nothing to do. UnaryCall and

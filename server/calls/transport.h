@@ -72,7 +72,8 @@ class Handler {
  public:
   virtual ~Handler() = default;
 
-  // Called once, before all others.
+  // Called once, before all others, on a thread of the transport, or on a pool
+  // if an HTTP request is long. Must not block.
   virtual void Start() = 0;
   // The client no longer waits for the answer.
   virtual void OnCancel() = 0;

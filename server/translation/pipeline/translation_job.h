@@ -24,7 +24,7 @@ struct Reading {
   TextSpan span;  // in TranslationJob::read(): the part, or a piece of it
   std::string
       text;  // the span as the model reads it, perhaps with placeholders
-  // Where placeholders are in `text`; filled only if tokens are needed.
+  // The places of the placeholders in `text`; filled only if tokens are needed.
   std::vector<Restored::Place> placeholders = {};
 
   std::optional<PreparedInput> input = std::nullopt;  // set by tokenizing

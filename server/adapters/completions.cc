@@ -114,6 +114,8 @@ class CompletionsCall final : public Handler {
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   Ending ending_ ABSL_GUARDED_BY(mutex_);  // the first error's, or the last
+  // The transport has the end, and times how long the client takes for it.
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 void CompletionsCall::Start() {
@@ -217,11 +219,11 @@ void CompletionsCall::Advance() {
   Ending ending;
   {
     MutexLock lock(&mutex_);
-    if (outbox_.writing()) return;
+    if (outbox_.writing() || ended_) return;
     response = outbox_.BeginWrite(environment_.clock->Now());
     if (response == nullptr) {
       if (running_ > 0) return;
-      outbox_.BeginEnd(environment_.clock->Now());  // so nobody ends it again
+      ended_ = true;
       ending = ending_;
     }
   }

@@ -22,8 +22,6 @@ std::unique_ptr<Outbox::Message> Outbox::BeginWrite(absl::Time now) {
   return std::move(first.message);
 }
 
-void Outbox::BeginEnd(absl::Time now) { write_started_ = now; }
-
 Handler* Outbox::EndWrite() {
   write_started_ = absl::InfiniteFuture();
   return std::exchange(writer_, nullptr);

@@ -41,9 +41,6 @@ class Outbox {
   // Removes the first message and begins its write, which lasts until
   // EndWrite. Null while another write lasts or if no message waits.
   std::unique_ptr<Message> BeginWrite(absl::Time now);
-  // Begins the write of the stream's end, which may stall as any other; no
-  // write may be under way.
-  void BeginEnd(absl::Time now);
   // Returns the writer of the message that was written, or null.
   Handler* EndWrite();
   bool writing() const { return write_started_ != absl::InfiniteFuture(); }

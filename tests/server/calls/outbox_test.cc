@@ -77,12 +77,6 @@ TEST_F(OutboxTest, AWriteThatLastsTooLongIsAStall) {
   EXPECT_TRUE(outbox_.CheckStall(now_ + absl::Seconds(29)).ok());
 }
 
-TEST_F(OutboxTest, TheEndOfAStreamMayStallToo) {
-  outbox_.BeginEnd(now_);
-  EXPECT_TRUE(outbox_.writing());
-  EXPECT_FALSE(outbox_.CheckStall(now_ + absl::Seconds(30)).ok());
-}
-
 TEST_F(OutboxTest, TellsWhichHandlerWaitsForAWrite) {
   class Writer : public Handler {
     void Start() override {}

@@ -59,9 +59,9 @@ std::vector<bool> ReadBands(ConfigReader* config, int layers) {
   return bands;
 }
 
-AttentionDescription ReadAttention(TensorReader* tensors,
-                                   const std::string& name, int d_model,
-                                   const AttentionGeometry& geometry) {
+AttentionDescription ReadNeoAttention(TensorReader* tensors,
+                                      const std::string& name, int d_model,
+                                      const AttentionGeometry& geometry) {
   const auto without_bias = [&](const char* part) {
     return LinearTensors{
         tensors->Required(name + part + ".weight", {d_model, d_model})};
@@ -107,7 +107,7 @@ FamilyModel LoadGptNeo(const nlohmann::json& json, const Weights* weights,
     if (bands[i]) geometry.look_back = window - 1;
     LayerDescription layer;
     layer.self_attention =
-        ReadAttention(tensors, name + "attn.attention.", d_model, geometry);
+        ReadNeoAttention(tensors, name + "attn.attention.", d_model, geometry);
     layer.self_attention_norms.before = tensors->Norm(name + "ln_1", d_model);
     layer.up =
         tensors->Linear(name + "mlp.c_fc", decoder.feed_forward, d_model);

@@ -48,7 +48,7 @@ absl::StatusOr<Item> Special(const std::string& path, const TokenModel& model,
   const int32_t id = model.IdOf(piece);
   if (id < 0) {
     return absl::InvalidArgumentError(fmt::format(
-        "{} lacks the special token \"{}\", check that it belongs to this "
+        "{} lacks the special token \"{}\"; check that it belongs to this "
         "model",
         path, piece));
   }

@@ -110,7 +110,7 @@ absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
   if (extra != tokenizer.end()) {
     if (!extra->is_number_integer() || *extra < 0 || *extra > kMostExtraIds) {
       return absl::InvalidArgumentError(
-          fmt::format("{}: extra_ids is {}, give a number from 0 to {}", path,
+          fmt::format("{}: extra_ids is {}; give a number from 0 to {}", path,
                       extra->dump(), kMostExtraIds));
     }
     config.extra_ids = extra->get<int>();
@@ -122,7 +122,7 @@ absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
     if (!id.is_number_integer()) {
       return absl::InvalidArgumentError(
           fmt::format("{}/added_tokens.json gives \"{}\" an id that is no "
-                      "number, download it again",
+                      "number; fetch it again",
                       folder, content));
     }
     AddedToken token;

@@ -143,9 +143,8 @@ absl::Status MarianTokenizer::ReadSentencePiece(const std::string& path,
   std::string error;
   side->sentencepiece = SentencePieceModel::Parse(serialized, &error);
   if (side->sentencepiece == nullptr) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} is not a SentencePiece model ({}), download it again",
-                    path, error));
+    return absl::InvalidArgumentError(fmt::format(
+        "{} is not a SentencePiece model ({}); fetch it again", path, error));
   }
   return absl::OkStatus();
 }
@@ -159,7 +158,7 @@ absl::Status MarianTokenizer::FindSpecialIds(const std::string& vocabulary_path,
                                   {side->unknown_id, config.unknown}}) {
     if (id < 0) {
       return absl::InvalidArgumentError(fmt::format(
-          "{} lacks the special token \"{}\", check that it belongs to this "
+          "{} lacks the special token \"{}\"; check that it belongs to this "
           "model",
           vocabulary_path, piece));
     }

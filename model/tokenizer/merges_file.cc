@@ -33,12 +33,12 @@ absl::StatusOr<BpeModel::Merges> LoadMerges(const std::string& path) {
         space + 1 == line.size() ||
         line.find(' ', space + 1) != std::string_view::npos) {
       return absl::InvalidArgumentError(fmt::format(
-          "{}:{} is not two pieces with a space between, download it again",
-          path, number));
+          "{}:{} is not two pieces with a space between; fetch it again", path,
+          number));
     }
     if (merges.size() >= kMaxMerges) {
       return absl::InvalidArgumentError(fmt::format(
-          "{} has more than {} merges, check that it belongs to this model",
+          "{} has more than {} merges; check that it belongs to this model",
           path, kMaxMerges));
     }
     merges.emplace_back(line.substr(0, space), line.substr(space + 1));

@@ -100,7 +100,7 @@ absl::StatusOr<PostProcessor> MakePostProcessor(const Family& family,
     item->id = model.IdOf(item->piece);
     if (item->id >= 0) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        fmt::format("it lacks the special token \"{}\", check that it belongs "
+        fmt::format("it lacks the special token \"{}\"; check that it belongs "
                     "to this model",
                     item->piece));
   };
@@ -160,7 +160,7 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
   TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadFile(path));
   const auto broken = [&path](const absl::Status& status) {
     return absl::InvalidArgumentError(fmt::format(
-        "{}: {}, download it again", path, std::string(status.message())));
+        "{}: {}; fetch it again", path, std::string(status.message())));
   };
   family->layout.unknown = config.Special("unk_token", family->layout.unknown);
   absl::StatusOr<std::unique_ptr<SentencePieceTokenModel>> model =

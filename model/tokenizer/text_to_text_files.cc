@@ -172,7 +172,7 @@ absl::StatusOr<std::optional<TokenizerParts>> LoadTextToTextFile(
   TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadFile(path));
   const auto broken = [&path](std::string_view what) {
     return absl::InvalidArgumentError(
-        fmt::format("{}: {}, download it again", path, what));
+        fmt::format("{}: {}; fetch it again", path, what));
   };
   SentencePieceTokenModel::Layout layout = family->layout;
   layout.unknown = config.Special("unk_token", layout.unknown);
@@ -184,7 +184,7 @@ absl::StatusOr<std::optional<TokenizerParts>> LoadTextToTextFile(
   config.Special("mask_token", family->mask, family->mask_strips_left);
   if ((*model)->IdOf(end) < 0) {
     return broken(fmt::format(
-        "it lacks the special token \"{}\", check that it belongs to this "
+        "it lacks the special token \"{}\"; check that it belongs to this "
         "model",
         end));
   }

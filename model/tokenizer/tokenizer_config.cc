@@ -32,7 +32,7 @@ absl::StatusOr<std::optional<bool>> Flag(const std::string& path,
   }
   if (!found->is_boolean()) {
     return absl::InvalidArgumentError(fmt::format(
-        "{}: {} is neither true nor false, correct or remove it", path, name));
+        "{}: {} is neither true nor false; correct or remove it", path, name));
   }
   return std::optional<bool>(*found->get_ptr<const bool*>());
 }

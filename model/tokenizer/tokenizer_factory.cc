@@ -77,12 +77,12 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
   if (has("vocab.json")) {
     return absl::NotFoundError(
         fmt::format("{} has a vocab.json but neither source.spm (Marian) nor "
-                    "merges.txt (byte-level BPE), add the missing file",
+                    "merges.txt (byte-level BPE); add the missing file",
                     folder));
   }
   if (has("merges.txt")) {
     return absl::NotFoundError(
-        folder + " has a merges.txt but no vocab.json, add the missing file");
+        folder + " has a merges.txt but no vocab.json; add the missing file");
   }
   return std::unique_ptr<Tokenizer>();
 }

@@ -17,7 +17,7 @@ namespace {
 // Far more than the sections' steps have in any published file. A step may take
 // long and an expression may need much memory, so both are bounded.
 constexpr size_t kMaxStepValues = 10'000;
-constexpr size_t kMaxExpressionBytes = 32 << 10;
+constexpr size_t kMaxAllExpressionBytes = 32 << 10;
 
 // Counts the values and the bytes of regular expressions in a section.
 void CountSteps(const nlohmann::json& json, size_t* values,
@@ -44,11 +44,11 @@ absl::StatusOr<TokenizerParts> ReadParts(nlohmann::json json) {
       CountSteps(section(name), &values, &expressions);
     }
   }
-  if (values > kMaxStepValues || expressions > kMaxExpressionBytes) {
+  if (values > kMaxStepValues || expressions > kMaxAllExpressionBytes) {
     return absl::InvalidArgumentError(fmt::format(
         "normalizer, pre_tokenizer, post_processor and decoder have {} values "
         "and {} bytes of regular expressions, and at most {} and {} are read",
-        values, expressions, kMaxStepValues, kMaxExpressionBytes));
+        values, expressions, kMaxStepValues, kMaxAllExpressionBytes));
   }
   TokenizerParts parts;
   TRIVIUM_ASSIGN_OR_RETURN(parts.normalizer,

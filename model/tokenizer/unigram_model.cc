@@ -24,7 +24,7 @@ constexpr double kUnknownPenalty = 10.0;
 
 // The trie takes twelve times as much. This allows a million pieces of 16
 // bytes.
-constexpr size_t kMaxPieceBytes = 16 << 20;
+constexpr size_t kMaxAllPieceBytes = 16 << 20;
 
 std::vector<std::pair<std::string_view, int32_t>> Strings(
     const Vocabulary& vocabulary) {
@@ -59,11 +59,11 @@ absl::StatusOr<std::unique_ptr<UnigramModel>> UnigramModel::Create(
   }
   size_t bytes = 0;
   for (const auto& [piece, score] : pieces) bytes += piece.size();
-  if (bytes > kMaxPieceBytes) {
+  if (bytes > kMaxAllPieceBytes) {
     return absl::InvalidArgumentError(
         fmt::format("the vocabulary's pieces have {} bytes together, and at "
                     "most {} are read",
-                    bytes, kMaxPieceBytes));
+                    bytes, kMaxAllPieceBytes));
   }
   std::vector<double> scores;
   std::vector<std::pair<std::string, int32_t>> entries;

@@ -79,11 +79,10 @@ absl::StatusOr<Vocabulary> Vocabulary::Load(const std::string& path) {
   VocabularyReader reader;
   if (!nlohmann::json::sax_parse(json, &reader)) {
     return absl::InvalidArgumentError(
-        fmt::format("{} {}, download it again", path, reader.problem));
+        fmt::format("{} {}; fetch it again", path, reader.problem));
   }
   if (reader.entries.empty()) {
-    return absl::InvalidArgumentError(path +
-                                      " has no pieces, download it again");
+    return absl::InvalidArgumentError(path + " has no pieces; fetch it again");
   }
   return Vocabulary(std::move(reader.entries));
 }
@@ -109,8 +108,7 @@ absl::StatusOr<Vocabulary> Vocabulary::LoadLines(const std::string& path) {
     at = end + 1;
   }
   if (entries.empty()) {
-    return absl::InvalidArgumentError(path +
-                                      " has no pieces, download it again");
+    return absl::InvalidArgumentError(path + " has no pieces; fetch it again");
   }
   return Vocabulary(std::move(entries));
 }

@@ -31,7 +31,7 @@ absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder) {
   for (const std::string& piece : {first, separator, unknown}) {
     if (vocabulary.IdOf(piece) < 0) {
       return absl::InvalidArgumentError(fmt::format(
-          "{} lacks the special token \"{}\", check that it belongs to this "
+          "{} lacks the special token \"{}\"; check that it belongs to this "
           "model",
           path, piece));
     }

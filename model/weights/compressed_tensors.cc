@@ -115,9 +115,9 @@ ScaledWeights::ScaledWeights(std::unique_ptr<Weights> weights,
       if (scales == nullptr || !IsReal(*scales) || tensor.shape.size() != 2 ||
           scales->elements() != tensor.shape[0]) {
         problems->push_back(fmt::format(
-            "weights: tensor {} is i8, but {}{} does not have a real number "
-            "for each of its rows; fetch a complete model",
-            Quoted(name), Quoted(name), kScale));
+            "weights: tensor {} is i8, but {} does not have a real number for "
+            "each of its rows; fetch a complete model",
+            Quoted(name), Quoted(fmt::format("{}{}", name, kScale))));
         continue;
       }
       tensor.row_scales = scales;

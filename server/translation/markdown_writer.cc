@@ -29,7 +29,7 @@ namespace {
 // Markdown counts it neither as white space nor as punctuation.
 constexpr std::string_view kZeroWidthSpace = "\u200B";
 
-bool IsLetter(std::string_view character) {
+bool StartsWithLetter(std::string_view character) {
   return !character.empty() && u_isalnum(FirstCharacter(character));
 }
 std::string_view LastOf(std::string_view text) {
@@ -157,7 +157,7 @@ class MarkdownWriter : public MarkupWriter {
   }
   void PutBeside(std::string_view character) {
     if (character.empty() || IsBlank(character)) return;
-    Put(IsLetter(character) ? "x" : ".");
+    Put(StartsWithLetter(character) ? "x" : ".");
   }
   void Put(std::string_view text) {
     check_ += text;
@@ -180,8 +180,9 @@ class MarkdownWriter : public MarkupWriter {
       std::string_view inside = text.substr(at + bytes.size());
       inside = inside.substr(0, FirstCodePoint(inside).size);
       if (kind == Kind::kClose) std::swap(inside, outside);
-      if (IsBlank(inside) || (!IsLetter(inside) && IsLetter(outside) &&
-                              inside != kZeroWidthSpace)) {
+      if (IsBlank(inside) ||
+          (!StartsWithLetter(inside) && StartsWithLetter(outside) &&
+           inside != kZeroWidthSpace)) {
         return false;
       }
     }
@@ -209,7 +210,7 @@ class MarkdownWriter : public MarkupWriter {
     const std::string_view first = text.substr(0, FirstCodePoint(text).size);
     constexpr std::string_view kAfterLinks = ".,;:!?)\"'";
     if ((last_ == Last::kClose && style_ == Style::kSpaced &&
-         IsLetter(first)) ||
+         StartsWithLetter(first)) ||
         (after_bare_link_ && !IsBlank(first) &&
          kAfterLinks.find(first) == kAfterLinks.npos)) {
       Space();
@@ -240,7 +241,7 @@ class MarkdownWriter : public MarkupWriter {
   }
 
   bool TouchesLetter() const {
-    return last_ == Last::kText && IsLetter(LastOf(out_));
+    return last_ == Last::kText && StartsWithLetter(LastOf(out_));
   }
 
   void Open(int id) {
@@ -284,7 +285,7 @@ class MarkdownWriter : public MarkupWriter {
     const bool in_word =
         TouchesLetter() ||
         (end > 0 && !after.empty() &&
-         IsLetter(after.substr(0, FirstCodePoint(after).size)));
+         StartsWithLetter(after.substr(0, FirstCodePoint(after).size)));
     return in_word && style_ != Style::kSpaced ? '*' : mark;
   }
 

@@ -38,7 +38,7 @@ constexpr int kMostPercentOfTarget = 20;
 // their characters says about as much as three letters.
 constexpr UChar32 kFirstIdeographic = 0x2E80;
 
-struct Word {
+struct CheckedWord {
   size_t hash = 0;
   bool letters = false;
   bool small = false;    // has small letters
@@ -47,10 +47,10 @@ struct Word {
 
 // Returns the words in lower case, without signs at their ends. In scripts
 // without spaces each character is a word.
-std::vector<Word> WordsOf(std::string_view text) {
-  std::vector<Word> words;
+std::vector<CheckedWord> CheckedWordsOf(std::string_view text) {
+  std::vector<CheckedWord> words;
   std::string folded, marks;
-  Word word;
+  CheckedWord word;
   const auto end = [&] {
     // Signs alone are a word, too.
     if (!folded.empty() || !marks.empty()) {
@@ -117,18 +117,18 @@ size_t LongestRepetition(const std::vector<size_t>& units, size_t least,
   return longest;
 }
 
-std::vector<size_t> Hashes(const std::vector<Word>& words) {
+std::vector<size_t> Hashes(const std::vector<CheckedWord>& words) {
   std::vector<size_t> hashes;
-  for (const Word& word : words) hashes.push_back(word.hash);
+  for (const CheckedWord& word : words) hashes.push_back(word.hash);
   return hashes;
 }
 
-std::vector<Word> WithLetters(std::vector<Word> words) {
-  std::erase_if(words, [](const Word& word) { return !word.letters; });
+std::vector<CheckedWord> WithLetters(std::vector<CheckedWord> words) {
+  std::erase_if(words, [](const CheckedWord& word) { return !word.letters; });
   return words;
 }
 
-size_t HashOfRun(const std::vector<Word>& words, size_t begin) {
+size_t HashOfRun(const std::vector<CheckedWord>& words, size_t begin) {
   size_t hash = 0;
   for (size_t i = 0; i < kCopiedRun; ++i) {
     hash = hash * 0x9E3779B97F4A7C15 + words[begin + i].hash;
@@ -150,7 +150,7 @@ size_t Weight(std::string_view text) {
 // languages.
 bool IsOfNames(std::string_view text) {
   size_t names = 0, others = 0;
-  for (const Word& word : WordsOf(text)) {
+  for (const CheckedWord& word : CheckedWordsOf(text)) {
     if (word.small) ++(word.capital ? names : others);
   }
   return names > 0 && others < kLeastOtherThanNames;
@@ -183,9 +183,10 @@ std::string Canonical(std::string_view language) {
 }  // namespace
 
 bool RepeatsItself(std::string_view source, std::string_view translation) {
-  const size_t words =
-      LongestRepetition(Hashes(WordsOf(translation)), kLeastRepeatedWords, 1);
-  if (words > 0 && words > LongestRepetition(Hashes(WordsOf(source)), 1, 1)) {
+  const size_t words = LongestRepetition(Hashes(CheckedWordsOf(translation)),
+                                         kLeastRepeatedWords, 1);
+  if (words > 0 &&
+      words > LongestRepetition(Hashes(CheckedWordsOf(source)), 1, 1)) {
     return true;
   }
   const size_t characters =
@@ -195,8 +196,9 @@ bool RepeatsItself(std::string_view source, std::string_view translation) {
 }
 
 bool CopiesSource(std::string_view source, std::string_view translation) {
-  const std::vector<Word> read = WithLetters(WordsOf(source));
-  const std::vector<Word> written = WithLetters(WordsOf(translation));
+  const std::vector<CheckedWord> read = WithLetters(CheckedWordsOf(source));
+  const std::vector<CheckedWord> written =
+      WithLetters(CheckedWordsOf(translation));
   if (written.size() < kLeastCopied || read.size() < kCopiedRun) return false;
   std::unordered_set<size_t> runs;
   for (size_t i = 0; i + kCopiedRun <= read.size(); ++i) {

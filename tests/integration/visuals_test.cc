@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kText[] =
+constexpr char kSentence[] =
     "The animal didn't cross the street because it was too tired.";
 
 class VisualsTest : public testing::Test {
@@ -31,7 +31,7 @@ class VisualsTest : public testing::Test {
 
   v1::TranslateResult Translate(const v1::TranslateOptions& options) {
     v1::TranslateRequest request;
-    request.add_inputs()->set_text(kText);
+    request.add_inputs()->set_text(kSentence);
     *request.mutable_options() = options;
     const auto response = client_->Translate(request);
     EXPECT_TRUE(response.ok()) << response.status();
@@ -83,7 +83,7 @@ TEST_F(VisualsTest, ShowsOnlyEarlierTokensInADecodersAttention) {
 
 TEST_F(VisualsTest, ReturnsChosenRowsEqualToThoseOfTheWholeMap) {
   v1::EncodeRequest request;
-  request.add_inputs()->set_text(kText);
+  request.add_inputs()->set_text(kSentence);
   request.mutable_attention()->add_layers(2);
   const auto whole = client_->Encode(request);
   ASSERT_TRUE(whole.ok()) << whole.status();
@@ -147,7 +147,7 @@ TEST_F(VisualsTest, ReturnsATraceThatLeadsToTheResults) {
 
 TEST_F(VisualsTest, RefusesATraceWithoutABeamSearch) {
   v1::TranslateRequest request;
-  request.add_inputs()->set_text(kText);
+  request.add_inputs()->set_text(kSentence);
   request.mutable_options()->mutable_decoding()->set_trace(true);
   request.mutable_options()->mutable_decoding()->set_beam_size(1);
   EXPECT_THAT(
@@ -157,7 +157,8 @@ TEST_F(VisualsTest, RefusesATraceWithoutABeamSearch) {
 
 TEST_F(VisualsTest, ShowsAllThreeKindsInTheProgram) {
   const std::string page = testing::TempDir() + "/visuals_test.html";
-  const ProcessResult run = Run({"attention", "--html", page, "--json", kText});
+  const ProcessResult run =
+      Run({"attention", "--html", page, "--json", kSentence});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const json data = json::parse(run.out);
   ASSERT_EQ(data["attention"].size(), 3u);
@@ -179,7 +180,7 @@ TEST_F(VisualsTest, ShowsAllThreeKindsInTheProgram) {
 }
 
 TEST_F(VisualsTest, DrawsABeamTreeInTheProgram) {
-  const ProcessResult run = Run({"beams", "--beam-size", "3", kText});
+  const ProcessResult run = Run({"beams", "--beam-size", "3", kSentence});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr(" pruned\n"));
   EXPECT_THAT(run.out, testing::StartsWith("result 1 -"));

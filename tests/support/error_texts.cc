@@ -24,9 +24,39 @@ std::set<std::string>& KnownTexts() {
   return *known;
 }
 
+bool IsDigit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+bool IsLetter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
 bool IsPathCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' ||
-         c == '.' || c == '_' || c == '-';
+  return IsLetter(c) || IsDigit(c) || c == '/' || c == '.' || c == '_' ||
+         c == '-';
+}
+
+// Returns the end of the number at `at`: digits, a fraction, an exponent.
+size_t EndOfNumber(std::string_view text, size_t at) {
+  const auto digit = [text](size_t i) {
+    return i < text.size() && IsDigit(text[i]);
+  };
+  const auto skip = [&] {
+    while (digit(at)) ++at;
+  };
+  skip();
+  while (text.substr(at).starts_with('.') && digit(at + 1)) {
+    ++at;
+    skip();
+  }
+  if (text.substr(at).starts_with('e')) {
+    const size_t sign =
+        at + 1 < text.size() && (text[at + 1] == '-' || text[at + 1] == '+');
+    if (digit(at + 1 + sign)) {
+      at += 1 + sign;
+      skip();
+    }
+  }
+  return at;
 }
 
 }  // namespace
@@ -58,14 +88,11 @@ std::string NormalizedErrorText(std::string_view text) {
       out += kRequest;
       out += "ID";
       at = std::min(end, text.size());
-    } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+    } else if (IsDigit(c) && at > 0 && IsLetter(text[at - 1])) {
+      for (; at < text.size() && IsDigit(text[at]); ++at) out += text[at];
+    } else if (IsDigit(c)) {
       out += 'N';
-      while (at < text.size() &&
-             (std::isdigit(static_cast<unsigned char>(text[at])) != 0 ||
-              (text[at] == '.' && at + 1 < text.size() &&
-               std::isdigit(static_cast<unsigned char>(text[at + 1])) != 0))) {
-        ++at;
-      }
+      at = EndOfNumber(text, at);
     } else {
       if (c == '\n') {
         out += "\\n";

@@ -25,7 +25,8 @@ namespace trivium {
 // the whole file anew.
 
 // The text as the file has it: numbers, names of temporary files and ids of
-// requests are replaced, since they differ from run to run.
+// requests are replaced, since they differ from run to run. A number that is
+// part of a word, as in int8, stays.
 std::string NormalizedErrorText(std::string_view text);
 
 // Whether the file has the text, or it could be appended.

@@ -145,7 +145,7 @@ class HttpConnections {
   LogLimit room_log_ ABSL_GUARDED_BY(accept_mutex_);
 
   Mutex mutex_;
-  Id last_id_ ABSL_GUARDED_BY(mutex_) = 1;
+  Id last_id_ ABSL_GUARDED_BY(mutex_) = 1;  // 0 and 1 tag other events
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // BreakAll
   absl::Time sleeps_until_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();

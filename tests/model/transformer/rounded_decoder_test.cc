@@ -209,7 +209,7 @@ Shape Llama() {
 }
 
 // Enough tokens to choose from that some will do for certain.
-std::vector<Shape> Shapes() {
+std::vector<Shape> RoundedShapes() {
   std::vector<Shape> shapes = {
       {.decoder_layers = 1, .vocabulary = 401},
       {.d_model = 20,
@@ -290,7 +290,7 @@ std::vector<Shape> Shapes() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, RoundedDecoderTest,
-                         ::testing::ValuesIn(Shapes()));
+                         ::testing::ValuesIn(RoundedShapes()));
 
 }  // namespace
 }  // namespace trivium

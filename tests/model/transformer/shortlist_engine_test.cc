@@ -69,7 +69,7 @@ class ShortlistEngineTest : public testing::TestWithParam<Formats> {
   const RandomTransformer random_;
 };
 
-std::vector<int32_t> RandomIds(int count, uint32_t seed) {
+std::vector<int32_t> RandomTokens(int count, uint32_t seed) {
   std::mt19937 generator(seed);
   std::vector<int32_t> ids(count);
   for (int32_t& id : ids) id = static_cast<int32_t>(generator() % kVocabulary);
@@ -104,7 +104,7 @@ std::vector<Answer> Ask(Engine* engine, const std::vector<int32_t>& source,
   const SourceId id = engine->AddSource({source, {}}, {}).value();
   StepPlan plan;
   plan.encode.push_back({id, kLayers});
-  const std::vector<int32_t> tokens = RandomIds(beams, 77);
+  const std::vector<int32_t> tokens = RandomTokens(beams, 77);
   std::vector<HypothesisId> hypotheses;
   for (int i = 0; i < beams; ++i) {
     hypotheses.push_back(engine->AddHypothesis(id));
@@ -130,7 +130,7 @@ TEST_P(ShortlistEngineTest, AnswersEqualTheFullOnesWithinTheList) {
   const auto full = NewEngine(nullptr);
   const auto listed = NewEngine(shortlist);
   for (const int tokens : {1, 2, 9, 33}) {
-    const std::vector<int32_t> source = RandomIds(tokens, tokens);
+    const std::vector<int32_t> source = RandomTokens(tokens, tokens);
     const std::vector<int32_t> allowed = shortlist->TokensOf(source);
     ASSERT_FALSE(allowed.empty());
     // Tokens inside and outside the list, including the first and the last.
@@ -189,7 +189,7 @@ TEST_P(ShortlistEngineTest, AListOfAllTokensChangesNothing) {
   const auto listed = NewEngine(Everything());
   const std::vector<int32_t> watched = {3, 1023, 1024, 2499};
   for (const int tokens : {1, 12}) {
-    const std::vector<int32_t> source = RandomIds(tokens, tokens);
+    const std::vector<int32_t> source = RandomTokens(tokens, tokens);
     const LogitsQuery query = {.top_k = 20, .watched = watched, .all = true};
     const auto expected = Ask(full.get(), source, 3, query);
     const auto answers = Ask(listed.get(), source, 3, query);
@@ -223,7 +223,7 @@ TEST_P(ShortlistEngineTest, AListOfAllTokensChangesNothing) {
 TEST_P(ShortlistEngineTest, TranslationsStayInTheListExceptForForcedTokens) {
   const auto shortlist = NewShortlist(20, kVocabulary);
   const auto engine = NewEngine(shortlist);
-  const std::vector<int32_t> source = RandomIds(10, 3);
+  const std::vector<int32_t> source = RandomTokens(10, 3);
   const std::vector<int32_t> allowed = shortlist->TokensOf(source);
   const auto in = [&](int32_t token) {
     return std::binary_search(allowed.begin(), allowed.end(), token);
@@ -293,10 +293,11 @@ TEST_P(ShortlistEngineTest, RowsDoNotSeeEachOther) {
   StepPlan plan;
   std::vector<std::vector<int32_t>> sources;
   std::vector<std::pair<int, int>> rows;  // source and beam of a row
-  const std::vector<int32_t> tokens = RandomIds(5, 77);  // the same as in Ask
+  const std::vector<int32_t> tokens =
+      RandomTokens(5, 77);  // the same as in Ask
   int restricted = 0;
   for (int i = 0; i < kSources; ++i) {
-    sources.push_back(RandomIds(1 + i, 100 + i));
+    sources.push_back(RandomTokens(1 + i, 100 + i));
     restricted += !shortlist->TokensOf(sources[i]).empty();
     const SourceId id = engine->AddSource({sources[i], {}}, {}).value();
     plan.encode.push_back({id, kLayers});

@@ -19,6 +19,8 @@ enum class ScheduleModel {
   kExperts
 };
 inline constexpr int kScheduleModels = 5;
+inline constexpr int kScheduleVocabulary = 31;  // of each model
+inline constexpr int kScheduleBeams = 4;        // at most
 
 // One request of a schedule. Times are iterations.
 struct ScheduledRequest {

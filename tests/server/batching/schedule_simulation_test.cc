@@ -1,5 +1,5 @@
 // Thousands of random schedules on real engines that have too little memory.
-// The head of schedule.cc says what must hold. To run more of them, or one:
+// The head of run_schedule.cc says what must hold. To run more of them, or one:
 //
 //   export GTEST_FILTER='ScheduleSimulation.*'
 //   TRIVIUM_SCHEDULES=100000 batching_test

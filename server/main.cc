@@ -168,6 +168,9 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   // The reader of the log or the output may end first.
   signal(SIGPIPE, SIG_IGN);
+  // Without the signal, a file that may not grow (ulimit -f) causes a failed
+  // write, which is logged.
+  signal(SIGXFSZ, SIG_IGN);
   const int code = trivium::Main(argc, argv);
   trivium::FlushLog(absl::Seconds(1));
   return code;

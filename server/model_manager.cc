@@ -97,6 +97,7 @@ LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options) {
 
 absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
                                                  const Options& options) {
+  TRIVIUM_RETURN_IF_ERROR(CheckModelName(spec.name));
   const absl::Time begin = absl::Now();
   absl::StatusOr<std::unique_ptr<Model>> model =
       Model::Load(spec.folder, LoadOptionsOf(spec, options));

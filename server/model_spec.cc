@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "base/status.h"
+#include "base/utf8.h"
 
 namespace trivium {
 namespace {
@@ -81,7 +82,29 @@ absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text) {
     return absl::InvalidArgumentError(fmt::format(
         "the folder '{}' has no name; give NAME={}", spec.folder, text));
   }
+  TRIVIUM_RETURN_IF_ERROR(CheckModelName(spec.name));
   return spec;
+}
+
+absl::Status CheckModelName(std::string_view name) {
+  bool printable = true;
+  std::string shown;
+  for (size_t i = 0; i < name.size();) {
+    const CodePoint c = FirstCodePoint(name.substr(i));
+    // Controls, line and paragraph separators, and what turns the direction.
+    const bool fits = c.well_formed && c.value >= 0x20 &&
+                      (c.value < 0x7F || c.value > 0x9F) &&
+                      (c.value < 0x2028 || c.value > 0x202E) &&
+                      (c.value < 0x2066 || c.value > 0x2069);
+    if (fits) shown += name.substr(i, c.size);
+    printable = printable && fits;
+    i += c.size;
+  }
+  if (printable) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "the model's name, which is '{}' and characters that cannot be printed, "
+      "must be printable UTF-8; give it another name",
+      shown));
 }
 
 }  // namespace trivium

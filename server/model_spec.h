@@ -3,7 +3,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/model.h"
 
@@ -26,6 +28,11 @@ struct ModelSpec {
 // setting names the nearest one. A folder whose name ends with ",key=value" can
 // be written with a slash after it.
 absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text);
+
+// INVALID_ARGUMENT if a model cannot have this name, which is shown in logs,
+// metrics, and answers: it is not UTF-8, or has characters that no terminal
+// should be sent.
+absl::Status CheckModelName(std::string_view name);
 
 }  // namespace trivium
 

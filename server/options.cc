@@ -8,11 +8,13 @@
 #include <cstdio>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "model/language_names.h"
 #include "server/flag_set.h"
 #include "server/host_port.h"
 #include "server/observability/version.h"
+#include "server/transports/http/request_checks.h"
 
 namespace trivium {
 namespace {
@@ -251,6 +253,24 @@ void AddFlags(CLI::App* app, Options* options) {
          "HOST:PORT of the API over HTTP, as JSON: the server's own calls and "
          "those of OpenAI, Text Embeddings Inference, Cohere and "
          "LibreTranslate");
+  flags.Parsed(
+      "allowed-hosts",
+      "Names with dots under which HTTP requests may reach this server, with "
+      "commas between them, or *; without TLS and tokens, others are refused, "
+      "since a web page can give this server's address a name of its own. "
+      "Addresses, localhost and names without dots are never refused",
+      [options](const std::string& text) -> absl::Status {
+        options->allowed_hosts.clear();
+        for (const absl::string_view name :
+             absl::StrSplit(text, ',', absl::SkipWhitespace())) {
+          std::string host(absl::StripAsciiWhitespace(name));
+          if (host != "*") {
+            TRIVIUM_ASSIGN_OR_RETURN(host, HostName(host));
+          }
+          options->allowed_hosts.push_back(std::move(host));
+        }
+        return absl::OkStatus();
+      });
   flags.Count(
       "max-connections", &options->max_connections,
       "Connections at a time, of gRPC and of HTTP each; a further one closes "

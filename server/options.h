@@ -30,6 +30,7 @@ struct Options {
   // Age at which a connection is told to close; zero: never.
   absl::Duration max_connection_age = absl::ZeroDuration();
   std::string http_listen;                        // empty: none
+  std::vector<std::string> allowed_hosts;         // HttpApi::Options
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
   LoadReporting load_reports = LoadReporting::kOff;
   std::string port_file;

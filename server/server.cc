@@ -128,6 +128,7 @@ class ServerImpl : public Server {
     http.stall_timeout = options_.limits.stall_timeout;
     http.max_age = options_.max_connection_age;
     http.tls = parts_.tls.get();
+    http.allowed_hosts = options_.allowed_hosts;
     TRIVIUM_ASSIGN_OR_RETURN(http_,
                              HttpApi::Create(http, environment_, &overload_));
     http_probe_ = std::make_unique<ListenerProbe>(kProbeHttp1, http_->address(),

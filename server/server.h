@@ -32,10 +32,11 @@ class Server {
     // Age at which a connection is told to close; its calls then have
     // drain_timeout.
     absl::Duration max_connection_age = absl::InfiniteDuration();
-    bool open_health = true;     // see Environment
-    std::string http_listen;     // empty: none
-    std::string metrics_listen;  // empty: none
-    bool metrics_tls = false;    // serve metrics with Parts::tls
+    bool open_health = true;                 // see Environment
+    std::string http_listen;                 // empty: none
+    std::vector<std::string> allowed_hosts;  // HttpApi::Options
+    std::string metrics_listen;              // empty: none
+    bool metrics_tls = false;                // serve metrics with Parts::tls
     LoadReporting load_reports = LoadReporting::kOff;
     RequestLimits limits;
     bool truncate = false;

@@ -20,6 +20,15 @@ using nlohmann::json;
 // Approximate memory of a value beside its text; see json.cc.
 constexpr size_t kValueBytes = 160;
 
+// libyaml compares each %TAG directive with all that came before it.
+constexpr size_t kMostTags = 16;
+
+size_t CountTags(std::string_view text) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find("%TAG", at)) != text.npos; ++at) ++count;
+  return count;
+}
+
 struct ParserDeleter {
   void operator()(yaml_parser_t* parser) const {
     yaml_parser_delete(parser);
@@ -155,6 +164,10 @@ absl::StatusOr<json> ParseYaml(std::string_view text,
         fmt::format("has {} bytes of YAML, but at most {} are read",
                     text.size(), limits.bytes));
   }
+  if (const size_t count = CountTags(text); count > kMostTags) {
+    return absl::InvalidArgumentError(fmt::format(
+        "has {} times %TAG, but at most {} are read", count, kMostTags));
+  }
   auto made = std::make_unique<yaml_parser_t>();
   if (yaml_parser_initialize(made.get()) == 0) {
     return absl::InvalidArgumentError("cannot be parsed: memory is exhausted");
@@ -163,6 +176,8 @@ absl::StatusOr<json> ParseYaml(std::string_view text,
   yaml_parser_set_input_string(
       parser.get(), reinterpret_cast<const unsigned char*>(text.data()),
       text.size());
+  // Otherwise a byte order mark might choose UTF-16.
+  yaml_parser_set_encoding(parser.get(), YAML_UTF8_ENCODING);
   Builder builder(limits);
   for (;;) {
     Event event;

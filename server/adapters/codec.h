@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "server/calls/environment.h"
 #include "server/calls/transport.h"
+#include "server/limits/access.h"
 
 namespace trivium {
 
@@ -21,6 +22,8 @@ struct RequestHead {
   std::string method;  // "POST"
   std::string path;    // without a query, unescaped
   bool tls = false;
+  // The permissions of the request's token. Null: anything is allowed.
+  std::shared_ptr<const Grant> grant = nullptr;
   // Returns the first header of a name, in any case; empty if there is none.
   std::function<std::string(const char* name)> header;
 };

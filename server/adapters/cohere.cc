@@ -9,7 +9,6 @@
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
-#include "server/adapters/model_choice.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -21,15 +20,12 @@ using nlohmann::ordered_json;
 
 class CohereRerankCodec : public Codec {
  public:
-  explicit CohereRerankCodec(const Environment& environment)
-      : environment_(environment) {}
-
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     auto* const request = static_cast<v1::RerankRequest*>(message);
     JsonFields fields(value, "");
     const auto model = fields.String("model");
-    request->set_model(model ? *model : ModelFor(environment_, "Rerank"));
+    request->set_model(model.value_or(""));
     fields.Require("query");
     request->set_query(fields.String("query").value_or(""));
     ReadDocuments(&fields, request);
@@ -90,15 +86,14 @@ class CohereRerankCodec : public Codec {
     }
   }
 
-  const Environment& environment_;
   bool documents_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Codec> NewCohereRerankCodec(const Environment& environment,
+std::unique_ptr<Codec> NewCohereRerankCodec(const Environment&,
                                             const RequestHead&) {
-  return std::make_unique<CohereRerankCodec>(environment);
+  return std::make_unique<CohereRerankCodec>();
 }
 
 }  // namespace trivium

@@ -14,6 +14,7 @@
 #include "server/adapters/json_body.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_request.h"
+#include "server/calls/allowed_models.h"
 #include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -61,11 +62,12 @@ struct Choice {
 
 class CompletionCodec : public Codec {
  public:
-  CompletionCodec(const Environment& environment, bool chat)
+  CompletionCodec(const Environment& environment,
+                  std::shared_ptr<const Grant> grant, bool chat)
       : chat_(chat),
         id_(NewId(chat ? "chatcmpl" : "cmpl")),
         created_(absl::ToUnixSeconds(environment.clock->Now())),
-        models_(environment.models),
+        models_(environment.models, std::move(grant)),
         limits_(environment.limits) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
@@ -91,7 +93,7 @@ class CompletionCodec : public Codec {
     }
     TRIVIUM_RETURN_IF_ERROR(fields.Done());
     TRIVIUM_ASSIGN_OR_RETURN(const ModelHandle model,
-                             models_.Find(request.model()));
+                             models_.FindFor(Rpc::kGenerate, request.model()));
     model_ = model->name;
     choices_.resize(prompts * request.decoding().num_hypotheses());
     return absl::OkStatus();
@@ -281,7 +283,7 @@ class CompletionCodec : public Codec {
   const bool chat_;
   const std::string id_;
   const int64_t created_;
-  const ModelDirectory& models_;
+  const AllowedModels models_;
   const RequestLimits& limits_;
   std::string model_;
   CompletionOptions options_;
@@ -294,13 +296,15 @@ class CompletionCodec : public Codec {
 }  // namespace
 
 std::unique_ptr<Codec> NewOpenAiCompletionsCodec(const Environment& environment,
-                                                 const RequestHead&) {
-  return std::make_unique<CompletionCodec>(environment, /*chat=*/false);
+                                                 const RequestHead& head) {
+  return std::make_unique<CompletionCodec>(environment, head.grant,
+                                           /*chat=*/false);
 }
 
 std::unique_ptr<Codec> NewOpenAiChatCodec(const Environment& environment,
-                                          const RequestHead&) {
-  return std::make_unique<CompletionCodec>(environment, /*chat=*/true);
+                                          const RequestHead& head) {
+  return std::make_unique<CompletionCodec>(environment, head.grant,
+                                           /*chat=*/true);
 }
 
 }  // namespace trivium

@@ -177,6 +177,10 @@ void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
   ReadSampling(fields, decoding);
   ReadPenalties(fields, decoding);
   ReadStream(fields, options);
+  // As vLLM names it.
+  if (const auto salt = fields->String("cache_salt")) {
+    request->set_cache_salt(*salt);
+  }
   fields->String("user");  // for logs; ours have no names of users
 }
 

@@ -11,8 +11,9 @@
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
-#include "server/adapters/model_choice.h"
+#include "server/calls/allowed_models.h"
 #include "server/calls/convert/convert.h"
+#include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
 #include "server/observability/version.h"
 #include "trivium/v1/inference.pb.h"
@@ -44,9 +45,6 @@ HttpAnswer TeiFailure(const Ending& ending) {
 
 class TeiCodec : public Codec {
  public:
-  explicit TeiCodec(const Environment& environment)
-      : environment_(environment) {}
-
   absl::Status Read(std::string_view body, Message* request) final {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     JsonFields fields(value, "");
@@ -63,8 +61,6 @@ class TeiCodec : public Codec {
   virtual void ReadFields(JsonFields* fields, Message* request) = 0;
   virtual std::string AnswerOf(const Message& response) const = 0;
 
-  const Environment& environment() const { return environment_; }
-
   // Without `truncate`, the server's default holds: not to cut, like TEI's,
   // unless the server was started to cut.
   template <typename Request>
@@ -80,19 +76,12 @@ class TeiCodec : public Codec {
       fields->Fail("truncation_direction", "must be Right or Left");
     }
   }
-
- private:
-  const Environment& environment_;
 };
 
 class TeiEmbedCodec : public TeiCodec {
- public:
-  using TeiCodec::TeiCodec;
-
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::EncodeRequest*>(message);
-    request->set_model(ModelFor(environment(), "Encode"));
     ReadInputs(fields, request);
     // Normalizes by default like TEI, whatever the folder says.
     request->set_normalize(fields->Bool("normalize").value_or(true));
@@ -145,13 +134,9 @@ class TeiEmbedCodec : public TeiCodec {
 };
 
 class TeiRerankCodec : public TeiCodec {
- public:
-  using TeiCodec::TeiCodec;
-
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::RerankRequest*>(message);
-    request->set_model(ModelFor(environment(), "Rerank"));
     fields->Require("query");
     request->set_query(fields->String("query").value_or(""));
     fields->Require("texts");
@@ -181,13 +166,9 @@ class TeiRerankCodec : public TeiCodec {
 };
 
 class TeiPredictCodec : public TeiCodec {
- public:
-  using TeiCodec::TeiCodec;
-
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::ClassifyRequest*>(message);
-    request->set_model(ModelFor(environment(), "Classify"));
     raw_ = fields->Bool("raw_scores").value_or(false);
     ReadTruncation(fields, request);
     const json* const inputs = fields->Value("inputs");
@@ -236,13 +217,9 @@ class TeiPredictCodec : public TeiCodec {
 };
 
 class TeiTokenizeCodec : public TeiCodec {
- public:
-  using TeiCodec::TeiCodec;
-
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::TokenizeRequest*>(message);
-    request->set_model(ModelFor(environment(), "Tokenize"));
     fields->Require("inputs");
     texts_ = fields->Strings("inputs");
     for (const std::string& text : texts_) request->add_texts(text);
@@ -291,15 +268,19 @@ class TeiTokenizeCodec : public TeiCodec {
 
 class TeiInfoCodec : public Codec {
  public:
-  explicit TeiInfoCodec(const Environment& environment)
-      : environment_(environment) {}
+  TeiInfoCodec(const Environment& environment,
+               std::shared_ptr<const Grant> grant)
+      : environment_(environment),
+        models_(environment.models, std::move(grant)) {}
 
   absl::Status Read(std::string_view, Message* message) override {
-    std::string name;
-    for (const char* call : {"Encode", "Rerank", "Classify"}) {
-      if (name.empty()) name = ModelFor(environment_, call);
+    // The model that /embed, /rerank or /predict asks.
+    for (const Rpc rpc : {Rpc::kEncode, Rpc::kRerank, Rpc::kClassify}) {
+      const absl::StatusOr<ModelHandle> model = models_.FindFor(rpc, "");
+      if (!model.ok() || !ServesCall(*(*model)->model, rpc)) continue;
+      static_cast<v1::GetModelRequest*>(message)->set_name((*model)->name);
+      break;
     }
-    static_cast<v1::GetModelRequest*>(message)->set_name(name);
     return absl::OkStatus();
   }
 
@@ -342,29 +323,30 @@ class TeiInfoCodec : public Codec {
   }
 
   const Environment& environment_;
+  const AllowedModels models_;
 };
 
 }  // namespace
 
-std::unique_ptr<Codec> NewTeiEmbedCodec(const Environment& environment,
+std::unique_ptr<Codec> NewTeiEmbedCodec(const Environment&,
                                         const RequestHead&) {
-  return std::make_unique<TeiEmbedCodec>(environment);
+  return std::make_unique<TeiEmbedCodec>();
 }
-std::unique_ptr<Codec> NewTeiRerankCodec(const Environment& environment,
+std::unique_ptr<Codec> NewTeiRerankCodec(const Environment&,
                                          const RequestHead&) {
-  return std::make_unique<TeiRerankCodec>(environment);
+  return std::make_unique<TeiRerankCodec>();
 }
-std::unique_ptr<Codec> NewTeiPredictCodec(const Environment& environment,
+std::unique_ptr<Codec> NewTeiPredictCodec(const Environment&,
                                           const RequestHead&) {
-  return std::make_unique<TeiPredictCodec>(environment);
+  return std::make_unique<TeiPredictCodec>();
 }
-std::unique_ptr<Codec> NewTeiTokenizeCodec(const Environment& environment,
+std::unique_ptr<Codec> NewTeiTokenizeCodec(const Environment&,
                                            const RequestHead&) {
-  return std::make_unique<TeiTokenizeCodec>(environment);
+  return std::make_unique<TeiTokenizeCodec>();
 }
 std::unique_ptr<Codec> NewTeiInfoCodec(const Environment& environment,
-                                       const RequestHead&) {
-  return std::make_unique<TeiInfoCodec>(environment);
+                                       const RequestHead& head) {
+  return std::make_unique<TeiInfoCodec>(environment, head.grant);
 }
 
 }  // namespace trivium

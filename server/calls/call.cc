@@ -27,7 +27,9 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       sender_(SenderOf(context_)),
       batcher_call_(context_.in_transit != 0 ? context_.in_transit
                                              : environment.batcher->NewCall()),
-      cancellation_(std::make_shared<Cancellation>()) {
+      cancellation_(std::make_shared<Cancellation>()),
+      rpc_(rpc),
+      models_(environment.models, context_.grant) {
   if (!environment_.calls->Begin()) {
     admitted_ = absl::UnavailableError(
         "the server is stopping; send the call to another one");
@@ -42,30 +44,8 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
 Call::~Call() { environment_.calls->End(); }
 
 absl::Status Call::FindModel(const std::string& name) {
-  TRIVIUM_ASSIGN_OR_RETURN(model_, environment_.models.Find(name));
-  if (MayUse(*model_)) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      fmt::format("the token of '{}' does not allow model '{}'; it allows {}",
-                  context_.grant->rules().name, model_->name,
-                  fmt::join(context_.grant->rules().models, ", ")));
-}
-
-absl::Status Call::FindAllowedModel(const std::string& name) {
-  const absl::Status found = FindModel(name);
-  if (found.ok() || !name.empty()) return found;
-  for (const ModelHandle& model : environment_.models.List()) {
-    if (!MayUse(*model) ||
-        model->model->info().design != Design::kEncoderDecoder) {
-      continue;
-    }
-    model_ = model;
-    return absl::OkStatus();
-  }
-  return found;
-}
-
-bool Call::MayUse(const ServedModel& model) const {
-  return context_.grant == nullptr || context_.grant->MayUse(model.name);
+  TRIVIUM_ASSIGN_OR_RETURN(model_, models_.FindFor(rpc_, name));
+  return absl::OkStatus();
 }
 
 absl::Status Call::MayOrder() const {
@@ -110,6 +90,9 @@ absl::Status Call::Submit(std::vector<Request> requests,
       record_.NewRound(requests.size());
   for (Request& request : requests) {
     if (request.model == nullptr) request.model = model_;
+    if (request.salt.empty() && context_.grant != nullptr) {
+      request.salt = context_.grant->cache_salt();
+    }
     request.client = sender_.client;
     request.priority = sender_.priority;
     request.deadline = deadline_;

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "server/batching/admission.h"
 #include "server/batching/request.h"
+#include "server/calls/allowed_models.h"
 #include "server/calls/call_record.h"
 #include "server/calls/convert/call_fields.h"
 #include "server/calls/environment.h"
@@ -70,18 +71,14 @@ class Call {
     TRIVIUM_RETURN_IF_ERROR(transport->Take(request));
     return FindModel(ModelName(*request));
   }
-  // Finds model(), which the call keeps for its life; an empty name is the
-  // server's first model. NOT_FOUND, or PERMISSION_DENIED if the call's token
-  // does not allow the model.
+  // Finds model(), which the call keeps for its life (AllowedModels::FindFor).
   absl::Status FindModel(const std::string& name);
-  // The same, but an empty name is the first model that translates and that
-  // the token allows, if the server's first one is not allowed.
-  absl::Status FindAllowedModel(const std::string& name);
   const ServedModel& model() const { return *model_; }
   const ModelHandle& model_handle() const { return model_; }
   // Replaces the call's model; only before any of its work is submitted.
   void Use(ModelHandle model) { model_ = std::move(model); }
-  bool MayUse(const ServedModel& model) const;
+  // The models that the call's token allows.
+  const AllowedModels& models() const { return models_; }
   // PERMISSION_DENIED if the call's token does not allow it to load and unload
   // models.
   absl::Status MayOrder() const;
@@ -155,6 +152,8 @@ class Call {
   const Sender sender_;
   const CallId batcher_call_;
   const std::shared_ptr<Cancellation> cancellation_;
+  const Rpc rpc_;
+  const AllowedModels models_;
   absl::Status admitted_;
   ModelHandle model_;  // null until it is found
 };

@@ -20,10 +20,8 @@ absl::StatusOr<CallTranslation> CallTranslation::Create(
   routing.models = {call->model_handle()};
   if (!named) {
     routing.pivot = environment.pivot_language;
-    for (const ModelHandle& model : environment.models.List()) {
-      if (model != routing.models[0] && call->MayUse(*model)) {
-        routing.models.push_back(model);
-      }
+    for (const ModelHandle& model : call->models().List()) {
+      if (model != routing.models[0]) routing.models.push_back(model);
     }
   }
   TRIVIUM_ASSIGN_OR_RETURN(routing.format, ConvertFormat(options, path));

@@ -10,14 +10,12 @@
 namespace trivium {
 
 absl::StatusOr<size_t> ModelDirectory::IndexOf(const std::string& name) const {
-  std::string names;
   for (size_t i = 0; i < models_.size(); ++i) {
-    if (name.empty() || models_[i]->name == name) return i;
-    names += (names.empty() ? "" : ", ") + models_[i]->name;
+    if (models_[i]->name == name) return i;
   }
   return absl::NotFoundError(
-      fmt::format("no model is named '{}'; there are: {}", Shorten(name),
-                  Shorten(names, 500)));
+      fmt::format("no model is named '{}'; ListModels tells which there are",
+                  Shorten(name)));
 }
 
 absl::Status ModelDirectory::Add(ModelHandle model) {

@@ -12,19 +12,18 @@
 
 namespace trivium {
 
-// The models that calls find by name, in the order in which they were added.
-// Thread-safe.
+// The models that are served, in the order in which they were added. Calls see
+// those that their token allows (AllowedModels). Thread-safe.
 class ModelDirectory {
  public:
   // ALREADY_EXISTS if there is a model of that name.
   absl::Status Add(ModelHandle model);
   // Replaces the model of that name; NOT_FOUND if there is none.
   absl::Status Replace(ModelHandle model);
-  // Returns the removed model. NOT_FOUND lists the models that there are.
+  // Returns the removed model. NOT_FOUND if there is none of that name.
   absl::StatusOr<ModelHandle> Remove(const std::string& name);
 
-  // Returns the model of that name; the first one if the name is empty.
-  // NOT_FOUND lists the models that there are.
+  // NOT_FOUND if there is no model of that name.
   absl::StatusOr<ModelHandle> Find(const std::string& name) const;
   std::vector<ModelHandle> List() const;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "server/calls/allowed_models.h"
 #include "server/calls/call.h"
 #include "server/calls/convert/models.h"
 #include "server/calls/handlers.h"
@@ -47,6 +48,7 @@ class OrderCall : public Handler {
       const ServedModel& model) = 0;
 
   const RequestLimits& limits() const { return call_.environment().limits; }
+  const AllowedModels& models() const { return call_.models(); }
 
  private:
   Call call_;
@@ -62,7 +64,7 @@ class LoadModelCall : public OrderCall {
     v1::LoadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
     TRIVIUM_ASSIGN_OR_RETURN(order_, ReadOrder(request));
-    return absl::OkStatus();
+    return models().MayLoad(NameOf(order_));
   }
 
   void Order(ModelControl* control, ClientId client,
@@ -75,6 +77,14 @@ class LoadModelCall : public OrderCall {
   }
 
   ModelControl::LoadOrder order_;
+  // The name under which the model will be served.
+  static std::string NameOf(const ModelControl::LoadOrder& order) {
+    if (!order.name.empty()) return order.name;
+    const size_t end = order.folder.find_last_not_of('/') + 1;
+    const size_t begin = order.folder.find_last_of('/', end - 1) + 1;
+    return order.folder.substr(begin, end - begin);
+  }
+
   v1::Model response_;
 };
 
@@ -87,7 +97,8 @@ class ReloadModelCall : public OrderCall {
     v1::ReloadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
     TRIVIUM_ASSIGN_OR_RETURN(name_, ReadOrder(request));
-    return absl::OkStatus();
+    if (models().Allows(name_)) return absl::OkStatus();
+    return models().Find(name_).status();
   }
   void Order(ModelControl* control, ClientId client,
              ModelControl::Done done) override {
@@ -111,7 +122,8 @@ class UnloadModelCall : public OrderCall {
     v1::UnloadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
     TRIVIUM_ASSIGN_OR_RETURN(name_, ReadOrder(request));
-    return absl::OkStatus();
+    if (models().Allows(name_)) return absl::OkStatus();
+    return models().Find(name_).status();
   }
   void Order(ModelControl* control, ClientId client,
              ModelControl::Done done) override {

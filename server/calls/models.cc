@@ -27,8 +27,7 @@ class ListModelsCall : public UnaryCall {
   }
 
   const google::protobuf::Message& Response() override {
-    for (const ModelHandle& model : environment().models.List()) {
-      if (!call().MayUse(*model)) continue;
+    for (const ModelHandle& model : call().models().List()) {
       AddModel(*model, environment().limits, &response_);
     }
     return response_;

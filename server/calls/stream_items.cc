@@ -23,7 +23,7 @@ struct Translating {
 
   static absl::StatusOr<CallTranslation> Start(const Message::Start& start,
                                                Call* call) {
-    TRIVIUM_RETURN_IF_ERROR(call->FindAllowedModel(start.model()));
+    TRIVIUM_RETURN_IF_ERROR(call->FindModel(start.model()));
     TRIVIUM_ASSIGN_OR_RETURN(
         CallTranslation translation,
         CallTranslation::Create(call, /*named=*/!start.model().empty(),

@@ -21,7 +21,7 @@ class TranslateCall : public UnaryCall {
   absl::Status Open() override {
     const RequestLimits& limits = environment().limits;
     TRIVIUM_RETURN_IF_ERROR(transport()->Take(&request_));
-    TRIVIUM_RETURN_IF_ERROR(call().FindAllowedModel(request_.model()));
+    TRIVIUM_RETURN_IF_ERROR(call().FindModel(request_.model()));
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
     TRIVIUM_ASSIGN_OR_RETURN(

@@ -89,6 +89,8 @@ absl::StatusOr<Grant::Rules> ParseEntry(const nlohmann::json& entry) {
       TRIVIUM_ASSIGN_OR_RETURN(rules.models, ParseModels(value));
     } else if (key == "orders" && value.is_boolean()) {
       rules.orders = value.get<bool>();
+    } else if (key == "share_cache" && value.is_boolean()) {
+      rules.share_cache = value.get<bool>();
     } else if (key == "priority") {
       TRIVIUM_ASSIGN_OR_RETURN(rules.priority, ParseHighest(value));
     } else if (key == "rate") {
@@ -99,7 +101,7 @@ absl::StatusOr<Grant::Rules> ParseEntry(const nlohmann::json& entry) {
     } else {
       return absl::InvalidArgumentError(fmt::format(
           "{} is not known, or of the wrong type; an entry has name, sha256, "
-          "models, rate, burst, priority and orders",
+          "models, rate, burst, priority, orders and share_cache",
           Shorten(key)));
     }
   }

@@ -26,6 +26,7 @@ class Grant {
     Sha256 hash;                      // the token's
     std::vector<std::string> models;  // empty: all
     bool orders = false;              // may load and unload models
+    bool share_cache = false;         // see Grant::cache_salt
     double rate = 0;                  // calls per second; 0: no limit
     double burst = 1;                 // calls at once, after a rest
     // The highest priority of its calls.
@@ -33,16 +34,25 @@ class Grant {
   };
 
   explicit Grant(Rules rules)
-      : rules_(std::move(rules)), balance_(rules_.burst) {}
+      : rules_(std::move(rules)),
+        cache_salt_(rules_.share_cache ? ""
+                                       : std::string(1, '\0') + rules_.name),
+        balance_(rules_.burst) {}
 
   const Rules& rules() const { return rules_; }
   bool MayUse(std::string_view model) const;
+  // The salt of requests without one of their own. It keeps what was cached for
+  // the token's client from others, who would see by a short wait that a text
+  // was there before. Empty, so that all share, if the rules say share_cache.
+  const std::string& cache_salt() const { return cache_salt_; }
   // Counts a call. Returns RESOURCE_EXHAUSTED with RetryInfo if the token's
   // rate is exceeded.
   absl::Status Spend(absl::Time now) const;
 
  private:
   const Rules rules_;
+  // Begins with a zero byte, which no client's salt has (CheckSalt).
+  const std::string cache_salt_;
   mutable Mutex mutex_;
   mutable double balance_ ABSL_GUARDED_BY(mutex_);  // calls at spent_at_
   mutable absl::Time spent_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
@@ -51,7 +61,8 @@ class Grant {
 // Decides who may call, by the bearer tokens in a file:
 //   {"tokens": [{"name": "search", "sha256": "9f86d0...",
 //                "models": ["en-de"], "rate": 10, "burst": 20,
-//                "priority": "batch", "orders": false}]}
+//                "priority": "batch", "orders": false,
+//                "share_cache": false}]}
 // `name` and `sha256`, the SHA-256 of the token in hexadecimal digits, are
 // required. The file has hashes instead of tokens, so tokens must be long and
 // random.

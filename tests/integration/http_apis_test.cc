@@ -369,6 +369,7 @@ TEST_F(HttpTest, AcceptsOpenAisCompletionOptions) {
         {"repetition_penalty", 1.1},
         {"logit_bias", {{"5", -100}}},
         {"user", "me"},
+        {"cache_salt", "mine"},
         {"echo", false},
         {"best_of", 1},
         {"suffix", nullptr}});

@@ -157,6 +157,13 @@ TEST_F(OptionsTest, AModelWithoutANameHasTheNameOfItsFolder) {
   for (const char* bad : {"", "/", "=/x", "a=", ",precision=f32"}) {
     EXPECT_FALSE(ParseModelSpec(bad).ok()) << bad;
   }
+  for (const char* unprintable :
+       {"a\nb=/x", "a\x7F=/x", "/x/\xFF", "\u202Eb=/x"}) {
+    EXPECT_THAT(ParseModelSpec(unprintable).status(),
+                IsError(absl::StatusCode::kInvalidArgument, "printable"))
+        << unprintable;
+  }
+  EXPECT_EQ(name("Größe=/x"), "Größe");
   const Options options = Parse({"/models/a", "--model", "/models/b", "c=/d"});
   ASSERT_FALSE(exit_code_);
   std::vector<std::string> names;

@@ -25,6 +25,7 @@ using testing::Not;
 
 constexpr char kToken[] = "a-token-of-somebody-who-may-call";
 constexpr char kLater[] = "a-token-of-somebody-who-has-time";
+constexpr char kDeploy[] = "a-token-of-somebody-who-may-order";
 constexpr char kLimited[] = "a-token-of-somebody-with-limits";
 
 // An entry of the tokens file.
@@ -41,6 +42,9 @@ class TokensTest : public RpcTest {
   void SetUp() override {
     std::ofstream(tokens_file_)
         << R"({"tokens": [)" << Entry(kToken, "any", R"(, "orders": true)")
+        << ","
+        << Entry(kDeploy, "deploy",
+                 R"(, "models": ["encoder"], "orders": true)")
         << ","
         << Entry(kLimited, "limited",
                  R"(, "models": ["encoder"], "rate": 0.001, "burst": 2)")
@@ -116,9 +120,10 @@ TEST_F(TokensTest, RefusesHttpRequestsWithoutAToken) {
   EXPECT_EQ(nlohmann::json::parse(none.body)["code"], "unauthenticated");
   EXPECT_EQ(Post("Authorization: Bearer wrong\r\n").status, 401);
   EXPECT_EQ(HttpGet(server_->http_port(), "/v1/models").status, 401);
+  // The only model that it may use does not translate.
   EXPECT_EQ(
       Post("Authorization: Bearer " + std::string(kLimited) + "\r\n").status,
-      403);
+      400);
 }
 
 TEST_F(TokensTest, RequiresATokenForReflectionButNotForHealth) {
@@ -195,10 +200,71 @@ TEST_F(TokensTest, AllowsOnlyTheModelsOfAToken) {
   ASSERT_TRUE(models_->ListModels(With(kLimited).get(), {}, &models).ok());
   ASSERT_EQ(models.models_size(), 1);
   EXPECT_EQ(models.models(0).name(), "encoder");
-  const grpc::Status status = Translate(kLimited);
-  EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED);
-  EXPECT_THAT(status.error_message(),
-              testing::AllOf(ErrorAt("'translator'"), ErrorAt("encoder")));
+}
+
+// What a token may not use is answered like what is not there.
+TEST_F(TokensTest, NamesOnlyTheModelsOfATokenInErrors) {
+  const auto message_for = [&](const std::string& name) {
+    v1::TranslateRequest request = TextsRequest({"abc"});
+    request.set_model(name);
+    v1::TranslateResponse response;
+    const grpc::Status status =
+        stub_->Translate(With(kDeploy).get(), request, &response);
+    EXPECT_EQ(status.error_code(), grpc::NOT_FOUND);
+    std::string message = status.error_message();
+    message = message.substr(0, message.find(" (request"));
+    const size_t at = message.find(name);
+    EXPECT_NE(at, message.npos);
+    return message.replace(at, name.size(), "NAME");
+  };
+  const std::string forbidden = message_for("translator");
+  EXPECT_EQ(forbidden, message_for("absent"));
+  EXPECT_THAT(forbidden, HasSubstr("encoder"));
+
+  const auto kserve = inference::GRPCInferenceService::NewStub(channel_);
+  inference::ModelInferRequest infer;
+  infer.set_model_name("absent");
+  inference::ModelInferResponse inferred;
+  const grpc::Status status =
+      kserve->ModelInfer(With(kDeploy).get(), infer, &inferred);
+  EXPECT_EQ(status.error_code(), grpc::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), Not(HasSubstr("translator")));
+  infer.set_model_name("translator");
+  EXPECT_EQ(
+      kserve->ModelInfer(With(kDeploy).get(), infer, &inferred).error_code(),
+      grpc::NOT_FOUND);
+
+  HttpSocket socket(server_->http_port());
+  const std::string body =
+      R"({"model": "absent", "messages": [{"role": "user", "content": "a"}]})";
+  socket.Send(
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n"
+      "Connection: close\r\nContent-Type: application/json\r\n"
+      "Authorization: Bearer " +
+      std::string(kDeploy) +
+      "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  const HttpResult chat = ParseHttpResult(socket.Receive());
+  EXPECT_EQ(chat.status, 404);
+  EXPECT_THAT(chat.body, Not(HasSubstr("translator")));
+}
+
+TEST_F(TokensTest, ACallThatNamesNoModelGetsAnAllowedOne) {
+  v1::EncodeRequest request;
+  request.add_inputs()->set_text("abc");
+  v1::EncodeResponse response;
+  const grpc::Status status =
+      stub_->Encode(With(kDeploy).get(), request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+// A short wait shows that a text is in a cache.
+TEST_F(TokensTest, ATokensCacheIsItsOwn) {
+  EXPECT_TRUE(Translate(kToken).ok());
+  const std::string salt = batcher_->submitted().back().salt;
+  EXPECT_TRUE(Translate(kLater).ok());
+  EXPECT_NE(batcher_->submitted().back().salt, salt);
+  EXPECT_TRUE(Translate(kToken).ok());
+  EXPECT_EQ(batcher_->submitted().back().salt, salt);
 }
 
 TEST_F(TokensTest, LimitsKservesStatisticsToTheModelsOfAToken) {
@@ -212,7 +278,7 @@ TEST_F(TokensTest, LimitsKservesStatisticsToTheModelsOfAToken) {
   request.set_name("translator");
   EXPECT_EQ(kserve->ModelStatistics(With(kLimited).get(), request, &response)
                 .error_code(),
-            grpc::PERMISSION_DENIED);
+            grpc::NOT_FOUND);
 }
 
 TEST_F(TokensTest, LimitsTheRateOfAToken) {
@@ -239,6 +305,32 @@ TEST_F(TokensTest, RefusesOrdersWithoutPermission) {
   EXPECT_EQ(
       models_->LoadModel(With(kToken).get(), request, &model).error_code(),
       grpc::FAILED_PRECONDITION);
+}
+
+TEST_F(TokensTest, OrdersAreForTheModelsOfAToken) {
+  v1::Model model;
+  const auto load = [&](const std::string& folder, const std::string& name) {
+    v1::LoadModelRequest request;
+    request.set_folder(folder);
+    request.set_name(name);
+    return models_->LoadModel(With(kDeploy).get(), request, &model)
+        .error_code();
+  };
+  EXPECT_EQ(load("m", ""), grpc::PERMISSION_DENIED);
+  EXPECT_EQ(load("encoder", "m"), grpc::PERMISSION_DENIED);
+  // May be ordered; this server takes no orders.
+  EXPECT_EQ(load("m", "encoder"), grpc::FAILED_PRECONDITION);
+  EXPECT_EQ(load("a/encoder//", ""), grpc::FAILED_PRECONDITION);
+  v1::UnloadModelRequest request;
+  v1::UnloadModelResponse response;
+  request.set_name("translator");
+  EXPECT_EQ(models_->UnloadModel(With(kDeploy).get(), request, &response)
+                .error_code(),
+            grpc::NOT_FOUND);
+  request.set_name("encoder");
+  EXPECT_EQ(models_->UnloadModel(With(kDeploy).get(), request, &response)
+                .error_code(),
+            grpc::FAILED_PRECONDITION);
 }
 
 TEST_F(TokensTest, AuditsCallsWithoutTheirTexts) {

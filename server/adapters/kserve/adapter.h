@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "server/calls/allowed_models.h"
 #include "server/calls/call.h"
 #include "server/calls/handlers.h"
 
@@ -43,6 +44,7 @@ class Adapter : public Handler, public ResponseStream {
           Transport* transport)
       : environment_(environment),
         context_(std::move(context)),
+        models_(environment.models, context_.grant),
         rpc_(rpc),
         transport_(transport) {}
 
@@ -66,10 +68,13 @@ class Adapter : public Handler, public ResponseStream {
       absl::Status* status, const google::protobuf::Message* last) = 0;
 
   const Environment& environment() const { return environment_; }
+  // The models that the call's token allows.
+  const AllowedModels& models() const { return models_; }
 
  private:
   const Environment& environment_;
   CallContext context_;  // moved to failed_ or inner_
+  const AllowedModels models_;
   const Rpc rpc_;
   Transport* const transport_;
   std::unique_ptr<google::protobuf::Message> request_;  // the inner call's

@@ -28,8 +28,9 @@ class ModelInfer : public Adapter {
   absl::StatusOr<InnerCall> Begin(Transport* transport) override {
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request_));
     TRIVIUM_RETURN_IF_ERROR(CheckKserveVersion(request_.model_version()));
-    TRIVIUM_ASSIGN_OR_RETURN(const ModelHandle model,
-                             environment().models.Find(request_.model_name()));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const ModelHandle model,
+        models().FindFor(Rpc::kModelInfer, request_.model_name()));
     response_.set_model_name(model->name);
     kind_ = &KindOf(ConvertModel(*model, environment().limits));
     TRIVIUM_RETURN_IF_ERROR(CheckOutputs(request_, kind_->outputs));

@@ -86,7 +86,7 @@ class RepositoryModelLoad : public Adapter {
     TRIVIUM_RETURN_IF_ERROR(TakeRequest(transport, &request));
     TRIVIUM_RETURN_IF_ERROR(CheckModelName(request));
     TRIVIUM_RETURN_IF_ERROR(CheckParameters(request, ""));
-    if (environment().models.Find(request.model_name()).ok()) {
+    if (models().Find(request.model_name()).ok()) {
       v1::ReloadModelRequest reload;
       reload.set_name(request.model_name());
       return Unary(NewReloadModel, std::move(reload));

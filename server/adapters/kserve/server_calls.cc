@@ -189,7 +189,7 @@ class ModelStatistics : public Adapter {
   }
 
   void Add(const std::string& name) {
-    const auto model = environment().models.Find(name);
+    const auto model = models().Find(name);
     if (!model.ok()) return;  // unloaded meanwhile
     const Metrics::ModelTotals totals =
         environment().metrics->TotalsOf(**model);

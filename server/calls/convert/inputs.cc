@@ -184,6 +184,10 @@ absl::Status CheckInputCount(int count, const std::string& path,
 absl::Status CheckSalt(const std::string& salt) {
   // Every cached first block stores the salt.
   constexpr size_t kMostBytes = 256;
+  // The salts of tokens have one (Grant::cache_salt).
+  if (salt.find('\0') != std::string::npos) {
+    return InvalidField("cache_salt", "has a zero byte; leave that out");
+  }
   if (salt.size() <= kMostBytes) return absl::OkStatus();
   return InvalidField("cache_salt",
                       fmt::format("has {} bytes; it has at most {}: send a "

@@ -5,6 +5,7 @@
 
 #include "model/chat_template.h"
 #include "server/calls/convert/convert.h"
+#include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -222,51 +223,24 @@ v1::Precision ToProto(Precision precision) {
 
 }  // namespace
 
-// Adds the calls that a head serves, and its labels.
-static void AddHead(const Model& model, v1::Model* out) {
-  const HeadInfo& head = *model.info().head;
-  switch (head.kind) {
-    case HeadKind::kClassify:
-      out->add_calls("Classify");
-      if (model.tokenizer() != nullptr) out->add_calls("Rerank");
-      break;
-    case HeadKind::kTag:
-    case HeadKind::kDiscriminate:
-      out->add_calls("ClassifyTokens");
-      break;
-    case HeadKind::kFillMask:
-      out->add_calls("FillMask");
-      break;
-    case HeadKind::kAnswer:
-      if (model.tokenizer() != nullptr) out->add_calls("Answer");
-      break;
-  }
-  for (const std::string& label : head.labels) out->add_labels(label);
-}
-
 v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   const ModelInfo& info = model.model->info();
   v1::Model out;
   out.set_name(model.name);
   out.set_family(info.family);
   out.set_design(ToProto(info.design));
-  if (info.design != Design::kDecoder) {
-    out.add_calls("Encode");
-    out.add_calls("EncodeStream");
+  for (const Rpc rpc :
+       {Rpc::kEncode, Rpc::kEncodeStream, Rpc::kTranslate,
+        Rpc::kTranslateStream, Rpc::kGenerate, Rpc::kScore, Rpc::kTokenize,
+        Rpc::kDetokenize, Rpc::kClassify, Rpc::kRerank, Rpc::kClassifyTokens,
+        Rpc::kFillMask, Rpc::kAnswer}) {
+    if (ServesCall(*model.model, rpc)) {
+      out.add_calls(std::string(RpcName(rpc)));
+    }
   }
-  if (info.design == Design::kEncoderDecoder) {
-    out.add_calls("Translate");
-    out.add_calls("TranslateStream");
+  if (info.head) {
+    for (const std::string& label : info.head->labels) out.add_labels(label);
   }
-  if (info.design != Design::kEncoder) {
-    out.add_calls("Generate");
-    out.add_calls("Score");
-  }
-  if (model.model->tokenizer() != nullptr) {
-    out.add_calls("Tokenize");
-    out.add_calls("Detokenize");
-  }
-  if (info.head) AddHead(*model.model, &out);
   AddLanguages(info.source_languages, out.mutable_source_languages());
   AddLanguages(info.target_languages, out.mutable_target_languages());
   if (info.default_target_language) {

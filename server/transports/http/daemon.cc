@@ -111,6 +111,9 @@ absl::Status HttpDaemon::Serve(HttpService* service) {
         static_cast<HttpDaemon*>(self)->service_->OnCompleted(
             std::exchange(*context, nullptr));
       };
+  // Paths stay percent-encoded.
+  size_t (*const keep_as_it_is)(void*, MHD_Connection*, char*) =
+      [](void*, MHD_Connection*, char* text) { return std::strlen(text); };
   // HttpConnections keeps the limit. The library still counts connections that
   // it is about to forget, so its own limit must never matter.
   const auto limit = static_cast<unsigned>(2 * options_.max_connections + 256);
@@ -120,6 +123,7 @@ absl::Status HttpDaemon::Serve(HttpService* service) {
       0, nullptr, nullptr, on_request, this, MHD_OPTION_CONNECTION_LIMIT, limit,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options_.connection_bytes,
       MHD_OPTION_STRICT_FOR_CLIENT, options_.strict ? 1 : 0,
+      MHD_OPTION_UNESCAPE_CALLBACK, keep_as_it_is, nullptr,
       MHD_OPTION_NOTIFY_CONNECTION, on_connection, this,
       MHD_OPTION_NOTIFY_COMPLETED, on_completed, this, MHD_OPTION_END);
   if (daemon_ == nullptr) {

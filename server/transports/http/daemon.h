@@ -26,6 +26,7 @@ namespace trivium {
 class HttpService {
  public:
   virtual ~HttpService() = default;
+  // `path` is without the query, and as the client wrote it: percent-encoded.
   // Called for a request's head, then for each piece of its body, then at the
   // body's end (as libmicrohttpd's MHD_AccessHandlerCallback). `context` is the
   // request's own, null at first. Returns false to close the connection.

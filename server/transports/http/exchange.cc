@@ -26,6 +26,7 @@
 #include "server/errors/status.h"
 #include "server/limits/early_refusal.h"
 #include "server/limits/priority.h"
+#include "server/transports/http/request_checks.h"
 
 namespace trivium {
 namespace {
@@ -71,12 +72,11 @@ Exchange::~Exchange() {
   environment_->count.Leave();
 }
 
-bool Exchange::Begin(const RequestHead& head, const std::string& peer,
+bool Exchange::Begin(RequestHead head, const std::string& peer,
                      int64_t content_length) {
   const Environment& handlers = environment_->handlers;
   environment_->connections.SetPhase(connection_,
                                      HttpConnections::Phase::kReceiving);
-  codec_ = route_.codec(handlers, head);
   context_.request_id = head.header("x-request-id");
   context_.traceparent = head.header("traceparent");
   context_.tracestate = head.header("tracestate");
@@ -90,8 +90,13 @@ bool Exchange::Begin(const RequestHead& head, const std::string& peer,
     context_.client_key = head.header(key.c_str());
   }
   Admit(handlers.access, head.header("Authorization"), &context_);
+  head.grant = context_.grant;
+  codec_ = route_.codec(handlers, head);
   const int64_t most = handlers.limits.max_request_bytes;
-  if (absl::Status status = codec_->Check(head); !status.ok()) {
+  absl::Status status = context_.access;
+  if (!status.ok()) {
+    Refuse(EndEarly(handlers, route_.rpc, context_, status));
+  } else if (status = CheckBodyType(head); !status.ok()) {
     Refuse({status, ""}, absl::IsUnimplemented(status) ? 415 : 0);
   } else if (status = ReadTimeout(head, handlers.clock->Now(), &context_);
              !status.ok()) {
@@ -107,6 +112,11 @@ bool Exchange::Begin(const RequestHead& head, const std::string& peer,
   // Others may not read an answer before they have sent everything.
   return refused_ && (!head.header("Expect").empty() ||
                       content_length > kReceiveMargin * most);
+}
+
+absl::Status Exchange::CheckBodyType(const RequestHead& head) const {
+  TRIVIUM_RETURN_IF_ERROR(CheckCharset(head.header("Content-Type")));
+  return codec_->Check(head);
 }
 
 HttpAnswer Exchange::AnswerOf(const Ending& ending,

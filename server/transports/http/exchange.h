@@ -81,8 +81,7 @@ class Exchange final : public ResponseStream,
 
   // The network's side. Returns true if the answer is ready and the rest of the
   // request is not needed. `content_length` is -1 if the head does not tell it.
-  bool Begin(const RequestHead& head, const std::string& peer,
-             int64_t content_length);
+  bool Begin(RequestHead head, const std::string& peer, int64_t content_length);
   void AddBody(std::string_view bytes);
   // Returns the answer, without its body if it streams(). Null: it is not
   // ready.
@@ -113,6 +112,8 @@ class Exchange final : public ResponseStream,
   // Ends without a handler. `status` is an HTTP status that is more exact than
   // the code's; 0: the code's.
   void Refuse(const Ending& ending, int status = 0);
+  // UNIMPLEMENTED if the body is not of a type that the route reads.
+  absl::Status CheckBodyType(const RequestHead& head) const;
   // Returns the answer of a call that does not stream.
   HttpAnswer AnswerOf(const Ending& ending,
                       const google::protobuf::Message* last);

@@ -13,9 +13,11 @@
 #include "base/status.h"
 #include "server/adapters/json_body.h"
 #include "server/calls/call_registry.h"
+#include "server/errors/status.h"
 #include "server/limits/access.h"
 #include "server/transports/http/daemon.h"
 #include "server/transports/http/exchange.h"
+#include "server/transports/http/request_checks.h"
 #include "server/transports/http/routes.h"
 #include "server/transports/net/connection_limits.h"
 
@@ -58,11 +60,25 @@ ssize_t ReadPiece(void* state, uint64_t, char* to, size_t most) {
   return count < 0 ? MHD_CONTENT_READER_END_OF_STREAM : count;
 }
 
-// The answer to a path or method that is no call, in the shapes of Connect and
-// of OpenAI at once.
-MHD_Response* NoCall(const std::string& message) {
+std::vector<HttpHeader> Headers(MHD_Connection* connection) {
+  std::vector<HttpHeader> fields;
+  MHD_get_connection_values(
+      connection, MHD_HEADER_KIND,
+      [](void* to, MHD_ValueKind, const char* name, const char* value) {
+        static_cast<std::vector<HttpHeader>*>(to)->push_back(
+            {name, value == nullptr ? "" : value});
+        return MHD_YES;
+      },
+      &fields);
+  return fields;
+}
+
+// The answer to a request that becomes no call, in the shapes of Connect and of
+// OpenAI at once.
+MHD_Response* NoCall(const std::string& message,
+                     const char* code = "unimplemented") {
   return WholeResponse(
-      ToJsonText(nlohmann::json{{"code", "unimplemented"},
+      ToJsonText(nlohmann::json{{"code", code},
                                 {"message", message},
                                 {"error",
                                  {{"message", message},
@@ -73,10 +89,11 @@ MHD_Response* NoCall(const std::string& message) {
 
 class HttpApiImpl final : public HttpApi, public HttpService {
  public:
-  HttpApiImpl(std::unique_ptr<HttpDaemon> daemon, bool tls,
+  HttpApiImpl(std::unique_ptr<HttpDaemon> daemon, const Options& options,
               const Environment& environment, OverloadManager* overload)
       : daemon_(std::move(daemon)),
-        tls_(tls),
+        tls_(options.tls != nullptr),
+        allowed_hosts_(options.allowed_hosts),
         environment_{environment, *overload, *daemon_->connections(), {}} {}
 
   absl::Status Serve() { return daemon_->Serve(this); }
@@ -110,10 +127,23 @@ class HttpApiImpl final : public HttpApi, public HttpService {
  private:
   bool OnHead(MHD_Connection* connection, const char* url, const char* method,
               void** context) {
+    if (const absl::Status status = CheckFraming(Headers(connection));
+        !status.ok()) {
+      return Queue(connection,
+                   {.status = 400, .headers = {{"Connection", "close"}}},
+                   NoCall(std::string(status.message()), "invalid_argument"));
+    }
+    if (const std::string wrong = WrongHost(connection); !wrong.empty()) {
+      return Queue(connection, {.status = 403},
+                   NoCall(wrong, "permission_denied"));
+    }
     if (url == kHealthPath) return OnHealth(connection, method);
+    // The path is as the client wrote it, so that what a proxy in front allows
+    // or forbids by its beginning is what this server reads.
     const RouteMatch match = FindRoute(method, url);
-    if (match.route == nullptr) {
-      if (match.allowed.empty()) {
+    const auto path = DecodePathPart(url);
+    if (match.route == nullptr || !path) {
+      if (match.allowed.empty() || !path) {
         return Queue(connection, {.status = 404},
                      NoCall(fmt::format("there is no {}", url)));
       }
@@ -121,9 +151,28 @@ class HttpApiImpl final : public HttpApi, public HttpService {
     }
     return OnCall(
         connection, *match.route,
-        {method, url, tls_,
-         [connection](const char* name) { return Header(connection, name); }},
+        {.method = method,
+         .path = *path,
+         .tls = tls_,
+         .header = [connection](
+                       const char* name) { return Header(connection, name); }},
         context);
+  }
+
+  // Why the request's host is refused; empty if it is not. With tokens or TLS,
+  // a page under another name can do nothing here.
+  std::string WrongHost(MHD_Connection* connection) const {
+    const std::string host = Header(connection, "Host");
+    if (host.empty() || tls_ || environment_.handlers.access != nullptr) {
+      return "";
+    }
+    const absl::StatusOr<std::string> name = HostName(host);
+    if (!name.ok()) return std::string(name.status().message());
+    if (IsAllowedHost(*name, allowed_hosts_)) return "";
+    return fmt::format(
+        "this server is not called '{0}'; start it with --allowed-hosts {0} if "
+        "it is",
+        Shorten(*name));
   }
 
   bool RefuseMethod(MHD_Connection* connection, std::string_view path,
@@ -193,6 +242,7 @@ class HttpApiImpl final : public HttpApi, public HttpService {
 
   const std::unique_ptr<HttpDaemon> daemon_;
   const bool tls_;
+  const std::vector<std::string> allowed_hosts_;
   HttpEnvironment environment_;
 };
 
@@ -201,7 +251,7 @@ class HttpApiImpl final : public HttpApi, public HttpService {
 absl::StatusOr<std::unique_ptr<HttpApi>> HttpApi::Create(
     const Options& options, const Environment& environment,
     OverloadManager* overload) {
-  HttpDaemon::Options bounded = options;
+  Options bounded = options;
   bounded.max_connections = ConnectionsWithin(
       OpenFilesLimit() / kPartOfFiles,
       options.tls != nullptr ? kFilesWithTls : 1, 1, options.max_connections);
@@ -212,8 +262,8 @@ absl::StatusOr<std::unique_ptr<HttpApi>> HttpApi::Create(
         "with --http-listen",
         options.host, options.port, std::string(daemon.status().message())));
   }
-  auto api = std::make_unique<HttpApiImpl>(
-      *std::move(daemon), options.tls != nullptr, environment, overload);
+  auto api = std::make_unique<HttpApiImpl>(*std::move(daemon), options,
+                                           environment, overload);
   TRIVIUM_RETURN_IF_ERROR(api->Serve());
   return api;
 }

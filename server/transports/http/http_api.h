@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/socket.h"
@@ -18,7 +19,11 @@ namespace trivium {
 // handlers as gRPC. An HttpDaemon serves the connections.
 class HttpApi {
  public:
-  using Options = HttpDaemon::Options;
+  struct Options : HttpDaemon::Options {
+    // Names with dots that requests may ask for where nobody needs a token, in
+    // small letters; "*": any (IsAllowedHost).
+    std::vector<std::string> allowed_hosts;
+  };
 
   // Serves when it returns. The error names the address. `environment` and
   // `overload` outlive it.

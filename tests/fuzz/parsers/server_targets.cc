@@ -192,8 +192,9 @@ void RunHttpBody(std::string_view bytes) {
                          : "application/";
   type += json ? "json" : "proto";
   const RequestHead head = {
-      std::string(route.method), std::string(route.path), /*tls=*/false,
-      [&type](const char* name) {
+      .method = std::string(route.method),
+      .path = std::string(route.path),
+      .header = [&type](const char* name) {
         return std::string_view(name) == "Content-Type" ? type : "";
       }};
   std::string method(RpcMethod(route.rpc));

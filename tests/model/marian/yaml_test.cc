@@ -48,6 +48,33 @@ TEST(YamlTest, NamesTheProblemAndTheLine) {
               IsError(StatusCode::kInvalidArgument, "text"));
 }
 
+// Thousands of them would take libyaml quadratic time.
+TEST(YamlTest, BoundsTagDirectives) {
+  const auto tags = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) {
+      text += "%TAG !t" + std::to_string(i) + "! tag:x,2026:\n";
+    }
+    return text + "---\na: 1\n";
+  };
+  EXPECT_EQ(*ParseYaml(tags(16), kConfigJson), (json{{"a", 1}}));
+  EXPECT_THAT(Error(tags(17), kConfigJson),
+              IsError(StatusCode::kInvalidArgument, "17 times %TAG"));
+}
+
+TEST(YamlTest, ReadsUtf8Only) {
+  EXPECT_FALSE(ParseYaml(std::string("\xFF\xFE"
+                                     "a\0:\0 \0"
+                                     "1\0",
+                                     10),
+                         kSmall)
+                   .ok());
+  EXPECT_EQ(*ParseYaml("\xEF\xBB\xBF"
+                       "a: 1",
+                       kSmall),
+            (json{{"a", 1}}));
+}
+
 TEST(YamlTest, BoundsDepthAndMemory) {
   const auto nested = [](int depth) {
     return std::string(depth, '[') + std::string(depth, ']');

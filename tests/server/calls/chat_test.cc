@@ -157,6 +157,12 @@ TEST_F(ChatHandlerTest, TheSaltOfTheRequestIsPassedOn) {
                         request->set_cache_salt(std::string(257, 'x'));
                       }),
               InvalidAt("cache_salt"));
+  // The salts of tokens begin with a zero byte.
+  EXPECT_THAT(Refusal(Says("Hi"),
+                      [](v1::GenerateRequest* request) {
+                        request->set_cache_salt(std::string("\0x", 2));
+                      }),
+              InvalidAt("cache_salt"));
 }
 
 TEST_F(ChatHandlerTest, PromptLogprobsComeBeforeTheEnd) {

@@ -166,6 +166,7 @@ TEST_F(AccessTest, ErrorsNameTheEntryAndTheMistake) {
       {"burst", R"(, "burst": 2)"},
       {"burst", R"(, "rate": 1, "burst": 0.5)"},
       {"orders", R"(, "orders": 1)"},
+      {"share_cache", R"(, "share_cache": "yes")"},
       {"priority", R"(, "priority": "first")"},
       {"priority", R"(, "priority": "")"},
       {"token", R"(, "token": "plain")"}};
@@ -174,6 +175,20 @@ TEST_F(AccessTest, ErrorsNameTheEntryAndTheMistake) {
                 is_error_at(std::string("tokens[0]: ") + member))
         << wrong;
   }
+}
+
+TEST(GrantTest, ACacheIsSharedOnlyIfTheRulesSaySo) {
+  Grant::Rules rules;
+  rules.name = "one";
+  const std::string one = Grant(rules).cache_salt();
+  EXPECT_NE(one, "");
+  rules.rate = 1;
+  EXPECT_EQ(Grant(rules).cache_salt(), one);
+  rules.share_cache = true;
+  EXPECT_EQ(Grant(rules).cache_salt(), "");
+  rules = {};
+  rules.name = "two";
+  EXPECT_NE(Grant(rules).cache_salt(), one);
 }
 
 TEST_F(AccessTest, TokenEntryHasTheTokensHash) {

@@ -273,7 +273,74 @@ TEST_F(HttpApiTest, RefusesInvalidRequests) {
                  "Content-Type: application/json\r\nContent-Encoding: gzip\r\n")
                 .status,
             415);
+  EXPECT_EQ(Post(kTranslate, kAbc,
+                 "Content-Type: application/json; charset=latin1\r\n")
+                .status,
+            415);
+  EXPECT_EQ(Post(kTranslate, kAbc,
+                 "Content-Type: application/json; charset=UTF-8\r\n")
+                .status,
+            200);
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+// Otherwise what follows could be a request that a proxy in front has not seen.
+TEST_F(HttpApiTest, ClosesConnectionsWhoseRequestsHaveTwoEnds) {
+  Start();
+  const std::string hidden =
+      "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  for (const std::string& headers :
+       {std::string("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
+        "Content-Length: 5\r\nContent-Length: " +
+            std::to_string(5 + hidden.size()) + "\r\n",
+        std::string("Content-Length : 5\r\n"),
+        std::string("Transfer-Encoding: x, chunked\r\n"),
+        std::string("Content-Length: 9223372036854775809\r\n")}) {
+    HttpSocket socket(api_->port());
+    socket.Send("POST /embed HTTP/1.1\r\nHost: x\r\n" + headers +
+                "Content-Type: application/json\r\n\r\n0\r\n\r\n" + hidden);
+    const std::string answers = socket.Receive();
+    EXPECT_THAT(answers, StartsWith("HTTP/1.1 400")) << headers;
+    EXPECT_EQ(answers.find("HTTP/1.1", 1), answers.npos) << answers;
+  }
+}
+
+// A proxy's rules for the beginning of a path hold here, too.
+TEST_F(HttpApiTest, PathsAreComparedAsTheyAreWritten) {
+  Start();
+  const auto status = [&](const std::string& path) {
+    return Send("GET " + path +
+                " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .status;
+  };
+  EXPECT_EQ(status("/v1/models"), 200);
+  EXPECT_EQ(status("/v1/models/translator"), 200);
+  EXPECT_EQ(status("/v1/models/%74ranslator"), 200);
+  EXPECT_EQ(status("/v1/models?a=%20"), 200);
+  for (const char* const path :
+       {"/%76%31/models", "/v1%2Fmodels", "/v1/models%2Ftranslator",
+        "/v1/%6Dodels/translator", "/v1/models/translator%00",
+        "/v1/models/translator%0a", "/v1/models/%zz", "/%68ealth"}) {
+    EXPECT_EQ(status(path), 404) << path;
+  }
+}
+
+TEST_F(HttpApiTest, RefusesNamesThatAWebPageMayHaveGivenTheServer) {
+  HttpApi::Options options;
+  options.allowed_hosts = {"good.example"};
+  Start(options);
+  const auto status = [&](const std::string& host) {
+    return Send("GET /v1/models HTTP/1.1\r\nHost: " + host +
+                "\r\nConnection: close\r\n\r\n")
+        .status;
+  };
+  for (const char* const host : {"127.0.0.1:80", "[::1]", "localhost:8080",
+                                 "trivium", "Good.Example:1"}) {
+    EXPECT_EQ(status(host), 200) << host;
+  }
+  EXPECT_EQ(status("evil.example"), 403);
+  EXPECT_EQ(status("127.0.0.1.evil.example"), 403);
+  EXPECT_EQ(status("a b"), 403);
 }
 
 TEST_F(HttpApiTest, AnswersHeadLikeGet) {

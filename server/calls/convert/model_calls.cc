@@ -1,0 +1,45 @@
+#include "server/calls/convert/model_calls.h"
+
+namespace trivium {
+
+bool ServesCall(const Model& model, Rpc rpc) {
+  const Design design = model.info().design;
+  const bool has_tokenizer = model.tokenizer() != nullptr;
+  const auto has_head = [&](HeadKind kind) {
+    return model.info().head && model.info().head->kind == kind;
+  };
+  switch (rpc) {
+    case Rpc::kEncode:
+    case Rpc::kEncodeStream:
+      return design != Design::kDecoder;
+    case Rpc::kTranslate:
+    case Rpc::kTranslateStream:
+      return design == Design::kEncoderDecoder;
+    case Rpc::kGenerate:
+    case Rpc::kScore:
+      return design != Design::kEncoder;
+    case Rpc::kTokenize:
+    case Rpc::kDetokenize:
+      return has_tokenizer;
+    case Rpc::kClassify:
+      return has_head(HeadKind::kClassify);
+    case Rpc::kRerank:
+      return has_head(HeadKind::kClassify) && has_tokenizer;
+    case Rpc::kClassifyTokens:
+      return has_head(HeadKind::kTag) || has_head(HeadKind::kDiscriminate);
+    case Rpc::kFillMask:
+      return has_head(HeadKind::kFillMask);
+    case Rpc::kAnswer:
+      return has_head(HeadKind::kAnswer) && has_tokenizer;
+    case Rpc::kListModels:
+    case Rpc::kGetModel:
+    case Rpc::kLoadModel:
+    case Rpc::kReloadModel:
+    case Rpc::kUnloadModel:
+    case Rpc::kModelInfer:
+      break;
+  }
+  return true;
+}
+
+}  // namespace trivium

@@ -9,10 +9,10 @@ class InferenceStub(object):
     """Runs transformer models: embeddings, translations, generated text, scores and
     labels.
 
-    A unary call succeeds or fails as a whole. An empty `model` means the
-    server's first model (for translations, see TranslateRequest). Every call
-    returns the metadata key x-request-id in its trailers: the client's value, or
-    a new one.
+    A unary call succeeds or fails as a whole. An empty `model` means the first
+    model that serves the call (for translations, see TranslateRequest). Every
+    call returns the metadata key x-request-id in its trailers: the client's
+    value, or a new one.
 
     Errors of every call:
     INVALID_ARGUMENT     a field is wrong; google.rpc.BadRequest names it
@@ -103,10 +103,10 @@ class InferenceServicer(object):
     """Runs transformer models: embeddings, translations, generated text, scores and
     labels.
 
-    A unary call succeeds or fails as a whole. An empty `model` means the
-    server's first model (for translations, see TranslateRequest). Every call
-    returns the metadata key x-request-id in its trailers: the client's value, or
-    a new one.
+    A unary call succeeds or fails as a whole. An empty `model` means the first
+    model that serves the call (for translations, see TranslateRequest). Every
+    call returns the metadata key x-request-id in its trailers: the client's
+    value, or a new one.
 
     Errors of every call:
     INVALID_ARGUMENT     a field is wrong; google.rpc.BadRequest names it
@@ -292,10 +292,10 @@ class Inference(object):
     """Runs transformer models: embeddings, translations, generated text, scores and
     labels.
 
-    A unary call succeeds or fails as a whole. An empty `model` means the
-    server's first model (for translations, see TranslateRequest). Every call
-    returns the metadata key x-request-id in its trailers: the client's value, or
-    a new one.
+    A unary call succeeds or fails as a whole. An empty `model` means the first
+    model that serves the call (for translations, see TranslateRequest). Every
+    call returns the metadata key x-request-id in its trailers: the client's
+    value, or a new one.
 
     Errors of every call:
     INVALID_ARGUMENT     a field is wrong; google.rpc.BadRequest names it

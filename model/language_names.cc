@@ -77,6 +77,13 @@ std::string ToBcp47(std::string_view code) {
   return U_FAILURE(error) ? "" : tag;
 }
 
+bool AreSameLanguage(std::string_view a, std::string_view b) {
+  const auto one = LanguageNames::Parse(a);
+  const auto other = LanguageNames::Parse(b);
+  return one && other && one->language == other->language &&
+         one->usual_script == other->usual_script;
+}
+
 std::optional<TaskCodes> CodesOfTask(std::string_view name) {
   constexpr std::string_view kBegin = "translation_";
   constexpr std::string_view kBetween = "_to_";

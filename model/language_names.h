@@ -16,6 +16,11 @@ namespace trivium {
 // ("mul", "ROMANCE").
 std::string ToBcp47(std::string_view code);
 
+// True if both codes, in any spelling, are the same language in the same
+// script. Regions do not count, but for the script that they imply: "zh-TW" is
+// not "zh-CN". False if one of them names no single language.
+bool AreSameLanguage(std::string_view a, std::string_view b);
+
 // The codes in a task's name, "translation_en_to_de"; none for other tasks.
 // They are views of `name`.
 struct TaskCodes {
@@ -62,6 +67,8 @@ class LanguageNames {
     std::string code, bare, name;  // in lower case, with "_" for "-"
     Subtags subtags;
   };
+
+  friend bool AreSameLanguage(std::string_view a, std::string_view b);
 
   static std::optional<Subtags> Parse(std::string_view code);
   static std::string Folded(std::string_view text);

@@ -93,6 +93,10 @@ void JsonFields::Only(const char* name, std::initializer_list<json> values,
   }
 }
 
+void JsonFields::Ignore(std::initializer_list<const char*> names) {
+  for (const char* const name : names) known_.insert(name);
+}
+
 void JsonFields::Require(const char* name) {
   if (Value(name) == nullptr) Fail(name, "is missing");
 }

@@ -40,6 +40,8 @@ class JsonFields {
   // an error, `why`: "is not supported: ...".
   void Only(const char* name, std::initializer_list<nlohmann::json> values,
             const char* why);
+  // Members that cannot change the answer, whatever they are.
+  void Ignore(std::initializer_list<const char*> names);
   // INVALID_ARGUMENT if there is no such member.
   void Require(const char* name);
   void Fail(const std::string& name, const std::string& description);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <climits>
 #include <string>
 
@@ -39,10 +40,14 @@ void ReadSampling(JsonFields* fields, v1::DecodingOptions* decoding) {
   } else {
     decoding->set_sample(true);
   }
-  if (const auto p = fields->Number("top_p")) decoding->set_top_p(*p);
+  if (const auto p = fields->Number("top_p")) {
+    // Clients that mean "greedy" send 0 for both.
+    if (*p != 0 || temperature != 0) decoding->set_top_p(*p);
+  }
   if (const auto p = fields->Number("min_p")) decoding->set_min_p(*p);
-  if (const auto k = fields->Integer("top_k", 0, UINT32_MAX)) {
-    decoding->set_top_k(static_cast<uint32_t>(*k));
+  // -1, as in vLLM: no limit.
+  if (const auto k = fields->Integer("top_k", -1, UINT32_MAX)) {
+    decoding->set_top_k(static_cast<uint32_t>(std::max<int64_t>(*k, 0)));
   }
   if (const auto seed = fields->Integer("seed", INT64_MIN, INT64_MAX)) {
     decoding->set_seed(static_cast<uint64_t>(*seed));
@@ -108,7 +113,9 @@ void ReadContent(const json& content, const std::string& field,
     const auto type = part.String("type").value_or("");
     part.Require("text");
     text += part.String("text").value_or("");
-    if (type != "text" || !part.Done().ok()) {
+    // A hint for the caches of others.
+    part.Ignore({"cache_control"});
+    if ((type != "text" && type != "input_text") || !part.Done().ok()) {
       return fields->Fail(fmt::format("{}[{}]", field, i),
                           "is not a text; the models here read texts only");
     }
@@ -156,7 +163,11 @@ void ReadMessage(const json& value, int i, JsonFields* fields,
   if (const json* const calls = in.Value("tool_calls")) {
     ReadToolCalls(*calls, path + ".tool_calls", fields, message);
   }
-  in.Only("refusal", {}, kNotSupported);
+  // A refusal that another server gave instead of an answer.
+  const auto refusal = in.String("refusal");
+  if (refusal && !message->has_content()) message->set_content(*refusal);
+  // What clients send back of an answer, and no template reads.
+  in.Ignore({"annotations", "id", "status", "timestamp"});
   fields->Keep(in.Done());
 }
 
@@ -168,7 +179,10 @@ void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
   v1::DecodingOptions* const decoding = request->mutable_decoding();
   decoding->set_num_hypotheses(
       static_cast<uint32_t>(fields->Integer("n", 1, 128).value_or(1)));
-  if (const auto most = fields->Integer("max_tokens", 1, INT_MAX)) {
+  // -1, as in llama-server: as many as there is room for.
+  if (const auto most = fields->Integer("max_tokens", -1, INT_MAX);
+      most && *most != -1) {
+    if (*most == 0) fields->Fail("max_tokens", "must be at least 1");
     decoding->set_max_new_tokens(static_cast<uint32_t>(*most));
   }
   for (std::string& stop : fields->Strings("stop")) {
@@ -181,7 +195,12 @@ void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
   if (const auto salt = fields->String("cache_salt")) {
     request->set_cache_salt(*salt);
   }
-  fields->String("user");  // for logs; ours have no names of users
+  // They are about logs, bills, stores and caches of others: metadata of the
+  // request, who sent it, which machines answer it, and hints for caches. What
+  // one request leaves in the prefix cache here changes no other's answer.
+  fields->Ignore({"user", "metadata", "service_tier", "safety_identifier",
+                  "prompt_cache_key", "prompt_cache_retention", "cache_prompt",
+                  "id_slot", "store", "prediction"});
 }
 
 std::vector<v1::Input> ReadPrompts(JsonFields* fields,
@@ -242,7 +261,6 @@ void ReadChat(JsonFields* fields, v1::GenerateRequest* request,
   fields->Only("tool_choice", {"none", "auto"}, kNotSupported);
   fields->Only("parallel_tool_calls", {true, false}, kNotSupported);
   fields->Only("modalities", {json::array({"text"})}, kNotSupported);
-  fields->Only("store", {false}, kNotSupported);
 }
 
 }  // namespace trivium

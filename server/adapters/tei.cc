@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "base/status.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
@@ -68,11 +69,11 @@ class TeiCodec : public Codec {
     if (const auto truncate = fields->Bool("truncate")) {
       request->set_truncate(*truncate);
     }
-    const std::string end =
-        fields->String("truncation_direction").value_or("Right");
-    if (end == "Left") {
+    const std::string end = absl::AsciiStrToLower(
+        fields->String("truncation_direction").value_or("right"));
+    if (end == "left") {
       request->set_truncation_direction(v1::TRUNCATION_DIRECTION_LEFT);
-    } else if (end != "Right") {
+    } else if (end != "right") {
       fields->Fail("truncation_direction", "must be Right or Left");
     }
   }
@@ -173,9 +174,12 @@ class TeiPredictCodec : public TeiCodec {
     ReadTruncation(fields, request);
     const json* const inputs = fields->Value("inputs");
     if (inputs == nullptr) return fields->Require("inputs");
-    many_ = inputs->is_array();
-    if (!many_)
+    if (!inputs->is_array()) {
       return AddInput(json::array({*inputs}), "inputs", fields, request);
+    }
+    // As in TEI, a list of texts is one text or one pair.
+    many_ = inputs->empty() || !inputs->front().is_string();
+    if (!many_) return AddInput(*inputs, "inputs", fields, request);
     for (size_t i = 0; i < inputs->size(); ++i) {
       AddInput((*inputs)[i], fmt::format("inputs[{}]", i), fields, request);
     }
@@ -188,8 +192,8 @@ class TeiPredictCodec : public TeiCodec {
                       texts.front().is_string() && texts.back().is_string();
     if (!good) {
       return fields->Fail(name,
-                          "must be a text, or a list of lists of one "
-                          "text or two");
+                          "must be a text, a list of one text or two, or a "
+                          "list of such lists");
     }
     v1::Input* const input = request->add_inputs();
     const auto first = texts.front().get<std::string>();

@@ -14,8 +14,7 @@ absl::StatusOr<size_t> ModelDirectory::IndexOf(const std::string& name) const {
     if (models_[i]->name == name) return i;
   }
   return absl::NotFoundError(
-      fmt::format("no model is named '{}'; ListModels tells which there are",
-                  Shorten(name)));
+      fmt::format("no model is named '{}'", Shorten(name)));
 }
 
 absl::Status ModelDirectory::Add(ModelHandle model) {

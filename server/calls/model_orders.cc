@@ -33,7 +33,7 @@ class OrderCall : public Handler {
           [this](const absl::StatusOr<ModelHandle>& model) {
             const google::protobuf::Message* response = nullptr;
             if (model.ok()) response = &Response(**model);
-            transport_->Finish(call_.Close(model.status()), response);
+            transport_->Finish(call_.Close(AsTold(model.status())), response);
           });
   }
   void OnCancel() final {}
@@ -43,12 +43,23 @@ class OrderCall : public Handler {
   virtual absl::Status Take(Transport* transport) = 0;
   virtual void Order(ModelControl* control, ClientId client,
                      ModelControl::Done done) = 0;
+  // The status for the client of an order that ended with `status`.
+  virtual absl::Status AsTold(const absl::Status& status) const {
+    return status;
+  }
   // The response, which lives as long as the call.
   virtual const google::protobuf::Message& Response(
       const ServedModel& model) = 0;
 
   const RequestLimits& limits() const { return call_.environment().limits; }
   const AllowedModels& models() const { return call_.models(); }
+  // NOT_FOUND lists the models that there are for this client.
+  absl::Status ListedIfNotFound(const absl::Status& status,
+                                const std::string& name) const {
+    if (!absl::IsNotFound(status)) return status;
+    const absl::StatusOr<ModelHandle> found = models().Find(name);
+    return found.ok() ? status : found.status();
+  }
 
  private:
   Call call_;
@@ -109,6 +120,10 @@ class ReloadModelCall : public OrderCall {
     return response_;
   }
 
+  absl::Status AsTold(const absl::Status& status) const override {
+    return ListedIfNotFound(status, name_);
+  }
+
   std::string name_;
   v1::Model response_;
 };
@@ -131,6 +146,10 @@ class UnloadModelCall : public OrderCall {
   }
   const google::protobuf::Message& Response(const ServedModel&) override {
     return response_;
+  }
+
+  absl::Status AsTold(const absl::Status& status) const override {
+    return ListedIfNotFound(status, name_);
   }
 
   std::string name_;

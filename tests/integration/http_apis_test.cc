@@ -368,11 +368,19 @@ TEST_F(HttpTest, AcceptsOpenAisCompletionOptions) {
         {"frequency_penalty", -0.5},
         {"repetition_penalty", 1.1},
         {"logit_bias", {{"5", -100}}},
-        {"user", "me"},
         {"cache_salt", "mine"},
+        {"user", "me"},
+        {"metadata", {{"team", "search"}}},
+        {"service_tier", "auto"},
+        {"safety_identifier", "x"},
+        {"prompt_cache_key", "k"},
+        {"prompt_cache_retention", "24h"},
+        {"cache_prompt", true},
+        {"store", true},
         {"echo", false},
         {"best_of", 1},
         {"suffix", nullptr}});
+  with({{"temperature", 0}, {"top_p", 0}, {"top_k", -1}});
   // For an encoder-decoder the prompt is the source.
   const json german =
       PostJson("/v1/completions", {{"model", "en-de"},
@@ -546,7 +554,7 @@ TEST_F(HttpTest, AnswersLikeTextEmbeddingsInference) {
   EXPECT_EQ(PostJson("/embed", {{"inputs", {"Hi.", "Ho."}},
                                 {"normalize", false},
                                 {"truncate", true},
-                                {"truncation_direction", "Left"}})
+                                {"truncation_direction", "left"}})
                 .size(),
             2u);
   EXPECT_EQ(PostJson("/embed", {{"inputs", {{5, 0}, {6, 0}}}}).size(), 2u);
@@ -571,6 +579,9 @@ TEST_F(HttpTest, AnswersLikeTextEmbeddingsInference) {
   ASSERT_EQ(many.size(), 2u);
   EXPECT_EQ(many[0], labels);
   EXPECT_EQ(many[1].size(), 3u);
+  // A list of texts is one text, or one pair.
+  EXPECT_EQ(PostJson("/predict", {{"inputs", {"ab c."}}}), labels);
+  EXPECT_EQ(PostJson("/predict", {{"inputs", {"ab", "c"}}}), many[1]);
 
   const json tokens = PostJson("/tokenize", {{"inputs", "Hi."}});
   ASSERT_EQ(tokens.size(), 1u);

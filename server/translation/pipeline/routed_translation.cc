@@ -3,6 +3,10 @@
 // If the call names its languages, or leaves some out, all inputs share one
 // path. It is found when the call is opened.
 //
+// If the call names one language twice, texts come back unchanged, unless a
+// model tells the two names apart ("en-US" to "en-GB"). Ids, and calls that ask
+// for attention or the like, go through the model all the same.
+//
 // If the source is "auto", CLD2 guesses up to three languages of each text,
 // likeliest first. The first rule that applies:
 //   1. The text is surely in the target language: it comes back unchanged.
@@ -22,6 +26,7 @@
 #include "absl/strings/match.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "model/language_names.h"
 #include "server/errors/status.h"
 #include "server/translation/pipeline/markup_stage.h"
 
@@ -35,6 +40,27 @@ absl::Status Refusal(const absl::Status& status, const std::string& path) {
                                 ? ".source_language"
                                 : ".target_language";
   return InvalidField(path + field, message);
+}
+
+// True if the call asks for nothing that only the model can tell.
+bool AsksForTextsOnly(const TranslationOptions& options) {
+  constexpr OptionSet kOfTheModel = {
+      CallOption::kWords, CallOption::kCrossAttention,
+      CallOption::kDecoderAttention, CallOption::kTrace};
+  return !options.report_tokens && options.given.And(kOfTheModel).empty();
+}
+
+// True if the two names are one language for the models of `route`, which was
+// found for them, or was not.
+bool IsOneLanguage(const std::string& source, const std::string& target,
+                   const absl::StatusOr<TranslationRoute>& route) {
+  if (route.ok()) {
+    const std::string& from = route->steps.front().source_tag;
+    const std::string& to = route->steps.back().target_tag;
+    // Some models read any language, and are not told which.
+    if (!from.empty() && from != "und") return from == to;
+  }
+  return AreSameLanguage(source, target);
 }
 
 std::optional<std::string_view> ViewOf(const std::optional<std::string>& name) {
@@ -70,15 +96,21 @@ absl::StatusOr<RoutedTranslation> RoutedTranslation::Create(
   const ModelHandle& own = result.options_.models[0];
   TranslationRoute route = {{{own}}};
   const bool choice = !task && !result.router_.alone();
-  if (choice) {
+  const std::optional<std::string>& source = result.options_.source;
+  const bool named = !task && source && target && !result.router_.none();
+  if (choice || named) {
     absl::StatusOr<TranslationRoute> found =
-        result.router_.Find(ViewOf(result.options_.source), ViewOf(target));
-    if (!found.ok()) return Refusal(found.status(), path);
-    route = *std::move(found);
+        result.router_.Find(ViewOf(source), ViewOf(target));
+    result.one_language_ = named && IsOneLanguage(*source, *target, found);
+    if (!found.ok() && result.one_language_) return result;
+    if (!found.ok() && choice) return Refusal(found.status(), path);
+    if (choice) route = *std::move(found);
   }
   const bool report =
       choice && (route.steps.size() > 1 || route.steps[0].model != own);
   TRIVIUM_ASSIGN_OR_RETURN(TranslationPath all, result.MakePath(route, report));
+  result.one_language_ =
+      result.one_language_ && AsksForTextsOnly(all.first_options());
   result.path_ = std::make_unique<TranslationPath>(std::move(all));
   result.first_model_ = route.steps[0].model;
   return result;
@@ -124,8 +156,16 @@ absl::StatusOr<const TranslationPath*> RoutedTranslation::PathOf(
 absl::StatusOr<RoutedTranslation::Job> RoutedTranslation::Prepare(
     const TranslationInput& input) {
   Job job;
+  if (StaysUnchanged(input)) {
+    job.text.text = *input.text;
+    return job;
+  }
   job.path = path_.get();
   std::optional<Markup> markup;
+  if (one_language_ && path_ == nullptr) {
+    return Refusal(router_.Find(options_.source, options_.target).status(),
+                   options_.path);
+  }
   if (!same_for_all()) {
     if (!input.text) {
       return InvalidField(

@@ -91,9 +91,19 @@ class RoutedTranslation {
   absl::Status ChoosePath(const std::string& plain, const std::string& path,
                           Job* job);
 
+  // True if the input comes back as it is, since the call names one language
+  // twice.
+  bool StaysUnchanged(const TranslationInput& input) const {
+    return one_language_ && input.text && input.prefix.empty();
+  }
+
   RoutingOptions options_;
   TranslationRouter router_;
-  // The path of all inputs; null if languages are detected.
+  // The call's source and target are one language, and it asks for nothing that
+  // only a model can tell.
+  bool one_language_ = false;
+  // The path of all inputs. Null if languages are detected, and if no model
+  // has the one language.
   std::unique_ptr<TranslationPath> path_;
   ModelHandle first_model_;
   // If languages are detected: the paths by source language, and the route of

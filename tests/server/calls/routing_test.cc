@@ -217,6 +217,50 @@ TEST_F(RoutingTest, OnlyTextsHaveALanguage) {
                         "language to detect"));
 }
 
+TEST_F(RoutingTest, ATextInTheTargetsLanguageComesBackAsItIs) {
+  Add("both", {"de", "en"}, {"de", "en"});
+  const std::pair<const char*, const char*> pairs[] = {{"en", "en"},
+                                                       {"de", "de"},
+                                                       {"en-US", "en-GB"},
+                                                       {"fr", "fra"},
+                                                       {"sr-Cyrl", "sr"}};
+  for (const auto& [source, target] : pairs) {
+    SCOPED_TRACE(source);
+    v1::TranslateRequest request;
+    request.add_inputs()->set_text("The  meeting <b>is</b> moved.");
+    request.add_inputs()->set_text(kGerman);
+    request.mutable_options()->set_source_language(source);
+    request.mutable_options()->set_target_language(target);
+    FakeTransport transport;
+    transport.Bring(request);
+    const auto handler = NewTranslate(environment_, context_, &transport);
+    handler->Start();
+    const Ending ending = transport.WaitForFinish();
+    ASSERT_TRUE(ending.status.ok()) << ending.status;
+    const auto response = transport.Response<v1::TranslateResponse>(0);
+    EXPECT_EQ(response.results(0).hypotheses(0).text(),
+              "The  meeting <b>is</b> moved.");
+    EXPECT_EQ(response.results(1).hypotheses(0).text(), kGerman);
+  }
+  EXPECT_EQ(batcher_.count(), 0u);
+}
+
+TEST_F(RoutingTest, OneLanguageGoesThroughTheModelWhereOnlyItCanAnswer) {
+  Add("both", {"de", "en"}, {"de", "en"});
+  options()->mutable_cross_attention();
+  Start({"a"}, "de", "de");
+  EXPECT_EQ(Asked(0), "both: a");
+  batcher_.Wait(0).observer->OnDone(absl::CancelledError("done"));
+  transport_.WaitForFinish();
+}
+
+TEST_F(RoutingTest, OneLanguageInTwoScriptsIsTranslated) {
+  Add("scripts", {"zh-Hans"}, {"zh-Hant"});
+  Start({"a"}, "zh-CN", "zh-TW");
+  EXPECT_EQ(Asked(0), "scripts: a");
+  Answered(1);
+}
+
 TEST_F(RoutingTest, TheFirstModelTranslatesWhatItCan) {
   Add("en-de-2", {"en"}, {"de"});
   Start({"a"}, "en", "de");

@@ -1,3 +1,14 @@
+// Always:
+// - emit_mutex_ is taken before mutex_, never the other way round. mutex_ is
+//   not held while `emit` runs, or while the source or the stream blocks.
+// - An item counts as owed before it is written, so a result never comes for an
+//   item that is not counted.
+// - The end of the reader ends the rest: it sets ended_, for which the other
+//   two threads look, and interrupts the source. So Fail only cancels the
+//   stream.
+// - An error of the source does not cancel the stream: items that were sent are
+//   still answered.
+// - The first error is returned. Those that follow from it are lost.
 #include "client/translate_in_order.h"
 
 #include <algorithm>

@@ -1,3 +1,15 @@
+// Load, in this order: read and check the whole folder; pack the weights; check
+// that no file changed since it was opened; describe the model; take the folder
+// apart.
+//
+// Always:
+// - Nothing is computed from a folder that has a problem, so all its problems
+//   are known at once. Check stops before the packing.
+// - CheckUnchanged comes after the last read of the weights. So a file that was
+//   changed meanwhile is an error, not a wrong model.
+// - The mapped files are closed when Load returns: the Transformer has copies.
+// - In LoadedModel, languages_ comes after the members that it reads.
+// - An exception of a parser, or a lack of memory, becomes an error.
 #include "model/model.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,13 @@
+// Always:
+// - AddFlags only binds flags to `options`. Values arrive when CLI11 parses, so
+//   OptionVariables calls AddFlags without a command line.
+// - A default is the initial value in Options. A flag that is added with Parsed
+//   may repeat it as text (default_str), and the two must be kept equal by
+//   hand.
+// - A value is checked here on its own. CheckOptions in startup.cc checks
+//   values against one another.
+// - Errors are exceptions of CLI11, and ParseOptions catches them. If it sets
+//   `exit_code`, the options are incomplete and must not be used.
 #include "server/options.h"
 
 #include <fmt/format.h>

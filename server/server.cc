@@ -1,3 +1,16 @@
+// To start: models, manager, gRPC, HTTP, the page of metrics. Only then is the
+// server ready.
+//
+// To stop, Drain reports that it is not ready, waits for drain_delay, and
+// refuses new connections. Then, in Stop, with which the destructor begins:
+//   1. the manager takes no more orders
+//   2. new calls are refused, and those under way have until the timeout
+//   3. the batcher answers what is left
+//   4. gRPC ends, then HTTP, then the last handler
+// The page of metrics answers until the destructor, so a drain can be watched.
+//
+// Always: environment_ is complete before a port opens. Later only its models
+// change.
 #include "server/server.h"
 
 #include <atomic>

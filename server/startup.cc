@@ -1,3 +1,14 @@
+// StartServer finds cheap errors first and opens ports last:
+//   1. contradictions of options, then the files of certificates and tokens
+//   2. the cap on the instruction set, which must precede all kernels
+//   3. all models, since their sizes decide on workers and KV caches
+//   4. workers, then metrics, which have series for each of them
+//   5. the batcher, and the engines of each model
+//   6. ports (Server::Create), so that the first client finds the models
+//
+// --prefix-cache-bytes is checked twice: at once against a given
+// --kv-cache-bytes, and in step 4 against a chosen one. The embedded model is
+// served only if there is neither --model nor a folder to watch.
 #include "server/startup.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,14 @@
+// Always:
+// - An HttpTransport is gone when Start returns, and its work runs later on a
+//   thread of the pool. So work captures copies, and of references only
+//   target_, which the caller owns.
+// - A transport makes one call, since Do moves done_ away.
+// - In Post an abort counts before all else: the call is CANCELLED, whatever
+//   has arrived.
+// - A failure after `timeout` counts as DEADLINE_EXCEEDED, an earlier one as
+//   UNAVAILABLE.
+// - Only the body of a response with status 200 reaches the receiver. Any other
+//   body is read as Connect's error.
 #include <httplib.h>
 
 #include <memory>

@@ -1,3 +1,15 @@
+// Always:
+// - Callers have checked the shapes: here are only assertions.
+// - A result owns its bytes and has no row_scales. Neither its address nor its
+//   bytes move when `memory` grows.
+// - SplitRows, Transpose and TransposedColumns move bytes, so they are exact
+//   and keep the type. SplitRows and Transpose first make f32 of rows with
+//   scales, and Transpose also of blocks, whose elements it moves one by one.
+//   TransposedColumns accepts neither.
+// - A tensor without data (imagined weights) gives one without data. Only
+//   Mxfp4Rows needs data.
+// - TransposedColumns and Mxfp4Rows leave out a rest that `step` does not
+//   divide.
 #include "model/families/derived_tensors.h"
 
 #include <algorithm>

@@ -1,9 +1,3 @@
-#include "model/gguf/architecture.h"
-
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 // For each architecture: the names of its tensors (gguf-py's
 // tensor_mapping.py), the changes that llama.cpp's converter makes to them
 // (Transformers' modeling_gguf_pytorch_utils.py undoes them, too), and the
@@ -12,6 +6,14 @@
 //
 // A layer's tensor is looked up in own_tensors first, then in layer_tensors, so
 // an architecture may override a name of its kin.
+//
+// A value that no function consumes is a problem of the file. So a function
+// also consumes what it does not need, such as GPT-2's attention.head_count_kv.
+#include "model/gguf/architecture.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace trivium {
 namespace {

@@ -1,3 +1,13 @@
+// Always:
+// - A dict's key "items" hides the method of that name in value['items'], but
+//   not in value.items.
+// - A missing item is an undefined value with a reason, for the error of a
+//   later access. So is a method that would change the value.
+// - Only texts, lists, tuples and ranges have indices, and ranges have no
+//   slices. Views and generators have neither.
+// - A text that was cut out of another keeps the marks of its characters and
+//   whether it is markup.
+// - A slice costs as much work as it has items.
 #include "model/jinja/attributes.h"
 
 #include <fmt/format.h>

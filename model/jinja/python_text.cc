@@ -1,3 +1,14 @@
+// Always:
+// - A character of the result is marked as data (kFromData) if it shows a
+//   marked character, number, boolean or none. An escape such as "\n" has the
+//   mark of its character. Quotes, brackets, commas and ranges are the
+//   template's own. Marked text is never read as a special token.
+// - AppendText writes a text as it is and an undefined value as nothing. Within
+//   a list or dict, AppendRepr quotes the text and writes "Undefined".
+// - Each value costs work. Before a text is quoted, there must be room for ten
+//   characters for each of its own: an escape has at most ten ("\U0001f600").
+// - AppendRepr recurses. The nesting of values is bounded (kMaxValueDepth), so
+//   the stack is bounded too.
 #include "model/jinja/python_text.h"
 
 #include <fmt/format.h>

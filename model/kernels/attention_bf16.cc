@@ -1,3 +1,8 @@
+// Attention over bf16 tiles with products of bf16 pairs, summed in f32: twice
+// the rate of f32. Queries and weights are rounded to bf16, too. The sum by
+// which outputs are divided is that of the unrounded weights. Steps and order
+// are as in attention.cc: scores, softmax, output; a row's bits depend on that
+// row alone.
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -12,12 +17,6 @@
 #include "model/kernels/attention-inl.h"
 #include "model/kernels/kv_tile-inl.h"
 #include "model/kernels/vector-inl.h"
-
-// Attention over bf16 tiles with products of bf16 pairs, summed in f32: twice
-// the rate of f32. Queries and weights are rounded to bf16, too. The sum by
-// which outputs are divided is that of the unrounded weights. Steps and order
-// are as in attention.cc: scores, softmax, output; a row's bits depend on that
-// row alone.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {

@@ -1,3 +1,15 @@
+// Attention over int8 tiles. Its products are sums of byte products, exact in
+// 32 bits:
+// - A query is quantized to signed bytes; keys are unsigned, with 128 for zero:
+//   q . k = scale_q scale_k (sum - 128 sum_q), where sum_q is the sum of the
+//   query's bytes.
+// - A key's weight times its value's scale becomes 16 bits, whose upper and
+//   lower bytes are multiplied separately. With eight bits, many small weights
+//   beside a large one would be lost. Sums over kExactKeys keys cannot
+//   overflow. Each kExactKeys keys, counted from key 0, are summed separately,
+//   and these sums are added as floats, in order. So a row's bits depend
+//   neither on the number of rows processed at once nor on where other rows'
+//   windows begin.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -15,19 +27,6 @@
 #include "model/kernels/byte_dots-inl.h"
 #include "model/kernels/kv_tile_int8-inl.h"
 #include "model/kernels/vector-inl.h"
-
-// Attention over int8 tiles. Its products are sums of byte products, exact in
-// 32 bits:
-// - A query is quantized to signed bytes; keys are unsigned, with 128 for zero:
-//   q . k = scale_q scale_k (sum - 128 sum_q), where sum_q is the sum of the
-//   query's bytes.
-// - A key's weight times its value's scale becomes 16 bits, whose upper and
-//   lower bytes are multiplied separately. With eight bits, many small weights
-//   beside a large one would be lost. Sums over kExactKeys keys cannot
-//   overflow. Each kExactKeys keys, counted from key 0, are summed separately,
-//   and these sums are added as floats, in order. So a row's bits depend
-//   neither on the number of rows processed at once nor on where other rows'
-//   windows begin.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {

@@ -1,18 +1,3 @@
-#include "model/kernels/panel_product.h"
-
-#include <algorithm>
-#include <cstring>
-
-#include "model/kernels/runtime.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "model/kernels/panel_product.cc"
-#include "hwy/foreach_target.h"
-// Highway requires this order.
-#include "hwy/highway.h"
-#include "model/kernels/byte_dots-inl.h"
-#include "model/kernels/vector-inl.h"
-
 // Packed weights are panels of columns:
 //
 //   AVX-512  64 columns, four vectors of 16 lanes
@@ -33,6 +18,21 @@
 // and does twice as many products as floats in the same time. Each step is then
 // stored as the first two values of all columns, followed by the other two, and
 // x is widened beforehand.
+#include "model/kernels/panel_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/kernels/runtime.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "model/kernels/panel_product.cc"
+#include "hwy/foreach_target.h"
+// Highway requires this order.
+#include "hwy/highway.h"
+#include "model/kernels/byte_dots-inl.h"
+#include "model/kernels/vector-inl.h"
+
 #ifndef TRIVIUM_MODEL_KERNELS_PANEL_PRODUCT_CC_
 #define TRIVIUM_MODEL_KERNELS_PANEL_PRODUCT_CC_
 namespace trivium {

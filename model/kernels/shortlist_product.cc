@@ -1,3 +1,16 @@
+// Order of the loops, because W is far greater than the caches and its chosen
+// rows follow no pattern:
+//
+//   for each chunk of listed rows that stays in the L1 cache   (kChunkBytes)
+//     for 4, 2 or 1 queries
+//       for four rows of W at a time: multiply, while rows kAhead later
+//         are prefetched
+//
+// So each row of W is read from memory once. A sum's order is the same in every
+// such loop, so it does not depend on the chunk or the queries.
+//
+// A Chunk is `count` of the listed rows and as many queries as the function is
+// instantiated for.
 #include "model/kernels/shortlist_product.h"
 
 #include <algorithm>
@@ -14,19 +27,6 @@
 #include "model/kernels/byte_dots-inl.h"
 #include "model/kernels/vector-inl.h"
 
-// Order of the loops, because W is far greater than the caches and its chosen
-// rows follow no pattern:
-//
-//   for each chunk of listed rows that stays in the L1 cache   (kChunkBytes)
-//     for 4, 2 or 1 queries
-//       for four rows of W at a time: multiply, while rows kAhead later
-//         are prefetched
-//
-// So each row of W is read from memory once. A sum's order is the same in every
-// such loop, so it does not depend on the chunk or the queries.
-//
-// A Chunk is `count` of the listed rows and as many queries as the function is
-// instantiated for.
 #ifndef TRIVIUM_MODEL_KERNELS_SHORTLIST_PRODUCT_CC_
 #define TRIVIUM_MODEL_KERNELS_SHORTLIST_PRODUCT_CC_
 namespace trivium {

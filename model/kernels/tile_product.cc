@@ -1,13 +1,3 @@
-#include "model/kernels/tile_product.h"
-
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <type_traits>
-
-#include "base/isa.h"
-#include "model/kernels/runtime.h"
-
 // A tile is a register of 16 rows of 64 bytes. A tile of x holds 64 bytes of K
 // of 16 rows; a tile of W holds 64 bytes of K of 16 columns, four bytes of each
 // per lane. The product of two is added to a tile of 16 x 16 sums:
@@ -27,6 +17,16 @@
 // Weights are read sequentially, which the CPU predicts. Prefetching the next
 // strip as panel_product.cc does made 32 rows with weights in memory a fifth
 // faster, but all other cases up to a third slower.
+#include "model/kernels/tile_product.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "base/isa.h"
+#include "model/kernels/runtime.h"
+
 namespace trivium {
 
 #if defined(__x86_64__)

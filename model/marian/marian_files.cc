@@ -1,3 +1,17 @@
+// The order: first a configuration or weights (Start). A configuration then
+// names the vocabularies, and the weights unless they are known. Without one,
+// vocabularies have known names. The shortlist and the .spm files are optional
+// and come last.
+//
+// Always:
+// - Weights that are given as a path stay, whatever the configuration names.
+// - Several files for one purpose count as none (TheOnly): vocabularies are
+//   then missing, and a shortlist is left out. So do several configurations
+//   beside given weights. Those of a folder, or several weights, are an error
+//   that lists them.
+// - A folder with compressed weights alone is a Marian model, so that the error
+//   can say to unpack them.
+// - A configuration may name files that are missing; opening them is the error.
 #include "model/marian/marian_files.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,13 @@
+// Always:
+// - A step changes the text only through NormalizedText, which keeps each
+//   byte's place in the original.
+// - A step returns no error. A pattern that takes too long fails the text,
+//   which is empty for the steps after it.
+// - BERT's parts have a fixed order: control characters, Chinese characters,
+//   accents, letter case. Each reads what the one before it wrote. Accents are
+//   removed from the decomposed text, which stays decomposed.
+// - Nmt has lists of its own, and they are not Unicode's white space: U+200B is
+//   a space to it and U+00A0 is not. Strip and BERT use IsWhiteSpace.
 #include "model/tokenizer/normalizer.h"
 
 #include <algorithm>

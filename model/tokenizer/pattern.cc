@@ -1,3 +1,14 @@
+// Always:
+// - Only expressions have a limit of time and can fail.
+// - Matches are in bytes. ICU matches UTF-16, so `bytes` has the byte at which
+//   each unit's character begins. Both units of a pair have the same.
+// - A search is limited by the CPU time of its thread, so a busy machine
+//   refuses no text. Time that the thread spends on other work in an
+//   interruption is added to the limit.
+// - An interrupted search ends with the same error as one that takes too long.
+// - The compiled expression is shared by all threads. Each search has a matcher
+//   of its own, because ICU's matchers are not thread-safe.
+// - The words of GPT-2 cover the text without a gap.
 #include "model/tokenizer/pattern.h"
 
 #include <unicode/regex.h>

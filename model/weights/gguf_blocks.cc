@@ -1,3 +1,12 @@
+// A block begins or ends with its scale d (f16). If it has a minimum, m (f16)
+// follows d. In blocks of 256, m is the scale of the parts' minimums. MXFP4
+// begins with an exponent of one byte instead.
+//
+// In a block of 32, byte i of the 4-bit numbers holds element i in its low half
+// and element i + 16 in its high half. A block of 256 ("K") has additional
+// scales for 8 parts of 32 elements or 16 parts of 16.
+//
+// Every product and difference is rounded to f32, in ggml's order.
 #include "model/weights/gguf_blocks.h"
 
 #include <algorithm>
@@ -6,13 +15,6 @@
 #include <cstring>
 
 #include "model/weights/half.h"
-
-// A block begins or ends with its scale d (f16) and, if a minimum is stored as
-// well, its scale m (f16). In a block of 32, byte i of the 4-bit numbers holds
-// element i in its low half and element i + 16 in its high half. A block of 256
-// ("K") has additional scales for 8 parts of 32 elements or 16 parts of 16.
-//
-// Every product and difference is rounded to f32, in ggml's order.
 
 namespace trivium {
 namespace {

@@ -1,8 +1,3 @@
-#include "server/batching/fair_queue.h"
-
-#include <algorithm>
-#include <utility>
-
 // Invariants between two calls of public functions:
 // - A call is in calls_, in call_by_id_ and in its client's turns exactly while
 //   it has waiting requests. A client is in clients_ exactly while it has such
@@ -28,6 +23,10 @@
 //
 // If calls in transit count, with e tokens each (`tokens_per_call`), they are
 // included in n, C, N and A.
+#include "server/batching/fair_queue.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace trivium {
 

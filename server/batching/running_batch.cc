@@ -1,12 +1,3 @@
-#include "server/batching/running_batch.h"
-
-#include <algorithm>
-#include <cassert>
-#include <string>
-#include <utility>
-
-#include "fmt/format.h"
-
 // An iteration, in this order:
 //   1. OpenNewcomers     the engine learns their sources
 //   2. ResumeSuspended   in order_, as far as their blocks fit
@@ -32,11 +23,19 @@
 // - totals_ is right after Add and after RemoveFinished. In between, answered
 //   sequences still count.
 //
-// Who joins, who is suspended and what an iteration does stay in one class:
-// each of them reads the same totals, sources and order, and a change of one
-// rule (say, that the oldest is never held up) changes all three. What the
-// parts of an iteration cost changes for other reasons, and is in
+// One class decides who joins, who is suspended and what an iteration does.
+// Each of these reads the same totals, sources and order, and a change of one
+// rule (say, that the oldest is never held up) changes all three. The costs of
+// the parts of an iteration change for other reasons, and are in
 // IterationCosts.
+#include "server/batching/running_batch.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "fmt/format.h"
 
 namespace trivium {
 

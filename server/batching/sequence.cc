@@ -1,10 +1,3 @@
-#include "server/batching/sequence.h"
-
-#include <algorithm>
-#include <utility>
-
-#include "base/status.h"
-
 // Phases:
 //
 //   kSource -> kDone                                          encode only
@@ -31,11 +24,17 @@
 //   tokens that it chooses and streams never depend on suspensions.
 // - decodes_ holds entries only between Plan and Apply or Suspend.
 //
-// Why one class: planning, applying, suspending and the figures of
-// sequence_costs.cc all depend on the phase, and a new phase changes each of
-// them. The parts of a phase that know nothing of the others are classes of
-// their own: LiveHypotheses, Rereading, AttentionPass, ScorePass, Speculation,
+// It is one class because planning, applying, suspending and the figures of
+// sequence_costs.cc all depend on the phase: a new phase changes each of them.
+// The parts of a phase that know nothing of the others are classes of their
+// own: LiveHypotheses, Rereading, AttentionPass, ScorePass, Speculation,
 // PlannedDecodes.
+#include "server/batching/sequence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
 
 namespace trivium {
 

@@ -1,3 +1,13 @@
+// Invariants:
+// - A source with readers is in sources_[slot], and its slot is under its key
+//   in slots_by_key_. All other slots are in free_slots_.
+// - encoding_ holds the slots with layers left, oldest first.
+// - 0 <= planned <= layers_left. `planned` of a source with readers is 0 except
+//   between PlanEncode and CommitPlan. A step that fails has no CommitPlan: the
+//   batch answers all readers of the planned sources instead.
+// - pending_work_ is the sum of tokens x layers_left for each priority.
+// - unopened_blocks_ is the sum of the blocks of sources that the engine does
+//   not know yet.
 #include "server/batching/source_table.h"
 
 #include <algorithm>
@@ -5,17 +15,6 @@
 #include "base/status.h"
 #include "server/batching/encode_budget.h"
 #include "server/batching/source_sharing.h"
-
-// Invariants:
-// - A source with readers is in sources_[slot], and its slot is under its key
-// in
-//   slots_by_key_. All other slots are in free_slots_.
-// - encoding_ holds the slots with layers left, oldest first.
-// - 0 <= planned <= layers_left. `planned` is 0 except between PlanEncode and
-//   CommitPlan.
-// - pending_work_ is the sum of tokens x layers_left for each priority.
-// - unopened_blocks_ is the sum of the blocks of sources that the engine does
-//   not know yet.
 
 namespace trivium {
 

@@ -1,3 +1,16 @@
+// A message goes through Read, then through the `prepare` that Read returned.
+// An item with requests then goes through HandleResults, as often as it asks
+// for more. Read only parses and counts. All tokenizing is in `prepare`, which
+// may run on another thread.
+//
+// Always:
+// - work_ is set by the `prepare` of the start and does not change afterwards.
+//   So items share it without a lock.
+// - Read looks at an item's id before all else. An error with a good id is the
+//   response to this item. With a bad id, without an item or before the start,
+//   it ends the stream.
+// - An item has its response as soon as TakeRequests returns nothing.
+// - A result that is too large becomes an error of its item.
 #include "server/calls/stream_items.h"
 
 #include <optional>

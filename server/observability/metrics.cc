@@ -1,3 +1,17 @@
+// Two kinds of series:
+// - Those of the server have handles from the constructor on, or are found in
+//   their family by label. They are never removed, so they need no lock.
+// - Those of a model are in its ModelFigures, which RemoveModel may destroy.
+//   They are found and counted under mutex_, and so is unknown_model_, because
+//   CallFigures is not thread-safe.
+//
+// Always:
+// - Models of one name share one ModelFigures. The series leave the page with
+//   the last of them. A sum over models_ must skip repeats (LoadNow).
+// - OnCallDone lowers the calls in flight even if it does not know the model.
+//   So the gauge returns to 0.
+// - Text takes no lock of this class: the registry has its own. So a page may
+//   show a part of a model's series while it is added or removed.
 #include "server/observability/metrics.h"
 
 #include <prometheus/text_serializer.h>

@@ -1,3 +1,14 @@
+// Always:
+// - A registry has at most one ModelFigures for each name. A family returns the
+//   existing series for equal labels, and the destructor removes it. So of two
+//   objects with one name, the first to go would free the other's series.
+// - Each series is made by CallFigures::Add, which notes its removal. Only
+//   info_ is not, since SetInfo replaces it when its labels change.
+// - Families stay in the registry when their series go. registry_ keeps them
+//   alive for the removals.
+// - Calls of GetModel count as errors, but neither in succeeded() nor in
+//   failed().
+// - errors_ has no series for OK.
 #include "server/observability/model_figures.h"
 
 #include <algorithm>

@@ -1,3 +1,17 @@
+// A measurement; its time begins before the engines are made:
+//   1. one request after the other, for a third of the time or kMostAlone times
+//   2. at_once requests at a time, until the time is over and two waves are
+//      answered
+//   3. memory is read while requests still run, since they use it
+//   4. ~LoadSender cancels the rest and waits for their ends
+//
+// Always:
+// - The sender ends before the batcher, and the batcher before the collector.
+//   So no event comes to something that is gone.
+// - A cancelled request counts neither as an answer nor as an error. Send
+//   returns any other error.
+// - The tokens are drawn from the same seed, so equal loads send the same
+//   requests in the same order.
 #include "server/plan/load_measurement.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,17 @@
+// FindBegin parses on trial, with the members that Run uses, and clears them.
+// Run does not, so it comes last, and once.
+//
+// Always:
+// - The pieces follow one another without a gap, up to at_. Each report adds
+//   its bytes and moves at_, or does not match the text. In that case Run
+//   returns false, and its pieces must not be used.
+// - open_ has the elements without an end so far: those that md4c reports, and
+//   HTML tags, whose ends only the text tells. An HTML end tag finds no partner
+//   beyond the innermost element of md4c. The end of such an element forgets
+//   the HTML tags in it. So partners nest.
+// - The start tag of an inline HTML element is kVoid until its end tag comes.
+// - Collapse replaces an element by one piece when open_ has nothing inside it.
+//   So `partner` and Open::piece never point to a removed piece.
 #include "server/translation/markdown_inlines.h"
 
 #include <algorithm>

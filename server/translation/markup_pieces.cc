@@ -1,3 +1,15 @@
+// HTML and XML have the same tokens. A tag belongs to a sentence by its name in
+// HTML (RoleOf), and by the text around it in XML (FindMixed).
+//
+// Always:
+// - Each token is in one piece: its own, or that of a whole element, whose
+//   tokens AddWhole skips. Only CDATA may become three.
+// - Both tags of an element get the same treatment, so kOpen and kClose come in
+//   pairs. That is why `around` counts an element only between its tags. Pairs
+//   nest, because the lexer's partners do: the last of open_ is the partner of
+//   the next kClose.
+// - expat accepts an XML text before the lexer sees it. So FindMixed has a
+//   start tag for every end tag.
 #include "server/translation/markup_pieces.h"
 
 #include <expat.h>

@@ -1,3 +1,14 @@
+// Always:
+// - A repetition or U+FFFD is no fault if the source has as much of it.
+//   Repetitions are measured in both texts, with no least length in the source.
+// - Letter case does not count. Words are compared as hashes, so two words with
+//   equal hashes are equal.
+// - From U+2E80 on, each character is a word by itself, and a letter weighs
+//   three.
+// - In doubt nothing is found. IsAnother asks CLD2 only about texts that are
+//   long enough and are not all names, and believes it only if it is sure.
+// - Codes of languages are compared after Canonical, on both sides, since
+//   models and CLD2 may name a language differently.
 #include "server/translation/translation_checks.h"
 
 #include <cld2/public/compact_lang_det.h>

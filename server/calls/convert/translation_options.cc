@@ -1,3 +1,17 @@
+// A step of the route is converted in this order: languages, decoding,
+// truncation, split and format, exclusions (option_rules.h), checks, exclusions
+// again, the rest. The first error is the answer. Exclusions come twice,
+// because only a converted second try tells whether it draws tokens.
+//
+// Always:
+// - With two models, an option of the message is refused unless kPivotOptions
+//   or kPivotDecoding has it. So a new option is for one model until it is
+//   listed.
+// - Each step converts a copy of all options with languages of its own. Only
+//   the last step keeps num_hypotheses.
+// - A second try has the call's decoding options, with its own on top. Without
+//   any of its own it becomes another search (OtherSearch), so that it does not
+//   repeat the first.
 #include "server/calls/convert/translation_options.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,12 @@
+// Always:
+// - Every Reactor raises streams_ once, also one that refuses its stream, and
+//   OnDone lowers it. kMaxStreams holds for each version of the service.
+// - An unknown name is an answer with an error, and the stream goes on. A
+//   question that is too long ends the stream.
+// - FilesOf keeps its answers for ever and never changes one. So there are no
+//   more of them than files in the program, and a reference is valid without
+//   the lock.
+// - kServices is written by hand: a new service must be added to it.
 #include "server/transports/grpc/reflection.h"
 
 #include <fmt/format.h>

@@ -45,7 +45,8 @@ struct Options {
   std::string trace_ca;  // for an https endpoint; empty: the system's
   std::optional<double> trace_sample_rate;  // unset: 1
 
-  std::vector<ModelSpec> models;  // empty: the embedded model
+  // Empty: those of model_root if it is watched, else the embedded model.
+  std::vector<ModelSpec> models;
   // Folder of the models that may be loaded while the server runs; empty: none.
   std::string model_root;
   // Time between two looks for new, changed and removed models there; zero:

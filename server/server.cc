@@ -123,7 +123,8 @@ class ServerImpl : public Server {
     absl::SleepFor(options_.drain_delay);
     if (grpc_ != nullptr) grpc_->GoAway();
     if (http_ != nullptr) {
-      http_probe_->Stop();
+      // Null if its thread could not be started.
+      if (http_probe_ != nullptr) http_probe_->Stop();
       http_->GoAway();
     }
     return Stop(options_.drain_timeout);
@@ -201,7 +202,8 @@ class ServerImpl : public Server {
     // Cancels the remaining calls; the batcher has answered, so all end now.
     grpc_->Stop();
     if (http_ != nullptr) {
-      http_probe_->Stop();
+      // Null if its thread could not be started.
+      if (http_probe_ != nullptr) http_probe_->Stop();
       http_->Stop();
     }
     calls_.Drain(absl::InfiniteDuration());

@@ -89,7 +89,8 @@ Metrics::Metrics(int workers)
   for (const char* action : {"paused", "refused", "shed"}) {
     overload_actions_->Add({{"action", action}});
   }
-  for (const char* reason : {"evicted", "refused", "abuse", "old"}) {
+  for (const char* reason :
+       {"evicted", "refused", "abuse", "old", "handshake"}) {
     connections_ended_->Add({{"reason", reason}});
   }
   for (const char* result : {"sent", "dropped"}) {

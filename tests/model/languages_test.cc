@@ -355,5 +355,15 @@ TEST(LanguagesTest, AModelWithoutNamedLanguagesAcceptsNone) {
               IsError(StatusCode::kInvalidArgument, "target_language"));
 }
 
+TEST(LanguageNamesTest, ScriptsTellLanguagesApartAndRegionsDoNot) {
+  EXPECT_TRUE(AreSameLanguage("en-US", "en-GB"));
+  EXPECT_TRUE(AreSameLanguage("deu_Latn", "de-AT"));
+  EXPECT_TRUE(AreSameLanguage("fra", "fr"));
+  EXPECT_FALSE(AreSameLanguage("zh-CN", "zh-TW"));
+  EXPECT_FALSE(AreSameLanguage("sr-Latn", "sr"));
+  EXPECT_FALSE(AreSameLanguage("en", "de"));
+  EXPECT_FALSE(AreSameLanguage("mul", "mul"));
+}
+
 }  // namespace
 }  // namespace trivium

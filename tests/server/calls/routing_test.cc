@@ -256,7 +256,7 @@ TEST_F(RoutingTest, OneLanguageGoesThroughTheModelWhereOnlyItCanAnswer) {
 
 TEST_F(RoutingTest, OneLanguageInTwoScriptsIsTranslated) {
   Add("scripts", {"zh-Hans"}, {"zh-Hant"});
-  Start({"a"}, "zh-CN", "zh-TW");
+  Start({"a"}, "zh-Hans", "zh-Hant");
   EXPECT_EQ(Asked(0), "scripts: a");
   Answered(1);
 }

@@ -113,7 +113,7 @@ class ReloadModelCall : public OrderCall {
   }
   void Order(ModelControl* control, ClientId client,
              ModelControl::Done done) override {
-    control->Reload(client, std::move(name_), std::move(done));
+    control->Reload(client, name_, std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel& model) override {
     response_ = ConvertModel(model, limits());
@@ -142,7 +142,7 @@ class UnloadModelCall : public OrderCall {
   }
   void Order(ModelControl* control, ClientId client,
              ModelControl::Done done) override {
-    control->Unload(client, std::move(name_), std::move(done));
+    control->Unload(client, name_, std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel&) override {
     return response_;

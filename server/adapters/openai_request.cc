@@ -166,7 +166,7 @@ void ReadMessage(const json& value, int i, JsonFields* fields,
   // A refusal that another server gave instead of an answer.
   const auto refusal = in.String("refusal");
   if (refusal && !message->has_content()) message->set_content(*refusal);
-  // What clients send back of an answer, and no template reads.
+  // Clients send these back with an answer; no template reads them.
   in.Ignore({"annotations", "id", "status", "timestamp"});
   fields->Keep(in.Done());
 }
@@ -191,7 +191,7 @@ void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
   ReadSampling(fields, decoding);
   ReadPenalties(fields, decoding);
   ReadStream(fields, options);
-  // As vLLM names it.
+  // The name is vLLM's.
   if (const auto salt = fields->String("cache_salt")) {
     request->set_cache_salt(*salt);
   }

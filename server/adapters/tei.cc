@@ -177,7 +177,7 @@ class TeiPredictCodec : public TeiCodec {
     if (!inputs->is_array()) {
       return AddInput(json::array({*inputs}), "inputs", fields, request);
     }
-    // As in TEI, a list of texts is one text or one pair.
+    // A list of texts is one text or one pair, as in TEI.
     many_ = inputs->empty() || !inputs->front().is_string();
     if (!many_) return AddInput(*inputs, "inputs", fields, request);
     for (size_t i = 0; i < inputs->size(); ++i) {

@@ -17,7 +17,9 @@
 namespace trivium {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__)
+constexpr uint32_t kSchedules = 50;
+#elif defined(__SANITIZE_ADDRESS__)
 constexpr uint32_t kSchedules = 150;
 #else
 constexpr uint32_t kSchedules = 2000;

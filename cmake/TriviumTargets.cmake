@@ -97,11 +97,12 @@ function(trivium_library name)
 endfunction()
 
 # trivium_compile_test(NAME): the options of code that only tests. With
-# sanitizers, optimizing it would take half of the time to compile, and such
-# code spends little time by itself.
+# sanitizers, optimizing it would take half of the time to compile, and most
+# tests spend little time in their own code. Folders whose tests compute much
+# themselves set trivium_optimize_tests.
 function(trivium_compile_test name)
   trivium_compile_together(${name})
-  if(TRIVIUM_SANITIZE)
+  if(TRIVIUM_SANITIZE AND NOT trivium_optimize_tests)
     target_compile_options(${name} PRIVATE -O0)
   endif()
 endfunction()

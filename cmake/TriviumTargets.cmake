@@ -96,17 +96,6 @@ function(trivium_library name)
   endif()
 endfunction()
 
-# trivium_compile_test(NAME): the options of code that only tests. With
-# sanitizers, optimizing it would take half of the time to compile, and most
-# tests spend little time in their own code. Folders whose tests compute much
-# themselves set trivium_optimize_tests.
-function(trivium_compile_test name)
-  trivium_compile_together(${name})
-  if(TRIVIUM_SANITIZE AND NOT trivium_optimize_tests)
-    target_compile_options(${name} PRIVATE -O0)
-  endif()
-endfunction()
-
 # Object files that every test program contains besides its own sources.
 set(trivium_test_sources)
 set(trivium_test_libraries)
@@ -121,7 +110,7 @@ function(trivium_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   if(sources)
     add_executable(${name} ${sources} ${trivium_test_sources})
-    trivium_compile_test(${name})
+    trivium_compile_together(${name})
     target_link_libraries(${name} PRIVATE trivium_options ${ARGN}
                           ${trivium_test_libraries} trivium_error_texts
                           GTest::gmock GTest::gtest_main)

@@ -69,7 +69,7 @@ class Client {
   absl::StatusOr<v1::FillMaskResponse> FillMask(
       const v1::FillMaskRequest& request);
   absl::StatusOr<v1::ListModelsResponse> ListModels();
-  // An empty name means the server's first model.
+  // An empty name means the first model that serves the call.
   absl::StatusOr<v1::Model> GetModel(const std::string& name);
   // Need a server that was started with --model-root.
   absl::StatusOr<v1::Model> LoadModel(const v1::LoadModelRequest& request);

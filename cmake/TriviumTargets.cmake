@@ -69,10 +69,10 @@ function(trivium_check_hardened program)
 endfunction()
 
 # The number of files of a folder that are compiled together. Their common
-# headers and templates are then compiled once; with eight files at once a full
-# build takes nearly twice as long. A file must not depend on the includes or
-# names of another, so the preset dev compiles each by itself. Files that cannot
-# share are marked SKIP_UNITY_BUILD_INCLUSION.
+# headers and templates are then compiled once: client/commands took 188 s of a
+# processor with eight files at once, and 78 s with all. A file must not depend
+# on the includes or names of another, so the preset dev compiles each by itself.
+# Files that cannot share are marked SKIP_UNITY_BUILD_INCLUSION.
 set(trivium_files_at_once 40 CACHE STRING "Files that are compiled at once")
 function(trivium_compile_together name)
   if(TRIVIUM_UNITY)

@@ -102,8 +102,8 @@ absl::Status CheckModelName(std::string_view name) {
   }
   if (printable) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
-      "the model's name, which is '{}' and characters that cannot be printed, "
-      "must be printable UTF-8; give it another name",
+      "the model name '{}' has more characters, which cannot be printed; give "
+      "another name",
       shown));
 }
 

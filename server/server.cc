@@ -123,8 +123,7 @@ class ServerImpl : public Server {
     absl::SleepFor(options_.drain_delay);
     if (grpc_ != nullptr) grpc_->GoAway();
     if (http_ != nullptr) {
-      // Null if its thread could not be started.
-      if (http_probe_ != nullptr) http_probe_->Stop();
+      http_probe_->Stop();
       http_->GoAway();
     }
     return Stop(options_.drain_timeout);

@@ -50,8 +50,8 @@ class Server {
   };
 
   // The parts that startup makes. The models have been added to the batcher and
-  // to the metrics, which observe the batcher; the first model serves calls
-  // that name none.
+  // to the metrics, which observe the batcher; calls that name no model get the
+  // first that serves them.
   struct Parts {
     std::vector<ModelHandle> models;
     std::unique_ptr<Metrics> metrics;

@@ -166,7 +166,7 @@ absl::StatusOr<json> ParseYaml(std::string_view text,
   }
   if (const size_t count = CountTags(text); count > kMostTags) {
     return absl::InvalidArgumentError(fmt::format(
-        "has {} times %TAG, but at most {} are read", count, kMostTags));
+        "has {} %TAG directives, but at most {} are read", count, kMostTags));
   }
   auto made = std::make_unique<yaml_parser_t>();
   if (yaml_parser_initialize(made.get()) == 0) {

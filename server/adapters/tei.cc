@@ -14,7 +14,6 @@
 #include "server/adapters/json_fields.h"
 #include "server/calls/allowed_models.h"
 #include "server/calls/convert/convert.h"
-#include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
 #include "server/observability/version.h"
 #include "trivium/v1/inference.pb.h"
@@ -280,9 +279,9 @@ class TeiInfoCodec : public Codec {
   absl::Status Read(std::string_view, Message* message) override {
     // The model that /embed, /rerank or /predict asks.
     for (const Rpc rpc : {Rpc::kEncode, Rpc::kRerank, Rpc::kClassify}) {
-      const absl::StatusOr<ModelHandle> model = models_.FindFor(rpc, "");
-      if (!model.ok() || !ServesCall(*(*model)->model, rpc)) continue;
-      static_cast<v1::GetModelRequest*>(message)->set_name((*model)->name);
+      const ModelHandle model = models_.FirstFor(rpc);
+      if (model == nullptr) continue;
+      static_cast<v1::GetModelRequest*>(message)->set_name(model->name);
       break;
     }
     return absl::OkStatus();

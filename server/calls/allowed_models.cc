@@ -22,24 +22,29 @@ absl::StatusOr<ModelHandle> AllowedModels::Find(const std::string& name) const {
     names += (names.empty() ? "" : ", ") + model->name;
   }
   if (names.empty()) {
-    return absl::NotFoundError(fmt::format(
-        "no model is named '{}', and this token may use none of those that "
-        "there are",
-        Shorten(name)));
+    return absl::NotFoundError(
+        "no model is loaded that this client may use; load one, or give its "
+        "token others");
   }
   return absl::NotFoundError(
       fmt::format("no model is named '{}'; there are: {}", Shorten(name),
                   Shorten(names, 500)));
 }
 
+ModelHandle AllowedModels::FirstFor(Rpc rpc) const {
+  for (ModelHandle& model : List()) {
+    if (ServesCall(*model->model, rpc)) return std::move(model);
+  }
+  return nullptr;
+}
+
 absl::StatusOr<ModelHandle> AllowedModels::FindFor(
     Rpc rpc, const std::string& name) const {
-  const std::vector<ModelHandle> models = List();
-  if (!name.empty() || models.empty()) return Find(name);
-  for (const ModelHandle& model : models) {
-    if (ServesCall(*model->model, rpc)) return model;
-  }
-  return models.front();
+  if (!name.empty()) return Find(name);
+  if (ModelHandle first = FirstFor(rpc); first != nullptr) return first;
+  std::vector<ModelHandle> models = List();
+  if (models.empty()) return Find(name);
+  return std::move(models.front());
 }
 
 absl::Status AllowedModels::MayLoad(const std::string& name) const {

@@ -32,6 +32,8 @@ class AllowedModels {
   std::vector<ModelHandle> List() const;
   // NOT_FOUND lists the models that there are for this client.
   absl::StatusOr<ModelHandle> Find(const std::string& name) const;
+  // The first model that serves such calls; null if none does.
+  ModelHandle FirstFor(Rpc rpc) const;
   // The model of a call that names `name`. If that is empty, the first model
   // that serves such calls; if none does, the first model, so that the error
   // says what it cannot do.

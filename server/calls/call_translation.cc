@@ -17,6 +17,7 @@ absl::StatusOr<CallTranslation> CallTranslation::Create(
   if (options.has_source_language()) routing.source = options.source_language();
   if (options.has_target_language()) routing.target = options.target_language();
   routing.task = options.has_task();
+  routing.texts_only = AsksForTextsOnly(options);
   routing.models = {call->model_handle()};
   if (!named) {
     routing.pivot = environment.pivot_language;

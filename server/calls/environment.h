@@ -26,7 +26,7 @@ namespace trivium {
 // The parts of the server that every handler works with. Made once; everything
 // in it outlives the calls and is thread-safe.
 struct Environment {
-  ModelDirectory models;  // the first one is the default
+  ModelDirectory models;
   RequestLimits limits;
   bool truncate = false;  // the default of a request's `truncate`
   // The language by way of which two models translate a pair of languages that

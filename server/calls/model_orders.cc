@@ -43,7 +43,7 @@ class OrderCall : public Handler {
   virtual absl::Status Take(Transport* transport) = 0;
   virtual void Order(ModelControl* control, ClientId client,
                      ModelControl::Done done) = 0;
-  // The status for the client of an order that ended with `status`.
+  // Returns the status for the client of an order that ended with `status`.
   virtual absl::Status AsTold(const absl::Status& status) const {
     return status;
   }
@@ -53,18 +53,18 @@ class OrderCall : public Handler {
 
   const RequestLimits& limits() const { return call_.environment().limits; }
   const AllowedModels& models() const { return call_.models(); }
-  // NOT_FOUND lists the models that there are for this client.
-  absl::Status ListedIfNotFound(const absl::Status& status,
-                                const std::string& name) const {
-    if (!absl::IsNotFound(status)) return status;
-    const absl::StatusOr<ModelHandle> found = models().Find(name);
-    return found.ok() ? status : found.status();
-  }
 
  private:
   Call call_;
   Transport* const transport_;
 };
+
+// "a/opus/" -> "opus"
+std::string LastPart(const std::string& folder) {
+  const size_t end = folder.find_last_not_of('/') + 1;
+  const size_t begin = folder.find_last_of('/', end - 1) + 1;
+  return folder.substr(begin, end - begin);
+}
 
 class LoadModelCall : public OrderCall {
  public:
@@ -75,7 +75,10 @@ class LoadModelCall : public OrderCall {
     v1::LoadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
     TRIVIUM_ASSIGN_OR_RETURN(order_, ReadOrder(request));
-    return models().MayLoad(NameOf(order_));
+    // The folder, too: otherwise a token could give any model an allowed name.
+    TRIVIUM_RETURN_IF_ERROR(models().MayLoad(LastPart(order_.folder)));
+    return order_.name.empty() ? absl::OkStatus()
+                               : models().MayLoad(order_.name);
   }
 
   void Order(ModelControl* control, ClientId client,
@@ -88,71 +91,77 @@ class LoadModelCall : public OrderCall {
   }
 
   ModelControl::LoadOrder order_;
-  // The name under which the model will be served.
-  static std::string NameOf(const ModelControl::LoadOrder& order) {
-    if (!order.name.empty()) return order.name;
-    const size_t end = order.folder.find_last_not_of('/') + 1;
-    const size_t begin = order.folder.find_last_of('/', end - 1) + 1;
-    return order.folder.substr(begin, end - begin);
-  }
-
   v1::Model response_;
 };
 
-class ReloadModelCall : public OrderCall {
+// An order for a model that is served.
+class NamedOrderCall : public OrderCall {
  public:
   using OrderCall::OrderCall;
+
+ protected:
+  // NOT_FOUND if the token does not allow a model of that name. Whether there
+  // is one is known only when the orders before this one are carried out.
+  absl::Status SetName(std::string name) {
+    name_ = std::move(name);
+    return models().Allows(name_) ? absl::OkStatus()
+                                  : models().Find(name_).status();
+  }
+  const std::string& name() const { return name_; }
+
+ private:
+  // NOT_FOUND lists the models that there are for this client.
+  absl::Status AsTold(const absl::Status& status) const final {
+    if (!absl::IsNotFound(status)) return status;
+    const absl::StatusOr<ModelHandle> found = models().Find(name_);
+    return found.ok() ? status : found.status();
+  }
+
+  std::string name_;
+};
+
+class ReloadModelCall : public NamedOrderCall {
+ public:
+  using NamedOrderCall::NamedOrderCall;
 
  private:
   absl::Status Take(Transport* transport) override {
     v1::ReloadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
-    TRIVIUM_ASSIGN_OR_RETURN(name_, ReadOrder(request));
-    if (models().Allows(name_)) return absl::OkStatus();
-    return models().Find(name_).status();
+    TRIVIUM_ASSIGN_OR_RETURN(std::string name, ReadOrder(request));
+    return SetName(std::move(name));
   }
   void Order(ModelControl* control, ClientId client,
              ModelControl::Done done) override {
-    control->Reload(client, name_, std::move(done));
+    control->Reload(client, name(), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel& model) override {
     response_ = ConvertModel(model, limits());
     return response_;
   }
 
-  absl::Status AsTold(const absl::Status& status) const override {
-    return ListedIfNotFound(status, name_);
-  }
-
-  std::string name_;
   v1::Model response_;
 };
 
-class UnloadModelCall : public OrderCall {
+class UnloadModelCall : public NamedOrderCall {
  public:
-  using OrderCall::OrderCall;
+  using NamedOrderCall::NamedOrderCall;
 
  private:
   absl::Status Take(Transport* transport) override {
     v1::UnloadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
-    TRIVIUM_ASSIGN_OR_RETURN(name_, ReadOrder(request));
-    if (models().Allows(name_)) return absl::OkStatus();
-    return models().Find(name_).status();
+    TRIVIUM_ASSIGN_OR_RETURN(std::string name, ReadOrder(request));
+    return SetName(std::move(name));
   }
   void Order(ModelControl* control, ClientId client,
              ModelControl::Done done) override {
-    control->Unload(client, name_, std::move(done));
+    control->Unload(client, name(), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel&) override {
     return response_;
   }
 
-  absl::Status AsTold(const absl::Status& status) const override {
-    return ListedIfNotFound(status, name_);
-  }
-
-  std::string name_;
   v1::UnloadModelResponse response_;
 };
 

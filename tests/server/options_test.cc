@@ -160,7 +160,7 @@ TEST_F(OptionsTest, AModelWithoutANameHasTheNameOfItsFolder) {
   for (const char* unprintable :
        {"a\nb=/x", "a\x7F=/x", "/x/\xFF", "\u202Eb=/x"}) {
     EXPECT_THAT(ParseModelSpec(unprintable).status(),
-                IsError(absl::StatusCode::kInvalidArgument, "printable"))
+                IsError(absl::StatusCode::kInvalidArgument, "printed"))
         << unprintable;
   }
   EXPECT_EQ(name("Größe=/x"), "Größe");

@@ -318,8 +318,10 @@ TEST_F(TokensTest, OrdersAreForTheModelsOfAToken) {
   };
   EXPECT_EQ(load("m", ""), grpc::PERMISSION_DENIED);
   EXPECT_EQ(load("encoder", "m"), grpc::PERMISSION_DENIED);
+  // Otherwise any model could be used under an allowed name.
+  EXPECT_EQ(load("m", "encoder"), grpc::PERMISSION_DENIED);
   // May be ordered; this server takes no orders.
-  EXPECT_EQ(load("m", "encoder"), grpc::FAILED_PRECONDITION);
+  EXPECT_EQ(load("encoder", "encoder"), grpc::FAILED_PRECONDITION);
   EXPECT_EQ(load("a/encoder//", ""), grpc::FAILED_PRECONDITION);
   v1::UnloadModelRequest request;
   v1::UnloadModelResponse response;

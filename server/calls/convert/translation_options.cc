@@ -368,6 +368,11 @@ absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
   return steps;
 }
 
+bool AsksForTextsOnly(const v1::TranslateOptions& in) {
+  return !in.tokens() && !in.words() && !in.has_cross_attention() &&
+         !in.has_decoder_attention() && !in.decoding().trace();
+}
+
 TranslationInput ConvertTranslationInput(const v1::Input& in,
                                          const std::string& path) {
   TranslationInput out;

@@ -30,6 +30,10 @@ absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
 absl::StatusOr<std::optional<MarkupFormat>> ConvertFormat(
     const v1::TranslateOptions& in, const std::string& path);
 
+// True if the call asks for nothing but texts: no tokens, words, attention or
+// trace, which only a model can tell.
+bool AsksForTextsOnly(const v1::TranslateOptions& in);
+
 TranslationInput ConvertTranslationInput(const v1::Input& in,
                                          const std::string& path);
 

@@ -42,14 +42,6 @@ absl::Status Refusal(const absl::Status& status, const std::string& path) {
   return InvalidField(path + field, message);
 }
 
-// True if the call asks for nothing that only the model can tell.
-bool AsksForTextsOnly(const TranslationOptions& options) {
-  constexpr OptionSet kOfTheModel = {
-      CallOption::kWords, CallOption::kCrossAttention,
-      CallOption::kDecoderAttention, CallOption::kTrace};
-  return !options.report_tokens && options.given.And(kOfTheModel).empty();
-}
-
 // True if the two names are one language for the models of `route`, which was
 // found for them, or was not.
 bool IsOneLanguage(const std::string& source, const std::string& target,
@@ -101,7 +93,8 @@ absl::StatusOr<RoutedTranslation> RoutedTranslation::Create(
   if (choice || named) {
     absl::StatusOr<TranslationRoute> found =
         result.router_.Find(ViewOf(source), ViewOf(target));
-    result.one_language_ = named && IsOneLanguage(*source, *target, found);
+    result.one_language_ = named && result.options_.texts_only &&
+                           IsOneLanguage(*source, *target, found);
     if (!found.ok() && result.one_language_) return result;
     if (!found.ok() && choice) return Refusal(found.status(), path);
     if (choice) route = *std::move(found);
@@ -109,8 +102,6 @@ absl::StatusOr<RoutedTranslation> RoutedTranslation::Create(
   const bool report =
       choice && (route.steps.size() > 1 || route.steps[0].model != own);
   TRIVIUM_ASSIGN_OR_RETURN(TranslationPath all, result.MakePath(route, report));
-  result.one_language_ =
-      result.one_language_ && AsksForTextsOnly(all.first_options());
   result.path_ = std::make_unique<TranslationPath>(std::move(all));
   result.first_model_ = route.steps[0].model;
   return result;

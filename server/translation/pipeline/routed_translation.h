@@ -22,6 +22,7 @@ struct RoutingOptions {
   // The names that the call uses. A source of "auto" is detected in each text.
   std::optional<std::string> source, target;
   bool task = false;                // the call names a task, not languages
+  bool texts_only = false;          // it asks for nothing else
   std::vector<ModelHandle> models;  // the call's first, then others
   std::string pivot;                // BCP 47; empty: none
   std::optional<MarkupFormat> format;
@@ -99,8 +100,7 @@ class RoutedTranslation {
 
   RoutingOptions options_;
   TranslationRouter router_;
-  // The call's source and target are one language, and it asks for nothing that
-  // only a model can tell.
+  // The call's source and target are one language, and it asks for texts only.
   bool one_language_ = false;
   // The path of all inputs. Null if languages are detected, and if no model
   // has the one language.

@@ -39,9 +39,6 @@ class TranslationPath {
                   std::vector<ReportedStep> reported)
       : steps_(std::move(steps)), reported_(std::move(reported)) {}
 
-  // The options of the first model; before Compose.
-  const TranslationOptions& first_options() const { return steps_[0]; }
-
   // Compiles patterns, tokenizes terms and makes the pipelines; slow. Call it
   // once, before Prepare.
   absl::Status Compose();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -19,13 +20,10 @@ bool AllDigits(std::string_view text) {
          std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
-std::string InSmallLetters(std::string_view text) {
-  return absl::AsciiStrToLower(std::string(text));
-}
-
-// `lower` is in small letters.
-bool Is(std::string_view text, std::string_view lower) {
-  return InSmallLetters(text) == lower;
+// Ignores the case of letters.
+bool Is(std::string_view text, std::string_view other) {
+  return absl::EqualsIgnoreCase({text.data(), text.size()},
+                                {other.data(), other.size()});
 }
 
 std::string_view WithoutSpace(std::string_view text) {
@@ -55,12 +53,14 @@ absl::Status CheckFraming(const std::vector<HttpHeader>& fields) {
   for (const auto& [name, value] : fields) {
     if (!IsToken(name)) {
       return absl::InvalidArgumentError(
-          fmt::format("the header name '{}' has a character that no name has",
+          fmt::format("'{}' is no name of a header; send letters, digits and "
+                      "dashes, and no space before the colon",
                       Shorten(name)));
     }
     if (Is(name, "content-length")) {
       if (++lengths > 1) {
-        return absl::InvalidArgumentError("Content-Length is given twice");
+        return absl::InvalidArgumentError(
+            "Content-Length is given twice; send it once");
       }
       if (!AllDigits(value) || value.size() > kMostLengthDigits) {
         return absl::InvalidArgumentError(
@@ -70,7 +70,7 @@ absl::Status CheckFraming(const std::vector<HttpHeader>& fields) {
       }
     } else if (Is(name, "host")) {
       if (++hosts > 1) {
-        return absl::InvalidArgumentError("Host is given twice");
+        return absl::InvalidArgumentError("Host is given twice; send it once");
       }
     } else if (Is(name, "transfer-encoding")) {
       if (++encodings > 1 || !Is(value, "chunked")) {
@@ -111,7 +111,7 @@ absl::StatusOr<std::string> HostName(std::string_view host) {
                c == ':';
       });
   if (!valid) return wrong;
-  return InSmallLetters(name);
+  return absl::AsciiStrToLower(std::string(name));
 }
 
 bool IsAllowedHost(const std::string& name,

@@ -59,7 +59,7 @@ TEST(YamlTest, BoundsTagDirectives) {
   };
   EXPECT_EQ(*ParseYaml(tags(16), kConfigJson), (json{{"a", 1}}));
   EXPECT_THAT(Error(tags(17), kConfigJson),
-              IsError(StatusCode::kInvalidArgument, "17 times %TAG"));
+              IsError(StatusCode::kInvalidArgument, "17 %TAG directives"));
 }
 
 TEST(YamlTest, ReadsUtf8Only) {

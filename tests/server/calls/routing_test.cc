@@ -254,6 +254,12 @@ TEST_F(RoutingTest, OneLanguageGoesThroughTheModelWhereOnlyItCanAnswer) {
   transport_.WaitForFinish();
 }
 
+TEST_F(RoutingTest,
+       OneLanguageThatNoModelHasIsRefusedWhereOnlyAModelCanAnswer) {
+  options()->set_tokens(true);
+  EXPECT_THAT(Refused({"a"}, "fr", "fr"), HasSubstr("options."));
+}
+
 TEST_F(RoutingTest, OneLanguageInTwoScriptsIsTranslated) {
   Add("scripts", {"zh-Hans"}, {"zh-Hant"});
   Start({"a"}, "zh-Hans", "zh-Hant");

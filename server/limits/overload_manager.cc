@@ -36,7 +36,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "base/cpu_limits.h"
 #include "server/errors/status.h"
 
@@ -161,16 +160,23 @@ void OverloadManager::Look() {
 }
 
 void OverloadManager::TrimWhereItHelps() {
+  const absl::Time now = options_.now();
   const int64_t held = account_.total();
+  if (held < held_) {
+    freed_ += held_ - held;
+    freed_at_ = now;
+  }
+  held_ = held;
   peak_ = std::max(peak_, held);
-  const absl::Time now = absl::Now();
   const bool peak_is_over = peak_ - held >= kTrimBytes;
+  const bool at_rest = freed_ >= kTrimAtRestBytes && now - freed_at_ >= kRest;
   const bool short_of_memory =
       static_cast<double>(memory_) >
           kPauseAt * static_cast<double>(options_.limit_bytes) &&
       now - trimmed_at_ >= kTrimInterval;
-  if (!peak_is_over && !short_of_memory) return;
+  if (!peak_is_over && !at_rest && !short_of_memory) return;
   peak_ = held;
+  if (at_rest) freed_ = 0;
   trimmed_at_ = now;
   options_.trim();
   memory_ = options_.memory();

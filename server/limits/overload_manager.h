@@ -9,6 +9,7 @@
 #include <set>
 
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
 #include "base/repeating_thread.h"
@@ -47,6 +48,7 @@ class OverloadManager {
     std::function<int64_t()> memory;
     // Returns freed memory to the system.
     std::function<void()> trim;
+    std::function<absl::Time()> now = absl::Now;
   };
 
   // Each stage also does what the stages before it do.
@@ -73,8 +75,14 @@ class OverloadManager {
   static constexpr int64_t kAlwaysHeld = 1 << 20;
   // Requests up to this size are refused last.
   static constexpr int64_t kSmallRequest = 16 << 10;
-  // A peak is over when this many of the calls' bytes are free again.
+  // Freed memory is returned when this many of the calls' bytes are free again
+  // after a peak, and when kTrimAtRestBytes have become free since the last
+  // return and no more for kRest. The calls free their memory a little after
+  // they leave the account, and a byte of a request took several: the end of a
+  // peak needs the second rule.
   static constexpr int64_t kTrimBytes = 64 << 20;
+  static constexpr int64_t kTrimAtRestBytes = 1 << 20;
+  static constexpr absl::Duration kRest = absl::Seconds(1);
   // A call that holds less is not ended.
   static constexpr int64_t kLeastToShed = 64 << 10;
 
@@ -130,7 +138,10 @@ class OverloadManager {
   LogLimit refused_log_, shed_log_;
 
   // Used by Look only.
-  int64_t peak_ = 0;  // the most held bytes since the last trim
+  int64_t held_ = 0;   // the calls' bytes at the last look
+  int64_t peak_ = 0;   // the most of them since the last trim
+  int64_t freed_ = 0;  // the sum of all that became free since then
+  absl::Time freed_at_ = absl::InfinitePast();
   absl::Time trimmed_at_ = absl::InfinitePast();
 
   Mutex calls_mutex_;

@@ -61,8 +61,11 @@ class Memory(attack.Attack):
                               "CANCELLED"})
 
     def test_large_requests_of_one_sentence_each(self):
+        # DEADLINE_EXCEEDED is a refusal at once: a slow machine would not answer
+        # them all in a call's 60 s.
         self.assertLessEqual(self.flood(inference_pb2.SPLIT_NONE),
-                             {"OK", "RESOURCE_EXHAUSTED", "CANCELLED"})
+                             {"OK", "RESOURCE_EXHAUSTED", "CANCELLED",
+                              "DEADLINE_EXCEEDED"})
 
     def flood(self, split):
         """400 requests of 4 MB at once beside an honest client; the codes that

@@ -25,10 +25,12 @@ class OverloadManagerTest : public testing::Test {
 
   int64_t memory_ = 100 * kMiB;
   int trims_ = 0;
+  absl::Time now_ = absl::UnixEpoch();
   Metrics metrics_{1};
   OverloadManager manager_{{.limit_bytes = 1000 * kMiB,
                             .memory = [this] { return memory_; },
-                            .trim = [this] { ++trims_; }},
+                            .trim = [this] { ++trims_; },
+                            .now = [this] { return now_; }},
                            &metrics_,
                            /*watch=*/false};
 };
@@ -105,6 +107,39 @@ TEST_F(OverloadManagerTest, ReturnsMemoryAfterAPeak) {
   EXPECT_EQ(manager_.account()->total(), 0);
   EXPECT_THAT(metrics_.Text(),
               testing::HasSubstr("trivium_held_bytes{kind=\"requests\"} 0"));
+}
+
+TEST_F(OverloadManagerTest, ReturnsTheRestOfAPeakOnceNothingMoreIsFreed) {
+  std::vector<std::unique_ptr<FakeCall>> calls;
+  for (int i = 0; i < 10; ++i) {
+    calls.push_back(std::make_unique<FakeCall>(&manager_, 12 * kMiB));
+  }
+  manager_.Look();
+  while (!calls.empty()) {
+    calls.pop_back();
+    now_ += absl::Milliseconds(500);
+    manager_.Look();
+  }
+  EXPECT_EQ(trims_, 1) << "60 MiB became free after the first trim";
+  now_ += absl::Milliseconds(999);
+  manager_.Look();
+  EXPECT_EQ(trims_, 1);
+  now_ += absl::Milliseconds(1);
+  manager_.Look();
+  EXPECT_EQ(trims_, 2);
+  now_ += absl::Hours(1);
+  manager_.Look();
+  EXPECT_EQ(trims_, 2) << "once";
+}
+
+TEST_F(OverloadManagerTest, LittleThatIsFreedIsKept) {
+  auto call = std::make_unique<FakeCall>(&manager_, kMiB - 1);
+  manager_.Look();
+  call.reset();
+  manager_.Look();
+  now_ += absl::Hours(1);
+  manager_.Look();
+  EXPECT_EQ(trims_, 0);
 }
 
 TEST_F(OverloadManagerTest, FollowsTheMemoryWithStages) {

@@ -294,6 +294,12 @@ Subcommand AddTranslate(CLI::App& app) {
   v1::TranslateOptions* options = command->start_.mutable_options();
   AddTextFlags(*sub, options);
   AddFormatFlag(*sub, options);
+  sub->add_flag_callback(
+         "--no-text-stages",
+         [options] { options->set_text_stages(v1::TEXT_STAGES_OFF); },
+         "Let the model read the text as it is, with unknown letters, capitals "
+         "and invisible characters")
+      ->group(kMoreFlags);
   AddProtectFlags(*sub, options);
   AddCheckFlags(*sub, options);
   AddGlossaryFlags(*sub, options);

@@ -36,7 +36,7 @@ namespace {
 constexpr std::string_view kPivotOptions[] = {
     "source_language", "target_language", "decoding", "truncate",
     "split",           "sentences",       "checks",   "truncation_direction",
-    "protect",         "format",          "glossary",
+    "protect",         "format",          "glossary", "text_stages",
 };
 constexpr std::string_view kPivotDecoding[] = {
     "beam_size",
@@ -105,6 +105,7 @@ absl::StatusOr<ProtectionOptions> ConvertProtection(const v1::Protection& in,
       {v1::PROTECTED_KIND_EMAIL, ProtectedKind::kEmail},
       {v1::PROTECTED_KIND_FILE_NAME, ProtectedKind::kFileName},
       {v1::PROTECTED_KIND_NUMBER_WITH_UNIT, ProtectedKind::kNumberWithUnit},
+      {v1::PROTECTED_KIND_NUMBER, ProtectedKind::kNumber},
   };
   if (in.kinds_size() > static_cast<int>(std::size(kKinds))) {
     return InvalidField(
@@ -194,6 +195,7 @@ absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
       {v1::CHECK_TRUNCATED, Check::kTruncated},
       {v1::CHECK_UNKNOWN_CHARACTERS, Check::kUnknownCharacters},
       {v1::CHECK_WRONG_LANGUAGE, Check::kWrongLanguage},
+      {v1::CHECK_NUMBERS, Check::kNumbers},
   };
   const v1::Checks& checks = in.checks();
   if (checks.kinds_size() > static_cast<int>(std::size(kKinds))) {
@@ -316,6 +318,13 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
   out.report_sentences = in.sentences();
   out.report_tokens = in.tokens();
   out.report_words = in.words();
+  if (!v1::TextStages_IsValid(in.text_stages())) {
+    return NoValue(path + ".text_stages", in.text_stages());
+  }
+  // The rest show one search as the model made it, or make no translation.
+  out.text_stages = in.text_stages() != v1::TEXT_STAGES_OFF && !in.words() &&
+                    !in.has_cross_attention() && !in.has_decoder_attention() &&
+                    !out.decoding.options.trace && !IsOtherTask(in);
   out.max_parts = static_cast<size_t>(limits.max_inputs);
   out.max_beam_size = limits.max_beam_size;
   out.check_alive = check_alive;

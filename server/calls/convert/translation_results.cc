@@ -26,8 +26,28 @@ v1::Check ToProto(Check check) {
       return v1::CHECK_UNKNOWN_CHARACTERS;
     case Check::kWrongLanguage:
       return v1::CHECK_WRONG_LANGUAGE;
+    case Check::kNumbers:
+      return v1::CHECK_NUMBERS;
   }
   return v1::CHECK_UNSPECIFIED;
+}
+
+v1::TextStage ToProto(TextStage stage) {
+  switch (stage) {
+    case TextStage::kUnknownLetters:
+      return v1::TEXT_STAGE_UNKNOWN_LETTERS;
+    case TextStage::kInvisibleCharacters:
+      return v1::TEXT_STAGE_INVISIBLE_CHARACTERS;
+    case TextStage::kLetterCase:
+      return v1::TEXT_STAGE_LETTER_CASE;
+    case TextStage::kNumbers:
+      return v1::TEXT_STAGE_NUMBERS;
+    case TextStage::kEmoji:
+      return v1::TEXT_STAGE_EMOJI;
+    case TextStage::kTargetLanguage:
+      return v1::TEXT_STAGE_TARGET_LANGUAGE;
+  }
+  return v1::TEXT_STAGE_UNSPECIFIED;
 }
 
 v1::TargetWord ConvertWord(const TargetWord& in,
@@ -146,6 +166,9 @@ v1::TranslateResult ConvertText(TranslatedText in,
   out.set_cut_count(static_cast<uint32_t>(in.cut_count));
   out.set_second_try_count(static_cast<uint32_t>(in.second_try_count));
   out.set_second_kept_count(static_cast<uint32_t>(in.second_kept_count));
+  for (const TextStage stage : in.text_stages) {
+    out.add_text_stages(ToProto(stage));
+  }
   return out;
 }
 

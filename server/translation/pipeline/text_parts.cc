@@ -139,6 +139,7 @@ TranslatedText JoinParts(const TextParts& text,
     Append(std::move(one.findings), &out.findings);
     out.second_try_count += one.second_try_count;
     out.second_kept_count += one.second_kept_count;
+    out.text_stages.merge(one.text_stages);
     Append(std::move(one.term_uses), &out.term_uses);
     Append(std::move(one.source_words), &out.source_words);
     if (one.seed) out.seed = one.seed;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,7 @@ struct TranslatedText {
   size_t second_kept_count = 0;
   std::vector<TextSpan> source_words;  // if asked for
   std::vector<TermUse> term_uses;
+  std::set<TextStage> text_stages;  // those that did something
 };
 
 }  // namespace trivium

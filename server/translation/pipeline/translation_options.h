@@ -26,6 +26,18 @@ enum class Check {
   kTruncated,
   kUnknownCharacters,
   kWrongLanguage,
+  kNumbers,
+};
+
+// The text stages (TextStages in inference.proto), in the order in which a
+// result names them.
+enum class TextStage {
+  kUnknownLetters,
+  kInvisibleCharacters,
+  kLetterCase,
+  kNumbers,
+  kEmoji,
+  kTargetLanguage,
 };
 
 struct ProtectionOptions {
@@ -66,6 +78,8 @@ struct TranslationOptions {
   bool report_sentences = false;
   bool report_tokens = false;
   bool report_words = false;
+  // The text stages run. A text with a target prefix does without them.
+  bool text_stages = false;
   std::optional<MarkupFormat> format;
   std::optional<ProtectionOptions> protect;
   std::optional<CheckOptions> checks;

@@ -94,6 +94,7 @@ void AddFirstStep(const TranslatedText& first, TranslatedText* last) {
   last->truncated_tokens += first.truncated_tokens;
   last->second_try_count += first.second_try_count;
   last->second_kept_count += first.second_kept_count;
+  last->text_stages.insert(first.text_stages.begin(), first.text_stages.end());
   if (first.hypotheses[0].reason == FinishReason::kLength) {
     for (TranslatedHypothesis& hypothesis : last->hypotheses) {
       hypothesis.reason = FinishReason::kLength;

@@ -73,6 +73,11 @@ constexpr char kNumberWithUnit[] =
     R"(|K|ml|mL|dl|l|L|px|pt|em|rem|dpi|fps|mol|dB|EUR|USD|GBP|CHF|JPY))"
     R"(|[$€£¥][ \x{A0}\x{202F}]?\d+(?:[.,'’]\d+)*)(?:[^\pL\pN_]|$))";
 
+// Numbers are joined by at most one separator, and are no part of a word.
+constexpr char kNumber[] =
+    R"((?:^|[^\pL\pN_])()"
+    R"([-+±−]?\d+(?:[.,'’:/\-\x{A0}\x{202F}]\d+)*)(?:[^\pL\pN_]|$))";
+
 RE2::Options Quiet() {
   RE2::Options options;
   options.set_log_errors(false);
@@ -99,7 +104,8 @@ const RE2& PatternOf(ProtectedKind kind) {
   static const RE2 url(kUrl);
   static const RE2 email(kEmail);
   static const RE2 file_name(kFileName);
-  static const RE2 number(kNumberWithUnit);
+  static const RE2 number_with_unit(kNumberWithUnit);
+  static const RE2 number(kNumber);
   switch (kind) {
     case ProtectedKind::kMustache:
       return mustache;
@@ -110,6 +116,8 @@ const RE2& PatternOf(ProtectedKind kind) {
     case ProtectedKind::kFileName:
       return file_name;
     case ProtectedKind::kNumberWithUnit:
+      return number_with_unit;
+    case ProtectedKind::kNumber:
       return number;
     case ProtectedKind::kPrintf:
     case ProtectedKind::kIcuMessage:  // has no pattern

@@ -28,6 +28,7 @@ enum class ProtectedKind {
   kEmail,           // jane@example.com
   kFileName,        // report.pdf, src/main.cc, /etc/hosts, C:\a\b
   kNumberWithUnit,  // 5 km, 3,5 GB, 100 %, $20
+  kNumber,          // 12, -3.5, 1,234.50, 24/7, 2026-11-26, 10:30
 };
 
 // Finds protected spans: those of the given kinds, and the matches of the

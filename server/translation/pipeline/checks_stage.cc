@@ -90,6 +90,8 @@ bool ChecksStage::FindsIn(Check check, std::string_view source,
       return HasReplacementCharacters(source, text);
     case Check::kWrongLanguage:
       return language_ && language_->IsAnother(text);
+    case Check::kNumbers:
+      return false;
   }
   return false;
 }

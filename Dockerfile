@@ -33,11 +33,12 @@ USER 65532:65532
 # All interfaces, since a container's loopback cannot be reached from outside.
 # Without TLS (TRIVIUM_TLS_CERTIFICATE, docs/operating.md), publish the ports
 # only where everybody may call.
-ENV TRIVIUM_LISTEN=0.0.0.0:50051 TRIVIUM_METRICS_LISTEN=0.0.0.0:9464
+ENV TRIVIUM_LISTEN=0.0.0.0:50051 TRIVIUM_HTTP_LISTEN=0.0.0.0:8080 \
+    TRIVIUM_METRICS_LISTEN=0.0.0.0:9464
 # The health check reads the port from this file, whatever --listen says.
 # /dev/shm is writable even if the rest is read-only.
 ENV TRIVIUM_PORT_FILE=/dev/shm/trivium.ports
-EXPOSE 50051 9464
+EXPOSE 50051 8080 9464
 LABEL org.opencontainers.image.title=Trivium \
       org.opencontainers.image.description="gRPC and HTTP server for transformer models on CPUs" \
       org.opencontainers.image.licenses=Apache-2.0 \

@@ -31,4 +31,14 @@ std::string Nearest(std::string_view name,
                            });
 }
 
+std::string UnknownFlag(std::string_view flag,
+                        const std::vector<std::string>& names) {
+  // "--name=value" is one argument.
+  flag = flag.substr(0, flag.find('='));
+  const size_t begin = flag.find_first_not_of('-');
+  const std::string_view name = begin == flag.npos ? "" : flag.substr(begin);
+  return "unknown flag " + std::string(flag) + "; did you mean --" +
+         Nearest(name, names) + "?";
+}
+
 }  // namespace trivium

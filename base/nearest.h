@@ -13,6 +13,11 @@ namespace trivium {
 std::string Nearest(std::string_view name,
                     const std::vector<std::string>& names);
 
+// Returns the error for a flag that does not exist, such as "--verison".
+// `names` are the long names of all flags, without dashes.
+std::string UnknownFlag(std::string_view flag,
+                        const std::vector<std::string>& names);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_BASE_NEAREST_H_

@@ -60,9 +60,17 @@ absl::Status CallStatus(const grpc::Status& status,
   message += DescribeDetails(status.error_details(), message);
   if (request_id.empty() &&
       status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    message = fmt::format(
-        "no server answers at {}: {}; is trivium-server running there?",
-        target.address, message);
+    // As gRPC's library says it.
+    const bool is_http = message.find("http1.x server") != std::string::npos;
+    message = is_http ? fmt::format(
+                            "{} is a port for HTTP or for metrics; give the "
+                            "gRPC port, which is 50051 unless the server's "
+                            "--listen says otherwise",
+                            target.address)
+                      : fmt::format(
+                            "no server answers at {}: {}; is trivium-server "
+                            "running there?",
+                            target.address, message);
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     message = fmt::format("no answer from {} within {}: {}", target.address,
                           Seconds(target.timeout), message);

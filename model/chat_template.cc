@@ -118,6 +118,10 @@ absl::StatusOr<ChatTemplate> ChatTemplate::Parse(
       Parsed{std::move(parsed), std::move(special_tokens)}));
 }
 
+bool ChatTemplate::MayRead(std::string_view variable) const {
+  return parsed_->source.MayRead(variable);
+}
+
 absl::StatusOr<std::vector<ChatSegment>> ChatTemplate::Render(
     const ChatInput& input) const {
   Heap heap{jinja::Limits{}};

@@ -74,6 +74,9 @@ class ChatTemplate {
   absl::StatusOr<Encoding> Encode(const ChatInput& input,
                                   const Tokenizer& tokenizer,
                                   EncodeOptions options) const;
+  // False if the template never reads a variable of this name, so that it could
+  // not change the prompt.
+  bool MayRead(std::string_view variable) const;
 
  private:
   struct Parsed;

@@ -1,8 +1,9 @@
 // A folder is read in this order: files; family (which describes the tensors);
 // the use of an encoder's states; generation settings; chat templates;
-// vocabulary check; shortlist. A step after an unreadable config.json or an
-// unknown family would only repeat the problem, so reading ends there; every
-// other problem is collected, so that --check can list all of them at once.
+// bounds of the vocabulary; shortlist. A step after an unreadable config.json
+// or an unknown family would only repeat the problem, so reading ends there;
+// every other problem is collected, so that --check can list all of them at
+// once.
 //
 // The revision is a digest of the shortlist, the weights' headers and
 // config.json. At the end the mapped files are checked once more: a file that
@@ -13,9 +14,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "base/json.h"
@@ -27,6 +32,8 @@
 #include "model/precision.h"
 #include "model/shortlist_file.h"
 #include "model/state_use.h"
+#include "model/tokenizer/bounded_tokenizer.h"
+#include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/weights/compressed_tensors.h"
 #include "model/weights/digest.h"
@@ -54,16 +61,33 @@ json ReadJson(const std::string& path, const std::string& name, bool required,
   return nullptr;
 }
 
-bool IsGgufFile(const std::string& path) {
-  constexpr std::string_view kEnding = ".gguf";
-  return path.size() > kEnding.size() && path.ends_with(kEnding) &&
-         !IsFolder(path);
+// Reports a folder that has an adapter without the model that it changes.
+bool IsAdapter(const std::string& path, Problems* problems) {
+  std::error_code error;
+  const std::string name = "adapter_config.json";
+  if (std::filesystem::exists(path + "/config.json", error) ||
+      !std::filesystem::exists(path + "/" + name, error)) {
+    return false;
+  }
+  Problems ignored;
+  const json adapter = ReadJson(path, name, false, &ignored);
+  const json base = adapter.is_object()
+                        ? adapter.value("base_model_name_or_path", json())
+                        : json();
+  problems->push_back(fmt::format(
+      "{}: the folder is an adapter (LoRA) of {}, not a model; merge the two "
+      "with PEFT's merge_and_unload, save the result, and serve that",
+      name,
+      base.is_string() ? "'" + base.get<std::string>() + "'" : "a model"));
+  return true;
 }
 
 // Reads config, weights and tokenizer of a folder. Returns its
 // generation_config.json.
-json ReadFiles(const std::string& path, bool imagine, Problems* problems,
+json ReadFiles(const std::string& root, bool imagine, Problems* problems,
                ModelFolder* folder) {
+  if (IsAdapter(root, problems)) return nullptr;
+  const std::string path = TransformerFolder(root);
   absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
   if (weights.ok()) {
     folder->weights = *std::move(weights);
@@ -72,7 +96,7 @@ json ReadFiles(const std::string& path, bool imagine, Problems* problems,
   } else {
     problems->push_back(std::string(weights.status().message()));
   }
-  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(path);
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(root);
   if (tokenizer.ok()) {
     folder->tokenizer = *std::move(tokenizer);
   } else {
@@ -87,7 +111,7 @@ json ReadFiles(const std::string& path, bool imagine, Problems* problems,
   return generation;
 }
 
-// Does the same for a .gguf file.
+// Does the same for a GGUF file.
 json ReadGguf(const std::string& path, Problems* problems,
               ModelFolder* folder) {
   GgufModel model = ReadGgufModel(path, problems);
@@ -139,24 +163,33 @@ FamilyLoader FindLoader(const json& config, std::string* family,
   return nullptr;
 }
 
-// Checks that every id that the tokenizer makes has an embedding.
-void CheckVocabulary(const Tokenizer& tokenizer,
-                     const TransformerDescription& description,
-                     Problems* problems) {
-  const auto check = [&](TextSide side, std::string_view name, int size) {
-    const int pieces = tokenizer.vocabulary_size(side);
-    if (pieces > size) {
+// Keeps pieces that have no embedding out of texts. Reports a tokenizer that
+// has so many of them that it must be another model's.
+void BoundTokenizer(const TransformerDescription& description,
+                    Problems* problems, std::unique_ptr<Tokenizer>* tokenizer) {
+  constexpr int kAll = std::numeric_limits<int>::max();
+  const int target =
+      description.decoder ? description.decoder->vocabulary : kAll;
+  // A decoder without an encoder reads the texts.
+  const int source =
+      description.encoder ? description.encoder->vocabulary : target;
+  bool more = false;
+  for (const auto& [side, name, size] :
+       {std::tuple(TextSide::kSource, "source", source),
+        std::tuple(TextSide::kTarget, "target", target)}) {
+    const int pieces = (*tokenizer)->vocabulary_size(side);
+    more |= pieces > size;
+    if (pieces - size > pieces / 4) {
       problems->push_back(fmt::format(
           "config.json: the model has {} {} embeddings, but the tokenizer's "
           "vocabulary has {} pieces; take both from the same model",
           size, name, pieces));
+      return;
     }
-  };
-  if (description.encoder) {
-    check(TextSide::kSource, "source", description.encoder->vocabulary);
   }
-  if (description.decoder) {
-    check(TextSide::kTarget, "target", description.decoder->vocabulary);
+  if (more) {
+    *tokenizer = std::make_unique<BoundedTokenizer>(std::move(*tokenizer),
+                                                    source, target);
   }
 }
 
@@ -317,7 +350,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   ReadChatTemplates(path, &folder);
   // Marian's own files were checked before the decoder got its extra embedding.
   if (folder.tokenizer != nullptr && !marian) {
-    CheckVocabulary(*folder.tokenizer, folder.description, problems);
+    BoundTokenizer(folder.description, problems, &folder.tokenizer);
   }
   Digest digest;
   if (options.vocabulary_shortlist) {

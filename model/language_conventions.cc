@@ -1,6 +1,7 @@
 #include "model/language_conventions.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace trivium {
 namespace {
@@ -93,6 +94,27 @@ std::string TokenizerClass(const nlohmann::json* config,
   return "";
 }
 
+// True for the classes of tokenizer.json's own reader, which say nothing about
+// languages.
+bool IsAnyTokenizer(std::string_view tokenizer_class) {
+  return tokenizer_class == "TokenizersBackend" ||
+         tokenizer_class == "PreTrainedTokenizerFast";
+}
+
+// Returns where the tokenizer itself puts the token of a language, or nullopt
+// if it puts none.
+std::optional<Source> SourceOf(const Tokenizer& tokenizer,
+                               const std::vector<int32_t>& languages) {
+  const auto encoding = tokenizer.Encode("", {});
+  if (!encoding.ok() || encoding->ids.empty()) return std::nullopt;
+  const auto is_language = [&](int32_t id) {
+    return std::find(languages.begin(), languages.end(), id) != languages.end();
+  };
+  if (is_language(encoding->ids.front())) return Source::kBefore;
+  if (is_language(encoding->ids.back())) return Source::kBehind;
+  return std::nullopt;
+}
+
 }  // namespace
 
 LanguageTokens LanguageTokens::Find(const Tokenizer& tokenizer,
@@ -100,14 +122,25 @@ LanguageTokens LanguageTokens::Find(const Tokenizer& tokenizer,
                                     const nlohmann::json* config,
                                     const nlohmann::json* tokenizer_config) {
   const std::string tokenizer_class = TokenizerClass(config, tokenizer_config);
+  const bool any = IsAnyTokenizer(tokenizer_class);
   for (const LanguageConvention& convention : kConventions) {
     if (convention.family != family ||
-        !tokenizer_class.starts_with(convention.tokenizer_class)) {
+        (!any && !tokenizer_class.starts_with(convention.tokenizer_class))) {
       continue;
     }
     LanguageTokens tokens = {.convention = convention};
     AddTokens(tokenizer, &tokens);
     if (tokens.codes.empty()) continue;
+    // Without a class the tokenizer's own template tells mBART-50 from mBART,
+    // and the two versions of NLLB.
+    if (any && !convention.tokenizer_class.empty() &&
+        SourceOf(tokenizer, tokens.ids) != convention.source) {
+      continue;
+    }
+    if (any && convention.form == Form::kScript) {
+      tokens.convention.source =
+          SourceOf(tokenizer, tokens.ids).value_or(convention.source);
+    }
     // NLLB's first version, which some folders ask for.
     if (convention.form == Form::kScript && tokenizer_config != nullptr &&
         tokenizer_config->is_object() &&

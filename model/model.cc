@@ -24,11 +24,13 @@
 #include "base/status.h"
 #include "model/chat_template.h"
 #include "model/folder.h"
+#include "model/gguf/gguf_model.h"
 #include "model/kernels/runtime.h"
 #include "model/languages.h"
 #include "model/marian/marian_model.h"
 #include "model/pair_template.h"
 #include "model/precision.h"
+#include "model/tokenizer/sentence_config.h"
 #include "model/transformer/memory_plan.h"
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_engine.h"
@@ -206,12 +208,11 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Load(
 
 bool Model::IsAt(const std::string& path) {
   std::error_code error;
-  if (path.ends_with(".gguf")) {
-    return std::filesystem::is_regular_file(path, error);
-  }
-  return std::filesystem::is_directory(path, error) &&
-         (std::filesystem::is_regular_file(path + "/config.json", error) ||
-          IsMarianModel(path));
+  return std::filesystem::is_directory(path, error)
+             ? std::filesystem::is_regular_file(
+                   TransformerFolder(path) + "/config.json", error) ||
+                   IsMarianModel(path)
+             : IsGgufFile(path);
 }
 
 void LeaveSignalsAlone() { TruncationGuard::LeaveSignalsAlone(); }

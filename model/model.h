@@ -148,13 +148,12 @@ class Model {
   // Loads an ordinary Hugging Face folder: config.json, generation_config.json
   // (optional), model.safetensors (single or sharded) or pytorch_model.bin, and
   // the tokenizer's files (without them the model serves token ids only). Also
-  // loads a .gguf file, or Marian's own files (model/marian/marian_model.h).
+  // loads a GGUF file, or Marian's own files (model/marian/marian_model.h).
   // The error names the file, what is wrong and how to fix it.
   static absl::StatusOr<std::unique_ptr<Model>> Load(
       const std::string& folder, const LoadOptions& options);
 
-  // True if `path` looks like a model: a folder with its files, or a .gguf
-  // file.
+  // True if `path` looks like a model: a folder with its files, or a GGUF file.
   static bool IsAt(const std::string& path);
 
   // Returns every problem of a folder at once, for --check; empty if it would

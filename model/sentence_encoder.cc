@@ -119,7 +119,7 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
       return Unusable(
           file, fmt::format("path {} leads out of the model's folder", path));
     }
-    if (type == "Transformer" && path.empty()) continue;
+    if (type == "Transformer" && &module == &modules->front()) continue;
     if (type == "Pooling") {
       TRIVIUM_RETURN_IF_ERROR(
           encoder.ReadPooling(folder + "/" + path, d_model));
@@ -132,8 +132,8 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
       TRIVIUM_RETURN_IF_ERROR(encoder.ReadLogitScore(folder + "/" + path));
     } else {
       return Unusable(
-          file, fmt::format("module {} at \"{}\" is not one of Transformer (at "
-                            "\"\"), Pooling, Dense, Normalize and LogitScore",
+          file, fmt::format("module {} at \"{}\" is not one of Transformer (the "
+                            "first), Pooling, Dense, Normalize and LogitScore",
                             text("type"), path));
     }
   }

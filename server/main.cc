@@ -66,6 +66,28 @@ absl::Status WritePorts(const std::string& path, const Server& server,
   return absl::OkStatus();
 }
 
+// Tells who sits at the terminal where the server is, and what to do next.
+void Welcome(const Options& options, const Server& server) {
+  const bool tls = !options.tls.certificate.empty();
+  const std::string grpc = AddressToCall(options.listen, server.port());
+  fmt::print(stderr, "\n  gRPC     {}{}\n", grpc, tls ? " (TLS)" : "");
+  if (server.http_port() != 0) {
+    fmt::print(stderr, "  HTTP     {}://{}/v1/models\n", tls ? "https" : "http",
+               AddressToCall(options.http_listen, server.http_port()));
+  }
+  if (server.metrics_port() != 0) {
+    fmt::print(stderr, "  metrics  {}://{}/metrics\n",
+               options.metrics_tls ? "https" : "http",
+               AddressToCall(options.metrics_listen, server.metrics_port()));
+  }
+  // The embedded model translates; others are asked what they do.
+  fmt::print(stderr, "Next:      trivium {}{}\n\n",
+             options.models.empty() && options.model_root.empty()
+                 ? "translate \"Good morning!\""
+                 : "models",
+             grpc == Options().listen ? "" : " --address " + grpc);
+}
+
 // Connections are files. The default limit is low only for old programs that
 // use select().
 void RaiseFileLimit() {
@@ -97,7 +119,7 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
   Log(spdlog::level::info, "serving",
       {{"listen", options.listen},
        {"port", server->port()},
-       {"http_listen", options.http_listen},
+       {"http_listen", server->http_port() == 0 ? "" : options.http_listen},
        {"http_port", server->http_port()},
        {"metrics_listen", options.metrics_listen},
        {"metrics_port", server->metrics_port()},
@@ -107,6 +129,9 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
     TRIVIUM_RETURN_IF_ERROR(
         WritePorts(options.port_file, *server,
                    AddressToCall(options.listen, server->port())));
+  }
+  if (options.log_format == LogFormat::kText && isatty(STDERR_FILENO)) {
+    Welcome(options, *server);
   }
   // Tells systemd that the service is up, if it started this as Type=notify.
   sd_notify(0, "READY=1");

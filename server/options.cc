@@ -19,6 +19,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "model/language_names.h"
 #include "server/flag_set.h"
@@ -248,10 +249,11 @@ void AddFlags(CLI::App* app, Options* options) {
               })
       ->default_str(options->listen);
   const auto listen = [&flags](const std::string& name, std::string* value,
-                               const std::string& help) {
+                               bool* given, const std::string& help) {
     flags
         .Parsed(name, help + "; 'off' or nothing: none",
-                [value](const std::string& text) {
+                [value, given](const std::string& text) {
+                  if (given != nullptr) *given = true;
                   const bool off = text.empty() || text == "off";
                   *value = off ? "" : text;
                   return off ? absl::OkStatus() : ParseHostPort(text).status();
@@ -259,10 +261,11 @@ void AddFlags(CLI::App* app, Options* options) {
         ->expected(0, 1)
         ->default_str(value->empty() ? "off" : *value);
   };
-  listen("http-listen", &options->http_listen,
+  listen("http-listen", &options->http_listen, &options->http_given,
          "HOST:PORT of the API over HTTP, as JSON: the server's own calls and "
          "those of OpenAI, Text Embeddings Inference, Cohere and "
-         "LibreTranslate");
+         "LibreTranslate. Without this flag there is none if another program "
+         "has the port");
   flags.Parsed(
       "allowed-hosts",
       "Names with dots under which HTTP requests may reach this server, with "
@@ -293,7 +296,7 @@ void AddFlags(CLI::App* app, Options* options) {
                 "that they spread again over the servers and present their "
                 "certificates again; running calls then have --drain-timeout; "
                 "0: never");
-  listen("metrics-listen", &options->metrics_listen,
+  listen("metrics-listen", &options->metrics_listen, nullptr,
          "HOST:PORT of /metrics, /healthz and /readyz");
   flags
       .Parsed("load-reports",
@@ -410,7 +413,7 @@ void AddFlags(CLI::App* app, Options* options) {
              "--tokens-file and exit");
   app->set_version_flag("--version", std::string("trivium-server ") + kVersion)
       ->group("Instead of serving");
-  app->set_help_flag("--help", "Show this and exit")
+  app->set_help_flag("-h,--help", "Show this and exit")
       ->group("Instead of serving");
 }
 
@@ -453,6 +456,14 @@ Options ParseOptions(int argc, const char* const* argv,
       }
     }
     app.parse(argc, arguments.data());
+  } catch (const CLI::ExtrasError&) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+      const std::vector<std::string>& own = option->get_lnames();
+      names.insert(names.end(), own.begin(), own.end());
+    }
+    fmt::print(stderr, "{}\n", UnknownFlag(app.remaining().front(), names));
+    *exit_code = kExitUsage;
   } catch (const CLI::ParseError& error) {
     *exit_code = app.exit(error) == 0 ? 0 : kExitUsage;
   }

@@ -29,7 +29,8 @@ struct Options {
   int max_streams = 1024;  // calls at a time on one connection
   // Age at which a connection is told to close; zero: never.
   absl::Duration max_connection_age = absl::ZeroDuration();
-  std::string http_listen;                        // empty: none
+  std::string http_listen = "127.0.0.1:8080";     // empty: none
+  bool http_given = false;                        // not the default
   std::vector<std::string> allowed_hosts;         // HttpApi::Options
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
   LoadReporting load_reports = LoadReporting::kOff;

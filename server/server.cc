@@ -142,8 +142,16 @@ class ServerImpl : public Server {
     http.max_age = options_.max_connection_age;
     http.tls = parts_.tls.get();
     http.allowed_hosts = options_.allowed_hosts;
-    TRIVIUM_ASSIGN_OR_RETURN(http_,
-                             HttpApi::Create(http, environment_, &overload_));
+    absl::StatusOr<std::unique_ptr<HttpApi>> created =
+        HttpApi::Create(http, environment_, &overload_);
+    if (absl::IsUnavailable(created.status()) && options_.http_if_free) {
+      Log(spdlog::level::warn,
+          "HTTP is off: another program has its port; give --http-listen",
+          {{"http_listen", options_.http_listen}});
+      return absl::OkStatus();
+    }
+    TRIVIUM_RETURN_IF_ERROR(created.status());
+    http_ = *std::move(created);
     http_probe_ = std::make_unique<ListenerProbe>(kProbeHttp1, http_->address(),
                                                   parts_.tls.get());
     return absl::OkStatus();

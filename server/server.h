@@ -34,6 +34,7 @@ class Server {
     absl::Duration max_connection_age = absl::InfiniteDuration();
     bool open_health = true;                 // see Environment
     std::string http_listen;                 // empty: none
+    bool http_if_free = false;               // no HTTP if its port is taken
     std::vector<std::string> allowed_hosts;  // HttpApi::Options
     std::string metrics_listen;              // empty: none
     bool metrics_tls = false;                // serve metrics with Parts::tls

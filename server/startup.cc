@@ -274,6 +274,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   }
   server.open_health = options.open_health;
   server.http_listen = options.http_listen;
+  server.http_if_free = !options.http_given;
   server.allowed_hosts = options.allowed_hosts;
   server.metrics_listen = options.metrics_listen;
   server.limits = options.limits;

@@ -167,6 +167,11 @@ class ChatCommand : public Command {
       if (ExitCodeOf(status) == kExitIo) return status;
       if (talks_) {
         output_.Complain(std::string(status.message()));
+        // The message that failed is not in the conversation any more.
+        if (absl::IsInvalidArgument(status) &&
+            conversation_.chat().messages_size() > 1) {
+          Tell("If the conversation is too long, /clear begins a new one.");
+        }
         return true;
       }
       if (!absl::IsInvalidArgument(status)) return status;

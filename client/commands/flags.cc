@@ -195,6 +195,15 @@ std::optional<std::vector<uint32_t>> ParseTokenIds(std::string_view text) {
   }
 }
 
+std::vector<std::string> FlagNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& own = option->get_lnames();
+    names.insert(names.end(), own.begin(), own.end());
+  }
+  return names;
+}
+
 void AddEnvironmentTwins(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty()) continue;

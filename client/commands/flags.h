@@ -128,6 +128,9 @@ void AddAttentionFlags(CLI::App& app, const std::string& flag,
 // an id.
 std::optional<std::vector<uint32_t>> ParseTokenIds(std::string_view text);
 
+// Returns the long names of a command's flags, without dashes.
+std::vector<std::string> FlagNames(const CLI::App& app);
+
 // Gives every flag of `app` an environment variable: TRIVIUM_BEAM_SIZE for
 // --beam-size. The variable of --model is TRIVIUM_CLIENT_MODEL, since the
 // server's TRIVIUM_MODEL names a folder. A flag on the command line overrides

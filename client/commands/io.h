@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -13,6 +14,8 @@ struct Io {
   int in = 0;  // a file descriptor
   FILE* out = stdout;
   FILE* err = stderr;
+  // The command's flags, so that messages speak of them (flag_words.h).
+  std::vector<std::string> flags = {};
 };
 
 // Exit codes of `trivium`. They are part of its interface; see README.md.

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "client/call_status.h"
+#include "client/commands/flag_words.h"
 #include "client/commands/message_json.h"
 #include "fmt/format.h"
 #include "trivium/v1/inference.pb.h"
@@ -39,7 +40,7 @@ absl::Status Output::Failure(const absl::Status& status, bool json) {
 
 void Output::Complain(std::string_view text) {
   if (progress_ != nullptr) progress_->Hide();
-  fmt::print(io_.err, "trivium: {}\n", text);
+  fmt::print(io_.err, "trivium: {}\n", InFlagWords(text, io_.flags));
   std::fflush(io_.err);
 }
 

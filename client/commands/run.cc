@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "client/commands/command.h"
+#include "client/commands/flag_words.h"
 #include "client/commands/flags.h"
 #include "fmt/format.h"
 
@@ -26,11 +27,13 @@ constexpr char kFooter[] =
 // flags, since most are misspelt ones.
 absl::Status TakeTexts(const std::vector<std::string>& left_over,
                        const std::vector<std::string>& after_dashes,
+                       const std::vector<std::string>& flags,
                        InputFlags* inputs) {
   for (const std::string& text : left_over) {
     if (text.size() > 1 && text[0] == '-') {
-      return absl::InvalidArgumentError(fmt::format(
-          "unknown flag {} (a text that begins with - goes after --)", text));
+      return absl::InvalidArgumentError(
+          UnknownFlag(text, flags) +
+          " (a text that begins with - goes after --)");
     }
   }
   std::vector<std::string> texts = left_over;
@@ -71,7 +74,8 @@ absl::Status CheckCommand(const std::vector<std::string>& arguments,
 }
 
 ExitCode Complain(const Io& io, const absl::Status& status, ExitCode code) {
-  fmt::print(io.err, "trivium: {}\n", std::string(status.message()));
+  fmt::print(io.err, "trivium: {}\n",
+             InFlagWords(std::string(status.message()), io.flags));
   return code;
 }
 
@@ -83,7 +87,8 @@ absl::Status SomeFailed(int64_t failed) {
       fmt::format("{} of the texts failed", failed));
 }
 
-ExitCode RunTrivium(const std::vector<std::string>& given, const Io& io) {
+ExitCode RunTrivium(const std::vector<std::string>& given, const Io& files) {
+  Io io = files;
   CLI::App app(kDescription, "trivium");
   app.footer(kFooter);
   // At most one: after a command, "health" is a text.
@@ -133,10 +138,11 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& io) {
   for (Subcommand& each : subcommands) {
     if (!each.app->parsed()) continue;
     Command& command = *each.command;
+    io.flags = FlagNames(*each.app);
     const std::vector<std::string> after(
         dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
     if (absl::Status status =
-            TakeTexts(each.app->remaining(), after, command.inputs());
+            TakeTexts(each.app->remaining(), after, io.flags, command.inputs());
         !status.ok()) {
       return Complain(io, status, kExitUsage);
     }

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/nearest.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "client/commands/line_reader.h"
@@ -110,12 +112,22 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
   app.footer(kFooter);
   LoadFlags flags;
   AddLoadFlags(app, &flags);
+  // --http names the server, whatever TRIVIUM_ADDRESS says.
+  const auto is_http = [](const std::string& argument) {
+    return argument == "--http" || argument.starts_with("--http=");
+  };
+  if (std::any_of(arguments.begin(), arguments.end(), is_http)) {
+    app.get_option("--address")->envname("");
+  }
   try {
     // CLI11 expects them in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success&) {
     fmt::print(io.out, "{}", app.help());
     return kExitOk;
+  } catch (const CLI::ExtrasError&) {
+    return Complain(io, UnknownFlag(app.remaining().front(), FlagNames(app)),
+                    kExitUsage);
   } catch (const CLI::Error& error) {
     return Complain(io, error.what(), kExitUsage);
   }

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "model/gguf/architecture.h"
@@ -43,6 +47,16 @@ json GenerationConfig(const json& config, const json& metadata) {
 }
 
 }  // namespace
+
+bool IsGgufFile(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  if (path.ends_with(".gguf")) return true;
+  char magic[4] = {};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(magic, sizeof(magic)) &&
+         std::string_view(magic, sizeof(magic)) == "GGUF";
+}
 
 GgufModel ReadGgufModel(const std::string& path, Problems* problems) {
   GgufModel model;

@@ -15,7 +15,11 @@ namespace trivium {
 // config.json has it.
 inline constexpr char kGgufPooling[] = "gguf.pooling";
 
-// A .gguf file, presented as the Hugging Face folder that it was made from, so
+// True for a file that begins as a GGUF file does, whatever its name (Ollama
+// names them by their hash), or that is named .gguf, as it may be broken.
+bool IsGgufFile(const std::string& path);
+
+// A GGUF file, presented as the Hugging Face folder that it was made from, so
 // that families and tokenizers know only one kind of model. A member is null if
 // a folder would not have it or if it had a problem.
 struct GgufModel {

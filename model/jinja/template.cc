@@ -26,9 +26,13 @@ absl::StatusOr<Template> Template::Parse(std::string_view source) {
   }
   if (!IsUtf8(source)) return absl::InvalidArgumentError("is not UTF-8");
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens, Lex(source));
+  std::set<std::string, std::less<>> names;
+  for (const Token& token : tokens) {
+    if (token.type == TokenType::kName) names.insert(token.name);
+  }
   StatementParser parser(std::move(tokens));
   TRIVIUM_ASSIGN_OR_RETURN(Body body, parser.ParseTemplate());
-  return Template(std::move(body));
+  return Template(std::move(body), std::move(names));
 }
 
 absl::StatusOr<Text> Template::Render(

@@ -1,7 +1,9 @@
 #ifndef TRIVIUM_MODEL_JINJA_TEMPLATE_H_
 #define TRIVIUM_MODEL_JINJA_TEMPLATE_H_
 
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,11 +39,18 @@ class Template {
       Heap& heap, const std::vector<std::pair<std::string, Value>>& variables,
       const Surroundings& surroundings) const;
 
+  // False if the template never reads a variable of this name.
+  bool MayRead(std::string_view name) const {
+    return names_.find(name) != names_.end();
+  }
+
  private:
-  explicit Template(Body body)
-      : body_(std::make_shared<const Body>(std::move(body))) {}
+  Template(Body body, std::set<std::string, std::less<>> names)
+      : body_(std::make_shared<const Body>(std::move(body))),
+        names_(std::move(names)) {}
 
   std::shared_ptr<const Body> body_;
+  std::set<std::string, std::less<>> names_;  // all that it has
 };
 
 }  // namespace trivium::jinja

@@ -5,6 +5,7 @@
 #include <limits>
 #include <system_error>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/folder_config.h"
@@ -49,9 +50,25 @@ absl::Status ReadSentenceFile(const std::string& folder,
 
 }  // namespace
 
-absl::StatusOr<SentenceConfig> SentenceConfig::Load(const std::string& folder) {
+std::string TransformerFolder(const std::string& folder) {
+  if (Exists(folder + "/config.json")) return folder;
+  const absl::StatusOr<nlohmann::json> modules =
+      ReadJsonList(folder + "/modules.json");
+  if (!modules.ok() || modules->empty()) return folder;
+  const nlohmann::json& first = modules->front();
+  if (!first.is_object()) return folder;
+  const std::string path = StringField(first, "path", "");
+  if (!StringField(first, "type", "").ends_with(".Transformer") ||
+      path.empty() || path.find("..") != path.npos || path.front() == '/') {
+    return folder;
+  }
+  return folder + "/" + path;
+}
+
+absl::StatusOr<SentenceConfig> SentenceConfig::Load(const std::string& root) {
   SentenceConfig config;
-  if (!Exists(folder + "/modules.json")) return config;
+  if (!Exists(root + "/modules.json")) return config;
+  const std::string folder = TransformerFolder(root);
   TRIVIUM_RETURN_IF_ERROR(ReadSentenceFile(folder, &config));
   if (config.max_tokens == 0) {
     // "No limit" is written as a number too large for any integer.

@@ -7,6 +7,11 @@
 
 namespace trivium {
 
+// Returns the folder that has the transformer's files: config.json, weights and
+// tokenizer. It is `folder`; if this has no config.json, the folder below it
+// that modules.json's first module names ("0_Transformer").
+std::string TransformerFolder(const std::string& folder);
+
 // sentence-transformers' settings of the texts that a folder's Transformer
 // reads. It comes from sentence_bert_config.json or a file with an older name;
 // newer versions leave the length to tokenizer_config.json's model_max_length.
@@ -15,7 +20,8 @@ struct SentenceConfig {
   int max_tokens = 0;  // of a text, special ones included; 0: not given
   bool lower_case = false;
 
-  static absl::StatusOr<SentenceConfig> Load(const std::string& folder);
+  // Reads the files of the transformer of the folder `root`.
+  static absl::StatusOr<SentenceConfig> Load(const std::string& root);
 };
 
 }  // namespace trivium

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "server/calls/convert/model_calls.h"
 #include "server/calls/handlers.h"
 #include "server/calls/heads.h"
 #include "server/calls/inputs_call.h"
@@ -74,6 +75,12 @@ class RerankCall final : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     TRIVIUM_RETURN_IF_ERROR(
         CheckHead(call().model(), "Rerank", {HeadKind::kClassify}));
+    if (model().tokenizer() != nullptr && !ServesCall(model(), Rpc::kRerank)) {
+      return absl::FailedPreconditionError(fmt::format(
+          "the model '{}' tells {} classes apart, which do not rank documents; "
+          "use Classify, or a model with one label",
+          call().model().name, model().info().head->labels.size()));
+    }
     options_.model = &model();
     options_.limits = &environment().limits;
     options_.check_alive = call().alive_check();

@@ -45,7 +45,8 @@ class ClassifyTokensCall final
 
   const HeadInfo& head() const { return *model().info().head; }
 
-  // Returns the tokens of input i, without special ones.
+  // Returns the tokens of input i, without the special ones around the text.
+  // Those in the text, as an unknown word, count.
   std::vector<ScoredToken> ScoreTokens(int i,
                                        std::span<const float> logits) const {
     const std::string* text = TextOf(message(i));
@@ -54,7 +55,10 @@ class ClassifyTokensCall final
     std::vector<ScoredToken> tokens;
     for (size_t t = 0; t < count; ++t) {
       const Token* token = text != nullptr ? &input(i).tokens[t] : nullptr;
-      if (token != nullptr && token->special) continue;
+      if (token != nullptr && token->special &&
+          token->byte_begin == token->byte_end) {
+        continue;
+      }
       tokens.push_back(
           {.index = static_cast<int>(t),
            .token = token,

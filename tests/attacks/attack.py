@@ -42,6 +42,8 @@ class Server:
     def __init__(self, program, model, flags=(), stderr=None):
         self._folder = tempfile.TemporaryDirectory()
         ports = os.path.join(self._folder.name, "ports")
+        if "--http-listen" not in flags:
+            flags = (*flags, "--http-listen", "off")
         self.process = subprocess.Popen(
             [program, "--listen", "127.0.0.1:0", "--metrics-listen",
              "127.0.0.1:0", "--port-file", ports, "--model", "en-de=" + model,
@@ -49,7 +51,7 @@ class Server:
         give_up = time.monotonic() + 60
         # "grpc PORT", "metrics PORT" and, where it has one, "http PORT", once
         # it is ready.
-        count = 3 if "--http-listen" in flags else 2
+        count = 2 if "off" in flags else 3
         while len(self._read(ports).split()) < 2 * count:
             if self.process.poll() is not None or time.monotonic() > give_up:
                 self.process.kill()

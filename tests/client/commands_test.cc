@@ -48,6 +48,14 @@ TEST_F(CommandsTest, TreatsTextsThatLookLikeSyntaxAsTexts) {
   EXPECT_EQ(run.out, "<[a, b]>\n<health>\n<>\n<--json>\n<-x>\n");
 }
 
+TEST_F(CommandsTest, AMisspeltFlagIsToldTheNearestOne) {
+  const CommandRun run = Run({"translate", "--bem-size=2", "one"});
+  EXPECT_EQ(run.code, kExitUsage);
+  EXPECT_THAT(run.err,
+              StartsWith("trivium: unknown flag --bem-size; did you mean "
+                         "--beam-size?"));
+}
+
 TEST_F(CommandsTest, TranslatesAPipeLineByLine) {
   const CommandRun run = Run({"translate"}, "one\r\n\ntwo\nlast");
   EXPECT_EQ(run.code, kExitOk);

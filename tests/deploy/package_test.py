@@ -140,7 +140,8 @@ class PackageTest(unittest.TestCase):
         ports = WORK / "ports"
         server = subprocess.Popen(
             [PREFIX / "bin/trivium-server", "--listen", "127.0.0.1:0",
-             "--metrics-listen", "off", "--port-file", ports, MODEL],
+             "--http-listen", "off", "--metrics-listen", "off",
+             "--port-file", ports, MODEL],
             env={**os.environ, "NOTIFY_SOCKET": ""}, stderr=subprocess.DEVNULL)
         try:
             while not ports.exists() and server.poll() is None:

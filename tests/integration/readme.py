@@ -98,10 +98,10 @@ class Reader:
         self.stop()
         ports = self.folder / "ports"
         ports.unlink(missing_ok=True)
-        self.env.update(TRIVIUM_LISTEN="127.0.0.1:0", TRIVIUM_METRICS_LISTEN="off",
+        self.env.update(TRIVIUM_LISTEN="127.0.0.1:0", TRIVIUM_HTTP_LISTEN="127.0.0.1:0",
+                        TRIVIUM_METRICS_LISTEN="off",
                         TRIVIUM_PORT_FILE=str(ports), TRIVIUM_LOG_LEVEL="warn")
         print("==", command, flush=True)
-        command = command.replace("127.0.0.1:8080", "127.0.0.1:0")
         arguments, options = self.shell("exec " + command)
         self.server = subprocess.Popen(arguments, **options)
         while not (ports.exists() and ports.read_text().startswith("grpc ")):

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -85,6 +86,9 @@ ServerProcess::ServerProcess(std::vector<std::string> flags, int err) {
                                         ports,
                                         "--model",
                                         "en-de=" TRIVIUM_EMBEDDED};
+  if (std::find(flags.begin(), flags.end(), "--http-listen") == flags.end()) {
+    arguments.insert(arguments.end(), {"--http-listen", "off"});
+  }
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   pid_ = Spawn(arguments, -1, -1, err);
   // The file appears when the server is ready.

@@ -54,7 +54,8 @@ class TritonClientTest(unittest.TestCase):
                         scratch / "models/vectors")
         ports = scratch / "ports"
         cls.server = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
+            [SERVER, "--listen", "127.0.0.1:0", "--http-listen", "off",
+             "--metrics-listen", "off",
              "--port-file", ports, "--log-level", "warn",
              "--model-root", scratch / "models", "--model", f"en-de={MODEL}"])
         while not ports.exists():

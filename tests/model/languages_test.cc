@@ -22,10 +22,14 @@ class FakeTokenizer : public Tokenizer {
   explicit FakeTokenizer(std::vector<std::string> pieces)
       : pieces_(std::move(pieces)) {}
 
+  // The ids of an empty text.
+  void set_template(std::vector<int32_t> ids) { template_ = std::move(ids); }
+
   // A piece's text is that piece, except for words.
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions&) const override {
     Encoding encoding;
+    if (text.empty()) encoding.ids = template_;
     const int32_t id = PieceToId(text, TextSide::kSource);
     if (!IsWord(text) && id >= 0) encoding.ids = {id};
     return encoding;
@@ -58,6 +62,7 @@ class FakeTokenizer : public Tokenizer {
   }
 
   const std::vector<std::string> pieces_;
+  std::vector<int32_t> template_;
 };
 
 LanguageTable Marian(const FakeTokenizer& tokenizer, const json* config) {
@@ -222,6 +227,38 @@ TEST(LanguagesTest, MBart50HasTheSourceBeforeTheTextAndForcesTheTarget) {
     EXPECT_EQ(Told(table.Resolve("German", {})), "2 | no 1 | first 3");
     EXPECT_EQ(table.default_target()->code, "en_XX");
   }
+}
+
+// Transformers 5 may save any tokenizer as one of this class.
+TEST(LanguagesTest, WithoutAClassTheTokenizersTemplateTellsTheModel) {
+  const json config = {{"tokenizer_class", "TokenizersBackend"}};
+  FakeTokenizer regions({"<s>", "</s>", "de_DE", "en_XX", "pt_XX"});
+  GenerationConfig generation;
+  generation.decoder_prefix = {1};
+  const auto regional = [&] {
+    const LanguageTable table({.tokenizer = &regions,
+                               .family = "mbart",
+                               .tokenizer_config = &config,
+                               .generation = &generation});
+    return Told(table.Resolve("de", "pt"));
+  };
+  regions.set_template({3, 1});
+  EXPECT_EQ(regional(), "2 | no 1 | first 4") << "mBART-50";
+  regions.set_template({1, 3});
+  EXPECT_EQ(regional(), "| no 1 2 | start 4") << "mBART";
+
+  FakeTokenizer scripts({"<s>", "</s>", "deu_Latn", "eng_Latn"});
+  const auto with_scripts = [&] {
+    const LanguageTable table({.tokenizer = &scripts,
+                               .family = "m2m_100",
+                               .tokenizer_config = &config,
+                               .generation = &generation});
+    return Told(table.Resolve("de", "en"));
+  };
+  scripts.set_template({3, 1});
+  EXPECT_EQ(with_scripts(), "2 | no 1 | first 3") << "NLLB";
+  scripts.set_template({1, 3});
+  EXPECT_EQ(with_scripts(), "| no 1 2 | first 3") << "NLLB's first version";
 }
 
 TEST(LanguagesTest, FindsTheTokensOfM2m100AndNllb) {

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
+#include "nlohmann/json.hpp"
 #include "tests/model/weights/weight_files.h"
 #include "tests/support/error_texts.h"
 
@@ -210,6 +212,89 @@ TEST(ModelTest, TokenizerAndModelMustMatch) {
     CopyFile("model/embedded", folder, name);
   }
   EXPECT_THAT(Model::Check(folder.path(), kF32), Contains(ErrorAt("8004")));
+}
+
+// As Gemma 3 1B has it: one piece more than embeddings.
+TEST(ModelTest, OnlyATextWithAPieceWithoutEmbeddingIsRefused) {
+  const TemporaryFolder folder;
+  std::filesystem::copy("tests/golden/sentences/gemma3.embedding",
+                        folder.path(),
+                        std::filesystem::copy_options::recursive |
+                            std::filesystem::copy_options::overwrite_existing);
+  const auto whole = Load(folder.path());
+  ASSERT_NE(whole, nullptr);
+  const int embeddings = whole->info().vocabulary;
+  const Tokenizer& pieces = *whole->tokenizer();
+  ASSERT_EQ(pieces.vocabulary_size(TextSide::kSource), embeddings);
+  nlohmann::json tokenizer =
+      nlohmann::json::parse(ReadWholeFile(folder.path() + "/tokenizer.json"));
+  nlohmann::json added = tokenizer["added_tokens"].back();
+  added["id"] = embeddings;
+  added["content"] = "<picture>";
+  tokenizer["added_tokens"].push_back(added);
+  folder.Write("tokenizer.json", tokenizer.dump());
+
+  const auto model = Load(folder.path());
+  ASSERT_NE(model, nullptr);
+  const Tokenizer& bounded = *model->tokenizer();
+  EXPECT_EQ(bounded.vocabulary_size(TextSide::kSource), embeddings);
+  EXPECT_EQ(bounded.PieceToId("<picture>", TextSide::kSource), -1);
+  EXPECT_EQ(bounded.IdToPiece(embeddings, TextSide::kSource), "");
+  EXPECT_EQ(bounded.Encode("a text", {})->ids,
+            pieces.Encode("a text", {})->ids);
+  EXPECT_EQ(bounded.EncodePair("a", "text", {})->ids,
+            pieces.EncodePair("a", "text", {})->ids);
+  EXPECT_THAT(bounded.Encode("a <picture>", {}).status(),
+              IsError(absl::StatusCode::kInvalidArgument, "<picture>"));
+  EXPECT_THAT(bounded.EncodePair("<picture>", "a", {}).status(),
+              IsError(absl::StatusCode::kInvalidArgument, "<picture>"));
+  const TextPart part = {"<picture>"};
+  EXPECT_THAT(bounded.EncodeParts({&part, 1}, {}).status(),
+              IsError(absl::StatusCode::kInvalidArgument, "<picture>"));
+}
+
+TEST(ModelTest, AnAdapterAloneIsToldWhatItIs) {
+  const TemporaryFolder folder;
+  folder.Write("adapter_config.json",
+               R"({"base_model_name_or_path": "meta/llama", "r": 8})");
+  folder.Write("adapter_model.safetensors", "");
+  EXPECT_THAT(Model::Check(folder.path(), kF32),
+              ElementsAre(ErrorAt("adapter_config.json")));
+}
+
+// As sentence-transformers saved it before version 1.0.
+TEST(ModelTest, TheTransformerMayBeInAFolderOfItsOwn) {
+  const std::string golden = "tests/golden/sentences/gemma3.embedding";
+  const TemporaryFolder folder;
+  const std::string inner = folder.path() + "/0_Transformer";
+  std::filesystem::create_directory(inner);
+  for (const auto& entry : std::filesystem::directory_iterator(golden)) {
+    const bool root =
+        entry.is_directory() || entry.path().filename() == "modules.json" ||
+        entry.path().filename() == "config_sentence_transformers.json";
+    std::filesystem::copy(
+        entry.path(),
+        (root ? folder.path() : inner) + "/" + entry.path().filename().string(),
+        std::filesystem::copy_options::recursive);
+  }
+  nlohmann::json modules =
+      nlohmann::json::parse(ReadWholeFile(golden + "/modules.json"));
+  modules[0]["path"] = "0_Transformer";
+  folder.Write("modules.json", modules.dump());
+  EXPECT_TRUE(Model::IsAt(folder.path()));
+  const auto inside = Load(folder.path());
+  const auto flat = Load(golden);
+  ASSERT_NE(inside, nullptr);
+  ASSERT_NE(flat, nullptr);
+  EXPECT_EQ(inside->sentence_encoder().embedding_size(inside->info().d_model),
+            flat->sentence_encoder().embedding_size(flat->info().d_model));
+  EXPECT_EQ(inside->sentence_encoder().max_tokens(),
+            flat->sentence_encoder().max_tokens());
+  EXPECT_EQ(inside->tokenizer()->Encode("A Text", {})->ids,
+            flat->tokenizer()->Encode("A Text", {})->ids);
+  modules[0]["path"] = "../0_Transformer";
+  folder.Write("modules.json", modules.dump());
+  EXPECT_FALSE(Model::IsAt(folder.path())) << "leads out of the folder";
 }
 
 TEST(ModelTest, OlderFoldersKeepGenerationSettingsInConfigJson) {

@@ -17,8 +17,8 @@ class Served:
         self._client = str(programs / "trivium")
         self._command = [
             str(programs / "trivium-server"), "--listen", "127.0.0.1:0",
-            "--metrics-listen", "off", "--log-level", "warn", "--workers",
-            str(workers), "--model", f"served={model},precision={precision}"]
+            "--http-listen", "off", "--metrics-listen", "off",
+            "--log-level", "warn", "--workers", str(workers), "--model", f"served={model},precision={precision}"]
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()

@@ -33,11 +33,26 @@ TEST_F(OptionsTest, HasDefaults) {
   const Options options = Parse({});
   EXPECT_FALSE(exit_code_);
   EXPECT_EQ(options.listen, "127.0.0.1:50051");
+  EXPECT_EQ(options.http_listen, "127.0.0.1:8080");
+  EXPECT_FALSE(options.http_given);
   EXPECT_EQ(options.metrics_listen, "127.0.0.1:9464");
   EXPECT_EQ(options.limits.max_request_bytes, 4 << 20);
   EXPECT_EQ(options.kv_cache_bytes, std::nullopt);
   EXPECT_EQ(options.result_cache_bytes, 0);
   EXPECT_TRUE(options.models.empty());
+}
+
+TEST_F(OptionsTest, ExplainsItselfAndItsFlags) {
+  testing::internal::CaptureStdout();
+  Parse({"-h"});
+  EXPECT_EQ(exit_code_, 0);
+  EXPECT_NE(testing::internal::GetCapturedStdout().find("--model"),
+            std::string::npos);
+  testing::internal::CaptureStderr();
+  Parse({"--verison"});
+  EXPECT_EQ(exit_code_, kExitUsage);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "unknown flag --verison; did you mean --version?\n");
 }
 
 TEST_F(OptionsTest, ThePivotLanguageIsChecked) {

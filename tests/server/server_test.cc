@@ -36,6 +36,15 @@ class ServerTest : public RpcTest {
                        : HealthCheckResponse::SERVICE_UNKNOWN;
   }
 
+  // The parts of another server.
+  static Server::Parts SomeParts() {
+    Server::Parts parts;
+    parts.models.push_back(ServedPuppet("m"));
+    parts.metrics = std::make_unique<Metrics>(1);
+    parts.batcher = std::make_unique<PuppetBatcher>();
+    return parts;
+  }
+
   HttpResult Get(const char* path) {
     return HttpGet(server_->metrics_port(), path);
   }
@@ -141,12 +150,20 @@ TEST_F(ServerTest, RefusesRequestsWithoutMemory) {
 TEST_F(ServerTest, NamesAPortThatIsTaken) {
   Server::Options options;
   options.listen = "127.0.0.1:" + std::to_string(server_->port());
-  Server::Parts parts;
-  parts.models.push_back(ServedPuppet("m"));
-  parts.metrics = std::make_unique<Metrics>(1);
-  parts.batcher = std::make_unique<PuppetBatcher>();
-  EXPECT_THAT(Server::Create(options, std::move(parts)),
+  EXPECT_THAT(Server::Create(options, SomeParts()),
               IsError(absl::StatusCode::kUnavailable, options.listen));
+}
+
+TEST_F(ServerTest, WithoutAFlagThereIsNoHttpWhereItsPortIsTaken) {
+  Server::Options options;
+  options.listen = "127.0.0.1:0";
+  options.http_listen = fmt::format("127.0.0.1:{}", server_->port());
+  EXPECT_THAT(Server::Create(options, SomeParts()),
+              IsError(absl::StatusCode::kUnavailable, "--http-listen"));
+  options.http_if_free = true;
+  const auto server = Server::Create(options, SomeParts());
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->http_port(), 0);
 }
 
 TEST(StartupTest, NamesTheWrongOptionInErrors) {

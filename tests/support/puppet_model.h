@@ -28,6 +28,8 @@ class PuppetTokenizer : public Tokenizer {
   static constexpr int kVocabulary = kFirst + 256;
 
   bool pairs = false;
+  // A byte of texts whose token is special, as that of an unknown word.
+  char unknown = '\0';
   // If set, hears of each text that is tokenized, before it is.
   std::function<void(std::string_view)> heard;
 
@@ -43,6 +45,7 @@ class PuppetTokenizer : public Tokenizer {
       token.byte_end = static_cast<int>(i) + 1;
       token.char_begin = characters - 1;
       token.char_end = characters;
+      token.special = text[i] == unknown && unknown != '\0';
       tokens.push_back(std::move(token));
     }
     return tokens;

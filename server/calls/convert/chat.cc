@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/status.h"
@@ -201,6 +202,30 @@ absl::Status CheckVariables(const google::protobuf::Struct& in,
   return absl::OkStatus();
 }
 
+// INVALID_ARGUMENT for tools and variables that the template never reads: the
+// model would not learn of them.
+absl::Status CheckPlaces(const v1::Chat& in, const std::string& path,
+                         const ChatTemplate& chat) {
+  const auto no_place = [&path](const std::string& field,
+                                const std::string& what) {
+    return InvalidField(path + field,
+                        fmt::format("the model's chat template has no place "
+                                    "for {}; leave it out",
+                                    what));
+  };
+  if (!in.tools().empty() && !chat.MayRead("tools")) {
+    return no_place(".tools", "tools");
+  }
+  std::set<std::string_view> names;
+  for (const auto& [name, value] : in.variables().fields()) names.insert(name);
+  for (const std::string_view name : names) {
+    if (chat.MayRead(name)) continue;
+    return no_place(".variables",
+                    fmt::format("'{}'", Shorten(std::string(name))));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<const ChatTemplate*> FindTemplate(const v1::Chat& in,
                                                  const std::string& path,
                                                  const Model& model) {
@@ -236,6 +261,7 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
   TRIVIUM_ASSIGN_OR_RETURN(const std::string messages, Messages(in, path));
   TRIVIUM_ASSIGN_OR_RETURN(const std::string tools, Tools(in, path));
   TRIVIUM_RETURN_IF_ERROR(CheckVariables(in.variables(), path + ".variables"));
+  TRIVIUM_RETURN_IF_ERROR(CheckPlaces(in, path, *chat));
   TRIVIUM_ASSIGN_OR_RETURN(const std::string variables,
                            ToJson(in.variables(), path + ".variables"));
   ChatInput input;

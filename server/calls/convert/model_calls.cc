@@ -2,6 +2,13 @@
 
 namespace trivium {
 
+namespace {
+
+// A score, or "no" and "yes".
+constexpr size_t kMostRerankLabels = 2;
+
+}  // namespace
+
 bool ServesCall(const Model& model, Rpc rpc) {
   const Design design = model.info().design;
   const bool has_tokenizer = model.tokenizer() != nullptr;
@@ -24,7 +31,9 @@ bool ServesCall(const Model& model, Rpc rpc) {
     case Rpc::kClassify:
       return has_head(HeadKind::kClassify);
     case Rpc::kRerank:
-      return has_head(HeadKind::kClassify) && has_tokenizer;
+      // With more labels none of them says how well a document fits.
+      return has_head(HeadKind::kClassify) && has_tokenizer &&
+             model.info().head->labels.size() <= kMostRerankLabels;
     case Rpc::kClassifyTokens:
       return has_head(HeadKind::kTag) || has_head(HeadKind::kDiscriminate);
     case Rpc::kFillMask:

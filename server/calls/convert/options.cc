@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "model/language_names.h"
 #include "server/calls/convert/convert.h"
@@ -48,7 +50,9 @@ absl::StatusOr<Direction> ResolveLanguages(
   const bool of_source = absl::StartsWith(message, "source_language") ||
                          (source.has_value() && !target.has_value());
   const char* field = of_source ? "source_language" : "target_language";
-  return InvalidField(path + field, std::string(direction.status().message()));
+  // The message begins with the name of the field.
+  return InvalidField(path + field, std::string(absl::StripPrefix(
+                                        message, absl::StrCat(field, " "))));
 }
 
 }  // namespace

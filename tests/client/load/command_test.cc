@@ -47,6 +47,22 @@ TEST_F(LoadCommandTest, MakesTheRequestedNumberOfCalls) {
             "beam_size: 2 max_new_tokens: 9");
 }
 
+// The variable is for trivium, too, which speaks gRPC only.
+TEST_F(LoadCommandTest, HttpNamesTheServerWhateverTheEnvironmentSays) {
+  setenv("TRIVIUM_ADDRESS", "localhost:1", 1);
+  const std::atomic<bool> stop{false};
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--file", file_, "--count", "1"});
+    return RunWithFiles(
+        [&](const Io& io) { return RunTriviumLoad(arguments, io, stop); });
+  };
+  EXPECT_NE(run({"--http", "http://127.0.0.1:1"}).code, kExitUsage);
+  EXPECT_EQ(
+      run({"--http", "http://127.0.0.1:1", "--address", "localhost:1"}).code,
+      kExitUsage);
+  unsetenv("TRIVIUM_ADDRESS");
+}
+
 TEST_F(LoadCommandTest, OpenLoopEncodesAndGenerates) {
   CommandRun run = Run({"--call", "encode", "--rate", "500", "--count", "20",
                         "--connections", "2"});

@@ -24,7 +24,8 @@ class Server:
         self._folder = tempfile.TemporaryDirectory()
         ports = pathlib.Path(self._folder.name) / "ports"
         self.process = subprocess.Popen(
-            [program, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
+            [program, "--listen", "127.0.0.1:0", "--http-listen", "off",
+             "--metrics-listen", "off",
              "--port-file", ports, "--log-level", "warn",
              "--model-root", pathlib.Path(model).parent, "en-de=" + model])
         while not (ports.exists() and ports.read_text().startswith("grpc ")):

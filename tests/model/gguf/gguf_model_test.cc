@@ -250,6 +250,21 @@ TEST(GgufModelTest, NamesUnsupportedValues) {
               ElementsAre(ErrorAt("blk.0.ffn_up_exps.weight")));
 }
 
+TEST(GgufModelTest, AFileIsKnownByItsFirstBytes) {
+  const TemporaryFolder folder;
+  folder.Write("sha256-0123", "GGUF and more");
+  folder.Write("Model.GGUF", "GGUF and more");
+  folder.Write("broken.gguf", "");
+  folder.Write("short", "GGU");
+  folder.Write("other", "PK\3\4");
+  for (const char* name : {"sha256-0123", "Model.GGUF", "broken.gguf"}) {
+    EXPECT_TRUE(IsGgufFile(folder.path() + "/" + name)) << name;
+  }
+  for (const char* name : {"short", "other", "absent", "absent.gguf", ""}) {
+    EXPECT_FALSE(IsGgufFile(folder.path() + "/" + name)) << name;
+  }
+}
+
 TEST(GgufModelTest, NamesMissingFiles) {
   Problems problems;
   ReadGgufModel("no/such.gguf", &problems);

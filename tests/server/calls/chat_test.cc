@@ -262,14 +262,14 @@ TEST_F(ChatHandlerTest, MessagesAndVariablesAreAsTransformersHasThem) {
 
 TEST_F(ChatHandlerTest, ATemplateIsFoundByNameOrByTools) {
   Serve({{{"name", "default"}, {"template", "D"}},
-         {{"name", "tool_use"}, {"template", "T"}},
-         {{"name", "rag"}, {"template", "R"}}});
+         {{"name", "tool_use"}, {"template", "T{{ tools|length }}"}},
+         {{"name", "rag"}, {"template", "R{{ tools|length }}"}}});
   v1::Chat chat = Says("Hi");
   EXPECT_EQ(PromptOf(chat), "D");
   chat.add_tools("{}");
-  EXPECT_EQ(PromptOf(chat), "T");
+  EXPECT_EQ(PromptOf(chat), "T1");
   chat.set_template_name("rag");
-  EXPECT_EQ(PromptOf(chat), "R");
+  EXPECT_EQ(PromptOf(chat), "R1");
   chat.set_template_name("rug");
   EXPECT_THAT(Refusal(chat),
               AllOf(InvalidAt("chat.template_name"), InvalidAt("'rug'"),
@@ -326,6 +326,20 @@ TEST_F(ChatHandlerTest, BadChatsAreRefusedByTheirFields) {
   chat = Says("no");
   EXPECT_THAT(Refusal(chat),
               AllOf(InvalidAt("chat: "), InvalidAt("it says no")));
+}
+
+TEST_F(ChatHandlerTest, WhatTheTemplateNeverReadsIsRefused) {
+  Serve("{{ messages[0].content }}{% if style is defined %}!{% endif %}");
+  v1::Chat chat = Says("Hi");
+  EXPECT_EQ(PromptOf(chat), "Hi");
+  chat.add_tools("{}");
+  EXPECT_THAT(Refusal(chat), InvalidAt("chat.tools: "));
+  chat.clear_tools();
+  auto& fields = *chat.mutable_variables()->mutable_fields();
+  fields["style"].set_bool_value(true);
+  EXPECT_EQ(PromptOf(chat), "Hi!");
+  fields["stile"].set_bool_value(true);
+  EXPECT_THAT(Refusal(chat), InvalidAt("'stile'"));
 }
 
 TEST_F(ChatHandlerTest, BadVariablesAreRefused) {

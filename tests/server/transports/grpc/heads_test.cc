@@ -43,6 +43,7 @@ class HeadsTest : public RpcTest {
     model->mutable_info().head = std::move(head);
     model->mutable_info().pooled_size = 2;
     model->mutable_info().mask_id = PuppetTokenizer::kFirst + '_';
+    model->mutable_tokenizer().unknown = '2';
     parts->models.push_back(ServedPuppet(name, std::move(model)));
   }
 
@@ -126,6 +127,21 @@ TEST_F(HeadsTest, RerankOrdersDocuments) {
   EXPECT_EQ(response.documents_size(), 2);
 }
 
+TEST_F(HeadsTest, ClassesDoNotRank) {
+  v1::RerankRequest request;
+  request.set_model("classifier");
+  request.set_query("q");
+  request.add_documents("d");
+  v1::RerankResponse response;
+  EXPECT_EQ(stub_->Rerank(Context().get(), request, &response).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  // Without a name: the first model that ranks.
+  batcher_->set_logits([](const Request&) { return std::vector<float>{1}; });
+  request.clear_model();
+  ASSERT_TRUE(stub_->Rerank(Context().get(), request, &response).ok());
+  EXPECT_EQ(response.model().name(), "ranker");
+}
+
 TEST_F(HeadsTest, RerankAcceptsAThousandDocuments) {
   batcher_->set_logits([](const Request& request) {
     return std::vector<float>{static_cast<float>(request.source.ids.size())};
@@ -173,7 +189,7 @@ TEST_F(HeadsTest, ClassifyTokensJoinsTokensToSpans) {
   v1::ClassifyTokensRequest request;
   request.set_model("tagger");
   // The tokens are O, a PER of three tokens, another PER right after it, two of
-  // LOC, and O.
+  // LOC, and O. The token "2" is an unknown word, which belongs to the text.
   request.add_inputs()->set_text(
       "0122133"
       "0");

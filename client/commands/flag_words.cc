@@ -1,0 +1,97 @@
+#include "client/commands/flag_words.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+bool IsFieldCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '[' || c == ']';
+}
+
+// Returns the flag that sets a field: "--beam-size" for "beam_size",
+// "--protect-pattern" for "patterns" of "protect".
+std::optional<std::string> FlagOf(std::string_view parent,
+                                  std::string_view field,
+                                  const std::vector<std::string>& flags) {
+  std::string name(field);
+  std::replace(name.begin(), name.end(), '_', '-');
+  std::string one = name;
+  if (one.ends_with('s')) one.pop_back();
+  for (const std::string& wanted :
+       {name, one, fmt::format("{}-{}", parent, one)}) {
+    if (std::find(flags.begin(), flags.end(), wanted) != flags.end()) {
+      return "--" + wanted;
+    }
+  }
+  return std::nullopt;
+}
+
+// Returns "text 3" for "inputs[2].text" and "inputs[2]".
+std::optional<std::string> TextOf(std::string_view path) {
+  constexpr std::string_view kInputs = "inputs[";
+  if (!path.starts_with(kInputs)) return std::nullopt;
+  path.remove_prefix(kInputs.size());
+  int index = 0;
+  const auto [end, error] =
+      std::from_chars(path.data(), path.data() + path.size(), index);
+  path.remove_prefix(end - path.data());
+  if (error != std::errc() || (path != "]" && path != "].text")) {
+    return std::nullopt;
+  }
+  return fmt::format("text {}", index + 1);
+}
+
+// Returns a word of the message, which may be the path of a field.
+std::string InFlagWord(std::string_view word,
+                       const std::vector<std::string>& flags) {
+  if (const auto text = TextOf(word)) return *text;
+  std::vector<std::string_view> names = {""};
+  for (std::string_view rest = word;;) {
+    const std::string_view part = rest.substr(0, rest.find('.'));
+    names.push_back(part.substr(0, part.find('[')));
+    if (part.size() == rest.size()) break;
+    rest.remove_prefix(part.size() + 1);
+  }
+  for (size_t i = names.size() - 1; i > 0; --i) {
+    if (const auto flag = FlagOf(names[i - 1], names[i], flags)) return *flag;
+  }
+  for (const std::string_view front : {"start.", "options."}) {
+    if (word.starts_with(front)) word.remove_prefix(front.size());
+  }
+  return std::string(word);
+}
+
+}  // namespace
+
+std::string InFlagWords(std::string_view message,
+                        const std::vector<std::string>& flags) {
+  std::string out;
+  while (!message.empty()) {
+    const auto other = [](char c) { return !IsFieldCharacter(c); };
+    size_t size =
+        std::find_if(message.begin(), message.end(), other) - message.begin();
+    // A point or a bracket at the end belongs to the sentence.
+    size_t end = size;
+    while (end > 0 && (message[end - 1] == '.' || message[end - 1] == '[')) {
+      --end;
+    }
+    const std::string_view word = message.substr(0, end);
+    // Beside other characters it is a part of something else, as of a file's
+    // name or of a number.
+    const bool alone = out.empty() || out.back() == ' ' || out.back() == '(';
+    const bool is_path = word.find_first_of("_.[") != word.npos;
+    out += alone && is_path ? InFlagWord(word, flags) : std::string(word);
+    if (end == size && size < message.size()) ++size;
+    out += message.substr(end, size - end);
+    message.remove_prefix(size);
+  }
+  return out;
+}
+
+}  // namespace trivium

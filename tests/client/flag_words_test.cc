@@ -1,0 +1,50 @@
+#include "client/commands/flag_words.h"
+
+#include <gtest/gtest.h>
+
+namespace trivium {
+namespace {
+
+std::string In(std::string_view message) {
+  return InFlagWords(message,
+                     {"model", "beam-size", "target-language", "protect",
+                      "protect-pattern", "term", "words", "target-prefix"});
+}
+
+TEST(FlagWordsTest, AFieldThatAFlagSetsBecomesTheFlag) {
+  EXPECT_EQ(
+      In("start.options.decoding.beam_size: is 99; it must be in 1 .. 16"),
+      "--beam-size: is 99; it must be in 1 .. 16");
+  EXPECT_EQ(In("text 3: options.words: are not for ids"),
+            "text 3: --words: are not for ids");
+  EXPECT_EQ(
+      In("options.target_language: 'zz' is not one; give target_language"),
+      "--target-language: 'zz' is not one; give --target-language");
+  EXPECT_EQ(In("options.protect.patterns[0]: missing )"),
+            "--protect-pattern: missing )");
+  EXPECT_EQ(In("options.glossary.terms[2].source: is empty"),
+            "--term: is empty");
+}
+
+TEST(FlagWordsTest, TextsAreCounted) {
+  EXPECT_EQ(In("inputs[0].text: is blank"), "text 1: is blank");
+  EXPECT_EQ(In("inputs[11]: has target_prefix"),
+            "text 12: has --target-prefix");
+}
+
+TEST(FlagWordsTest, OtherFieldsKeepTheirNames) {
+  EXPECT_EQ(In("start.options.split: has no value 9"), "split: has no value 9");
+  EXPECT_EQ(In("decoding.sample is set"), "decoding.sample is set");
+}
+
+TEST(FlagWordsTest, WhatIsNoFieldStays) {
+  for (const char* text :
+       {"", "the model 'a.words' is not there", "1.5 or 2.", "it has words.",
+        "cannot read x/beam_size.txt", "see README.md", "words and model",
+        "http://a.words/beam_size", "[0] ..", "\"beam_size\" [", "müßig"}) {
+    EXPECT_EQ(In(text), text);
+  }
+}
+
+}  // namespace
+}  // namespace trivium

@@ -173,6 +173,13 @@ GenerationConfig ReadGenerationConfig(ConfigReader* config,
     }
   }
   ReadSearch(config, &result.options);
+  const auto has = [config](const char* name) {
+    return config->Find(name).json != nullptr;
+  };
+  result.names_sampling =
+      has("temperature") || has("top_k") || has("top_p") || has("min_p");
+  result.names_max_new_tokens =
+      has("max_new_tokens") || (limits.has_encoder && has("max_length"));
   RefuseOthers(config);
   if (limits.has_encoder) {
     result.options.source_ngram_size =

@@ -14,6 +14,8 @@ namespace trivium {
 // A folder's settings for generating text.
 struct GenerationConfig {
   DecodingOptions options;
+  bool names_sampling = false;        // temperature, top_k, top_p or min_p
+  bool names_max_new_tokens = false;  // or a max_length that counts
   std::vector<int32_t> decoder_prefix;
   std::vector<Task> tasks;
 };

@@ -157,6 +157,8 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.vocabulary = decoder->vocabulary;
     info.max_target_tokens = decoder->max_positions;
     info.vocabulary_shortlist = folder.description.shortlist != nullptr;
+    info.names_sampling = folder.generation.names_sampling;
+    info.names_max_new_tokens = folder.generation.names_max_new_tokens;
   }
   if (encoder) {
     info.design = decoder ? Design::kEncoderDecoder : Design::kEncoder;

@@ -93,6 +93,10 @@ struct ModelInfo {
   int max_target_tokens = 0;
   int vocabulary = 0;
   bool vocabulary_shortlist = false;
+  // True if the folder's generation settings name how tokens are drawn
+  // (temperature, top_k, top_p, min_p), and how many there are at most.
+  bool names_sampling = false;
+  bool names_max_new_tokens = false;
   int type_vocabulary = 0;       // segments; 0: none
   int pooled_size = 0;           // size of the pooler's output; 0: no pooler
   std::optional<HeadInfo> head;  // of encoder-only models

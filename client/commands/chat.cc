@@ -38,6 +38,11 @@ class ChatCommand : public Command {
   InputFlags* inputs() override { return &inputs_; }
 
   absl::Status Run(Client& client, const Io& io) override {
+    v1::DecodingOptions& decoding = *request_.mutable_decoding();
+    decoding.set_sampling_defaults(v1::SAMPLING_DEFAULTS_CHAT);
+    if (!decoding.has_temperature() && decoding.beam_size() <= 1) {
+      decoding.set_sample(true);
+    }
     if (request_.decoding().num_hypotheses() > 1) {
       return absl::InvalidArgumentError(
           "--num-hypotheses: a conversation has one answer; generate returns "
@@ -137,8 +142,10 @@ class ChatCommand : public Command {
       v1::GenerateRequest request = command_.request_;
       *request.mutable_chat() = conversation_.chat();
       std::string text;
+      v1::FinishReason reason = v1::FINISH_REASON_UNSPECIFIED;
       const auto on_event = [&](const v1::GenerateResponse& response) {
         text += response.piece().text();
+        reason = response.done().finish_reason();
         if (command_.json_) return output_.Json(response);
         return output_.Piece(talks_ ? Shown(response.piece().text())
                                     : response.piece().text());
@@ -158,6 +165,9 @@ class ChatCommand : public Command {
         conversation_.Unanswered();
       }
       if (stopped) Tell("(stopped)");
+      if (reason == v1::FINISH_REASON_REPETITION) {
+        Tell("(ended: it only repeats itself)");
+      }
       return stopped || status.ok() ? true : Failed(status);
     }
 

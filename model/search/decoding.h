@@ -134,6 +134,9 @@ struct DecodingOptions {
   std::shared_ptr<const WordPieces>
       word_pieces;  // null: any token may follow a phrase
 
+  // End a text that only repeats itself (repetition.h). Needs beam_size 1.
+  bool stop_repetition = false;
+
   int top_logprobs = 0;  // 0 .. 20 alternatives to report per token
   bool trace = false;    // keep a BeamTrace; beam_size > 1
 };
@@ -142,6 +145,7 @@ enum class FinishReason {
   kEnd,     // the end token
   kStop,    // a stop string or id
   kLength,  // max_new_tokens
+  kRepetition,
 };
 
 struct TokenLogprob {

@@ -124,6 +124,11 @@ void IndependentDecoding::Append(const ScoredToken& token, const LogitsRow& row,
              stop_->Matches(std::span(draw->tokens).subspan(prefix_size_))) {
     draw->ended = true;
     draw->reason = FinishReason::kStop;
+  } else if (options_.stop_repetition &&
+             draw->repetition.Add(
+                 std::span(draw->tokens).subspan(prefix_size_))) {
+    draw->ended = true;
+    draw->reason = FinishReason::kRepetition;
   } else if (NewTokens(*draw) == options_.max_new_tokens) {
     draw->ended = true;
   }

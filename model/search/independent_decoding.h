@@ -8,6 +8,7 @@
 
 #include "model/search/decoding.h"
 #include "model/search/logits_rules.h"
+#include "model/search/repetition.h"
 #include "model/search/row_scores.h"
 
 namespace trivium {
@@ -44,6 +45,7 @@ class IndependentDecoding : public Decoding {
     double log_probability = 0;
     bool ended = false;
     FinishReason reason = FinishReason::kLength;
+    RepetitionDetector repetition;  // if it ends texts
   };
 
   int NewTokens(const Draw& draw) const {

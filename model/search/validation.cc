@@ -165,6 +165,12 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
         "beam_size: {} does not go with sample, give 1 or leave sample out",
         options.beam_size));
   }
+  if (options.stop_repetition && options.beam_size != 1) {
+    return absl::InvalidArgumentError(fmt::format(
+        "beam_size: {} does not go with stop_repetition, give 1 or leave "
+        "stop_repetition out",
+        options.beam_size));
+  }
   TRIVIUM_RETURN_IF_ERROR(
       CheckRange("hypotheses", options.hypotheses, 1,
                  options.sample ? kMaxBeamSize : options.beam_size));

@@ -93,11 +93,19 @@ void ReadEarlyStopping(const v1::DecodingOptions& in, FieldReader* reader,
   }
 }
 
+// SAMPLING_DEFAULTS_CHAT. The first four are those of llama.cpp's server.
+constexpr float kChatTemperature = 0.8f;
+constexpr int kChatTopK = 40;
+constexpr float kChatTopP = 0.95f;
+constexpr float kChatMinP = 0.05f;
+constexpr int kChatTokens = 2048;
+
 // Tokens are drawn if `sample` or a temperature over 0 says so. At temperature
 // 0 the best token is chosen, whatever top_k, top_p and seed are: draws come to
 // that as the temperature falls.
 void ReadSampling(const v1::DecodingOptions& in, int vocabulary,
-                  FieldReader* reader, DecodingOptions* out) {
+                  bool names_sampling, FieldReader* reader,
+                  DecodingOptions* out) {
   if (in.has_sample()) out->sample = in.sample();
   if (in.has_temperature()) {
     float temperature = 0;
@@ -110,6 +118,12 @@ void ReadSampling(const v1::DecodingOptions& in, int vocabulary,
     }
     out->sample = temperature > 0;
     if (out->sample) out->temperature = temperature;
+  }
+  if (in.sampling_defaults() == v1::SAMPLING_DEFAULTS_CHAT && !names_sampling) {
+    if (!in.has_temperature()) out->temperature = kChatTemperature;
+    out->top_k = kChatTopK;
+    out->top_p = kChatTopP;
+    out->min_p = kChatMinP;
   }
   const auto needs_draws = [&](const char* name, bool has) {
     if (!has || out->sample || in.has_temperature()) return;
@@ -262,7 +276,7 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
   const int vocabulary = model.info().vocabulary;
   FieldReader reader(path);
 
-  ReadSampling(in, vocabulary, &reader, &out);
+  ReadSampling(in, vocabulary, model.info().names_sampling, &reader, &out);
   // A folder's beam size is for beam search; draws have one beam each.
   if (out.sample) out.beam_size = 1;
   reader.Integer("beam_size", in.has_beam_size(), in.beam_size(), 1,
@@ -287,7 +301,23 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
     reader.Fail("early_stopping",
                 "needs a beam search: ask for a beam_size over 1");
   }
+  if (!v1::SamplingDefaults_IsValid(in.sampling_defaults())) {
+    reader.Fail("sampling_defaults",
+                fmt::format("has no value {}",
+                            static_cast<int>(in.sampling_defaults())));
+  }
+  const bool chat = in.sampling_defaults() == v1::SAMPLING_DEFAULTS_CHAT;
+  out.stop_repetition = in.has_stop_repetition() ? in.stop_repetition()
+                                                 : chat && out.beam_size == 1;
+  if (out.stop_repetition && out.beam_size > 1) {
+    reader.Fail("stop_repetition",
+                "is for searches without beams; leave it out, or set beam_size "
+                "to 1");
+  }
   result.default_max_new_tokens = !in.has_max_new_tokens();
+  if (chat && !model.info().names_max_new_tokens) {
+    result.most_by_default = kChatTokens;
+  }
   reader.Integer("max_new_tokens", in.has_max_new_tokens(), in.max_new_tokens(),
                  1, model.info().max_target_tokens, &out.max_new_tokens);
   reader.Integer("min_new_tokens", in.has_min_new_tokens(), in.min_new_tokens(),
@@ -330,6 +360,10 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
     const int source = static_cast<int>(input.source.ids.size());
     options.max_new_tokens =
         std::min(per_source ? 3 * source + 32 : folders, left);
+    if (decoding.most_by_default > 0) {
+      options.max_new_tokens =
+          std::min(options.max_new_tokens, decoding.most_by_default);
+    }
     // The default must not be below the request's minimum.
     options.max_new_tokens = std::min(
         left, std::max(options.max_new_tokens, options.min_new_tokens));

@@ -25,6 +25,8 @@ v1::FinishReason ConvertFinishReason(FinishReason reason) {
       return v1::FINISH_REASON_END;
     case FinishReason::kStop:
       return v1::FINISH_REASON_STOP;
+    case FinishReason::kRepetition:
+      return v1::FINISH_REASON_REPETITION;
     case FinishReason::kLength:
       return v1::FINISH_REASON_LENGTH;
   }

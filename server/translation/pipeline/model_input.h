@@ -36,6 +36,8 @@ struct CallDecoding {
   // The request leaves max_new_tokens out: each input gets the default for its
   // length.
   bool default_max_new_tokens = false;
+  // The most new tokens by default; 0: only the model bounds them.
+  int most_by_default = 0;
   std::vector<std::string> stop;
   std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
 };

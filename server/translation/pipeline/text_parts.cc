@@ -26,9 +26,10 @@ bool EndsIdeographic(std::string_view text) {
 
 FinishReason Worse(FinishReason a, FinishReason b) {
   const auto rank = [](FinishReason reason) {
-    return reason == FinishReason::kLength ? 2
-           : reason == FinishReason::kStop ? 1
-                                           : 0;
+    return reason == FinishReason::kLength       ? 3
+           : reason == FinishReason::kRepetition ? 2
+           : reason == FinishReason::kStop       ? 1
+                                                 : 0;
   };
   return rank(a) >= rank(b) ? a : b;
 }

@@ -150,6 +150,22 @@ TEST(GreedyTest, TiesGoToTheLowerToken) {
               ElementsAre(0, 0, 0));
 }
 
+TEST(GreedyTest, ATextThatOnlyRepeatsItselfEndsIfAsked) {
+  // 0, 1, 2, 0, 1, 2, ...
+  const ToyModel model{.vocabulary = 3,
+                       .table = {{0, 9, 0}, {0, 0, 9}, {9, 0, 0}}};
+  DecodingOptions options;
+  options.max_new_tokens = 200;
+  EXPECT_EQ(RunSearch(options, {2}, nullptr, model)[0].ids.size(), 200u);
+  options.stop_repetition = true;
+  const Hypothesis ended = RunSearch(options, {2}, nullptr, model)[0];
+  EXPECT_EQ(ended.ids.size(), 128u);
+  EXPECT_EQ(ended.reason, FinishReason::kRepetition);
+  EXPECT_EQ(ended.logprobs.size(), 128u);
+  options.beam_size = 2;
+  EXPECT_FALSE(ValidateDecodingOptions(options).ok());
+}
+
 TEST(GreedyTest, EndsWhereNoTokenIsPossible) {
   ToyModel model{.vocabulary = 3};
   DecodingOptions options;

@@ -45,6 +45,7 @@ class ServerImpl : public Server {
         parts_(std::move(parts)),
         calls_(options.clock),
         kept_files_({}, options.clock),
+        glossaries_({}, options.clock),
         overload_(OverloadManager::ForThisProcess(options.memory_bytes),
                   parts_.metrics.get()),
         tokenizing_(kPoolThreads),
@@ -67,6 +68,7 @@ class ServerImpl : public Server {
     environment_.calls = &calls_;
     environment_.refusals = &refusals_;
     environment_.kept_files = &kept_files_;
+    environment_.glossaries = &glossaries_;
     environment_.tokenizing = &tokenizing_;
     environment_.delivery = &delivery_;
     environment_.clock = options.clock;
@@ -226,6 +228,7 @@ class ServerImpl : public Server {
   RefusalLog refusals_;
   CallRegistry calls_;
   KeptFiles kept_files_;
+  GlossaryStore glossaries_;
   OverloadManager overload_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpApi> http_;

@@ -1,7 +1,5 @@
 #include "server/adapters/libre_translate.h"
 
-#include <unicode/locid.h>
-
 #include <cmath>
 #include <map>
 #include <set>
@@ -15,6 +13,7 @@
 #include "server/adapters/form_body.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
+#include "server/adapters/language_name.h"
 #include "server/errors/status.h"
 #include "server/translation/language_detection.h"
 #include "server/translation/pipeline/translation_router.h"
@@ -39,18 +38,6 @@ void ReadKey(JsonFields* fields) {
   fields->Only("api_key", {""},
                "is not used here; if the server wants a token, send it as "
                "'Authorization: Bearer TOKEN'");
-}
-
-// Returns the English name of a BCP 47 code, which ICU knows.
-std::string NameOf(const std::string& code) {
-  UErrorCode error = U_ZERO_ERROR;
-  const icu::Locale locale = icu::Locale::forLanguageTag(code, error);
-  if (U_FAILURE(error)) return code;
-  icu::UnicodeString name;
-  locale.getDisplayName(icu::Locale::getEnglish(), name);
-  std::string text;
-  name.toUTF8String(text);
-  return text;
 }
 
 // Reads a request whose body is JSON or a form.
@@ -220,7 +207,7 @@ class LibreLanguagesCodec : public Codec {
     ordered_json languages = ordered_json::array();
     for (const auto& [code, to] : targets) {
       languages.push_back(
-          {{"code", code}, {"name", NameOf(code)}, {"targets", to}});
+          {{"code", code}, {"name", LanguageName(code)}, {"targets", to}});
     }
     return {.body = ToJsonText(languages)};
   }

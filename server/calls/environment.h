@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "server/batching/batcher.h"
 #include "server/calls/call_registry.h"
+#include "server/calls/glossary_store.h"
 #include "server/calls/kept_files.h"
 #include "server/calls/load_reports.h"
 #include "server/calls/model_control.h"
@@ -43,10 +44,11 @@ struct Environment {
   Batcher* batcher = nullptr;
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;
-  RefusalLog* refusals = nullptr;   // may be null
-  KeptFiles* kept_files = nullptr;  // null if nobody could fetch them
-  WorkPool* tokenizing = nullptr;   // tokenizes long texts
-  WorkPool* delivery = nullptr;     // makes messages of results
+  RefusalLog* refusals = nullptr;       // may be null
+  KeptFiles* kept_files = nullptr;      // null if nobody could fetch them
+  GlossaryStore* glossaries = nullptr;  // null if nobody could name them
+  WorkPool* tokenizing = nullptr;       // tokenizes long texts
+  WorkPool* delivery = nullptr;         // makes messages of results
   const Clock* clock = Clock::Real();
 };
 

@@ -188,15 +188,21 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Load(const std::string& path,
 
 absl::StatusOr<std::shared_ptr<const Grant>> Access::Find(
     std::string_view authorization) const {
-  constexpr std::string_view kBearer = "bearer ";
-  if (!absl::StartsWithIgnoreCase({authorization.data(), authorization.size()},
-                                  {kBearer.data(), kBearer.size()}) ||
-      authorization.size() > kMostTokenBytes) {
+  // The second is DeepL's clients'.
+  constexpr std::string_view kSchemes[] = {"bearer ", "deepl-auth-key "};
+  size_t scheme = 0;
+  for (const std::string_view one : kSchemes) {
+    if (absl::StartsWithIgnoreCase({authorization.data(), authorization.size()},
+                                   {one.data(), one.size()})) {
+      scheme = one.size();
+    }
+  }
+  if (scheme == 0 || authorization.size() > kMostTokenBytes) {
     return absl::UnauthenticatedError(
         "this server wants a token: send 'authorization: Bearer TOKEN'");
   }
-  const std::string token(absl::StripAsciiWhitespace(
-      std::string(authorization.substr(kBearer.size()))));
+  const std::string token(
+      absl::StripAsciiWhitespace(std::string(authorization.substr(scheme))));
   const Sha256 hash = Sha256Of(token);
   std::shared_ptr<const Grants> grants;
   {

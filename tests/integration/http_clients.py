@@ -5,7 +5,7 @@ their packages are large:
     python3 -m venv build/http_clients
     build/http_clients/bin/pip install openai langchain-openai \\
         llama-index-llms-openai-like llama-index-embeddings-openai-like \\
-        libretranslatepy openapi-spec-validator
+        libretranslatepy deepl openapi-spec-validator
     build/http_clients/bin/python tests/integration/http_clients.py \\
         build/dev/bin/trivium-server
 
@@ -100,6 +100,35 @@ class HttpClientsTest(unittest.TestCase):
                 model="chat", max_tokens=4,
                 messages=[{"role": "user", "content": "Hello you"}])
             self.assertEqual(answer.choices[0].message.role, "assistant")
+
+    @needs("deepl")
+    def test_deepl(self):
+        import deepl
+
+        client = deepl.Translator("none", server_url=self.address)
+        result = client.translate_text(TEXT, target_lang="DE")
+        self.assertIn("Haus", result.text)
+        self.assertEqual(result.detected_source_lang, "EN")
+        both = client.translate_text(["<b>The house</b> is big.", "Hi."],
+                                     source_lang="EN", target_lang="DE",
+                                     tag_handling="html")
+        self.assertIn("<b>", both[0].text)
+        self.assertEqual({language.code for language in
+                          client.get_target_languages()}, {"DE", "EN"})
+        self.assertEqual(len(client.get_glossary_languages()), 2)
+        self.assertFalse(client.get_usage().any_limit_reached)
+        glossary = client.create_glossary("g", "EN", "DE", {"house": "Bude"})
+        self.assertEqual(client.get_glossary_entries(glossary), {"house": "Bude"})
+        held = client.translate_text(TEXT, source_lang="EN", target_lang="DE",
+                                     glossary=glossary)
+        self.assertIn("Bude", held.text)
+        self.assertEqual([g.name for g in client.list_glossaries()], ["g"])
+        client.delete_glossary(glossary)
+        with self.assertRaises(deepl.DeepLException):
+            client.get_glossary(glossary.glossary_id)
+        with self.assertRaisesRegex(deepl.DeepLException, "formality"):
+            client.translate_text(TEXT, target_lang="DE", formality="more")
+        client.close()
 
     @needs("langchain_openai")
     def test_langchain(self):

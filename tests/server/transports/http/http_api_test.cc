@@ -45,6 +45,7 @@ class HttpApiTest : public testing::Test {
     environment_.metrics = &metrics_;
     environment_.calls = &calls_;
     environment_.kept_files = &kept_files_;
+    environment_.glossaries = &glossaries_;
     environment_.tokenizing = &tokenizing_;
     environment_.delivery = &delivery_;
   }
@@ -84,6 +85,7 @@ class HttpApiTest : public testing::Test {
   PuppetBatcher batcher_;
   CallRegistry calls_{Clock::Real()};
   KeptFiles kept_files_{{}, Clock::Real()};
+  GlossaryStore glossaries_{{}, Clock::Real()};
   int64_t memory_ = 0;
   OverloadManager overload_{{.limit_bytes = 1 << 30,
                              .memory = [this] { return memory_; },

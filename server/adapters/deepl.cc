@@ -1,0 +1,544 @@
+// DeepL writes languages in capitals ("EN-US"), and expects them so. An option
+// that changes DeepL's answers and cannot change ours is an error that names
+// it; the rest is accepted (kIgnored).
+#include "server/adapters/deepl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/adapters/form_body.h"
+#include "server/adapters/http_status.h"
+#include "server/adapters/json_body.h"
+#include "server/adapters/json_fields.h"
+#include "server/adapters/language_name.h"
+#include "server/calls/glossary_store.h"
+#include "server/errors/status.h"
+#include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr char kTypeOfTerms[] = "text/tab-separated-values; charset=utf-8";
+constexpr size_t kMostNameBytes = 1024;
+// As those of a call's glossary.
+constexpr size_t kMostTerms = 1024;
+// DeepL's clients read a limit; no user reaches this one.
+constexpr int64_t kNoLimit = 1'000'000'000'000;
+
+constexpr FieldName kNames[] = {
+    {"inputs", "text"},
+    {"options.source_language", "source_lang"},
+    {"options.target_language", "target_lang"},
+    {"options.glossary", "glossary_id"},
+    {"options.format", "tag_handling"},
+    {"options.", ""},
+};
+
+HttpAnswer Failure(const Ending& ending) {
+  return {
+      .status = HttpStatusOf(ending.status.code()),
+      .body = ToJsonText(ordered_json{{"message", MessageOf(ending, kNames)}})};
+}
+
+std::string Upper(std::string_view code) {
+  return absl::AsciiStrToUpper(std::string(code));
+}
+std::string Lower(std::string_view code) {
+  return absl::AsciiStrToLower(std::string(code));
+}
+
+// The code without a region: "en" of "en-US".
+std::string_view WithoutRegion(std::string_view code) {
+  return code.substr(0, code.find('-'));
+}
+
+// Languages that models translate from and to, in lower case.
+std::map<std::string, std::set<std::string>> PairsOf(const Message* last) {
+  std::map<std::string, std::set<std::string>> pairs;
+  for (const v1::Model& model :
+       static_cast<const v1::ListModelsResponse*>(last)->models()) {
+    for (const v1::Language& source : model.source_languages()) {
+      for (const v1::Language& target : model.target_languages()) {
+        if (source.bcp47().empty() || target.bcp47().empty() ||
+            source.bcp47() == target.bcp47()) {
+          continue;
+        }
+        pairs[Lower(source.bcp47())].insert(Lower(target.bcp47()));
+      }
+    }
+  }
+  return pairs;
+}
+
+std::string OwnerOf(const RequestHead& head) {
+  return head.grant == nullptr ? "" : head.grant->rules().name;
+}
+
+// Reads a body that is JSON or a form. Fields that are lists may be repeated in
+// a form.
+class DeeplCodec : public Codec {
+ public:
+  DeeplCodec(const Environment& environment, const RequestHead& head)
+      : glossaries_(environment.glossaries),
+        owner_(OwnerOf(head)),
+        form_type_(IsForm(head) ? head.header("Content-Type") : "") {}
+
+  absl::Status Check(const RequestHead& head) override {
+    if (form_type_.empty()) return Codec::Check(head);
+    TRIVIUM_RETURN_IF_ERROR(CheckFormIsNoPages(head));
+    return CheckEncoding(head, "Content-Encoding");
+  }
+
+ protected:
+  absl::StatusOr<json> ReadBody(std::string_view body) const {
+    if (form_type_.empty()) return ReadJsonBody(body);
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<FormField> fields,
+                             ParseForm(form_type_, body));
+    json texts = json::array();
+    std::vector<FormField> others;
+    for (FormField& field : fields) {
+      if (field.name == "text" && !field.file_name) {
+        texts.push_back(std::move(field.value));
+      } else {
+        others.push_back(std::move(field));
+      }
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(json value, FormToJson(std::move(others)));
+    if (!texts.empty()) value["text"] = std::move(texts);
+    return value;
+  }
+
+  GlossaryStore& glossaries() const { return *glossaries_; }
+  const std::string& owner() const { return owner_; }
+
+ private:
+  GlossaryStore* const glossaries_;
+  const std::string owner_;
+  const std::string form_type_;  // empty: JSON
+};
+
+int64_t CountCharacters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return !IsContinuation(c); });
+}
+
+// Reads a flag, which is "1" or "0" in forms.
+bool Flag(JsonFields* fields, const char* name) {
+  const json* const value = fields->Value(name);
+  if (value == nullptr || *value == false || *value == "0") return false;
+  if (*value != true && *value != "1")
+    fields->Fail(name, "must be true or false");
+  return true;
+}
+
+class TranslateCodec final : public DeeplCodec {
+ public:
+  using DeeplCodec::DeeplCodec;
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
+    auto* const request = static_cast<v1::TranslateRequest*>(message);
+    v1::TranslateOptions* const options = request->mutable_options();
+    JsonFields fields(value, "");
+    fields.Require("text");
+    fields.Require("target_lang");
+    for (std::string& text : fields.Strings("text")) {
+      request->add_inputs()->set_text(std::move(text));
+    }
+    source_ = fields.String("source_lang").value_or("");
+    target_ = fields.String("target_lang").value_or("");
+    options->set_source_language(source_.empty() ? "auto" : Lower(source_));
+    options->set_target_language(Lower(target_));
+    counts_ = Flag(&fields, "show_billed_characters");
+    if (counts_) {
+      for (const v1::Input& input : request->inputs()) {
+        characters_.push_back(CountCharacters(input.text()));
+      }
+    }
+    ReadTags(&fields, options);
+    ReadSplit(&fields, options);
+    fields.Only("formality", {"default", "prefer_more", "prefer_less"},
+                "is not supported: no model here can be told; leave it out");
+    fields.Only("context", {""},
+                "is not supported: each text is translated by itself; leave it "
+                "out");
+    fields.Only("style_id", {""}, "is not supported; leave it out");
+    fields.Only("custom_instructions", {json::array()},
+                "is not supported; leave it out");
+    // They cannot change an answer here.
+    fields.Ignore(
+        {"preserve_formatting", "model_type", "enable_beta_languages"});
+    TRIVIUM_RETURN_IF_ERROR(ReadGlossary(&fields, options));
+    return fields.Done();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return Failure(ending);
+    ordered_json translations = ordered_json::array();
+    size_t i = 0;
+    for (const v1::TranslateResult& result :
+         static_cast<const v1::TranslateResponse*>(last)->results()) {
+      ordered_json one = {
+          {"detected_source_language", SourceOf(result)},
+          {"text",
+           result.hypotheses().empty() ? "" : result.hypotheses(0).text()}};
+      if (counts_) one["billed_characters"] = characters_[i];
+      translations.push_back(std::move(one));
+      ++i;
+    }
+    return {.body = ToJsonText(
+                ordered_json{{"translations", std::move(translations)}})};
+  }
+
+ private:
+  static void ReadTags(JsonFields* fields, v1::TranslateOptions* options) {
+    const std::string tags = fields->String("tag_handling").value_or("");
+    if (tags == "html") {
+      options->set_format(v1::TEXT_FORMAT_HTML);
+    } else if (tags == "xml") {
+      options->set_format(v1::TEXT_FORMAT_XML);
+    } else if (!tags.empty()) {
+      fields->Fail("tag_handling", "is neither xml nor html");
+    }
+    fields->Ignore({"tag_handling_version"});
+    fields->Only("outline_detection", {true, "1"},
+                 "is not supported: the structure of tags is always found; "
+                 "leave it out");
+    for (const char* const name :
+         {"splitting_tags", "non_splitting_tags", "ignore_tags"}) {
+      fields->Only(name, {json::array(), ""},
+                   "is not supported; leave it out, or mark what must stay "
+                   "with translate=\"no\"");
+    }
+  }
+
+  static void ReadSplit(JsonFields* fields, v1::TranslateOptions* options) {
+    const json* const split = fields->Value("split_sentences");
+    if (split == nullptr || *split == "1" || *split == true) return;
+    if (*split == "0" || *split == false) {
+      options->set_split(v1::SPLIT_NONE);
+    } else if (*split != "nonewlines" ||
+               options->format() == v1::TEXT_FORMAT_UNSPECIFIED) {
+      // White space of HTML and XML breaks no line.
+      fields->Fail("split_sentences",
+                   "must be \"0\" or \"1\", or with tag_handling "
+                   "\"nonewlines\"");
+    }
+  }
+
+  absl::Status ReadGlossary(JsonFields* fields, v1::TranslateOptions* options) {
+    const std::string id = fields->String("glossary_id").value_or("");
+    if (id.empty()) return absl::OkStatus();
+    if (source_.empty()) {
+      return InvalidField("source_lang",
+                          "is missing; a glossary is for two languages, so "
+                          "name both");
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(const auto glossary,
+                             glossaries().Find(owner(), id));
+    if (WithoutRegion(Lower(source_)) != glossary->source_language ||
+        WithoutRegion(Lower(target_)) != glossary->target_language) {
+      return InvalidField(
+          "glossary_id",
+          fmt::format("is for {} to {}, but the call is for {} to {}",
+                      glossary->source_language, glossary->target_language,
+                      Shorten(source_), Shorten(target_)));
+    }
+    for (const auto& [source, target] : glossary->terms) {
+      v1::GlossaryTerm* const term = options->mutable_glossary()->add_terms();
+      term->set_source(source);
+      term->set_target(target);
+    }
+    return absl::OkStatus();
+  }
+
+  // The language that a text was translated from.
+  std::string SourceOf(const v1::TranslateResult& result) const {
+    if (!source_.empty()) return Upper(WithoutRegion(source_));
+    if (!result.route().empty()) {
+      return Upper(WithoutRegion(result.route(0).source_language()));
+    }
+    return result.detected_languages().empty()
+               ? Upper(WithoutRegion(target_))
+               : Upper(WithoutRegion(result.detected_languages(0).language()));
+  }
+
+  std::string source_, target_;  // as the client wrote them
+  bool counts_ = false;
+  std::vector<int64_t> characters_;  // [inputs] if counts_
+};
+
+class LanguagesCodec final : public Codec {
+ public:
+  explicit LanguagesCodec(const RequestHead& head) {
+    for (const auto& [name, value] : head.query()) {
+      if (name == "type") type_ = value;
+    }
+  }
+
+  absl::Status Read(std::string_view, Message*) override {
+    if (type_ == "source" || type_ == "target") return absl::OkStatus();
+    return InvalidField("type", "is neither source nor target");
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return Failure(ending);
+    std::set<std::string> codes;
+    for (const auto& [source, targets] : PairsOf(last)) {
+      if (type_ == "source") {
+        codes.insert(source);
+      } else {
+        codes.insert(targets.begin(), targets.end());
+      }
+    }
+    ordered_json languages = ordered_json::array();
+    for (const std::string& code : codes) {
+      ordered_json one = {{"language", Upper(code)},
+                          {"name", LanguageName(code)}};
+      if (type_ == "target") one["supports_formality"] = false;
+      languages.push_back(std::move(one));
+    }
+    return {.body = ToJsonText(languages)};
+  }
+
+ private:
+  std::string type_ = "source";
+};
+
+class UsageCodec final : public Codec {
+ public:
+  absl::Status Read(std::string_view, Message*) override {
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message*) override {
+    if (!ending.status.ok()) return Failure(ending);
+    return {.body = ToJsonText(ordered_json{{"character_count", 0},
+                                            {"character_limit", kNoLimit}})};
+  }
+};
+
+class GlossaryPairsCodec final : public Codec {
+ public:
+  absl::Status Read(std::string_view, Message*) override {
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return Failure(ending);
+    ordered_json pairs = ordered_json::array();
+    for (const auto& [source, targets] : PairsOf(last)) {
+      for (const std::string& target : targets) {
+        pairs.push_back({{"source_lang", source}, {"target_lang", target}});
+      }
+    }
+    return {.body = ToJsonText(
+                ordered_json{{"supported_languages", std::move(pairs)}})};
+  }
+};
+
+using Terms = std::vector<std::pair<std::string, std::string>>;
+
+// Reads a field of a row of CSV (RFC 4180) and leaves the rest of the row.
+std::string NextCsvField(std::string_view* row) {
+  std::string field;
+  if (!row->starts_with('"')) {
+    const size_t end = std::min(row->find(','), row->size());
+    field = row->substr(0, end);
+    row->remove_prefix(std::min(end + 1, row->size()));
+    return field;
+  }
+  size_t at = 1;
+  for (; at < row->size(); ++at) {
+    if ((*row)[at] != '"') {
+      field += (*row)[at];
+    } else if (row->substr(at, 2) == "\"\"") {
+      field += '"';
+      ++at;
+    } else {
+      break;
+    }
+  }
+  at = std::min(row->find(',', std::min(at, row->size())), row->size());
+  row->remove_prefix(std::min(at + 1, row->size()));
+  return field;
+}
+
+// Reads the rows of a glossary: a term and its translation. In CSV the two
+// languages may follow.
+absl::StatusOr<Terms> ReadTerms(std::string_view entries, bool csv) {
+  Terms terms;
+  int number = 0;
+  while (!entries.empty()) {
+    const size_t end = std::min(entries.find('\n'), entries.size());
+    std::string_view row = entries.substr(0, end);
+    entries.remove_prefix(std::min(end + 1, entries.size()));
+    ++number;
+    if (row.ends_with('\r')) row.remove_suffix(1);
+    if (row.empty()) continue;
+    std::string source, target;
+    if (csv) {
+      source = NextCsvField(&row);
+      target = NextCsvField(&row);
+    } else {
+      const size_t tab = std::min(row.find('\t'), row.size());
+      source = row.substr(0, tab);
+      target = row.substr(std::min(tab + 1, row.size()));
+    }
+    if (source.empty() || target.empty() || target.find('\t') != target.npos) {
+      return InvalidField(
+          "entries",
+          fmt::format("row {} is not a term and its translation, with a {} "
+                      "between them",
+                      number, csv ? "comma" : "tab"));
+    }
+    terms.emplace_back(std::move(source), std::move(target));
+    if (terms.size() > kMostTerms) {
+      return InvalidField("entries",
+                          fmt::format("has more than {} terms", kMostTerms));
+    }
+  }
+  if (terms.empty()) return InvalidField("entries", "has no terms");
+  return terms;
+}
+
+class GlossariesCodec final : public DeeplCodec {
+ public:
+  GlossariesCodec(const Environment& environment, const RequestHead& head)
+      : DeeplCodec(environment, head), method_(head.method) {
+    constexpr std::string_view kPrefix = kDeeplGlossary;
+    constexpr std::string_view kEntries = "/entries";
+    if (!head.path.starts_with(kPrefix)) return;
+    id_ = head.path.substr(kPrefix.size());
+    entries_ = id_.ends_with(kEntries);
+    if (entries_) id_.resize(id_.size() - kEntries.size());
+  }
+
+  absl::Status Read(std::string_view body, Message*) override {
+    return method_ == "POST" ? ReadNew(body) : absl::OkStatus();
+  }
+
+  // Only a call that its token allows comes here with OK.
+  HttpAnswer Finish(const Ending& ending, const Message*) override {
+    if (!ending.status.ok()) return Failure(ending);
+    absl::StatusOr<HttpAnswer> answer = method_ == "POST"     ? Create()
+                                        : id_.empty()         ? List()
+                                        : method_ == "DELETE" ? Remove()
+                                                              : Tell();
+    return answer.ok() ? *std::move(answer)
+                       : Failure({answer.status(), ending.request_id});
+  }
+
+ private:
+  static ordered_json About(const GlossaryStore::Glossary& glossary) {
+    return {{"glossary_id", glossary.id},
+            {"name", glossary.name},
+            {"ready", true},
+            {"source_lang", glossary.source_language},
+            {"target_lang", glossary.target_language},
+            {"creation_time",
+             absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", glossary.created,
+                              absl::UTCTimeZone())},
+            {"entry_count", glossary.terms.size()}};
+  }
+
+  absl::Status ReadNew(std::string_view body) {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
+    JsonFields fields(value, "");
+    for (const char* const name :
+         {"name", "source_lang", "target_lang", "entries"}) {
+      fields.Require(name);
+    }
+    new_.name = fields.String("name").value_or("");
+    if (new_.name.size() > kMostNameBytes) {
+      fields.Fail("name",
+                  fmt::format("is longer than {} bytes", kMostNameBytes));
+    }
+    new_.source_language =
+        WithoutRegion(Lower(fields.String("source_lang").value_or("")));
+    new_.target_language =
+        WithoutRegion(Lower(fields.String("target_lang").value_or("")));
+    const std::string entries = fields.String("entries").value_or("");
+    const std::string format = fields.String("entries_format").value_or("tsv");
+    if (format != "tsv" && format != "csv") {
+      fields.Fail("entries_format", "is neither tsv nor csv");
+    }
+    TRIVIUM_RETURN_IF_ERROR(fields.Done());
+    TRIVIUM_ASSIGN_OR_RETURN(new_.terms, ReadTerms(entries, format == "csv"));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<HttpAnswer> Create() {
+    TRIVIUM_ASSIGN_OR_RETURN(const auto kept,
+                             glossaries().Add(owner(), std::move(new_)));
+    return HttpAnswer{.status = 201, .body = ToJsonText(About(*kept))};
+  }
+
+  absl::StatusOr<HttpAnswer> List() const {
+    ordered_json all = ordered_json::array();
+    for (const auto& glossary : glossaries().List(owner())) {
+      all.push_back(About(*glossary));
+    }
+    return HttpAnswer{
+        .body = ToJsonText(ordered_json{{"glossaries", std::move(all)}})};
+  }
+
+  absl::StatusOr<HttpAnswer> Remove() const {
+    TRIVIUM_RETURN_IF_ERROR(glossaries().Remove(owner(), id_));
+    return HttpAnswer{.status = 204};
+  }
+
+  absl::StatusOr<HttpAnswer> Tell() const {
+    TRIVIUM_ASSIGN_OR_RETURN(const auto glossary,
+                             glossaries().Find(owner(), id_));
+    if (!entries_) return HttpAnswer{.body = ToJsonText(About(*glossary))};
+    HttpAnswer answer = {.type = kTypeOfTerms};
+    for (const auto& [source, target] : glossary->terms) {
+      answer.body += source + "\t" + target + "\n";
+    }
+    return answer;
+  }
+
+  const std::string method_;
+  std::string id_;  // empty: all glossaries
+  bool entries_ = false;
+  GlossaryStore::Glossary new_;  // of a POST
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> NewDeeplTranslateCodec(const Environment& environment,
+                                              const RequestHead& head) {
+  return std::make_unique<TranslateCodec>(environment, head);
+}
+std::unique_ptr<Codec> NewDeeplLanguagesCodec(const Environment&,
+                                              const RequestHead& head) {
+  return std::make_unique<LanguagesCodec>(head);
+}
+std::unique_ptr<Codec> NewDeeplUsageCodec(const Environment&,
+                                          const RequestHead&) {
+  return std::make_unique<UsageCodec>();
+}
+std::unique_ptr<Codec> NewDeeplGlossariesCodec(const Environment& environment,
+                                               const RequestHead& head) {
+  return std::make_unique<GlossariesCodec>(environment, head);
+}
+std::unique_ptr<Codec> NewDeeplGlossaryPairsCodec(const Environment&,
+                                                  const RequestHead&) {
+  return std::make_unique<GlossaryPairsCodec>();
+}
+
+}  // namespace trivium

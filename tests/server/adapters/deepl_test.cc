@@ -1,0 +1,223 @@
+#include "server/adapters/deepl.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "server/calls/glossary_store.h"
+#include "tests/support/error_texts.h"
+#include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+class DeeplTest : public testing::Test {
+ protected:
+  DeeplTest() {
+    environment_.glossaries = &glossaries_;
+    head_.header = [this](const char* name) {
+      return name == std::string("Content-Type") ? content_type_ : "";
+    };
+  }
+
+  // The request that a body to /v2/translate becomes.
+  absl::StatusOr<v1::TranslateRequest> Read(const std::string& body) {
+    head_.method = "POST";
+    head_.path = "/v2/translate";
+    codec_ = NewDeeplTranslateCodec(environment_, head_);
+    v1::TranslateRequest request;
+    const absl::Status status = codec_->Read(body, &request);
+    if (!status.ok()) return status;
+    return request;
+  }
+
+  // The answer to a request about glossaries.
+  HttpAnswer Glossaries(const std::string& method, const std::string& path,
+                        const std::string& body = "") {
+    head_.method = method;
+    head_.path = path;
+    const auto codec = NewDeeplGlossariesCodec(environment_, head_);
+    v1::ListModelsRequest request;
+    const absl::Status status = codec->Read(body, &request);
+    return codec->Finish({status, "id"}, nullptr);
+  }
+
+  static v1::ListModelsResponse Models() {
+    v1::ListModelsResponse response;
+    v1::Model* const model = response.add_models();
+    for (const char* const language : {"en", "de"}) {
+      model->add_source_languages()->set_bcp47(language);
+      model->add_target_languages()->set_bcp47(language);
+    }
+    return response;
+  }
+
+  std::string content_type_ = "application/json";
+  Environment environment_;
+  GlossaryStore glossaries_{{}, Clock::Real()};
+  RequestHead head_;
+  std::unique_ptr<Codec> codec_;
+};
+
+TEST_F(DeeplTest, TranslatesTextsInBothForms) {
+  auto request = Read(
+      R"({"text": ["One.", "Two."], "target_lang": "DE", "formality": "default",
+          "model_type": "latency_optimized", "preserve_formatting": true})");
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->inputs_size(), 2);
+  EXPECT_EQ(request->options().source_language(), "auto");
+  EXPECT_EQ(request->options().target_language(), "de");
+
+  v1::TranslateResponse response;
+  response.add_results()->add_hypotheses()->set_text("Eins.");
+  response.mutable_results(0)->add_detected_languages()->set_language("en");
+  response.add_results()->add_hypotheses()->set_text("Zwei.");
+  response.mutable_results(1)->add_route()->set_source_language("en-GB");
+  EXPECT_EQ(
+      json::parse(codec_->Finish({absl::OkStatus(), "id"}, &response).body),
+      json::parse(R"({"translations": [
+                {"detected_source_language": "EN", "text": "Eins."},
+                {"detected_source_language": "EN", "text": "Zwei."}]})"));
+
+  content_type_ = "application/x-www-form-urlencoded";
+  request = Read(
+      "text=Ein+H%C3%A4uschen.&text=Zwei&target_lang=EN-US&"
+      "source_lang=DE&split_sentences=0&tag_handling=html&"
+      "show_billed_characters=1");
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->inputs(0).text(), "Ein Häuschen.");
+  EXPECT_EQ(request->options().source_language(), "de");
+  EXPECT_EQ(request->options().target_language(), "en-us");
+  EXPECT_EQ(request->options().split(), v1::SPLIT_NONE);
+  EXPECT_EQ(request->options().format(), v1::TEXT_FORMAT_HTML);
+  response.mutable_results(0)->mutable_hypotheses(0)->set_text("A hut.");
+  const json answer =
+      json::parse(codec_->Finish({absl::OkStatus(), "id"}, &response).body);
+  EXPECT_EQ(answer["translations"][0]["detected_source_language"], "DE");
+  EXPECT_EQ(answer["translations"][0]["billed_characters"], 13);
+}
+
+TEST_F(DeeplTest, WhatWouldChangeTheAnswerIsRefusedByName) {
+  for (const char* const member :
+       {R"("formality": "more")", R"("context": "a menu")",
+        R"("ignore_tags": ["x"])", R"("split_sentences": "nonewlines")",
+        R"("tag_handling": "rtf")", R"("outline_detection": false)",
+        R"("glossary_id": "1")", R"("unheard_of": 1)"}) {
+    const json named = json::parse("{" + std::string(member) + "}");
+    std::string name = named.begin().key();
+    if (name == "glossary_id") name = "source_lang";  // which it needs
+    EXPECT_THAT(Read(R"({"text": "x", "target_lang": "DE", )" +
+                     std::string(member) + "}")
+                    .status(),
+                IsError(absl::StatusCode::kInvalidArgument, name))
+        << member;
+  }
+  EXPECT_THAT(Read(R"({"text": "x"})").status(),
+              IsError(absl::StatusCode::kInvalidArgument, "target_lang"));
+  const Ending ending = {
+      Read(R"({"text": "x", "target_lang": "DE", "formality": "less"})")
+          .status(),
+      "id"};
+  const HttpAnswer failure = codec_->Finish(ending, nullptr);
+  EXPECT_EQ(failure.status, 400);
+  EXPECT_TRUE(json::parse(failure.body)["message"].is_string());
+}
+
+TEST_F(DeeplTest, AGlossaryIsKeptNamedAndDeleted) {
+  HttpAnswer answer =
+      Glossaries("POST", "/v2/glossaries",
+                 R"({"name": "G", "source_lang": "EN", "target_lang": "de",
+          "entries": "house\tBude\nIT\tEDV\n", "entries_format": "tsv"})");
+  EXPECT_EQ(answer.status, 201) << answer.body;
+  const json made = json::parse(answer.body);
+  EXPECT_EQ(made["entry_count"], 2);
+  EXPECT_EQ(made["ready"], true);
+  const std::string id = made["glossary_id"];
+  EXPECT_EQ(json::parse(Glossaries("GET", "/v2/glossaries").body)["glossaries"],
+            json::array({made}));
+  EXPECT_EQ(json::parse(Glossaries("GET", "/v2/glossaries/" + id).body), made);
+  answer = Glossaries("GET", "/v2/glossaries/" + id + "/entries");
+  EXPECT_EQ(answer.body, "house\tBude\nIT\tEDV\n");
+  EXPECT_THAT(answer.type, testing::StartsWith("text/tab-separated-values"));
+
+  const auto with = [&](const char* from, const char* to) {
+    return Read(json{
+        {"text", "x"},
+        {"source_lang", from},
+        {"target_lang", to},
+        {"glossary_id",
+         id}}.dump());
+  };
+  const auto request = with("EN-GB", "DE");
+  ASSERT_TRUE(request.ok()) << request.status();
+  ASSERT_EQ(request->options().glossary().terms_size(), 2);
+  EXPECT_EQ(request->options().glossary().terms(0).target(), "Bude");
+  EXPECT_THAT(with("DE", "EN").status(),
+              IsError(absl::StatusCode::kInvalidArgument, "glossary_id"));
+
+  EXPECT_EQ(Glossaries("DELETE", "/v2/glossaries/" + id).status, 204);
+  EXPECT_EQ(Glossaries("GET", "/v2/glossaries/" + id).status, 404);
+  EXPECT_TRUE(absl::IsNotFound(with("EN", "DE").status()));
+}
+
+TEST_F(DeeplTest, TermsAreRowsOfTabsOrCommas) {
+  const auto terms = [&](const std::string& entries, const char* format) {
+    const HttpAnswer answer = Glossaries("POST", "/v2/glossaries",
+                                         json{{"name", "G"},
+                                              {"source_lang", "en"},
+                                              {"target_lang", "de"},
+                                              {"entries", entries},
+                                              {"entries_format", format}}
+                                             .dump());
+    if (answer.status != 201) return std::to_string(answer.status);
+    const std::string id = json::parse(answer.body)["glossary_id"];
+    return Glossaries("GET", "/v2/glossaries/" + id + "/entries").body;
+  };
+  EXPECT_EQ(terms("a b\tc\r\n\nd\te", "tsv"), "a b\tc\nd\te\n");
+  EXPECT_EQ(terms("\"a, \"\"b\"\"\",c,en,de\nd,e", "csv"),
+            "a, \"b\"\tc\nd\te\n");
+  for (const char* const wrong : {"", "a", "a\t", "\tb", "a\tb\tc"}) {
+    EXPECT_EQ(terms(wrong, "tsv"), "400") << wrong;
+  }
+  for (const char* const wrong : {"a", "a,", ",b", "\"a", "\"a\""}) {
+    EXPECT_EQ(terms(wrong, "csv"), "400") << wrong;
+  }
+  EXPECT_EQ(terms("a\tb", "xls"), "400");
+}
+
+TEST_F(DeeplTest, TellsLanguagesAndUsage) {
+  const v1::ListModelsResponse models = Models();
+  const auto languages = [&](const char* type) {
+    head_.query = [type] {
+      return std::vector<std::pair<std::string, std::string>>{{"type", type}};
+    };
+    const auto codec = NewDeeplLanguagesCodec(environment_, head_);
+    v1::ListModelsRequest request;
+    return codec->Finish({codec->Read("", &request), "id"}, &models);
+  };
+  EXPECT_EQ(json::parse(languages("source").body), json::parse(R"([
+      {"language": "DE", "name": "German"},
+      {"language": "EN", "name": "English"}])"));
+  EXPECT_EQ(json::parse(languages("target").body)[0]["supports_formality"],
+            false);
+  EXPECT_EQ(languages("both").status, 400);
+
+  const auto usage = NewDeeplUsageCodec(environment_, head_);
+  EXPECT_GT(json::parse(usage->Finish({absl::OkStatus(), "id"}, nullptr)
+                            .body)["character_limit"],
+            0);
+  const auto pairs = NewDeeplGlossaryPairsCodec(environment_, head_);
+  EXPECT_EQ(json::parse(pairs->Finish({absl::OkStatus(), "id"}, &models)
+                            .body)["supported_languages"]
+                .size(),
+            2u);
+}
+
+}  // namespace
+}  // namespace trivium

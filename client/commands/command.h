@@ -53,6 +53,8 @@ Subcommand AddAttention(CLI::App& app);
 Subcommand AddBeams(CLI::App& app);
 Subcommand AddModels(CLI::App& app);
 Subcommand AddHealth(CLI::App& app);
+Subcommand AddDoctor(CLI::App& app);
+Subcommand AddCompletion(CLI::App& app);
 
 // Returns the error of a run in which `failed` texts failed and the others were
 // answered.

@@ -46,9 +46,18 @@ absl::Status TakeTexts(const std::vector<std::string>& left_over,
   return absl::OkStatus();
 }
 
-// Turns "help COMMAND" into "COMMAND --help", and no arguments into "--help".
+// Shown without arguments.
+constexpr char kFirstSteps[] =
+    "trivium calls a trivium-server. To begin with:\n"
+    "  trivium models                     what the server serves\n"
+    "  trivium translate \"Good morning!\"  a translation\n"
+    "  trivium chat                       a conversation\n"
+    "  trivium encode \"a text\"           its vector\n"
+    "  trivium doctor                     whether this machine is ready\n"
+    "`trivium help` lists all commands, `trivium help COMMAND` its flags.\n";
+
+// Turns "help COMMAND" into "COMMAND --help".
 std::vector<std::string> AskForHelp(std::vector<std::string> arguments) {
-  if (arguments.empty()) return {"--help"};
   if (arguments[0] != "help") return arguments;
   arguments.erase(arguments.begin());
   arguments.push_back("--help");
@@ -95,11 +104,12 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& files) {
   app.require_subcommand(0, 1);
   app.set_help_all_flag("--help-all", "Help of every command");
   app.set_version_flag("--version", "trivium " TRIVIUM_VERSION);
-  std::array<Subcommand, 15> subcommands = {
+  std::array<Subcommand, 17> subcommands = {
       AddTranslate(app), AddEncode(app),   AddGenerate(app), AddScore(app),
       AddChat(app),      AddClassify(app), AddRerank(app),   AddTag(app),
       AddAnswer(app),    AddFillMask(app), AddTokens(app),   AddAttention(app),
-      AddBeams(app),     AddModels(app),   AddHealth(app)};
+      AddBeams(app),     AddModels(app),   AddHealth(app),   AddDoctor(app),
+      AddCompletion(app)};
   for (Subcommand& each : subcommands) {
     AddConnectionFlags(*each.app, &each.command->connection);
     if (each.command->has_priority()) {
@@ -110,6 +120,10 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& files) {
     each.app->allow_extras();
   }
 
+  if (given.empty()) {
+    fmt::print(io.out, "{}", kFirstSteps);
+    return kExitOk;
+  }
   const std::vector<std::string> arguments = AskForHelp(given);
   if (const absl::Status known = CheckCommand(arguments, app); !known.ok()) {
     return Complain(io, known, kExitUsage);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -46,6 +48,47 @@ TEST_F(CommandsTest, TreatsTextsThatLookLikeSyntaxAsTexts) {
       Run({"translate", "[a, b]", "health", "", "--", "--json", "-x"});
   EXPECT_EQ(run.code, kExitOk);
   EXPECT_EQ(run.out, "<[a, b]>\n<health>\n<>\n<--json>\n<-x>\n");
+}
+
+TEST_F(CommandsTest, WithoutArgumentsItShowsFirstSteps) {
+  const CommandRun run =
+      RunWithFiles([](const Io& io) { return RunTrivium({}, io); });
+  EXPECT_EQ(run.code, kExitOk);
+  EXPECT_THAT(run.out, HasSubstr("trivium translate"));
+  EXPECT_LE(std::count(run.out.begin(), run.out.end(), '\n'), 7);
+}
+
+TEST_F(CommandsTest, ShellsCompleteCommandsAndFlags) {
+  const std::string file = testing::TempDir() + "/completion.bash";
+  std::ofstream(file) << Run({"completion", "bash"}).out;
+  // The shell's own answer to TAB.
+  const auto completed = [&](const std::string& words, int at) {
+    const std::string command = "bash -c '. " + file + "; COMP_WORDS=(" +
+                                words + "); COMP_CWORD=" + std::to_string(at) +
+                                "; _trivium; echo ${COMPREPLY[@]}'";
+    FILE* const pipe = popen(command.c_str(), "r");
+    std::string out(1000, '\0');
+    out.resize(std::fread(out.data(), 1, out.size(), pipe));
+    EXPECT_EQ(pclose(pipe), 0);
+    return out;
+  };
+  EXPECT_EQ(completed("trivium trans", 1), "translate\n");
+  EXPECT_EQ(completed("trivium translate --beam", 2), "--beam-size\n");
+  EXPECT_EQ(completed("trivium models --beam", 2), "\n");
+  for (const char* const shell : {"zsh", "fish"}) {
+    const CommandRun run = Run({"completion", shell});
+    EXPECT_THAT(run.out, AllOf(HasSubstr("translate"), HasSubstr("beam-size")));
+  }
+  EXPECT_EQ(Run({"completion", "tcsh"}).code, kExitFailed);
+}
+
+TEST_F(CommandsTest, TheDoctorLooksAtThisMachine) {
+  const CommandRun run = Run({"doctor"});
+  EXPECT_EQ(run.code, kExitOk);
+  for (const char* const fact :
+       {"CPU ", "memory ", "huge pages ", "open files ", "ports "}) {
+    EXPECT_THAT(run.out, HasSubstr(fact));
+  }
 }
 
 TEST_F(CommandsTest, AMisspeltFlagIsToldTheNearestOne) {

@@ -1,10 +1,10 @@
 // modules.json names the modules, each with a folder of its own. Embed pools
-// first, then applies the dense layers in their order, and normalizes last,
-// wherever modules.json puts the normalization. Dense weights are kept as f32:
-// these layers are small beside the model.
+// first, then makes the steps in their order. Weights are kept as f32: these
+// layers are small beside the model.
 //
-// An override of the pooling skips the dense layers, whose input it would
-// change.
+// An override of the pooling skips all steps but the normalization: it would
+// change their input. An override that normalizes where no step does so, does
+// it last.
 #include "model/sentence_encoder.h"
 
 #include <fmt/format.h>
@@ -32,6 +32,7 @@ constexpr std::pair<const char*, TokenPooling> kPoolings[] = {
     {"max", TokenPooling::kMax},
     {"mean", TokenPooling::kMean},
     {"mean_sqrt_len_tokens", TokenPooling::kMeanRoot},
+    {"weightedmean", TokenPooling::kWeightedMean},
     {"lasttoken", TokenPooling::kLast},
 };
 
@@ -41,39 +42,70 @@ absl::Status Unusable(const std::string& file, const std::string& what) {
       what));
 }
 
+// Pools the states from token `skipped` on, but for the first and the last
+// token, which are those of the whole text.
 void Pool(std::span<const float> states, size_t width, TokenPooling pooling,
-          std::vector<float>* out) {
+          size_t skipped, std::vector<float>* out) {
   const size_t tokens = states.size() / width;
-  std::vector<float> vector(states.begin(), states.begin() + width);
+  const size_t begin = std::min(skipped, tokens - 1);
+  const auto state = [&](size_t token) { return &states[token * width]; };
+  const size_t first = pooling == TokenPooling::kFirst  ? 0
+                       : pooling == TokenPooling::kLast ? tokens - 1
+                                                        : begin;
+  std::vector<float> vector(state(first), state(first) + width);
   switch (pooling) {
     case TokenPooling::kFirst:
-      break;
     case TokenPooling::kLast:
-      std::copy(states.end() - width, states.end(), vector.begin());
       break;
     case TokenPooling::kMax:
-      for (size_t token = 1; token < tokens; ++token) {
-        const float* state = &states[token * width];
+      for (size_t token = begin + 1; token < tokens; ++token) {
         for (size_t i = 0; i < width; ++i) {
-          vector[i] = std::max(vector[i], state[i]);
+          vector[i] = std::max(vector[i], state(token)[i]);
         }
       }
       break;
     case TokenPooling::kMean:
     case TokenPooling::kMeanRoot: {
-      for (size_t token = 1; token < tokens; ++token) {
-        AddRow({.f32 = &states[token * width], .n = static_cast<int>(width)},
+      for (size_t token = begin + 1; token < tokens; ++token) {
+        AddRow({.f32 = state(token), .n = static_cast<int>(width)},
                vector.data());
       }
-      const float count = static_cast<float>(tokens);
+      const float count = static_cast<float>(tokens - begin);
       const float divisor =
           pooling == TokenPooling::kMean ? count : std::sqrt(count);
       for (float& value : vector) value /= divisor;
       break;
     }
+    case TokenPooling::kWeightedMean: {
+      std::vector<double> sum(width);
+      double weights = 0;
+      for (size_t token = begin; token < tokens; ++token) {
+        const auto weight = static_cast<double>(token + 1);
+        for (size_t i = 0; i < width; ++i) sum[i] += weight * state(token)[i];
+        weights += weight;
+      }
+      for (size_t i = 0; i < width; ++i) {
+        vector[i] = static_cast<float>(sum[i] / weights);
+      }
+      break;
+    }
   }
   out->insert(out->end(), vector.begin(), vector.end());
 }
+
+// PyTorch's activation functions by their class names.
+using Activation = double (*)(double);
+constexpr std::pair<std::string_view, Activation> kActivations[] = {
+    {"Identity", [](double x) { return x; }},
+    {"Tanh", [](double x) { return std::tanh(x); }},
+    {"ReLU", [](double x) { return std::max(x, 0.0); }},
+    {"GELU", [](double x) { return x / 2 * std::erfc(-x / std::sqrt(2.0)); }},
+    {"SiLU", [](double x) { return x / (1 + std::exp(-x)); }},
+    {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"Mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+    {"ELU", [](double x) { return x > 0 ? x : std::expm1(x); }},
+    {"LeakyReLU", [](double x) { return x > 0 ? x : 0.01 * x; }},
+};
 
 std::string LastPart(const std::string& type) {
   return type.substr(type.rfind('.') + 1);
@@ -96,7 +128,7 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
   absl::StatusOr<json> modules = ReadJsonList(file);
   if (absl::IsNotFound(modules.status())) return encoder;
   TRIVIUM_RETURN_IF_ERROR(modules.status());
-  encoder.normalize_ = false;
+  encoder.steps_.clear();
   TRIVIUM_ASSIGN_OR_RETURN(const SentenceConfig config,
                            SentenceConfig::Load(folder));
   encoder.max_tokens_ = config.max_tokens;
@@ -126,15 +158,20 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
     } else if (type == "Dense") {
       TRIVIUM_RETURN_IF_ERROR(encoder.ReadDense(
           folder + "/" + path, encoder.embedding_size(d_model)));
+    } else if (type == "LayerNorm") {
+      TRIVIUM_RETURN_IF_ERROR(encoder.ReadLayerNorm(
+          folder + "/" + path, encoder.embedding_size(d_model)));
     } else if (type == "Normalize") {
-      encoder.normalize_ = true;
+      encoder.steps_.emplace_back(Normalize());
     } else if (type == "LogitScore") {
       TRIVIUM_RETURN_IF_ERROR(encoder.ReadLogitScore(folder + "/" + path));
     } else {
       return Unusable(
-          file, fmt::format("module {} at \"{}\" is not one of Transformer (the "
-                            "first), Pooling, Dense, Normalize and LogitScore",
-                            text("type"), path));
+          file,
+          fmt::format("module {} at \"{}\" is not one of Transformer (the "
+                      "first), Pooling, Dense, LayerNorm, Normalize and "
+                      "LogitScore",
+                      text("type"), path));
     }
   }
   TRIVIUM_RETURN_IF_ERROR(encoder.ReadSettings(folder));
@@ -163,25 +200,27 @@ absl::Status SentenceEncoder::ReadPooling(const std::string& folder,
                                       width->dump(), d_model));
   }
   poolings_.clear();
-  // One flag for each mode; later versions name the mode.
-  const json mode = config.value("pooling_mode", json());
+  // One flag for each mode; later versions name the mode, or several.
+  json modes = config.value("pooling_mode", json());
+  if (modes.is_string()) modes = json::array({modes});
   for (const auto& [name, pooling] : kPoolings) {
     const std::string known = name;
+    bool asked = modes.is_array() &&
+                 std::find(modes.begin(), modes.end(), known) != modes.end();
     for (const std::string& key :
          {"pooling_mode_" + known, "pooling_mode_" + known + "_token",
           "pooling_mode_" + known + "_tokens"}) {
-      if (config.value(key, json()) == true) poolings_.push_back(pooling);
+      asked |= config.value(key, json()) == true;
     }
-    if (mode == known) poolings_.push_back(pooling);
+    if (asked) poolings_.push_back(pooling);
   }
-  const bool others =
-      config.value("pooling_mode_weightedmean_tokens", json()) == true ||
-      config.value("include_prompt", json()) == false;
-  if (poolings_.empty() || others) {
+  if (poolings_.empty() ||
+      (modes.is_array() && modes.size() > poolings_.size())) {
     return Unusable(file,
                     "it asks for pooling other than cls, max, mean, "
-                    "mean_sqrt_len and lasttoken with the prompt");
+                    "mean_sqrt_len_tokens, weightedmean and lasttoken");
   }
+  includes_prompt_ = config.value("include_prompt", json()) != false;
   return absl::OkStatus();
 }
 
@@ -189,15 +228,31 @@ absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
   const std::string file = folder + "/config.json";
   TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
   Dense dense;
-  const json activation = config.value("activation_function", json());
-  if (activation.is_string()) {
-    const std::string name = LastPart(activation.get<std::string>());
-    dense.tanh = name == "Tanh";
-    if (!dense.tanh && name != "Identity") {
-      return Unusable(file, "activation_function is neither Tanh nor Identity");
+  // sentence-transformers' default is Tanh.
+  const json given = config.value("activation_function", json());
+  const std::string activation =
+      given.is_string() ? LastPart(given.get<std::string>()) : "Tanh";
+  for (const auto& [name, function] : kActivations) {
+    if (activation == name) dense.activation = function;
+  }
+  if (dense.activation == nullptr) {
+    std::string names;
+    for (const auto& [name, function] : kActivations) {
+      names += (names.empty() ? "" : ", ") + std::string(name);
     }
-  } else {
-    dense.tanh = true;  // sentence-transformers' default
+    return Unusable(file, fmt::format("activation_function {} is not one of {}",
+                                      activation.substr(0, 64), names));
+  }
+  for (const char* const name : {"module_input_name", "module_output_name"}) {
+    const json value = config.value(name, json("sentence_embedding"));
+    if (value != "sentence_embedding") {
+      return Unusable(file, fmt::format("{} is {}, and only "
+                                        "\"sentence_embedding\" is served",
+                                        name, value.dump()));
+    }
+  }
+  if (config.value("use_residual", json()) == true) {
+    return Unusable(file, "use_residual is not supported");
   }
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Weights> weights,
                            Weights::Open(folder));
@@ -226,7 +281,31 @@ absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
     CopyToF32(*bias, 0, dense.bias);
   }
   TRIVIUM_RETURN_IF_ERROR(weights->CheckUnchanged());
-  dense_.push_back(std::move(dense));
+  steps_.emplace_back(std::move(dense));
+  return absl::OkStatus();
+}
+
+absl::Status SentenceEncoder::ReadLayerNorm(const std::string& folder,
+                                            int size) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Weights> weights,
+                           Weights::Open(folder));
+  LayerNorm norm;
+  for (const auto& [name, values] :
+       {std::pair("norm.weight", &norm.weight), {"norm.bias", &norm.bias}}) {
+    const TensorView* const tensor = weights->Find(name);
+    if (tensor == nullptr || tensor->elements() != size || !IsReal(*tensor)) {
+      return Unusable(
+          folder, fmt::format("its weights need {} of shape [{}]", name, size));
+    }
+    if (FirstNotFinite(*tensor).has_value()) {
+      return Unusable(folder,
+                      "some of its weights are infinite or not numbers");
+    }
+    values->resize(size);
+    CopyToF32(*tensor, 0, *values);
+  }
+  TRIVIUM_RETURN_IF_ERROR(weights->CheckUnchanged());
+  steps_.emplace_back(std::move(norm));
   return absl::OkStatus();
 }
 
@@ -281,8 +360,11 @@ absl::Status SentenceEncoder::ReadSettings(const std::string& folder) {
 }
 
 int SentenceEncoder::embedding_size(int d_model) const {
-  return dense_.empty() ? d_model * static_cast<int>(poolings_.size())
-                        : dense_.back().out;
+  int size = d_model * static_cast<int>(poolings_.size());
+  for (const Step& step : steps_) {
+    if (const auto* dense = std::get_if<Dense>(&step)) size = dense->out;
+  }
+  return size;
 }
 
 States SentenceEncoder::Reads(const Overrides& overrides) const {
@@ -301,25 +383,54 @@ std::vector<float> SentenceEncoder::Embed(std::span<const float> states,
                                           int d_model,
                                           const Overrides& overrides) const {
   std::vector<float> x;
+  const auto skipped = static_cast<size_t>(overrides.skipped_tokens);
+  bool normalize = overrides.normalize.value_or(false);
   if (overrides.pooling) {
-    Pool(states, d_model, *overrides.pooling, &x);
+    Pool(states, d_model, *overrides.pooling, skipped, &x);
   } else {
     for (const TokenPooling pooling : poolings_) {
-      Pool(states, d_model, pooling, &x);
-    }
-    for (const Dense& dense : dense_) {
-      std::vector<float> y(dense.out);
-      for (int o = 0; o < dense.out; ++o) {
-        double sum = dense.bias.empty() ? 0 : dense.bias[o];
-        const float* row = &dense.weight[static_cast<size_t>(o) * dense.in];
-        for (int i = 0; i < dense.in; ++i) sum += double{row[i]} * x[i];
-        y[o] = static_cast<float>(dense.tanh ? std::tanh(sum) : sum);
-      }
-      x = std::move(y);
+      Pool(states, d_model, pooling, skipped, &x);
     }
   }
-  if (overrides.normalize.value_or(normalize_)) NormalizeLength(&x);
+  for (const Step& step : steps_) {
+    if (std::holds_alternative<Normalize>(step)) {
+      if (overrides.normalize.value_or(true)) NormalizeLength(&x);
+      normalize = false;
+    } else if (overrides.pooling) {
+      continue;
+    } else if (const auto* dense = std::get_if<Dense>(&step)) {
+      x = Apply(*dense, x);
+    } else {
+      Apply(std::get<LayerNorm>(step), &x);
+    }
+  }
+  if (normalize) NormalizeLength(&x);
   return x;
+}
+
+std::vector<float> SentenceEncoder::Apply(const Dense& dense,
+                                          const std::vector<float>& x) {
+  std::vector<float> y(dense.out);
+  for (int o = 0; o < dense.out; ++o) {
+    double sum = dense.bias.empty() ? 0 : dense.bias[o];
+    const float* row = &dense.weight[static_cast<size_t>(o) * dense.in];
+    for (int i = 0; i < dense.in; ++i) sum += double{row[i]} * x[i];
+    y[o] = static_cast<float>(dense.activation(sum));
+  }
+  return y;
+}
+
+void SentenceEncoder::Apply(const LayerNorm& norm, std::vector<float>* x) {
+  constexpr double kEpsilon = 1e-5;  // PyTorch's default
+  const auto size = static_cast<double>(x->size());
+  double mean = 0, squares = 0;
+  for (const float value : *x) mean += value / size;
+  for (const float value : *x) squares += (value - mean) * (value - mean);
+  const double scale = 1 / std::sqrt(squares / size + kEpsilon);
+  for (size_t i = 0; i < x->size(); ++i) {
+    (*x)[i] = static_cast<float>(((*x)[i] - mean) * scale * norm.weight[i] +
+                                 norm.bias[i]);
+  }
 }
 
 }  // namespace trivium

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,8 @@ enum class TokenPooling {
   kLast,
   kMax,       // the largest value of each dimension
   kMeanRoot,  // the sum over the square root of the count
+  // The mean with weights 1, 2, 3 ...: later tokens have seen more of a text.
+  kWeightedMean,
 };
 
 // The score that a decoder gives to what it has read. x is the logit of one
@@ -44,6 +47,9 @@ class SentenceEncoder {
     // An override of the pooling leaves out the dense layers.
     std::optional<TokenPooling> pooling = std::nullopt;
     std::optional<bool> normalize = std::nullopt;
+    // Tokens at the beginning that means and maxima leave out: the prompt's, if
+    // !includes_prompt().
+    int skipped_tokens = 0;
   };
 
   // Reads modules.json and the folders that it names. Errors name the file,
@@ -71,26 +77,41 @@ class SentenceEncoder {
   // none.
   const std::map<std::string, std::string>& prompts() const { return prompts_; }
   const std::string& default_prompt() const { return default_prompt_; }
+  // False if pooling leaves the prompt's tokens out.
+  bool includes_prompt() const { return includes_prompt_; }
   // Set if the folder computes scores instead of embeddings.
   const std::optional<LogitScore>& logit_score() const { return logit_score_; }
 
  private:
+  // y = activation(weight x + bias)
   struct Dense {
     int in = 0, out = 0;
     std::vector<float> weight;  // [out, in]
     std::vector<float> bias;    // [out] or empty
-    bool tanh = false;
+    double (*activation)(double) = nullptr;
   };
+  // y = (x - mean) / sqrt(variance + epsilon) * weight + bias
+  struct LayerNorm {
+    std::vector<float> weight, bias;  // [size of x]
+  };
+  struct Normalize {};
+  // What modules.json names after the pooling, in its order.
+  using Step = std::variant<Dense, LayerNorm, Normalize>;
+
+  static std::vector<float> Apply(const Dense& dense,
+                                  const std::vector<float>& x);
+  static void Apply(const LayerNorm& norm, std::vector<float>* x);
 
   absl::Status ReadPooling(const std::string& folder, int d_model);
   absl::Status ReadDense(const std::string& folder, int in);
+  absl::Status ReadLayerNorm(const std::string& folder, int size);
   absl::Status ReadLogitScore(const std::string& folder);
   absl::Status ReadSettings(const std::string& folder);
 
   std::vector<TokenPooling> poolings_ = {
       TokenPooling::kMean};  // their results are concatenated
-  std::vector<Dense> dense_;
-  bool normalize_ = true;
+  std::vector<Step> steps_ = {Normalize()};
+  bool includes_prompt_ = true;
   int max_tokens_ = 0;
   std::map<std::string, std::string> prompts_;
   std::string default_prompt_;

@@ -91,15 +91,18 @@ int64_t EncodeWork::ResponseBytes(size_t tokens) const {
   return bytes;
 }
 
-std::vector<float> EncodeWork::Embedding(RequestResult* result) const {
+std::vector<float> EncodeWork::Embedding(const PreparedInput& input,
+                                         RequestResult* result) const {
   std::vector<float> embedding;
   if (job_.embedding == EncodeJob::Embedding::kNone) return embedding;
   if (job_.embedding == EncodeJob::Embedding::kPooler) {
     embedding = std::move(result->pooled);
     if (job_.overrides.normalize.value_or(false)) NormalizeLength(&embedding);
   } else {
+    SentenceEncoder::Overrides overrides = job_.overrides;
+    overrides.skipped_tokens = input.prompt_tokens;
     embedding = job_.options.model->sentence_encoder().Embed(
-        result->states, info().d_model, job_.overrides);
+        result->states, info().d_model, overrides);
   }
   if (job_.dimensions) {
     const bool normal = HasLengthOne(embedding);
@@ -111,7 +114,7 @@ std::vector<float> EncodeWork::Embedding(RequestResult* result) const {
 
 v1::EncodeResult EncodeWork::Result(const PreparedInput& input,
                                     RequestResult result) const {
-  const std::vector<float> embedding = Embedding(&result);
+  const std::vector<float> embedding = Embedding(input, &result);
   return WriteEncoded(job_, input, embedding, result);
 }
 

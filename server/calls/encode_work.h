@@ -48,7 +48,8 @@ class EncodeWork {
   States WantedStates() const;
   int64_t ResponseBytes(size_t tokens) const;
   // Returns nothing if no embedding is made; may move from the result.
-  std::vector<float> Embedding(RequestResult* result) const;
+  std::vector<float> Embedding(const PreparedInput& input,
+                               RequestResult* result) const;
 
   EncodeJob job_;
   int64_t prompt_bytes_;

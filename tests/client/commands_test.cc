@@ -389,11 +389,9 @@ TEST_F(CommandsTest, PrintsHelpWithoutAnError) {
     }
     EXPECT_LE(rows, 24) << out;
   }
-  // No arguments, and "help" with a command and without.
+  // "help" with a command and without.
   const std::string all = help({"--help"}).out;
   EXPECT_THAT(all, HasSubstr("rerank"));
-  EXPECT_EQ(help({}).code, kExitOk);
-  EXPECT_EQ(help({}).out, all);
   EXPECT_EQ(help({"help"}).out, all);
   EXPECT_EQ(help({"help", "beams"}).out, help({"beams", "--help"}).out);
   EXPECT_EQ(help({"--version"}).code, kExitOk);

@@ -1,8 +1,11 @@
 // Tests embeddings and scores of decoders with a real server against
 // sentence-transformers (tests/golden/make_sentence_goldens.py).
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -19,6 +22,11 @@ using ::testing::Contains;
 using ::testing::Not;
 
 constexpr char kFolder[] = "tests/golden/sentences/";
+// Folders of sentence-transformers 6.2, with what it makes of queries and
+// documents.
+constexpr char kRetrieval[] = "tests/golden/retrieval/";
+constexpr const char* kDense[] = {"dense.cls_and_max", "dense.prompt_excluded",
+                                  "dense.weighted_mean"};
 
 class SentencesTest : public testing::Test {
  protected:
@@ -28,6 +36,10 @@ class SentencesTest : public testing::Test {
          {"qwen3.embedding", "gemma3.embedding", "qwen3.reranker"}) {
       flags.insert(flags.end(),
                    {"--model", std::string(name) + "=" + kFolder + name});
+    }
+    for (const char* name : kDense) {
+      flags.insert(flags.end(),
+                   {"--model", std::string(name) + "=" + kRetrieval + name});
     }
     server_ = new ServerProcess(flags);
   }
@@ -91,6 +103,37 @@ TEST_F(SentencesTest, EncodesLikeSentenceTransformers) {
     }
     EXPECT_THAT(Calls(model), Contains("Encode"));
     EXPECT_THAT(Calls(model), Not(Contains("Generate")));
+  }
+}
+
+TEST_F(SentencesTest, EncodesQueriesAndDocumentsLikeSentenceTransformers) {
+  for (const char* model : kDense) {
+    SCOPED_TRACE(model);
+    std::ifstream file(std::string(kRetrieval) + model + "/expected.json");
+    const json expected = json::parse(file);
+    for (const auto& [prompt, texts, vectors] :
+         {std::tuple("query", "queries", "query_embeddings"),
+          std::tuple("document", "documents", "document_embeddings")}) {
+      v1::EncodeRequest request;
+      request.set_model(model);
+      request.set_prompt_name(prompt);
+      for (const json& text : expected[texts]) {
+        request.add_inputs()->set_text(text.get<std::string>());
+      }
+      const auto response = client_->Encode(request);
+      ASSERT_TRUE(response.ok()) << response.status();
+      for (int i = 0; i < response->results_size(); ++i) {
+        const auto vector = expected[vectors][i].get<std::vector<float>>();
+        float most = 0;
+        for (const float value : vector) most = std::max(most, std::abs(value));
+        const auto& result = response->results(i).embedding();
+        ASSERT_EQ(static_cast<size_t>(result.size()), vector.size());
+        for (size_t k = 0; k < vector.size(); ++k) {
+          ASSERT_NEAR(result[static_cast<int>(k)], vector[k], 1e-4 * most)
+              << k << " of " << expected[texts][i];
+        }
+      }
+    }
   }
 }
 

@@ -126,9 +126,67 @@ TEST_F(SentenceEncoderTest, AppliesDenseLayers) {
                                          "data_offsets":[0,24]}})",
                     Floats({1, 0, 0, std::nanf(""), 1, -1})));
   EXPECT_THAT(Problem(), IsError(StatusCode::kInvalidArgument, "infinite"));
-  Write("2_Dense/config.json", R"({"activation_function": "x.GELU"})");
+  Write("2_Dense/config.json", R"({"activation_function": "x.Threshold"})");
   EXPECT_THAT(Problem(),
               IsError(StatusCode::kInvalidArgument, "activation_function"));
+}
+
+TEST_F(SentenceEncoderTest, MakesTheStepsInTheirOrder) {
+  Write("1_Pooling/config.json", R"({"pooling_mode": ["cls", "max"]})");
+  Write("2_LayerNorm/config.json", R"({"dimension": 4})");
+  Write("2_LayerNorm/model.safetensors",
+        Safetensors(R"({"norm.weight":{"dtype":"F32","shape":[4],
+                                       "data_offsets":[0,16]},
+                        "norm.bias":{"dtype":"F32","shape":[4],
+                                     "data_offsets":[16,32]}})",
+                    Floats({1, 2, 1, 1, 0, 0, 0, 0.5f})));
+  Write("3_Dense/config.json",
+        R"({"activation_function": "torch.nn.modules.activation.ReLU"})");
+  Write("3_Dense/model.safetensors",
+        Safetensors(R"({"linear.weight":{"dtype":"F32","shape":[2,4],
+                                         "data_offsets":[0,32]}})",
+                    Floats({0, 1, 0, 0, 0, 0, 0, 1})));
+  const std::string first = Module("Pooling", "1_Pooling") + "," +
+                            Module("LayerNorm", "2_LayerNorm") + ",";
+  WriteModules(first + Module("Dense", "3_Dense"));
+  // Pooled: 1, 2, 5, 8; mean 4, variance 7.5.
+  const float scale = 1 / std::sqrt(7.5f + 1e-5f);
+  EXPECT_THAT(Embed(), ElementsAre(0, FloatNear(4 * scale + 0.5f, 1e-6f)));
+  WriteModules(first + Module("Normalize", "") + "," +
+               Module("Dense", "3_Dense"));
+  const float length = std::sqrt(9 + 16 + 1 + std::pow(4 + 0.5f / scale, 2));
+  EXPECT_THAT(Embed(),
+              ElementsAre(0, FloatNear((4 + 0.5f / scale) / length, 1e-6f)));
+  Write("2_LayerNorm/model.safetensors",
+        Safetensors(R"({"norm.weight":{"dtype":"F32","shape":[4],
+                                       "data_offsets":[0,16]}})",
+                    Floats({1, 2, 1, 1})));
+  EXPECT_THAT(Problem(), IsError(StatusCode::kInvalidArgument, "norm.bias"));
+}
+
+TEST_F(SentenceEncoderTest, LaterTokensWeighMoreInAWeightedMean) {
+  WriteModules(Module("Pooling", "1_Pooling"));
+  Write("1_Pooling/config.json", R"({"pooling_mode": "weightedmean"})");
+  EXPECT_THAT(Embed(), ElementsAre(FloatNear(11 / 6.0f, 1e-6f),
+                                   FloatNear(18 / 6.0f, 1e-6f)));
+}
+
+TEST_F(SentenceEncoderTest, PoolingMayLeaveThePromptOut) {
+  WriteModules(Module("Pooling", "1_Pooling"));
+  const auto pooled = [&](const char* mode) {
+    Write("1_Pooling/config.json", R"({"include_prompt": false,
+                                       "pooling_mode": ")" +
+                                       std::string(mode) + "\"}");
+    return Embed({.skipped_tokens = 1});
+  };
+  EXPECT_FALSE((pooled("mean"),
+                SentenceEncoder::Load(folder_.path(), 2)->includes_prompt()));
+  EXPECT_THAT(pooled("mean"), ElementsAre(2.5f, 2));
+  EXPECT_THAT(pooled("max"), ElementsAre(5, 8));
+  EXPECT_THAT(pooled("weightedmean"), ElementsAre(2, FloatNear(2.4f, 1e-6f)));
+  // They are those of the whole text.
+  EXPECT_THAT(pooled("cls"), ElementsAre(1, 2));
+  EXPECT_THAT(pooled("lasttoken"), ElementsAre(0, 8));
 }
 
 TEST_F(SentenceEncoderTest, ReadsPrompts) {
@@ -160,12 +218,8 @@ TEST_F(SentenceEncoderTest, ErrorsNameWhatIsNotSupported) {
   Write("1_Pooling/config.json", R"({"word_embedding_dimension": 3})");
   EXPECT_THAT(Problem(), IsError(StatusCode::kInvalidArgument,
                                  "word_embedding_dimension"));
-  Write("1_Pooling/config.json",
-        R"({"pooling_mode_weightedmean_tokens": true})");
+  Write("1_Pooling/config.json", R"({"pooling_mode": ["mean", "odd"]})");
   EXPECT_THAT(Problem(), IsError(StatusCode::kInvalidArgument, "pooling"));
-  Write("1_Pooling/config.json",
-        R"({"pooling_mode_mean_tokens": true, "include_prompt": false})");
-  EXPECT_THAT(Problem(), IsError(StatusCode::kInvalidArgument, "prompt"));
 }
 
 TEST_F(SentenceEncoderTest, ReadsTheLengthOfTheLongestText) {

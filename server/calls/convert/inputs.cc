@@ -98,6 +98,24 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   return InvalidField(path, "is empty; set text, pair or ids");
 }
 
+// Returns how many tokens of a text pooling leaves out for its prompt. As in
+// sentence-transformers, these are the prompt's own and the special ones before
+// it.
+absl::StatusOr<int> PromptTokens(const InputOptions& options) {
+  if (options.prompt.empty() ||
+      options.model->sentence_encoder().includes_prompt()) {
+    return 0;
+  }
+  EncodeOptions encode;
+  encode.with_tokens = true;
+  encode.check_alive = options.check_alive;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const Encoding prompt,
+      options.model->tokenizer()->Encode(options.prompt, encode));
+  const auto tokens = static_cast<int>(prompt.tokens.size());
+  return tokens > 0 && prompt.tokens.back().special ? tokens - 1 : tokens;
+}
+
 absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
                                                   const std::string& path,
                                                   const InputOptions& options) {
@@ -313,6 +331,9 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   // target prefix there is something to continue.
   out.blank = options.decodes && has_encoder && target.empty() &&
               in.has_text() && IsBlank(in.text());
+  if (in.has_text()) {
+    TRIVIUM_ASSIGN_OR_RETURN(out.prompt_tokens, PromptTokens(options));
+  }
   out.truncated = encoding.truncated;
   out.tokens = std::move(encoding.tokens);
   CountTruncated(out, options);

@@ -24,6 +24,9 @@ struct PreparedInput {
   // The text is longer than the model reads, and the caller will divide it.
   // Nothing else is set.
   bool too_long = false;
+  // Tokens at the source's beginning that belong to the prompt, if the model's
+  // pooling leaves them out; else 0.
+  int prompt_tokens = 0;
   // [source.ids] the source's tokens; filled only on request, and only for
   // texts.
   std::vector<Token> tokens;

@@ -179,9 +179,11 @@ void RunHttpBody(std::string_view bytes) {
   using google::protobuf::DescriptorPool;
   using google::protobuf::MessageFactory;
   static auto* const kept_files = new KeptFiles({}, Clock::Real());
+  static auto* const glossaries = new GlossaryStore({}, Clock::Real());
   static const Environment* const environment = [] {
     auto* const made = new Environment;
     made->kept_files = kept_files;
+    made->glossaries = glossaries;
     return made;
   }();
   const std::span<const Route> routes = Routes();

@@ -24,6 +24,10 @@ struct RequestHead {
   bool tls = false;
   // The permissions of the request's token. Null: anything is allowed.
   std::shared_ptr<const Grant> grant = nullptr;
+  // Returns the names and values of the query, decoded.
+  std::function<std::vector<std::pair<std::string, std::string>>()> query = [] {
+    return std::vector<std::pair<std::string, std::string>>();
+  };
   // Returns the first header of a name, in any case; empty if there is none.
   std::function<std::string(const char* name)> header;
 };

@@ -70,6 +70,8 @@ class SentenceEncoder {
   // Size of Embed's result without overrides.
   int embedding_size(int d_model) const;
 
+  // How token vectors become one; several are concatenated.
+  const std::vector<TokenPooling>& poolings() const { return poolings_; }
   // The most tokens of a text, special ones included; 0: as many as the model
   // reads.
   int max_tokens() const { return max_tokens_; }

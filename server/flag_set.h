@@ -53,22 +53,27 @@ class FlagSet {
     return Add(name, value, help)->check(CLI::Range(1, INT_MAX));
   }
 
-  // A number of seconds; may be a fraction.
+  // A number of seconds, which may be a fraction; 10s, 500ms and 2m, too.
   void Seconds(const std::string& name, absl::Duration* value,
                const std::string& help) {
-    CLI::Option* option = app_->add_option_function<double>(
-        "--" + name,
-        [name, value](const double& seconds) {
-          // The negation also catches NaN.
-          if (!(seconds >= 0 && seconds <= 1e9)) {
-            throw CLI::ValidationError(fmt::format(
-                "--{} is {}; it must be 0 to 1e9 seconds", name, seconds));
-          }
-          *value = absl::Seconds(seconds);
-        },
-        help + " (seconds)");
-    option->default_str(fmt::format("{}", absl::ToDoubleSeconds(*value)));
-    Finish(name, option);
+    Parsed(name, help + " (seconds)",
+           [value](const std::string& text) -> absl::Status {
+             double seconds = -1;
+             absl::Duration time;
+             if (!absl::SimpleAtod(text, &seconds) &&
+                 absl::ParseDuration(text, &time)) {
+               seconds = absl::ToDoubleSeconds(time);
+             }
+             // The negation also catches NaN.
+             if (!(seconds >= 0 && seconds <= 1e9)) {
+               return absl::InvalidArgumentError(fmt::format(
+                   "'{}' must be 0 to 1e9 seconds, such as 10 or 10s", text));
+             }
+             *value = absl::Seconds(seconds);
+             return absl::OkStatus();
+           })
+        ->default_str(fmt::format("{}", absl::ToDoubleSeconds(*value)))
+        ->type_name("SECONDS");
   }
 
   // A text that `parse` reads.

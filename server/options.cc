@@ -24,6 +24,7 @@
 #include "model/language_names.h"
 #include "server/flag_set.h"
 #include "server/host_port.h"
+#include "server/model_spec.h"
 #include "server/observability/version.h"
 #include "server/transports/http/request_checks.h"
 
@@ -39,6 +40,23 @@ void AddModels(const std::string& flag, const std::vector<std::string>& specs,
           fmt::format("{}: {}", flag, std::string(spec.status().message())));
     }
     options->models.push_back(*std::move(spec));
+  }
+}
+
+void AddAlias(const std::string& text, ModelNames* names) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0 || equals + 1 == text.size()) {
+    throw CLI::ValidationError(fmt::format(
+        "--model-alias: '{}' must be NAME=MODEL, such as gpt-4o=chat", text));
+  }
+  const std::string name = text.substr(0, equals);
+  if (absl::Status status = CheckModelName(name); !status.ok()) {
+    throw CLI::ValidationError(
+        fmt::format("--model-alias: {}", std::string(status.message())));
+  }
+  if (!names->aliases.emplace(name, text.substr(equals + 1)).second) {
+    throw CLI::ValidationError(fmt::format(
+        "--model-alias: '{}' is given twice; give it one model", name));
   }
 }
 
@@ -59,6 +77,23 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
              "the embedded model is served")
           ->delimiter(';')
           ->type_name("[NAME=]FOLDER"));
+  // Repeatable; the delimiter is for the environment.
+  flags->Finish(
+      "model-alias",
+      app->add_option_function<std::vector<std::string>>(
+             "--model-alias",
+             [options](const std::vector<std::string>& aliases) {
+               for (const std::string& text : aliases) {
+                 AddAlias(text, &options->model_names);
+               }
+             },
+             "Serve a model under one more name, NAME=MODEL; repeat it for "
+             "more names. Tokens that may use the model may use the name")
+          ->delimiter(';')
+          ->type_name("NAME=MODEL"));
+  flags->Flag("any-model", &options->model_names.any,
+              "Answer calls that name a model that is not there as if they "
+              "named none: by the first model that serves such calls");
   flags
       ->Parsed(
           "pivot-language",
@@ -284,6 +319,12 @@ void AddFlags(CLI::App* app, Options* options) {
         }
         return absl::OkStatus();
       });
+  flags.Flag("http-strict", &options->http_strict,
+             "Refuse members of HTTP requests that cannot change the answer, "
+             "such as OpenAI's metadata, instead of ignoring them");
+  flags.Seconds("sse-keep-alive", &options->sse_keep_alive,
+                "Send a comment on streams of events over HTTP that were "
+                "silent for so long, so that proxies keep them open; 0: never");
   flags.Count(
       "max-connections", &options->max_connections,
       "Connections at a time, of gRPC and of HTTP each; a further one closes "

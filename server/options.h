@@ -12,6 +12,7 @@
 #include "base/isa.h"
 #include "model/model.h"
 #include "server/calls/environment.h"
+#include "server/calls/model_directory.h"
 #include "server/model_spec.h"
 #include "server/observability/log.h"
 #include "server/tracing/span_exporter.h"
@@ -29,9 +30,13 @@ struct Options {
   int max_streams = 1024;  // calls at a time on one connection
   // Age at which a connection is told to close; zero: never.
   absl::Duration max_connection_age = absl::ZeroDuration();
-  std::string http_listen = "127.0.0.1:8080";     // empty: none
-  bool http_given = false;                        // not the default
-  std::vector<std::string> allowed_hosts;         // HttpApi::Options
+  std::string http_listen = "127.0.0.1:8080";  // empty: none
+  bool http_given = false;                     // not the default
+  std::vector<std::string> allowed_hosts;      // HttpApi::Options
+  bool http_strict = false;                    // IgnoredMembers
+  // Time without a word after which a stream of events gets a comment; zero:
+  // never.
+  absl::Duration sse_keep_alive = absl::ZeroDuration();
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
   LoadReporting load_reports = LoadReporting::kOff;
   std::string port_file;
@@ -53,6 +58,7 @@ struct Options {
   // Time between two looks for new, changed and removed models there; zero:
   // never.
   absl::Duration watch_interval = absl::ZeroDuration();
+  ModelNames model_names;  // aliases, and whether any name is good
   Precision precision = Precision::kAuto;
   Precision kv_precision = Precision::kAuto;  // of models with a decoder
   bool vocabulary_shortlist = false;

@@ -44,16 +44,19 @@ class ServerImpl : public Server {
       : options_(options),
         parts_(std::move(parts)),
         calls_(options.clock),
+        ignored_members_(options.http_strict),
         kept_files_({}, options.clock),
         glossaries_({}, options.clock),
         overload_(OverloadManager::ForThisProcess(options.memory_bytes),
                   parts_.metrics.get()),
         tokenizing_(kPoolThreads),
         delivery_(kPoolThreads) {
+    environment_.models.SetNames(options.model_names);
     environment_.limits = options.limits;
     environment_.truncate = options.truncate;
     environment_.pivot_language = options.pivot_language;
     environment_.max_waiting_tokens = options.max_waiting_tokens;
+    environment_.max_connections = options.max_connections;
     environment_.batcher = parts_.batcher.get();
     environment_.metrics = parts_.metrics.get();
     environment_.access = parts_.access.get();
@@ -67,6 +70,7 @@ class ServerImpl : public Server {
     }
     environment_.calls = &calls_;
     environment_.refusals = &refusals_;
+    environment_.ignored_members = &ignored_members_;
     environment_.kept_files = &kept_files_;
     environment_.glossaries = &glossaries_;
     environment_.tokenizing = &tokenizing_;
@@ -144,6 +148,7 @@ class ServerImpl : public Server {
     http.max_age = options_.max_connection_age;
     http.tls = parts_.tls.get();
     http.allowed_hosts = options_.allowed_hosts;
+    http.keep_alive = options_.sse_keep_alive;
     absl::StatusOr<std::unique_ptr<HttpApi>> created =
         HttpApi::Create(http, environment_, &overload_);
     if (absl::IsUnavailable(created.status()) && options_.http_if_free) {
@@ -227,6 +232,7 @@ class ServerImpl : public Server {
   std::optional<LoadReports> loads_;
   RefusalLog refusals_;
   CallRegistry calls_;
+  IgnoredMembers ignored_members_;
   KeptFiles kept_files_;
   GlossaryStore glossaries_;
   OverloadManager overload_;

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "server/batching/batcher.h"
 #include "server/calls/environment.h"
+#include "server/calls/model_directory.h"
 #include "server/limits/access.h"
 #include "server/model_manager.h"
 #include "server/observability/audit_log.h"
@@ -36,11 +37,15 @@ class Server {
     std::string http_listen;                 // empty: none
     bool http_if_free = false;               // no HTTP if its port is taken
     std::vector<std::string> allowed_hosts;  // HttpApi::Options
-    std::string metrics_listen;              // empty: none
-    bool metrics_tls = false;                // serve metrics with Parts::tls
+    bool http_strict = false;                // IgnoredMembers
+    // HttpApi::Options::keep_alive
+    absl::Duration sse_keep_alive = absl::InfiniteDuration();
+    std::string metrics_listen;  // empty: none
+    bool metrics_tls = false;    // serve metrics with Parts::tls
     LoadReporting load_reports = LoadReporting::kOff;
     RequestLimits limits;
     bool truncate = false;
+    ModelNames model_names;                // see ModelDirectory
     std::string pivot_language;            // see Environment
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's
     // Memory of the process; 0: that of the cgroup or the machine.

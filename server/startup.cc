@@ -136,6 +136,31 @@ absl::Status CheckTraces(const Options& options) {
       "--trace-sample-rate needs --trace-endpoint, to which traces are sent");
 }
 
+// Only models that are there at the start have aliases.
+absl::Status CheckAliases(const ModelNames& names,
+                          const std::vector<ModelSpec>& specs) {
+  std::vector<std::string> models;
+  for (const ModelSpec& spec : specs) models.push_back(spec.name);
+  const auto is_model = [&models](const std::string& name) {
+    return std::find(models.begin(), models.end(), name) != models.end();
+  };
+  for (const auto& [name, model] : names.aliases) {
+    if (is_model(name)) {
+      return absl::InvalidArgumentError(fmt::format(
+          "--model-alias {0}={1}: a model is named '{0}' already; choose "
+          "another name",
+          name, model));
+    }
+    if (!is_model(model)) {
+      return absl::InvalidArgumentError(
+          fmt::format("--model-alias {}={}: no model is named '{}'; there are: "
+                      "{}",
+                      name, model, model, fmt::join(models, ", ")));
+    }
+  }
+  return absl::OkStatus();
+}
+
 void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
   const absl::StatusOr<HostPort> address = ParseHostPort(listen);
   if (!address.ok()) return;
@@ -222,6 +247,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
                            ModelsToServe(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckAliases(options.model_names, specs));
   std::vector<std::unique_ptr<Model>> models;
   ModelSizes sizes;
   for (const ModelSpec& spec : specs) {
@@ -276,9 +302,14 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.http_listen = options.http_listen;
   server.http_if_free = !options.http_given;
   server.allowed_hosts = options.allowed_hosts;
+  server.http_strict = options.http_strict;
+  if (options.sse_keep_alive > absl::ZeroDuration()) {
+    server.sse_keep_alive = options.sse_keep_alive;
+  }
   server.metrics_listen = options.metrics_listen;
   server.limits = options.limits;
   server.truncate = options.truncate;
+  server.model_names = options.model_names;
   server.pivot_language = options.pivot_language;
   server.max_waiting_tokens = options.max_waiting_tokens;
   server.memory_bytes = options.memory_limit_bytes;

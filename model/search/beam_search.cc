@@ -290,6 +290,17 @@ std::span<const float> BeamSearch::CertainLogprobs(int index) const {
   return std::span(running_[0].logprobs).first(certain_);
 }
 
+std::vector<std::vector<TokenLogprob>> BeamSearch::CertainTopLogprobs(
+    int index, size_t begin) const {
+  std::vector<std::vector<TokenLogprob>> all;
+  if (options_.top_logprobs == 0) return all;
+  const size_t end = CertainTokens(index).size();
+  if (begin >= end) return all;
+  const Beam& beam = done_ ? finished_[index].beam : running_[0];
+  for (size_t i = begin; i < end; ++i) all.push_back(*beam.top[i]);
+  return all;
+}
+
 std::vector<Hypothesis> BeamSearch::TakeResults() {
   std::vector<Hypothesis> results;
   for (Finished& finished : finished_) {

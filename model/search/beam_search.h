@@ -40,6 +40,8 @@ class BeamSearch : public Decoding {
   bool done() const override { return done_; }
   std::span<const int32_t> CertainTokens(int index) const override;
   std::span<const float> CertainLogprobs(int index) const override;
+  std::vector<std::vector<TokenLogprob>> CertainTopLogprobs(
+      int index, size_t begin) const override;
   bool Ended(int index) const override { return done_; }
   std::vector<Hypothesis> TakeResults() override;
   std::optional<BeamTrace> TakeTrace() override;

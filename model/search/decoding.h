@@ -241,6 +241,10 @@ class Decoding {
   virtual std::span<const int32_t> CertainTokens(int index) const = 0;
   // Their log-probabilities: [CertainTokens(index)].
   virtual std::span<const float> CertainLogprobs(int index) const = 0;
+  // Copies their alternatives from token `begin` on. Empty without
+  // top_logprobs.
+  virtual std::vector<std::vector<TokenLogprob>> CertainTopLogprobs(
+      int index, size_t begin) const = 0;
   // True if result `index` has ended, although others may still run.
   virtual bool Ended(int index) const = 0;
 

@@ -164,6 +164,13 @@ std::span<const float> IndependentDecoding::CertainLogprobs(int index) const {
   return draws_[index].logprobs;
 }
 
+std::vector<std::vector<TokenLogprob>> IndependentDecoding::CertainTopLogprobs(
+    int index, size_t begin) const {
+  const auto& all = draws_[index].top_logprobs;
+  begin = std::min(begin, all.size());
+  return {all.begin() + static_cast<ptrdiff_t>(begin), all.end()};
+}
+
 bool IndependentDecoding::Ended(int index) const { return draws_[index].ended; }
 
 std::vector<Hypothesis> IndependentDecoding::TakeResults() {

@@ -34,6 +34,8 @@ class IndependentDecoding : public Decoding {
   bool done() const override { return live_.empty(); }
   std::span<const int32_t> CertainTokens(int index) const override;
   std::span<const float> CertainLogprobs(int index) const override;
+  std::vector<std::vector<TokenLogprob>> CertainTopLogprobs(
+      int index, size_t begin) const override;
   bool Ended(int index) const override;
   std::vector<Hypothesis> TakeResults() override;
 

@@ -9,6 +9,7 @@
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
+#include "server/calls/allowed_models.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -20,6 +21,12 @@ using nlohmann::ordered_json;
 
 class CohereRerankCodec : public Codec {
  public:
+  CohereRerankCodec(const Environment& environment, const RequestHead& head,
+                    int version)
+      : environment_(environment),
+        models_(environment.models, head.grant),
+        version_(version) {}
+
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     auto* const request = static_cast<v1::RerankRequest*>(message);
@@ -34,21 +41,17 @@ class CohereRerankCodec : public Codec {
     }
     documents_ = fields.Bool("return_documents").value_or(false);
     request->set_return_text(documents_);
-    if (const auto truncate = fields.Bool("truncation")) {
-      request->set_truncate(*truncate);
-    }
+    ReadTruncation(&fields, request);
     fields.Only("max_chunks_per_doc", {1},
                 "is not supported: a document is read once");
+    // How urgent the request is for a server of Cohere's, and whose it is.
+    fields.Ignore("Cohere", environment_.ignored_members,
+                  {"priority", "client_name", "user"});
     return fields.Done();
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) {
-      const std::string message = MessageOf(ending);
-      return {.status = HttpStatusOf(ending.status.code()),
-              .body = ToJsonText(
-                  ordered_json{{"message", message}, {"detail", message}})};
-    }
+    if (!ending.status.ok()) return CohereFailure(ending, "documents");
     const auto& response = *static_cast<const v1::RerankResponse*>(last);
     ordered_json results = ordered_json::array();
     uint64_t tokens = 0;
@@ -59,11 +62,14 @@ class CohereRerankCodec : public Codec {
       if (documents_) result["document"] = {{"text", document.text()}};
       results.push_back(result);
     }
-    return {.body = ToJsonText(
-                ordered_json{{"id", ending.request_id},
-                             {"model", response.model().name()},
-                             {"results", results},
-                             {"usage", {{"total_tokens", tokens}}}})};
+    return {.body = ToJsonText(ordered_json{
+                {"id", ending.request_id},
+                {"model", response.model().name()},
+                {"results", results},
+                {"usage", {{"total_tokens", tokens}}},
+                {"meta",
+                 {{"api_version", {{"version", std::to_string(version_)}}},
+                  {"billed_units", {{"search_units", 1}}}}}})};
   }
 
  private:
@@ -79,6 +85,10 @@ class CohereRerankCodec : public Codec {
         request->add_documents(document.get<std::string>());
         continue;
       }
+      if (!document.is_object()) {
+        return fields->Fail(fmt::format("documents[{}]", i),
+                            "must be a text, or an object with a text");
+      }
       JsonFields object(document, fmt::format("documents[{}].", i));
       object.Require("text");
       request->add_documents(object.String("text").value_or(""));
@@ -86,14 +96,65 @@ class CohereRerankCodec : public Codec {
     }
   }
 
+  // Cohere's second version cuts what is too long.
+  void ReadTruncation(JsonFields* fields, v1::RerankRequest* request) const {
+    for (const char* const name : {"truncation", "truncate"}) {
+      if (const auto truncate = fields->Bool(name)) {
+        request->set_truncate(*truncate);
+      }
+    }
+    const auto most = fields->Integer("max_tokens_per_doc", 1, INT_MAX);
+    if (most && fields->ok()) CutDocuments(*most, request);
+    if ((version_ > 1 || most) && !request->has_truncate()) {
+      request->set_truncate(true);
+    }
+  }
+
+  // Keeps the first `most` tokens of each document. Leaves what cannot be cut
+  // for the call to refuse.
+  void CutDocuments(int64_t most, v1::RerankRequest* request) const {
+    const auto model = models_.FindFor(Rpc::kRerank, request->model());
+    if (!model.ok() || (*model)->model->tokenizer() == nullptr) return;
+    EncodeOptions options;
+    options.add_special_tokens = false;
+    options.most_tokens = most;
+    for (std::string& text : *request->mutable_documents()) {
+      if (static_cast<int64_t>(text.size()) <= most ||
+          static_cast<int64_t>(text.size()) >
+              environment_.limits.max_text_bytes) {
+        continue;
+      }
+      const auto tokens = (*model)->model->tokenizer()->Tokenize(text, options);
+      if (!tokens.ok() || static_cast<int64_t>(tokens->size()) <= most) {
+        continue;
+      }
+      text.resize((*tokens)[most].byte_begin);
+    }
+  }
+
+  const Environment& environment_;
+  const AllowedModels models_;
+  const int version_;
   bool documents_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Codec> NewCohereRerankCodec(const Environment&,
-                                            const RequestHead&) {
-  return std::make_unique<CohereRerankCodec>();
+HttpAnswer CohereFailure(const Ending& ending, std::string_view inputs) {
+  const FieldName names[] = {{"inputs", inputs}};
+  const std::string message = MessageOf(ending, names);
+  return {.status = HttpStatusOf(ending.status.code()),
+          .body = ToJsonText(
+              ordered_json{{"message", message}, {"detail", message}})};
+}
+
+std::unique_ptr<Codec> NewCohereRerankCodec(const Environment& environment,
+                                            const RequestHead& head) {
+  return std::make_unique<CohereRerankCodec>(environment, head, 1);
+}
+std::unique_ptr<Codec> NewCohereRerank2Codec(const Environment& environment,
+                                             const RequestHead& head) {
+  return std::make_unique<CohereRerankCodec>(environment, head, 2);
 }
 
 }  // namespace trivium

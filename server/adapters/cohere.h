@@ -1,14 +1,26 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_COHERE_H_
 #define TRIVIUM_SERVER_ADAPTERS_COHERE_H_
 
+#include <string_view>
+
 #include "server/adapters/codec.h"
 
 namespace trivium {
 
-// POST /v1/rerank, as Cohere and Jina have it: sorts documents (texts, or
-// objects with a text) by how well they answer a query. `return_documents`
-// defaults to false, as Cohere's does.
+// POST /v1/rerank, as Cohere's first version, Jina, vLLM and infinity have it:
+// sorts documents (texts, or objects with a text) by how well they answer a
+// query. `return_documents` defaults to false, as Cohere's does.
 NewCodec NewCohereRerankCodec;
+// POST /v2/rerank, Cohere's second version: long documents are cut.
+NewCodec NewCohereRerank2Codec;
+
+// POST /v2/embed: vectors of texts, in several types at once. `input_type`
+// chooses the model's prompt for queries, documents, ..., if it has one.
+NewCodec NewCohereEmbedCodec;
+
+// The whole answer to a call that failed. `inputs` is the request's name for
+// the call's inputs.
+HttpAnswer CohereFailure(const Ending& ending, std::string_view inputs);
 
 }  // namespace trivium
 

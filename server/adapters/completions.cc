@@ -72,8 +72,9 @@ class CompletionsCall final : public Handler {
       if (last != nullptr) whole_->Add(OfWhole(*last), nullptr);
       whole_->End(number_, ending);
     }
-    // Only the whole breaks off (NewGeneratePart).
+    // Only the whole breaks off (NewGeneratePart), and keeps alive.
     void BreakOff() override {}
+    void BeginAnswer() override { whole_->OnAdmitted(); }
 
     std::unique_ptr<Handler> handler;
 
@@ -95,6 +96,8 @@ class CompletionsCall final : public Handler {
   Part* Begin(int number, v1::GenerateRequest request);
   // `writer` waits until the response is written; null: nobody does.
   void Add(std::unique_ptr<Message> response, Handler* writer);
+  // A part is admitted.
+  void OnAdmitted();
   // A part has ended; its last response was added before.
   void End(int number, const Ending& ending);
   void CancelLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -105,12 +108,14 @@ class CompletionsCall final : public Handler {
   const Environment& environment_;
   const CallContext context_;
   ResponseStream* const transport_;
-  bool several_ = false;  // prompts; written before the first part begins
+  int prompts_ = 0;  // written before the first part begins
 
   Mutex mutex_;
   std::vector<std::unique_ptr<Part>> parts_ ABSL_GUARDED_BY(mutex_);
   int running_ ABSL_GUARDED_BY(mutex_) =
       1;  // parts, and Start as long as it runs
+  int admitted_ ABSL_GUARDED_BY(mutex_) = 0;        // parts
+  bool answering_ ABSL_GUARDED_BY(mutex_) = false;  // all are admitted
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   Ending ending_ ABSL_GUARDED_BY(mutex_);  // the first error's, or the last
@@ -124,7 +129,7 @@ void CompletionsCall::Start() {
     return transport_->Finish(
         EndEarly(environment_, Rpc::kGenerate, context_, status), nullptr);
   }
-  several_ = all.requests_size() > 1;
+  prompts_ = all.requests_size();
   for (int i = 0; i < all.requests_size(); ++i) {
     Part* const part = Begin(i, std::move(*all.mutable_requests(i)));
     if (part == nullptr) break;
@@ -179,11 +184,26 @@ void CompletionsCall::OnWritten(bool ok) {
   if (writer != nullptr) writer->OnWritten(ok);
 }
 
+// The client hears of it once all parts are admitted, since a part that is
+// refused makes the whole a refusal.
+void CompletionsCall::OnAdmitted() {
+  {
+    MutexLock lock(&mutex_);
+    if (++admitted_ < prompts_ || cancelled_) return;
+    answering_ = true;
+  }
+  // The part that calls this has not ended, so the whole lives.
+  transport_->BeginAnswer();
+}
+
 void CompletionsCall::OnTick(absl::Time now) {
   {
     MutexLock lock(&mutex_);
     const absl::Status stall = outbox_.CheckStall(now);
-    if (stall.ok()) return;
+    if (stall.ok()) {
+      if (answering_ && !ended_) transport_->KeepAlive(now);
+      return;
+    }
     if (ending_.status.ok()) ending_.status = stall;
     CancelLocked();
   }
@@ -198,7 +218,7 @@ void CompletionsCall::End(int number, const Ending& ending) {
     if (ending_.status.ok()) {
       ending_ = ending;
       if (!ending.status.ok()) CancelLocked();
-      if (several_ && absl::IsInvalidArgument(ending.status)) {
+      if (prompts_ > 1 && absl::IsInvalidArgument(ending.status)) {
         ending_.status = AtPrompt(number, ending.status);
       }
     }

@@ -1,6 +1,6 @@
 // DeepL writes languages in capitals ("EN-US"), and expects them so. An option
 // that changes DeepL's answers and cannot change ours is an error that names
-// it; the rest is accepted (kIgnored).
+// it; members that change nothing are accepted by a list.
 #include "server/adapters/deepl.h"
 
 #include <fmt/format.h>
@@ -96,6 +96,7 @@ class DeeplCodec : public Codec {
  public:
   DeeplCodec(const Environment& environment, const RequestHead& head)
       : glossaries_(environment.glossaries),
+        ignored_(environment.ignored_members),
         owner_(OwnerOf(head)),
         form_type_(IsForm(head) ? head.header("Content-Type") : "") {}
 
@@ -125,10 +126,12 @@ class DeeplCodec : public Codec {
   }
 
   GlossaryStore& glossaries() const { return *glossaries_; }
+  IgnoredMembers* ignored() const { return ignored_; }
   const std::string& owner() const { return owner_; }
 
  private:
   GlossaryStore* const glossaries_;
+  IgnoredMembers* const ignored_;
   const std::string owner_;
   const std::string form_type_;  // empty: JSON
 };
@@ -182,8 +185,9 @@ class TranslateCodec final : public DeeplCodec {
     fields.Only("custom_instructions", {json::array()},
                 "is not supported; leave it out");
     // They cannot change an answer here.
-    fields.Ignore(
-        {"preserve_formatting", "model_type", "enable_beta_languages"});
+    fields.Ignore("DeepL", ignored(),
+                  {"preserve_formatting", "model_type", "enable_beta_languages",
+                   "tag_handling_version"});
     TRIVIUM_RETURN_IF_ERROR(ReadGlossary(&fields, options));
     return fields.Done();
   }
@@ -216,7 +220,6 @@ class TranslateCodec final : public DeeplCodec {
     } else if (!tags.empty()) {
       fields->Fail("tag_handling", "is neither xml nor html");
     }
-    fields->Ignore({"tag_handling_version"});
     fields->Only("outline_detection", {true, "1"},
                  "is not supported: the structure of tags is always found; "
                  "leave it out");

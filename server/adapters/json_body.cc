@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/json.h"
 #include "base/status.h"
 
@@ -38,6 +41,47 @@ absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body) {
     return absl::InvalidArgumentError("the body is not a JSON object");
   }
   return value;
+}
+
+bool HasMember(std::string_view body, std::string_view name) {
+  const size_t dot = std::min(name.find('.'), name.size());
+  int depth = 0;
+  bool objects[2] = {false, false};  // what the two outermost levels are
+  bool is_name = false;              // the next string is a member's name
+  std::string_view outer;            // the last such name of the body itself
+  for (size_t i = 0; i < body.size(); ++i) {
+    switch (body[i]) {
+      case '"': {
+        const size_t begin = i + 1;
+        for (++i; i < body.size() && body[i] != '"'; ++i) {
+          if (body[i] == '\\') ++i;
+        }
+        if (!std::exchange(is_name, false)) break;
+        const std::string_view text = body.substr(begin, i - begin);
+        if (depth == 1) outer = text;
+        if (depth == 1 ? text == name
+                       : outer == name.substr(0, dot) && dot < name.size() &&
+                             text == name.substr(dot + 1)) {
+          return true;
+        }
+        break;
+      }
+      case '{':
+      case '[':
+        ++depth;
+        if (depth < 1 || depth > 2) break;
+        objects[depth - 1] = is_name = body[i] == '{';
+        break;
+      case ']':
+      case '}':
+        --depth;
+        break;
+      case ',':
+        is_name = depth >= 1 && depth <= 2 && objects[depth - 1];
+        break;
+    }
+  }
+  return false;
 }
 
 std::string ToJsonText(const nlohmann::json& value) { return Dump(value); }

@@ -93,8 +93,12 @@ void JsonFields::Only(const char* name, std::initializer_list<json> values,
   }
 }
 
-void JsonFields::Ignore(std::initializer_list<const char*> names) {
-  for (const char* const name : names) known_.insert(name);
+void JsonFields::Ignore(const char* shape, IgnoredMembers* log,
+                        std::initializer_list<const char*> names) {
+  if (log != nullptr && log->strict()) return;
+  for (const char* const name : names) {
+    if (Value(name) != nullptr && log != nullptr) log->Note(shape, name);
+  }
 }
 
 void JsonFields::Require(const char* name) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "nlohmann/json.hpp"
+#include "server/observability/ignored_members.h"
 
 namespace trivium {
 
@@ -40,8 +41,11 @@ class JsonFields {
   // an error, `why`: "is not supported: ...".
   void Only(const char* name, std::initializer_list<nlohmann::json> values,
             const char* why);
-  // Members that cannot change the answer, whatever they are.
-  void Ignore(std::initializer_list<const char*> names);
+  // Members that requests of this shape ("OpenAI") may have and that cannot
+  // change the answer, whatever they are. They are errors if `log` is strict;
+  // it may be null.
+  void Ignore(const char* shape, IgnoredMembers* log,
+              std::initializer_list<const char*> names);
   // INVALID_ARGUMENT if there is no such member.
   void Require(const char* name);
   void Fail(const std::string& name, const std::string& description);

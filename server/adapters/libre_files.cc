@@ -74,7 +74,8 @@ std::string OriginOf(const RequestHead& head) {
 class LibreFileCodec : public Codec {
  public:
   LibreFileCodec(const Environment& environment, const RequestHead& head)
-      : files_(environment.kept_files),
+      : environment_(environment),
+        files_(environment.kept_files),
         type_(head.header("Content-Type")),
         origin_(OriginOf(head)) {}
 
@@ -112,7 +113,7 @@ class LibreFileCodec : public Codec {
     TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json value,
                              FormToJson(std::move(fields)));
     JsonFields others(value, "");
-    ReadLibreLanguages(&others, request);
+    ReadLibreLanguages(environment_, &others, request);
     return others.Done();
   }
 
@@ -130,6 +131,7 @@ class LibreFileCodec : public Codec {
   }
 
  private:
+  const Environment& environment_;
   KeptFiles* const files_;
   const std::string type_;
   const std::string origin_;

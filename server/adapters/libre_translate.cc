@@ -1,5 +1,8 @@
 #include "server/adapters/libre_translate.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -34,42 +37,58 @@ const std::string& CodeOf(const v1::Language& language) {
   return language.bcp47().empty() ? language.code() : language.bcp47();
 }
 
-void ReadKey(JsonFields* fields) {
+// A key that nobody asked for changes nothing. Where tokens are needed, the
+// client may believe that it is one.
+void ReadKey(const Environment& environment, JsonFields* fields) {
+  IgnoredMembers* const ignored = environment.ignored_members;
+  if (environment.access == nullptr &&
+      (ignored == nullptr || !ignored->strict())) {
+    return fields->Ignore("LibreTranslate", ignored, {"api_key"});
+  }
   fields->Only("api_key", {""},
                "is not used here; if the server wants a token, send it as "
                "'Authorization: Bearer TOKEN'");
 }
 
-// Reads a request whose body is JSON or a form.
+// Reads a request whose body is JSON or a form. Without JSON, what the form
+// lacks is in the query, so there may be no body at all.
 class LibreCodec : public Codec {
  public:
-  explicit LibreCodec(const RequestHead& head)
-      : form_type_(IsForm(head) ? head.header("Content-Type") : "") {}
+  LibreCodec(const Environment& environment, const RequestHead& head)
+      : environment_(environment),
+        type_(TypeOf(head)),
+        form_type_(IsForm(head) ? head.header("Content-Type") : ""),
+        query_(head.query()) {}
 
   absl::Status Check(const RequestHead& head) final {
-    if (form_type_.empty()) return Codec::Check(head);
+    if (form_type_.empty() && !type_.empty()) return Codec::Check(head);
     TRIVIUM_RETURN_IF_ERROR(CheckFormIsNoPages(head));
     return CheckEncoding(head, "Content-Encoding");
   }
 
  protected:
   absl::StatusOr<json> ReadBody(std::string_view body) const {
-    if (form_type_.empty()) return ReadJsonBody(body);
-    TRIVIUM_ASSIGN_OR_RETURN(std::vector<FormField> fields,
-                             ParseForm(form_type_, body));
+    if (form_type_.empty() && !type_.empty()) return ReadJsonBody(body);
+    std::vector<FormField> fields;
+    if (!form_type_.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(fields, ParseForm(form_type_, body));
+    } else if (!body.empty()) {
+      return absl::InvalidArgumentError(
+          "the body has no Content-Type; send application/json");
+    }
     TRIVIUM_ASSIGN_OR_RETURN(json value, FormToJson(std::move(fields)));
-    // The only member that is a number in JSON.
-    int64_t number = 0;
-    if (const auto one = value.find("alternatives");
-        one != value.end() &&
-        absl::SimpleAtoi(one->get<std::string>(), &number)) {
-      *one = number;
+    for (const auto& [name, text] : query_) {
+      if (!value.contains(name)) value[name] = text;
     }
     return value;
   }
 
+  const Environment& environment_;
+
  private:
-  const std::string form_type_;  // empty: JSON
+  const std::string type_;       // empty: no body
+  const std::string form_type_;  // empty: no form
+  const std::vector<std::pair<std::string, std::string>> query_;
 };
 
 class LibreTranslateCodec : public LibreCodec {
@@ -85,10 +104,12 @@ class LibreTranslateCodec : public LibreCodec {
     for (std::string& text : fields.Strings("q")) {
       request->add_inputs()->set_text(std::move(text));
     }
-    ReadLibreLanguages(&fields, request);
+    ReadLibreLanguages(environment_, &fields, request);
+    if (const auto truncate = fields.Bool("truncate")) {
+      request->mutable_options()->set_truncate(*truncate);
+    }
     detects_ = request->options().source_language() == "auto";
-    alternatives_ = static_cast<int>(
-        fields.Integer("alternatives", 0, kMostAlternatives).value_or(0));
+    ReadAlternatives(&fields);
     if (alternatives_ > 0) {
       auto* const decoding = request->mutable_options()->mutable_decoding();
       decoding->set_beam_size(static_cast<uint32_t>(alternatives_) + 1);
@@ -125,6 +146,26 @@ class LibreTranslateCodec : public LibreCodec {
   }
 
  private:
+  // A number, or its digits as forms have them; below 0 is none.
+  void ReadAlternatives(JsonFields* fields) {
+    const json* const value = fields->Value("alternatives");
+    int64_t number = 0;
+    if (value != nullptr && value->is_string()) {
+      if (!absl::SimpleAtoi(value->get<std::string>(), &number)) {
+        return fields->Fail("alternatives", "must be a number");
+      }
+      if (number > kMostAlternatives) {
+        return fields->Fail("alternatives",
+                            fmt::format("is {}; there are at most {}", number,
+                                        kMostAlternatives));
+      }
+    } else {
+      number = fields->Integer("alternatives", INT32_MIN, kMostAlternatives)
+                   .value_or(0);
+    }
+    alternatives_ = static_cast<int>(std::max<int64_t>(number, 0));
+  }
+
   // Returns the detected language from which a text was translated, or in which
   // it came back unchanged, with the confidence in percent. Null for blank
   // texts.
@@ -143,7 +184,7 @@ class LibreTranslateCodec : public LibreCodec {
     const std::string format = fields->String("format").value_or("text");
     if (format == "html") {
       request->mutable_options()->set_format(v1::TEXT_FORMAT_HTML);
-    } else if (format != "text") {
+    } else if (format != "text" && !format.empty()) {
       fields->Fail("format", "is neither text nor html");
     }
   }
@@ -164,7 +205,7 @@ class LibreDetectCodec : public LibreCodec {
     JsonFields fields(value, "");
     fields.Require("q");
     guesses_ = DetectLanguages(fields.String("q").value_or(""));
-    ReadKey(&fields);
+    ReadKey(environment_, &fields);
     return fields.Done();
   }
   HttpAnswer Finish(const Ending& ending, const Message*) override {
@@ -263,23 +304,24 @@ HttpAnswer LibreFailure(const Ending& ending) {
       .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)}})};
 }
 
-void ReadLibreLanguages(JsonFields* fields, v1::TranslateRequest* request) {
+void ReadLibreLanguages(const Environment& environment, JsonFields* fields,
+                        v1::TranslateRequest* request) {
   fields->Require("source");
   fields->Require("target");
   request->mutable_options()->set_source_language(
       fields->String("source").value_or(""));
   request->mutable_options()->set_target_language(
       fields->String("target").value_or(""));
-  ReadKey(fields);
+  ReadKey(environment, fields);
 }
 
-std::unique_ptr<Codec> NewLibreTranslateCodec(const Environment&,
+std::unique_ptr<Codec> NewLibreTranslateCodec(const Environment& environment,
                                               const RequestHead& head) {
-  return std::make_unique<LibreTranslateCodec>(head);
+  return std::make_unique<LibreTranslateCodec>(environment, head);
 }
-std::unique_ptr<Codec> NewLibreDetectCodec(const Environment&,
+std::unique_ptr<Codec> NewLibreDetectCodec(const Environment& environment,
                                            const RequestHead& head) {
-  return std::make_unique<LibreDetectCodec>(head);
+  return std::make_unique<LibreDetectCodec>(environment, head);
 }
 std::unique_ptr<Codec> NewLibreLanguagesCodec(const Environment& environment,
                                               const RequestHead&) {

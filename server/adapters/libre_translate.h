@@ -8,8 +8,8 @@
 namespace trivium {
 
 // The HTTP shapes of LibreTranslate (https://docs.libretranslate.com), in JSON
-// or as forms. Requests name languages but no model; the server finds the
-// models that translate between them.
+// or as forms, whose values may also be in the query. Requests name languages
+// but no model; the server finds the models that translate between them.
 
 // POST /translate: a text or several, with `alternatives` more translations
 // each.
@@ -30,7 +30,8 @@ inline constexpr char kDownloadPath[] = "/download_file/";
 // Shared by these codecs: the body of an error, and the languages of a request,
 // with the key that LibreTranslate's clients may send.
 HttpAnswer LibreFailure(const Ending& ending);
-void ReadLibreLanguages(JsonFields* fields, v1::TranslateRequest* request);
+void ReadLibreLanguages(const Environment& environment, JsonFields* fields,
+                        v1::TranslateRequest* request);
 
 }  // namespace trivium
 

@@ -11,8 +11,9 @@ namespace trivium {
 
 // The HTTP shapes of OpenAI's API
 // (https://platform.openai.com/docs/api-reference) that this server has calls
-// for. A request without `model` asks the server's first one. An option that is
-// not supported is an error, unless its value asks for what is done anyway.
+// for. A request without `model` asks the first one that does such calls. An
+// option that is not supported is an error, unless its value asks for what is
+// done anyway.
 
 // GET /v1/models, and /v1/models/NAME.
 NewCodec NewOpenAiModelsCodec;
@@ -25,8 +26,8 @@ NewCodec NewOpenAiEmbeddingsCodec;
 // POST /v1/completions: prompts, each a text or ids (internal.Completions).
 // POST /v1/chat/completions: texts of messages, for models that take chats.
 // Both also know top_k, min_p and repetition_penalty. Like OpenAI's, they draw
-// tokens unless temperature is 0. Log-probabilities have the tokenizer's
-// spelling of tokens.
+// tokens unless temperature is 0. Log-probabilities have the texts of tokens;
+// parts of characters are written as \xE2.
 NewCodec NewOpenAiCompletionsCodec;
 NewCodec NewOpenAiChatCodec;
 

@@ -2,9 +2,10 @@
 // they come. Without a stream, they are kept by choice and sent at the end.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -13,8 +14,10 @@
 #include "internal/completions.pb.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/openai.h"
+#include "server/adapters/openai_logprobs.h"
 #include "server/adapters/openai_request.h"
 #include "server/calls/allowed_models.h"
+#include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -25,20 +28,28 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr FieldName kNames[] = {
-    {"input.text", "prompt"},
-    {"input", "prompt"},
-    {"chat.", ""},
-    {"decoding.max_new_tokens", "max_tokens"},
-    {"decoding.", ""},
-};
+// The names of a request's fields. `max_tokens`: its name for max_new_tokens.
+std::vector<FieldName> NamesWith(const char* max_tokens) {
+  return {
+      {"input.text", "prompt"},
+      {"input", "prompt"},
+      {"chat.variables", "chat_template_kwargs"},
+      {"chat.", ""},
+      {"chat", "messages"},
+      {"decoding.max_new_tokens", max_tokens},
+      {"decoding.", ""},
+  };
+}
 
 std::string NewId(const char* kind) {
   return fmt::format("{}-{:016x}{:016x}", kind, RandomBits(), RandomBits());
 }
 
 const char* ReasonOf(v1::FinishReason reason) {
-  return reason == v1::FINISH_REASON_LENGTH ? "length" : "stop";
+  return reason == v1::FINISH_REASON_LENGTH ||
+                 reason == v1::FINISH_REASON_REPETITION
+             ? "length"
+             : "stop";
 }
 
 ordered_json UsageOf(const v1::Usage& usage) {
@@ -60,6 +71,19 @@ struct Choice {
   v1::FinishReason reason = v1::FINISH_REASON_UNSPECIFIED;
 };
 
+// A prompt that is a part of its answers (`echo`).
+struct Echo {
+  std::string text;
+  std::optional<int32_t> first;             // token, with logprobs
+  std::vector<v1::TokenLogprobs> logprobs;  // of the others
+};
+
+// Where a choice's logprobs are in its text, and whether it has begun.
+struct Progress {
+  OpenAiLogprobs::Place place;
+  bool started = false;
+};
+
 class CompletionCodec : public Codec {
  public:
   CompletionCodec(const Environment& environment,
@@ -68,34 +92,38 @@ class CompletionCodec : public Codec {
         id_(NewId(chat ? "chatcmpl" : "cmpl")),
         created_(absl::ToUnixSeconds(environment.clock->Now())),
         models_(environment.models, std::move(grant)),
-        limits_(environment.limits) {}
+        limits_(environment.limits),
+        ignored_(environment.ignored_members) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     JsonFields fields(value, "");
     v1::GenerateRequest request;
-    ReadCompletionOptions(&fields, &request, &options_);
-    size_t prompts = 1;
+    ReadCompletionOptions(&fields, ignored_, &request, &options_);
+    std::vector<v1::Input> prompts;
     if (chat_) {
-      ReadChat(&fields, &request, &options_);
+      ReadChat(&fields, ignored_, &request, &options_);
+    } else {
+      prompts = ReadPrompts(&fields, &request, &options_);
+    }
+    TRIVIUM_RETURN_IF_ERROR(fields.Done());
+    TRIVIUM_RETURN_IF_ERROR(FindModel(&request));
+    per_prompt_ = request.decoding().num_hypotheses();
+    if (chat_) {
+      choices_.resize(per_prompt_);
       *static_cast<v1::GenerateRequest*>(message) = request;
     } else {
-      const auto inputs = ReadPrompts(&fields, &request, &options_);
-      prompts = inputs.size();
-      TRIVIUM_RETURN_IF_ERROR(fields.Done());
-      TRIVIUM_RETURN_IF_ERROR(CheckPrompts(prompts, request));
+      TRIVIUM_RETURN_IF_ERROR(CheckPrompts(prompts.size(), request));
+      if (options_.echo) TRIVIUM_RETURN_IF_ERROR(ReadEchoes(&prompts));
+      choices_.resize(prompts.size() * per_prompt_);
       auto* const all = static_cast<internal::Completions*>(message);
-      for (const v1::Input& input : inputs) {
+      for (const v1::Input& input : prompts) {
         v1::GenerateRequest* const one = all->add_requests();
         *one = request;
         *one->mutable_input() = input;
       }
     }
-    TRIVIUM_RETURN_IF_ERROR(fields.Done());
-    TRIVIUM_ASSIGN_OR_RETURN(const ModelHandle model,
-                             models_.FindFor(Rpc::kGenerate, request.model()));
-    model_ = model->name;
-    choices_.resize(prompts * request.decoding().num_hypotheses());
+    BeginLogprobs();
     return absl::OkStatus();
   }
 
@@ -104,17 +132,25 @@ class CompletionCodec : public Codec {
   std::string Write(const Message& message) override {
     const auto& response = static_cast<const v1::GenerateResponse&>(message);
     Choice now;
-    now.text = response.piece().text();
-    now.logprobs.assign(response.piece().logprobs().begin(),
-                        response.piece().logprobs().end());
+    if (!options_.prompt_only) {
+      now.text = response.piece().text();
+      now.logprobs.assign(response.piece().logprobs().begin(),
+                          response.piece().logprobs().end());
+    }
     if (response.has_done()) {
-      now.reason = response.done().finish_reason();
+      now.reason = options_.prompt_only ? v1::FINISH_REASON_LENGTH
+                                        : response.done().finish_reason();
       AddUsage(response.done().usage());
     }
     if (response.index() >= choices_.size()) return "";
-    if (options_.stream) return ChunkOf(response.index(), now);
+    if (options_.stream) return ChunkOf(response.index(), std::move(now));
     kept_bytes_ += static_cast<int64_t>(response.ByteSizeLong());
     if (kept_bytes_ > limits_.max_response_bytes) return "";
+    if (response.has_prompt()) {
+      auto& kept = echoes_.at(response.index() / per_prompt_).logprobs;
+      const auto& more = response.prompt().logprobs();
+      kept.insert(kept.end(), more.begin(), more.end());
+    }
     Choice& choice = choices_[response.index()];
     choice.text += now.text;
     if (response.has_done()) choice.reason = now.reason;
@@ -125,7 +161,9 @@ class CompletionCodec : public Codec {
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Write(*last);
-    if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
+    if (!ending.status.ok()) {
+      return OpenAiFailure(ending, NamesWith(options_.max_tokens_name));
+    }
     if (kept_bytes_ > limits_.max_response_bytes) {
       return OpenAiFailure(
           {absl::InvalidArgumentError(fmt::format(
@@ -146,7 +184,10 @@ class CompletionCodec : public Codec {
 
   std::string EndStream(const Ending& ending, const Message* last) override {
     std::string events = last != nullptr ? Write(*last) : "";
-    if (!ending.status.ok()) return events + Event(OpenAiError(ending, kNames));
+    if (!ending.status.ok()) {
+      return events +
+             Event(OpenAiError(ending, NamesWith(options_.max_tokens_name)));
+    }
     if (options_.include_usage) {
       ordered_json chunk = Head(ChunkName());
       chunk["choices"] = ordered_json::array();
@@ -157,6 +198,84 @@ class CompletionCodec : public Codec {
   }
 
  private:
+  // Finds the model. A chat that names none goes to the first that takes chats.
+  absl::Status FindModel(v1::GenerateRequest* request) {
+    if (chat_ && !models_.Names(request->model())) {
+      for (const ModelHandle& model : models_.List()) {
+        if (!TakesChats(*model->model)) continue;
+        request->set_model(model->name);
+        break;
+      }
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(model_,
+                             models_.FindFor(Rpc::kGenerate, request->model()));
+    const Design design = model_->model->info().design;
+    if (design == Design::kDecoder) return absl::OkStatus();
+    if (chat_) {
+      return InvalidField(
+          "messages",
+          design == Design::kEncoderDecoder
+              ? fmt::format(
+                    "are for models that chat, and '{}' reads one text; "
+                    "send it as prompt to /v1/completions, or to "
+                    "/translate",
+                    model_->name)
+              : fmt::format(
+                    "are for models that chat, and '{}' has no decoder; "
+                    "/v1/models lists the others",
+                    model_->name));
+    }
+    if (!options_.echo) return absl::OkStatus();
+    return InvalidField("echo",
+                        fmt::format("is for models that continue a prompt, and "
+                                    "'{}' has a source instead; leave it out",
+                                    model_->name));
+  }
+
+  // Reads the prompts' texts. With logprobs, prompts become ids, as the call
+  // would make them, so that their first tokens are known, too.
+  absl::Status ReadEchoes(std::vector<v1::Input>* prompts) {
+    const Tokenizer* const tokenizer = model_->model->tokenizer();
+    for (v1::Input& input : *prompts) {
+      Echo& echo = echoes_.emplace_back();
+      if (input.has_text()) {
+        echo.text = input.text();
+        if (options_.logprobs && tokenizer != nullptr &&
+            static_cast<int64_t>(echo.text.size()) <= limits_.max_text_bytes) {
+          EncodeOptions options;
+          options.most_tokens = model_->model->info().max_target_tokens;
+          TRIVIUM_ASSIGN_OR_RETURN(const Encoding encoding,
+                                   tokenizer->Encode(echo.text, options));
+          auto* const ids = input.mutable_ids()->mutable_ids();
+          ids->Add(encoding.ids.begin(), encoding.ids.end());
+        }
+      } else if (tokenizer != nullptr) {
+        const auto& in = input.ids().ids();
+        echo.text =
+            tokenizer->Decode(std::vector<int32_t>(in.begin(), in.end()));
+      }
+      if (options_.logprobs && input.ids().ids_size() > 0) {
+        echo.first = static_cast<int32_t>(input.ids().ids(0));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The text of a source's answer begins without the space of its first token;
+  // that of a prompt has what the prompt has.
+  void BeginLogprobs() {
+    progress_.resize(choices_.size());
+    if (!options_.logprobs) return;
+    logprobs_.emplace(model_->model->tokenizer(), options_.top_logprobs);
+    const bool has_source =
+        model_->model->info().design == Design::kEncoderDecoder;
+    for (size_t i = 0; i < progress_.size(); ++i) {
+      progress_[i].place.drops_space =
+          options_.echo ? !echoes_[i / per_prompt_].text.starts_with(' ')
+                        : has_source;
+    }
+  }
+
   // Each prompt's request gets a copy of `options`.
   absl::Status CheckPrompts(size_t count,
                             const v1::GenerateRequest& options) const {
@@ -179,7 +298,9 @@ class CompletionCodec : public Codec {
   // Adds the usage of one prompt, which is in its last `done`.
   void AddUsage(const v1::Usage& usage) {
     usage_.set_prompt_tokens(usage_.prompt_tokens() + usage.prompt_tokens());
-    usage_.set_new_tokens(usage_.new_tokens() + usage.new_tokens());
+    if (!options_.prompt_only) {
+      usage_.set_new_tokens(usage_.new_tokens() + usage.new_tokens());
+    }
     usage_.set_cached_tokens(usage_.cached_tokens() + usage.cached_tokens());
   }
 
@@ -190,10 +311,10 @@ class CompletionCodec : public Codec {
     return {{"id", id_},
             {"object", object},
             {"created", created_},
-            {"model", model_}};
+            {"model", model_->name}};
   }
 
-  ordered_json WholeChoice(size_t index) const {
+  ordered_json WholeChoice(size_t index) {
     const Choice& choice = choices_[index];
     ordered_json out = {{"index", index}};
     if (chat_) {
@@ -201,26 +322,30 @@ class CompletionCodec : public Codec {
                         {"content", choice.text},
                         {"refusal", nullptr}};
     } else {
-      out["text"] = choice.text;
+      out["text"] = options_.echo
+                        ? echoes_[index / per_prompt_].text + choice.text
+                        : choice.text;
     }
-    out["logprobs"] = LogprobsOf(choice);
+    out["logprobs"] = LogprobsOf(index, choice);
     out["finish_reason"] = ReasonOf(choice.reason);
     return out;
   }
 
-  std::string ChunkOf(size_t index, const Choice& now) {
+  std::string ChunkOf(size_t index, Choice now) {
     ordered_json out = {{"index", index}};
+    const bool first = !std::exchange(progress_[index].started, true);
+    if (first && options_.echo) {
+      now.text.insert(0, echoes_[index / per_prompt_].text);
+    }
     if (chat_) {
       ordered_json delta = ordered_json::object();
-      if (started_.size() <= index) started_.resize(index + 1);
-      if (!started_[index]) delta["role"] = "assistant";
-      started_[index] = true;
+      if (first) delta["role"] = "assistant";
       if (!now.text.empty()) delta["content"] = now.text;
       out["delta"] = delta;
     } else {
       out["text"] = now.text;
     }
-    out["logprobs"] = LogprobsOf(now);
+    out["logprobs"] = LogprobsOf(index, now);
     out["finish_reason"] = nullptr;
     if (now.reason != v1::FINISH_REASON_UNSPECIFIED) {
       out["finish_reason"] = ReasonOf(now.reason);
@@ -231,53 +356,17 @@ class CompletionCodec : public Codec {
     return Event(chunk);
   }
 
-  ordered_json LogprobsOf(const Choice& choice) const {
-    if (!options_.logprobs) return nullptr;
-    return chat_ ? ChatLogprobs(choice) : TextLogprobs(choice);
-  }
-
-  ordered_json ChatLogprobs(const Choice& choice) const {
-    const auto entry = [](const v1::TokenLogprob& token) {
-      return ordered_json{{"token", token.piece()},
-                          {"logprob", token.logprob()},
-                          {"bytes", nullptr}};
-    };
-    ordered_json content = ordered_json::array();
-    for (const v1::TokenLogprobs& token : choice.logprobs) {
-      ordered_json one = entry(token.token());
-      one["top_logprobs"] = ordered_json::array();
-      for (int k = 0; k < Shown(token); ++k) {
-        one["top_logprobs"].push_back(entry(token.alternatives(k)));
-      }
-      content.push_back(one);
+  ordered_json LogprobsOf(size_t index, const Choice& choice) {
+    if (!logprobs_) return nullptr;
+    if (chat_) return logprobs_->OfChat(choice.logprobs);
+    OpenAiLogprobs::Place* const place = &progress_[index].place;
+    if (!options_.echo) {
+      return logprobs_->OfText(std::nullopt, choice.logprobs, place);
     }
-    return {{"content", content}, {"refusal", nullptr}};
-  }
-
-  // Offsets in pieces are not those in the text, so none are sent.
-  ordered_json TextLogprobs(const Choice& choice) const {
-    ordered_json out = {{"tokens", ordered_json::array()},
-                        {"token_logprobs", ordered_json::array()},
-                        {"top_logprobs", nullptr},
-                        {"text_offset", nullptr}};
-    if (options_.top_logprobs > 0) {
-      out["top_logprobs"] = ordered_json::array();
-    }
-    for (const v1::TokenLogprobs& token : choice.logprobs) {
-      out["tokens"].push_back(token.token().piece());
-      out["token_logprobs"].push_back(token.token().logprob());
-      if (options_.top_logprobs == 0) continue;
-      ordered_json best = ordered_json::object();
-      for (int k = 0; k < Shown(token); ++k) {
-        best[token.alternatives(k).piece()] = token.alternatives(k).logprob();
-      }
-      out["top_logprobs"].push_back(best);
-    }
-    return out;
-  }
-
-  int Shown(const v1::TokenLogprobs& token) const {
-    return std::min(options_.top_logprobs, token.alternatives_size());
+    const Echo& echo = echoes_[index / per_prompt_];
+    std::vector<v1::TokenLogprobs> all = echo.logprobs;
+    all.insert(all.end(), choice.logprobs.begin(), choice.logprobs.end());
+    return logprobs_->OfText(echo.first, all, place);
   }
 
   const bool chat_;
@@ -285,11 +374,15 @@ class CompletionCodec : public Codec {
   const int64_t created_;
   const AllowedModels models_;
   const RequestLimits& limits_;
-  std::string model_;
+  IgnoredMembers* const ignored_;
+  ModelHandle model_;
   CompletionOptions options_;
+  size_t per_prompt_ = 1;     // choices
+  std::vector<Echo> echoes_;  // [prompts], with echo
   std::vector<Choice> choices_;
-  std::vector<bool> started_;  // choices whose role was sent in a chunk
-  int64_t kept_bytes_ = 0;     // of the responses in choices_
+  std::vector<Progress> progress_;          // [choices]
+  std::optional<OpenAiLogprobs> logprobs_;  // unset: nobody asked for them
+  int64_t kept_bytes_ = 0;                  // of the responses in choices_
   v1::Usage usage_;
 };
 

@@ -27,22 +27,28 @@ void AddIds(const json& ids, v1::EncodeRequest* request) {
   for (const json& id : ids) out->Add(id.get<uint32_t>());
 }
 
+void AddText(const json& text, const std::string& field, JsonFields* fields,
+             v1::EncodeRequest* request) {
+  request->add_inputs()->set_text(text.get<std::string>());
+  if (request->inputs().rbegin()->text().empty()) {
+    fields->Fail(field, "is empty; send a text");
+  }
+}
+
 // Reads any of the four shapes of input that OpenAI accepts.
 void ReadInput(JsonFields* fields, v1::EncodeRequest* request) {
   const json* const input = fields->Value("input");
   if (input == nullptr) return fields->Require("input");
-  if (input->is_string()) {
-    request->add_inputs()->set_text(input->get<std::string>());
-    return;
-  }
+  if (input->is_string()) return AddText(*input, "input", fields, request);
   if (IsIds(*input)) return AddIds(*input, request);
   if (!input->is_array()) {
     return fields->Fail("input", "must be a text, a list of texts, or ids");
   }
+  if (input->empty()) return fields->Fail("input", "is empty; send a text");
   for (size_t i = 0; i < input->size(); ++i) {
     const json& one = (*input)[i];
     if (one.is_string()) {
-      request->add_inputs()->set_text(one.get<std::string>());
+      AddText(one, fmt::format("input[{}]", i), fields, request);
     } else if (IsIds(one)) {
       AddIds(one, request);
     } else {
@@ -54,6 +60,8 @@ void ReadInput(JsonFields* fields, v1::EncodeRequest* request) {
 
 class OpenAiEmbeddingsCodec : public Codec {
  public:
+  explicit OpenAiEmbeddingsCodec(IgnoredMembers* ignored) : ignored_(ignored) {}
+
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     auto* const request = static_cast<v1::EncodeRequest*>(message);
@@ -69,7 +77,13 @@ class OpenAiEmbeddingsCodec : public Codec {
     if (const auto dimensions = fields.Integer("dimensions", 1, INT_MAX)) {
       request->set_dimensions(static_cast<uint32_t>(*dimensions));
     }
-    fields.String("user");  // for logs; ours have no names of users
+    if (const auto truncate = fields.Bool("truncate")) {
+      request->set_truncate(*truncate);
+    }
+    fields.Value("user");  // for logs, and ours have no names of users
+    // For logs, bills and stores of others.
+    fields.Ignore("OpenAI", ignored_,
+                  {"metadata", "service_tier", "safety_identifier"});
     return fields.Done();
   }
 
@@ -115,14 +129,15 @@ class OpenAiEmbeddingsCodec : public Codec {
     *text += ']';
   }
 
+  IgnoredMembers* const ignored_;
   bool base64_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Codec> NewOpenAiEmbeddingsCodec(const Environment&,
+std::unique_ptr<Codec> NewOpenAiEmbeddingsCodec(const Environment& environment,
                                                 const RequestHead&) {
-  return std::make_unique<OpenAiEmbeddingsCodec>();
+  return std::make_unique<OpenAiEmbeddingsCodec>(environment.ignored_members);
 }
 
 }  // namespace trivium

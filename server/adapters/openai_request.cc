@@ -1,12 +1,14 @@
 #include "server/adapters/openai_request.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <climits>
 #include <string>
 
 #include "absl/strings/numbers.h"
+#include "server/errors/status.h"
 
 namespace trivium {
 namespace {
@@ -15,6 +17,9 @@ using nlohmann::json;
 
 constexpr char kNotSupported[] = "is not supported; leave it out";
 constexpr int kMostTopLogprobs = 20;
+constexpr size_t kMostStops = 4;
+constexpr float kMostTemperature = 2;
+constexpr char kShape[] = "OpenAI";
 
 void ReadBias(JsonFields* fields, v1::DecodingOptions* decoding) {
   const json* const bias = fields->Value("logit_bias");
@@ -36,6 +41,10 @@ void ReadBias(JsonFields* fields, v1::DecodingOptions* decoding) {
 void ReadSampling(JsonFields* fields, v1::DecodingOptions* decoding) {
   const auto temperature = fields->Number("temperature");
   if (temperature) {
+    if (*temperature < 0 || *temperature > kMostTemperature) {
+      fields->Fail("temperature", fmt::format("is {}; it must be in 0 .. {}",
+                                              *temperature, kMostTemperature));
+    }
     decoding->set_temperature(*temperature);
   } else {
     decoding->set_sample(true);
@@ -100,7 +109,8 @@ void ReadPrompt(const json& prompt, const std::string& field,
 
 // Reads a message's content: a text, or parts that are texts.
 void ReadContent(const json& content, const std::string& field,
-                 JsonFields* fields, v1::Chat::Message* message) {
+                 IgnoredMembers* ignored, JsonFields* fields,
+                 v1::Chat::Message* message) {
   if (content.is_string()) {
     return message->set_content(content.get<std::string>());
   }
@@ -113,8 +123,8 @@ void ReadContent(const json& content, const std::string& field,
     const auto type = part.String("type").value_or("");
     part.Require("text");
     text += part.String("text").value_or("");
-    // A hint for the caches of others.
-    part.Ignore({"cache_control"});
+    // A hint for the caches of others, and where a text is from.
+    part.Ignore(kShape, ignored, {"cache_control", "annotations"});
     if ((type != "text" && type != "input_text") || !part.Done().ok()) {
       return fields->Fail(fmt::format("{}[{}]", field, i),
                           "is not a text; the models here read texts only");
@@ -144,21 +154,35 @@ void ReadToolCalls(const json& calls, const std::string& field,
   }
 }
 
-void ReadMessage(const json& value, int i, JsonFields* fields,
-                 v1::Chat::Message* message) {
+// Newer clients call a system message "developer".
+absl::Status ReadRole(const std::string& role, const std::string& field,
+                      v1::Chat::Message* message) {
+  for (const char* const known : {"system", "user", "assistant", "tool"}) {
+    if (role == known) message->set_role(role);
+  }
+  if (role == "developer") message->set_role("system");
+  if (!message->role().empty()) return absl::OkStatus();
+  return InvalidField(
+      field, fmt::format("is '{}'; it must be system, developer, user, "
+                         "assistant or tool",
+                         Shorten(role)));
+}
+
+void ReadMessage(const json& value, int i, IgnoredMembers* ignored,
+                 JsonFields* fields, v1::Chat::Message* message) {
   const std::string path = fmt::format("messages[{}]", i);
   JsonFields in(value, path + ".");
   in.Require("role");
-  const std::string role = in.String("role").value_or("");
-  // Newer clients call a system message so.
-  message->set_role(role == "developer" ? "system" : role);
+  if (const auto role = in.String("role")) {
+    in.Keep(ReadRole(*role, path + ".role", message));
+  }
   if (const auto name = in.String("name")) message->set_name(*name);
   if (const auto id = in.String("tool_call_id")) message->set_tool_call_id(*id);
   if (const auto thought = in.String("reasoning_content")) {
     message->set_reasoning_content(*thought);
   }
   if (const json* const content = in.Value("content")) {
-    ReadContent(*content, path + ".content", fields, message);
+    ReadContent(*content, path + ".content", ignored, fields, message);
   }
   if (const json* const calls = in.Value("tool_calls")) {
     ReadToolCalls(*calls, path + ".tool_calls", fields, message);
@@ -166,14 +190,39 @@ void ReadMessage(const json& value, int i, JsonFields* fields,
   // A refusal that another server gave instead of an answer.
   const auto refusal = in.String("refusal");
   if (refusal && !message->has_content()) message->set_content(*refusal);
+  // An answer without text, sent back: `"content": null`.
+  if (message->role() == "assistant" && !message->has_content() &&
+      message->tool_calls().empty() && value.contains("content")) {
+    message->set_content("");
+  }
   // Clients send these back with an answer; no template reads them.
-  in.Ignore({"annotations", "id", "status", "timestamp"});
+  in.Ignore(kShape, ignored,
+            {"annotations", "id", "status", "timestamp", "audio"});
   fields->Keep(in.Done());
+}
+
+// The names are vLLM's and Transformers'.
+void ReadTemplateOptions(JsonFields* fields, v1::Chat* chat) {
+  if (const auto begin = fields->Bool("add_generation_prompt")) {
+    chat->set_add_generation_prompt(*begin);
+  }
+  if (const auto last = fields->Bool("continue_final_message")) {
+    chat->set_continue_final_message(*last);
+  }
+  const json* const variables = fields->Value("chat_template_kwargs");
+  if (variables == nullptr) return;
+  if (!variables->is_object() ||
+      !google::protobuf::util::JsonStringToMessage(variables->dump(),
+                                                   chat->mutable_variables())
+           .ok()) {
+    fields->Fail("chat_template_kwargs", "must be an object of variables");
+  }
 }
 
 }  // namespace
 
-void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
+void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
+                           v1::GenerateRequest* request,
                            CompletionOptions* options) {
   request->set_model(fields->String("model").value_or(""));
   v1::DecodingOptions* const decoding = request->mutable_decoding();
@@ -182,11 +231,16 @@ void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
   // -1, as in llama-server: as many as there is room for.
   if (const auto most = fields->Integer("max_tokens", -1, INT_MAX);
       most && *most != -1) {
-    if (*most == 0) fields->Fail("max_tokens", "must be at least 1");
-    decoding->set_max_new_tokens(static_cast<uint32_t>(*most));
+    options->prompt_only = *most == 0;
+    decoding->set_max_new_tokens(
+        static_cast<uint32_t>(std::max<int64_t>(*most, 1)));
   }
   for (std::string& stop : fields->Strings("stop")) {
     decoding->add_stop(std::move(stop));
+  }
+  if (static_cast<size_t>(decoding->stop_size()) > kMostStops) {
+    fields->Fail("stop", fmt::format("has {} texts; there may be at most {}",
+                                     decoding->stop_size(), kMostStops));
   }
   ReadSampling(fields, decoding);
   ReadPenalties(fields, decoding);
@@ -195,10 +249,12 @@ void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
   if (const auto salt = fields->String("cache_salt")) {
     request->set_cache_salt(*salt);
   }
+  fields->Value("user");  // for logs, and ours have no names of users
   // They are about logs, bills, stores and caches of others: metadata of the
   // request, who sent it, which machines answer it, and hints for caches. What
   // one request leaves in the prefix cache here changes no other's answer.
-  fields->Ignore({"user", "metadata", "service_tier", "safety_identifier",
+  fields->Ignore(kShape, ignored,
+                 {"metadata", "service_tier", "safety_identifier",
                   "prompt_cache_key", "prompt_cache_retention", "cache_prompt",
                   "id_slot", "store", "prediction"});
 }
@@ -211,7 +267,22 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
   }
   fields->Only("best_of", {1, request->decoding().num_hypotheses()},
                "is not supported; ask for as many with n and choose");
-  fields->Only("echo", {false}, kNotSupported);
+  options->echo = fields->Bool("echo").value_or(false);
+  if (options->prompt_only && !options->echo) {
+    fields->Fail("max_tokens", "must be at least 1, or 0 with echo");
+  }
+  if (const auto truncate = fields->Bool("truncate")) {
+    request->set_truncate(*truncate);
+  }
+  if (options->echo && options->logprobs) {
+    request->set_prompt_logprobs(
+        static_cast<uint32_t>(std::max(1, options->top_logprobs)));
+    if (options->stream || request->truncate()) {
+      fields->Fail("echo",
+                   "with logprobs needs the whole prompt and answer at once; "
+                   "leave stream and truncate out");
+    }
+  }
   fields->Only("suffix", {""}, kNotSupported);
 
   std::vector<v1::Input> inputs;
@@ -230,17 +301,21 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
   return inputs;
 }
 
-void ReadChat(JsonFields* fields, v1::GenerateRequest* request,
-              CompletionOptions* options) {
+void ReadChat(JsonFields* fields, IgnoredMembers* ignored,
+              v1::GenerateRequest* request, CompletionOptions* options) {
+  if (options->prompt_only) fields->Fail("max_tokens", "must be at least 1");
   const json* const messages = fields->Value("messages");
   if (messages == nullptr) return fields->Require("messages");
   if (!messages->is_array() || messages->empty()) {
     return fields->Fail("messages", "must be a list of at least one message");
   }
   for (size_t i = 0; i < messages->size() && fields->ok(); ++i) {
-    ReadMessage((*messages)[i], static_cast<int>(i), fields,
+    ReadMessage((*messages)[i], static_cast<int>(i), ignored, fields,
                 request->mutable_chat()->add_messages());
   }
+  ReadTemplateOptions(fields, request->mutable_chat());
+  request->mutable_decoding()->set_sampling_defaults(
+      v1::SAMPLING_DEFAULTS_CHAT);
   if (const auto most = fields->Integer("max_completion_tokens", 1, INT_MAX)) {
     if (request->decoding().has_max_new_tokens()) {
       fields->Fail("max_completion_tokens",
@@ -248,6 +323,7 @@ void ReadChat(JsonFields* fields, v1::GenerateRequest* request,
     }
     request->mutable_decoding()->set_max_new_tokens(
         static_cast<uint32_t>(*most));
+    options->max_tokens_name = "max_completion_tokens";
   }
   const auto alternatives =
       fields->Integer("top_logprobs", 0, kMostTopLogprobs);

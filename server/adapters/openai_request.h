@@ -17,10 +17,18 @@ struct CompletionOptions {
   // Alternatives to show for each token. The call always asks for at least one,
   // because the token's own log-probability comes with it.
   int top_logprobs = 0;
+  // The request's name for max_new_tokens.
+  const char* max_tokens_name = "max_tokens";
+  bool echo = false;  // begin the text with the prompt
+  // With echo and max_tokens 0: the answer has no new tokens. The call makes
+  // one all the same, which is not shown.
+  bool prompt_only = false;
 };
 
-// Reads the options that completions of chats and of texts share.
-void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
+// Reads the options that completions of chats and of texts share. `ignored` may
+// be null (JsonFields::Ignore).
+void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
+                           v1::GenerateRequest* request,
                            CompletionOptions* options);
 
 // Reads the options of completions of texts alone. Returns the inputs of
@@ -30,8 +38,8 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
                                    CompletionOptions* options);
 
 // Reads `messages` and the other options of chats alone.
-void ReadChat(JsonFields* fields, v1::GenerateRequest* request,
-              CompletionOptions* options);
+void ReadChat(JsonFields* fields, IgnoredMembers* ignored,
+              v1::GenerateRequest* request, CompletionOptions* options);
 
 }  // namespace trivium
 

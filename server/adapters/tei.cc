@@ -4,20 +4,11 @@
 
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/ascii.h"
-#include "base/status.h"
-#include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
-#include "server/adapters/json_fields.h"
-#include "server/calls/allowed_models.h"
-#include "server/calls/convert/convert.h"
-#include "server/errors/status.h"
-#include "server/observability/version.h"
-#include "trivium/v1/inference.pb.h"
-#include "trivium/v1/models.pb.h"
+#include "server/adapters/tei_codec.h"
 
 namespace trivium {
 namespace {
@@ -26,94 +17,70 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-int TeiStatus(absl::StatusCode code) {
-  const int status = HttpStatusOf(code);
-  return status == 400 ? 422 : status;
+void AddTeiIds(const json& ids, v1::EncodeRequest* request) {
+  auto* const out = request->add_inputs()->mutable_ids()->mutable_ids();
+  for (const json& id : ids) out->Add(id.get<uint32_t>());
 }
 
-// TEI has three types of errors.
-HttpAnswer TeiFailure(const Ending& ending) {
-  const int status = TeiStatus(ending.status.code());
-  const char* const type = status == 429 || status == 503 ? "Overloaded"
-                           : status >= 500                ? "Backend"
-                                                          : "Validation";
-  constexpr FieldName kNames[] = {{"documents", "texts"}};
-  return {.status = status,
-          .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)},
-                                          {"error_type", type}})};
+// Appends [begin, end) as a list.
+template <typename Iterator>
+void AppendVector(Iterator begin, Iterator end, std::string* text) {
+  char before = '[';
+  for (Iterator value = begin; value != end; ++value) {
+    fmt::format_to(std::back_inserter(*text), "{}{}", before, *value);
+    before = ',';
+  }
+  if (before == '[') *text += before;
+  *text += ']';
 }
 
-class TeiCodec : public Codec {
- public:
-  absl::Status Read(std::string_view body, Message* request) final {
-    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
-    JsonFields fields(value, "");
-    ReadFields(&fields, request);
-    return fields.Done();
-  }
-  int StatusOf(absl::StatusCode code) const final { return TeiStatus(code); }
-  HttpAnswer Finish(const Ending& ending, const Message* last) final {
-    if (!ending.status.ok()) return TeiFailure(ending);
-    return {.body = AnswerOf(*last)};
-  }
-
- protected:
-  virtual void ReadFields(JsonFields* fields, Message* request) = 0;
-  virtual std::string AnswerOf(const Message& response) const = 0;
-
-  // Without `truncate`, the server's default holds: not to cut, like TEI's,
-  // unless the server was started to cut.
-  template <typename Request>
-  static void ReadTruncation(JsonFields* fields, Request* request) {
-    if (const auto truncate = fields->Bool("truncate")) {
-      request->set_truncate(*truncate);
-    }
-    const std::string end = absl::AsciiStrToLower(
-        fields->String("truncation_direction").value_or("right"));
-    if (end == "left") {
-      request->set_truncation_direction(v1::TRUNCATION_DIRECTION_LEFT);
-    } else if (end != "right") {
-      fields->Fail("truncation_direction", "must be Right or Left");
-    }
-  }
-};
+constexpr char kNoParameters[] = "is not supported here; leave it out";
 
 class TeiEmbedCodec : public TeiCodec {
- private:
+ protected:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::EncodeRequest*>(message);
     ReadInputs(fields, request);
+    fields->Only("parameters", {json::object()}, kNoParameters);
     // Normalizes by default like TEI, whatever the folder says.
     request->set_normalize(fields->Bool("normalize").value_or(true));
-    if (const auto name = fields->String("prompt_name")) {
-      request->set_prompt_name(*name);
-    }
     if (const auto size = fields->Integer("dimensions", 1, INT32_MAX)) {
       request->set_dimensions(static_cast<uint32_t>(*size));
+    }
+    ReadRest(fields, request);
+  }
+
+  static void ReadRest(JsonFields* fields, v1::EncodeRequest* request) {
+    if (const auto name = fields->String("prompt_name")) {
+      request->set_prompt_name(*name);
     }
     ReadTruncation(fields, request);
   }
 
-  static void ReadInputs(JsonFields* fields, v1::EncodeRequest* request) {
+  // Reads a text, a list of ids, or a list of texts and lists of ids.
+  void ReadInputs(JsonFields* fields, v1::EncodeRequest* request) {
     const json* const inputs = fields->Value("inputs");
     if (inputs == nullptr) return fields->Require("inputs");
-    const auto add_ids = [request](const json& ids) {
-      auto* const out = request->add_inputs()->mutable_ids()->mutable_ids();
-      for (const json& id : ids) out->Add(id.get<uint32_t>());
-    };
-    if (IsIds(*inputs)) return add_ids(*inputs);
-    if (inputs->is_array() && !inputs->empty() && inputs->front().is_array()) {
-      for (size_t i = 0; i < inputs->size(); ++i) {
-        if (!IsIds((*inputs)[i])) {
-          return fields->Fail(fmt::format("inputs[{}]", i),
-                              "must be a list of ids");
-        }
-        add_ids((*inputs)[i]);
-      }
-      return;
+    if (inputs->is_string()) {
+      return request->add_inputs()->set_text(inputs->get<std::string>());
     }
-    for (std::string& text : fields->Strings("inputs")) {
-      request->add_inputs()->set_text(std::move(text));
+    if (IsIds(*inputs)) return AddTeiIds(*inputs, request);
+    if (!inputs->is_array()) {
+      return fields->Fail("inputs",
+                          "must be a text, a list of ids, or a list "
+                          "of texts and lists of ids");
+    }
+    if (inputs->empty()) return FailEmpty(fields, "inputs");
+    for (size_t i = 0; i < inputs->size(); ++i) {
+      const json& input = (*inputs)[i];
+      if (input.is_string()) {
+        request->add_inputs()->set_text(input.get<std::string>());
+      } else if (IsIds(input)) {
+        AddTeiIds(input, request);
+      } else {
+        return fields->Fail(fmt::format("inputs[{}]", i),
+                            "must be a text or a list of ids");
+      }
     }
   }
 
@@ -122,14 +89,83 @@ class TeiEmbedCodec : public TeiCodec {
     for (const v1::EncodeResult& result :
          static_cast<const v1::EncodeResponse&>(message).results()) {
       if (text.size() > 1) text += ',';
-      char before = '[';
-      for (const float value : result.embedding()) {
-        fmt::format_to(std::back_inserter(text), "{}{}", before, value);
-        before = ',';
+      AppendVector(result.embedding().begin(), result.embedding().end(), &text);
+    }
+    return text + "]";
+  }
+};
+
+class TeiEmbedAllCodec : public TeiEmbedCodec {
+ private:
+  void ReadFields(JsonFields* fields, Message* message) override {
+    auto* const request = static_cast<v1::EncodeRequest*>(message);
+    ReadInputs(fields, request);
+    request->set_pooling(v1::POOLING_NONE);
+    request->set_token_vectors(true);
+    ReadRest(fields, request);
+  }
+
+  std::string AnswerOf(const Message& message) const override {
+    std::string text = "[";
+    for (const v1::EncodeResult& result :
+         static_cast<const v1::EncodeResponse&>(message).results()) {
+      const auto& values = result.token_vectors();
+      const int tokens = static_cast<int>(result.token_count());
+      const int size = tokens > 0 ? values.size() / tokens : 0;
+      text += text.size() > 1 ? ",[" : "[";
+      for (int i = 0; i < tokens; ++i) {
+        if (i > 0) text += ',';
+        AppendVector(values.begin() + i * size, values.begin() + (i + 1) * size,
+                     &text);
       }
       text += ']';
     }
     return text + "]";
+  }
+};
+
+class TeiSimilarityCodec : public TeiEmbedCodec {
+ private:
+  void ReadFields(JsonFields* fields, Message* message) override {
+    auto* const request = static_cast<v1::EncodeRequest*>(message);
+    request->set_normalize(true);
+    fields->Require("inputs");
+    if (const json* const value = fields->Value("inputs")) {
+      JsonFields inputs(*value, "inputs.");
+      inputs.Require("source_sentence");
+      inputs.Require("sentences");
+      request->add_inputs()->set_text(
+          inputs.String("source_sentence").value_or(""));
+      for (std::string& text : inputs.Strings("sentences")) {
+        request->add_inputs()->set_text(std::move(text));
+      }
+      fields->Keep(inputs.Done());
+      if (request->inputs_size() == 1) FailEmpty(fields, "inputs.sentences");
+    }
+    const json* const value = fields->Value("parameters");
+    const json none = json::object();
+    JsonFields parameters(value != nullptr ? *value : none, "parameters.");
+    ReadRest(&parameters, request);
+    fields->Keep(parameters.Done());
+  }
+
+  // The vectors have length 1, so their product is the cosine.
+  std::string AnswerOf(const Message& message) const override {
+    const auto& results =
+        static_cast<const v1::EncodeResponse&>(message).results();
+    const auto& source = results[0].embedding();
+    std::vector<float> cosines;
+    for (int i = 1; i < results.size(); ++i) {
+      const auto& other = results[i].embedding();
+      double sum = 0;
+      for (int k = 0; k < source.size(); ++k) {
+        sum += double{source[k]} * other[k];
+      }
+      cosines.push_back(static_cast<float>(sum));
+    }
+    std::string text;
+    AppendVector(cosines.begin(), cosines.end(), &text);
+    return text;
   }
 };
 
@@ -143,6 +179,7 @@ class TeiRerankCodec : public TeiCodec {
     for (std::string& text : fields->Strings("texts")) {
       request->add_documents(std::move(text));
     }
+    if (request->documents().empty()) FailEmpty(fields, "texts");
     raw_ = fields->Bool("raw_scores").value_or(false);
     text_ = fields->Bool("return_text").value_or(false);
     request->set_return_text(text_);
@@ -171,14 +208,21 @@ class TeiPredictCodec : public TeiCodec {
     auto* const request = static_cast<v1::ClassifyRequest*>(message);
     raw_ = fields->Bool("raw_scores").value_or(false);
     ReadTruncation(fields, request);
+    // Hugging Face's InferenceClient sends parameters, and expects a list for
+    // each text, also for a single one.
+    const bool lists = fields->Value("parameters") != nullptr;
+    fields->Only("parameters", {json::object()}, kNoParameters);
+    many_ = lists;
     const json* const inputs = fields->Value("inputs");
     if (inputs == nullptr) return fields->Require("inputs");
     if (!inputs->is_array()) {
       return AddInput(json::array({*inputs}), "inputs", fields, request);
     }
+    if (inputs->empty()) return FailEmpty(fields, "inputs");
     // A list of texts is one text or one pair, as in TEI.
-    many_ = inputs->empty() || !inputs->front().is_string();
-    if (!many_) return AddInput(*inputs, "inputs", fields, request);
+    const bool single = inputs->front().is_string();
+    many_ = lists || !single;
+    if (single) return AddInput(*inputs, "inputs", fields, request);
     for (size_t i = 0; i < inputs->size(); ++i) {
       AddInput((*inputs)[i], fmt::format("inputs[{}]", i), fields, request);
     }
@@ -219,121 +263,19 @@ class TeiPredictCodec : public TeiCodec {
   bool many_ = false;
 };
 
-class TeiTokenizeCodec : public TeiCodec {
- private:
-  void ReadFields(JsonFields* fields, Message* message) override {
-    auto* const request = static_cast<v1::TokenizeRequest*>(message);
-    fields->Require("inputs");
-    texts_ = fields->Strings("inputs");
-    for (const std::string& text : texts_) request->add_texts(text);
-    request->set_add_special_tokens(
-        fields->Bool("add_special_tokens").value_or(true));
-    fields->Only("prompt_name", {}, "is not supported for /tokenize");
-  }
-
-  std::string AnswerOf(const Message& message) const override {
-    const auto& response = static_cast<const v1::TokenizeResponse&>(message);
-    // Written as text, since values of json take a hundred times a token's
-    // bytes.
-    std::string text = "[";
-    for (int i = 0; i < response.results_size(); ++i) {
-      text += i == 0 ? "[" : ",[";
-      bool first = true;
-      for (const v1::Token& token : response.results(i).tokens()) {
-        if (!std::exchange(first, false)) text += ',';
-        AddToken(texts_[i], token, &text);
-      }
-      text += ']';
-    }
-    return text + "]";
-  }
-
-  static void AddToken(std::string_view text, const v1::Token& token,
-                       std::string* out) {
-    const std::string piece =
-        token.special()
-            ? token.piece()
-            : std::string(text.substr(token.byte_begin(),
-                                      token.byte_end() - token.byte_begin()));
-    fmt::format_to(std::back_inserter(*out),
-                   R"({{"id":{},"text":{},"special":{})", token.id(),
-                   ToJsonText(json(piece)), token.special());
-    if (token.special()) {
-      *out += R"(,"start":null,"stop":null})";
-    } else {
-      fmt::format_to(std::back_inserter(*out), R"(,"start":{},"stop":{}}})",
-                     token.char_begin(), token.char_end());
-    }
-  }
-
-  std::vector<std::string> texts_;
-};
-
-class TeiInfoCodec : public Codec {
- public:
-  TeiInfoCodec(const Environment& environment,
-               std::shared_ptr<const Grant> grant)
-      : environment_(environment),
-        models_(environment.models, std::move(grant)) {}
-
-  absl::Status Read(std::string_view, Message* message) override {
-    // The model that /embed, /rerank or /predict asks.
-    for (const Rpc rpc : {Rpc::kEncode, Rpc::kRerank, Rpc::kClassify}) {
-      const ModelHandle model = models_.FirstFor(rpc);
-      if (model == nullptr) continue;
-      static_cast<v1::GetModelRequest*>(message)->set_name(model->name);
-      break;
-    }
-    return absl::OkStatus();
-  }
-
-  int StatusOf(absl::StatusCode code) const override { return TeiStatus(code); }
-  HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) return TeiFailure(ending);
-    const auto& model = *static_cast<const v1::Model*>(last);
-    return {.body = ToJsonText(ordered_json{
-                {"model_id", model.name()},
-                {"model_sha", model.revision()},
-                {"model_dtype", DtypeOf(model.precision())},
-                {"model_type", TypeOf(model)},
-                {"max_input_length", model.limits().max_source_tokens()},
-                {"max_client_batch_size", model.limits().max_inputs()},
-                {"auto_truncate", environment_.truncate},
-                {"version", kVersion}})};
-  }
-
- private:
-  static const char* DtypeOf(v1::Precision precision) {
-    switch (precision) {
-      case v1::PRECISION_BF16:
-        return "bfloat16";
-      case v1::PRECISION_INT8:
-        return "int8";
-      default:
-        return "float32";
-    }
-  }
-  static ordered_json TypeOf(const v1::Model& model) {
-    if (model.labels().empty()) {
-      return {{"embedding", {{"dimensions", model.embedding_size()}}}};
-    }
-    ordered_json id2label = ordered_json::object();
-    for (int i = 0; i < model.labels_size(); ++i) {
-      id2label[std::to_string(i)] = model.labels(i);
-    }
-    return {{model.labels_size() == 1 ? "reranker" : "classifier",
-             {{"id2label", id2label}}}};
-  }
-
-  const Environment& environment_;
-  const AllowedModels models_;
-};
-
 }  // namespace
 
 std::unique_ptr<Codec> NewTeiEmbedCodec(const Environment&,
                                         const RequestHead&) {
   return std::make_unique<TeiEmbedCodec>();
+}
+std::unique_ptr<Codec> NewTeiEmbedAllCodec(const Environment&,
+                                           const RequestHead&) {
+  return std::make_unique<TeiEmbedAllCodec>();
+}
+std::unique_ptr<Codec> NewTeiSimilarityCodec(const Environment&,
+                                             const RequestHead&) {
+  return std::make_unique<TeiSimilarityCodec>();
 }
 std::unique_ptr<Codec> NewTeiRerankCodec(const Environment&,
                                          const RequestHead&) {
@@ -342,14 +284,6 @@ std::unique_ptr<Codec> NewTeiRerankCodec(const Environment&,
 std::unique_ptr<Codec> NewTeiPredictCodec(const Environment&,
                                           const RequestHead&) {
   return std::make_unique<TeiPredictCodec>();
-}
-std::unique_ptr<Codec> NewTeiTokenizeCodec(const Environment&,
-                                           const RequestHead&) {
-  return std::make_unique<TeiTokenizeCodec>();
-}
-std::unique_ptr<Codec> NewTeiInfoCodec(const Environment& environment,
-                                       const RequestHead& head) {
-  return std::make_unique<TeiInfoCodec>(environment, head.grant);
 }
 
 }  // namespace trivium

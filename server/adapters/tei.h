@@ -8,17 +8,25 @@ namespace trivium {
 // The HTTP shapes of Hugging Face's Text Embeddings Inference, TEI
 // (https://huggingface.github.io/text-embeddings-inference). TEI serves one
 // model, so its requests name none; each gets the first model here that serves
-// such calls.
+// such calls. Texts that are too long are cut unless `truncate` is false.
 
-// POST /embed: makes vectors of texts or ids.
+// POST /embed: makes vectors of texts or ids, or of a list of both.
 NewCodec NewTeiEmbedCodec;
+// POST /embed_all: makes the vectors of their tokens.
+NewCodec NewTeiEmbedAllCodec;
+// POST /similarity: compares a sentence with others, by the cosine of their
+// vectors.
+NewCodec NewTeiSimilarityCodec;
 // POST /rerank: sorts texts by how well they answer a query.
 NewCodec NewTeiRerankCodec;
 // POST /predict: finds the labels of texts or pairs of texts. `inputs` is one
-// text, or a list of lists of one text or two.
+// text, a list of one text or two (a pair), or a list of such lists.
 NewCodec NewTeiPredictCodec;
-// POST /tokenize: makes tokens of texts. Offsets count characters.
+// POST /tokenize: makes tokens of texts. Offsets count bytes. Only tokens that
+// the tokenizer added are special, and have none.
 NewCodec NewTeiTokenizeCodec;
+// POST /decode: makes texts of ids.
+NewCodec NewTeiDecodeCodec;
 // GET /info: the model that /embed asks, or if there is none /rerank, else
 // /predict.
 NewCodec NewTeiInfoCodec;

@@ -14,7 +14,8 @@ void Answer(const Request& request, const std::vector<Hypothesis>& hypotheses) {
   if (request.stream) {
     for (size_t i = 0; i < hypotheses.size(); ++i) {
       request.observer->OnTokens(static_cast<int>(i), hypotheses[i].ids,
-                                 hypotheses[i].logprobs);
+                                 hypotheses[i].logprobs,
+                                 hypotheses[i].top_logprobs);
     }
   }
   request.observer->OnDone(std::move(result));
@@ -32,8 +33,9 @@ class CachingBatcher::Keeper : public RequestObserver {
         observer_(std::move(observer)) {}
 
   void OnTokens(int index, std::span<const int32_t> ids,
-                std::span<const float> logprobs) override {
-    observer_->OnTokens(index, ids, logprobs);
+                std::span<const float> logprobs,
+                std::span<const TopLogprobs> top_logprobs) override {
+    observer_->OnTokens(index, ids, logprobs, top_logprobs);
   }
   void OnDone(absl::StatusOr<RequestResult> result) override {
     if (result.ok()) {

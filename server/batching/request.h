@@ -74,8 +74,12 @@ class RequestObserver {
   // Called with new certain tokens of result `index` (Decoding::CertainTokens),
   // in order, only if Request::stream. All tokens of a result come before
   // OnDone. Results of a beam search other than 0 come whole at the end.
+  // `top_logprobs` has the alternatives of each if the search reports them,
+  // else it is empty.
+  using TopLogprobs = std::vector<TokenLogprob>;  // of one token
   virtual void OnTokens(int index, std::span<const int32_t> ids,
-                        std::span<const float> logprobs) {}
+                        std::span<const float> logprobs,
+                        std::span<const TopLogprobs> top_logprobs) {}
   // Called exactly once for every accepted request. Errors: DEADLINE_EXCEEDED,
   // CANCELLED, UNAVAILABLE (the server shuts down), INTERNAL (the engine
   // failed), INVALID_ARGUMENT (the engine refused a source id or type).

@@ -351,8 +351,10 @@ void Sequence::Stream() {
     if (ids.size() <= streamed_[i]) continue;
     const std::span<const float> logprobs =
         decoding_->CertainLogprobs(static_cast<int>(i));
-    request_.observer->OnTokens(static_cast<int>(i), ids.subspan(streamed_[i]),
-                                logprobs.subspan(streamed_[i]));
+    request_.observer->OnTokens(
+        static_cast<int>(i), ids.subspan(streamed_[i]),
+        logprobs.subspan(streamed_[i]),
+        decoding_->CertainTopLogprobs(static_cast<int>(i), streamed_[i]));
     streamed_[i] = ids.size();
   }
 }

@@ -17,8 +17,11 @@ std::vector<ModelHandle> AllowedModels::List() const {
 
 absl::StatusOr<ModelHandle> AllowedModels::Find(const std::string& name) const {
   std::string names;
+  const auto& aliases = models_.names().aliases;
+  const auto alias = aliases.find(name);
+  const std::string& own = alias == aliases.end() ? name : alias->second;
   for (ModelHandle& model : List()) {
-    if (model->name == name) return std::move(model);
+    if (model->name == own) return std::move(model);
     names += (names.empty() ? "" : ", ") + model->name;
   }
   if (names.empty()) {
@@ -31,6 +34,11 @@ absl::StatusOr<ModelHandle> AllowedModels::Find(const std::string& name) const {
                   Shorten(names, 500)));
 }
 
+bool AllowedModels::Names(const std::string& name) const {
+  if (name.empty()) return false;
+  return !models_.names().any || Find(name).ok();
+}
+
 ModelHandle AllowedModels::FirstFor(Rpc rpc) const {
   for (ModelHandle& model : List()) {
     if (ServesCall(*model->model, rpc)) return std::move(model);
@@ -40,7 +48,7 @@ ModelHandle AllowedModels::FirstFor(Rpc rpc) const {
 
 absl::StatusOr<ModelHandle> AllowedModels::FindFor(
     Rpc rpc, const std::string& name) const {
-  if (!name.empty()) return Find(name);
+  if (Names(name)) return Find(name);
   if (ModelHandle first = FirstFor(rpc); first != nullptr) return first;
   std::vector<ModelHandle> models = List();
   if (models.empty()) return Find(name);

@@ -30,11 +30,15 @@ class AllowedModels {
   }
   // In the order of the directory.
   std::vector<ModelHandle> List() const;
-  // NOT_FOUND lists the models that there are for this client.
+  // The model of that name, or with that alias. NOT_FOUND lists the models that
+  // there are for this client.
   absl::StatusOr<ModelHandle> Find(const std::string& name) const;
+  // True if a call that names `name` gets that very model, or NOT_FOUND. False
+  // if any model will do: no name, or an unknown one (ModelNames::any).
+  bool Names(const std::string& name) const;
   // The first model that serves such calls; null if none does.
   ModelHandle FirstFor(Rpc rpc) const;
-  // The model of a call that names `name`. If that is empty, the first model
+  // The model of a call that names `name`. If it Names none, the first model
   // that serves such calls; if none does, the first model, so that the error
   // says what it cannot do.
   absl::StatusOr<ModelHandle> FindFor(Rpc rpc, const std::string& name) const;

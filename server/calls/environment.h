@@ -18,6 +18,7 @@
 #include "server/limits/request_limits.h"
 #include "server/limits/work_pool.h"
 #include "server/observability/audit_log.h"
+#include "server/observability/ignored_members.h"
 #include "server/observability/metrics.h"
 #include "server/observability/refusal_log.h"
 #include "server/tracing/tracer.h"
@@ -34,6 +35,7 @@ struct Environment {
   // no single model has. BCP 47; empty: none.
   std::string pivot_language;
   int64_t max_waiting_tokens = 1 << 20;  // the batcher's
+  int max_connections = 4096;            // of HTTP, each with a call at a time
   // Null: the served models do not change.
   ModelControl* model_control = nullptr;
   const Access* access = nullptr;      // null: anybody may call
@@ -44,7 +46,9 @@ struct Environment {
   Batcher* batcher = nullptr;
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;
-  RefusalLog* refusals = nullptr;       // may be null
+  RefusalLog* refusals = nullptr;  // may be null
+  // Null: they are ignored and not logged.
+  IgnoredMembers* ignored_members = nullptr;
   KeptFiles* kept_files = nullptr;      // null if nobody could fetch them
   GlossaryStore* glossaries = nullptr;  // null if nobody could name them
   WorkPool* tokenizing = nullptr;       // tokenizes long texts

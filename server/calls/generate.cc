@@ -7,8 +7,10 @@
 // waits for it.
 //
 // At most one thread at a time is in Deliver: the one that set `busy_`, which
-// stays set while a write is under way. Only that thread uses generation_. The
-// call ends only after the batcher's last word, so nothing refers to it later.
+// stays set while a write is under way. Only that thread uses generation_. From
+// before Submit until the client knows that it is admitted, `busy_` is set,
+// too, so the answer does not end meanwhile. The call ends only after the
+// batcher's last word, so nothing refers to it later.
 #include <algorithm>
 #include <utility>
 
@@ -43,7 +45,10 @@ class GenerateCall final : public PreparedCall {
   void OnTick(absl::Time now) override {
     MutexLock lock(&mutex_);
     const absl::Status stall = outbox_.CheckStall(now);
-    if (stall.ok()) return;
+    if (stall.ok()) {
+      if (answering_) stream_->KeepAlive(now);
+      return;
+    }
     LoseClientLocked(stall);
     stream_->BreakOff();
   }
@@ -53,8 +58,9 @@ class GenerateCall final : public PreparedCall {
    public:
     explicit Sink(GenerateCall* call) : call_(call) {}
     void OnTokens(int index, std::span<const int32_t> ids,
-                  std::span<const float> logprobs) override {
-      call_->OnTokens(index, ids);
+                  std::span<const float> logprobs,
+                  std::span<const TopLogprobs> top_logprobs) override {
+      call_->OnTokens(index, {ids, logprobs, top_logprobs});
     }
     void OnDone(absl::StatusOr<RequestResult> result) override {
       call_->OnResult(std::move(result));
@@ -64,15 +70,30 @@ class GenerateCall final : public PreparedCall {
     GenerateCall* const call_;
   };
 
+  // New tokens of a hypothesis, as TokenRun has them.
+  struct NewTokens {
+    std::vector<int32_t> ids;
+    std::vector<float> logprobs;
+    std::vector<std::vector<TokenLogprob>> top_logprobs;
+
+    void Append(const TokenRun& run) {
+      ids.insert(ids.end(), run.ids.begin(), run.ids.end());
+      logprobs.insert(logprobs.end(), run.logprobs.begin(), run.logprobs.end());
+      top_logprobs.insert(top_logprobs.end(), run.top_logprobs.begin(),
+                          run.top_logprobs.end());
+    }
+    TokenRun run() const { return {ids, logprobs, top_logprobs}; }
+  };
+
   // Tokens and result from the worker that are not made into messages yet.
   struct News {
-    std::vector<std::vector<int32_t>> ids;  // [hypotheses]
+    std::vector<NewTokens> tokens;  // [hypotheses]
     std::optional<absl::StatusOr<RequestResult>> result;
 
     bool empty() const {
       return !result &&
-             std::all_of(ids.begin(), ids.end(),
-                         [](const auto& one) { return one.empty(); });
+             std::all_of(tokens.begin(), tokens.end(),
+                         [](const auto& one) { return one.ids.empty(); });
     }
   };
 
@@ -89,7 +110,7 @@ class GenerateCall final : public PreparedCall {
     ExpectResponseBytes(generation_.response_bytes());
     {
       MutexLock lock(&mutex_);
-      news_.ids.resize(generation_.hypotheses());
+      news_.tokens.resize(generation_.hypotheses());
     }
     if (!generation_.blank()) requests->push_back(std::move(request));
     return absl::OkStatus();
@@ -99,15 +120,25 @@ class GenerateCall final : public PreparedCall {
 
   void Observe(std::vector<Request>* requests) override {
     requests->front().observer = std::make_shared<Sink>(this);
+    MutexLock lock(&mutex_);
+    busy_ = true;  // until OnAdmitted
+  }
+
+  bool awaits_admission() const override { return true; }
+  void OnAdmitted() override {
+    stream_->BeginAnswer();
+    MutexLock lock(&mutex_);
+    answering_ = true;
+    busy_ = false;
+    if (!news_.empty()) WakeLocked();
   }
 
   void AnswerAtOnce() override { OnResult(RequestResult()); }
 
   // On a worker.
-  void OnTokens(int index, std::span<const int32_t> ids) {
+  void OnTokens(int index, const TokenRun& tokens) {
     MutexLock lock(&mutex_);
-    std::vector<int32_t>& pending = news_.ids[index];
-    pending.insert(pending.end(), ids.begin(), ids.end());
+    news_.tokens[index].Append(tokens);
     WakeLocked();
   }
 
@@ -151,24 +182,31 @@ class GenerateCall final : public PreparedCall {
             busy_ = false;
             return;
           }
-          news.ids.resize(news_.ids.size());
+          news.tokens.resize(news_.tokens.size());
           std::swap(news, news_);
         }
       }
-      if (!lost.ok()) return Finish(lost);
+      if (!lost.ok()) return End(lost);
       // Once the message is written, another thread may be in Deliver.
-      if (message && last) return Finish(absl::OkStatus(), message.get());
+      if (message && last) return End(absl::OkStatus(), message.get());
       if (message) return stream_->Write(*message);
-      if (news.result && !news.result->ok()) {
-        return Finish(news.result->status());
-      }
+      if (news.result && !news.result->ok()) return End(news.result->status());
       MakeMessages(std::move(news));
     }
   }
 
+  void End(const absl::Status& status,
+           const google::protobuf::Message* last = nullptr) {
+    {
+      MutexLock lock(&mutex_);
+      answering_ = false;
+    }
+    Finish(status, last);
+  }
+
   void MakeMessages(News news) {
-    for (size_t i = 0; i < news.ids.size(); ++i) {
-      generation_.AddTokens(static_cast<int>(i), news.ids[i]);
+    for (size_t i = 0; i < news.tokens.size(); ++i) {
+      generation_.AddTokens(static_cast<int>(i), news.tokens[i].run());
     }
     if (news.result) {
       const int64_t bytes = MessageBytes(**news.result);
@@ -190,6 +228,8 @@ class GenerateCall final : public PreparedCall {
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   News news_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  // From OnAdmitted until the transport has the end.
+  bool answering_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);  // not OK: why nobody reads
 };
 

@@ -62,9 +62,7 @@ absl::StatusOr<Request> Generation::Prepare() {
           return whole + text.Finish();
         });
   }
-  // Alternatives are known only once a hypothesis is complete, so the text that
-  // comes with them is not streamed.
-  request.stream = decoding.options.top_logprobs == 0;
+  request.stream = true;
   return request;
 }
 

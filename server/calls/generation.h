@@ -18,7 +18,7 @@ namespace trivium {
 //
 //   Generation generation(&call);
 //   generation.Open(transport); request = generation.Prepare();
-//   generation.AddTokens(0, ids); generation.TakeMessages()  // as they come
+//   generation.AddTokens(0, run); generation.TakeMessages()  // as they come
 //   generation.AddEnd(result); generation.TakeMessages()     // the last
 class Generation {
  public:
@@ -41,8 +41,8 @@ class Generation {
   int hypotheses() const { return job_.hypotheses(); }
 
   // Adds new tokens of a hypothesis that still runs.
-  void AddTokens(int index, std::span<const int32_t> ids) {
-    messages_->AddTokens(index, ids);
+  void AddTokens(int index, const TokenRun& tokens) {
+    messages_->AddTokens(index, tokens);
   }
   // Adds all that was not said yet of each hypothesis, and its end.
   void AddEnd(RequestResult result);

@@ -48,10 +48,13 @@ void PreparedCall::PrepareParts(int end) {
 
 void PreparedCall::Submit(std::vector<Request> requests) {
   Observe(&requests);
+  const bool awaits = awaits_admission();
   const absl::Status status = call_.Submit(
       std::move(requests), [this](int request) { return FieldOf(request); });
-  // Once the batcher has accepted the requests, this may be deleted already.
-  if (!status.ok()) Finish(status);
+  if (!status.ok()) return Finish(status);
+  // Once the batcher has accepted the requests, this may be deleted already,
+  // unless it waits for this.
+  if (awaits) OnAdmitted();
 }
 
 std::string PreparedCall::FieldOf(int request) const {

@@ -51,6 +51,11 @@ class PreparedCall : public Handler {
   virtual std::string FieldOf(int request) const;
   // Sets the observers of the requests, just before they are submitted.
   virtual void Observe(std::vector<Request>* requests) = 0;
+  // True if the call cannot end between its admission and OnAdmitted.
+  virtual bool awaits_admission() const { return false; }
+  // The batcher has accepted the requests; this may be deleted when it returns.
+  // Called only if awaits_admission().
+  virtual void OnAdmitted() {}
   // Answers a call without requests.
   virtual void AnswerAtOnce() = 0;
 

@@ -39,10 +39,10 @@ struct Translating {
     TRIVIUM_RETURN_IF_ERROR(call->FindModel(start.model()));
     TRIVIUM_ASSIGN_OR_RETURN(
         CallTranslation translation,
-        CallTranslation::Create(call, /*named=*/!start.model().empty(),
-                                start.options(), "start.options",
-                                call->alive_check(),
-                                /*on_model=*/nullptr));
+        CallTranslation::Create(
+            call, /*named=*/call->models().Names(start.model()),
+            start.options(), "start.options", call->alive_check(),
+            /*on_model=*/nullptr));
     TRIVIUM_RETURN_IF_ERROR(translation.Compose());
     return translation;
   }

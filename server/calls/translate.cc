@@ -25,10 +25,11 @@ class TranslateCall : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
     TRIVIUM_ASSIGN_OR_RETURN(
-        translation_, CallTranslation::Create(
-                          &call(), /*named=*/!request_.model().empty(),
-                          request_.options(), "options", call().alive_check(),
-                          [this] { return call().CheckAdmission(); }));
+        translation_,
+        CallTranslation::Create(
+            &call(), /*named=*/call().models().Names(request_.model()),
+            request_.options(), "options", call().alive_check(),
+            [this] { return call().CheckAdmission(); }));
     return absl::OkStatus();
   }
 

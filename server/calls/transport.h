@@ -20,6 +20,7 @@ namespace trivium {
 //   Transport                         Handler
 //             -> Start
 //   Take      <-
+//   BeginAnswer <-
 //   Write     <-
 //             -> OnWritten
 //   Finish    <-
@@ -58,6 +59,12 @@ class ResponseStream : public Transport {
   virtual void Write(const google::protobuf::Message& response) = 0;
   // Gives up a client that takes nothing, so that a write under way soon ends.
   virtual void BreakOff() = 0;
+  // Tells the client that its call is admitted, although there is nothing to
+  // send yet. Before Finish; may be called beside Write.
+  virtual void BeginAnswer() {}
+  // Shows the client and proxies that the call lives, if nothing was sent for
+  // long. After BeginAnswer and before Finish; may be called beside Write.
+  virtual void KeepAlive(absl::Time now) {}
 };
 
 // Carries a call that also reads a stream of requests.

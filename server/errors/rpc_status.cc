@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -13,6 +14,7 @@ google::rpc::Status ToRpcStatus(const absl::Status& status) {
   out.set_message(Shorten({status.message().data(), status.message().size()},
                           kMaxMessageBytes));
   status.ForEachPayload([&](auto url, const absl::Cord& payload) {
+    if (absl::StartsWith(url, "trivium.internal/")) return;
     auto* detail = out.add_details();
     detail->set_type_url(std::string(url));
     detail->set_value(std::string(payload));

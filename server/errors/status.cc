@@ -16,6 +16,9 @@ constexpr char kBadRequest[] = "type.googleapis.com/google.rpc.BadRequest";
 // Fields may have names that a client chose, such as keys of a map.
 constexpr size_t kMostFieldBytes = 256;
 
+// For this process: ToRpcStatus leaves it out.
+constexpr char kTooManyTokens[] = "trivium.internal/TooManyTokens";
+
 constexpr char kRetryInfo[] = "type.googleapis.com/google.rpc.RetryInfo";
 
 }  // namespace
@@ -31,6 +34,17 @@ absl::Status InvalidField(const std::string& field,
   violation->set_description(Shorten(description, kMaxMessageBytes));
   status.SetPayload(kBadRequest, absl::Cord(details.SerializeAsString()));
   return status;
+}
+
+absl::Status TooManyTokens(const std::string& field,
+                           const std::string& description) {
+  absl::Status status = InvalidField(field, description);
+  status.SetPayload(kTooManyTokens, absl::Cord("1"));
+  return status;
+}
+
+bool IsTooManyTokens(const absl::Status& status) {
+  return status.GetPayload(kTooManyTokens).has_value();
 }
 
 absl::Status WithRetry(absl::Status status, absl::Duration delay) {

@@ -23,6 +23,13 @@ inline constexpr size_t kMaxMessageBytes = 1500;
 absl::Status InvalidField(const std::string& field,
                           const std::string& description);
 
+// The same for an input that, with what is asked of it, has more tokens than
+// the model reads. Over gRPC the two do not differ.
+absl::Status TooManyTokens(const std::string& field,
+                           const std::string& description);
+// True if the status is from TooManyTokens.
+bool IsTooManyTokens(const absl::Status& status);
+
 // Returns `status` with a google.rpc.RetryInfo. The delay becomes up to half as
 // long again at random, so that refused clients do not all return at once.
 absl::Status WithRetry(absl::Status status, absl::Duration delay);

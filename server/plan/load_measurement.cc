@@ -122,7 +122,8 @@ class LoadObserver : public RequestObserver {
       : collector_(std::move(collector)) {}
 
   void OnTokens(int index, std::span<const int32_t> ids,
-                std::span<const float> logprobs) override {
+                std::span<const float> logprobs,
+                std::span<const TopLogprobs> top_logprobs) override {
     if (first_token_ == absl::ZeroDuration()) {
       first_token_ = absl::Now() - begin_;
     }

@@ -402,7 +402,6 @@ TEST_F(HttpTest, AcceptsOpenAisCompletionOptions) {
                           json{{"temperature", "hot"}},
                           json{{"top_p", 2}},
                           json{{"best_of", 3}},
-                          json{{"echo", true}},
                           json{{"suffix", "x"}},
                           json{{"logprobs", 21}},
                           json{{"logit_bias", {{"x", 1}}}},
@@ -541,7 +540,8 @@ TEST_F(HttpTest, AnswersChatsLikeOpenAi) {
   // A model that takes no chats.
   body["model"] = "en-de";
   const json refusal = Refusal("/v1/chat/completions", body);
-  EXPECT_THAT(refusal["error"]["message"].get<std::string>(), ErrorAt("chat"));
+  EXPECT_THAT(refusal["error"]["message"].get<std::string>(),
+              ErrorAt("messages"));
 }
 
 TEST_F(HttpTest, AnswersLikeTextEmbeddingsInference) {

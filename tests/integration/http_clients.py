@@ -5,7 +5,7 @@ their packages are large:
     python3 -m venv build/http_clients
     build/http_clients/bin/pip install openai langchain-openai \\
         llama-index-llms-openai-like llama-index-embeddings-openai-like \\
-        libretranslatepy deepl openapi-spec-validator
+        libretranslatepy deepl openapi-spec-validator cohere huggingface_hub
     build/http_clients/bin/python tests/integration/http_clients.py \\
         build/dev/bin/trivium-server
 
@@ -212,6 +212,26 @@ class HttpClientsTest(unittest.TestCase):
         with urllib.request.urlopen(url, timeout=60) as answer:
             translated = answer.read().decode()
         self.assertRegex(translated, r"<h1>[^<]*Haus[^<]*</h1>\n<p>[^<]*Apfel")
+
+    @needs("cohere")
+    def test_cohere(self):
+        import cohere
+        client = cohere.ClientV2(api_key="none", base_url=self.address)
+        embedded = client.embed(
+            model="embed-v4.0", input_type="search_query", texts=[TEXT, "Hi."],
+            embedding_types=["float", "int8", "ubinary"])
+        floats = embedded.embeddings.float_
+        self.assertEqual(len(floats), 2)
+        self.assertEqual(len(embedded.embeddings.int8[0]), len(floats[0]))
+        self.assertEqual(len(embedded.embeddings.ubinary[0]), len(floats[0]) // 8)
+
+    @needs("huggingface_hub")
+    def test_hugging_face(self):
+        from huggingface_hub import InferenceClient
+        client = InferenceClient(self.address)
+        self.assertEqual(client.feature_extraction(TEXT).shape[0], 1)
+        similar = client.sentence_similarity(TEXT, other_sentences=[TEXT, "Hi."])
+        self.assertAlmostEqual(similar[0], 1, places=4)
 
     @needs("openapi_spec_validator")
     def test_the_document(self):

@@ -111,6 +111,32 @@ class OpenAiClientTest(unittest.TestCase):
                          whole.choices[0].text)
         self.assertEqual(pieces[-1].usage, whole.usage)
 
+    def test_logprobs_have_texts_and_bytes(self):
+        prompt = "Hello \u20ac"
+        whole = self.client.completions.create(
+            model="chat", prompt=prompt, temperature=0, max_tokens=0, echo=True,
+            logprobs=1)
+        choice = whole.choices[0]
+        self.assertEqual(choice.text, prompt)
+        self.assertIsNone(choice.logprobs.token_logprobs[0])
+        self.assertEqual(len(choice.logprobs.text_offset), len(choice.logprobs.tokens))
+        self.assertEqual("".join(choice.logprobs.tokens[:6]), "Hello ")
+        chat = self.client.chat.completions.create(
+            model="chat", temperature=0, max_completion_tokens=8, logprobs=True,
+            messages=[{"role": "user", "content": "Hello you"}])
+        content = chat.choices[0].logprobs.content
+        said = b"".join(bytes(token.bytes) for token in content)
+        text = chat.choices[0].message.content
+        if "\ufffd" not in text:
+            self.assertTrue(said.startswith(text.encode()))
+
+    def test_errors_have_codes(self):
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.client.chat.completions.create(
+                model="chat", messages=[{"role": "user", "content": "Hello " * 3000}])
+        self.assertEqual(caught.exception.code, "context_length_exceeded")
+        self.assertEqual(caught.exception.param, "messages")
+
     def test_chats(self):
         options = dict(model="chat", temperature=0, max_completion_tokens=8,
                        messages=[{"role": "user", "content": "Hello you"}])

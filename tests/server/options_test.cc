@@ -241,6 +241,10 @@ TEST_F(OptionsTest, RefusesInvalidValues) {
                                              {"--trace-sample-rate", "2"},
                                              {"--trace-sample-rate", "nan"},
                                              {"--model", "a=/x,presicion=f32"},
+                                             {"--model-alias", "gpt-4o"},
+                                             {"--model-alias", "=chat"},
+                                             {"--model-alias", "a=b;a=c"},
+                                             {"--sse-keep-alive", "soon"},
                                              {"--workers=-1"}}) {
     testing::internal::CaptureStderr();
     Parse(arguments);
@@ -249,6 +253,27 @@ TEST_F(OptionsTest, RefusesInvalidValues) {
     EXPECT_EQ(*exit_code_, 2) << arguments[0];
     const std::string_view name = arguments[0];
     EXPECT_THAT(said, ErrorAt(std::string(name.substr(0, name.find('=')))));
+  }
+}
+
+TEST_F(OptionsTest, ReadsNamesOfModels) {
+  const Options options =
+      Parse({"--model-alias", "gpt-4o=chat", "--model-alias", "tgi=a=b"});
+  ASSERT_FALSE(exit_code_);
+  EXPECT_THAT(options.model_names.aliases,
+              testing::ElementsAre(testing::Pair("gpt-4o", "chat"),
+                                   testing::Pair("tgi", "a=b")));
+  EXPECT_FALSE(options.model_names.any);
+  EXPECT_TRUE(Parse({"--any-model"}).model_names.any);
+}
+
+TEST_F(OptionsTest, ReadsTimesWithUnits) {
+  for (const auto& [text, time] : {std::pair{"10s", absl::Seconds(10)},
+                                   {"500ms", absl::Milliseconds(500)},
+                                   {"2.5", absl::Seconds(2.5)},
+                                   {"1m", absl::Minutes(1)}}) {
+    EXPECT_EQ(Parse({"--sse-keep-alive", text}).sse_keep_alive, time) << text;
+    EXPECT_FALSE(exit_code_);
   }
 }
 

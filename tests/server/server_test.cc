@@ -176,6 +176,12 @@ TEST(StartupTest, NamesTheWrongOptionInErrors) {
   options.models = {{"a", "/nowhere", std::nullopt}};
   EXPECT_THAT(StartServer(options),
               testing::AllOf(is_error_at("'a'"), is_error_at("/nowhere")));
+  options.model_names.aliases = {{"x", "b"}};
+  EXPECT_THAT(StartServer(options),
+              testing::AllOf(is_error_at("--model-alias"), is_error_at("'b'")));
+  options.model_names.aliases = {{"a", "a"}};
+  EXPECT_THAT(StartServer(options), is_error_at("--model-alias a=a"));
+  options.model_names.aliases.clear();
   options.models.push_back({"a", "/elsewhere", std::nullopt});
   EXPECT_THAT(StartServer(options), is_error_at("--model"));
   options.trace_sample_rate = 0.5;

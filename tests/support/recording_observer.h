@@ -17,7 +17,8 @@ namespace trivium {
 class RecordingObserver : public RequestObserver {
  public:
   void OnTokens(int index, std::span<const int32_t> ids,
-                std::span<const float> logprobs) override {
+                std::span<const float> logprobs,
+                std::span<const TopLogprobs> top_logprobs) override {
     MutexLock lock(&mutex_);
     if (answers_ > 0) ++tokens_after_answer_;
     ++pieces_;

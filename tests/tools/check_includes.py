@@ -70,7 +70,8 @@ LAYERS = {
         r"server/(calls|errors|limits)/.*",
         r"server/translation/language_detection\.h",
         r"server/translation/pipeline/translation_router\.h",
-        r"server/observability/(log|metrics|rpc|version)\.h",
+        r"server/observability/(ignored_members|log|metrics|rpc|version)\.h",
+        r"model/tokenizer/token_bytes\.h",
     ),
     "server/transports/net": (r"server/observability/(log|metrics)\.h",),
     "server/transports/http": (

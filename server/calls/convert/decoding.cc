@@ -351,7 +351,7 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                        ? left_of_all
                        : std::min(most, left_of_all);
   if (left < 1) {
-    return InvalidField(
+    return TooManyTokens(
         path, fmt::format("leaves no room for new tokens: the decoder reads "
                           "at most {} tokens and the prefix has {}",
                           model.info().max_target_tokens, input.prefix.size()));
@@ -369,7 +369,7 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
         left, std::max(options.max_new_tokens, options.min_new_tokens));
   }
   if (options.max_new_tokens > left || options.min_new_tokens > left) {
-    return InvalidField(
+    return TooManyTokens(
         path, fmt::format("allows at most {} new tokens after its prefix of "
                           "{}; ask for fewer with max_new_tokens",
                           left, input.prefix.size()));

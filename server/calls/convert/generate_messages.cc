@@ -31,23 +31,21 @@ v1::GenerateResponse* GenerateMessages::AddMessage(int index) {
   return messages_.emplace_back(std::move(message)).get();
 }
 
-void GenerateMessages::AddPieces(int index, std::span<const int32_t> ids,
-                                 const Hypothesis* whole) {
+void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
   GeneratedText& text = texts_[index];
-  while (!ids.empty()) {
-    const auto some = ids.first(std::min(ids.size(), kMaxTokensPerPiece));
-    const size_t begin = text.count();
+  for (size_t begin = 0; begin < tokens.size(); begin += kMaxTokensPerPiece) {
+    const TokenRun some =
+        tokens.Part(begin, std::min(tokens.size() - begin, kMaxTokensPerPiece));
     v1::GenerateResponse::Piece* piece = AddMessage(index)->mutable_piece();
-    piece->set_text(text.Push(some));
-    if (job_.show_ids) piece->mutable_ids()->Add(some.begin(), some.end());
-    if (whole != nullptr && !whole->top_logprobs.empty()) {
-      for (size_t i = begin; i < begin + some.size(); ++i) {
-        *piece->add_logprobs() = ConvertLogprobs(
-            whole->ids[i], whole->logprobs[i], whole->top_logprobs[i],
-            job_.options.model->tokenizer());
-      }
+    piece->set_text(text.Push(some.ids));
+    if (job_.show_ids) {
+      piece->mutable_ids()->Add(some.ids.begin(), some.ids.end());
     }
-    ids = ids.subspan(some.size());
+    for (size_t i = 0; i < some.top_logprobs.size(); ++i) {
+      *piece->add_logprobs() =
+          ConvertLogprobs(some.ids[i], some.logprobs[i], some.top_logprobs[i],
+                          job_.options.model->tokenizer());
+    }
     if (piece->text().empty() && piece->ids().empty() &&
         piece->logprobs().empty()) {
       messages_.pop_back();
@@ -77,7 +75,9 @@ void GenerateMessages::AddEnd(RequestResult result, const CallTimings& timings,
     const Hypothesis& hypothesis = result.hypotheses[i];
     const int index = static_cast<int>(i);
     const size_t said = std::min(texts_[i].count(), hypothesis.ids.size());
-    AddPieces(index, std::span(hypothesis.ids).subspan(said), &hypothesis);
+    const TokenRun whole = {hypothesis.ids, hypothesis.logprobs,
+                            hypothesis.top_logprobs};
+    AddTokens(index, whole.Part(said, whole.size() - said));
     if (std::string rest = texts_[i].Finish(); !rest.empty()) {
       AddMessage(index)->mutable_piece()->set_text(std::move(rest));
     }

@@ -13,6 +13,23 @@
 
 namespace trivium {
 
+// New tokens of a hypothesis, with what the search tells of each.
+struct TokenRun {
+  std::span<const int32_t> ids;
+  std::span<const float> logprobs;  // [ids]
+  // [ids]; empty if nobody asked for alternatives.
+  std::span<const std::vector<TokenLogprob>> top_logprobs;
+
+  size_t size() const { return ids.size(); }
+  // The tokens [begin, begin + count).
+  TokenRun Part(size_t begin, size_t count) const {
+    return {ids.subspan(begin, count),
+            logprobs.empty() ? logprobs : logprobs.subspan(begin, count),
+            top_logprobs.empty() ? top_logprobs
+                                 : top_logprobs.subspan(begin, count)};
+  }
+};
+
 // Makes the messages of a Generate call's answer. For one thread at a time.
 //
 // Each hypothesis has a GeneratedText, which counts the tokens that it was
@@ -29,9 +46,7 @@ class GenerateMessages {
   GenerateMessages(const GenerateJob& job, const PreparedInput& input);
 
   // Adds new tokens of a hypothesis that still runs.
-  void AddTokens(int index, std::span<const int32_t> ids) {
-    AddPieces(index, ids, nullptr);
-  }
+  void AddTokens(int index, const TokenRun& tokens);
   // Adds all that was not said yet of each hypothesis, and its end.
   void AddEnd(RequestResult result, const CallTimings& timings,
               const ServedModel& model);
@@ -41,9 +56,6 @@ class GenerateMessages {
  private:
   // Appends an empty message about hypothesis `index`.
   v1::GenerateResponse* AddMessage(int index);
-  // `whole` is set once the hypothesis is complete; null: it still runs.
-  void AddPieces(int index, std::span<const int32_t> ids,
-                 const Hypothesis* whole);
   void AddPrompt(const Hypothesis& scored);
   // Adds the end of a hypothesis. `map` may be null.
   v1::GenerateResponse::Done* AddDone(int index, const Hypothesis& hypothesis,

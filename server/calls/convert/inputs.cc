@@ -229,7 +229,7 @@ absl::Status CheckTokenCount(const Encoding& encoding, const std::string& path,
     return InvalidField(path, "has no tokens; the model needs at least one");
   }
   if (static_cast<int64_t>(count) <= limit) return absl::OkStatus();
-  return InvalidField(
+  return TooManyTokens(
       path,
       fmt::format("has {}{} tokens and the model reads at most {}; {}",
                   encoding.partial ? "more than " : "", count, limit, advice));

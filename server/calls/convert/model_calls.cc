@@ -1,5 +1,7 @@
 #include "server/calls/convert/model_calls.h"
 
+#include "model/chat_template.h"
+
 namespace trivium {
 
 namespace {
@@ -50,5 +52,7 @@ bool ServesCall(const Model& model, Rpc rpc) {
   }
   return true;
 }
+
+bool TakesChats(const Model& model) { return !model.chat_templates().empty(); }
 
 }  // namespace trivium

@@ -9,6 +9,8 @@ namespace trivium {
 // True if the model can serve such calls. True for calls that are about any
 // model, like GetModel.
 bool ServesCall(const Model& model, Rpc rpc);
+// True if Generate takes chats for the model.
+bool TakesChats(const Model& model);
 
 }  // namespace trivium
 

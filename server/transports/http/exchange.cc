@@ -21,6 +21,7 @@
 #include "absl/strings/numbers.h"
 #include "base/status.h"
 #include "server/adapters/json_body.h"
+#include "server/calls/allowed_models.h"
 #include "server/calls/call.h"
 #include "server/calls/convert/message_checks.h"
 #include "server/errors/status.h"
@@ -35,6 +36,8 @@ namespace {
 // its client then misses the answer.
 constexpr int64_t kReceiveMargin = 4;
 constexpr int kStreamStatus = 200;
+constexpr char kEventStream[] = "text/event-stream";
+constexpr char kComment[] = ":\n\n";  // clients skip it
 constexpr absl::Duration kComeBack = absl::Seconds(1);
 // Connect's bound on the digits of a timeout in milliseconds.
 constexpr size_t kTimeoutDigits = 10;
@@ -61,7 +64,7 @@ absl::Status ReadTimeout(const RequestHead& head, absl::Time now,
 Exchange::Exchange(HttpEnvironment* environment, const Route& route,
                    HttpConnections::Id connection, RequestSleep* sleep)
     : environment_(environment),
-      route_(route),
+      route_(&route),
       connection_(connection),
       sleep_(sleep),
       held_(std::make_shared<CallBytes>(environment->overload.account())) {}
@@ -80,8 +83,8 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
   context_.request_id = head.header("x-request-id");
   context_.traceparent = head.header("traceparent");
   context_.tracestate = head.header("tracestate");
-  context_.http_method = route_.method;
-  context_.http_route = route_.path;
+  context_.http_method = route_->method;
+  context_.http_route = route_->path;
   context_.peer = peer;
   context_.priority = head.header(kPriorityKey);
   load_format_ = head.header(kLoadFormatKey);
@@ -91,11 +94,12 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
   }
   Admit(handlers.access, head.header("Authorization"), &context_);
   head.grant = context_.grant;
-  codec_ = route_.codec(handlers, head);
+  path_ = head.path;
+  codec_ = route_->codec(handlers, head);
   const int64_t most = handlers.limits.max_request_bytes;
   absl::Status status = context_.access;
   if (!status.ok()) {
-    Refuse(EndEarly(handlers, route_.rpc, context_, status));
+    Refuse(EndEarly(handlers, route_->rpc, context_, status));
   } else if (status = CheckBodyType(head); !status.ok()) {
     Refuse({status, ""}, absl::IsUnimplemented(status) ? 415 : 0);
   } else if (status = ReadTimeout(head, handlers.clock->Now(), &context_);
@@ -103,10 +107,10 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
     Refuse({status, ""});
   } else if (status = CheckRequestBytes(content_length, most); !status.ok()) {
     Refuse({status, ""}, 413);
-  } else if (status = CheckEarly(handlers.batcher, handlers.limits, route_.rpc,
+  } else if (status = CheckEarly(handlers.batcher, handlers.limits, route_->rpc,
                                  context_, handlers.clock->Now());
              !status.ok()) {
-    Refuse(EndEarly(handlers, route_.rpc, context_, status));
+    Refuse(EndEarly(handlers, route_->rpc, context_, status));
   }
   // A client that waits for "100 Continue" need not send the body at all.
   // Others may not read an answer before they have sent everything.
@@ -189,7 +193,21 @@ const HttpAnswer* Exchange::Answer() {
   return &answer_;
 }
 
+void Exchange::ChooseRoute() {
+  const Environment& handlers = environment_->handlers;
+  const Route& chosen = trivium::ChooseRoute(
+      *route_, body_, AllowedModels(handlers.models, context_.grant));
+  if (&chosen == route_) return;
+  route_ = &chosen;
+  codec_ = route_->codec(handlers,
+                         {.method = std::string(route_->method),
+                          .path = path_,
+                          .grant = context_.grant,
+                          .header = [](const char*) { return std::string(); }});
+}
+
 void Exchange::StartCall() {
+  ChooseRoute();
   {
     MutexLock lock(&mutex_);
     self_ = shared_from_this();
@@ -201,9 +219,9 @@ void Exchange::StartCall() {
   };
   const Environment& handlers = environment_->handlers;
   const auto size = static_cast<int64_t>(body_.size());
-  handler_ = route_.unary != nullptr
-                 ? route_.unary(handlers, std::move(context_), this)
-                 : route_.stream(handlers, std::move(context_), this);
+  handler_ = route_->unary != nullptr
+                 ? route_->unary(handlers, std::move(context_), this)
+                 : route_->stream(handlers, std::move(context_), this);
   environment_->overload.Add(this);
   if (size <= kInlineTextBytes) return handler_->Start();
   // Parsing a long body takes time.
@@ -312,27 +330,50 @@ void Exchange::Finish(const Ending& ending,
   self = std::move(self_);
 }
 
-void Exchange::StreamLocked(const std::string& piece) {
-  if (!ready_) {
-    answer_.type = codec_->stream_type();
-    AddLoad(&answer_);
-    streams_ = true;
-    ready_ = true;
+void Exchange::BeginAnswer() {
+  if (!codec_->streams()) return;
+  MutexLock lock(&mutex_);
+  if (ready_) return;
+  BeginStreamLocked();
+  WakeLocked();
+}
+
+void Exchange::KeepAlive(absl::Time now) {
+  MutexLock lock(&mutex_);
+  if (!streams_ || gone_ || finished_ || !pieces_.empty() ||
+      answer_.type != kEventStream ||
+      now - last_piece_ < environment_->keep_alive) {
+    return;
   }
+  StreamLocked(kComment);
+  WakeLocked();
+}
+
+void Exchange::BeginStreamLocked() {
+  answer_.type = codec_->stream_type();
+  AddLoad(&answer_);
+  last_piece_ = environment_->handlers.clock->Now();
+  streams_ = true;
+  ready_ = true;
+}
+
+void Exchange::StreamLocked(const std::string& piece) {
+  if (!ready_) BeginStreamLocked();
+  last_piece_ = environment_->handlers.clock->Now();
   pieces_ += piece;
   held_->Set(Held::kResponses, static_cast<int64_t>(pieces_.size()));
 }
 
 void Exchange::BreakOff() { environment_->connections.Break(connection_); }
 
-// Tells the client why, unless the answer has begun.
+// Tells the client why, unless it is slow to take an answer that has begun.
 void Exchange::Shed() {
-  bool begun = false;
+  bool taking = false;
   {
     MutexLock lock(&mutex_);
-    begun = ready_;
+    taking = ready_ && (!streams_ || !pieces_.empty());
   }
-  if (begun) BreakOff();
+  if (taking) BreakOff();
   shed_ = true;
   handler_->OnCancel();
 }

@@ -41,6 +41,8 @@ struct HttpEnvironment {
   const Environment& handlers;
   OverloadManager& overload;
   HttpConnections& connections;
+  // Time after which a silent stream of events gets a comment.
+  absl::Duration keep_alive = absl::InfiniteDuration();
   ExchangeCount count;
 };
 
@@ -103,6 +105,8 @@ class Exchange final : public ResponseStream,
   void Finish(const Ending& ending,
               const google::protobuf::Message* last) override;
   void BreakOff() override;
+  void BeginAnswer() override;
+  void KeepAlive(absl::Time now) override;
 
   // AccountedCall:
   const CallBytes& held() const override { return *held_; }
@@ -119,12 +123,17 @@ class Exchange final : public ResponseStream,
                       const google::protobuf::Message* last);
   // Adds the report of the server's load, if the client asks for one.
   void AddLoad(HttpAnswer* answer) const;
+  // Takes the route that the body tells, if several share the path. All of them
+  // read bodies of the same types.
+  void ChooseRoute();
   void StartCall();
   // Returns the status for the client of a call that ended with `status`.
   absl::Status AsTold(const absl::Status& status) const;
   // Returns true if the answer is a stream that has begun or has only a last
   // message.
   bool Streams(const absl::Status& told) const;
+  // Begins the stream, so that its head is sent.
+  void BeginStreamLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds a piece to the stream, and begins it with the first.
   void StreamLocked(const std::string& piece)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -137,11 +146,12 @@ class Exchange final : public ResponseStream,
   // handler is left.
   std::unique_ptr<Handler> handler_;
   HttpEnvironment* const environment_;
-  const Route& route_;
+  const Route* route_;
   const HttpConnections::Id connection_;
   RequestSleep* const sleep_;
   const std::shared_ptr<CallBytes> held_;
   std::unique_ptr<Codec> codec_;
+  std::string path_;         // without a query, unescaped
   std::string load_format_;  // the value of kLoadFormatKey
   CallContext context_;
   std::atomic<bool> shed_ = false;
@@ -160,6 +170,7 @@ class Exchange final : public ResponseStream,
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;   // OnWritten is due
   std::string pieces_ ABSL_GUARDED_BY(mutex_);     // the stream's next bytes
   size_t read_ ABSL_GUARDED_BY(mutex_) = 0;        // bytes read from pieces_
+  absl::Time last_piece_ ABSL_GUARDED_BY(mutex_);  // or the head
   // Used by the network only, once ready_.
   HttpAnswer answer_;
   std::atomic<bool> streams_ = false;

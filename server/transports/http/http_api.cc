@@ -31,6 +31,20 @@ constexpr size_t kPieceBytes = 32 << 10;
 constexpr int64_t kPartOfFiles = 8;
 constexpr int kFilesWithTls = 3;  // per connection: the client's, and a pair
 
+constexpr std::string_view kRoot = "/";
+// What a browser gets for it.
+constexpr char kPage[] =
+    "<!DOCTYPE html>\n"
+    "<html lang=\"en\"><head><meta charset=\"utf-8\">"
+    "<title>Trivium</title></head>\n"
+    "<body><h1>Trivium</h1>\n"
+    "<p>This is the address of an API.</p>\n"
+    "<ul><li><a href=\"/v1/models\">/v1/models</a>: the models</li>\n"
+    "<li><a href=\"/languages\">/languages</a>: the languages</li>\n"
+    "<li><a href=\"/info\">/info</a>: the model that /embed asks</li>\n"
+    "<li><a href=\"/health\">/health</a>: whether the server is ready</li>"
+    "</ul></body></html>\n";
+
 // A request's context in libmicrohttpd.
 struct HttpRequestState final : public RequestSleep {
   MHD_Connection* connection = nullptr;
@@ -73,6 +87,20 @@ std::vector<HttpHeader> Headers(MHD_Connection* connection) {
   return fields;
 }
 
+std::vector<std::pair<std::string, std::string>> Query(
+    MHD_Connection* connection) {
+  std::vector<std::pair<std::string, std::string>> values;
+  MHD_get_connection_values(
+      connection, MHD_GET_ARGUMENT_KIND,
+      [](void* to, MHD_ValueKind, const char* name, const char* value) {
+        static_cast<decltype(values)*>(to)->emplace_back(
+            name, value == nullptr ? "" : value);
+        return MHD_YES;
+      },
+      &values);
+  return values;
+}
+
 // The answer to a request that becomes no call, in the shapes of Connect and of
 // OpenAI at once.
 MHD_Response* NoCall(const std::string& message,
@@ -94,7 +122,11 @@ class HttpApiImpl final : public HttpApi, public HttpService {
       : daemon_(std::move(daemon)),
         tls_(options.tls != nullptr),
         allowed_hosts_(options.allowed_hosts),
-        environment_{environment, *overload, *daemon_->connections(), {}} {}
+        environment_{environment,
+                     *overload,
+                     *daemon_->connections(),
+                     options.keep_alive,
+                     {}} {}
 
   absl::Status Serve() { return daemon_->Serve(this); }
 
@@ -137,11 +169,16 @@ class HttpApiImpl final : public HttpApi, public HttpService {
       return Queue(connection, {.status = 403},
                    NoCall(wrong, "permission_denied"));
     }
-    if (url == kHealthPath) return OnHealth(connection, method);
-    // The path is as the client wrote it, so that what a proxy in front allows
-    // or forbids by its beginning is what this server reads.
+    const std::string_view verb = method;
+    const bool gets = verb == "GET" || verb == "HEAD";
+    if (url == kHealthPath || url == kPingPath || (url == kRoot && gets)) {
+      if (url == kRoot && IsBrowser(connection)) return ShowPage(connection);
+      return OnHealth(connection, url, method);
+    }
+    // The path is not decoded first, so that what a proxy in front allows or
+    // forbids by its beginning is what this server reads.
     const RouteMatch match = FindRoute(method, url);
-    const auto path = DecodePathPart(url);
+    const auto path = DecodePathPart(match.path);
     if (match.route == nullptr || !path) {
       if (match.allowed.empty() || !path) {
         return Queue(connection, {.status = 404},
@@ -154,6 +191,7 @@ class HttpApiImpl final : public HttpApi, public HttpService {
         {.method = method,
          .path = *path,
          .tls = tls_,
+         .query = [connection] { return Query(connection); },
          .header = [connection](
                        const char* name) { return Header(connection, name); }},
         context);
@@ -175,6 +213,14 @@ class HttpApiImpl final : public HttpApi, public HttpService {
         Shorten(*name));
   }
 
+  static bool IsBrowser(MHD_Connection* connection) {
+    return Header(connection, "Accept").find("text/html") != std::string::npos;
+  }
+  bool ShowPage(MHD_Connection* connection) {
+    return Queue(connection, {.status = 200, .type = "text/html"},
+                 WholeResponse(kPage));
+  }
+
   bool RefuseMethod(MHD_Connection* connection, std::string_view path,
                     std::string_view allowed) {
     return Queue(connection,
@@ -183,9 +229,10 @@ class HttpApiImpl final : public HttpApi, public HttpService {
   }
 
   // For probes and balancers. An overloaded server is healthy, too.
-  bool OnHealth(MHD_Connection* connection, std::string_view method) {
+  bool OnHealth(MHD_Connection* connection, std::string_view path,
+                std::string_view method) {
     if (method != "GET" && method != "HEAD") {
-      return RefuseMethod(connection, kHealthPath, "GET, HEAD");
+      return RefuseMethod(connection, path, "GET, HEAD");
     }
     const Environment& environment = environment_.handlers;
     CallContext context;

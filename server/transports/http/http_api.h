@@ -23,6 +23,8 @@ class HttpApi {
     // Names with dots that requests may ask for where nobody needs a token, in
     // small letters; "*": any (IsAllowedHost).
     std::vector<std::string> allowed_hosts;
+    // Time after which a silent stream of events gets a comment.
+    absl::Duration keep_alive = absl::InfiniteDuration();
   };
 
   // Serves when it returns. The error names the address. `environment` and

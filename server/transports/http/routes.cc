@@ -1,11 +1,17 @@
 #include "server/transports/http/routes.h"
 
+#include <string>
+#include <vector>
+
 #include "server/adapters/cohere.h"
 #include "server/adapters/completions.h"
 #include "server/adapters/connect.h"
+#include "server/adapters/deepl.h"
+#include "server/adapters/json_body.h"
 #include "server/adapters/libre_translate.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/tei.h"
+#include "server/calls/convert/model_calls.h"
 
 namespace trivium {
 namespace {
@@ -56,16 +62,53 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/chat/completions", Rpc::kGenerate, nullptr, NewGenerate,
      NewOpenAiChatCodec},
 
+    // TEI's. Its name for OpenAI's path:
+    {"POST", "/embeddings", Rpc::kEncode, NewEncode, nullptr,
+     NewOpenAiEmbeddingsCodec},
     {"POST", "/embed", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec},
+    {"POST", "/embed_all", Rpc::kEncode, NewEncode, nullptr,
+     NewTeiEmbedAllCodec},
+    {"POST", "/similarity", Rpc::kEncode, NewEncode, nullptr,
+     NewTeiSimilarityCodec},
     {"POST", "/rerank", Rpc::kRerank, NewRerank, nullptr, NewTeiRerankCodec},
+    {"POST", "/rerank", Rpc::kRerank, NewRerank, nullptr, NewCohereRerankCodec,
+     "documents"},
     {"POST", "/predict", Rpc::kClassify, NewClassify, nullptr,
      NewTeiPredictCodec},
     {"POST", "/tokenize", Rpc::kTokenize, NewTokenize, nullptr,
      NewTeiTokenizeCodec},
+    {"POST", "/decode", Rpc::kDetokenize, NewDetokenize, nullptr,
+     NewTeiDecodeCodec},
+    {"POST", "/", Rpc::kRerank, NewRerank, nullptr, NewTeiRerankCodec, "texts"},
+    {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiSimilarityCodec,
+     "inputs.source_sentence"},
+    {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec},
+    {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec},
     {"GET", "/info", Rpc::kGetModel, NewGetModel, nullptr, NewTeiInfoCodec},
 
     {"POST", "/v1/rerank", Rpc::kRerank, NewRerank, nullptr,
      NewCohereRerankCodec},
+    {"POST", "/v2/rerank", Rpc::kRerank, NewRerank, nullptr,
+     NewCohereRerank2Codec},
+    {"POST", "/v2/embed", Rpc::kEncode, NewEncode, nullptr,
+     NewCohereEmbedCodec},
+
+    {"POST", "/v2/translate", Rpc::kTranslate, NewTranslate, nullptr,
+     NewDeeplTranslateCodec},
+    {"GET", "/v2/languages", Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplLanguagesCodec},
+    {"GET", "/v2/usage", Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplUsageCodec},
+    {"GET", kDeeplGlossaries, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplGlossariesCodec},
+    {"POST", kDeeplGlossaries, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplGlossariesCodec},
+    {"GET", kDeeplGlossary, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplGlossariesCodec},
+    {"DELETE", kDeeplGlossary, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplGlossariesCodec},
+    {"GET", "/v2/glossary-language-pairs", Rpc::kListModels, NewListModels,
+     nullptr, NewDeeplGlossaryPairsCodec},
 
     {"POST", "/translate", Rpc::kTranslate, NewTranslate, nullptr,
      NewLibreTranslateCodec},
@@ -83,19 +126,65 @@ constexpr Route kRoutes[] = {
 
 std::span<const Route> Routes() { return kRoutes; }
 
-RouteMatch FindRoute(std::string_view method, std::string_view path) {
+namespace {
+
+bool SharesPath(const Route& route, const Route& other) {
+  return route.method == other.method && route.path == other.path;
+}
+
+// Without doubled slashes and without one at the end.
+std::string Tidied(std::string_view path) {
+  std::string tidy;
+  for (const char c : path) {
+    if (c != '/' || !tidy.ends_with('/')) tidy += c;
+  }
+  if (tidy.size() > 1 && tidy.ends_with('/')) tidy.pop_back();
+  return tidy;
+}
+
+RouteMatch FindWritten(std::string_view method, std::string_view path) {
   RouteMatch match;
   for (const Route& route : kRoutes) {
-    const bool same = route.path.ends_with('/')
+    const bool same = route.path.ends_with('/') && route.path != "/"
                           ? path.starts_with(route.path) && path != route.path
                           : path == route.path;
     if (!same) continue;
     if (route.method == method || (route.method == "GET" && method == "HEAD")) {
-      return {&route, method};
+      return {&route, method, std::string(path)};
     }
     match.allowed = route.method == "GET" ? "GET, HEAD" : route.method;
   }
   return match;
+}
+
+}  // namespace
+
+RouteMatch FindRoute(std::string_view method, std::string_view path) {
+  const RouteMatch match = FindWritten(method, path);
+  if (match.route != nullptr || !match.allowed.empty()) return match;
+  const std::string tidy = Tidied(path);
+  constexpr std::string_view kOwnCalls = "/trivium.";
+  return tidy.starts_with(kOwnCalls) ? match : FindWritten(method, tidy);
+}
+
+const Route& ChooseRoute(const Route& route, std::string_view body,
+                         const AllowedModels& models) {
+  std::vector<const Route*> plain;
+  for (const Route& other : kRoutes) {
+    if (!SharesPath(route, other)) continue;
+    if (other.member.empty()) {
+      plain.push_back(&other);
+    } else if (HasMember(body, other.member)) {
+      return other;
+    }
+  }
+  if (plain.size() == 1) return *plain.front();
+  for (const ModelHandle& model : models.List()) {
+    for (const Route* const other : plain) {
+      if (ServesCall(*model->model, other->rpc)) return *other;
+    }
+  }
+  return plain.empty() ? route : *plain.front();
 }
 
 }  // namespace trivium

@@ -2,9 +2,11 @@
 #define TRIVIUM_SERVER_TRANSPORTS_HTTP_ROUTES_H_
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "server/adapters/codec.h"
+#include "server/calls/allowed_models.h"
 #include "server/calls/handlers.h"
 #include "server/observability/rpc.h"
 
@@ -13,26 +15,42 @@ namespace trivium {
 // Maps a method and path to a call, and to the codec for its messages.
 struct Route {
   std::string_view method;
-  std::string_view path;  // one that ends with / is a prefix
+  std::string_view path;  // one that ends with / is a prefix; / alone is not
   Rpc rpc;
   // One of the two is set.
   NewHandler* unary = nullptr;
   decltype(NewGenerate)* stream = nullptr;
   NewCodec* codec = nullptr;
+  // Where several routes share a method and a path: the member of a body that
+  // tells this one. Empty: bodies that have none of the others' (ChooseRoute).
+  std::string_view member = "";
 };
 
 // All routes. docs/openapi.json describes each, and kHealthPath.
 std::span<const Route> Routes();
-// Tells whether the server is ready: 200 or 503. It is not a call.
+// Tell whether the server is ready: 200 or 503. They are no calls. GET / is
+// one, too, unless a browser asks.
 inline constexpr std::string_view kHealthPath = "/health";
+inline constexpr std::string_view kPingPath = "/ping";
 
 struct RouteMatch {
   const Route* route = nullptr;  // null: none for this method and path
   // If `route` is null: the methods that the path allows; empty: no such path.
   std::string_view allowed;
+  std::string path = "";  // as the route was found
 };
-// HEAD finds the routes of GET; libmicrohttpd leaves out the body.
+// Finds the first route of a method and path. HEAD finds the routes of GET;
+// libmicrohttpd leaves out the body. A path with doubled slashes or one at its
+// end finds what it would without them, since clients join paths so. Only the
+// paths of trivium.v1, where models are loaded, are found as they are written,
+// so that a proxy in front can forbid them.
 RouteMatch FindRoute(std::string_view method, std::string_view path);
+
+// The route of a body among those that share `route`'s method and path: the one
+// whose member the body has, else the first of those without a member that one
+// of `models` serves, in the order of the models.
+const Route& ChooseRoute(const Route& route, std::string_view body,
+                         const AllowedModels& models);
 
 }  // namespace trivium
 

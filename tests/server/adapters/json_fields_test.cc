@@ -23,6 +23,20 @@ absl::Status Done(const char* value, Read read) {
   return fields.Done();
 }
 
+TEST(JsonFieldsTest, IgnoresMembersUnlessStrict) {
+  const json object = json::parse(R"({"metadata":{},"store":true})");
+  IgnoredMembers lenient(/*strict=*/false), strict(/*strict=*/true);
+  for (IgnoredMembers* const log :
+       {&lenient, static_cast<IgnoredMembers*>(nullptr)}) {
+    JsonFields fields(object, "");
+    fields.Ignore("Shape", log, {"metadata", "store", "other"});
+    EXPECT_TRUE(fields.Done().ok()) << fields.Done();
+  }
+  JsonFields refused(object, "");
+  refused.Ignore("Shape", &strict, {"metadata", "store"});
+  EXPECT_THAT(refused.Done(), FieldErrorAt("metadata"));
+}
+
 TEST(JsonFieldsTest, ReadsMembersByType) {
   const json object = json::parse(
       R"({"s":"t","b":true,"i":-3,"n":0.5,"l":["a","b"],"null":null})");

@@ -26,7 +26,7 @@ class GenerateHandlerTest : public HandlersTest {
       const int32_t id = PuppetTokenizer::kFirst + c;
       const float logprob = -1;
       batcher_.Wait(0).observer->OnTokens(0, std::span(&id, 1),
-                                          std::span(&logprob, 1));
+                                          std::span(&logprob, 1), {});
     }
   }
   std::string Text(size_t i) {

@@ -273,8 +273,10 @@ class PuppetBatcher : public Batcher {
         hypothesis.top_logprobs.push_back({{id, -0.25f}});
       }
       if (request.stream) {
-        request.observer->OnTokens(index, std::span(&id, 1),
-                                   std::span(&hypothesis.logprobs.back(), 1));
+        request.observer->OnTokens(
+            index, std::span(&id, 1), std::span(&hypothesis.logprobs.back(), 1),
+            std::span(hypothesis.top_logprobs)
+                .last(request.decoding->top_logprobs > 0 ? 1 : 0));
       }
       if (request.stop != nullptr && request.stop->Matches(hypothesis.ids)) {
         hypothesis.reason = FinishReason::kStop;

@@ -626,6 +626,115 @@ TEST_F(HttpApiTest, FollowsConnectsTimeout) {
   }
 }
 
+// A prompt whose answer is a stream of events.
+std::string StreamedPrompt() {
+  return PostText("/v1/completions", R"({"prompt":"abc","stream":true})",
+                  "Content-Type: application/json\r\n");
+}
+
+TEST_F(HttpApiTest, TheHeadOfAStreamFollowsAdmission) {
+  Start();
+  batcher_.Hold();
+  HttpSocket socket(api_->port());
+  socket.Send(StreamedPrompt());
+  // The model has not begun.
+  const std::string head = socket.ReceiveSome();
+  EXPECT_THAT(head, StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(head, HasSubstr("text/event-stream"));
+  EXPECT_THAT(head, Not(HasSubstr("data:")));
+  batcher_.Release();
+  EXPECT_THAT(socket.Receive(), HasSubstr("data: [DONE]"));
+}
+
+TEST_F(HttpApiTest, AFailureAfterTheHeadIsAnEvent) {
+  Start();
+  batcher_.Hold();
+  HttpSocket socket(api_->port());
+  socket.Send(StreamedPrompt());
+  EXPECT_THAT(socket.ReceiveSome(), StartsWith("HTTP/1.1 200 "));
+  batcher_.Fail(absl::InternalError("the engine failed"));
+  batcher_.Release();
+  const std::string rest = socket.Receive();
+  EXPECT_THAT(rest, HasSubstr("data: {\"error\""));
+  EXPECT_THAT(rest, Not(HasSubstr("[DONE]")));
+}
+
+TEST_F(HttpApiTest, AStreamThatIsNotAdmittedHasAStatus) {
+  Start();
+  batcher_.Refuse({absl::ResourceExhaustedError("the queue is full")});
+  const HttpResult refused = Send(StreamedPrompt());
+  EXPECT_EQ(refused.status, 429) << refused.body;
+  EXPECT_TRUE(json::accept(refused.body)) << refused.body;
+}
+
+TEST_F(HttpApiTest, SilentStreamsAreKeptAliveByComments) {
+  HttpApi::Options options;
+  options.keep_alive = absl::Milliseconds(30);
+  Start(options);
+  batcher_.Hold();
+  HttpSocket socket(api_->port());
+  socket.Send(StreamedPrompt());
+  std::string all;
+  // Two comments, each a chunk of its own.
+  while (all.find("\r\n:\n\n\r\n") == all.rfind("\r\n:\n\n\r\n")) {
+    const std::string some = socket.ReceiveSome();
+    ASSERT_FALSE(some.empty()) << all;
+    all += some;
+  }
+  batcher_.Release();
+  EXPECT_THAT(socket.Receive(), HasSubstr("data: [DONE]"));
+}
+
+TEST_F(HttpApiTest, RootAndPingTellHealthAndBrowsersGetAPage) {
+  Start();
+  calls_.SetReady(true);
+  for (const char* path : {"/", "/ping", "/health"}) {
+    const HttpResult answer = HttpGet(api_->port(), path);
+    EXPECT_EQ(answer.status, 200) << path;
+    EXPECT_EQ(json::parse(answer.body)["status"], "ok") << path;
+  }
+  const HttpResult page = Send(
+      "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+      "Accept: text/html,*/*\r\n\r\n");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.headers, HasSubstr("Content-Type: text/html"));
+  EXPECT_THAT(page.body, HasSubstr("/v1/models"));
+  calls_.SetReady(false);
+  EXPECT_EQ(HttpGet(api_->port(), "/ping").status, 503);
+}
+
+TEST_F(HttpApiTest, LibreTranslatesValuesMayBeInTheQuery) {
+  Start();
+  const HttpResult none = Send(
+      "POST /detect HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+      "Content-Length: 0\r\n\r\n");
+  EXPECT_EQ(none.status, 400) << none.body;
+  EXPECT_THAT(json::parse(none.body)["error"].get<std::string>(), ErrorAt("q"));
+  const HttpResult detected = Send(
+      "POST /detect?q=The+house+is%20old. HTTP/1.1\r\nHost: localhost\r\n"
+      "Connection: close\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(detected.status, 200) << detected.body;
+  EXPECT_EQ(json::parse(detected.body)[0]["language"], "en");
+}
+
+TEST_F(HttpApiTest, MembersThatChangeNothingAreIgnored) {
+  Start();
+  EXPECT_EQ(Post("/v1/completions", R"({"prompt":"abc","metadata":{}})").status,
+            200);
+}
+
+TEST_F(HttpApiTest, StrictServersRefuseMembersThatChangeNothing) {
+  IgnoredMembers strict(/*strict=*/true);
+  environment_.ignored_members = &strict;
+  Start();
+  const HttpResult answer =
+      Post("/v1/completions", R"({"prompt":"abc","metadata":{}})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(json::parse(answer.body)["error"]["message"].get<std::string>(),
+              ErrorAt("metadata"));
+  Stop();
+}
+
 TEST_F(HttpApiTest, ManyIdleStreamsNeedNoThreads) {
   constexpr int kStreams = 1000;
   rlimit files{};

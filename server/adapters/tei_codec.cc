@@ -1,0 +1,60 @@
+#include "server/adapters/tei_codec.h"
+
+#include "base/status.h"
+#include "server/adapters/http_status.h"
+#include "server/adapters/json_body.h"
+
+namespace trivium {
+
+using google::protobuf::Message;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+namespace {
+
+HttpAnswer Failure(const Ending& ending, int status, const char* type) {
+  constexpr FieldName kNames[] = {{"documents", "texts"}};
+  return {.status = status,
+          .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)},
+                                          {"error_type", type}})};
+}
+
+}  // namespace
+
+int TeiStatus(absl::StatusCode code) {
+  const int status = HttpStatusOf(code);
+  return status == 400 ? 422 : status;
+}
+
+HttpAnswer TeiFailure(const Ending& ending) {
+  const int status = TeiStatus(ending.status.code());
+  return Failure(ending, status,
+                 status == 429 || status == 503 ? "Overloaded"
+                 : status >= 500                ? "Backend"
+                                                : "Validation");
+}
+
+absl::Status TeiCodec::Read(std::string_view body, Message* request) {
+  TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+  JsonFields fields(value, "");
+  ReadFields(&fields, request);
+  return fields.Done();
+}
+
+int TeiCodec::StatusOf(absl::StatusCode code) const {
+  return empty_ ? 400 : TeiStatus(code);
+}
+
+HttpAnswer TeiCodec::Finish(const Ending& ending, const Message* last) {
+  if (empty_) return Failure(ending, 400, "Empty");
+  if (!ending.status.ok()) return TeiFailure(ending);
+  return {.body = AnswerOf(*last)};
+}
+
+void TeiCodec::FailEmpty(JsonFields* fields, const char* name) {
+  if (!fields->ok()) return;
+  fields->Fail(name, "is empty; send at least one");
+  empty_ = true;
+}
+
+}  // namespace trivium

@@ -90,7 +90,7 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
              "Serve a model under one more name, NAME=MODEL; repeat it for "
              "more names. Tokens that may use the model may use the name")
           ->delimiter(';')
-          ->type_name("NAME=MODEL"));
+          ->type_name("ALIAS"));
   flags->Flag("any-model", &options->model_names.any,
               "Answer calls that name a model that is not there as if they "
               "named none: by the first model that serves such calls");

@@ -329,10 +329,9 @@ TEST_F(ShapesTest, EchoesThePromptWithItsLogprobs) {
 
   // As lm-evaluation-harness asks: ids, and a new token that it drops.
   std::vector<int> ids;
-  for (const json& token :
-       Post("/trivium.v1.Inference/Tokenize",
-            {{"model", "chat"},
-             {"texts", {body["prompt"]}}})["results"][0]["tokens"]) {
+  const json tokenized = Post("/trivium.v1.Inference/Tokenize",
+                              {{"model", "chat"}, {"texts", {body["prompt"]}}});
+  for (const json& token : tokenized["results"][0]["tokens"]) {
     ids.push_back(token["id"].get<int>());
   }
   body["prompt"] = {ids};
@@ -354,25 +353,24 @@ TEST_F(ShapesTest, TokensWithLogprobsAreStreamedAsTheyCome) {
   const HttpResult answer =
       Send("/v1/completions", {{"model", "chat"},
                                {"prompt", "Hello"},
-                               {"max_tokens", 64},
+                               {"max_tokens", 900},
                                {"temperature", 0},
                                {"logprobs", 1},
                                {"stream", true},
                                {"logit_bias", {{"0", -100}, {"2", -100}}}});
   ASSERT_EQ(answer.status, 200);
-  int chunks = 0;
-  size_t tokens = 0;
+  std::vector<size_t> tokens;  // of each chunk
   for (size_t at = answer.body.find("data: {"); at != answer.body.npos;
        at = answer.body.find("data: {", at + 1)) {
     const size_t end = answer.body.find("\n\n", at);
     const json chunk = json::parse(answer.body.substr(at + 6, end - at - 6));
-    const json& logprobs = chunk["choices"][0]["logprobs"];
-    tokens += logprobs["tokens"].size();
-    ++chunks;
+    tokens.push_back(chunk["choices"][0]["logprobs"]["tokens"].size());
   }
-  EXPECT_GT(tokens, 8u);
-  // The client was slower than the model at times, but not always.
-  EXPECT_GT(chunks, 3);
+  ASSERT_GT(tokens.size(), 2u);
+  // A message has at most 64 tokens. If all came at the end, all but the last
+  // would have as many; in a stream, those that end an iteration do not.
+  EXPECT_TRUE(std::any_of(tokens.begin(), tokens.end() - 2,
+                          [](size_t count) { return count < 64; }));
 }
 
 TEST_F(ShapesTest, OpenAiTellsWhatIsTooLong) {

@@ -12,9 +12,12 @@ namespace {
 
 class GenerateHandlerTest : public HandlersTest {
  protected:
-  void Start() {
+  void Start(uint32_t top_logprobs = 0) {
     v1::GenerateRequest request;
     request.mutable_input()->set_text("abcd");
+    if (top_logprobs > 0) {
+      request.mutable_decoding()->set_top_logprobs(top_logprobs);
+    }
     transport_.Bring(request);
     CallContext context;
     context.held = held_;
@@ -57,6 +60,29 @@ TEST_F(GenerateHandlerTest, SlowClientsGetFewerLongerPieces) {
   handler_->OnWritten(true);
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
   EXPECT_TRUE(transport_.Response<v1::GenerateResponse>(3).has_done());
+}
+
+TEST_F(GenerateHandlerTest, TokensWithAlternativesComeAsTheyAreMade) {
+  Start(/*top_logprobs=*/1);
+  EXPECT_TRUE(batcher_.Wait(0).stream);
+  const int32_t id = PuppetTokenizer::kFirst + 'a';
+  const float logprob = -1;
+  const RequestObserver::TopLogprobs top = {{id, -1}};
+  batcher_.Wait(0).observer->OnTokens(
+      0, std::span(&id, 1), std::span(&logprob, 1), std::span(&top, 1));
+  const auto first = transport_.Response<v1::GenerateResponse>(0);
+  EXPECT_EQ(first.piece().text(), "a");
+  ASSERT_EQ(first.piece().logprobs_size(), 1);
+  EXPECT_EQ(first.piece().logprobs(0).token().logprob(), -1);
+  EXPECT_EQ(first.piece().logprobs(0).alternatives_size(), 1);
+  batcher_.Answer(0);
+  handler_->OnWritten(true);
+  WaitForDelivery();
+  while (!transport_.finished()) {
+    handler_->OnWritten(true);
+    WaitForDelivery();
+  }
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
 }
 
 TEST_F(GenerateHandlerTest, CountsTheBytesThatWaitForTheClient) {

@@ -22,7 +22,9 @@
 #include "server/translation/markdown_writer.h"
 #include "server/translation/markup_lexer.h"
 #include "server/translation/markup_plan.h"
+#include "server/translation/markup_scripts.h"
 #include "server/translation/markup_writer.h"
+#include "server/translation/protected_spans.h"
 
 namespace trivium {
 namespace {
@@ -61,8 +63,9 @@ absl::StatusOr<std::vector<MarkupPiece>> PiecesOf(MarkupFormat format,
 }  // namespace
 
 absl::StatusOr<Markup> Markup::Parse(MarkupFormat format, std::string text) {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<MarkupPiece> pieces,
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<MarkupPiece> all,
                            PiecesOf(format, text));
+  const std::vector<MarkupPiece> pieces = WithScripts(text, std::move(all));
   Markup markup;
   markup.format_ = format;
   markup.text_ = std::move(text);
@@ -193,6 +196,117 @@ size_t Markup::AddEscape(size_t at, size_t end) {
     AddRun(decoded, whole);
   }
   return whole.end - at;
+}
+
+void Markup::Edit(const std::vector<TextEdit>& edits) {
+  const EditedText edited(plain_, edits);
+  std::vector<Run> runs;
+  const auto add = [&runs](size_t plain_size, size_t source,
+                           size_t source_size) {
+    if (plain_size == 0) return;
+    const uint32_t plain =
+        runs.empty() ? 0 : runs.back().plain + runs.back().plain_size;
+    runs.push_back({plain, static_cast<uint32_t>(source),
+                    static_cast<uint32_t>(plain_size),
+                    static_cast<uint32_t>(source_size)});
+  };
+  auto edit = edits.begin();
+  for (const Run& run : runs_) {
+    const size_t run_end = run.plain + run.plain_size;
+    if (run.plain_size != run.source_size) {
+      // Such a run stands for one character.
+      if (edit == edits.end() || edit->span.begin >= run_end) {
+        add(run.plain_size, run.source, run.source_size);
+      } else if (edit->span.begin <= run.plain) {
+        // The first run of an edit gets what replaces it.
+        const bool first = edit->span.begin == run.plain;
+        add(first ? edit->replacement.size() : 0, run.source, run.source_size);
+      }
+    } else {
+      size_t at = run.plain;
+      for (auto inner = edit;
+           inner != edits.end() && inner->span.begin < run_end; ++inner) {
+        const size_t begin = std::max<size_t>(inner->span.begin, run.plain);
+        const size_t end = std::min<size_t>(inner->span.end, run_end);
+        add(begin - at, run.source + (at - run.plain), begin - at);
+        if (begin == inner->span.begin) {
+          add(inner->replacement.size(), run.source + (begin - run.plain),
+              end - begin);
+        }
+        at = end;
+      }
+      add(run_end - at, run.source + (at - run.plain), run_end - at);
+    }
+    while (edit != edits.end() && edit->span.end <= run_end) ++edit;
+  }
+  runs_ = std::move(runs);
+  for (Tag& tag : tags_) {
+    tag.plain = static_cast<uint32_t>(edited.InEdited(tag.plain));
+  }
+  for (std::vector<TextSpan>* const spans : {&opaque_, &raw_}) {
+    for (TextSpan& span : *spans) {
+      span = {edited.InEdited(span.begin), edited.InEdited(span.end)};
+    }
+  }
+  plain_ = edited.text();
+}
+
+bool Markup::IsLink(size_t tag) const {
+  const Tag& open = tags_[tag];
+  const std::string_view bytes = open.span().Of(text_);
+  const auto is_named = [bytes](std::string_view name) {
+    if (bytes.size() <= name.size() + 1 || bytes[0] != '<') return false;
+    for (size_t i = 0; i < name.size(); ++i) {
+      if (absl::ascii_tolower(bytes[i + 1]) != name[i]) return false;
+    }
+    const char next = bytes[name.size() + 1];
+    return next == '>' || IsBlankByte(next);
+  };
+  if (bytes == "[" || is_named("a") || is_named("button")) return true;
+  const size_t inner = tag + 1;
+  return inner < open.partner &&
+         tags_[inner].kind == MarkupPiece::Kind::kOpen &&
+         tags_[inner].plain == open.plain &&
+         tags_[tags_[inner].partner].plain == tags_[open.partner].plain &&
+         IsLink(inner);
+}
+
+std::vector<TextSpan> Markup::LinksOf(TextSpan plain) const {
+  using Kind = MarkupPiece::Kind;
+  std::vector<TextSpan> links;
+  size_t at = plain.begin;
+  const auto between = std::partition_point(
+      tags_.begin(), tags_.end(),
+      [plain](const Tag& tag) { return tag.plain < plain.begin; });
+  for (size_t i = between - tags_.begin();
+       i < tags_.size() && tags_[i].plain < plain.end; ++i) {
+    const Tag& tag = tags_[i];
+    if (tag.kind == Kind::kVoid) continue;
+    if (tag.kind == Kind::kClose && tag.plain == plain.begin) continue;
+    if (tag.kind != Kind::kOpen) return {};
+    const TextSpan inner =
+        WithoutWhiteSpace(plain_, {tag.plain, tags_[tag.partner].plain});
+    if (inner.end > plain.end) {
+      // The element began around the whole sentence.
+      if (tag.plain == plain.begin) continue;
+      return {};
+    }
+    if (inner.begin >= inner.end) {
+      i = tag.partner;
+      continue;
+    }
+    if (inner == plain && !IsLink(i)) continue;  // it is around all links
+    if (!IsLink(i) || !WordsBetween(plain_, {at, inner.begin}, {}).empty()) {
+      return {};
+    }
+    links.push_back(inner);
+    at = inner.end;
+    i = tag.partner;
+  }
+  if (links.size() < 2 || !WordsBetween(plain_, {at, plain.end}, {}).empty()) {
+    return {};
+  }
+  return links;
 }
 
 bool Markup::IsOpaque(size_t plain) const {

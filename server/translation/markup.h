@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "server/translation/markup_pieces.h"
 #include "server/translation/sentences.h"
+#include "server/translation/text_edits.h"
 
 namespace trivium {
 
@@ -37,7 +38,7 @@ struct AlignedWords {
 //   // "Ein <b>roter</b> Hut."
 //
 // Bytes of the text outside of all sentences stay as they are; the caller
-// copies them when it joins the sentences. Immutable.
+// copies them when it joins the sentences.
 class Markup {
  public:
   // U+FFFC, the object replacement character.
@@ -57,6 +58,15 @@ class Markup {
   const std::vector<TextSpan>& opaque() const { return opaque_; }
   // True if an opaque piece begins at byte `plain` of plain().
   bool IsOpaque(size_t plain) const;
+
+  // Edits plain(); the text stays. The edits must ascend and not overlap. None
+  // may overlap an opaque piece.
+  void Edit(const std::vector<TextEdit>& edits);
+
+  // Returns the contents of the links of a sentence, spans of plain(), if it
+  // consists of at least two links with no letters between them, as menus do.
+  // Else returns none.
+  std::vector<TextSpan> LinksOf(TextSpan plain) const;
 
   // Returns the span of the text for a span of plain() that is not empty.
   TextSpan InText(TextSpan plain) const;
@@ -113,6 +123,9 @@ class Markup {
   };
 
   Markup() = default;
+
+  // True if the element of a start tag is a link, or has nothing but a link.
+  bool IsLink(size_t tag) const;
 
   void Add(const MarkupPiece& piece);
   void AddText(TextSpan span, bool escaped);

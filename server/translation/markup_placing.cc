@@ -8,8 +8,11 @@
 //      disjoint from its siblings' (Assign). It is the run with the largest
 //      number of own words minus others.
 //   4. A node without words of its own goes into a gap between words. But an
-//      element of Markdown gets the nearest free word, since Markdown has no
-//      emphasis around nothing.
+//      element that has words in the source gets the nearest free word, and so
+//      does any of Markdown, since Markdown has no emphasis around nothing.
+//
+// A tag within a word keeps its place if the translation has the same word once
+// (KeepPartsOfWords): both are cut there.
 //
 // Intervals are nested as the tree is, so the tags of the translation are
 // nested as in the source. Enclosing all of an element's words would not do:
@@ -20,7 +23,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/translation/characters.h"
 #include "server/translation/markup_plan.h"
+#include "server/translation/protected_spans.h"
 
 namespace trivium {
 namespace {
@@ -36,11 +41,13 @@ class MarkupPlacing {
                 std::string_view translation)
       : markup_(markup), sentence_(sentence), translation_(translation) {}
 
-  MarkupPlan Run(std::span<const AlignedWords> words) {
+  MarkupPlan Run(std::span<const AlignedWords> given) {
     GrowTree();
+    std::vector<AlignedWords> words(given.begin(), given.end());
+    const std::vector<size_t> cuts = KeepPartsOfWords(&words);
     FindSourceWords(WholeOf(words, &AlignedWords::source, sentence_.plain));
     targets_ = WordsOf(
-        translation_, {},
+        translation_, cuts,
         WholeOf(words, &AlignedWords::target, {0, translation_.size()}));
     FindOwners(words);
     nodes_[0].end = static_cast<int>(targets_.size());
@@ -118,6 +125,84 @@ class MarkupPlacing {
       nodes_[id].last = static_cast<int>(nodes_.size()) - 1;
       nodes_[id].plain.end = sentence_.plain.end;
     }
+  }
+
+  // Aligns the parts of words that tags cut and that the translation has once
+  // and unchanged: "Java<b>Script</b>". Returns the cuts of the translation.
+  std::vector<size_t> KeepPartsOfWords(std::vector<AlignedWords>* words) const {
+    constexpr float kCertain = 1000;  // greater than the weight of attention
+    std::vector<size_t> cuts;
+    std::vector<AlignedWords> parts;
+    const std::string_view text = markup_.plain_;
+    for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
+      const TextSpan word = WordAround(text, tag(i).plain);
+      if (word.begin < sentence_.plain.begin ||
+          word.end > sentence_.plain.end || word.begin == word.end) {
+        continue;
+      }
+      const size_t found = OnlyWord(translation_, word.Of(text));
+      size_t begin = word.begin;
+      for (; i < sentence_.last_tag && tag(i).plain <= word.end; ++i) {
+        const size_t at = tag(i).plain;
+        if (found == translation_.npos || at == begin) continue;
+        const size_t move = found - word.begin;
+        parts.push_back(
+            {{begin + move, at + move}, {begin, at}, kCertain, false});
+        if (at < word.end) cuts.push_back(at + move);
+        begin = at;
+      }
+      --i;
+      if (found == translation_.npos || begin == word.end) continue;
+      const size_t move = found - word.begin;
+      parts.push_back({{begin + move, word.end + move},
+                       {begin, word.end},
+                       kCertain,
+                       false});
+    }
+    if (parts.empty()) return cuts;
+    words->insert(words->end(), parts.begin(), parts.end());
+    std::stable_sort(words->begin(), words->end(),
+                     [](const AlignedWords& a, const AlignedWords& b) {
+                       return a.target.begin < b.target.begin;
+                     });
+    std::sort(cuts.begin(), cuts.end());
+    return cuts;
+  }
+
+  // Returns the letters and digits around a place in a text, if there are some
+  // on both sides; else an empty span.
+  static TextSpan WordAround(std::string_view text, size_t at) {
+    constexpr size_t kMostBytes = 100;  // on each side
+    TextSpan word = {at, at};
+    while (word.begin > 0 && at - word.begin < kMostBytes) {
+      const size_t size = LastCharacterSize(text.substr(0, word.begin));
+      if (!u_isalnum(FirstCharacter(text.substr(word.begin - size)))) break;
+      word.begin -= size;
+    }
+    while (word.end < text.size() && word.end - at < kMostBytes &&
+           u_isalnum(FirstCharacter(text.substr(word.end)))) {
+      word.end += FirstCodePoint(text.substr(word.end)).size;
+    }
+    return word.begin < at && at < word.end ? word : TextSpan{at, at};
+  }
+
+  // Returns the place of a word in a text that has it once; else npos.
+  static size_t OnlyWord(std::string_view text, std::string_view word) {
+    size_t only = text.npos;
+    for (size_t at = text.find(word); at != text.npos;
+         at = text.find(word, at + 1)) {
+      const size_t end = at + word.size();
+      if (at > 0 && u_isalnum(FirstCharacter(text.substr(
+                        at - LastCharacterSize(text.substr(0, at)))))) {
+        continue;
+      }
+      if (end < text.size() && u_isalnum(FirstCharacter(text.substr(end)))) {
+        continue;
+      }
+      if (only != text.npos) return text.npos;
+      only = at;
+    }
+    return only;
   }
 
   // Returns the whole words of one side of the alignment that are within
@@ -302,6 +387,9 @@ class MarkupPlacing {
     std::vector<int> score(apart.size(), 0);
     BestRuns(id, apart, begin, end, &score);
     BestWords(id, apart, begin, end, &score);
+    for (size_t i = 0; i < apart.size(); ++i) {
+      if (IsLostScript(nodes_[apart[i]])) score[i] = 0;
+    }
     std::vector<int> placed;  // with words, of which they share none
     for (size_t i = 0; i < apart.size(); ++i) {
       if (score[i] > 0) placed.push_back(apart[i]);
@@ -312,16 +400,19 @@ class MarkupPlacing {
     for (size_t i = 0; i < apart.size(); ++i) {
       if (score[i] == 0) FindGap(apart[i], placed, begin, end);
     }
+    std::vector<bool> taken(end - begin);
+    for (const int child : apart) {
+      for (int t = nodes_[child].begin; t < nodes_[child].end; ++t) {
+        taken[t - begin] = true;
+      }
+    }
+    for (const int child : apart) {
+      if (NeedsWord(nodes_[child]) || LostWords(nodes_[child])) {
+        TakeWord(begin, &taken, &nodes_[child]);
+      }
+      if (LostWords(nodes_[child])) TakeSiblingsWord(apart, child);
+    }
     if (markup_.format_ == MarkupFormat::kMarkdown) {
-      std::vector<bool> taken(end - begin);
-      for (const int child : apart) {
-        for (int t = nodes_[child].begin; t < nodes_[child].end; ++t) {
-          taken[t - begin] = true;
-        }
-      }
-      for (const int child : apart) {
-        if (NeedsWord(nodes_[child])) TakeWord(begin, &taken, &nodes_[child]);
-      }
       for (const int child : children) LeavePunctuation(&nodes_[child]);
     }
     for (const int child : children) Assign(child);
@@ -338,6 +429,28 @@ class MarkupPlacing {
         [](const Word& word) { return word.kind == WordKind::kPunctuation; });
   }
 
+  // True for <sub> and <sup> around a part of a word that the translation
+  // writes in another way: "10<sup>th</sup>" becomes "10.".
+  bool IsLostScript(const Node& node) const {
+    if (node.open == kNoTag) return false;
+    const std::string_view name = tag(node.open).span().Of(markup_.text_);
+    if (!name.starts_with("<sup") && !name.starts_with("<sub")) return false;
+    const TextSpan word = WordAround(markup_.plain_, node.plain.begin);
+    return word.begin < word.end &&
+           OnlyWord(translation_, word.Of(markup_.plain_)) == translation_.npos;
+  }
+
+  // True if an element within the sentence has words in the source, and none in
+  // the translation.
+  bool LostWords(const Node& node) const {
+    if (node.close == kNoTag || node.begins_before || node.ends_after ||
+        node.begin != node.end) {
+      return false;
+    }
+    return !IsLostScript(node) &&
+           !WordsBetween(markup_.plain_, node.plain, {}).empty();
+  }
+
   // Gives a child that stands in a gap the nearest word that is free and not
   // punctuation. `taken` tells which words from `begin` on are not free.
   void TakeWord(int begin, std::vector<bool>* taken, Node* node) {
@@ -352,6 +465,36 @@ class MarkupPlacing {
         (*taken)[word - begin] = true;
         node->begin = word;
         node->end = word + 1;
+        return;
+      }
+    }
+  }
+
+  // Gives a child without words the word of a sibling at its side that has
+  // several, the nearest in the source. `children` are ascending.
+  void TakeSiblingsWord(const std::vector<int>& children, int child) {
+    Node& node = nodes_[child];
+    const auto at = static_cast<ptrdiff_t>(IndexOf(children, child));
+    const auto count = static_cast<ptrdiff_t>(children.size());
+    constexpr ptrdiff_t kFarthest = 8;
+    for (ptrdiff_t far = 1; far <= kFarthest; ++far) {
+      for (const ptrdiff_t i : {at - far, at + far}) {
+        if (i < 0 || i >= count) continue;
+        Node& other = nodes_[children[i]];
+        std::vector<int> words;
+        for (int t = other.begin; t < other.end; ++t) {
+          if (targets_[t].kind == WordKind::kWord) words.push_back(t);
+        }
+        if (words.size() < 2) continue;
+        if (i < at) {
+          node.begin = words.back();
+          node.end = other.end;
+          other.end = words[words.size() - 2] + 1;
+        } else {
+          node.begin = other.begin;
+          node.end = words.front() + 1;
+          other.begin = words[1];
+        }
         return;
       }
     }

@@ -1,6 +1,7 @@
 // Parts ascend and do not overlap. Text in no part is white space, signs
-// without letters and digits, or protected. No border is within a protected
-// span.
+// without letters and digits, or protected; with text stages, also digits
+// without letters, marks between items, and emoji at the ends of sentences. No
+// border is within a protected span.
 //
 // A sentence that is too long is halved at the best clause border near its
 // middle, and each half again. To see whether a half fits, it must be
@@ -11,6 +12,7 @@
 #include "server/translation/pipeline/part_cutter.h"
 
 #include <fmt/format.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <string_view>
@@ -19,6 +21,9 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/errors/status.h"
+#include "server/translation/characters.h"
+#include "server/translation/emoji.h"
+#include "server/translation/mark_borders.h"
 #include "server/translation/protected_spans.h"
 
 namespace trivium {
@@ -54,6 +59,11 @@ absl::Status TooManySentences(const std::string& path, size_t max_parts) {
 
 absl::Status PartCutter::Cut() {
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> sentences, Sentences());
+  if (has_text_stages() && splitter_ != nullptr) {
+    std::vector<TextSpan> items = ItemsOf(sentences);
+    // Marks must not make a text too long.
+    if (items.size() <= options_.max_parts) sentences = std::move(items);
+  }
   sentences = JoinAtSpans(sentences, job_.protected_spans);
   TRIVIUM_RETURN_IF_ERROR(CheckCount(sentences.size()));
   if (sentences.size() > 1) TRIVIUM_RETURN_IF_ERROR(CheckNotAboutOneSentence());
@@ -78,6 +88,44 @@ absl::StatusOr<std::vector<TextSpan>> PartCutter::Sentences() const {
   return whole;
 }
 
+std::vector<TextSpan> PartCutter::ItemsOf(
+    const std::vector<TextSpan>& sentences) const {
+  std::vector<TextSpan> items;
+  for (const TextSpan& sentence : sentences) {
+    for (const TextSpan& item : CutAtMarks(job_.text.text, sentence)) {
+      const std::vector<TextSpan> links =
+          job_.markup ? job_.markup->LinksOf(item) : std::vector<TextSpan>();
+      items.insert(items.end(), links.begin(), links.end());
+      if (links.empty()) items.push_back(item);
+    }
+  }
+  return items;
+}
+
+TextSpan PartCutter::WithoutEmoji(TextSpan span,
+                                  std::vector<TextSpan>* spans) const {
+  const std::string& text = job_.text.text;
+  const auto is_emoji = [&text](TextSpan one) {
+    return EmojiRowSize(one.Of(text)) == one.end - one.begin;
+  };
+  auto first = spans->begin(), last = spans->end();
+  for (; first != last && first->begin == span.begin && is_emoji(*first);
+       ++first) {
+    const TextSpan rest = WithoutWhiteSpace(text, {first->end, span.end});
+    // The sentence goes on, so the emoji is a word of it: "🐶 is my friend."
+    if (rest.begin < rest.end && u_islower(FirstCharacter(rest.Of(text)))) {
+      break;
+    }
+    span = rest;
+  }
+  for (; first != last && (last - 1)->end == span.end && is_emoji(*(last - 1));
+       --last) {
+    span = WithoutWhiteSpace(text, {span.begin, (last - 1)->begin});
+  }
+  *spans = std::vector<TextSpan>(first, last);
+  return span;
+}
+
 absl::Status PartCutter::CheckNotAboutOneSentence() const {
   return trivium::CheckNotAboutOneSentence(given_, {options_.path, job_.path});
 }
@@ -89,11 +137,12 @@ absl::Status PartCutter::CheckCount(size_t parts) const {
 }
 
 // A model that reads signs alone may make up anything, so signs stay as they
-// are; but not if the call is about the search itself.
+// are; but not if the call is about the search itself. The same is true of
+// digits alone, if there are text stages.
 bool PartCutter::IsWorthAsking(
     TextSpan span, const std::vector<TextSpan>& protected_spans) const {
   const std::string& text = job_.text.text;
-  if (!protected_spans.empty()) {
+  if (!protected_spans.empty() || has_text_stages()) {
     return !WordsBetween(text, span, protected_spans).empty();
   }
   return splitter_ == nullptr || HasLettersOrDigits(span.Of(text)) ||
@@ -104,8 +153,9 @@ absl::Status PartCutter::Add(TextSpan span, bool cut,
                              const TokenCounts* counts) {
   TRIVIUM_RETURN_IF_ERROR(options_.check_alive());
   TRIVIUM_RETURN_IF_ERROR(CheckCount(job_.requests.size() + 1));
+  std::vector<TextSpan> spans = SpansIn(span, job_.protected_spans);
+  if (has_text_stages()) span = WithoutEmoji(span, &spans);
   const std::string_view sentence = span.Of(job_.text.text);
-  const std::vector<TextSpan> spans = SpansIn(span, job_.protected_spans);
   if (!IsWorthAsking(span, spans)) return absl::OkStatus();
   // A single character cannot be cut.
   const bool divides =

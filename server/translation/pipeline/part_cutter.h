@@ -45,6 +45,16 @@ class PartCutter {
   // Returns the text's sentences. If texts are not split: the whole text, or
   // the lines of a text with markup.
   absl::StatusOr<std::vector<TextSpan>> Sentences() const;
+  // True if the text stages treat the text.
+  bool has_text_stages() const {
+    return options_.text_stages && job_.prefix.empty();
+  }
+  // Returns the sentences, cut further at marks and links that separate items.
+  std::vector<TextSpan> ItemsOf(const std::vector<TextSpan>& sentences) const;
+  // Returns the span without the emoji at its ends that are no words of it.
+  // They are protected, so they stay where they are. `spans` are its protected
+  // spans; emoji that are left out are removed from them.
+  TextSpan WithoutEmoji(TextSpan span, std::vector<TextSpan>* spans) const;
   // Adds the span as one part or several; adds none if nothing is to translate.
   // `counts` has the tokens of a sentence that is far too long; else null.
   absl::Status Add(TextSpan span, bool cut, const TokenCounts* counts);

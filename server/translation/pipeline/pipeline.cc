@@ -19,6 +19,7 @@
 #include "server/errors/status.h"
 #include "server/translation/pipeline/part_cutter.h"
 #include "server/translation/pipeline/token_texts.h"
+#include "server/translation/protected_spans.h"
 
 namespace trivium {
 namespace {
@@ -33,6 +34,21 @@ void KeepBetter(TranslationCandidate made, const Attempt& attempt,
     best->translation.second_kept_count = second;
   }
   best->translation.second_try_count = second;
+}
+
+// Replaces the source of a result, an edited text, by the original.
+void ToOriginal(const EditedText& edited, TranslatedText* result) {
+  result->source = edited.original();
+  const auto move = [&edited](TextSpan* span) {
+    *span = edited.InOriginal(*span);
+  };
+  const auto move_sources = [&move](auto* all) {
+    for (auto& one : *all) move(&one.source);
+  };
+  move_sources(&result->sentences);
+  move_sources(&result->lost);
+  move_sources(&result->findings);
+  move_sources(&result->term_uses);
 }
 
 }  // namespace
@@ -65,8 +81,13 @@ absl::StatusOr<TranslationJob> Pipeline::Prepare(
     for (const auto& stage : stages_) {
       TRIVIUM_RETURN_IF_ERROR(stage->Open(&job));
     }
+    // A text without letters has no part that a model reads.
+    const bool no_letters =
+        options_.text_stages &&
+        WordsBetween(job.text.text, {0, job.text.text.size()}, {}).empty();
     // A blank text with a prefix is not cut: the prefix can be continued.
-    job.text.split = (splitter_ || options_.protect || options_.format) &&
+    job.text.split = (splitter_ || options_.protect || options_.format ||
+                      !job.protected_spans.empty() || no_letters) &&
                      (job.prefix.empty() || !IsBlank(job.text.text));
   }
   if (job.text.split) {
@@ -390,7 +411,13 @@ TranslatedText Pipeline::Result(
     result = std::move(translations[0]);
     result.sentence_count = 1;
   }
+  result.text_stages.merge(job.text_stages);
   result.source = std::move(job.text.text);
+  if (job.edited) {
+    ToOriginal(*job.edited, &result);
+    // A text of which nothing was translated comes back as it is.
+    if (job.text.parts.empty()) result.hypotheses[0].text = result.source;
+  }
   return result;
 }
 

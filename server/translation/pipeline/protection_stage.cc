@@ -9,44 +9,16 @@
 #include "server/translation/pipeline/part_cutter.h"
 
 namespace trivium {
-namespace {
-
-// Returns what remains of `spans` outside `apart`, cut at line breaks, where
-// sentences end. Both lists ascend, and their spans do not overlap.
-std::vector<TextSpan> Outside(std::string_view text,
-                              const std::vector<TextSpan>& spans,
-                              const std::vector<TextSpan>& apart) {
-  std::vector<TextSpan> outside;
-  auto next = apart.begin();
-  for (const TextSpan& span : spans) {
-    size_t begin = span.begin;
-    while (next != apart.end() && next->end <= begin) ++next;
-    auto inner = next;
-    while (begin < span.end) {
-      const TextSpan cut =
-          inner != apart.end() ? *inner : TextSpan{text.size(), text.size()};
-      const size_t line = std::min(text.find('\n', begin), text.size());
-      const size_t end = std::min({span.end, cut.begin, line});
-      const TextSpan part = WithoutWhiteSpace(text, {begin, end});
-      if (part.begin < part.end) outside.push_back(part);
-      begin = end == cut.begin ? cut.end : end + (end == line ? 1 : 0);
-      if (end == cut.begin) ++inner;
-    }
-  }
-  return outside;
-}
-
-}  // namespace
 
 absl::Status ProtectionStage::Open(TranslationJob* job) const {
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> found,
                            protection_->Find(job->text.text, check_alive_));
-  std::vector<TextSpan>& spans = job->protected_spans;
-  if (job->markup) found = Outside(job->text.text, found, spans);
-  const auto middle = static_cast<ptrdiff_t>(spans.size());
-  spans.insert(spans.end(), found.begin(), found.end());
-  std::inplace_merge(spans.begin(), spans.begin() + middle, spans.end(),
-                     [](TextSpan a, TextSpan b) { return a.begin < b.begin; });
+  // Spans of other stages are opaque pieces of markup.
+  if (job->markup) {
+    AddProtectedSpans(found, job);
+  } else {
+    job->protected_spans = std::move(found);
+  }
   return absl::OkStatus();
 }
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "server/errors/status.h"
+#include "server/translation/pipeline/translation_job.h"
 
 namespace trivium {
 namespace {
@@ -47,6 +49,31 @@ int AddLost(const SpanProtection::Part& part,
     }
   }
   return lost;
+}
+
+// Returns what remains of `spans` outside `apart`, cut at line breaks, where
+// sentences end. Both lists ascend, and their spans do not overlap.
+std::vector<TextSpan> Outside(std::string_view text,
+                              const std::vector<TextSpan>& spans,
+                              const std::vector<TextSpan>& apart) {
+  std::vector<TextSpan> outside;
+  auto next = apart.begin();
+  for (const TextSpan& span : spans) {
+    size_t begin = span.begin;
+    while (next != apart.end() && next->end <= begin) ++next;
+    auto inner = next;
+    while (begin < span.end) {
+      const TextSpan cut =
+          inner != apart.end() ? *inner : TextSpan{text.size(), text.size()};
+      const size_t line = std::min(text.find('\n', begin), text.size());
+      const size_t end = std::min({span.end, cut.begin, line});
+      const TextSpan part = WithoutWhiteSpace(text, {begin, end});
+      if (part.begin < part.end) outside.push_back(part);
+      begin = end == cut.begin ? cut.end : end + (end == line ? 1 : 0);
+      if (end == cut.begin) ++inner;
+    }
+  }
+  return outside;
 }
 
 }  // namespace
@@ -142,6 +169,16 @@ absl::Status SpanProtection::CheckPieces(
   }
   *losses += AddLost(part, counts, joined);
   return absl::OkStatus();
+}
+
+void AddProtectedSpans(const std::vector<TextSpan>& found,
+                       TranslationJob* job) {
+  std::vector<TextSpan>& spans = job->protected_spans;
+  const std::vector<TextSpan> outside = Outside(job->text.text, found, spans);
+  const auto middle = static_cast<ptrdiff_t>(spans.size());
+  spans.insert(spans.end(), outside.begin(), outside.end());
+  std::inplace_merge(spans.begin(), spans.begin() + middle, spans.end(),
+                     [](TextSpan a, TextSpan b) { return a.begin < b.begin; });
 }
 
 }  // namespace trivium

@@ -17,6 +17,8 @@
 
 namespace trivium {
 
+struct TranslationJob;
+
 // Finds the spans of texts that a call protects, and checks that translations
 // have them. A span came through if its placeholder was copied once, and the
 // rest of the translation has no other span of the same bytes. Immutable.
@@ -71,6 +73,11 @@ class SpanProtection {
   ProtectedSpans spans_;
   std::string path_;
 };
+
+// Adds what remains of `found` outside of the job's protected spans, cut at
+// line breaks and without white space at its ends. `found` must ascend, and its
+// spans must not overlap.
+void AddProtectedSpans(const std::vector<TextSpan>& found, TranslationJob* job);
 
 }  // namespace trivium
 

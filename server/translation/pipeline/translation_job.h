@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "server/translation/pipeline/translated_text.h"
 #include "server/translation/pipeline/word_alignment.h"
 #include "server/translation/placeholders.h"
+#include "server/translation/text_edits.h"
 
 namespace trivium {
 
@@ -101,6 +103,9 @@ struct TranslationJob {
   // The call's text. If it has markup, this is the text that people read.
   TextParts text;
   std::optional<Markup> markup;
+  // Set if a stage edited the call's text before it was cut: `text` has the
+  // edited one, and results go back to the original.
+  std::optional<EditedText> edited;
   std::vector<TextSpan> protected_spans;  // in the call's text
   GivenPrefix prefix;                     // empty if there are several parts
   // The first pipeline's translations of the parts; set for the second
@@ -114,6 +119,7 @@ struct TranslationJob {
   // Attempts that wait for results, in the order of their requests.
   std::deque<Attempt> pending;
   std::vector<std::optional<TranslationCandidate>> best;  // [text.parts]
+  std::set<TextStage> text_stages;  // those that changed the whole text
 
   bool done() const { return pending.empty(); }
   // The parts as the model reads them: in the pivot language, if `pivot` is

@@ -20,9 +20,15 @@
 #include "base/status.h"
 #include "server/errors/status.h"
 #include "server/translation/pipeline/checks_stage.h"
+#include "server/translation/pipeline/emoji_stage.h"
 #include "server/translation/pipeline/glossary_stage.h"
+#include "server/translation/pipeline/invisible_characters_stage.h"
+#include "server/translation/pipeline/known_characters.h"
+#include "server/translation/pipeline/language_tags_stage.h"
 #include "server/translation/pipeline/markup_stage.h"
 #include "server/translation/pipeline/protection_stage.h"
+#include "server/translation/pipeline/unknown_letters_stage.h"
+#include "server/translation/pipeline/whole_characters_stage.h"
 #include "server/translation/pipeline/words_stage.h"
 
 namespace trivium {
@@ -32,24 +38,35 @@ namespace {
 struct SharedParts {
   std::shared_ptr<const SpanProtection> protection;
   std::shared_ptr<const Terminology> terminology;
+  // The vocabularies of all models that read texts, for the text stages.
+  std::vector<std::shared_ptr<const KnownCharacters>> known;
+  std::string source_language, target_language;  // of the whole path; BCP 47
 };
 
-absl::StatusOr<SharedParts> ReadPatternsAndTerms(
-    const TranslationOptions& last, const std::string& source_language) {
+absl::StatusOr<SharedParts> MakeSharedParts(
+    const std::vector<TranslationOptions>& steps) {
+  const TranslationOptions& last = steps.back();
   SharedParts shared;
+  shared.source_language = steps[0].model->direction().source_language;
+  shared.target_language = last.model->direction().target_language;
+  for (const TranslationOptions& step : steps) {
+    if (step.text_stages && step.model->tokenizer() != nullptr) {
+      shared.known.push_back(KnownCharacters::Of(step.model->handle()));
+    }
+  }
   if (last.protect) {
     TRIVIUM_ASSIGN_OR_RETURN(
         SpanProtection protection,
         SpanProtection::Create(*last.protect, last.path + ".protect"));
     shared.protection = std::make_shared<SpanProtection>(std::move(protection));
-  } else if (last.format) {
+  } else if (last.format || last.text_stages) {
     shared.protection = std::make_shared<SpanProtection>();
   }
   if (last.glossary) {
     TRIVIUM_ASSIGN_OR_RETURN(
         Terminology terminology,
         Terminology::Create(*last.glossary, last.path + ".glossary",
-                            source_language, last.model->model(),
+                            shared.source_language, last.model->model(),
                             last.check_alive));
     shared.terminology = std::make_shared<Terminology>(std::move(terminology));
   }
@@ -65,14 +82,28 @@ absl::StatusOr<SharedParts> ReadPatternsAndTerms(
 // Markup places tags last, by bytes of the restored text. Words are those of
 // the model's own text, so that stage is the innermost. Retry asks in the same
 // order: lost spans are tried again before findings are.
+//
+// On the way in, language tags change before markup is parsed, and invisible
+// characters go before anything is looked for. Emoji and words with unknown
+// letters are protected after the spans that the call protects.
 Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
                 bool feeds_pivot) {
   Stages stages;
   const auto add = [&stages](bool asked_for, const auto& make) {
     if (asked_for) stages.push_back(make());
   };
+  add(options.text_stages,
+      [&] { return std::make_unique<WholeCharactersStage>(); });
+  add(options.text_stages && options.format &&
+          *options.format != MarkupFormat::kMarkdown,
+      [&] {
+        return std::make_unique<LanguageTagsStage>(
+            *options.format, shared.source_language, shared.target_language);
+      });
   add(options.format.has_value(),
       [&] { return std::make_unique<MarkupStage>(options, feeds_pivot); });
+  add(options.text_stages,
+      [&] { return std::make_unique<InvisibleCharactersStage>(shared.known); });
   add(options.checks.has_value(),
       [&] { return std::make_unique<ChecksStage>(options); });
   add(shared.terminology != nullptr, [&] {
@@ -82,6 +113,9 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
   add(shared.protection != nullptr, [&] {
     return std::make_unique<ProtectionStage>(shared.protection, options);
   });
+  add(options.text_stages, [&] { return std::make_unique<EmojiStage>(); });
+  add(options.text_stages,
+      [&] { return std::make_unique<UnknownLettersStage>(shared.known); });
   add(options.report_words,
       [&] { return std::make_unique<WordsStage>(options); });
   return stages;
@@ -122,10 +156,7 @@ void AddFirstStep(const TranslatedText& first, TranslatedText* last) {
 }  // namespace
 
 absl::Status TranslationPath::Compose() {
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const SharedParts shared,
-      ReadPatternsAndTerms(steps_.back(),
-                           steps_[0].model->direction().source_language));
+  TRIVIUM_ASSIGN_OR_RETURN(const SharedParts shared, MakeSharedParts(steps_));
   for (size_t i = 0; i < steps_.size(); ++i) {
     const bool feeds_pivot = i + 1 < steps_.size();
     Stages stages = StagesOf(steps_[i], shared, feeds_pivot);

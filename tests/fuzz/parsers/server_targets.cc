@@ -16,9 +16,14 @@
 #include "server/adapters/kserve/tensors.h"
 #include "server/limits/access.h"
 #include "server/tracing/trace_context.h"
+#include "server/translation/emoji.h"
 #include "server/translation/glossary.h"
+#include "server/translation/invisible_characters.h"
+#include "server/translation/language_tags.h"
+#include "server/translation/mark_borders.h"
 #include "server/translation/markup.h"
 #include "server/translation/protected_spans.h"
+#include "server/translation/text_edits.h"
 #include "server/transports/grpc/http2_guard.h"
 #include "server/transports/grpc/relayed_refusal.h"
 #include "server/transports/grpc/wire.h"
@@ -277,12 +282,59 @@ void RunProtect(std::string_view bytes) {
          [](const Glossary::Match& match) { return match.span; });
 }
 
+// Returns edits as the text stages make them.
+std::vector<TextEdit> StageEdits(std::string_view text) {
+  std::vector<TextEdit> edits;
+  for (const TextSpan& span : NeedlessInvisibleCharacters(text)) {
+    edits.push_back({span});
+  }
+  for (const TextSpan& span : UnusualSpaces(text)) {
+    edits.push_back({span, " "});
+  }
+  std::sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) {
+    return a.span.begin < b.span.begin;
+  });
+  return edits;
+}
+
+// A text, which need not be UTF-8.
+void RunTextStages(std::string_view bytes) {
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    const std::string_view rest = bytes.substr(at);
+    Ensure(EmojiSize(rest) <= EmojiRowSize(rest) &&
+               EmojiRowSize(rest) <= rest.size(),
+           "emoji are in the text");
+    if (at > 4096) break;
+  }
+  const EditedText edited(std::string(bytes), StageEdits(bytes));
+  size_t end = 0;
+  for (size_t at = 0; at < edited.text().size(); ++at) {
+    const TextSpan span = edited.InOriginal({at, at + 1});
+    Ensure(end <= span.end && span.begin < span.end && span.end <= bytes.size(),
+           "bytes of the original ascend");
+    end = span.begin;
+  }
+  end = 0;
+  for (const TextSpan& part : CutAtMarks(bytes, {0, bytes.size()})) {
+    Ensure(
+        end <= part.begin && part.begin <= part.end && part.end <= bytes.size(),
+        "parts are apart, and in the text");
+    end = part.end;
+  }
+  for (const bool xml : {false, true}) {
+    const EditedText tags(std::string(bytes),
+                          LanguageTagEdits(bytes, xml, "en", "de"));
+    Ensure(LanguageTagEdits(tags.text(), xml, "en", "de").empty(),
+           "language tags are edited once");
+  }
+}
+
 // A text with markup, whose lines are translated to themselves.
 void RunMarkup(MarkupFormat format, std::string_view bytes) {
   if (!IsUtf8(bytes)) return;
-  const absl::StatusOr<Markup> markup =
-      Markup::Parse(format, std::string(bytes));
+  absl::StatusOr<Markup> markup = Markup::Parse(format, std::string(bytes));
   if (!markup.ok()) return;
+  markup->Edit(StageEdits(markup->plain()));
   const std::string_view plain = markup->plain();
   std::string out;
   size_t at = 0;
@@ -296,6 +348,13 @@ void RunMarkup(MarkupFormat format, std::string_view bytes) {
                sentence.source.begin <= sentence.source.end &&
                sentence.source.end <= bytes.size(),
            "sentences are apart, and in the text");
+    size_t last = span.begin;
+    for (const TextSpan& link : markup->LinksOf(span)) {
+      Ensure(
+          last <= link.begin && link.begin < link.end && link.end <= span.end,
+          "links are apart, and in the sentence");
+      last = link.end;
+    }
     std::vector<AlignedWords> words;
     for (size_t i = span.begin; i < span.end; ++i) {
       words.push_back({{i - span.begin, i - span.begin + 1}, {i, i + 1}, 1.0f});
@@ -347,6 +406,7 @@ std::span<const FuzzTarget> ServerTargets() {
       {"tokens", RunTokens},
       {"traceparent", RunTraceparent},
       {"protect", RunProtect},
+      {"text_stages", RunTextStages},
       {"form", RunForm},
       {"html", RunHtml},
       {"xml", RunXml},

@@ -99,10 +99,10 @@ TEST(MarkupTest, MovesEmptyElementsWithTheirNeighbours) {
   EXPECT_EQ(Translated(Html("A<!--n--> <img src=p>B C"), "A B C", "c b a",
                        {{"c", "C"}, {"b", "B"}, {"a", "A"}}),
             "c <img src=p>b a<!--n-->");
-  // An empty element, and one whose word was left out.
+  // An empty element, and one whose word was left out, which gets a free one.
   EXPECT_EQ(Translated(Html("A <i class=x></i>B <u>C</u> D"), "A B C D",
                        "a d b", {{"a", "A"}, {"d", "D"}, {"b", "B"}}),
-            "a <u></u>d <i class=x></i>b");
+            "a <u>d</u> <i class=x></i>b");
   EXPECT_EQ(Translated(Html("A <b><i>B</i><img></b> C"), "A B C", "", {}),
             "<b><img><i></i></b>");
   // The second best is good enough for an element that else had none.

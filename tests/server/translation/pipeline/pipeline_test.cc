@@ -106,6 +106,100 @@ TEST(PipelineTest, TheSecondModelReadsTheFirstOnesTranslations) {
   EXPECT_EQ(path.Result(*std::move(job)).hypotheses[0].text, "Un chat. Deux.");
 }
 
+TranslationOptions WithTextStages() {
+  TranslationOptions options = ByteOptions();
+  options.text_stages = true;
+  return options;
+}
+
+TEST(TextStagesTest, TheModelReadsNoEmojiAtTheEndsOfSentences) {
+  const TranslationPath path = PathOf({WithTextStages()});
+  auto job = path.Prepare(TextInput("🎉 Buy a 🚗 now. 👍🏽\n🎉 🎉"),
+                          std::nullopt);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(TextsOf(job->requests), ElementsAre("Buy a <x1> now."));
+  Answer(path, {"Kauf jetzt ein <x1>."}, &*job);
+  const TranslatedText result = path.Result(*std::move(job));
+  EXPECT_EQ(result.hypotheses[0].text,
+            "🎉 Kauf jetzt ein 🚗. 👍🏽\n🎉 🎉");
+  EXPECT_THAT(result.text_stages, ElementsAre(TextStage::kEmoji));
+}
+
+TEST(TextStagesTest, AnEmojiBeforeTheRestOfItsSentenceIsAWord) {
+  const TranslationPath path = PathOf({WithTextStages()});
+  auto job = path.Prepare(TextInput("🐶 is my friend. 🐶 Is it?"), std::nullopt);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(TextsOf(job->requests),
+              ElementsAre("<x1> is my friend.", "Is it?"));
+}
+
+TEST(TextStagesTest, TextWithoutLettersIsNotAsked) {
+  for (const bool split : {true, false}) {
+    TranslationOptions options = WithTextStages();
+    options.split = split;
+    const TranslationPath path = PathOf({options});
+    for (const char* const text : {"1 .. 31", "$5.00 $10.00 7,50 €", "| 🎉 |"}) {
+      auto job = path.Prepare(TextInput(text), std::nullopt);
+      ASSERT_TRUE(job.ok()) << job.status();
+      EXPECT_THAT(job->requests, IsEmpty());
+      EXPECT_EQ(path.Result(*std::move(job)).hypotheses[0].text, text);
+    }
+  }
+}
+
+TEST(TextStagesTest, ItemsBetweenMarksAreAskedOneByOne) {
+  const TranslationPath path = PathOf({WithTextStages()});
+  auto job = path.Prepare(TextInput("Home | Events | 24"), std::nullopt);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(TextsOf(job->requests), ElementsAre("Home", "Events"));
+  Answer(path, {"Start", "Termine"}, &*job);
+  EXPECT_EQ(path.Result(*std::move(job)).hypotheses[0].text,
+            "Start | Termine | 24");
+}
+
+TEST(TextStagesTest, SpansAreBytesOfTheCallsText) {
+  TranslationOptions options = WithTextStages();
+  options.report_sentences = true;
+  const TranslationPath path = PathOf({options});
+  const std::string text = "\uFEFFDo\u00ADnau ist da. Gut\u200B.";
+  auto job = path.Prepare(TextInput(text), std::nullopt);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(TextsOf(job->requests), ElementsAre("Donau ist da.", "Gut."));
+  Answer(path, {"Danube is here.", "Good."}, &*job);
+  const TranslatedText result = path.Result(*std::move(job));
+  EXPECT_EQ(result.source, text);
+  EXPECT_EQ(result.hypotheses[0].text, "Danube is here. Good.");
+  EXPECT_EQ(result.sentences[0].source.Of(text), "Do\u00ADnau ist da.");
+  EXPECT_EQ(result.sentences[1].source.Of(text), "Gut\u200B.");
+  EXPECT_THAT(result.text_stages, ElementsAre(TextStage::kInvisibleCharacters));
+}
+
+TEST(TextStagesTest, InvisibleCharactersOfMarkupStayInItsText) {
+  TranslationOptions options = WithTextStages();
+  options.format = MarkupFormat::kHtml;
+  options.report_sentences = true;
+  const TranslationPath path = PathOf({options});
+  const std::string text = "<p>Do&shy;nau</p>";
+  auto job = path.Prepare(TextInput(text), std::nullopt);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(TextsOf(job->requests), ElementsAre("Donau"));
+  Answer(path, {"Danube"}, &*job);
+  const TranslatedText result = path.Result(*std::move(job));
+  EXPECT_EQ(result.hypotheses[0].text, "<p>Danube</p>");
+  EXPECT_EQ(result.sentences[0].source.Of(text), "Do&shy;nau");
+}
+
+TEST(TextStagesTest, ATextWithAPrefixGoesWithoutThem) {
+  const TranslationPath path = PathOf({WithTextStages()});
+  TranslationInput input = TextInput("A 🚗 | b");
+  input.prefix.text = "Ein";
+  auto job = path.Prepare(input, std::nullopt);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(TextsOf(job->requests), ElementsAre("A 🚗 | b"));
+  Answer(path, {" 🚗\uFFFD"}, &*job);
+  EXPECT_EQ(path.Result(*std::move(job)).hypotheses[0].text, " 🚗\uFFFD");
+}
+
 TEST(PipelineTest, IdsAreOnePart) {
   TranslationOptions options = ByteOptions();
   const TranslationPath path = PathOf({options});

@@ -1,0 +1,20 @@
+#ifndef TRIVIUM_SERVER_TRANSLATION_MARK_BORDERS_H_
+#define TRIVIUM_SERVER_TRANSLATION_MARK_BORDERS_H_
+
+#include <string_view>
+#include <vector>
+
+#include "server/translation/sentences.h"
+
+namespace trivium {
+
+// Returns the parts of a sentence between marks that separate items, such as
+// the "|" of "Home | Events" and bullets. A mark has white space on both sides,
+// or is at an end of the sentence. The parts have neither marks nor white space
+// at their ends. Returns the sentence itself if it has no marks; none if it is
+// all marks.
+std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_TRANSLATION_MARK_BORDERS_H_

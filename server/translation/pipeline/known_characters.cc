@@ -1,0 +1,94 @@
+#include "server/translation/pipeline/known_characters.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/mutex.h"
+#include "base/utf8.h"
+
+namespace trivium {
+namespace {
+
+// "<0xC5>"
+bool IsBytePiece(std::string_view piece) {
+  return piece.size() == 6 && piece.starts_with("<0x") && piece[5] == '>';
+}
+
+// The vocabularies of the models that were asked about. It keeps no model:
+// once there are kMostModels, those that no call uses are forgotten.
+class Registry {
+ public:
+  std::shared_ptr<const KnownCharacters> Of(const ModelHandle& model) {
+    const MutexLock lock(&mutex_);
+    Entry& entry = entries_[model->id];
+    if (entry.known != nullptr) return entry.known;
+    auto made =
+        std::make_shared<const KnownCharacters>(*model->model->tokenizer());
+    entry = {made, model};
+    constexpr size_t kMostModels = 64;
+    if (entries_.size() > kMostModels) {
+      absl::erase_if(
+          entries_, [](const auto& one) { return one.second.model.expired(); });
+    }
+    return made;
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const KnownCharacters> known;
+    std::weak_ptr<const ServedModel> model;
+  };
+
+  Mutex mutex_;
+  absl::flat_hash_map<uint64_t, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::shared_ptr<const KnownCharacters> KnownCharacters::Of(
+    const ModelHandle& model) {
+  static Registry* const registry = new Registry;
+  return registry->Of(model);
+}
+
+KnownCharacters::KnownCharacters(const Tokenizer& tokenizer)
+    : tokenizer_(tokenizer) {
+  unknown_ids_.push_back(tokenizer.special_token_ids().unknown);
+  for (const std::string_view name : {"<unk>", "[UNK]"}) {
+    unknown_ids_.push_back(tokenizer.PieceToId(name, TextSide::kSource));
+  }
+  std::erase(unknown_ids_, -1);
+}
+
+bool KnownCharacters::KnowsKept(char32_t c) const {
+  std::atomic<uint64_t>& word = kept_[c / kAnswers];
+  const uint64_t asked = uint64_t{1} << (2 * (c % kAnswers));
+  const uint64_t known = asked << 1;
+  const uint64_t answers = word.load(std::memory_order_relaxed);
+  if ((answers & asked) != 0) return (answers & known) != 0;
+  const bool knows = Asks(c);
+  word.fetch_or(asked | (knows ? known : 0), std::memory_order_relaxed);
+  return knows;
+}
+
+bool KnownCharacters::Asks(char32_t c) const {
+  std::string text;
+  AppendUtf8(c, &text);
+  return KnowsWord(text);
+}
+
+bool KnownCharacters::KnowsWord(std::string_view word) const {
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  const absl::StatusOr<Encoding> encoding = tokenizer_.Encode(word, options);
+  if (!encoding.ok()) return true;
+  return std::none_of(
+      encoding->ids.begin(), encoding->ids.end(), [this](int32_t id) {
+        return std::find(unknown_ids_.begin(), unknown_ids_.end(), id) !=
+                   unknown_ids_.end() ||
+               IsBytePiece(tokenizer_.IdToPiece(id, TextSide::kSource));
+      });
+}
+
+}  // namespace trivium

@@ -1,0 +1,57 @@
+#ifndef TRIVIUM_SERVER_TRANSLATION_PIPELINE_KNOWN_CHARACTERS_H_
+#define TRIVIUM_SERVER_TRANSLATION_PIPELINE_KNOWN_CHARACTERS_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "model/tokenizer/tokenizer.h"
+#include "server/batching/served_model.h"
+
+namespace trivium {
+
+// Tells which characters a model's vocabulary has. A character is unknown if
+// the tokenizer turns it into the unknown token or into byte pieces, "<0xC5>".
+// One that the tokenizer's normalizer replaces by known ones is known.
+// Byte-level vocabularies, which have bytes instead of characters, know all.
+//
+// The first question about a character tokenizes it; the answer is kept for all
+// calls. Thread-safe.
+class KnownCharacters {
+ public:
+  // The vocabulary of a model, which all calls share. The model must have a
+  // tokenizer.
+  static std::shared_ptr<const KnownCharacters> Of(const ModelHandle& model);
+
+  // `tokenizer` must outlive it.
+  explicit KnownCharacters(const Tokenizer& tokenizer);
+
+  bool Knows(char32_t c) const {
+    if (c < 0x80) return true;
+    return c < kKept ? KnowsKept(c) : Asks(c);
+  }
+  // True if the vocabulary has all characters of a word. Unlike Knows of each,
+  // it sees letters that the normalizer composes: "c" and U+030C.
+  bool KnowsWord(std::string_view word) const;
+
+ private:
+  // Answers for code points below this are kept: all but rare ideographs, tags
+  // and private ones.
+  static constexpr char32_t kKept = 0x30000;
+  static constexpr int kAnswers = 32;  // in a word of kept_
+
+  bool KnowsKept(char32_t c) const;
+  bool Asks(char32_t c) const;
+
+  const Tokenizer& tokenizer_;
+  std::vector<int32_t> unknown_ids_;
+  // Two bits for each code point: asked, and known.
+  mutable std::array<std::atomic<uint64_t>, kKept / kAnswers> kept_ = {};
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_TRANSLATION_PIPELINE_KNOWN_CHARACTERS_H_

@@ -1,0 +1,42 @@
+#ifndef TRIVIUM_SERVER_TRANSLATION_PIPELINE_UNKNOWN_LETTERS_STAGE_H_
+#define TRIVIUM_SERVER_TRANSLATION_PIPELINE_UNKNOWN_LETTERS_STAGE_H_
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/translation/pipeline/known_characters.h"
+#include "server/translation/pipeline/stage.h"
+
+namespace trivium {
+
+// Protects words with letters that the vocabulary of a model lacks, such as
+// "Dvořák" or "Москва": the model would read bytes, and write others. A run of
+// such words is one span.
+//
+// Placeholders measured better with the embedded model than what else a model
+// might read for a name: than "Dvorak", which it often writes in another way,
+// and than a name that it knows, such as "Tom", of which it loses the second
+// in a sentence.
+class UnknownLettersStage : public Stage {
+ public:
+  // `models`: the vocabularies of all models that the text goes through.
+  explicit UnknownLettersStage(
+      std::vector<std::shared_ptr<const KnownCharacters>> models)
+      : models_(std::move(models)) {}
+
+  absl::Status Open(TranslationJob* job) const override;
+
+ private:
+  // Returns the words with unknown letters, runs of them as one span.
+  std::vector<TextSpan> Find(std::string_view text) const;
+  bool Knows(char32_t c) const;
+  bool KnowsWord(std::string_view word) const;
+
+  const std::vector<std::shared_ptr<const KnownCharacters>> models_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_TRANSLATION_PIPELINE_UNKNOWN_LETTERS_STAGE_H_

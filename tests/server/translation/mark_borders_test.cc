@@ -1,0 +1,41 @@
+#include "server/translation/mark_borders.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> Cut(const std::string& text) {
+  std::vector<std::string> parts;
+  for (const TextSpan& span : CutAtMarks(text, {0, text.size()})) {
+    parts.emplace_back(span.Of(text));
+  }
+  return parts;
+}
+
+TEST(MarkBordersTest, CutsAtMarksBetweenItems) {
+  EXPECT_THAT(Cut("Home | Events | About us"),
+              ElementsAre("Home", "Events", "About us"));
+  EXPECT_THAT(Cut("Milk • Bread · Eggs"), ElementsAre("Milk", "Bread", "Eggs"));
+  EXPECT_THAT(Cut("Home › Events"), ElementsAre("Home", "Events"));
+  EXPECT_THAT(Cut("• First item"), ElementsAre("First item"));
+  EXPECT_THAT(Cut("| a | b |"), ElementsAre("a", "b"));
+}
+
+TEST(MarkBordersTest, MarksWithinWordsAreNone) {
+  EXPECT_THAT(Cut("a|b and c || d"), ElementsAre("a|b and c || d"));
+  EXPECT_THAT(Cut("l·l"), ElementsAre("l·l"));
+  EXPECT_THAT(Cut("Tom said: go - now."), ElementsAre("Tom said: go - now."));
+}
+
+TEST(MarkBordersTest, MarksAloneHaveNoParts) {
+  EXPECT_THAT(Cut("| • |"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,40 @@
+#include "server/translation/pipeline/emoji_stage.h"
+
+#include "tests/server/translation/pipeline/stage_fixture.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class EmojiStageTest : public StageTest {
+ protected:
+  static std::vector<std::string> Protected(const std::string& text) {
+    const TranslationJob job = Opened(EmojiStage(), text);
+    std::vector<std::string> spans;
+    for (const TextSpan& span : job.protected_spans) {
+      spans.emplace_back(span.Of(text));
+    }
+    return spans;
+  }
+};
+
+TEST_F(EmojiStageTest, EmojiAreProtectedWhole) {
+  EXPECT_THAT(Protected("Press 1️⃣, 👨‍👩‍👧! A new 🚗"),
+              ElementsAre("1️⃣", "👨‍👩‍👧", "🚗"));
+  EXPECT_THAT(Protected("🔥🔥🔥 and 🇩🇪🇫🇷"), ElementsAre("🔥🔥🔥", "🇩🇪🇫🇷"));
+}
+
+TEST_F(EmojiStageTest, OtherSignsAreNot) {
+  EXPECT_THAT(Protected("1 #2 © → 5*3 ü é"), IsEmpty());
+}
+
+TEST_F(EmojiStageTest, TheResultNamesTheStage) {
+  EXPECT_TRUE(
+      Opened(EmojiStage(), "🚗").text_stages.contains(TextStage::kEmoji));
+  EXPECT_TRUE(Opened(EmojiStage(), "a").text_stages.empty());
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,50 @@
+#include "server/translation/pipeline/invisible_characters_stage.h"
+
+#include "tests/server/translation/pipeline/letter_tokenizer.h"
+#include "tests/server/translation/pipeline/stage_fixture.h"
+
+namespace trivium {
+namespace {
+
+class InvisibleCharactersStageTest : public StageTest {
+ protected:
+  const InvisibleCharactersStage stage_{KnownLetters()};
+};
+
+TEST_F(InvisibleCharactersStageTest, TheModelReadsTheTextWithoutThem) {
+  const TranslationJob job = Opened(stage_, "Do\u00ADnau\u200B schön");
+  EXPECT_EQ(job.text.text, "Donau schön");
+  ASSERT_TRUE(job.edited);
+  EXPECT_EQ(job.edited->original(), "Do\u00ADnau\u200B schön");
+  EXPECT_TRUE(job.text_stages.contains(TextStage::kInvisibleCharacters));
+}
+
+TEST_F(InvisibleCharactersStageTest, UnknownSpacesBecomeSpaces) {
+  EXPECT_EQ(Opened(stage_, "5\u00A0km \u202Fx").text.text, "5 km  x");
+  // A vocabulary of bytes knows them.
+  const ByteModel bytes;
+  EXPECT_EQ(
+      Opened(InvisibleCharactersStage({KnownCharacters::Of(bytes.handle())}),
+             "5\u00A0km")
+          .text.text,
+      "5\u00A0km");
+}
+
+TEST_F(InvisibleCharactersStageTest, OtherTextsStay) {
+  const TranslationJob job = Opened(stage_, "Grüße 👨‍👩‍👧");
+  EXPECT_FALSE(job.edited);
+  EXPECT_TRUE(job.text_stages.empty());
+}
+
+TEST_F(InvisibleCharactersStageTest, MarkupIsEditedWhereItIsRead) {
+  TranslationJob job;
+  job.markup = *Markup::Parse(MarkupFormat::kHtml, "<p>Do&shy;nau</p>");
+  job.text.text = job.markup->plain();
+  ASSERT_TRUE(stage_.Open(&job).ok());
+  EXPECT_EQ(job.text.text, "\nDonau\n");
+  EXPECT_EQ(job.markup->text(), "<p>Do&shy;nau</p>");
+  EXPECT_FALSE(job.edited);
+}
+
+}  // namespace
+}  // namespace trivium

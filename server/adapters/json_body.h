@@ -21,8 +21,9 @@ absl::Status CheckJsonBody(std::string_view body);
 // Parses a body that is a JSON object; the same errors.
 absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body);
 
-// True if a body seems to be a JSON object with this member; "a.b" is the member
-// b of its member a. The body need not be valid JSON; nothing is allocated.
+// True if a body seems to be a JSON object with this member; "a.b" is the
+// member b of its member a. The body need not be valid JSON; nothing is
+// allocated.
 bool HasMember(std::string_view body, std::string_view name);
 
 // Writes JSON. Bytes that are not UTF-8 are replaced.

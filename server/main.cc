@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "server/host_port.h"
 #include "server/limits/access.h"
+#include "server/model_manager.h"
 #include "server/observability/version.h"
 #include "server/options.h"
 #include "server/plan/commands.h"
@@ -182,6 +183,9 @@ int Main(int argc, char** argv) {
     Log(spdlog::level::critical, "cannot serve",
         {{"error", std::string(status.message())}});
     return EXIT_FAILURE;
+  }
+  if (ModelsBeingRead() > 0) {
+    ExitAtOnce(EXIT_SUCCESS, "stopped while a model was being read");
   }
   Log(spdlog::level::info, "stopped");
   return EXIT_SUCCESS;

@@ -5,6 +5,8 @@
 // - An order changes the directory once, as its last step; until then it can
 //   fail without a trace.
 // - specs_ has every model of the directory.
+// - While an order reads a model, no other order for that name changes
+//   anything.
 // - At most kMostOrders orders of clients wait, and kMostOrdersOfClient of
 // each.
 //   Orders that leases give at their end do not count: there are no more of
@@ -17,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,6 +37,8 @@ namespace trivium {
 namespace {
 
 constexpr absl::Duration kOrderRetry = absl::Seconds(1);
+
+std::atomic<int> models_being_read = 0;
 
 // Puts the subject in front of the message of `status`.
 absl::Status About(const std::string& what, const absl::Status& status) {
@@ -143,12 +148,15 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
   return model;
 }
 
+int ModelsBeingRead() { return models_being_read; }
+
 ModelManager::ModelManager(const Options& options, const Workers& workers,
-                           Metrics* metrics, Batcher* batcher)
+                           Metrics* metrics, Batcher* batcher, Reading reading)
     : options_(options),
       workers_(workers),
       metrics_(metrics),
-      batcher_(batcher) {}
+      batcher_(batcher),
+      reading_(std::move(reading)) {}
 
 ModelManager::~ModelManager() {
   Stop();
@@ -192,8 +200,8 @@ ModelHandle ModelManager::Lease(ModelHandle served) {
     MutexLock lock(&orders->mutex);
     // The batcher of a stopping server frees all models anyway.
     if (orders->stopping) return;
-    orders->waiting.push_back(
-        {[this, served = std::move(served)] { Retire(*served); }, [] {}});
+    orders->steps.push_back(
+        [this, served = std::move(served)] { Retire(*served); });
     orders->changed.Signal();
   });
 }
@@ -222,59 +230,124 @@ absl::Status ModelManager::Start(ModelDirectory* directory) {
 }
 
 void ModelManager::Stop() {
-  std::deque<Orders::Order> refused;
+  std::vector<Done> refused;
   {
     MutexLock lock(&orders_->mutex);
     orders_->stopping = true;
-    std::swap(refused, orders_->waiting);
+    for (auto& order : orders_->waiting) {
+      refused.push_back(std::move(order.done));
+    }
+    for (auto& [id, read] : orders_->reads) {
+      refused.push_back(std::move(read.done));
+    }
+    orders_->waiting.clear();
+    orders_->reads.clear();
+    orders_->steps.clear();
     orders_->changed.Signal();
   }
-  for (const Orders::Order& order : refused) order.refuse();
+  for (const Done& done : refused) done(Stopping());
 }
 
 void ModelManager::Loop() {
-  absl::Time next_look = absl::Now();
+  while (const std::function<void()> step = NextStep()) step();
+}
+
+std::function<void()> ModelManager::NextStep() {
   const bool watches = options_.watch_interval > absl::ZeroDuration();
+  MutexLock lock(&orders_->mutex);
   for (;;) {
-    Orders::Order order;
-    {
-      MutexLock lock(&orders_->mutex);
-      while (orders_->waiting.empty() && !orders_->stopping) {
-        if (!watches) {
-          orders_->changed.Wait(&orders_->mutex);
-          continue;
-        }
-        const absl::Duration left = next_look - absl::Now();
-        if (left <= absl::ZeroDuration()) break;
-        orders_->changed.WaitFor(&orders_->mutex, left);
-      }
-      if (orders_->stopping) return;
+    if (orders_->stopping) return nullptr;
+    const absl::Time now = absl::Now();
+    if (auto late = TakeLate(now); !late.empty()) {
+      return [late = std::move(late)] {
+        for (const auto& [done, status] : late) done(status);
+      };
+    }
+    if (!orders_->steps.empty()) {
+      auto step = std::move(orders_->steps.front());
+      orders_->steps.pop_front();
+      return step;
+    }
+    const absl::Time patience = Patience();
+    if (patience <= now) {
       if (!orders_->waiting.empty()) {
-        order = std::move(orders_->waiting.front());
+        Orders::Order order = std::move(orders_->waiting.front());
         orders_->waiting.pop_front();
-        if (order.client) {
-          --orders_->of_clients;
-          const auto of_client = orders_->of_client.find(*order.client);
-          if (--of_client->second == 0) orders_->of_client.erase(of_client);
-        }
+        Uncount(order);
+        return std::move(order.run);
+      }
+      if (watches && next_look_ <= now) {
+        next_look_ = now + options_.watch_interval;
+        return [this] { Look(); };
       }
     }
-    if (order.run) {
-      order.run();
+    absl::Time next = absl::InfiniteFuture();
+    if (watches) next = std::max(next_look_, patience);
+    for (const Orders::Order& order : orders_->waiting) {
+      next = std::min({next, order.deadline, std::max(now, patience)});
+    }
+    for (const auto& [id, read] : orders_->reads) {
+      next = std::min(next, read.began + reading_.limit);
+    }
+    if (next == absl::InfiniteFuture()) {
+      orders_->changed.Wait(&orders_->mutex);
     } else {
-      Look();
-      next_look = absl::Now() + options_.watch_interval;
+      orders_->changed.WaitFor(&orders_->mutex, next - now);
     }
   }
 }
 
-void ModelManager::Post(ClientId client,
-                        std::function<absl::StatusOr<ModelHandle>()> order,
-                        Done done) {
+absl::Time ModelManager::Patience() const {
+  absl::Time patience = absl::InfinitePast();
+  for (const auto& [id, read] : orders_->reads) {
+    patience = std::max(patience, read.began + reading_.patience);
+  }
+  return patience;
+}
+
+std::vector<std::pair<ModelControl::Done, absl::Status>> ModelManager::TakeLate(
+    absl::Time now) {
+  std::vector<std::pair<Done, absl::Status>> late;
+  std::deque<Orders::Order> waiting;
+  for (Orders::Order& order : orders_->waiting) {
+    if (order.deadline > now) {
+      waiting.push_back(std::move(order));
+      continue;
+    }
+    Uncount(order);
+    late.emplace_back(
+        std::move(order.done),
+        absl::DeadlineExceededError("the deadline passed while the order "
+                                    "waited for others; nothing was changed"));
+  }
+  std::swap(orders_->waiting, waiting);
+  for (auto read = orders_->reads.begin(); read != orders_->reads.end();) {
+    if (read->second.began + reading_.limit > now) {
+      ++read;
+      continue;
+    }
+    late.emplace_back(
+        std::move(read->second.done),
+        absl::DeadlineExceededError(fmt::format(
+            "model '{}' could not be read within {}; is its disk in order?",
+            read->second.name, absl::FormatDuration(reading_.limit))));
+    read = orders_->reads.erase(read);
+  }
+  return late;
+}
+
+void ModelManager::Uncount(const Orders::Order& order) {
+  if (!order.client) return;
+  --orders_->of_clients;
+  const auto of_client = orders_->of_client.find(*order.client);
+  if (--of_client->second == 0) orders_->of_client.erase(of_client);
+}
+
+void ModelManager::Post(Giver giver, std::function<void()> run, Done done) {
   absl::Status refusal;
   {
     MutexLock lock(&orders_->mutex);
-    const auto of_client = orders_->of_client.find(client);
+    const auto of_client = orders_->of_client.find(giver.client);
     if (orders_->stopping) {
       refusal = Stopping();
     } else if (orders_->of_clients == kMostOrders) {
@@ -284,10 +357,9 @@ void ModelManager::Post(ClientId client,
       refusal = TooManyOrders("of this client ", kMostOrdersOfClient);
     } else {
       ++orders_->of_clients;
-      ++orders_->of_client[client];
+      ++orders_->of_client[giver.client];
       orders_->waiting.push_back(
-          {[order = std::move(order), done] { done(order()); },
-           [done] { done(Stopping()); }, client});
+          {std::move(run), std::move(done), giver.client, giver.deadline});
       orders_->changed.Signal();
       return;
     }
@@ -310,71 +382,166 @@ absl::Status ModelManager::CheckRoom(const ModelSpec& spec, const char* what,
                   std::max<int64_t>(left, 0) / kMiB, limit / kMiB));
 }
 
-absl::StatusOr<std::unique_ptr<Model>> ModelManager::LoadIntoRoom(
-    const ModelSpec& spec) const {
+void ModelManager::Load(Giver giver, LoadOrder order, Done done) {
+  Post(
+      giver, [this, order = std::move(order), done] { LoadNow(order, done); },
+      done);
+}
+
+void ModelManager::Reload(Giver giver, std::string name, Done done) {
+  Post(
+      giver, [this, name = std::move(name), done] { ReloadNow(name, done); },
+      done);
+}
+
+void ModelManager::Unload(Giver giver, std::string name, Done done) {
+  Post(
+      giver, [this, name = std::move(name), done] { done(UnloadNow(name)); },
+      done);
+}
+
+absl::Status ModelManager::CheckNotRead(const std::string& name) const {
+  MutexLock lock(&orders_->mutex);
+  for (const auto& [id, read] : orders_->reads) {
+    if (read.name != name) continue;
+    return absl::FailedPreconditionError(fmt::format(
+        "another order is reading model '{}'; send this one when it is done",
+        name));
+  }
+  return absl::OkStatus();
+}
+
+void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
   const int64_t shrunk = MostShrunk(LoadOptionsOf(spec, options_).precision);
-  TRIVIUM_RETURN_IF_ERROR(CheckRoom(spec, "its weights take at least",
-                                    WeightFileBytes(spec.folder) / shrunk));
-  return LoadModel(spec, options_);
+  const absl::Status room = CheckRoom(spec, "its weights take at least",
+                                      WeightFileBytes(spec.folder) / shrunk);
+  if (!room.ok()) return done(room);
+  int64_t id = 0;
+  bool stopping = false;
+  {
+    MutexLock lock(&orders_->mutex);
+    stopping = orders_->stopping;
+    if (!stopping && orders_->threads < kMostRead) {
+      ++orders_->threads;
+      id = ++orders_->last_read;
+      orders_->reads[id] = {spec.name, absl::Now(), std::move(finish), done};
+    }
+  }
+  if (stopping) return done(Stopping());
+  if (id == 0) {
+    return done(WithRetry(
+        absl::ResourceExhaustedError(fmt::format(
+            "{} models are being read and take long; send the order again when "
+            "one of them is served",
+            kMostRead)),
+        kOrderRetry));
+  }
+  ++models_being_read;
+  // Uses nothing of the manager, which may be gone when the model comes.
+  auto thread = StartThread([this, id, spec, options = options_,
+                             orders = orders_, read = reading_.read] {
+    auto model = std::make_shared<MaybeModel>(read(spec, options));
+    {
+      MutexLock lock(&orders->mutex);
+      --orders->threads;
+      if (!orders->stopping) {
+        orders->steps.push_back(
+            [this, id, model] { FinishRead(id, std::move(*model)); });
+        orders->changed.Signal();
+      }
+    }
+    model.reset();
+    --models_being_read;
+  });
+  if (thread) return thread->detach();
+  --models_being_read;
+  {
+    MutexLock lock(&orders_->mutex);
+    --orders_->threads;
+    orders_->reads.erase(id);
+  }
+  done(absl::ResourceExhaustedError(
+      "the system cannot start a thread to read the model"));
 }
 
-void ModelManager::Load(ClientId client, LoadOrder order, Done done) {
-  Post(
-      client, [this, order = std::move(order)] { return LoadNow(order); },
-      std::move(done));
+void ModelManager::FinishRead(int64_t id, MaybeModel model) {
+  Orders::Read read;
+  {
+    MutexLock lock(&orders_->mutex);
+    const auto found = orders_->reads.find(id);
+    if (found == orders_->reads.end()) return;  // it took too long
+    read = std::move(found->second);
+    orders_->reads.erase(found);
+  }
+  read.done(model.ok() ? read.finish(*std::move(model)) : model.status());
 }
 
-void ModelManager::Reload(ClientId client, std::string name, Done done) {
-  Post(
-      client, [this, name = std::move(name)] { return ReloadNow(name); },
-      std::move(done));
-}
-
-void ModelManager::Unload(ClientId client, std::string name, Done done) {
-  Post(
-      client, [this, name = std::move(name)] { return UnloadNow(name); },
-      std::move(done));
-}
-
-absl::StatusOr<ModelHandle> ModelManager::LoadNow(const LoadOrder& order) {
+absl::StatusOr<ModelSpec> ModelManager::SpecOf(const LoadOrder& order) const {
   TRIVIUM_ASSIGN_OR_RETURN(ModelSpec spec,
                            FindModelFolder(options_.model_root, order.folder));
   if (!order.name.empty()) spec.name = order.name;
   spec.precision = order.precision;
   spec.kv_precision = order.kv_precision;
   spec.shortlist = order.shortlist;
-  // Checked before the model is read; only this thread adds models.
-  if (specs_.contains(spec.name)) {
+  TRIVIUM_RETURN_IF_ERROR(CheckNew(spec.name));
+  TRIVIUM_RETURN_IF_ERROR(CheckNotRead(spec.name));
+  return spec;
+}
+
+// Only the manager's thread adds models.
+absl::Status ModelManager::CheckNew(const std::string& name) const {
+  if (specs_.contains(name)) {
     return absl::AlreadyExistsError(fmt::format(
         "a model named '{}' exists already; reload or unload it, or give "
         "another name",
-        spec.name));
+        name));
   }
   if (specs_.size() >= kMostModels) {
     return absl::ResourceExhaustedError(fmt::format(
         "{} models are served, which is the limit; unload one first",
         specs_.size()));
   }
-  TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, LoadIntoRoom(spec));
-  if (model->info().kv_precision.has_value()) {
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckRoom(spec, "its keys and values may take (--kv-cache-bytes)",
-                  workers_.kv_cache_bytes * workers_.count));
-  }
-  TRIVIUM_ASSIGN_OR_RETURN(ModelHandle lease, Serve(spec, std::move(model)));
-  TRIVIUM_RETURN_IF_ERROR(directory_->Add(lease));
-  return lease;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<ModelHandle> ModelManager::ReloadNow(const std::string& name) {
+void ModelManager::LoadNow(const LoadOrder& order, Done done) {
+  const absl::StatusOr<ModelSpec> spec = SpecOf(order);
+  if (!spec.ok()) return done(spec.status());
+  BeginRead(
+      *spec,
+      [this, spec = *spec](
+          std::unique_ptr<Model> model) -> absl::StatusOr<ModelHandle> {
+        // Other orders may have gone on meanwhile.
+        TRIVIUM_RETURN_IF_ERROR(CheckNew(spec.name));
+        if (model->info().kv_precision.has_value()) {
+          TRIVIUM_RETURN_IF_ERROR(
+              CheckRoom(spec, "its keys and values may take (--kv-cache-bytes)",
+                        workers_.kv_cache_bytes * workers_.count));
+        }
+        TRIVIUM_ASSIGN_OR_RETURN(ModelHandle lease,
+                                 Serve(spec, std::move(model)));
+        TRIVIUM_RETURN_IF_ERROR(directory_->Add(lease));
+        return lease;
+      },
+      std::move(done));
+}
+
+void ModelManager::ReloadNow(const std::string& name, Done done) {
   const auto spec = specs_.find(name);
-  if (spec == specs_.end()) return directory_->Find(name).status();
-  TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
-                           LoadIntoRoom(spec->second));
-  TRIVIUM_ASSIGN_OR_RETURN(ModelHandle lease,
-                           Serve(ModelSpec(spec->second), std::move(model)));
-  TRIVIUM_RETURN_IF_ERROR(directory_->Replace(lease));
-  return lease;
+  if (spec == specs_.end()) return done(directory_->Find(name).status());
+  if (absl::Status status = CheckNotRead(name); !status.ok()) {
+    return done(status);
+  }
+  BeginRead(
+      spec->second,
+      [this, spec = spec->second](
+          std::unique_ptr<Model> model) -> absl::StatusOr<ModelHandle> {
+        TRIVIUM_ASSIGN_OR_RETURN(ModelHandle lease,
+                                 Serve(spec, std::move(model)));
+        TRIVIUM_RETURN_IF_ERROR(directory_->Replace(lease));
+        return lease;
+      },
+      std::move(done));
 }
 
 absl::StatusOr<ModelHandle> ModelManager::UnloadNow(const std::string& name) {
@@ -406,22 +573,32 @@ void ModelManager::Look() {
   for (const auto& [folder, seen] : seen_) {
     if (now.contains(folder)) continue;
     for (const std::string& name : ServedFrom(folder)) {
-      UnloadNow(name).IgnoreError();
+      // A model that is being read is unloaded at the next look.
+      if (!UnloadNow(name).ok()) now[folder] = seen;
     }
   }
   seen_ = std::move(now);
 }
 
 void ModelManager::ServeAsItIs(const ModelSpec& watched) {
-  const auto tell = [](const std::string& name, const absl::Status& status) {
-    if (status.ok()) return;
-    Log(spdlog::level::err, "a watched model cannot be served",
-        {{"model", name}, {"error", std::string(status.message())}});
+  const auto order = [this](const std::string& name,
+                            std::function<void(Done)> run) {
+    const Done tell = [name](const absl::StatusOr<ModelHandle>& model) {
+      if (model.ok()) return;
+      Log(spdlog::level::err, "a watched model cannot be served",
+          {{"model", name}, {"error", std::string(model.status().message())}});
+    };
+    MutexLock lock(&orders_->mutex);
+    orders_->waiting.push_back({[run = std::move(run), tell] { run(tell); }});
   };
   const std::vector<std::string> names = ServedFrom(watched.folder);
-  for (const std::string& name : names) tell(name, ReloadNow(name).status());
+  for (const std::string& name : names) {
+    order(name, [this, name](Done done) { ReloadNow(name, done); });
+  }
   if (names.empty()) {
-    tell(watched.name, LoadNow({.folder = watched.name}).status());
+    order(watched.name, [this, folder = watched.name](Done done) {
+      LoadNow({.folder = folder}, done);
+    });
   }
 }
 

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/mutex.h"
 #include "base/thread.h"
 #include "server/batching/batcher.h"
@@ -31,19 +33,46 @@ LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options);
 absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
                                                  const Options& options);
 
+// Number of threads that are reading a model for a manager now. They have no
+// end if the disk has none; a process that ends meanwhile must not run its
+// destructors.
+int ModelsBeingRead();
+
 // Adds and removes served models while the server serves the others: at the
 // start, when clients order it, and with a watch, as folders appear, change and
-// vanish below --model-root. One thread carries out the orders in turn.
+// vanish below --model-root. One thread carries out the orders in turn. Each
+// model is read on a thread of its own, which nothing waits for:
+//
+//   Load ── order waits ── checks, begins to read ...
+//                          ... has read: checks, serves the model, done
+//
+// The next order begins when the model is read, or has been read for
+// `patience`: so one that never comes holds up nobody for long.
 //
 // Calls find a lease of a model in the directory. If the lease is replaced or
 // removed, calls that hold it continue as before. When the last of them is
 // done, the batcher and the metrics remove the model.
 class ModelManager : public ModelControl {
  public:
+  using Read = std::function<absl::StatusOr<std::unique_ptr<Model>>(
+      const ModelSpec& spec, const Options& options)>;
+  // How models are read.
+  struct Reading {
+    Read read = LoadModel;
+    // Time after which other orders go on beside it.
+    absl::Duration patience = absl::Seconds(10);
+    // Time after which the order fails, and what was read is dropped.
+    absl::Duration limit = absl::Minutes(10);
+  };
+
   // `metrics` and `batcher` outlive the manager.
   ModelManager(const Options& options, const Workers& workers, Metrics* metrics,
-               Batcher* batcher);
-  // Calls Stop and waits for the order under way.
+               Batcher* batcher, Reading reading);
+  ModelManager(const Options& options, const Workers& workers, Metrics* metrics,
+               Batcher* batcher)
+      : ModelManager(options, workers, metrics, batcher, Reading()) {}
+  // Calls Stop and waits for the step under way, but not for models that are
+  // being read: they are dropped when they come.
   ~ModelManager() override;
 
   // Serves a model from now on, and returns its lease. Call before Start; runs
@@ -55,8 +84,8 @@ class ModelManager : public ModelControl {
   // The directory holds the leases that Serve returned, and outlives the
   // manager. RESOURCE_EXHAUSTED: the system cannot start a thread.
   absl::Status Start(ModelDirectory* directory);
-  // Starts no more orders; waiting ones are answered UNAVAILABLE. Returns at
-  // once.
+  // Starts no more orders; those that wait or read are answered UNAVAILABLE.
+  // Returns at once.
   void Stop();
 
   // Bounds on the waiting orders, of all clients and of each, and on the served
@@ -64,48 +93,85 @@ class ModelManager : public ModelControl {
   static constexpr int kMostOrders = 64;
   static constexpr int kMostOrdersOfClient = 16;
   static constexpr size_t kMostModels = 128;
+  // Bound on the models that are read at once, given up ones included.
+  static constexpr int kMostRead = 4;
 
   // True if clients may order models, which are below --model-root.
   bool takes_orders() const { return !options_.model_root.empty(); }
-  void Load(ClientId client, LoadOrder order, Done done) override;
-  void Reload(ClientId client, std::string name, Done done) override;
-  void Unload(ClientId client, std::string name, Done done) override;
+  void Load(Giver giver, LoadOrder order, Done done) override;
+  void Reload(Giver giver, std::string name, Done done) override;
+  void Unload(Giver giver, std::string name, Done done) override;
 
  private:
-  // The waiting orders. Shared with the leases, which outlive the manager.
+  using MaybeModel = absl::StatusOr<std::unique_ptr<Model>>;
+  // The second half of an order, with the model that was read.
+  using Finish =
+      std::function<absl::StatusOr<ModelHandle>(std::unique_ptr<Model> model)>;
+
+  // The waiting orders. Shared with the leases and with the threads that read,
+  // which outlive the manager.
   struct Orders {
     struct Order {
       std::function<void()> run;
-      std::function<void()> refuse;         // called if the server stops first
+      Done done = [](const absl::StatusOr<ModelHandle>&) {
+      };                                    // if it is refused
       std::optional<ClientId> client = {};  // unset: the server's own order
+      absl::Time deadline = absl::InfiniteFuture();
     };
     Mutex mutex;
     CondVar changed;
+    // What the manager's thread does next, whatever is being read: what follows
+    // a model that was read, or a lease that ended.
+    std::deque<std::function<void()>> steps ABSL_GUARDED_BY(mutex);
     std::deque<Order> waiting ABSL_GUARDED_BY(mutex);
+    // The orders whose models are being read.
+    struct Read {
+      std::string name;
+      absl::Time began;
+      Finish finish;
+      Done done;
+    };
+    std::map<int64_t, Read> reads ABSL_GUARDED_BY(mutex);
+    int64_t last_read ABSL_GUARDED_BY(mutex) = 0;
+    int threads ABSL_GUARDED_BY(mutex) = 0;  // that read
     // Numbers of waiting orders of all clients and of each.
     int of_clients ABSL_GUARDED_BY(mutex) = 0;
     std::map<ClientId, int> of_client ABSL_GUARDED_BY(mutex);
     bool stopping ABSL_GUARDED_BY(mutex) = false;
   };
 
-  void Post(ClientId client, std::function<absl::StatusOr<ModelHandle>()> order,
-            Done done);
+  // Adds an order, which calls `done` itself.
+  void Post(Giver giver, std::function<void()> run, Done done);
   void Loop();
+  // Waits for something to do; empty: the manager stops.
+  std::function<void()> NextStep();
+  // Takes the orders whose time is over, with what to tell them.
+  std::vector<std::pair<Done, absl::Status>> TakeLate(absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(orders_->mutex);
+  // The time until which orders wait for what is being read.
+  absl::Time Patience() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(orders_->mutex);
+  void Uncount(const Orders::Order& order)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(orders_->mutex);
 
   // Called on the manager's thread, or at the start.
-  absl::StatusOr<ModelHandle> LoadNow(const LoadOrder& order);
-  absl::StatusOr<ModelHandle> ReloadNow(const std::string& name);
+  void LoadNow(const LoadOrder& order, Done done);
+  void ReloadNow(const std::string& name, Done done);
   absl::StatusOr<ModelHandle> UnloadNow(const std::string& name);
+  absl::StatusOr<ModelSpec> SpecOf(const LoadOrder& order) const;
+  // ALREADY_EXISTS, or RESOURCE_EXHAUSTED with too many models.
+  absl::Status CheckNew(const std::string& name) const;
+  // FAILED_PRECONDITION if an order is reading a model of this name.
+  absl::Status CheckNotRead(const std::string& name) const;
+  // Begins to read a model, unless even its least memory does not fit.
+  void BeginRead(const ModelSpec& spec, Finish finish, Done done);
+  void FinishRead(int64_t id, MaybeModel model);
   // RESOURCE_EXHAUSTED: `bytes` more do not fit into memory. `what`: the use of
   // the bytes, for the error.
   absl::Status CheckRoom(const ModelSpec& spec, const char* what,
                          int64_t bytes) const;
-  // Loads the model, unless even its least memory does not fit.
-  absl::StatusOr<std::unique_ptr<Model>> LoadIntoRoom(
-      const ModelSpec& spec) const;
   ModelHandle Lease(ModelHandle served);
   void Retire(const ServedModel& served);
-  // Looks at the watched folders: serves new and changed models, and unloads
+  // Looks at the watched folders: orders new and changed models, and unloads
   // removed ones.
   void Look();
   // Reloads the models served from the folder, or loads it if there are none.
@@ -116,6 +182,7 @@ class ModelManager : public ModelControl {
   const Workers workers_;
   Metrics* const metrics_;
   Batcher* const batcher_;
+  const Reading reading_;
   ModelDirectory* directory_ = nullptr;
   const std::shared_ptr<Orders> orders_ = std::make_shared<Orders>();
   // The specs of the served models. Used only by the manager's thread.
@@ -126,6 +193,7 @@ class ModelManager : public ModelControl {
     bool settled = false;  // it was unchanged at the last two looks
   };
   std::map<std::string, Seen> seen_;
+  absl::Time next_look_ = absl::InfinitePast();
   Thread thread_;
 };
 

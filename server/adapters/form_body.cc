@@ -16,7 +16,6 @@
 namespace trivium {
 namespace {
 
-constexpr char kUrlEncoded[] = "application/x-www-form-urlencoded";
 constexpr char kMultipart[] = "multipart/form-data";
 // Far more fields, and longer heads, than any known client sends.
 constexpr size_t kMostFields = 64;

@@ -15,6 +15,8 @@ namespace trivium {
 
 // Bodies as HTML forms and most HTTP libraries make them.
 
+inline constexpr char kUrlEncoded[] = "application/x-www-form-urlencoded";
+
 struct FormField {
   std::string name;
   std::string value;                                    // UTF-8

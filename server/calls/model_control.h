@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "model/model.h"
 #include "server/batching/request.h"
 #include "server/batching/served_model.h"
@@ -13,8 +14,9 @@
 namespace trivium {
 
 // Changes which models are served while the server runs. Orders are carried out
-// one after the other, on a thread of its own, which also calls `done` with the
-// result. Each order changes all that it has to, or nothing.
+// one after the other, but not behind one that reads its model for long. `done`
+// gets the result on the control's thread. Each order changes all that it has
+// to, or nothing.
 class ModelControl {
  public:
   struct LoadOrder {
@@ -29,16 +31,26 @@ class ModelControl {
   // - INVALID_ARGUMENT: the folder cannot be served, or is not below the folder
   //   of all models.
   // - NOT_FOUND, ALREADY_EXISTS.
+  // - FAILED_PRECONDITION: another order is reading the model.
+  // - DEADLINE_EXCEEDED: the deadline passed before the order began, or reading
+  //   the model took too long.
   // - RESOURCE_EXHAUSTED: too many orders wait, of all clients or of this one;
-  //   too many models are served; or too little memory is left for the model.
+  //   too many models are served or being read; or too little memory is left
+  //   for the model.
   // - UNAVAILABLE: the server stops.
   using Done = std::function<void(const absl::StatusOr<ModelHandle>&)>;
 
+  // Who gives an order, and until when it may begin.
+  struct Giver {
+    ClientId client;
+    absl::Time deadline = absl::InfiniteFuture();
+  };
+
   virtual ~ModelControl() = default;
 
-  virtual void Load(ClientId client, LoadOrder order, Done done) = 0;
-  virtual void Reload(ClientId client, std::string name, Done done) = 0;
-  virtual void Unload(ClientId client, std::string name, Done done) = 0;
+  virtual void Load(Giver giver, LoadOrder order, Done done) = 0;
+  virtual void Reload(Giver giver, std::string name, Done done) = 0;
+  virtual void Unload(Giver giver, std::string name, Done done) = 0;
 };
 
 }  // namespace trivium

@@ -1,6 +1,7 @@
 // LoadModel, ReloadModel and UnloadModel: order which models the server serves.
 // A call waits for its order without a thread, and is answered on
-// ModelControl's. An order is carried out even if its client no longer waits.
+// ModelControl's. An order that has begun is carried out even if its client no
+// longer waits.
 #include <string>
 #include <utility>
 
@@ -29,7 +30,7 @@ class OrderCall : public Handler {
           "with --model-root FOLDER to load, reload and unload those below");
     }
     if (!status.ok()) return transport_->Finish(call_.Close(status), nullptr);
-    Order(call_.environment().model_control, call_.client(),
+    Order(call_.environment().model_control, {call_.client(), call_.deadline()},
           [this](const absl::StatusOr<ModelHandle>& model) {
             const google::protobuf::Message* response = nullptr;
             if (model.ok()) response = &Response(**model);
@@ -41,7 +42,7 @@ class OrderCall : public Handler {
  protected:
   // Parses the request and checks it.
   virtual absl::Status Take(Transport* transport) = 0;
-  virtual void Order(ModelControl* control, ClientId client,
+  virtual void Order(ModelControl* control, ModelControl::Giver giver,
                      ModelControl::Done done) = 0;
   // Returns the status for the client of an order that ended with `status`.
   virtual absl::Status AsTold(const absl::Status& status) const {
@@ -81,9 +82,9 @@ class LoadModelCall : public OrderCall {
                                : models().MayLoad(order_.name);
   }
 
-  void Order(ModelControl* control, ClientId client,
+  void Order(ModelControl* control, ModelControl::Giver giver,
              ModelControl::Done done) override {
-    control->Load(client, std::move(order_), std::move(done));
+    control->Load(giver, std::move(order_), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel& model) override {
     response_ = ConvertModel(model, limits());
@@ -131,9 +132,9 @@ class ReloadModelCall : public NamedOrderCall {
     TRIVIUM_ASSIGN_OR_RETURN(std::string name, ReadOrder(request));
     return SetName(std::move(name));
   }
-  void Order(ModelControl* control, ClientId client,
+  void Order(ModelControl* control, ModelControl::Giver giver,
              ModelControl::Done done) override {
-    control->Reload(client, name(), std::move(done));
+    control->Reload(giver, name(), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel& model) override {
     response_ = ConvertModel(model, limits());
@@ -154,9 +155,9 @@ class UnloadModelCall : public NamedOrderCall {
     TRIVIUM_ASSIGN_OR_RETURN(std::string name, ReadOrder(request));
     return SetName(std::move(name));
   }
-  void Order(ModelControl* control, ClientId client,
+  void Order(ModelControl* control, ModelControl::Giver giver,
              ModelControl::Done done) override {
-    control->Unload(client, name(), std::move(done));
+    control->Unload(giver, name(), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel&) override {
     return response_;

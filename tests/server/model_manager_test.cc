@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <set>
 
 #include "absl/time/clock.h"
 #include "base/cpu_limits.h"
@@ -45,8 +46,9 @@ class ModelManagerTest : public testing::Test {
 
   // As Server does it, with the models that are there, or `given` ones.
   void Start(std::optional<std::vector<ModelSpec>> given = {}) {
-    manager_ = std::make_unique<ModelManager>(
-        options_, Workers{1, 1, kv_cache_bytes_}, &metrics_, batcher_.get());
+    manager_ =
+        std::make_unique<ModelManager>(options_, Workers{1, 1, kv_cache_bytes_},
+                                       &metrics_, batcher_.get(), reading_);
     if (!given) given = ListModelFolders(options_.model_root).value();
     for (const ModelSpec& spec : *given) {
       auto model = LoadModel(spec, options_);
@@ -72,13 +74,13 @@ class ModelManagerTest : public testing::Test {
     return promise.get_future().get();
   }
   absl::StatusOr<ModelHandle> Load(ModelControl::LoadOrder order) {
-    return Wait([&](auto done) { manager_->Load(kClient, order, done); });
+    return Wait([&](auto done) { manager_->Load({kClient}, order, done); });
   }
   absl::StatusOr<ModelHandle> Reload(const std::string& name) {
-    return Wait([&](auto done) { manager_->Reload(kClient, name, done); });
+    return Wait([&](auto done) { manager_->Reload({kClient}, name, done); });
   }
   absl::StatusOr<ModelHandle> Unload(const std::string& name) {
-    return Wait([&](auto done) { manager_->Unload(kClient, name, done); });
+    return Wait([&](auto done) { manager_->Unload({kClient}, name, done); });
   }
 
   std::vector<std::string> Names() const {
@@ -114,7 +116,26 @@ class ModelManagerTest : public testing::Test {
     return condition();
   }
 
+  // From here on folders of these names are read until Unstick.
+  void Stick(std::set<std::string> names) {
+    reading_.read = [names, stuck = unstick_.get_future().share(), this](
+                        const ModelSpec& spec, const Options& options) {
+      if (names.contains(fs::path(spec.folder).filename())) {
+        ++stuck_;
+        stuck.wait();
+      }
+      return LoadModel(spec, options);
+    };
+  }
+  void Unstick() {
+    unstick_.set_value();
+    EXPECT_TRUE(Soon([] { return ModelsBeingRead() == 0; }));
+  }
+
   int64_t kv_cache_bytes_ = 1 << 20;
+  ModelManager::Reading reading_;
+  std::promise<void> unstick_;
+  std::atomic<int> stuck_ = 0;
   fs::path root_;
   Options options_;
   Metrics metrics_{1};
@@ -195,7 +216,7 @@ TEST_F(ModelManagerTest, WaitingOrdersAreBounded) {
   Start();
   // The first one holds up the others.
   std::promise<void> began, go_on;
-  manager_->Reload(kClient, "opus", [&](const auto&) {
+  manager_->Reload({kClient}, "opus", [&](const auto&) {
     began.set_value();
     go_on.get_future().wait();
   });
@@ -203,7 +224,7 @@ TEST_F(ModelManagerTest, WaitingOrdersAreBounded) {
   std::atomic<int> done = 0;
   for (int i = 0; i < ModelManager::kMostOrders; ++i) {
     const ClientId client = 10 + i / ModelManager::kMostOrdersOfClient;
-    manager_->Unload(client, "none", [&](const auto& model) {
+    manager_->Unload({client}, "none", [&](const auto& model) {
       EXPECT_TRUE(absl::IsNotFound(model.status())) << model.status();
       ++done;
     });
@@ -220,18 +241,18 @@ TEST_F(ModelManagerTest, LeavesRoomForOrdersOfOtherClients) {
   AddFolder("opus");
   Start();
   std::promise<void> began, go_on;
-  manager_->Reload(kClient, "opus", [&](const auto&) {
+  manager_->Reload({kClient}, "opus", [&](const auto&) {
     began.set_value();
     go_on.get_future().wait();
   });
   began.get_future().wait();
   for (int i = 0; i < ModelManager::kMostOrdersOfClient; ++i) {
-    manager_->Unload(kClient, "none", [](const auto&) {});
+    manager_->Unload({kClient}, "none", [](const auto&) {});
   }
   const absl::Status refused = Reload("opus").status();
   EXPECT_THAT(refused, IsError(absl::StatusCode::kResourceExhausted, "client"));
   std::promise<void> done;
-  manager_->Unload(kClient + 1, "none", [&](const auto& model) {
+  manager_->Unload({kClient + 1}, "none", [&](const auto& model) {
     EXPECT_TRUE(absl::IsNotFound(model.status())) << model.status();
     done.set_value();
   });
@@ -343,6 +364,85 @@ TEST_F(ModelManagerTest, NoOrderStartsAfterStop) {
   manager_->Stop();
   EXPECT_TRUE(absl::IsUnavailable(Load({.folder = "opus"}).status()));
   EXPECT_TRUE(Ask(*directory_.Find("opus")).ok());
+}
+
+TEST_F(ModelManagerTest, OrdersDoNotWaitForAModelThatIsReadForLong) {
+  reading_.patience = absl::Milliseconds(1);
+  Stick({"stuck"});
+  Start();
+  AddFolder("stuck");
+  AddFolder("opus");
+  std::promise<absl::StatusOr<ModelHandle>> stuck;
+  manager_->Load({kClient}, {.folder = "stuck"},
+                 [&](const auto& model) { stuck.set_value(model); });
+  EXPECT_TRUE(Load({.folder = "opus"}).ok());
+  EXPECT_TRUE(Reload("opus").ok());
+  EXPECT_TRUE(Unload("opus").ok());
+  EXPECT_EQ(Load({.folder = "stuck"}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  Unstick();
+  const auto model = stuck.get_future().get();
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(Ask(*model).ok());
+}
+
+TEST_F(ModelManagerTest, OrdersWaitForAModelThatIsReadWithinTime) {
+  Stick({"slow"});
+  Start();
+  AddFolder("slow");
+  std::promise<void> loaded;
+  manager_->Load({kClient}, {.folder = "slow"},
+                 [&](const auto&) { loaded.set_value(); });
+  const absl::Status late =
+      Wait([&](auto done) {
+        manager_->Unload({kClient, absl::Now() + absl::Milliseconds(20)},
+                         "slow", done);
+      }).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  std::promise<absl::Status> unloaded;
+  manager_->Unload({kClient}, "slow", [&](const auto& model) {
+    unloaded.set_value(model.status());
+  });
+  Unstick();
+  loaded.get_future().wait();
+  EXPECT_TRUE(unloaded.get_future().get().ok());
+}
+
+TEST_F(ModelManagerTest, AModelThatTakesTooLongIsGivenUp) {
+  reading_.patience = reading_.limit = absl::Milliseconds(1);
+  Stick({"stuck"});
+  Start();
+  AddFolder("stuck");
+  for (int i = 0; i < ModelManager::kMostRead; ++i) {
+    const absl::Status late = Load({.folder = "stuck"}).status();
+    EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  }
+  EXPECT_TRUE(Soon([this] { return stuck_ == ModelManager::kMostRead; }));
+  // Each still has a thread.
+  const absl::Status many = Load({.folder = "stuck"}).status();
+  EXPECT_THAT(many, IsError(absl::StatusCode::kResourceExhausted, "4"));
+  EXPECT_TRUE(RetryDelay(many).has_value());
+  Unstick();
+  EXPECT_THAT(Names(), ElementsAre());  // what they have read is dropped
+}
+
+TEST_F(ModelManagerTest, StopsWhileAModelIsRead) {
+  Stick({"stuck"});
+  Start();
+  AddFolder("stuck");
+  std::promise<absl::Status> loaded, waited;
+  manager_->Load({kClient}, {.folder = "stuck"},
+                 [&](const auto& model) { loaded.set_value(model.status()); });
+  EXPECT_TRUE(Soon([this] { return stuck_ == 1; }));
+  manager_->Unload({kClient}, "stuck", [&](const auto& model) {
+    waited.set_value(model.status());
+  });
+  manager_->Stop();
+  EXPECT_TRUE(absl::IsUnavailable(loaded.get_future().get()));
+  EXPECT_TRUE(absl::IsUnavailable(waited.get_future().get()));
+  manager_.reset();
+  EXPECT_EQ(ModelsBeingRead(), 1);
+  Unstick();
 }
 
 }  // namespace

@@ -31,10 +31,10 @@
 #include "server/observability/log.h"
 #include "server/transports/grpc/connection_table.h"
 #include "server/transports/grpc/relayed_peer.h"
+#include "server/transports/net/carrier.h"
 #include "server/transports/net/connection_limits.h"
 #include "server/transports/net/pausing_acceptor.h"
 #include "server/transports/net/stream.h"
-#include "server/transports/net/terminator.h"
 
 namespace trivium {
 namespace {
@@ -250,8 +250,8 @@ absl::StatusOr<std::unique_ptr<Relay>> Relay::Create(
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
                            NewAcceptor(options.host, options.port));
   if (options.tls != nullptr) {
-    acceptor = NewTlsTerminator({.protocol = &kHttp2Protocol},
-                                std::move(acceptor), options.tls, metrics);
+    acceptor = NewCarrier({.tls = options.tls, .protocol = &kHttp2Protocol},
+                          std::move(acceptor), metrics);
   }
   return std::make_unique<RelayImpl>(std::move(acceptor), options,
                                      std::move(connect), metrics, resets,

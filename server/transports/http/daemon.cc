@@ -1,6 +1,6 @@
 // The library never listens: HttpConnections accepts on its own thread and adds
-// each connection to the library's. So connections with TLS and without take
-// the same way, and are counted before the library knows them.
+// each connection to the library's. So all connections take the same way, and
+// are counted before the library knows them.
 //
 // libmicrohttpd calls back on its own thread only.
 #include "server/transports/http/daemon.h"
@@ -8,14 +8,16 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "base/acceptor.h"
 #include "base/status.h"
+#include "server/transports/http/http1_guard.h"
+#include "server/transports/net/carrier.h"
 #include "server/transports/net/stream.h"
-#include "server/transports/net/terminator.h"
 
 namespace trivium {
 namespace {
@@ -26,6 +28,17 @@ socklen_t SizeOf(const sockaddr* address) {
 }
 
 }  // namespace
+
+std::optional<HttpRefusal> RefusalOf(MHD_Connection* connection,
+                                     bool in_trailers) {
+  const char* const value = MHD_lookup_connection_value(
+      connection, in_trailers ? MHD_FOOTER_KIND : MHD_HEADER_KIND,
+      kRefusedHeader);
+  if (value == nullptr) return std::nullopt;
+  char* message = nullptr;
+  const long status = std::strtol(value, &message, 10);
+  return HttpRefusal{static_cast<int>(status), message + 1};
+}
 
 HttpConnections::Id IdOf(MHD_Connection* connection) {
   return reinterpret_cast<HttpConnections::Id>(
@@ -67,9 +80,17 @@ absl::StatusOr<std::unique_ptr<HttpDaemon>> HttpDaemon::Listen(
     const Options& options, Metrics* metrics) {
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
                            NewAcceptor(options.host, options.port));
-  if (options.tls != nullptr) {
-    acceptor = NewTlsTerminator({.protocol = &kHttp1Protocol},
-                                std::move(acceptor), options.tls, metrics);
+  CarrierOptions carrier = {.tls = options.tls,
+                            .protocol = &kHttp1Protocol,
+                            .stall_timeout = options.stall_timeout};
+  if (options.strict) {
+    // The library's own lists need memory besides the head.
+    carrier.guard = [most = options.connection_bytes / 2] {
+      return std::make_unique<Http1Guard>(most);
+    };
+  }
+  if (options.tls != nullptr || options.strict) {
+    acceptor = NewCarrier(carrier, std::move(acceptor), metrics);
   }
   return absl::WrapUnique(
       new HttpDaemon(options, std::move(acceptor), metrics));
@@ -122,7 +143,6 @@ absl::Status HttpDaemon::Serve(HttpService* service) {
           MHD_USE_NO_LISTEN_SOCKET,
       0, nullptr, nullptr, on_request, this, MHD_OPTION_CONNECTION_LIMIT, limit,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options_.connection_bytes,
-      MHD_OPTION_STRICT_FOR_CLIENT, options_.strict ? 1 : 0,
       MHD_OPTION_UNESCAPE_CALLBACK, keep_as_it_is, nullptr,
       MHD_OPTION_NOTIFY_CONNECTION, on_connection, this,
       MHD_OPTION_NOTIFY_COMPLETED, on_completed, this, MHD_OPTION_END);

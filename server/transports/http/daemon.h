@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,12 +38,19 @@ class HttpService {
   virtual void OnCompleted(void* context) = 0;
 };
 
+// A request that Http1Guard refused, with the status and the message to answer.
+struct HttpRefusal {
+  int status = 400;
+  std::string message;
+};
+
 // HTTP/1.1 on one port, by libmicrohttpd: one thread with epoll for all
 // connections, which it leaves alone while a call works or a stream has nothing
 // to say (suspend and resume). So idle streams need no threads, as they would
 // with cpp-httplib. The library bounds the memory of a connection's head;
-// HttpConnections does the rest: it accepts, with TLS or without, and bounds
-// connections and times.
+// HttpConnections does the rest: it accepts, and bounds connections and times.
+// A carrier (net/carrier.h) terminates TLS and has Http1Guard read the bytes
+// first.
 //
 //   auto daemon = HttpDaemon::Listen(options, metrics).value();
 //   ... prepare what needs daemon->connections()
@@ -56,8 +64,8 @@ class HttpDaemon {
     TlsCredentials* tls = nullptr;
     // Memory for a connection's head, and for pieces of its body and answer.
     size_t connection_bytes = 32 << 10;
-    // Refuses requests without a Host header, and others that are not quite
-    // HTTP/1.1.
+    // Refuses requests that are not quite HTTP/1.1 (Http1Guard). The service
+    // asks RefusalOf for each head, and again at each body's end.
     bool strict = true;
   };
 
@@ -91,6 +99,11 @@ class HttpDaemon {
   HttpService* service_ = nullptr;
   MHD_Daemon* daemon_ = nullptr;
 };
+
+// Returns why the guard refused a request, if it did. `in_trailers` asks what
+// was wrong with the body. The connection must close with the answer.
+std::optional<HttpRefusal> RefusalOf(MHD_Connection* connection,
+                                     bool in_trailers);
 
 // The id and the address of a request's connection.
 HttpConnections::Id IdOf(MHD_Connection* connection);

@@ -11,12 +11,14 @@
 #include "absl/strings/numbers.h"
 #include "base/socket.h"
 #include "base/status.h"
+#include "server/adapters/form_body.h"
 #include "server/adapters/json_body.h"
 #include "server/calls/call_registry.h"
 #include "server/errors/status.h"
 #include "server/limits/access.h"
 #include "server/transports/http/daemon.h"
 #include "server/transports/http/exchange.h"
+#include "server/transports/http/http1_guard.h"
 #include "server/transports/http/request_checks.h"
 #include "server/transports/http/routes.h"
 #include "server/transports/net/connection_limits.h"
@@ -28,8 +30,8 @@ namespace {
 constexpr size_t kPieceBytes = 32 << 10;
 // At most one in so many of the files that may be open belongs to a connection
 // here: gRPC's connections and models need files as well.
-constexpr int64_t kPartOfFiles = 8;
-constexpr int kFilesWithTls = 3;  // per connection: the client's, and a pair
+constexpr int64_t kPartOfFiles = 3;
+constexpr int kFilesEach = 3;  // per connection: the client's, and a pair
 
 constexpr std::string_view kRoot = "/";
 // What a browser gets for it.
@@ -74,30 +76,16 @@ ssize_t ReadPiece(void* state, uint64_t, char* to, size_t most) {
   return count < 0 ? MHD_CONTENT_READER_END_OF_STREAM : count;
 }
 
-std::vector<HttpHeader> Headers(MHD_Connection* connection) {
-  std::vector<HttpHeader> fields;
-  MHD_get_connection_values(
-      connection, MHD_HEADER_KIND,
-      [](void* to, MHD_ValueKind, const char* name, const char* value) {
-        static_cast<std::vector<HttpHeader>*>(to)->push_back(
-            {name, value == nullptr ? "" : value});
-        return MHD_YES;
-      },
-      &fields);
-  return fields;
-}
-
+// Returns the names and values of the query, which the guard leaves in a
+// header. A query that is no form has none.
 std::vector<std::pair<std::string, std::string>> Query(
     MHD_Connection* connection) {
   std::vector<std::pair<std::string, std::string>> values;
-  MHD_get_connection_values(
-      connection, MHD_GET_ARGUMENT_KIND,
-      [](void* to, MHD_ValueKind, const char* name, const char* value) {
-        static_cast<decltype(values)*>(to)->emplace_back(
-            name, value == nullptr ? "" : value);
-        return MHD_YES;
-      },
-      &values);
+  auto fields = ParseForm(kUrlEncoded, Header(connection, kQueryHeader));
+  if (!fields.ok()) return values;
+  for (FormField& field : *fields) {
+    values.emplace_back(std::move(field.name), std::move(field.value));
+  }
   return values;
 }
 
@@ -148,6 +136,10 @@ class HttpApiImpl final : public HttpApi, public HttpService {
       *size = 0;
       return true;
     }
+    if (const auto refusal =
+            RefusalOf(state->connection, /*in_trailers=*/true)) {
+      return Refuse(connection, *refusal);
+    }
     return Answer(state);
   }
   void OnCompleted(void* context) override {
@@ -159,11 +151,8 @@ class HttpApiImpl final : public HttpApi, public HttpService {
  private:
   bool OnHead(MHD_Connection* connection, const char* url, const char* method,
               void** context) {
-    if (const absl::Status status = CheckFraming(Headers(connection));
-        !status.ok()) {
-      return Queue(connection,
-                   {.status = 400, .headers = {{"Connection", "close"}}},
-                   NoCall(std::string(status.message()), "invalid_argument"));
+    if (const auto refusal = RefusalOf(connection, /*in_trailers=*/false)) {
+      return Refuse(connection, *refusal);
     }
     if (const std::string wrong = WrongHost(connection); !wrong.empty()) {
       return Queue(connection, {.status = 403},
@@ -195,6 +184,15 @@ class HttpApiImpl final : public HttpApi, public HttpService {
          .header = [connection](
                        const char* name) { return Header(connection, name); }},
         context);
+  }
+
+  // What follows on the connection may not be what its client takes for a
+  // request.
+  bool Refuse(MHD_Connection* connection, const HttpRefusal& refusal) {
+    return Queue(
+        connection,
+        {.status = refusal.status, .headers = {{"Connection", "close"}}},
+        NoCall(refusal.message, "invalid_argument"));
   }
 
   // Why the request's host is refused; empty if it is not. With tokens or TLS,
@@ -300,8 +298,7 @@ absl::StatusOr<std::unique_ptr<HttpApi>> HttpApi::Create(
     OverloadManager* overload) {
   Options bounded = options;
   bounded.max_connections = ConnectionsWithin(
-      OpenFilesLimit() / kPartOfFiles,
-      options.tls != nullptr ? kFilesWithTls : 1, 1, options.max_connections);
+      OpenFilesLimit() / kPartOfFiles, kFilesEach, 1, options.max_connections);
   auto daemon = HttpDaemon::Listen(bounded, environment.metrics);
   if (!daemon.ok()) {
     return absl::UnavailableError(fmt::format(

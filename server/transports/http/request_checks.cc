@@ -20,18 +20,6 @@ bool AllDigits(std::string_view text) {
          std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
-// Ignores the case of letters.
-bool Is(std::string_view text, std::string_view other) {
-  return absl::EqualsIgnoreCase({text.data(), text.size()},
-                                {other.data(), other.size()});
-}
-
-std::string_view WithoutSpace(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
 // RFC 9110's token.
 bool IsToken(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
@@ -48,7 +36,47 @@ bool IsAddress(const std::string& name) {
 
 }  // namespace
 
-absl::Status CheckFraming(const std::vector<HttpHeader>& fields) {
+bool IsName(std::string_view name, std::string_view other) {
+  return absl::EqualsIgnoreCase({name.data(), name.size()},
+                                {other.data(), other.size()});
+}
+
+std::string_view WithoutSpace(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+absl::StatusOr<RequestLine> ParseRequestLine(std::string_view line) {
+  const size_t first = line.find(' ');
+  const size_t last = line.rfind(' ');
+  RequestLine parts;
+  if (first != line.npos && last > first) {
+    parts.method = line.substr(0, first);
+    parts.path = line.substr(first + 1, last - first - 1);
+    parts.version = line.substr(last + 1);
+  }
+  const bool visible =
+      std::all_of(parts.path.begin(), parts.path.end(), absl::ascii_isgraph);
+  if (!IsToken(parts.method) || parts.path.empty() || !visible ||
+      !parts.version.starts_with("HTTP/")) {
+    return absl::InvalidArgumentError(fmt::format(
+        "'{}' is no request; send METHOD PATH HTTP/1.1", Shorten(line)));
+  }
+  if (parts.version != "HTTP/1.1" && parts.version != "HTTP/1.0") {
+    return absl::UnimplementedError(fmt::format(
+        "the version is {}; this port reads HTTP/1.1", Shorten(parts.version)));
+  }
+  if (const size_t mark = parts.path.find('?'); mark != parts.path.npos) {
+    parts.query = parts.path.substr(mark + 1);
+    parts.path = parts.path.substr(0, mark);
+  }
+  return parts;
+}
+
+absl::Status CheckFraming(std::string_view version,
+                          const std::vector<HttpHeader>& fields) {
+  const bool old = version == "HTTP/1.0";
   int lengths = 0, encodings = 0, hosts = 0;
   for (const auto& [name, value] : fields) {
     if (!IsToken(name)) {
@@ -57,7 +85,7 @@ absl::Status CheckFraming(const std::vector<HttpHeader>& fields) {
                       "dashes, and no space before the colon",
                       Shorten(name)));
     }
-    if (Is(name, "content-length")) {
+    if (IsName(name, "content-length")) {
       if (++lengths > 1) {
         return absl::InvalidArgumentError(
             "Content-Length is given twice; send it once");
@@ -68,20 +96,24 @@ absl::Status CheckFraming(const std::vector<HttpHeader>& fields) {
                         "most {} digits",
                         Shorten(value), kMostLengthDigits));
       }
-    } else if (Is(name, "host")) {
+    } else if (IsName(name, "host")) {
       if (++hosts > 1) {
         return absl::InvalidArgumentError("Host is given twice; send it once");
       }
-    } else if (Is(name, "transfer-encoding")) {
-      if (++encodings > 1 || !Is(value, "chunked")) {
+    } else if (IsName(name, "transfer-encoding")) {
+      if (++encodings > 1 || !IsName(value, "chunked") || old) {
         return absl::InvalidArgumentError(
-            "Transfer-Encoding must be chunked, once, or left out");
+            "Transfer-Encoding must be chunked, once and in HTTP/1.1, or left "
+            "out");
       }
     }
   }
   if (lengths > 0 && encodings > 0) {
     return absl::InvalidArgumentError(
         "Content-Length and Transfer-Encoding are both given; leave one out");
+  }
+  if (hosts == 0 && !old) {
+    return absl::InvalidArgumentError("Host is missing; send it once");
   }
   return absl::OkStatus();
 }
@@ -134,14 +166,15 @@ absl::Status CheckCharset(std::string_view content_type) {
     const std::string_view parameter = content_type.substr(begin, end - begin);
     begin = end;
     const size_t equals = parameter.find('=');
-    if (!Is(WithoutSpace(parameter.substr(0, equals)), "charset")) continue;
+    if (!IsName(WithoutSpace(parameter.substr(0, equals)), "charset")) continue;
     std::string_view value =
         equals == parameter.npos ? "" : parameter.substr(equals + 1);
     value = WithoutSpace(value);
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
       value = value.substr(1, value.size() - 2);
     }
-    if (Is(value, "utf-8") || Is(value, "utf8") || Is(value, "us-ascii")) {
+    if (IsName(value, "utf-8") || IsName(value, "utf8") ||
+        IsName(value, "us-ascii")) {
       return absl::OkStatus();
     }
     return absl::UnimplementedError(

@@ -17,12 +17,29 @@ struct HttpHeader {
   std::string_view name, value;
 };
 
+// True if two names of headers are the same, whatever the case of their
+// letters.
+bool IsName(std::string_view name, std::string_view other);
+// Returns a header's value without the spaces and tabs around it.
+std::string_view WithoutSpace(std::string_view text);
+
+// A request's first line: "METHOD PATH?QUERY VERSION".
+struct RequestLine {
+  std::string_view method, path, query, version;
+};
+
+// INVALID_ARGUMENT if the line has not these three parts; UNIMPLEMENTED if the
+// version is not HTTP/1.0 or HTTP/1.1. The parts are of `line`.
+absl::StatusOr<RequestLine> ParseRequestLine(std::string_view line);
+
 // INVALID_ARGUMENT if a proxy in front may see another end of the request than
 // this server does (RFC 9112, 6.3): Content-Length twice, or beside
-// Transfer-Encoding, or not digits; an encoding other than chunked; a name with
-// spaces; or if Host is given twice. Such a connection must be closed, since
-// what follows on it may be another request for one of the two.
-absl::Status CheckFraming(const std::vector<HttpHeader>& fields);
+// Transfer-Encoding, or not digits; an encoding other than chunked, or in
+// HTTP/1.0; a name with spaces; or if Host is given twice, or not at all in
+// HTTP/1.1. Such a connection must be closed, since what follows on it may be
+// another request for one of the two.
+absl::Status CheckFraming(std::string_view version,
+                          const std::vector<HttpHeader>& fields);
 
 // INVALID_ARGUMENT if the value of Host, or of --allowed-hosts, is no host name
 // or address with or without a port. Returns it in small letters, without the

@@ -52,13 +52,13 @@ bool IsAnsweredWithTls(const ProbeProtocol& protocol, UniqueFd client,
                        const TlsCredentials& tls, absl::Time end) {
   TlsStream stream(tls.own_client(), std::move(client), /*is_server=*/false,
                    protocol.tls);
-  TlsStream::Progress progress = stream.Handshake();
-  while (progress == TlsStream::Progress::kWaits) {
+  Stream::Progress progress = stream.Handshake();
+  while (progress == Stream::Progress::kWaits) {
     const short events = stream.wants_write() ? POLLOUT : POLLIN;
     if (!WaitFor(stream.socket(), events, end)) return false;
     progress = stream.Handshake();
   }
-  return progress == TlsStream::Progress::kDone &&
+  return progress == Stream::Progress::kDone &&
          HelloIsAnswered(
              protocol, stream.socket(), end,
              [&](const char* from, size_t size) {

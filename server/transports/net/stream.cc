@@ -29,6 +29,16 @@ int Bounded(size_t size) {
 
 }  // namespace
 
+ssize_t PlainStream::Read(char* to, size_t size) {
+  return recv(socket_.get(), to, size, 0);
+}
+
+ssize_t PlainStream::Write(const char* from, size_t size) {
+  return send(socket_.get(), from, size, MSG_NOSIGNAL);
+}
+
+void PlainStream::CloseWrite() { shutdown(socket_.get(), SHUT_WR); }
+
 TlsStream::TlsStream(std::shared_ptr<SSL_CTX> context, UniqueFd socket,
                      bool is_server, const std::string* protocol)
     : socket_(std::move(socket)), ssl_(SSL_new(context.get()), SSL_free) {
@@ -47,7 +57,7 @@ TlsStream::TlsStream(std::shared_ptr<SSL_CTX> context, UniqueFd socket,
 
 TlsStream::~TlsStream() = default;
 
-TlsStream::Progress TlsStream::Handshake() {
+Stream::Progress TlsStream::Handshake() {
   // Here and below: an error that another connection left in OpenSSL's queue
   // would be taken for this one's.
   ERR_clear_error();

@@ -27,6 +27,7 @@
 #include "server/transports/grpc/http2_guard.h"
 #include "server/transports/grpc/relayed_refusal.h"
 #include "server/transports/grpc/wire.h"
+#include "server/transports/http/http1_guard.h"
 #include "server/transports/http/routes.h"
 #include "tests/fuzz/parsers/targets.h"
 #include "tests/model/weights/weight_files.h"
@@ -157,6 +158,24 @@ void RunMessages(std::string_view bytes) {
   } else if (const auto id = FindItemId(buffer)) {
     Ensure(id->size() <= bytes.size(), "an id is a part of its message");
   }
+}
+
+// A connection's bytes, which the guard gets at once, and in pieces whose sizes
+// the first byte says: it lets the same pass. What passes it passes again as it
+// is.
+void RunHttp1Guard(std::string_view bytes) {
+  constexpr size_t kMaxHead = 256;
+  const size_t most = 1 + TakeByte(&bytes) % 16;
+  Http1Guard whole(kMaxHead), pieces(kMaxHead), again(kMaxHead);
+  const std::string passed = whole.Pass(bytes);
+  std::string joined;
+  for (size_t i = 0; i < bytes.size(); i += most) {
+    joined += pieces.Pass(bytes.substr(i, most));
+  }
+  Ensure(joined == passed, "the sizes of pieces do not matter");
+  const size_t refusal = passed.find(kRefusedHeader);
+  if (refusal != passed.npos) return;
+  Ensure(again.Pass(passed) == passed, "what passes is valid");
 }
 
 // A request of KServe's.
@@ -402,6 +421,7 @@ std::span<const FuzzTarget> ServerTargets() {
       {"messages", RunMessages},
       {"kserve", RunKserve},
       {"timeout", RunTimeout},
+      {"http1_guard", RunHttp1Guard},
       {"http_body", RunHttpBody},
       {"tokens", RunTokens},
       {"traceparent", RunTraceparent},

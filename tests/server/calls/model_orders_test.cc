@@ -13,24 +13,29 @@ namespace {
 
 class PuppetControl : public ModelControl {
  public:
-  void Load(ClientId, LoadOrder order, Done done) override {
+  void Load(Giver giver, LoadOrder order, Done done) override {
     loaded = std::move(order);
+    giver_ = giver;
     done_ = std::move(done);
   }
-  void Reload(ClientId, std::string name, Done done) override {
+  void Reload(Giver giver, std::string name, Done done) override {
     reloaded = std::move(name);
+    giver_ = giver;
     done_ = std::move(done);
   }
-  void Unload(ClientId, std::string name, Done done) override {
+  void Unload(Giver giver, std::string name, Done done) override {
     unloaded = std::move(name);
+    giver_ = giver;
     done_ = std::move(done);
   }
+  absl::Time deadline() const { return giver_.deadline; }
   void Answer(const absl::StatusOr<ModelHandle>& model) { done_(model); }
 
   LoadOrder loaded;
   std::string reloaded, unloaded;
 
  private:
+  Giver giver_ = {};
   Done done_;
 };
 
@@ -49,6 +54,20 @@ class ModelOrdersTest : public HandlersTest {
   FakeTransport transport_;
   std::unique_ptr<Handler> handler_;
 };
+
+TEST_F(ModelOrdersTest, OrdersHaveTheCallsDeadline) {
+  const absl::Time deadline = absl::Now() + absl::Hours(1);
+  CallContext context;
+  context.deadline = deadline;
+  v1::ReloadModelRequest request;
+  request.set_name("translator");
+  transport_.Bring(request);
+  handler_ = NewReloadModel(environment_, std::move(context), &transport_);
+  handler_->Start();
+  EXPECT_EQ(control_.deadline(), deadline);
+  control_.Answer(absl::DeadlineExceededError("late"));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Status()));
+}
 
 TEST_F(ModelOrdersTest, LoadPassesAllOptionsOn) {
   v1::LoadModelRequest request;

@@ -12,11 +12,15 @@ using absl::StatusCode;
 using testing::Optional;
 
 TEST(CheckFramingTest, AcceptsWhatHasOneEnd) {
-  EXPECT_TRUE(CheckFraming({}).ok());
-  EXPECT_TRUE(CheckFraming({{"Host", "x"}, {"content-length", "0"}}).ok());
-  EXPECT_TRUE(CheckFraming({{"CONTENT-LENGTH", "999999999999999999"}}).ok());
-  EXPECT_TRUE(CheckFraming({{"transfer-encoding", "Chunked"}}).ok());
-  EXPECT_TRUE(CheckFraming({{"X-A", "1"}, {"X-A", "2"}}).ok());
+  EXPECT_TRUE(CheckFraming("HTTP/1.0", {}).ok());
+  const std::vector<HttpHeader> right[] = {
+      {{"Host", "x"}, {"content-length", "0"}},
+      {{"CONTENT-LENGTH", "999999999999999999"}, {"HOST", "x"}},
+      {{"host", "x"}, {"transfer-encoding", "Chunked"}},
+      {{"Host", "x"}, {"X-A", "1"}, {"X-A", "2"}}};
+  for (const auto& fields : right) {
+    EXPECT_TRUE(CheckFraming("HTTP/1.1", fields).ok()) << fields[0].name;
+  }
 }
 
 TEST(CheckFramingTest, RefusesWhatTwoReadersMayCutDifferently) {
@@ -37,9 +41,36 @@ TEST(CheckFramingTest, RefusesWhatTwoReadersMayCutDifferently) {
       {{"X\tY", "3"}},
       {{"", "3"}},
       {{"Host", "a"}, {"host", "b"}}};
-  for (const auto& fields : wrong) {
-    EXPECT_EQ(CheckFraming(fields).code(), StatusCode::kInvalidArgument)
+  for (auto fields : wrong) {
+    EXPECT_EQ(CheckFraming("HTTP/1.0", fields).code(),
+              StatusCode::kInvalidArgument)
         << fields[0].name << ": " << fields[0].value;
+    fields.push_back({"Host", "a"});
+    EXPECT_EQ(CheckFraming("HTTP/1.1", fields).code(),
+              StatusCode::kInvalidArgument)
+        << fields[0].name << ": " << fields[0].value;
+  }
+  EXPECT_EQ(CheckFraming("HTTP/1.1", {{"X-A", "1"}}).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(CheckFraming("HTTP/1.0", {{"Transfer-Encoding", "chunked"}}).code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(ParseRequestLineTest, HasThreePartsAndAKnownVersion) {
+  const auto line = ParseRequestLine("GET /a/b?c=d?e HTTP/1.1");
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->method, "GET");
+  EXPECT_EQ(line->path, "/a/b");
+  EXPECT_EQ(line->version, "HTTP/1.1");
+  EXPECT_EQ(ParseRequestLine("PRI * HTTP/2.0").status().code(),
+            StatusCode::kUnimplemented);
+  for (const char* const wrong :
+       {"", "GET", "GET /", "GET  HTTP/1.1", "GET /a b HTTP/1.1",
+        " /a HTTP/1.1", "G\"T /a HTTP/1.1", "GET /\xC3\xA4 HTTP/1.1",
+        "GET /a\tHTTP/1.1", "GET /a http/1.1", "GET /a HTTP/1.1 "}) {
+    EXPECT_EQ(ParseRequestLine(wrong).status().code(),
+              StatusCode::kInvalidArgument)
+        << wrong;
   }
 }
 

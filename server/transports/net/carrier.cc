@@ -1,12 +1,16 @@
 // Invariants:
 //   - handshakes_ holds the ids of all connections whose handshake is under way
 //     or has failed, oldest first, because ids only grow.
+//   - closing_ holds the ids of the connections that the server has closed:
+//     they only wait for the client to read what was sent before.
+//   - waiting_ holds the ids of the connections that there are no files for a
+//     pair of sockets for; they are in handshakes_, too.
 //   - deadlines_ holds the connections that end at a known time: those in
-//     handshakes_, and those that are closing.
+//     handshakes_ and in closing_.
 //   - A connection is delivered once, when its handshake is done. From then on
 //     the thread moves bytes between the client's socket and the pair's end
 //     that it kept; the server sees a plain socket.
-#include "server/transports/net/terminator.h"
+#include "server/transports/net/carrier.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -37,13 +41,15 @@
 namespace trivium {
 namespace {
 
-using State = TlsConnection::State;
+using State = CarriedConnection::State;
 using Id = uint64_t;
 
 // A handshake computes for about a millisecond, and all others wait meanwhile.
 constexpr int kHandshakesPerRound = 4;
 // Time for a client to read the end of an answer and close.
 constexpr absl::Duration kClosingTime = absl::Seconds(2);
+// Bound of the connections that have this time at once.
+constexpr size_t kMostClosing = 256;
 constexpr absl::Duration kStopGrace = absl::Seconds(1);
 
 // Tags of epoll's events. A connection's are 2 x id (the client) and
@@ -51,13 +57,11 @@ constexpr absl::Duration kStopGrace = absl::Seconds(1);
 constexpr uint64_t kWake = 0;
 constexpr uint64_t kListener = 1;
 
-class TlsTerminator : public Acceptor {
+class Carrier : public Acceptor {
  public:
-  TlsTerminator(const TlsTerminatorOptions& options,
-                std::unique_ptr<Acceptor> acceptor, TlsCredentials* credentials,
-                Metrics* metrics)
+  Carrier(const CarrierOptions& options, std::unique_ptr<Acceptor> acceptor,
+          Metrics* metrics)
       : options_(options),
-        credentials_(credentials),
         metrics_(metrics),
         address_(acceptor->address()),
         ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)),
@@ -68,7 +72,7 @@ class TlsTerminator : public Acceptor {
     thread_ = std::thread([this] { Run(); });
   }
 
-  ~TlsTerminator() override {
+  ~Carrier() override {
     Close();
     stopping_ = true;
     Wake();
@@ -83,6 +87,7 @@ class TlsTerminator : public Acceptor {
     UniqueFd socket = std::move(delivered_.front().first);
     *client = delivered_.front().second;
     delivered_.pop_front();
+    if (!socket) errno = EMFILE;
     return socket;
   }
   void Close() override {
@@ -96,11 +101,13 @@ class TlsTerminator : public Acceptor {
 
  private:
   struct Entry {
-    std::unique_ptr<TlsConnection> connection;
+    std::unique_ptr<CarriedConnection> connection;
     absl::Time deadline = absl::InfiniteFuture();
+    uint64_t sent = 0;           // when the deadline was set
     uint32_t client_events = 0;  // as registered with epoll
     uint32_t server_events = 0;
     bool server_watched = false;
+    bool finishes = false;  // its time to finish has begun
   };
 
   void Watch(int operation, int fd, uint32_t events, uint64_t tag) const {
@@ -122,37 +129,49 @@ class TlsTerminator : public Acceptor {
   void AcceptClients();
   void Add(UniqueFd client, const sockaddr_storage& address);
   void Advance(Id id, Entry* entry);
+  // Begins to carry the bytes of a connection whose handshake is done.
+  void Open(Id id, Entry* entry);
   // Ends a connection that is in handshakes_.
   void Refuse(Id id, const std::string& reason);
-  void ReportRefusal(const TlsConnection& connection,
+  void ReportRefusal(const CarriedConnection& connection,
                      const std::string& reason);
-  // Delivers a connection whose handshake is done. Returns false on failure.
+  // Delivers a connection whose handshake is done. Returns false if there are
+  // no files: then it waits, or is over already.
   bool DeliverToServer(Id id, Entry* entry);
+  // Delivers those that wait, once there may be files again.
+  void DeliverWaiting();
+  // Gives back the files of connections that can be spared, and tells the
+  // server that there are none left, so that it ends some of its own.
+  void OnNoFiles();
   void SetDeadline(Id id, Entry* entry, absl::Time deadline);
   void Update(Id id, Entry* entry);
+  // Sets the deadline of a connection that the server has closed.
+  void UpdateClosing(Id id, Entry* entry);
   void EndLate();
   void End(Id id);
 
-  const TlsTerminatorOptions options_;
-  TlsCredentials* const credentials_;
+  const CarrierOptions options_;
   Metrics* const metrics_;
   const sockaddr_storage address_;
   // Counts the connections in delivered_, so that it is readable while there is
   // one.
   const UniqueFd ready_;
   Mutex mutex_;
-  // Connections that the server has not accepted yet.
+  // Connections that the server has not accepted yet. One without a socket
+  // stands for those that there was no file descriptor for.
   std::deque<std::pair<UniqueFd, sockaddr_storage>> delivered_
       ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> stopping_ = false;
 
-  // Used by the terminator's thread only.
+  // Used by the carrier's thread only.
   const UniqueFd epoll_;
   const UniqueFd wake_;
   PausingAcceptor acceptor_;
   absl::flat_hash_map<Id, std::unique_ptr<Entry>> entries_;
   std::set<Id> handshakes_;
+  std::set<Id> closing_;
+  std::set<Id> waiting_;
   std::set<std::pair<absl::Time, Id>> deadlines_;
   Id next_id_ = 1;
   int handshakes_left_ = 0;  // in this round
@@ -163,7 +182,7 @@ class TlsTerminator : public Acceptor {
   std::thread thread_;  // last member: it uses all of the above
 };
 
-int TlsTerminator::WaitMilliseconds() const {
+int Carrier::WaitMilliseconds() const {
   if (stopping_) return 10;
   absl::Time next = acceptor_.resume();
   if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
@@ -173,7 +192,7 @@ int TlsTerminator::WaitMilliseconds() const {
   return static_cast<int>(absl::ToInt64Milliseconds(left) + 1);
 }
 
-void TlsTerminator::Run() {
+void Carrier::Run() {
   // OpenSSL may write to a socket that the client has closed.
   sigset_t pipe;
   sigemptyset(&pipe);
@@ -191,6 +210,7 @@ void TlsTerminator::Run() {
     for (int i = 0; i < ready; ++i) OnEvent(events[i]);
     EndLate();
     acceptor_.Resume(now_);
+    DeliverWaiting();
     if (stopping_) {
       while (!handshakes_.empty()) End(*handshakes_.begin());
       end = std::min(end, now_ + kStopGrace);
@@ -198,7 +218,7 @@ void TlsTerminator::Run() {
   }
 }
 
-void TlsTerminator::OnWake() {
+void Carrier::OnWake() {
   uint64_t count = 0;
   while (read(wake_.get(), &count, sizeof(count)) < 0 && errno == EINTR) {
   }
@@ -206,7 +226,7 @@ void TlsTerminator::OnWake() {
   if (closed_) acceptor_.Close();
 }
 
-void TlsTerminator::OnEvent(const epoll_event& event) {
+void Carrier::OnEvent(const epoll_event& event) {
   const uint64_t tag = event.data.u64;
   if (tag == kWake) return OnWake();
   if (tag == kListener) return AcceptClients();
@@ -214,7 +234,7 @@ void TlsTerminator::OnEvent(const epoll_event& event) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) return;  // an earlier event ended it
   Entry* const entry = found->second.get();
-  TlsConnection& connection = *entry->connection;
+  CarriedConnection& connection = *entry->connection;
   if (connection.state() == State::kHandshake) return Advance(id, entry);
   const bool in = (event.events & EPOLLIN) != 0;
   const bool out = (event.events & EPOLLOUT) != 0;
@@ -236,17 +256,30 @@ void TlsTerminator::OnEvent(const epoll_event& event) {
   Update(id, entry);
 }
 
-void TlsTerminator::AcceptClients() {
+void Carrier::AcceptClients() {
   const auto take = [this](UniqueFd client, const sockaddr_storage& address) {
     Add(std::move(client), address);
   };
-  if (acceptor_.Accept(now_, take)) return;
-  room_log_.Log(spdlog::level::err, "cannot accept a connection",
-                {{"error", strerror(errno)}});
-  if (!handshakes_.empty()) Refuse(*handshakes_.begin(), "no files left");
+  if (!acceptor_.Accept(now_, take)) OnNoFiles();
 }
 
-void TlsTerminator::Add(UniqueFd client, const sockaddr_storage& address) {
+void Carrier::OnNoFiles() {
+  room_log_.Log(spdlog::level::err, "cannot accept a connection",
+                {{"error", strerror(errno)}});
+  if (!closing_.empty()) {
+    while (!closing_.empty()) End(*closing_.begin());
+  } else if (options_.tls != nullptr && !handshakes_.empty()) {
+    Refuse(*handshakes_.begin(), "no files left");
+  }
+  MutexLock lock(&mutex_);
+  if (closed_ || (!delivered_.empty() && !delivered_.back().first)) return;
+  delivered_.emplace_back(UniqueFd(), sockaddr_storage{});
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written =
+      write(ready_.get(), &one, sizeof(one));
+}
+
+void Carrier::Add(UniqueFd client, const sockaddr_storage& address) {
   if (static_cast<int>(handshakes_.size()) >= options_.max_handshakes) {
     Refuse(*handshakes_.begin(), "too many handshakes at a time");
   }
@@ -254,38 +287,57 @@ void TlsTerminator::Add(UniqueFd client, const sockaddr_storage& address) {
   setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
   const Id id = next_id_++;
   auto entry = std::make_unique<Entry>();
-  entry->connection = std::make_unique<TlsConnection>(
-      credentials_->server(), std::move(client), address, options_.protocol);
+  std::unique_ptr<Stream> stream;
+  if (options_.tls != nullptr) {
+    stream =
+        std::make_unique<TlsStream>(options_.tls->server(), std::move(client),
+                                    /*is_server=*/true, options_.protocol);
+  } else {
+    stream = std::make_unique<PlainStream>(std::move(client));
+  }
+  entry->connection = std::make_unique<CarriedConnection>(
+      std::move(stream), options_.guard ? options_.guard() : nullptr, address);
   entry->client_events = entry->connection->client_events();
   Watch(EPOLL_CTL_ADD, entry->connection->client(), entry->client_events,
         2 * id);
   handshakes_.insert(id);
   SetDeadline(id, entry.get(), now_ + options_.handshake_timeout);
-  entries_.emplace(id, std::move(entry));
+  Entry* const added =
+      entries_.emplace(id, std::move(entry)).first->second.get();
+  if (options_.tls == nullptr) {
+    added->connection->Handshake();  // is done at once
+    Open(id, added);
+  }
 }
 
-void TlsTerminator::Advance(Id id, Entry* entry) {
+void Carrier::Advance(Id id, Entry* entry) {
   if (handshakes_left_-- <= 0) return;  // epoll reports it again
-  TlsConnection& connection = *entry->connection;
+  CarriedConnection& connection = *entry->connection;
   connection.Handshake();
   if (connection.state() == State::kClosing) {
     ReportRefusal(connection, connection.error());
     SetDeadline(id, entry, now_ + kClosingTime);
   }
-  if (connection.state() == State::kOpen) {
-    if (!DeliverToServer(id, entry)) return End(id);
-    // Data may have come with the end of the handshake.
-    connection.MoveFromClient();
-  }
+  if (connection.state() == State::kOpen) return Open(id, entry);
   Update(id, entry);
 }
 
-bool TlsTerminator::DeliverToServer(Id id, Entry* entry) {
-  TlsConnection& connection = *entry->connection;
+void Carrier::Open(Id id, Entry* entry) {
+  if (!DeliverToServer(id, entry)) return;
+  // Data may have come with the end of the handshake.
+  entry->connection->MoveFromClient();
+  Update(id, entry);
+}
+
+bool Carrier::DeliverToServer(Id id, Entry* entry) {
+  CarriedConnection& connection = *entry->connection;
   UniqueFd server = connection.Connect();
   if (!server) {
-    room_log_.Log(spdlog::level::err, "cannot accept a connection",
-                  {{"error", strerror(errno)}});
+    waiting_.insert(id);
+    Watch(EPOLL_CTL_MOD, connection.client(), 0, 2 * id);
+    entry->client_events = 0;
+    acceptor_.PauseForFiles(now_);
+    OnNoFiles();
     return false;
   }
   entry->server_events = connection.server_events();
@@ -294,44 +346,48 @@ bool TlsTerminator::DeliverToServer(Id id, Entry* entry) {
   handshakes_.erase(id);
   SetDeadline(id, entry, absl::InfiniteFuture());
   MutexLock lock(&mutex_);
-  if (closed_) return false;
+  if (closed_) return true;  // the pair ends here, and the client with it
   delivered_.emplace_back(std::move(server), connection.address());
   const uint64_t one = 1;
-  return write(ready_.get(), &one, sizeof(one)) == sizeof(one);
+  [[maybe_unused]] const ssize_t written =
+      write(ready_.get(), &one, sizeof(one));
+  return true;
 }
 
-void TlsTerminator::ReportRefusal(const TlsConnection& connection,
-                                  const std::string& reason) {
+void Carrier::DeliverWaiting() {
+  while (!waiting_.empty() && acceptor_.resume() == absl::InfiniteFuture()) {
+    const Id id = *waiting_.begin();
+    waiting_.erase(id);
+    Open(id, entries_.at(id).get());
+  }
+}
+
+void Carrier::ReportRefusal(const CarriedConnection& connection,
+                            const std::string& reason) {
   metrics_->OnConnectionEnded("handshake");
   refused_log_.Log(
       spdlog::level::warn, "a TLS handshake failed",
       {{"peer", AddressText(connection.address())}, {"reason", reason}});
 }
 
-void TlsTerminator::Refuse(Id id, const std::string& reason) {
-  const TlsConnection& connection = *entries_.at(id)->connection;
+void Carrier::Refuse(Id id, const std::string& reason) {
+  const CarriedConnection& connection = *entries_.at(id)->connection;
   if (connection.state() == State::kHandshake) {
     ReportRefusal(connection, reason);
   }
   End(id);
 }
 
-void TlsTerminator::SetDeadline(Id id, Entry* entry, absl::Time deadline) {
+void Carrier::SetDeadline(Id id, Entry* entry, absl::Time deadline) {
   deadlines_.erase({entry->deadline, id});
   entry->deadline = deadline;
   if (deadline != absl::InfiniteFuture()) deadlines_.insert({deadline, id});
 }
 
-void TlsTerminator::Update(Id id, Entry* entry) {
-  TlsConnection& connection = *entry->connection;
+void Carrier::Update(Id id, Entry* entry) {
+  CarriedConnection& connection = *entry->connection;
   if (connection.state() == State::kOver) return End(id);
-  if (connection.state() == State::kClosing &&
-      entry->deadline == absl::InfiniteFuture()) {
-    SetDeadline(id, entry, now_ + kClosingTime);
-    if (std::exchange(entry->server_watched, false)) {
-      Watch(EPOLL_CTL_DEL, connection.server(), 0, 2 * id + 1);
-    }
-  }
+  if (!handshakes_.contains(id)) UpdateClosing(id, entry);
   if (const uint32_t events = connection.client_events();
       events != entry->client_events) {
     Watch(EPOLL_CTL_MOD, connection.client(), events, 2 * id);
@@ -342,9 +398,26 @@ void TlsTerminator::Update(Id id, Entry* entry) {
     Watch(EPOLL_CTL_MOD, connection.server(), events, 2 * id + 1);
     entry->server_events = events;
   }
+  // Ends the oldest, which may be this one.
+  if (closing_.size() > kMostClosing) End(*closing_.begin());
 }
 
-void TlsTerminator::EndLate() {
+void Carrier::UpdateClosing(Id id, Entry* entry) {
+  const CarriedConnection& connection = *entry->connection;
+  if (connection.state() == State::kClosing) {
+    if (!std::exchange(entry->finishes, true)) {
+      entry->server_watched = false;  // its socket is closed
+      closing_.insert(id);
+      SetDeadline(id, entry, now_ + kClosingTime);
+    }
+  } else if (connection.server_closed() &&
+             (closing_.insert(id).second || entry->sent != connection.sent())) {
+    entry->sent = connection.sent();
+    SetDeadline(id, entry, now_ + options_.stall_timeout);
+  }
+}
+
+void Carrier::EndLate() {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
     const Id id = deadlines_.begin()->second;
     if (handshakes_.contains(id)) {
@@ -355,21 +428,21 @@ void TlsTerminator::EndLate() {
   }
 }
 
-void TlsTerminator::End(Id id) {
+void Carrier::End(Id id) {
   const auto found = entries_.find(id);
   SetDeadline(id, found->second.get(), absl::InfiniteFuture());
   handshakes_.erase(id);
+  closing_.erase(id);
+  waiting_.erase(id);
   entries_.erase(found);  // closes its sockets, which removes them from epoll
 }
 
 }  // namespace
 
-std::unique_ptr<Acceptor> NewTlsTerminator(const TlsTerminatorOptions& options,
-                                           std::unique_ptr<Acceptor> acceptor,
-                                           TlsCredentials* credentials,
-                                           Metrics* metrics) {
-  return std::make_unique<TlsTerminator>(options, std::move(acceptor),
-                                         credentials, metrics);
+std::unique_ptr<Acceptor> NewCarrier(const CarrierOptions& options,
+                                     std::unique_ptr<Acceptor> acceptor,
+                                     Metrics* metrics) {
+  return std::make_unique<Carrier>(options, std::move(acceptor), metrics);
 }
 
 }  // namespace trivium

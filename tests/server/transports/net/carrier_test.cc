@@ -1,34 +1,42 @@
-// The terminator between real clients and tests that act as the server.
-#include "server/transports/net/terminator.h"
+// The carrier between real clients and tests that act as the server.
+#include "server/transports/net/carrier.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <openssl/ssl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "server/transports/net/stream.h"
 #include "tests/server/transports/net/authority.h"
 #include "tests/server/transports/net/tls_client.h"
+#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {
 
 using testing::HasSubstr;
 
-class TlsTerminatorTest : public testing::Test {
+class CarrierTest : public testing::Test {
  protected:
-  void Start(TlsTerminatorOptions options = {.protocol = &kHttp2Protocol}) {
+  void Start(CarrierOptions options = {.protocol = &kHttp2Protocol}) {
     auto credentials = TlsCredentials::Load(files_, absl::Hours(1));
     ASSERT_TRUE(credentials.ok()) << credentials.status();
     credentials_ = *std::move(credentials);
     auto acceptor = NewAcceptor("127.0.0.1", 0);
     ASSERT_TRUE(acceptor.ok());
-    acceptor_ = NewTlsTerminator(options, *std::move(acceptor),
-                                 credentials_.get(), &metrics_);
+    options.tls = credentials_.get();
+    acceptor_ = NewCarrier(options, *std::move(acceptor), &metrics_);
     fcntl(acceptor_->fd(), F_SETFL, 0);  // the tests wait
   }
 
@@ -93,7 +101,7 @@ class TlsTerminatorTest : public testing::Test {
   sockaddr_storage client_{};
 };
 
-TEST_F(TlsTerminatorTest, CarriesBytesBothWays) {
+TEST_F(CarrierTest, CarriesBytesBothWays) {
   Start();
   TlsClient client = Connect();
   ASSERT_TRUE(client.connected());
@@ -102,7 +110,7 @@ TEST_F(TlsTerminatorTest, CarriesBytesBothWays) {
   std::string much(3 << 20, 'x');
   for (size_t i = 0; i < much.size(); i += 1000) much[i] = static_cast<char>(i);
   std::thread writer([&] { Send(server, much); });
-  // Both directions at once: the terminator waits for neither.
+  // Both directions at once: the carrier waits for neither.
   std::thread reader([&] { EXPECT_EQ(Receive(server, much.size()), much); });
   EXPECT_TRUE(client.Send(much));
   EXPECT_EQ(client.Receive(much.size()), much);
@@ -110,7 +118,7 @@ TEST_F(TlsTerminatorTest, CarriesBytesBothWays) {
   reader.join();
 }
 
-TEST_F(TlsTerminatorTest, ClosesBothSidesWhenOneCloses) {
+TEST_F(CarrierTest, ClosesBothSidesWhenOneCloses) {
   Start();
   {
     TlsClient client = Connect();
@@ -136,7 +144,7 @@ TEST_F(TlsTerminatorTest, ClosesBothSidesWhenOneCloses) {
   EXPECT_EQ(Receive(server, 1), "");
 }
 
-TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesDelaysNobody) {
+TEST_F(CarrierTest, AHandshakeThatNeverComesDelaysNobody) {
   Start({.protocol = &kHttp2Protocol,
          .max_handshakes = 4,
          .handshake_timeout = absl::Hours(1)});
@@ -149,13 +157,13 @@ TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesDelaysNobody) {
       HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 1"));
 }
 
-TEST_F(TlsTerminatorTest, EndsASlowHandshake) {
+TEST_F(CarrierTest, EndsASlowHandshake) {
   Start({.protocol = &kHttp2Protocol,
          .handshake_timeout = absl::Milliseconds(20)});
   EXPECT_EQ(Receive(TlsClient::Connect(port()), 1), "");
 }
 
-TEST_F(TlsTerminatorTest, RefusesBytesThatAreNotTls) {
+TEST_F(CarrierTest, RefusesBytesThatAreNotTls) {
   Start();
   const UniqueFd client = TlsClient::Connect(port());
   Send(client, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -167,7 +175,7 @@ TEST_F(TlsTerminatorTest, RefusesBytesThatAreNotTls) {
   ExpectServes(Trusting());
 }
 
-TEST_F(TlsTerminatorTest, RefusesOldVersionsAndOtherProtocols) {
+TEST_F(CarrierTest, RefusesOldVersionsAndOtherProtocols) {
   Start();
   TlsClient::Options options = Trusting();
   options.most_version = TLS1_1_VERSION;
@@ -180,7 +188,7 @@ TEST_F(TlsTerminatorTest, RefusesOldVersionsAndOtherProtocols) {
   ExpectServes(options);
 }
 
-TEST_F(TlsTerminatorTest, DemandsACertificateOfTheAuthority) {
+TEST_F(CarrierTest, DemandsACertificateOfTheAuthority) {
   files_.client_ca = authority_.file();
   Start();
   ExpectServes(Showing(authority_));
@@ -202,7 +210,7 @@ TEST_F(TlsTerminatorTest, DemandsACertificateOfTheAuthority) {
       HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 3"));
 }
 
-TEST_F(TlsTerminatorTest, NewConnectionsUseANewCertificate) {
+TEST_F(CarrierTest, NewConnectionsUseANewCertificate) {
   Start();
   TlsClient before = Connect();
   EXPECT_EQ(before.ServersName(), "server");
@@ -216,7 +224,7 @@ TEST_F(TlsTerminatorTest, NewConnectionsUseANewCertificate) {
   EXPECT_EQ(before.Receive(7), "goes on");
 }
 
-TEST_F(TlsTerminatorTest, SendsTheServersLastBytesBeforeItEnds) {
+TEST_F(CarrierTest, SendsTheServersLastBytesBeforeItEnds) {
   Start();
   TlsClient client = Connect();
   UniqueFd server = Accepted();
@@ -226,6 +234,133 @@ TEST_F(TlsTerminatorTest, SendsTheServersLastBytesBeforeItEnds) {
   std::thread end([this] { acceptor_.reset(); });
   EXPECT_EQ(client.Receive(4), "bye");
   end.join();
+}
+
+// Passes capital letters only, and holds the last one back.
+class CapitalsGuard final : public ByteGuard {
+ public:
+  std::string Pass(std::string_view bytes) override {
+    std::string passes;
+    for (const char byte : bytes) {
+      if (byte < 'A' || byte > 'Z') continue;
+      passes += std::exchange(held_, byte);
+    }
+    return passes;
+  }
+
+  bool is_over() const override { return held_ == 'Z'; }
+
+ private:
+  char held_ = '>';
+};
+
+class PlainCarrierTest : public testing::Test {
+ protected:
+  void Start(CarrierOptions options = {}) {
+    auto acceptor = NewAcceptor("127.0.0.1", 0);
+    ASSERT_TRUE(acceptor.ok());
+    acceptor_ = NewCarrier(options, *std::move(acceptor), &metrics_);
+    fcntl(acceptor_->fd(), F_SETFL, 0);  // the tests wait
+  }
+  UniqueFd Accepted() {
+    sockaddr_storage client{};
+    UniqueFd socket = acceptor_->Accept(&client);
+    if (socket) fcntl(socket.get(), F_SETFL, 0);
+    return socket;
+  }
+
+  Metrics metrics_{1};
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+TEST_F(PlainCarrierTest, EachConnectionHasAGuard) {
+  Start({.guard = [] { return std::make_unique<CapitalsGuard>(); }});
+  for (int i = 0; i < 2; ++i) {
+    HttpSocket client(PortOf(acceptor_->address()));
+    const UniqueFd server = Accepted();
+    ASSERT_TRUE(server);
+    client.Send("aBcD");
+    client.Send("eFg");
+    char got[4] = {};
+    EXPECT_EQ(recv(server.get(), got, 3, MSG_WAITALL), 3);
+    EXPECT_EQ(std::string(got), ">BD");
+    EXPECT_EQ(send(server.get(), "answer", 6, MSG_NOSIGNAL), 6);
+    EXPECT_EQ(client.ReceiveSome(), "answer");
+  }
+}
+
+TEST_F(PlainCarrierTest, IsReadNoFurtherOnceTheGuardIsOver) {
+  Start({.guard = [] { return std::make_unique<CapitalsGuard>(); }});
+  HttpSocket client(PortOf(acceptor_->address()));
+  UniqueFd server = Accepted();
+  client.Send("AZ");
+  char got[3] = {};
+  EXPECT_EQ(recv(server.get(), got, 2, MSG_WAITALL), 2);
+  EXPECT_EQ(std::string(got), ">A");
+  client.Send("BC");
+  EXPECT_EQ(send(server.get(), "no", 2, MSG_NOSIGNAL), 2);
+  server = UniqueFd();
+  EXPECT_EQ(client.Receive(), "no");
+  // The rest is discarded, but not without end.
+  const std::string much(64 << 10, 'x');
+  int sent = 0;
+  while (sent < 1000 && client.Send(much)) ++sent;
+  EXPECT_LT(sent, 1000);
+}
+
+TEST_F(PlainCarrierTest, EndsAClientThatDoesNotReadWhatAClosedServerSent) {
+  Start({.stall_timeout = absl::Milliseconds(50)});
+  HttpSocket client(PortOf(acceptor_->address()));
+  UniqueFd server = Accepted();
+  fcntl(server.get(), F_SETFL, O_NONBLOCK);
+  const std::string much(1 << 20, 'x');
+  // Until nothing more fits anywhere.
+  for (int full = 0; full < 20;) {
+    if (send(server.get(), much.data(), much.size(), MSG_NOSIGNAL) > 0) {
+      full = 0;
+    } else {
+      ++full;
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+  }
+  server = UniqueFd();
+  while (client.Send("x")) absl::SleepFor(absl::Milliseconds(1));
+}
+
+// A connection that says nothing reaches the server, which bounds their number.
+TEST_F(PlainCarrierTest, SilentConnectionsReachTheServer) {
+  Start();
+  const HttpSocket client(PortOf(acceptor_->address()));
+  EXPECT_TRUE(Accepted());
+}
+
+// Of the three that a connection takes.
+class FewFilesTest : public PlainCarrierTest,
+                     public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Left, FewFilesTest, testing::Values(0, 1, 2));
+
+TEST_P(FewFilesTest, TellsTheServerAndWaitsForFiles) {
+  const auto files_left = static_cast<rlim_t>(GetParam());
+  Start();
+  HttpSocket first(PortOf(acceptor_->address()));
+  UniqueFd server = Accepted();
+  ASSERT_TRUE(server);
+  // The client's socket exists, and the carrier gets none for its side.
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  rlimit few = files;
+  few.rlim_cur = static_cast<rlim_t>(client) + 1 + files_left;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const sockaddr_storage address = acceptor_->address();
+  EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address),
+                    sizeof(sockaddr_in)),
+            0);
+  EXPECT_FALSE(Accepted());
+  EXPECT_EQ(errno, EMFILE);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  EXPECT_TRUE(Accepted());  // after the pause
+  close(client);
 }
 
 }  // namespace

@@ -166,6 +166,8 @@ TEST_F(RoutingTest, ATextInTheTargetLanguageComesBackAsItIs) {
 TEST_F(RoutingTest, WhatTellsNoLanguageIsEnglishOrTheFirstThatThereIs) {
   Add("fr-de", {"fr"}, {"de"});
   Add("fr-en", {"fr"}, {"en"});
+  // Else no model would read it.
+  options()->set_text_stages(v1::TEXT_STAGES_OFF);
   Start({"12345"}, "auto", "de");
   v1::TranslateResponse response = Answered(1);
   EXPECT_EQ(RouteOf(response.results(0)), "translator en-de");

@@ -44,8 +44,7 @@ TEST_F(SplitTest, SignsAloneStayAsTheyAre) {
   Start(texts);
   EXPECT_EQ(TextOf(batcher_.Wait(0)), "One.");
   EXPECT_EQ(TextOf(batcher_.Wait(1)), "Two!");
-  EXPECT_EQ(TextOf(batcher_.Wait(2)), "1.");
-  const v1::TranslateResponse response = Answered(3);
+  const v1::TranslateResponse response = Answered(2);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(response.results(i).hypotheses(0).text(), texts[i]);
   }
@@ -61,7 +60,15 @@ TEST_F(SplitTest, TheModelReadsSignsWhereItsSearchIsAskedAbout) {
   Answered(1);
 }
 
-TEST_F(SplitTest, TheModelReadsSignsOfWhatIsNotSplit) {
+TEST_F(SplitTest, WithoutTextStagesTheModelReadsDigits) {
+  options()->set_text_stages(v1::TEXT_STAGES_OFF);
+  Start({"1.", "!!!"});
+  EXPECT_EQ(TextOf(batcher_.Wait(0)), "1.");
+  Answered(1);
+}
+
+TEST_F(SplitTest, WithoutTextStagesTheModelReadsSignsOfWhatIsNotSplit) {
+  options()->set_text_stages(v1::TEXT_STAGES_OFF);
   options()->set_split(v1::SPLIT_NONE);
   Start({"!!!"});
   EXPECT_EQ(TextOf(batcher_.Wait(0)), "!!!");

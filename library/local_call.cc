@@ -6,7 +6,7 @@ namespace trivium {
 
 using google::protobuf::Message;
 
-absl::Status LocalCall::Take(Message* request) {
+absl::Status LocalCall::ParseRequest(Message* request) {
   request->CopyFrom(request_);
   return absl::OkStatus();
 }

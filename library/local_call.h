@@ -34,7 +34,7 @@ class LocalCall : public ResponseStream {
   // Runs the call to its end and returns its status.
   absl::Status Run(Handler* handler, std::stop_token stop);
 
-  absl::Status Take(google::protobuf::Message* request) override;
+  absl::Status ParseRequest(google::protobuf::Message* request) override;
   void Write(const google::protobuf::Message& response) override;
   void Finish(const Ending& ending,
               const google::protobuf::Message* last) override;

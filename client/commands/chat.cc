@@ -130,7 +130,7 @@ class ChatCommand : public Command {
     absl::StatusOr<bool> Obey(const std::string& line) {
       const absl::StatusOr<Conversation::Turn> turn =
           !IsUtf8(line) ? absl::InvalidArgumentError("is not UTF-8")
-                        : conversation_.Take(line);
+                        : conversation_.Read(line);
       if (!turn.ok()) return Failed(turn.status());
       if (!turn->note.empty()) Tell(turn->note);
       if (turn->next == Conversation::kQuit) return false;

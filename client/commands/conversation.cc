@@ -41,7 +41,7 @@ void Conversation::Unanswered() {
   chat_.mutable_messages()->RemoveLast();
 }
 
-absl::StatusOr<Conversation::Turn> Conversation::Take(std::string_view line) {
+absl::StatusOr<Conversation::Turn> Conversation::Read(std::string_view line) {
   if (line.empty()) return Turn();
   if (line[0] != '/' || line.starts_with("//")) {
     Add("user", line[0] == '/' ? line.substr(1) : line);

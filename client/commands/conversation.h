@@ -14,7 +14,7 @@ namespace trivium {
 // that begins with /.
 //
 //   Conversation conversation(chat);
-//   auto turn = conversation.Take(line);
+//   auto turn = conversation.Read(line);
 //   if (turn->next == Conversation::kAnswer) {
 //     ... request an answer to conversation.chat(), then call Answered or
 //         Unanswered
@@ -33,7 +33,7 @@ class Conversation {
 
   // Adds a line of the user, or obeys it if it is a command. Returns
   // INVALID_ARGUMENT for a command that does not exist or is not possible now.
-  absl::StatusOr<Turn> Take(std::string_view line);
+  absl::StatusOr<Turn> Read(std::string_view line);
 
   // The conversation. After kAnswer it ends with the message to answer.
   const v1::Chat& chat() const { return chat_; }

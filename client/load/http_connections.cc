@@ -39,7 +39,7 @@ void HttpConnections::Run() {
   client.set_read_timeout(timeout);
   client.set_write_timeout(timeout);
   while (true) {
-    const Task task = Take();
+    const Task task = NextTask();
     if (!task.work) return;
     CallOutcome outcome = task.work(client);
     {
@@ -50,7 +50,7 @@ void HttpConnections::Run() {
   }
 }
 
-HttpConnections::Task HttpConnections::Take() {
+HttpConnections::Task HttpConnections::NextTask() {
   MutexLock lock(&mutex_);
   while (waiting_.empty() && !closing_) changed_.Wait(&mutex_);
   if (waiting_.empty()) return {};

@@ -39,7 +39,7 @@ class HttpConnections {
 
   void Run();
   // Waits for a task. Returns one without work if no more will come.
-  Task Take();
+  Task NextTask();
 
   const std::string url_;
   const absl::Duration timeout_;

@@ -61,7 +61,7 @@ class CompletionsCall final : public Handler {
                  request.decoding().num_hypotheses()),
           request_(std::move(request)) {}
 
-    absl::Status Take(Message* request) override {
+    absl::Status ParseRequest(Message* request) override {
       *static_cast<v1::GenerateRequest*>(request) = std::move(request_);
       return absl::OkStatus();
     }
@@ -125,7 +125,8 @@ class CompletionsCall final : public Handler {
 
 void CompletionsCall::Start() {
   internal::Completions all;
-  if (const absl::Status status = transport_->Take(&all); !status.ok()) {
+  if (const absl::Status status = transport_->ParseRequest(&all);
+      !status.ok()) {
     return transport_->Finish(
         EndEarly(environment_, Rpc::kGenerate, context_, status), nullptr);
   }

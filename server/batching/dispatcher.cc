@@ -33,10 +33,11 @@ void Dispatcher::BeginBoundary(int worker, const Pending& pending) {
   workers_[worker].last_boundary = ++boundaries_;
 }
 
-std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, RequestQueue* queue,
-                                                FairQueue::Decide fits,
-                                                FairQueue::Dropped* late,
-                                                bool lacks_background) {
+std::unique_ptr<QueuedRequest> Dispatcher::Dequeue(int worker,
+                                                   RequestQueue* queue,
+                                                   FairQueue::Decide fits,
+                                                   FairQueue::Dropped* late,
+                                                   bool lacks_background) {
   bool stopped = false;
   std::unique_ptr<QueuedRequest> taken;
   if (lacks_background) {
@@ -76,7 +77,7 @@ std::unique_ptr<QueuedRequest> Dispatcher::TakeOf(Priority priority, int worker,
   if (queue->of(priority).requests() == 0 || !BelowShare(worker, priority)) {
     return nullptr;
   }
-  return queue->of(priority).Take(
+  return queue->of(priority).Dequeue(
       [&](QueuedRequest& request) {
         // Requests that this pass dropped are no longer work.
         if (!BelowShare(worker, priority)) return FairQueue::Verdict::kStop;

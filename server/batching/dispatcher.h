@@ -49,12 +49,12 @@ class Dispatcher {
   // Requests that `fits` drops go to `late`, which may be null if it never
   // drops. `lacks_background`: the worker runs no background request of the
   // model.
-  std::unique_ptr<QueuedRequest> Take(int worker, RequestQueue* queue,
-                                      FairQueue::Decide fits,
-                                      FairQueue::Dropped* late = nullptr,
-                                      bool lacks_background = false);
+  std::unique_ptr<QueuedRequest> Dequeue(int worker, RequestQueue* queue,
+                                         FairQueue::Decide fits,
+                                         FairQueue::Dropped* late = nullptr,
+                                         bool lacks_background = false);
 
-  // A request that Take returned to the worker has ended.
+  // A request that Dequeue returned to the worker has ended.
   void Finished(int worker, uint64_t source_key);
 
   int64_t waiting_requests() const;

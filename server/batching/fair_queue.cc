@@ -114,7 +114,8 @@ int64_t FairQueue::TokensBefore(ClientId client, CallId call, int64_t tokens,
                 tokens_ + calls_in_transit_ * tokens_per_call);
 }
 
-std::unique_ptr<QueuedRequest> FairQueue::Take(Decide decide, Dropped* late) {
+std::unique_ptr<QueuedRequest> FairQueue::Dequeue(Decide decide,
+                                                  Dropped* late) {
   for (;;) {
     const auto [call, verdict] = Find(decide);
     if (call == nullptr) return nullptr;

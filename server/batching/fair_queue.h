@@ -65,7 +65,8 @@ class FairQueue {
   // Returns the next request that `decide` takes, or null when it stops or
   // nothing is left. Requests that it drops go to `late`, which may be null if
   // it never drops.
-  std::unique_ptr<QueuedRequest> Take(Decide decide, Dropped* late = nullptr);
+  std::unique_ptr<QueuedRequest> Dequeue(Decide decide,
+                                         Dropped* late = nullptr);
 
   // Moves to `dropped` all requests past their deadlines, and the cancelled
   // ones of kLooks calls. The next call of DropDead continues after these

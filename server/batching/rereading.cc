@@ -93,7 +93,7 @@ void Rereading::Split(size_t branch, Engine* engine) {
   }
 }
 
-std::vector<HypothesisId> Rereading::Take(Engine* engine) {
+std::vector<HypothesisId> Rereading::Finish(Engine* engine) {
   std::vector<HypothesisId> ids(histories_.size());
   for (const Branch& branch : branches_) {
     for (const int member : branch.members) {

@@ -12,7 +12,7 @@ namespace trivium {
 
 // Restores the hypotheses of a suspended search in the engine, by reading their
 // tokens again. A common beginning is read once: the hypotheses form a tree,
-// whose branches fork where they differ. Not thread-safe; call Take or Clear
+// whose branches fork where they differ. Not thread-safe; call Finish or Clear
 // before destruction.
 //
 //   found = rereading.Begin(engine, source, histories, salt);
@@ -20,7 +20,7 @@ namespace trivium {
 //     rereading.Plan(&spare_rows, &plan); the engine steps;
 //     rereading.Apply(engine);
 //   }
-//   ids = rereading.Take(engine);   // [histories]
+//   ids = rereading.Finish(engine);   // [histories]
 class Rereading {
  public:
   using Histories = std::vector<std::vector<int32_t>>;
@@ -39,7 +39,7 @@ class Rereading {
   void Apply(Engine* engine);
 
   // Hands the hypotheses over, in the order of the histories.
-  std::vector<HypothesisId> Take(Engine* engine);
+  std::vector<HypothesisId> Finish(Engine* engine);
   void Clear(Engine* engine);
 
  private:

@@ -41,7 +41,7 @@ namespace trivium {
 // they keep what they hold and wait.
 //
 //   batch.DropDead();
-//   while (next = queue.Take(batch.CanJoin)) batch.Add(next);
+//   while (next = queue.Dequeue(batch.CanJoin)) batch.Add(next);
 //   batch.Iterate();
 class RunningBatch {
  public:

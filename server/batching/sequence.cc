@@ -239,7 +239,7 @@ int Sequence::Apply(const StepResult& result) {
     case Phase::kRereading:
       rereading_.Apply(engine_);
       if (!rereading_.done()) break;
-      live_.Restore(rereading_.Take(engine_), decoding_->continuations());
+      live_.Restore(rereading_.Finish(engine_), decoding_->continuations());
       phase_ = Phase::kSearch;
       break;
     case Phase::kPrefix:

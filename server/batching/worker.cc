@@ -207,7 +207,7 @@ void Worker::Fill(Served* served) {
     batch->set_waiting(
         dispatcher.WaitingShare(queue->requests()),
         dispatcher.WaitingShare(queue->of(Priority::kInteractive).requests()));
-    std::unique_ptr<QueuedRequest> newcomer = dispatcher.Take(
+    std::unique_ptr<QueuedRequest> newcomer = dispatcher.Dequeue(
         index_, queue,
         [=](QueuedRequest& queued) {
           const Request& request = queued.request;

@@ -68,7 +68,7 @@ class Call {
   // Parses the request and finds the model that it names.
   template <typename Message>
   absl::Status Open(Transport* transport, Message* request) {
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(request));
+    TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(request));
     return FindModel(ModelName(*request));
   }
   // Finds model(), which the call keeps for its life (AllowedModels::FindFor).

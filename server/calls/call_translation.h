@@ -40,8 +40,8 @@ class CallTranslation {
   // number of bytes to tokenize.
   int64_t TextBytes(const v1::Input& input) const;
   absl::StatusOr<Job> Prepare(const v1::Input& input, const std::string& path);
-  absl::Status Take(RequestResult result, Job* job) const {
-    return translation_.Take(std::move(result), job);
+  absl::Status AddResult(RequestResult result, Job* job) const {
+    return translation_.AddResult(std::move(result), job);
   }
   v1::TranslateResult Result(Job job) const;
 

@@ -77,15 +77,15 @@ xds::OrcaLoadReport ReportLoad(const LoadReports::Sample& from,
 
 LoadReports::LoadReports(bool all, Metrics* metrics)
     : LoadReports(all, UsableCores(), Measure(metrics)) {
-  measuring_.emplace(kInterval, [this, metrics] { Take(Measure(metrics)); });
+  measuring_.emplace(kInterval, [this, metrics] { Record(Measure(metrics)); });
 }
 
 LoadReports::LoadReports(bool all, int cores, const Sample& first)
     : all_(all), cores_(cores), last_(first) {
-  Take(first);
+  Record(first);
 }
 
-void LoadReports::Take(const Sample& sample) {
+void LoadReports::Record(const Sample& sample) {
   MutexLock lock(&mutex_);
   const xds::OrcaLoadReport report = ReportLoad(last_, sample, cores_);
   last_ = sample;

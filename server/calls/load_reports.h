@@ -52,7 +52,7 @@ class LoadReports {
       std::string_view asked) const;
 
   // Reports the load between the last sample and this one from now on.
-  void Take(const Sample& sample);
+  void Record(const Sample& sample);
 
  private:
   struct Texts {

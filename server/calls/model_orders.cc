@@ -23,7 +23,7 @@ class OrderCall : public Handler {
   void Start() final {
     absl::Status status = call_.admitted();
     if (status.ok()) status = call_.MayOrder();
-    if (status.ok()) status = Take(transport_);
+    if (status.ok()) status = ReadOrder(transport_);
     if (status.ok() && call_.environment().model_control == nullptr) {
       status = absl::FailedPreconditionError(
           "this server serves the models that it was started with; start it "
@@ -41,7 +41,7 @@ class OrderCall : public Handler {
 
  protected:
   // Parses the request and checks it.
-  virtual absl::Status Take(Transport* transport) = 0;
+  virtual absl::Status ReadOrder(Transport* transport) = 0;
   virtual void Order(ModelControl* control, ModelControl::Giver giver,
                      ModelControl::Done done) = 0;
   // Returns the status for the client of an order that ended with `status`.
@@ -72,9 +72,9 @@ class LoadModelCall : public OrderCall {
   using OrderCall::OrderCall;
 
  private:
-  absl::Status Take(Transport* transport) override {
+  absl::Status ReadOrder(Transport* transport) override {
     v1::LoadModelRequest request;
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     TRIVIUM_ASSIGN_OR_RETURN(order_, ReadOrder(request));
     // The folder, too: otherwise a token could give any model an allowed name.
     TRIVIUM_RETURN_IF_ERROR(models().MayLoad(LastPart(order_.folder)));
@@ -126,9 +126,9 @@ class ReloadModelCall : public NamedOrderCall {
   using NamedOrderCall::NamedOrderCall;
 
  private:
-  absl::Status Take(Transport* transport) override {
+  absl::Status ReadOrder(Transport* transport) override {
     v1::ReloadModelRequest request;
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     TRIVIUM_ASSIGN_OR_RETURN(std::string name, ReadOrder(request));
     return SetName(std::move(name));
   }
@@ -149,9 +149,9 @@ class UnloadModelCall : public NamedOrderCall {
   using NamedOrderCall::NamedOrderCall;
 
  private:
-  absl::Status Take(Transport* transport) override {
+  absl::Status ReadOrder(Transport* transport) override {
     v1::UnloadModelRequest request;
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     TRIVIUM_ASSIGN_OR_RETURN(std::string name, ReadOrder(request));
     return SetName(std::move(name));
   }

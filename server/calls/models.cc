@@ -15,7 +15,7 @@ class ListModelsCall : public UnaryCall {
  private:
   absl::Status Open() override {
     v1::ListModelsRequest request;
-    return transport()->Take(&request);
+    return transport()->ParseRequest(&request);
   }
 
   bool NeedsBatcher() const override { return false; }
@@ -43,7 +43,7 @@ class GetModelCall : public UnaryCall {
  private:
   absl::Status Open() override {
     v1::GetModelRequest request;
-    TRIVIUM_RETURN_IF_ERROR(transport()->Take(&request));
+    TRIVIUM_RETURN_IF_ERROR(transport()->ParseRequest(&request));
     return call().FindModel(ReadName(request));
   }
 

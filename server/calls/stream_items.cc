@@ -52,8 +52,9 @@ struct Translating {
   static std::vector<Request> TakeRequests(Item* item) {
     return std::exchange(item->requests, {});
   }
-  static absl::Status Take(const Work& work, RequestResult result, Item* item) {
-    return work.Take(std::move(result), item);
+  static absl::Status HandleResult(const Work& work, RequestResult result,
+                                   Item* item) {
+    return work.AddResult(std::move(result), item);
   }
   static v1::TranslateResult Result(const Work& work, Item* item) {
     return work.Result(std::move(*item));
@@ -82,8 +83,8 @@ struct Embedding {
     if (!item->result) requests.push_back(std::move(item->request));
     return requests;
   }
-  static absl::Status Take(const EncodeWork& work, RequestResult result,
-                           Item* item) {
+  static absl::Status HandleResult(const EncodeWork& work, RequestResult result,
+                                   Item* item) {
     item->result = work.Result(item->input, std::move(result));
     return absl::OkStatus();
   }
@@ -100,7 +101,7 @@ class TypedItems final : public StreamItems {
   Outcome Read(RequestStream* transport) override {
     Outcome outcome;
     typename Kind::Message message;
-    const absl::Status status = transport->Take(&message);
+    const absl::Status status = transport->ParseRequest(&message);
     outcome.message_bytes = static_cast<int64_t>(message.ByteSizeLong());
     const auto* item = FindItem(message);
     if (item != nullptr) outcome.end = CheckItemId(IdOf(*item));
@@ -136,7 +137,7 @@ class TypedItems final : public StreamItems {
                         std::vector<RequestResult> results) const override {
     for (RequestResult& result : results) {
       const absl::Status status =
-          Kind::Take(*work_, std::move(result), &ItemOf(work));
+          Kind::HandleResult(*work_, std::move(result), &ItemOf(work));
       if (!status.ok()) return Failed(work.id, status);
     }
     work.again = true;

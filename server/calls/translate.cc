@@ -20,7 +20,7 @@ class TranslateCall : public UnaryCall {
  private:
   absl::Status Open() override {
     const RequestLimits& limits = environment().limits;
-    TRIVIUM_RETURN_IF_ERROR(transport()->Take(&request_));
+    TRIVIUM_RETURN_IF_ERROR(transport()->ParseRequest(&request_));
     TRIVIUM_RETURN_IF_ERROR(call().FindModel(request_.model()));
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
@@ -81,7 +81,7 @@ class TranslateCall : public UnaryCall {
   absl::Status HandleResult(int request, RequestResult result) override {
     const int input = input_of_request_[request];
     TRIVIUM_RETURN_IF_ERROR(
-        translation_->Take(std::move(result), &jobs_[input]));
+        translation_->AddResult(std::move(result), &jobs_[input]));
     AnswerIfDone(input);
     return absl::OkStatus();
   }

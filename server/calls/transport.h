@@ -19,7 +19,7 @@ namespace trivium {
 //
 //   Transport                         Handler
 //             -> Start
-//   Take      <-
+//   ParseRequest <-
 //   BeginAnswer <-
 //   Write     <-
 //             -> OnWritten
@@ -43,7 +43,7 @@ class Transport {
   // Parses the request message that has come into `request`. INVALID_ARGUMENT
   // if it is too large or does not parse. Even then, an item of a stream has
   // its id if that can be read, so that the item can fail alone.
-  virtual absl::Status Take(google::protobuf::Message* request) = 0;
+  virtual absl::Status ParseRequest(google::protobuf::Message* request) = 0;
 
   // Ends the call, once. Afterwards only BreakOff may be called. `last` is the
   // response, or the last one of a stream; null: none.
@@ -70,7 +70,8 @@ class ResponseStream : public Transport {
 // Carries a call that also reads a stream of requests.
 class RequestStream : public ResponseStream {
  public:
-  // Waits for the next request. Once OnRead has told of it, Take parses it.
+  // Waits for the next request. Once OnRead has told of it, ParseRequest parses
+  // it.
   virtual void Read() = 0;
 };
 
@@ -85,8 +86,8 @@ class Handler {
   // The client no longer waits for the answer.
   virtual void OnCancel() = 0;
 
-  // RequestStream::Read has ended. If `ok`, Take parses the request; else no
-  // more requests come.
+  // RequestStream::Read has ended. If `ok`, ParseRequest parses the request;
+  // else no more requests come.
   virtual void OnRead(bool ok) {}
   // ResponseStream::Write has ended. `ok` is false if the client is gone.
   virtual void OnWritten(bool ok) {}

@@ -15,7 +15,7 @@ OpenCalls::OpenCalls(int64_t limit_bytes, Metrics* metrics)
     : places_(std::max(kFewest, limit_bytes / kPartOfMemory / kBytesACall)),
       metrics_(metrics) {}
 
-absl::StatusOr<std::unique_ptr<OpenCalls::Place>> OpenCalls::Take(
+absl::StatusOr<std::unique_ptr<OpenCalls::Place>> OpenCalls::Admit(
     ClientId client) {
   if (places_.free_tokens(client, Priority::kInteractive) > 0) {
     places_.Add(client, 1);

@@ -16,7 +16,7 @@ namespace trivium {
 // client with many open calls is refused before one with few: calls are shared
 // like the queue's tokens (Admission). Used by one thread.
 //
-//   auto place = calls.Take(client);   // when the head of a call has arrived
+//   auto place = calls.Admit(client);   // when the head of a call has arrived
 //   if (!place.ok()) refuse;
 //   place->reset();                    // when the call has ended
 class OpenCalls {
@@ -45,7 +45,7 @@ class OpenCalls {
   OpenCalls(int64_t limit_bytes, Metrics* metrics);
 
   // Returns RESOURCE_EXHAUSTED with RetryInfo if the client has its share.
-  absl::StatusOr<std::unique_ptr<Place>> Take(ClientId client);
+  absl::StatusOr<std::unique_ptr<Place>> Admit(ClientId client);
 
  private:
   Admission places_;

@@ -135,8 +135,8 @@ class BenchRound::Observer : public RequestObserver {
 
 absl::StatusOr<double> BenchRound::Run(Batcher* batcher,
                                        std::vector<Request> requests,
-                                       size_t in_flight, Take take) {
-  BenchRound round(std::move(take));
+                                       size_t in_flight, OnResult on_result) {
+  BenchRound round(std::move(on_result));
   if (in_flight == 0) in_flight = requests.size();
   absl::Status status;
   const absl::Time begin = absl::Now();
@@ -167,7 +167,7 @@ void BenchRound::WaitFor(size_t count) {
 void BenchRound::Put(size_t index, absl::StatusOr<RequestResult> result) {
   MutexLock lock(&mutex_);
   if (result.ok()) {
-    take_(index, *std::move(result));
+    on_result_(index, *std::move(result));
   } else {
     status_.Update(result.status());
   }

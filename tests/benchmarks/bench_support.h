@@ -60,23 +60,23 @@ class BenchRound {
  public:
   // `take(i, result)` gets the answer of request i, on a worker's thread, one
   // at a time.
-  using Take = std::function<void(size_t, RequestResult)>;
+  using OnResult = std::function<void(size_t, RequestResult)>;
 
   // Keeps `in_flight` of the requests under way, or all where it is 0. Returns
   // the seconds it took, or the first error.
   static absl::StatusOr<double> Run(Batcher* batcher,
                                     std::vector<Request> requests,
-                                    size_t in_flight, Take take);
+                                    size_t in_flight, OnResult on_result);
 
  private:
   class Observer;
 
-  explicit BenchRound(Take take) : take_(std::move(take)) {}
+  explicit BenchRound(OnResult on_result) : on_result_(std::move(on_result)) {}
   void Put(size_t index, absl::StatusOr<RequestResult> result);
   // Waits until at most `count` are under way.
   void WaitFor(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const Take take_;
+  const OnResult on_result_;
   Mutex mutex_;
   CondVar changed_;
   size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;

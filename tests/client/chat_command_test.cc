@@ -32,44 +32,44 @@ std::vector<std::string> Said(const v1::Chat& chat) {
 
 TEST(ConversationTest, KeepsAllMessages) {
   Conversation conversation({}, "be brief");
-  EXPECT_EQ(conversation.Take("")->next, Conversation::kGoOn);
-  EXPECT_EQ(conversation.Take("Hi")->next, Conversation::kAnswer);
+  EXPECT_EQ(conversation.Read("")->next, Conversation::kGoOn);
+  EXPECT_EQ(conversation.Read("Hi")->next, Conversation::kAnswer);
   conversation.Answered("Hello");
-  EXPECT_EQ(conversation.Take("//etc/hosts?")->next, Conversation::kAnswer);
+  EXPECT_EQ(conversation.Read("//etc/hosts?")->next, Conversation::kAnswer);
   EXPECT_THAT(Said(conversation.chat()),
               ElementsAre("system: be brief", "user: Hi", "assistant: Hello",
                           "user: /etc/hosts?"));
   conversation.Answered("a file");
-  EXPECT_EQ(conversation.Take("/clear")->next, Conversation::kGoOn);
+  EXPECT_EQ(conversation.Read("/clear")->next, Conversation::kGoOn);
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("system: be brief"));
-  EXPECT_EQ(conversation.Take("/system  be long")->next, Conversation::kGoOn);
+  EXPECT_EQ(conversation.Read("/system  be long")->next, Conversation::kGoOn);
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("system: be long"));
-  EXPECT_EQ(conversation.Take("/system")->next, Conversation::kGoOn);
+  EXPECT_EQ(conversation.Read("/system")->next, Conversation::kGoOn);
   EXPECT_THAT(Said(conversation.chat()), ElementsAre());
-  EXPECT_EQ(conversation.Take("/clear")->next, Conversation::kGoOn);
-  EXPECT_EQ(conversation.Take("/quit")->next, Conversation::kQuit);
+  EXPECT_EQ(conversation.Read("/clear")->next, Conversation::kGoOn);
+  EXPECT_EQ(conversation.Read("/quit")->next, Conversation::kQuit);
 }
 
 TEST(ConversationTest, RetriesAnsweredAndFailedMessages) {
   Conversation conversation({}, "");
-  EXPECT_EQ(conversation.Take("/retry").status().code(),
+  EXPECT_EQ(conversation.Read("/retry").status().code(),
             absl::StatusCode::kInvalidArgument);
-  ASSERT_TRUE(conversation.Take("Hi").ok());
+  ASSERT_TRUE(conversation.Read("Hi").ok());
   conversation.Answered("Hello");
-  EXPECT_EQ(conversation.Take("/retry")->next, Conversation::kAnswer);
+  EXPECT_EQ(conversation.Read("/retry")->next, Conversation::kAnswer);
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: Hi"));
   conversation.Unanswered();
   EXPECT_THAT(Said(conversation.chat()), ElementsAre());
-  EXPECT_EQ(conversation.Take("/retry")->next, Conversation::kAnswer);
+  EXPECT_EQ(conversation.Read("/retry")->next, Conversation::kAnswer);
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: Hi"));
 }
 
 TEST(ConversationTest, ListsItsCommands) {
   Conversation conversation({}, "");
-  EXPECT_THAT(conversation.Take("/help")->note, HasSubstr("/retry"));
-  EXPECT_THAT(conversation.Take("/fly"),
+  EXPECT_THAT(conversation.Read("/help")->note, HasSubstr("/retry"));
+  EXPECT_THAT(conversation.Read("/fly"),
               IsError(absl::StatusCode::kInvalidArgument, "/fly"));
-  EXPECT_THAT(conversation.Take("/quit now"),
+  EXPECT_THAT(conversation.Read("/quit now"),
               IsError(absl::StatusCode::kInvalidArgument, "/quit"));
   EXPECT_THAT(Said(conversation.chat()), ElementsAre());
 }

@@ -33,7 +33,7 @@ void Adapter::OnCancel() {
   if (inner != nullptr) inner->OnCancel();
 }
 
-absl::Status Adapter::Take(Message* request) {
+absl::Status Adapter::ParseRequest(Message* request) {
   request->GetReflection()->Swap(request, request_.get());
   return absl::OkStatus();
 }

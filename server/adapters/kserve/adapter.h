@@ -51,7 +51,7 @@ class Adapter : public Handler, public ResponseStream {
   void Start() final;
   void OnCancel() final;
 
-  absl::Status Take(google::protobuf::Message* request) final;
+  absl::Status ParseRequest(google::protobuf::Message* request) final;
   void Write(const google::protobuf::Message& response) final;
   void Finish(const Ending& ending,
               const google::protobuf::Message* last) final;

@@ -26,7 +26,7 @@ class ModelInfer : public Adapter {
 
  private:
   absl::StatusOr<InnerCall> Begin(Transport* transport) override {
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request_));
+    TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request_));
     TRIVIUM_RETURN_IF_ERROR(CheckKserveVersion(request_.model_version()));
     TRIVIUM_ASSIGN_OR_RETURN(
         const ModelHandle model,

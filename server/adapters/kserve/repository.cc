@@ -23,7 +23,7 @@ using google::protobuf::Message;
 // name.
 template <typename Request>
 absl::Status TakeRequest(Transport* transport, Request* request) {
-  TRIVIUM_RETURN_IF_ERROR(transport->Take(request));
+  TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(request));
   if (request->repository_name().empty()) return absl::OkStatus();
   return InvalidField("repository_name",
                       "is not supported; leave it empty, as there is one "

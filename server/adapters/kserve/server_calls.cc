@@ -30,7 +30,7 @@ class ServerCall : public Adapter {
  protected:
   absl::StatusOr<InnerCall> Begin(Transport* transport) override {
     Request request;
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     return Unary(NewListModels, v1::ListModelsRequest());
   }
 
@@ -97,7 +97,7 @@ class ModelCall : public Adapter {
  protected:
   absl::StatusOr<InnerCall> Begin(Transport* transport) override {
     Request request;
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     TRIVIUM_RETURN_IF_ERROR(CheckKserveVersion(request.version()));
     v1::GetModelRequest get;
     get.set_name(request.name());
@@ -159,7 +159,7 @@ class ModelStatistics : public Adapter {
  private:
   absl::StatusOr<InnerCall> Begin(Transport* transport) override {
     inference::ModelStatisticsRequest request;
-    TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
+    TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     TRIVIUM_RETURN_IF_ERROR(CheckKserveVersion(request.version()));
     all_ = request.name().empty();
     if (all_) return Unary(NewListModels, v1::ListModelsRequest());

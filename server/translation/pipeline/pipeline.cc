@@ -261,7 +261,8 @@ absl::Status Pipeline::AddRequest(const Attempt& attempt, Reading* reading,
   return absl::OkStatus();
 }
 
-absl::Status Pipeline::Take(RequestResult result, TranslationJob* job) const {
+absl::Status Pipeline::AddResult(RequestResult result,
+                                 TranslationJob* job) const {
   Attempt& attempt = job->pending.front();
   attempt.readings[attempt.results++].output = std::move(result);
   if (attempt.results < attempt.readings.size()) return absl::OkStatus();

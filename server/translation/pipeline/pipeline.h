@@ -21,7 +21,7 @@ namespace trivium {
 //   job = pipeline.Prepare(input, std::nullopt)
 //   while (!job.done()) {
 //     move job.requests out, and submit them
-//     pipeline.Take(result, &job) for each, in the order of the requests
+//     pipeline.AddResult(result, &job) for each, in the order of the requests
 //   }
 //   translations = Pipeline::Translations(&job)
 //   pipeline.Result(std::move(job), std::move(translations))
@@ -44,7 +44,7 @@ class Pipeline {
   absl::Status PreparePivot(const std::vector<TranslatedText>& first,
                             TranslationJob* job) const;
   // Accepts the next result. Makes new requests if the part is tried again.
-  absl::Status Take(RequestResult result, TranslationJob* job) const;
+  absl::Status AddResult(RequestResult result, TranslationJob* job) const;
   // Returns the best translations, [parts], of a job that is done.
   static std::vector<TranslatedText> Translations(TranslationJob* job);
   // Joins them into the translation of the input.

@@ -217,8 +217,9 @@ absl::Status RoutedTranslation::ChoosePath(const std::string& plain,
   return absl::OkStatus();
 }
 
-absl::Status RoutedTranslation::Take(RequestResult result, Job* job) const {
-  return job->path->Take(std::move(result), job);
+absl::Status RoutedTranslation::AddResult(RequestResult result,
+                                          Job* job) const {
+  return job->path->AddResult(std::move(result), job);
 }
 
 RoutedText RoutedTranslation::Result(Job job) const {

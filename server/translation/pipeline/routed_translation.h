@@ -52,7 +52,7 @@ struct RoutedText {
 // for each source language that is detected.
 //
 // Used in the same way as Pipeline. Prepare may run in one thread at a time;
-// Take and Result may run beside it, for different jobs.
+// AddResult and Result may run beside it, for different jobs.
 class RoutedTranslation {
  public:
   struct Job : TranslationPath::Job {
@@ -73,7 +73,7 @@ class RoutedTranslation {
   // instead.
   absl::Status Compose();
   absl::StatusOr<Job> Prepare(const TranslationInput& input);
-  absl::Status Take(RequestResult result, Job* job) const;
+  absl::Status AddResult(RequestResult result, Job* job) const;
   RoutedText Result(Job job) const;
 
  private:

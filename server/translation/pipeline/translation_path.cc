@@ -181,8 +181,9 @@ absl::StatusOr<TranslationPath::Job> TranslationPath::Prepare(
   return job;
 }
 
-absl::Status TranslationPath::Take(RequestResult result, Job* job) const {
-  TRIVIUM_RETURN_IF_ERROR(pipelines_[job->step].Take(std::move(result), job));
+absl::Status TranslationPath::AddResult(RequestResult result, Job* job) const {
+  TRIVIUM_RETURN_IF_ERROR(
+      pipelines_[job->step].AddResult(std::move(result), job));
   return Advance(job);
 }
 

@@ -49,7 +49,7 @@ class TranslationPath {
 
   absl::StatusOr<Job> Prepare(const TranslationInput& input,
                               std::optional<Markup> markup) const;
-  absl::Status Take(RequestResult result, Job* job) const;
+  absl::Status AddResult(RequestResult result, Job* job) const;
   TranslatedText Result(Job job) const;
 
  private:

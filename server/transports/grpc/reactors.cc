@@ -55,7 +55,7 @@ class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
     Begin(new_handler);
   }
 
-  absl::Status Take(Message* request) override {
+  absl::Status ParseRequest(Message* request) override {
     return ParseOnly(*request_, request);
   }
   void Finish(const Ending& ending, const Message* last) override {
@@ -89,7 +89,7 @@ class GenerateReactor
     Begin(NewGenerate);
   }
 
-  absl::Status Take(Message* request) override {
+  absl::Status ParseRequest(Message* request) override {
     return ParseOnly(*request_, request);
   }
   void Write(const Message& response) override {
@@ -132,7 +132,7 @@ class ItemStreamReactor
     if (environment()->overload.MayRead(this)) StartRead(&incoming_);
   }
   void ResumeReading() override { StartRead(&incoming_); }
-  absl::Status Take(Message* request) override {
+  absl::Status ParseRequest(Message* request) override {
     // The handler accounts for what it keeps.
     const absl::Status status = Parse(incoming_, request);
     if (!status.ok()) {

@@ -129,7 +129,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
     return ToBlock(environment, field(kLoadFormatKey), ending);
   };
   Http2Guard::Judgement judgement;
-  auto place = open_calls->Take(ClientOf(context));
+  auto place = open_calls->Admit(ClientOf(context));
   if (!place.ok()) {
     judgement.reset = true;
     if (may_refuse) {

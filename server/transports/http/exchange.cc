@@ -267,7 +267,7 @@ void Exchange::OnCompleted() {
 
 void Exchange::OnHangUp() { handler_->OnCancel(); }
 
-absl::Status Exchange::Take(google::protobuf::Message* request) {
+absl::Status Exchange::ParseRequest(google::protobuf::Message* request) {
   const auto size = static_cast<int64_t>(body_.size());
   held_->Set(Held::kIncoming, 0);
   // JSON may need more memory than the account assumes.

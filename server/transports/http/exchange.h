@@ -100,7 +100,7 @@ class Exchange final : public ResponseStream,
   void OnHangUp() override;
 
   // The handler's side.
-  absl::Status Take(google::protobuf::Message* request) override;
+  absl::Status ParseRequest(google::protobuf::Message* request) override;
   void Write(const google::protobuf::Message& response) override;
   void Finish(const Ending& ending,
               const google::protobuf::Message* last) override;

@@ -21,12 +21,13 @@ PausingAcceptor::PausingAcceptor(std::unique_ptr<Acceptor> acceptor, int epoll,
   epoll_ctl(epoll_, EPOLL_CTL_ADD, acceptor_->fd(), &event);
 }
 
-bool PausingAcceptor::Accept(absl::Time now, Take take, int most) {
+bool PausingAcceptor::Accept(absl::Time now, OnConnection on_connection,
+                             int most) {
   for (int i = 0; i < most; ++i) {
     sockaddr_storage address{};
     UniqueFd client = acceptor_->Accept(&address);
     if (client) {
-      take(std::move(client), address);
+      on_connection(std::move(client), address);
       continue;
     }
     const int error = errno;

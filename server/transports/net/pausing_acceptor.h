@@ -25,7 +25,8 @@ namespace trivium {
 //   }
 class PausingAcceptor {
  public:
-  using Take = absl::FunctionRef<void(UniqueFd, const sockaddr_storage&)>;
+  using OnConnection =
+      absl::FunctionRef<void(UniqueFd, const sockaddr_storage&)>;
   static constexpr int kAtOnce = 16;
 
   // `epoll` outlives it; its events for new connections have `tag`.
@@ -34,7 +35,7 @@ class PausingAcceptor {
   // Gives `take` each new connection and its client's address, at most `most`.
   // Returns false, with errno, if the process has no file descriptors left;
   // then it pauses.
-  bool Accept(absl::Time now, Take take, int most = kAtOnce);
+  bool Accept(absl::Time now, OnConnection on_connection, int most = kAtOnce);
 
   // Accepts nothing until `until`.
   void Pause(absl::Time until);

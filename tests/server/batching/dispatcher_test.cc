@@ -24,8 +24,8 @@ class DispatcherTest : public testing::Test {
     dispatcher_.BeginBoundary(worker, {pending, pending});
     queue_->BeginPass();
     int taken = 0;
-    while (dispatcher_.Take(worker, queue_,
-                            [](QueuedRequest&) { return Verdict::kTake; })) {
+    while (dispatcher_.Dequeue(worker, queue_,
+                               [](QueuedRequest&) { return Verdict::kTake; })) {
       ++taken;
     }
     return taken;
@@ -71,8 +71,8 @@ TEST_F(DispatcherTest, TakesARequestThatItsHolderDidNotTake) {
   // The holder has no room.
   dispatcher_.BeginBoundary(0, {10, 10});
   queue_->BeginPass();
-  EXPECT_EQ(dispatcher_.Take(0, queue_,
-                             [](QueuedRequest&) { return Verdict::kStop; }),
+  EXPECT_EQ(dispatcher_.Dequeue(0, queue_,
+                                [](QueuedRequest&) { return Verdict::kStop; }),
             nullptr);
   EXPECT_EQ(Boundary(1, 0), 1);
 }
@@ -92,7 +92,7 @@ TEST_F(DispatcherTest, TheNextHolderAlsoHasOneChance) {
   const auto boundary = [&](int worker, CallId call) {
     dispatcher.BeginBoundary(worker, {});
     queue->BeginPass();
-    return dispatcher.Take(worker, queue, [call](QueuedRequest& request) {
+    return dispatcher.Dequeue(worker, queue, [call](QueuedRequest& request) {
       return request.call == call ? Verdict::kTake : Verdict::kSkip;
     }) != nullptr;
   };

@@ -27,9 +27,9 @@ class FairQueueTest : public testing::Test {
     queue_.Push(std::move(queued));
   }
   // Returns the call of the next request; 0: none.
-  CallId Take() {
+  CallId Dequeue() {
     const auto taken =
-        queue_.Take([](QueuedRequest&) { return Verdict::kTake; });
+        queue_.Dequeue([](QueuedRequest&) { return Verdict::kTake; });
     return taken == nullptr ? 0 : taken->call;
   }
 
@@ -45,11 +45,11 @@ TEST_F(FairQueueTest, ServesACallInOrder) {
   for (int i = 0; i < 10; ++i) Push(7, 30);
   for (uint64_t i = 1; i <= 10; ++i) {
     const auto taken =
-        queue_.Take([](QueuedRequest&) { return Verdict::kTake; });
+        queue_.Dequeue([](QueuedRequest&) { return Verdict::kTake; });
     ASSERT_NE(taken, nullptr);
     EXPECT_EQ(taken->source_key, i);
   }
-  EXPECT_EQ(Take(), 0u);
+  EXPECT_EQ(Dequeue(), 0u);
   EXPECT_EQ(queue_.tokens(), 0);
   EXPECT_EQ(queue_.requests(), 0);
 }
@@ -63,7 +63,7 @@ TEST_F(FairQueueTest, SharesTokensNotRequests) {
   std::map<CallId, int64_t> tokens;
   const std::map<CallId, int64_t> price = {{1, 10}, {2, 90}, {3, 450}};
   for (int i = 0; i < 900; ++i) {
-    const CallId call = Take();
+    const CallId call = Dequeue();
     tokens[call] += price.at(call);
   }
   EXPECT_NEAR(tokens[1], tokens[2], 550);
@@ -72,10 +72,10 @@ TEST_F(FairQueueTest, SharesTokensNotRequests) {
 
 TEST_F(FairQueueTest, ALoneRequestPassesALongStream) {
   for (int i = 0; i < 10000; ++i) Push(1, 60);
-  EXPECT_EQ(Take(), 1u);
+  EXPECT_EQ(Dequeue(), 1u);
   Push(2, 60);
   int before = 0;
-  while (Take() != 2) ++before;
+  while (Dequeue() != 2) ++before;
   EXPECT_LE(before, 3);  // at most one turn of the stream
 }
 
@@ -83,7 +83,7 @@ TEST_F(FairQueueTest, APriceFarAboveTheQuantumIsPaidInTheEnd) {
   Push(1, 1'000'000'000);
   for (int i = 0; i < 5; ++i) Push(2, 50);
   std::vector<CallId> order;
-  while (const CallId call = Take()) order.push_back(call);
+  while (const CallId call = Dequeue()) order.push_back(call);
   EXPECT_EQ(order, (std::vector<CallId>{2, 2, 2, 2, 2, 1}));
 }
 
@@ -98,13 +98,14 @@ TEST_F(FairQueueTest, ASkippedCallWaitsForTheNextPassAndKeepsWhatItEarned) {
     return request.call == 1 ? Verdict::kSkip : Verdict::kTake;
   };
   queue_.BeginPass();
-  while (const auto taken = queue_.Take(skip_one)) EXPECT_EQ(taken->call, 2u);
+  while (const auto taken = queue_.Dequeue(skip_one))
+    EXPECT_EQ(taken->call, 2u);
   EXPECT_EQ(judged, 1);
   EXPECT_EQ(queue_.requests(), 3);
   queue_.BeginPass();
   Push(3, 100);
-  EXPECT_EQ(Take(), 1u);  // without earning another quantum
-  EXPECT_EQ(Take(), 3u);
+  EXPECT_EQ(Dequeue(), 1u);  // without earning another quantum
+  EXPECT_EQ(Dequeue(), 3u);
 }
 
 TEST_F(FairQueueTest, NoRequestOvertakesAStop) {
@@ -115,9 +116,9 @@ TEST_F(FairQueueTest, NoRequestOvertakesAStop) {
   };
   for (int i = 0; i < 3; ++i) {
     queue_.BeginPass();
-    EXPECT_EQ(queue_.Take(stop), nullptr);
+    EXPECT_EQ(queue_.Dequeue(stop), nullptr);
   }
-  EXPECT_EQ(Take(), 1u);
+  EXPECT_EQ(Dequeue(), 1u);
 }
 
 TEST_F(FairQueueTest, DropsDeadRequestsAnywhereInTheQueue) {
@@ -139,9 +140,9 @@ TEST_F(FairQueueTest, DropsDeadRequestsAnywhereInTheQueue) {
   EXPECT_EQ(dropped[2].status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(queue_.tokens(), 20);
   EXPECT_EQ(queue_.earliest_deadline(), now + absl::Seconds(1));
-  EXPECT_EQ(Take(), 1u);
-  EXPECT_EQ(Take(), 3u);
-  EXPECT_EQ(Take(), 0u);
+  EXPECT_EQ(Dequeue(), 1u);
+  EXPECT_EQ(Dequeue(), 3u);
+  EXPECT_EQ(Dequeue(), 0u);
 }
 
 TEST_F(FairQueueTest, SearchesForCancelledCallsInTurn) {
@@ -161,7 +162,7 @@ TEST_F(FairQueueTest, SearchesForCancelledCallsInTurn) {
   std::set<CallId> taken;
   for (size_t looked = 0; looked <= kCalls; looked += FairQueue::kLooks) {
     queue_.DropDead(now, &dropped);
-    for (int i = 0; i < 5; ++i) taken.insert(Take());
+    for (int i = 0; i < 5; ++i) taken.insert(Dequeue());
     Push(kCalls + 1 + looked, 10);
   }
   std::set<CallId> gone(taken);
@@ -193,7 +194,7 @@ TEST_F(FairQueueTest, AClientWithManyCallsGetsNoMoreThanOneWithFew) {
   for (int i = 0; i < 300; ++i) PushOf(2, 10001 + i % 3, 90);
   std::map<bool, int64_t> tokens;
   for (int i = 0; i < 500; ++i) {
-    const CallId call = Take();
+    const CallId call = Dequeue();
     tokens[call > 10000] += call > 10000 ? 90 : 60;
   }
   EXPECT_NEAR(tokens[false], tokens[true], 200);
@@ -201,10 +202,10 @@ TEST_F(FairQueueTest, AClientWithManyCallsGetsNoMoreThanOneWithFew) {
 
 TEST_F(FairQueueTest, ALoneRequestPassesAClientOfManyCalls) {
   for (int i = 0; i < 2048; ++i) PushOf(1, 1 + i, 60);
-  for (int i = 0; i < 10; ++i) Take();
+  for (int i = 0; i < 10; ++i) Dequeue();
   PushOf(2, 10001, 60);
   int before = 0;
-  while (Take() != 10001) ++before;
+  while (Dequeue() != 10001) ++before;
   EXPECT_LE(before, 3);  // at most one turn of the other client
 }
 
@@ -214,7 +215,7 @@ TEST_F(FairQueueTest, AnExpensiveCallDelaysOnlyItself) {
   for (int i = 0; i < 100; ++i) PushOf(2, 10001 + i, 50);
   PushOf(1, 2, 50);
   int before = 0;
-  while (Take() != 2) ++before;
+  while (Dequeue() != 2) ++before;
   EXPECT_LE(before, 3);
 }
 
@@ -245,7 +246,7 @@ TEST_F(FairQueueTest, CountsCallsInTransitIfAsked) {
   EXPECT_EQ(queue_.TokensBefore(3, 1000, 50), 100);
   EXPECT_EQ(queue_.TokensBefore(3, 1000, 50, 40), 2 * 100);
   // The clients may have left the queue and come back.
-  while (queue_.requests() > 0) Take();
+  while (queue_.requests() > 0) Dequeue();
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 30 * 40 + 40);
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50), 0);
   PushOf(2, 2000, 60);
@@ -253,7 +254,7 @@ TEST_F(FairQueueTest, CountsCallsInTransitIfAsked) {
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 60 + 110);
   for (int i = 0; i < 30; ++i) queue_.RemoveInTransit(1);
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 60);
-  Take();
+  Dequeue();
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 0);
 }
 
@@ -262,7 +263,7 @@ TEST_F(FairQueueTest, ADroppedRequestIsNotPaidFor) {
   Push(1, 80);
   Push(2, 30);
   std::vector<DroppedRequest> late;
-  const auto taken = queue_.Take(
+  const auto taken = queue_.Dequeue(
       [](QueuedRequest& request) {
         return request.cost.tokens == 30 ? Verdict::kDrop : Verdict::kTake;
       },
@@ -272,7 +273,7 @@ TEST_F(FairQueueTest, ADroppedRequestIsNotPaidFor) {
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(queue_.tokens(), 30);
-  EXPECT_EQ(Take(), 2u);
+  EXPECT_EQ(Dequeue(), 2u);
   EXPECT_EQ(queue_.requests(), 0);
 }
 
@@ -289,12 +290,12 @@ TEST_F(FairQueueTest, WaitingForRoomEarnsNothing) {
     queue_.BeginPass();
     for (int i = 0; i < 5; ++i) {
       const auto none =
-          queue_.Take([](QueuedRequest&) { return Verdict::kSkip; });
+          queue_.Dequeue([](QueuedRequest&) { return Verdict::kSkip; });
       EXPECT_EQ(none, nullptr);
     }
     queue_.BeginPass();
     const auto taken =
-        queue_.Take([](QueuedRequest&) { return Verdict::kTake; });
+        queue_.Dequeue([](QueuedRequest&) { return Verdict::kTake; });
     tokens[taken->call] += taken->cost.tokens;
   }
   for (const auto& [call, sum] : tokens) {
@@ -310,7 +311,7 @@ TEST_F(FairQueueTest, DropAllLeavesNothing) {
   EXPECT_EQ(queue_.requests(), 0);
   EXPECT_EQ(queue_.tokens(), 0);
   Push(1, 10);
-  EXPECT_EQ(Take(), 1u);
+  EXPECT_EQ(Dequeue(), 1u);
 }
 
 }  // namespace

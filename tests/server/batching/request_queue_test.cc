@@ -49,8 +49,8 @@ class PriorityDispatchTest : public testing::Test {
   }
   // Returns the call that the worker takes; 0: none. There is no room for the
   // call `full`.
-  CallId Take(int worker, bool lacks_background = false, CallId full = 0) {
-    const auto taken = dispatcher_.Take(
+  CallId Dequeue(int worker, bool lacks_background = false, CallId full = 0) {
+    const auto taken = dispatcher_.Dequeue(
         worker, queue_,
         [full](QueuedRequest& request) {
           return request.call == full ? Verdict::kStop : Verdict::kTake;
@@ -70,8 +70,8 @@ TEST_F(PriorityDispatchTest, InteractiveRequestsComeFirst) {
   }
   for (int i = 0; i < 20; ++i) Push(kBackgroundCall);  // that others take, too
   BeginBoundary(0, {});
-  EXPECT_EQ(Take(0), kInteractiveCall);
-  EXPECT_EQ(Take(0), kBackgroundCall);
+  EXPECT_EQ(Dequeue(0), kInteractiveCall);
+  EXPECT_EQ(Dequeue(0), kBackgroundCall);
 }
 
 TEST_F(PriorityDispatchTest, AWorkerWithoutBackgroundRequestsTakesOneFirst) {
@@ -80,10 +80,11 @@ TEST_F(PriorityDispatchTest, AWorkerWithoutBackgroundRequestsTakesOneFirst) {
     Push(kBackgroundCall);
   }
   BeginBoundary(0, {});
-  EXPECT_EQ(Take(0, /*lacks_background=*/true), kBackgroundCall);
+  EXPECT_EQ(Dequeue(0, /*lacks_background=*/true), kBackgroundCall);
   // The worker keeps room for the background request.
-  EXPECT_EQ(Take(0, /*lacks_background=*/true, /*full=*/kBackgroundCall), 0u);
-  EXPECT_EQ(Take(0, /*lacks_background=*/false, /*full=*/kBackgroundCall),
+  EXPECT_EQ(Dequeue(0, /*lacks_background=*/true, /*full=*/kBackgroundCall),
+            0u);
+  EXPECT_EQ(Dequeue(0, /*lacks_background=*/false, /*full=*/kBackgroundCall),
             kInteractiveCall);
 }
 
@@ -94,16 +95,17 @@ TEST_F(PriorityDispatchTest, NoRequestOvertakesAnInteractiveOneThatDoesNotFit) {
     Push(kBackgroundCall);
   }
   BeginBoundary(0, {});
-  EXPECT_EQ(Take(0, /*lacks_background=*/false, /*full=*/kInteractiveCall), 0u);
+  EXPECT_EQ(Dequeue(0, /*lacks_background=*/false, /*full=*/kInteractiveCall),
+            0u);
 }
 
 TEST_F(PriorityDispatchTest, InteractiveWorkIsSharedWhateverElseRuns) {
   Push(kInteractiveCall);
   // This worker has more work, but none of it is interactive.
   BeginBoundary(1, {.tokens = 100, .interactive_tokens = 100});
-  EXPECT_EQ(Take(1), 0u);
+  EXPECT_EQ(Dequeue(1), 0u);
   BeginBoundary(0, {.tokens = 9000, .interactive_tokens = 0});
-  EXPECT_EQ(Take(0), kInteractiveCall);
+  EXPECT_EQ(Dequeue(0), kInteractiveCall);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_F(RereadingTest, ReadsACommonBeginningOnce) {
       {1, 2, 3, 4, 5, 6}, {1, 2, 3, 9, 5, 6}, {1, 2, 3, 4, 5, 8}};
   EXPECT_EQ(rereading.Begin(engine_.get(), kNoSource, histories, ""), 0);
   EXPECT_EQ(Read(&rereading, 100), 3 + 2 + 1 + 1 + 3);
-  std::vector<HypothesisId> ids = rereading.Take(engine_.get());
+  std::vector<HypothesisId> ids = rereading.Finish(engine_.get());
   for (size_t i = 0; i < ids.size(); ++i) {
     const HypothesisId alone = engine_->AddHypothesis(kNoSource);
     StepPlan plan;
@@ -75,7 +75,7 @@ TEST_F(RereadingTest, EqualHistoriesForkAtTheirEnd) {
   Rereading rereading;
   rereading.Begin(engine_.get(), kNoSource, {{1, 2, 3}, {1, 2, 3}}, "");
   EXPECT_EQ(Read(&rereading, 0), 3);
-  const std::vector<HypothesisId> ids = rereading.Take(engine_.get());
+  const std::vector<HypothesisId> ids = rereading.Finish(engine_.get());
   EXPECT_NE(ids[0], ids[1]);
   EXPECT_EQ(Next(ids[0]).logit, Next(ids[1]).logit);
   for (const HypothesisId id : ids) engine_->ReleaseHypothesis(id);
@@ -97,7 +97,7 @@ TEST_F(RereadingTest, RestoresAnyTreeInAnyChunks) {
       continue;
     }
     Read(&rereading, random() % 9);
-    const std::vector<HypothesisId> ids = rereading.Take(engine_.get());
+    const std::vector<HypothesisId> ids = rereading.Finish(engine_.get());
     std::vector<HypothesisId> sorted = ids;
     std::sort(sorted.begin(), sorted.end());
     EXPECT_EQ(std::unique(sorted.begin(), sorted.end()), sorted.end());

@@ -323,7 +323,7 @@ class Run {
     for (const Priority priority :
          {Priority::kInteractive, Priority::kBackground}) {
       while (auto newcomer =
-                 queue_.of(priority).Take([batch](QueuedRequest& queued) {
+                 queue_.of(priority).Dequeue([batch](QueuedRequest& queued) {
                    return batch->CanJoin(queued);
                  })) {
         batch->Add(std::move(newcomer));

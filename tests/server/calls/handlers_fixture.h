@@ -108,7 +108,7 @@ class ManualBatcher : public Batcher {
 // A transport whose client is the test. Thread-safe.
 class FakeTransport : public RequestStream {
  public:
-  // Take returns this request and status from now on.
+  // ParseRequest returns this request and status from now on.
   void Bring(const google::protobuf::Message& request,
              absl::Status status = absl::OkStatus()) {
     request_.reset(request.New());
@@ -116,7 +116,7 @@ class FakeTransport : public RequestStream {
     status_ = std::move(status);
   }
 
-  absl::Status Take(google::protobuf::Message* request) override {
+  absl::Status ParseRequest(google::protobuf::Message* request) override {
     ++taken_;
     request->CopyFrom(*request_);
     return status_;

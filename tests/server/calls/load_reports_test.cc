@@ -61,7 +61,7 @@ TEST(ReportLoadTest, NeverTellsInfinityOrNotANumber) {
 
 TEST(LoadReportsTest, SpeaksTheFormatsThatBalancersRead) {
   LoadReports reports(/*all=*/true, /*cores=*/4, At(0));
-  reports.Take(Busy());
+  reports.Record(Busy());
   const auto bin = reports.ForGrpc("");
   ASSERT_TRUE(bin);
   EXPECT_EQ(bin->first, "endpoint-load-metrics-bin");

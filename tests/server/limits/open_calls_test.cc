@@ -17,7 +17,7 @@ class OpenCallsTest : public testing::Test {
   // Opens as many calls as there is room for.
   int Open(ClientId client) {
     for (int opened = 0;; ++opened) {
-      auto place = calls_.Take(client);
+      auto place = calls_.Admit(client);
       if (!place.ok()) {
         last_ = place.status();
         return opened;
@@ -57,7 +57,7 @@ TEST_F(OpenCallsTest, SomeCallsFitHoweverLittleMemoryThereIs) {
   OpenCalls few(1, &metrics_);
   std::vector<std::unique_ptr<OpenCalls::Place>> places;
   for (int i = 0; i < OpenCalls::kFewest / 2; ++i) {
-    auto place = few.Take(1);
+    auto place = few.Admit(1);
     ASSERT_TRUE(place.ok()) << i;
     places.push_back(*std::move(place));
   }

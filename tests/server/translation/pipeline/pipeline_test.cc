@@ -24,7 +24,7 @@ void Answer(const TranslationPath& path, const std::vector<std::string>& texts,
             TranslationPath::Job* job) {
   job->requests.clear();
   for (const std::string& text : texts) {
-    const absl::Status status = path.Take(Saying({text}), job);
+    const absl::Status status = path.AddResult(Saying({text}), job);
     EXPECT_TRUE(status.ok()) << status;
   }
 }

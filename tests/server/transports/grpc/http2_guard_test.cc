@@ -152,16 +152,16 @@ TEST_F(Http2GuardTest, CallsThatPassAreExpectedUntilTheirStreamEnds) {
 
 TEST_F(Http2GuardTest, CallsKeepTheirPlaceUntilTheirStreamEnds) {
   OpenCalls calls(1, &metrics_);
-  const auto full = [&calls] { return !calls.Take(1).ok(); };
+  const auto full = [&calls] { return !calls.Admit(1).ok(); };
   std::vector<std::unique_ptr<OpenCalls::Place>> others;
   guard_ = Http2Guard(kMaxStreams, now_, &resets_, &incoming_,
                       [&calls](HeaderFields*, bool) -> Http2Guard::Judgement {
-                        auto place = calls.Take(1);
+                        auto place = calls.Admit(1);
                         if (!place.ok()) return {.reset = true};
                         return {.place = *std::move(place)};
                       });
   Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1));
-  while (!full()) others.push_back(*calls.Take(1));
+  while (!full()) others.push_back(*calls.Admit(1));
   // The client learns that it may try again; gRPC gets nothing.
   Server(Frame(kSettings, 0, 0));
   Client(Frame(kHeaders, kEndHeaders, 3) + Data(3, Message(0)));

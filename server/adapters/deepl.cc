@@ -35,7 +35,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr char kTypeOfTerms[] = "text/tab-separated-values; charset=utf-8";
-constexpr size_t kMostNameBytes = 1024;
+constexpr size_t kMostGlossaryName = 1024;
 // As those of a call's glossary.
 constexpr size_t kMostTerms = 1024;
 // DeepL's clients read a limit; no user reaches this one.
@@ -466,9 +466,9 @@ class GlossariesCodec final : public DeeplCodec {
       fields.Require(name);
     }
     new_.name = fields.String("name").value_or("");
-    if (new_.name.size() > kMostNameBytes) {
+    if (new_.name.size() > kMostGlossaryName) {
       fields.Fail("name",
-                  fmt::format("is longer than {} bytes", kMostNameBytes));
+                  fmt::format("is longer than {} bytes", kMostGlossaryName));
     }
     new_.source_language =
         WithoutRegion(Lower(fields.String("source_lang").value_or("")));

@@ -23,7 +23,7 @@ class OrderCall : public Handler {
   void Start() final {
     absl::Status status = call_.admitted();
     if (status.ok()) status = call_.MayOrder();
-    if (status.ok()) status = ReadOrder(transport_);
+    if (status.ok()) status = ReadFrom(transport_);
     if (status.ok() && call_.environment().model_control == nullptr) {
       status = absl::FailedPreconditionError(
           "this server serves the models that it was started with; start it "
@@ -41,7 +41,7 @@ class OrderCall : public Handler {
 
  protected:
   // Parses the request and checks it.
-  virtual absl::Status ReadOrder(Transport* transport) = 0;
+  virtual absl::Status ReadFrom(Transport* transport) = 0;
   virtual void Order(ModelControl* control, ModelControl::Giver giver,
                      ModelControl::Done done) = 0;
   // Returns the status for the client of an order that ended with `status`.
@@ -72,7 +72,7 @@ class LoadModelCall : public OrderCall {
   using OrderCall::OrderCall;
 
  private:
-  absl::Status ReadOrder(Transport* transport) override {
+  absl::Status ReadFrom(Transport* transport) override {
     v1::LoadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     TRIVIUM_ASSIGN_OR_RETURN(order_, ReadOrder(request));
@@ -126,7 +126,7 @@ class ReloadModelCall : public NamedOrderCall {
   using NamedOrderCall::NamedOrderCall;
 
  private:
-  absl::Status ReadOrder(Transport* transport) override {
+  absl::Status ReadFrom(Transport* transport) override {
     v1::ReloadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     TRIVIUM_ASSIGN_OR_RETURN(std::string name, ReadOrder(request));
@@ -149,7 +149,7 @@ class UnloadModelCall : public NamedOrderCall {
   using NamedOrderCall::NamedOrderCall;
 
  private:
-  absl::Status ReadOrder(Transport* transport) override {
+  absl::Status ReadFrom(Transport* transport) override {
     v1::UnloadModelRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(&request));
     TRIVIUM_ASSIGN_OR_RETURN(std::string name, ReadOrder(request));

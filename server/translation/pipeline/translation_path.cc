@@ -21,8 +21,11 @@
 #include "server/errors/status.h"
 #include "server/translation/pipeline/checks_stage.h"
 #include "server/translation/pipeline/glossary_stage.h"
+#include "server/translation/pipeline/letter_case_stage.h"
 #include "server/translation/pipeline/markup_stage.h"
+#include "server/translation/pipeline/numbers_stage.h"
 #include "server/translation/pipeline/protection_stage.h"
+#include "server/translation/pipeline/target_language_stage.h"
 #include "server/translation/pipeline/words_stage.h"
 
 namespace trivium {
@@ -62,9 +65,10 @@ absl::StatusOr<SharedParts> ReadPatternsAndTerms(
 // The order follows from what each stage needs on the way back, which runs from
 // the last line to the first. Protection restores protected spans. The glossary
 // and the checks then look at texts that have these spans and no tags yet.
-// Markup places tags last, by bytes of the restored text. Words are those of
-// the model's own text, so that stage is the innermost. Retry asks in the same
-// order: lost spans are tried again before findings are.
+// Markup places tags last, by bytes of the restored text. Numbers are corrected
+// where protected spans are still placeholders, which no stage changes. Words
+// are those of the model's own text, so that stage is the innermost. Retry asks
+// in the same order: lost spans are tried again before findings are.
 Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
                 bool feeds_pivot) {
   Stages stages;
@@ -82,6 +86,22 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
   add(shared.protection != nullptr, [&] {
     return std::make_unique<ProtectionStage>(shared.protection, options);
   });
+  const Direction& direction = options.model->direction();
+  const bool texts = options.model->tokenizer() != nullptr;
+  // Terms are required as the glossary writes them.
+  add(options.text_stages && texts && !options.glossary,
+      [&] { return std::make_unique<LetterCaseStage>(options); });
+  if (std::optional<NumberCheck> numbers = NumberCheck::For(
+          direction.source_language, direction.target_language)) {
+    add(options.text_stages,
+        [&] { return std::make_unique<NumbersStage>(*std::move(numbers)); });
+  }
+  if (std::optional<LanguageCheck> target =
+          LanguageCheck::For(direction.target_language)) {
+    add(options.text_stages && !options.source_named, [&] {
+      return std::make_unique<TargetLanguageStage>(*std::move(target));
+    });
+  }
   add(options.report_words,
       [&] { return std::make_unique<WordsStage>(options); });
   return stages;

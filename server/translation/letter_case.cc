@@ -30,6 +30,8 @@ constexpr size_t kLeastPiecesOfEmphasis = 3;
 // A word of the vocabulary is read in small letters unless its form with a
 // capital is so much more frequent: e to the power of this.
 constexpr double kMostRarer = 1.5;
+// Words with a capital that may be names, for each common one in a title.
+constexpr size_t kMostNames = 4;
 constexpr size_t kMostShortLetters = 3;  // "the", "for"
 constexpr size_t kMostSmallLetters = 5;  // of a word without one: "about"
 
@@ -213,7 +215,7 @@ bool LetterCases::IsTitle(const std::vector<Word>& words) const {
   for (size_t i = 1; i < words.size(); ++i) {
     if (words[i].capitalized() && IsCommon(words[i])) ++common;
   }
-  return common >= kLeastCommonWords && 2 * common >= capitals;
+  return common >= kLeastCommonWords && kMostNames * common >= capitals;
 }
 
 LetterCase LetterCases::CaseOf(const std::vector<Word>& words) const {
@@ -237,7 +239,16 @@ std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
       ids_of_word_(small).size() > 1 && ids_of_word_(capital).size() > 1) {
     return word.text;
   }
-  return PrefersSmall(small, capital) ? small : capital;
+  const std::vector<int32_t> of_small = ids_of_word_(small);
+  const std::vector<int32_t> of_capital = ids_of_word_(capital);
+  if (of_small.size() != of_capital.size()) {
+    return of_small.size() < of_capital.size() ? small : capital;
+  }
+  // A single letter such as "I", or a noun.
+  if (of_small.size() == 1 && (nouns_ || word.letters == 1)) {
+    return of_small[0] < of_capital[0] ? small : capital;
+  }
+  return nouns_ ? capital : small;
 }
 bool LetterCases::IsEmphasis(const Word& word) const {
   const std::string small = Lower(word.text);

@@ -165,6 +165,65 @@ bool IsWrittenAs(const NumberStyle& style, std::string_view text,
          WithPlainSpaces(std::string(number.span.Of(text)));
 }
 
+// A time of day in a text.
+struct ClockTime {
+  TextSpan hour;
+  std::string digits;  // without separators
+  int value = 0;       // the hour
+  size_t end = 0;      // after the minutes
+};
+
+// Returns the times and other numbers that may be one.
+std::vector<ClockTime> ClockTimesIn(std::string_view text,
+                                    const std::vector<WrittenNumber>& numbers) {
+  std::vector<ClockTime> times;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const WrittenNumber& number = numbers[i];
+    if (number.runs.size() > 2 || number.grouped) continue;
+    ClockTime time = {number.runs[0], DigitsOf(text, number), 0,
+                      number.span.end};
+    if (number.runs[0].end - number.runs[0].begin > 2) continue;
+    time.value = std::atoi(std::string(time.hour.Of(text)).c_str());
+    const bool minutes = i + 1 < numbers.size() && text[time.end] == ':' &&
+                         numbers[i + 1].span.begin == time.end + 1;
+    if (minutes) {
+      ++i;
+      time.digits += DigitsOf(text, numbers[i]);
+      time.end = numbers[i].span.end;
+    }
+    times.push_back(std::move(time));
+  }
+  return times;
+}
+
+// Returns the beginning of the text at `at`, after a space, in lower case.
+std::string Following(std::string_view text, size_t at, size_t bytes) {
+  if (at < text.size() && text[at] == ' ') ++at;
+  std::string following;
+  for (const char c : text.substr(std::min(at, text.size()), bytes)) {
+    following += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  return following;
+}
+
+bool IsAfternoon(std::string_view text, const ClockTime& time) {
+  const std::string mark = Following(text, time.end, 3);
+  return time.value >= 1 && time.value < 12 &&
+         (mark == "p.m" || (mark.starts_with("pm") &&
+                            (mark.size() == 2 || !u_isalpha(mark[2]))));
+}
+
+// True if the German text counts the hours of this time to 24.
+bool CountsTo24(std::string_view text, const ClockTime& time) {
+  constexpr size_t kLookAhead = 24;  // bytes
+  const std::string following = Following(text, time.end, kLookAhead);
+  if (!following.starts_with("uhr")) return false;
+  for (const char* const part : {"mittag", "abend", "nacht"}) {
+    if (following.find(part) != following.npos) return false;
+  }
+  return true;
+}
+
 // The number of single digits to change, add or leave out, to make `b` of `a`.
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -271,16 +330,44 @@ std::vector<NumberCheck::Edit> NumberCheck::SeparatorEdits(
   return edits;
 }
 
+void NumberCheck::AddHourEdits(std::string_view source,
+                               std::string_view translation,
+                               std::vector<Edit>* edits) const {
+  if (target_ != "de") return;
+  std::vector<ClockTime> written =
+      ClockTimesIn(translation, NumbersIn(translation, target_style_));
+  for (const ClockTime& time :
+       ClockTimesIn(source, NumbersIn(source, source_style_))) {
+    if (!IsAfternoon(source, time)) continue;
+    const auto found =
+        std::find_if(written.begin(), written.end(), [&](const auto& other) {
+          return other.digits == time.digits && CountsTo24(translation, other);
+        });
+    if (found == written.end()) continue;
+    const TextSpan hour = found->hour;
+    written.erase(found);
+    const bool edited =
+        std::any_of(edits->begin(), edits->end(), [hour](const Edit& edit) {
+          return edit.span.begin < hour.end && hour.begin < edit.span.end;
+        });
+    if (!edited) edits->push_back({hour, std::to_string(time.value + 12)});
+  }
+}
+
 std::vector<NumberCheck::Edit> NumberCheck::Corrections(
     std::string_view source, std::string_view translation) const {
   std::vector<Edit> edits = SeparatorEdits(source, translation);
+  AddHourEdits(source, translation, &edits);
+  std::sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) {
+    return a.span.begin < b.span.begin;
+  });
   const Differences differences =
       Compare(source, WithEdits(translation, edits));
   if (differences.missing.empty() ||
       differences.missing.size() != differences.added.size()) {
     return edits;
   }
-  // Edits change no digits, so the numbers keep their indices.
+  // Edits join and part no numbers, so these keep their indices.
   const std::vector<WrittenNumber> read = NumbersIn(source, source_style_);
   const std::vector<WrittenNumber> written =
       NumbersIn(translation, target_style_);

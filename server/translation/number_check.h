@@ -45,7 +45,8 @@ class NumberCheck {
     std::string text;
   };
   // Returns changes of the translation, in order: separators as the target
-  // language writes them, and numbers that are nearly those of the source.
+  // language writes them, German hours of the afternoon, and numbers that are
+  // nearly those of the source.
   std::vector<Edit> Corrections(std::string_view source,
                                 std::string_view translation) const;
 
@@ -67,6 +68,9 @@ class NumberCheck {
 
   std::vector<Edit> SeparatorEdits(std::string_view source,
                                    std::string_view translation) const;
+  // "3:30 pm" is "15:30 Uhr".
+  void AddHourEdits(std::string_view source, std::string_view translation,
+                    std::vector<Edit>* edits) const;
 
   std::string source_, target_;  // languages
   NumberStyle source_style_, target_style_;

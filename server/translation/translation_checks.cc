@@ -275,6 +275,10 @@ bool LanguageCheck::IsAnother(std::string_view text) const {
          guesses[0].percent >= kLeastPercentOfAnother;
 }
 
+bool LanguageCheck::IsSame(std::string_view language) const {
+  return Canonical(language) == language_;
+}
+
 bool LanguageCheck::IsSurely(std::string_view text) const {
   size_t capitals = 0, others = 0;
   const std::vector<CheckedWord> words = CheckedWordsOf(text);

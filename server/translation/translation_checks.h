@@ -50,6 +50,9 @@ class LanguageCheck {
   // capitals.
   bool IsAnother(std::string_view text) const;
 
+  // True if `language` is this one, or hard to tell from it.
+  bool IsSame(std::string_view language) const;
+
   // True if the whole text is surely in the language. Never true for words that
   // may all be names, or if the text has letters that the language lacks.
   bool IsSurely(std::string_view text) const;

@@ -162,7 +162,7 @@ def main(programs, model, corpora, count=500):
                     flagged = bool(result.get("suspicions"))
                     found += flagged
                     silent += bool(missing) and not flagged
-                    acted += bool(result.get("textStages"))
+                    acted += bool(result.get("text_stages"))
                     if missing or wrong or flagged:
                         print(f"  {way} {missing or ''}{wrong or ''}"
                               f"{' [found]' if flagged else ''}\n"

@@ -34,6 +34,11 @@ ChecksStage::ChecksStage(const TranslationOptions& options)
       numbers_(NumberCheck::For(options.model->direction().source_language,
                                 options.model->direction().target_language)),
       second_try_(options.checks->second_try.has_value()) {
+  // Languages that CLD2 hardly tells apart are one.
+  const Direction& direction = options.model->direction();
+  if (language_ && !language_->IsSame(direction.source_language)) {
+    source_language_ = LanguageCheck::For(direction.source_language);
+  }
   if (kinds_.empty()) {
     kinds_.insert(std::begin(kAll), std::end(kAll));
     if (!language_) kinds_.erase(Check::kWrongLanguage);
@@ -92,7 +97,8 @@ bool ChecksStage::FindsIn(Check check, std::string_view source,
     case Check::kUnknownCharacters:
       return HasReplacementCharacters(source, text);
     case Check::kWrongLanguage:
-      return language_ && language_->IsAnother(text);
+      return (language_ && language_->IsAnother(text)) ||
+             (source_language_ && source_language_->IsSurely(text));
     case Check::kNumbers:
       return numbers_ && !numbers_->Compare(source, text).empty();
   }

@@ -32,6 +32,7 @@ class ChecksStage : public Stage {
 
   std::set<Check> kinds_;
   std::optional<LanguageCheck> language_;  // the target's, if CLD2 knows it
+  std::optional<LanguageCheck> source_language_;  // if it is another
   std::optional<NumberCheck> numbers_;  // if it knows both languages' numbers
   int32_t unknown_id_ = -1;
   bool second_try_ = false;

@@ -9,13 +9,18 @@
 #include <string_view>
 #include <utility>
 
+#include "base/status.h"
 #include "server/translation/characters.h"
+#include "server/translation/pipeline/terminology.h"
 
 namespace trivium {
 namespace {
 
-constexpr int kMostHolds = 3;
-constexpr int kHoldAll = 2;
+constexpr int kRequire = kPlaceholderStyles + 1;
+constexpr int kMostHolds = kRequire;
+constexpr int kBeamsOfNumber = 2;
+// A number that is missing is worse than one that was added.
+constexpr size_t kFaultsOfMissing = 2;
 
 // True if the part's numbers can be told from its placeholders.
 bool Applies(const TranslationJob& job, const Attempt& attempt) {
@@ -126,19 +131,18 @@ absl::Status NumbersStage::Before(const TranslationJob& job,
   Reading& reading = attempt->readings[0];
   const std::string text = WithoutPlaceholders(job, *attempt, reading.text);
   const std::vector<WrittenNumber> numbers = numbers_.SourceNumbers(text);
-  std::set<size_t> indices;
-  if (attempt->hold == kHoldAll) {
-    for (size_t i = 0; i < numbers.size(); ++i) indices.insert(i);
-  } else {
-    const std::vector<size_t>& missing =
-        job.best[attempt->part]->missing_numbers;
-    indices.insert(missing.begin(), missing.end());
-  }
+  const std::vector<size_t>& missing = job.best[attempt->part]->missing_numbers;
+  const std::set<size_t> indices(missing.begin(), missing.end());
   HeldNumbers held = {reading.text, SpansToHold(text, numbers, indices)};
   if (held.spans.empty()) return unreadable;
-  held.style = ((with_spans ? attempt->way + 1 : 0) +
-                (attempt->hold == kMostHolds ? 1 : 0)) %
-               kPlaceholderStyles;
+  if (attempt->hold == kRequire) {
+    // Numbers are required where the decoder attends to their source.
+    if (!with_spans) attempt->needs_tokens = true;
+    reading.held = std::move(held);
+    return absl::OkStatus();
+  }
+  held.style = attempt->hold - 1;
+  if (with_spans && held.style == attempt->way) return unreadable;
   std::optional<std::string> read = WithPlaceholders(
       held.text, {0, held.text.size()}, held.spans, held.style);
   if (!read) return unreadable;
@@ -149,6 +153,47 @@ absl::Status NumbersStage::Before(const TranslationJob& job,
     reading.placeholders = RestoreSpans(reading.text, texts, held.style).places;
   }
   reading.held = std::move(held);
+  return absl::OkStatus();
+}
+
+absl::Status NumbersStage::Ask(const TranslationJob& job,
+                               const Attempt& attempt, Reading* reading,
+                               Request* request) const {
+  if (attempt.hold != kRequire || !reading->held) {
+    return absl::OkStatus();
+  }
+  const HeldNumbers& held = *reading->held;
+  const Tokenizer& tokenizer = *model_->tokenizer();
+  DecodingOptions& decoding = *request->decoding;
+  for (const TextSpan& span : held.spans) {
+    if (decoding.required.size() == kMaxRequiredPhrases) break;
+    const std::string text = numbers_.Write(span.Of(held.text));
+    EncodeOptions options;
+    options.side = TextSide::kTarget;
+    options.add_special_tokens = false;
+    TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
+                             tokenizer.Encode(text, options));
+    // The model cannot write it.
+    if (encoding.ids.empty() || tokenizer.Decode(encoding.ids) != text) {
+      continue;
+    }
+    RequiredPhrase phrase;
+    phrase.forms.push_back(std::move(encoding.ids));
+    const TextSpan origin = {reading->span.begin + span.begin,
+                             reading->span.begin + span.end};
+    for (size_t i = 0; !job.pivot && i < reading->tokens.size(); ++i) {
+      const TextSpan token = reading->tokens[i];
+      if (token.begin < token.end && token.begin < origin.end &&
+          origin.begin < token.end) {
+        phrase.source.push_back(static_cast<int32_t>(i));
+      }
+    }
+    decoding.required.push_back(std::move(phrase));
+    decoding.beam_size =
+        std::max(decoding.beam_size,
+                 std::min(decoding.beam_size + kBeamsOfNumber, max_beam_size_));
+    if (!decoding.word_pieces) decoding.word_pieces = WordPiecesOf(&tokenizer);
+  }
   return absl::OkStatus();
 }
 
@@ -173,7 +218,6 @@ void NumbersStage::Restore(const TranslationJob& job, const Attempt& attempt,
     Alignment& alignment = candidate->alignments[h];
     alignment = WithRestored(std::move(alignment), restored.places, origins);
   }
-  candidate->translation.text_stages.insert(TextStage::kNumbers);
 }
 
 absl::Status NumbersStage::After(const TranslationJob& job,
@@ -181,7 +225,10 @@ absl::Status NumbersStage::After(const TranslationJob& job,
                                  TranslationCandidate* candidate) const {
   if (!Applies(job, attempt)) return absl::OkStatus();
   const Reading& reading = attempt.readings[0];
-  if (reading.held) Restore(job, attempt, candidate);
+  if (reading.held) {
+    candidate->translation.text_stages.insert(TextStage::kNumbers);
+    if (attempt.hold != kRequire) Restore(job, attempt, candidate);
+  }
   const std::string source = WithoutPlaceholders(
       job, attempt, reading.held ? reading.held->text : reading.text);
   auto& hypotheses = candidate->translation.hypotheses;
@@ -200,7 +247,9 @@ absl::Status NumbersStage::After(const TranslationJob& job,
     if (h > 0) continue;
     NumberCheck::Differences differences =
         numbers_.Compare(source, translation);
-    candidate->number_faults = static_cast<int>(differences.size());
+    candidate->number_faults =
+        static_cast<int>(kFaultsOfMissing * differences.missing.size() +
+                         differences.added.size());
     candidate->missing_numbers = std::move(differences.missing);
   }
   return absl::OkStatus();
@@ -211,7 +260,8 @@ std::optional<Attempt> NumbersStage::Retry(
     const TranslationCandidate& best) const {
   // Protected spans come first.
   if (best.missing_numbers.empty() || losses > 0 ||
-      attempt.hold == kMostHolds || !Applies(job, attempt)) {
+      attempt.hold == kMostHolds || !Applies(job, attempt) ||
+      (draws_ && attempt.hold + 1 == kRequire)) {
     return std::nullopt;
   }
   Attempt next;
@@ -219,6 +269,11 @@ std::optional<Attempt> NumbersStage::Retry(
   next.way = attempt.way;
   next.second_try = attempt.second_try;
   next.hold = attempt.hold + 1;
+  // Protected spans have placeholders of this style.
+  if (next.hold == attempt.way + 1 &&
+      !job.read_part(attempt).protected_spans.empty()) {
+    ++next.hold;
+  }
   return next;
 }
 

@@ -21,9 +21,10 @@
 
 namespace trivium {
 
-// The numbers that a reading has placeholders for (numbers_stage.h).
+// The numbers that a reading has placeholders for, or that its search must
+// write (numbers_stage.h).
 struct HeldNumbers {
-  std::string text;             // the reading without these placeholders
+  std::string text;             // the reading without their placeholders
   std::vector<TextSpan> spans;  // of the numbers, in `text`
   int style = 0;                // of the placeholders
 };
@@ -65,7 +66,7 @@ struct Attempt {
   int way = 0;
   bool second_try = false;    // decode with checks.second_try
   bool needs_tokens = false;  // fill Reading::tokens
-  // Says which numbers have placeholders (numbers_stage.h). 0: none.
+  // Says how missing numbers are held (numbers_stage.h). 0: they are not.
   int hold = 0;
   // One reading, the part; or one for each piece. Empty if the part is blank:
   // the model is not asked.
@@ -105,8 +106,8 @@ struct TranslationCandidate {
   // [readings] pieces that `translation` joins; empty unless in pieces.
   std::vector<TranslatedText> pieces;
   int losses = 0;  // protected spans lost, and stray placeholders
-  // Numbers of the source that the best hypothesis lacks, as indices, and the
-  // number of all that differ.
+  // Numbers of the source that the best hypothesis lacks, as indices, and how
+  // bad all differences of numbers are.
   std::vector<size_t> missing_numbers;
   int number_faults = 0;
 

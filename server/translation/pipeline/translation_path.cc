@@ -93,8 +93,9 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
       [&] { return std::make_unique<LetterCaseStage>(options); });
   if (std::optional<NumberCheck> numbers = NumberCheck::For(
           direction.source_language, direction.target_language)) {
-    add(options.text_stages,
-        [&] { return std::make_unique<NumbersStage>(*std::move(numbers)); });
+    add(options.text_stages, [&] {
+      return std::make_unique<NumbersStage>(*std::move(numbers), options);
+    });
   }
   if (std::optional<LanguageCheck> target =
           LanguageCheck::For(direction.target_language)) {

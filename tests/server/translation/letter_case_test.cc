@@ -34,7 +34,7 @@ LetterCases English() {
 LetterCases German() {
   return LetterCases(
       "de", Vocabulary({"der", "die", "das", "Hund", "Haus", "ist", "groß",
-                        "besten", "für", "tipps", "Tipps", "Der", "Die"}));
+                        "besten", "für", "tipps", "Tipps", "Der", "Die", "im"}));
 }
 
 std::string Normal(const LetterCases& cases, std::string_view text,

@@ -131,6 +131,21 @@ TEST(NumberCheckTest, VersionsSectionsAndTimesKeepTheirPoint) {
   }
 }
 
+TEST(NumberCheckTest, GermanCountsHoursTo24) {
+  const NumberCheck german = Check("en", "de");
+  EXPECT_EQ(Corrected(german, "Call at 3:30 pm or 9 p.m.",
+                      "Ruf um 3.30 Uhr oder 9 Uhr an."),
+            "Ruf um 15.30 Uhr oder 21 Uhr an.");
+  for (const auto& [source, translation] :
+       {std::pair("at 3 am", "um 3 Uhr"),
+        std::pair("at 3 pm", "um 3 Uhr nachmittags"),
+        std::pair("at 3 pm", "um 15 Uhr"),
+        std::pair("at 12:30 pm", "um 12.30 Uhr"),
+        std::pair("3 pmol at 3", "3 pmol um 3 Uhr")}) {
+    EXPECT_EQ(Corrected(german, source, translation), translation);
+  }
+}
+
 TEST(NumberCheckTest, SimilarNumbersAreReplaced) {
   const NumberCheck german = Check("en", "de");
   EXPECT_EQ(Corrected(german, "at 18:55", "um 18:555"), "um 18:55");

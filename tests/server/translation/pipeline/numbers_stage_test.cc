@@ -1,5 +1,7 @@
 #include "server/translation/pipeline/numbers_stage.h"
 
+#include <fmt/format.h>
+
 #include "tests/server/translation/pipeline/stage_fixture.h"
 
 namespace trivium {
@@ -9,7 +11,7 @@ using testing::ElementsAre;
 
 class NumbersStageTest : public StageTest {
  protected:
-  const NumbersStage stage_{*NumberCheck::For("en", "de")};
+  const NumbersStage stage_{*NumberCheck::For("en", "de"), ByteOptions()};
 
   // The attempt that follows one whose best hypothesis is `text`.
   Attempt Next(TranslationJob* job, const Attempt& attempt,
@@ -48,7 +50,7 @@ TEST_F(NumbersStageTest, HoldsWhatIsLost) {
       Opened(stage_, "Pay £90 and a surcharge of £1,100.50 by 10:30.");
   Attempt attempt = Before(stage_, job);
   attempt = Next(&job, attempt, "Zahle £90 und mehr bis 10:30.");
-  EXPECT_EQ(job.best[0]->number_faults, 1);
+  EXPECT_THAT(job.best[0]->missing_numbers, ElementsAre(1));
   EXPECT_THAT(ReadTexts(attempt),
               ElementsAre("Pay £90 and a surcharge of <x1> by 10:30."));
   const TranslationCandidate made =
@@ -59,15 +61,22 @@ TEST_F(NumbersStageTest, HoldsWhatIsLost) {
   EXPECT_THAT(made.translation.text_stages, ElementsAre(TextStage::kNumbers));
 }
 
-TEST_F(NumbersStageTest, HoldsInThreeWaysThenGivesUp) {
+TEST_F(NumbersStageTest, HoldsInFourWaysThenGivesUp) {
   TranslationJob job = Opened(stage_, "Pay 90 by 10:30.");
   Attempt attempt = Before(stage_, job);
+  for (const char* placeholder : {"<x1>", "{1}", "%1"}) {
+    attempt = Next(&job, attempt, "Zahle bis 10:30.");
+    EXPECT_THAT(ReadTexts(attempt),
+                ElementsAre(fmt::format("Pay {} by 10:30.", placeholder)));
+  }
   attempt = Next(&job, attempt, "Zahle bis 10:30.");
-  EXPECT_THAT(ReadTexts(attempt), ElementsAre("Pay <x1> by 10:30."));
-  attempt = Next(&job, attempt, "Zahle bis 10:30.");
-  EXPECT_THAT(ReadTexts(attempt), ElementsAre("Pay <x1> by <x2>."));
-  attempt = Next(&job, attempt, "Zahle bis <x2>.");
-  EXPECT_THAT(ReadTexts(attempt), ElementsAre("Pay {1} by 10:30."));
+  EXPECT_THAT(ReadTexts(attempt), ElementsAre("Pay 90 by 10:30."));
+  Request request;
+  request.decoding.emplace();
+  ASSERT_TRUE(stage_.Ask(job, attempt, &attempt.readings[0], &request).ok());
+  ASSERT_EQ(request.decoding->required.size(), 1);
+  EXPECT_EQ(PuppetTokenizer().Decode(request.decoding->required[0].forms[0]),
+            "90");
   EXPECT_FALSE(stage_.Retry(job, attempt, 0, *job.best[0]));
 }
 
@@ -79,6 +88,7 @@ TEST_F(NumbersStageTest, PlaceholdersOfProtectedSpansAreNoNumbers) {
   job.best[0] = After(stage_, job, attempt, {"Zahle <x1>."});
   EXPECT_THAT(job.best[0]->missing_numbers, ElementsAre(0));
   Attempt next = *stage_.Retry(job, attempt, 0, *job.best[0]);
+  next.hold = 2;
   next.readings = {{{0, 14}, "Pay <x1> and 90."}};
   ASSERT_TRUE(stage_.Before(job, &next).ok());
   EXPECT_THAT(ReadTexts(next), ElementsAre("Pay <x1> and {1}."));

@@ -32,9 +32,9 @@ LetterCases English() {
                         "NATO", "Hallo",     "and",   "to",    "visits"}));
 }
 LetterCases German() {
-  return LetterCases(
-      "de", Vocabulary({"der", "die", "das", "Hund", "Haus", "ist", "groß",
-                        "besten", "für", "tipps", "Tipps", "Der", "Die", "im"}));
+  return LetterCases("de", Vocabulary({"der", "die", "das", "Hund", "Haus",
+                                       "ist", "groß", "besten", "für", "tipps",
+                                       "Tipps", "Der", "Die", "im"}));
 }
 
 std::string Normal(const LetterCases& cases, std::string_view text,

@@ -38,6 +38,7 @@ class TranslateCommand : public Command {
   absl::Status Run(Client& client, const Io& io) override {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
                              OpenInputs(inputs_, io));
+    CheckNamedLanguage();
     std::optional<Progress> progress;
     int64_t lines = 0;
     if (!inputs_.file.empty() && isatty(fileno(io.err)) == 1) {
@@ -72,6 +73,22 @@ class TranslateCommand : public Command {
     return decoding.has_num_hypotheses() ? decoding.num_hypotheses() : 1;
   }
 
+  // Lets the server check translations if the call names the language of its
+  // texts, which may be wrong. Emit tells only that.
+  void CheckNamedLanguage() {
+    v1::TranslateOptions* const options = start_.mutable_options();
+    checks_ = options->has_checks();
+    const bool of_texts = !inputs_.ids && inputs_.target_prefix.empty() &&
+                          !options->words() && !options->has_task() &&
+                          !options->has_cross_attention() &&
+                          !options->has_decoder_attention() &&
+                          !options->decoding().trace();
+    if (of_texts && !json_ && !checks_ && options->has_source_language() &&
+        options->source_language() != "auto") {
+      options->mutable_checks();
+    }
+  }
+
   // Writes a result. A text that failed leaves its line empty, so that input
   // and output lines correspond.
   absl::Status Emit(int64_t number, const v1::TranslateStreamResponse& response,
@@ -98,6 +115,7 @@ class TranslateCommand : public Command {
                       number, terms[use.term()].target()));
     }
     for (const v1::Suspicion& found : response.result().suspicions()) {
+      if (!checks_ && found.check() != v1::CHECK_WRONG_LANGUAGE) continue;
       output.Complain(fmt::format(
           "text {}: {} in bytes {} .. {} of the source, hypothesis {}", number,
           NameOf(v1::Check_descriptor(), kCheckPrefix, found.check()),
@@ -138,6 +156,7 @@ class TranslateCommand : public Command {
   v1::TranslateStreamRequest::Start start_;
   bool json_ = false;
   bool route_ = false;
+  bool checks_ = false;  // the user asked for checks
 };
 
 // Adds a flag that takes a list of an enumeration's values, by their names.

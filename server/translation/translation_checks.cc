@@ -15,6 +15,7 @@
 #include <cld2/public/encodings.h>
 #include <unicode/locid.h>
 #include <unicode/uchar.h>
+#include <unicode/ulocdata.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -44,6 +45,7 @@ constexpr size_t kLeastLettersOfLanguage = 24;
 constexpr size_t kLeastOtherThanNames = 2;  // words
 constexpr int kLeastPercentOfAnother = 60;
 constexpr int kMostPercentOfTarget = 20;
+constexpr int kLeastPercentOfSure = 80;
 
 // The first character of the scripts that put no spaces between words. One of
 // their characters says about as much as three letters.
@@ -246,7 +248,19 @@ std::optional<LanguageCheck> LanguageCheck::For(std::string_view language) {
       CLD2::GetLanguageFromName(code.c_str()) == CLD2::UNKNOWN_LANGUAGE) {
     return std::nullopt;
   }
-  return LanguageCheck(Canonical(language));
+  return LanguageCheck(code);
+}
+
+LanguageCheck::LanguageCheck(std::string language)
+    : language_(Canonical(language)) {
+  UErrorCode error = U_ZERO_ERROR;
+  ULocaleData* const data = ulocdata_open(language.c_str(), &error);
+  if (U_FAILURE(error)) return;
+  auto letters = std::make_shared<icu::UnicodeSet>();
+  ulocdata_getExemplarSet(data, letters->toUSet(), USET_CASE_INSENSITIVE,
+                          ULOCDATA_ES_STANDARD, &error);
+  ulocdata_close(data);
+  if (U_SUCCESS(error) && !letters->isEmpty()) letters_ = std::move(letters);
 }
 
 bool LanguageCheck::IsAnother(std::string_view text) const {
@@ -259,6 +273,29 @@ bool LanguageCheck::IsAnother(std::string_view text) const {
   }
   return of_target <= kMostPercentOfTarget &&
          guesses[0].percent >= kLeastPercentOfAnother;
+}
+
+bool LanguageCheck::IsSame(std::string_view language) const {
+  return Canonical(language) == language_;
+}
+
+bool LanguageCheck::IsSurely(std::string_view text) const {
+  size_t capitals = 0, others = 0;
+  const std::vector<CheckedWord> words = CheckedWordsOf(text);
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i].small) ++(words[i].capital && i > 0 ? capitals : others);
+  }
+  // German writes nouns with capitals, too.
+  if (language_ != "de" && capitals > 0 && capitals + 1 >= others) return false;
+  for (std::string_view rest = text; letters_ && !rest.empty();
+       rest.remove_prefix(FirstCodePoint(rest).size)) {
+    const UChar32 c = FirstCharacter(rest);
+    if (u_isalpha(c) && !letters_->contains(c)) return false;
+  }
+  const std::vector<LanguageGuess> guesses = DetectLanguages(text);
+  return !guesses.empty() && guesses[0].reliable &&
+         Canonical(guesses[0].language) == language_ &&
+         guesses[0].percent >= kLeastPercentOfSure;
 }
 
 }  // namespace trivium

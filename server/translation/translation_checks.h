@@ -1,6 +1,9 @@
 #ifndef TRIVIUM_SERVER_TRANSLATION_TRANSLATION_CHECKS_H_
 #define TRIVIUM_SERVER_TRANSLATION_TRANSLATION_CHECKS_H_
 
+#include <unicode/uniset.h>
+
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,11 +50,18 @@ class LanguageCheck {
   // capitals.
   bool IsAnother(std::string_view text) const;
 
+  // True if `language` is this one, or hard to tell from it.
+  bool IsSame(std::string_view language) const;
+
+  // True if the whole text is surely in the language. Never true for words that
+  // may all be names, or if the text has letters that the language lacks.
+  bool IsSurely(std::string_view text) const;
+
  private:
-  explicit LanguageCheck(std::string language)
-      : language_(std::move(language)) {}
+  explicit LanguageCheck(std::string language);
 
   std::string language_;  // as Canonical() in the .cc returns it
+  std::shared_ptr<const icu::UnicodeSet> letters_;  // null: unknown
 };
 
 }  // namespace trivium

@@ -9,9 +9,10 @@ namespace trivium {
 namespace {
 
 // All checks, in the order in which findings of a hypothesis are reported.
-constexpr Check kAll[] = {Check::kRepetition,        Check::kSourceCopied,
-                          Check::kLengthRatio,       Check::kTruncated,
-                          Check::kUnknownCharacters, Check::kWrongLanguage};
+constexpr Check kAll[] = {
+    Check::kRepetition, Check::kSourceCopied,      Check::kLengthRatio,
+    Check::kTruncated,  Check::kUnknownCharacters, Check::kWrongLanguage,
+    Check::kNumbers};
 
 bool Contains(const std::vector<int32_t>& ids, int32_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -30,7 +31,14 @@ void AddOnce(Check check, TextSpan source, size_t hypothesis,
 ChecksStage::ChecksStage(const TranslationOptions& options)
     : kinds_(options.checks->kinds.begin(), options.checks->kinds.end()),
       language_(LanguageCheck::For(options.model->direction().target_language)),
+      numbers_(NumberCheck::For(options.model->direction().source_language,
+                                options.model->direction().target_language)),
       second_try_(options.checks->second_try.has_value()) {
+  // Languages that CLD2 hardly tells apart are one.
+  const Direction& direction = options.model->direction();
+  if (language_ && !language_->IsSame(direction.source_language)) {
+    source_language_ = LanguageCheck::For(direction.source_language);
+  }
   if (kinds_.empty()) {
     kinds_.insert(std::begin(kAll), std::end(kAll));
     if (!language_) kinds_.erase(Check::kWrongLanguage);
@@ -89,9 +97,10 @@ bool ChecksStage::FindsIn(Check check, std::string_view source,
     case Check::kUnknownCharacters:
       return HasReplacementCharacters(source, text);
     case Check::kWrongLanguage:
-      return language_ && language_->IsAnother(text);
+      return (language_ && language_->IsAnother(text)) ||
+             (source_language_ && source_language_->IsSurely(text));
     case Check::kNumbers:
-      return false;
+      return numbers_ && !numbers_->Compare(source, text).empty();
   }
   return false;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "server/translation/number_check.h"
 #include "server/translation/pipeline/stage.h"
 #include "server/translation/pipeline/translation_options.h"
 #include "server/translation/translation_checks.h"
@@ -31,6 +32,8 @@ class ChecksStage : public Stage {
 
   std::set<Check> kinds_;
   std::optional<LanguageCheck> language_;  // the target's, if CLD2 knows it
+  std::optional<LanguageCheck> source_language_;  // if it is another
+  std::optional<NumberCheck> numbers_;  // if it knows both languages' numbers
   int32_t unknown_id_ = -1;
   bool second_try_ = false;
 };

@@ -68,6 +68,7 @@ absl::Status PartCutter::Cut() {
   TRIVIUM_RETURN_IF_ERROR(CheckCount(sentences.size()));
   if (sentences.size() > 1) TRIVIUM_RETURN_IF_ERROR(CheckNotAboutOneSentence());
   for (const TextSpan& sentence : sentences) {
+    if (keep_(sentence.Of(job_.text.text))) continue;
     TRIVIUM_RETURN_IF_ERROR(Add(sentence, /*cut=*/false, nullptr));
   }
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,16 +28,20 @@ class PartCutter {
   // is longer than the model reads; only if `divides` allows to cut it.
   using AskLastPart = std::function<absl::StatusOr<bool>(bool divides)>;
 
+  // Says whether a sentence stays as it is.
+  using Keep = std::function<bool(std::string_view sentence)>;
+
   // `splitter` is null if texts are not split; `given` has the options of the
   // call and of the input. The references must outlive the cutter.
   PartCutter(const TranslationOptions& options,
              const SentenceSplitter* splitter, OptionSet given,
-             TranslationJob* job, AskLastPart ask)
+             TranslationJob* job, AskLastPart ask, Keep keep)
       : options_(options),
         splitter_(splitter),
         given_(given),
         job_(*job),
-        ask_(std::move(ask)) {}
+        ask_(std::move(ask)),
+        keep_(std::move(keep)) {}
 
   // Fills job->text.parts and makes the requests of each part.
   absl::Status Cut();
@@ -72,6 +77,7 @@ class PartCutter {
   const OptionSet given_;
   TranslationJob& job_;
   const AskLastPart ask_;
+  const Keep keep_;
 };
 
 }  // namespace trivium

@@ -3,15 +3,17 @@
 // What always holds:
 //   - Results arrive in the order of requests, whatever their round.
 //   - Of a part's candidates, the one with the fewest losses is kept; of
-//     several, the one with the fewest findings; of several, the first.
-//   - A retry goes to a later way, or is the single second try. So a part is
-//     asked a bounded number of times.
+//     several, the one with the fewest faults in numbers; then the fewest
+//     findings; then the first.
+//   - A retry goes to a later way, or a later way of holding numbers, or is the
+//     single second try. So a part is asked a bounded number of times.
 #include "server/translation/pipeline/pipeline.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ranges>
+#include <tuple>
 #include <utility>
 
 #include "base/status.h"
@@ -28,8 +30,10 @@ void KeepBetter(TranslationCandidate made, const Attempt& attempt,
                 TranslationJob* job) {
   std::optional<TranslationCandidate>& best = job->best[attempt.part];
   const size_t second = attempt.second_try ? 1 : 0;
-  if (!best || made.losses < best->losses ||
-      (made.losses == best->losses && made.findings() < best->findings())) {
+  const auto faults = [](const TranslationCandidate& one) {
+    return std::tuple(one.losses, one.number_faults, one.findings());
+  };
+  if (!best || faults(made) < faults(*best)) {
     best = std::move(made);
     best->translation.second_kept_count = second;
   }
@@ -91,13 +95,14 @@ absl::StatusOr<TranslationJob> Pipeline::Prepare(
                      (job.prefix.empty() || !IsBlank(job.text.text));
   }
   if (job.text.split) {
-    PartCutter cutter(options_, splitter_ ? &*splitter_ : nullptr, given, &job,
-                      [&](bool divides) {
-                        return AskPart(job.text.parts.size() - 1, divides,
-                                       &job);
-                      });
+    PartCutter cutter(
+        options_, splitter_ ? &*splitter_ : nullptr, given, &job,
+        [&](bool divides) {
+          return AskPart(job.text.parts.size() - 1, divides, &job);
+        },
+        [&](std::string_view sentence) { return Keeps(sentence, &job); });
     TRIVIUM_RETURN_IF_ERROR(cutter.Cut());
-  } else {
+  } else if (!input.text || !Keeps(*input.text, &job)) {
     TRIVIUM_RETURN_IF_ERROR(AskWhole(input, &job));
   }
   job.best.resize(job.text.parts.size());
@@ -180,6 +185,16 @@ absl::StatusOr<bool> Pipeline::AskAgain(Attempt attempt,
                              AskReadings(attempt, /*divides=*/true, job));
     if (fits) return true;
     attempt.readings.clear();
+  }
+  return false;
+}
+
+bool Pipeline::Keeps(std::string_view sentence, TranslationJob* job) const {
+  for (const auto& stage : stages_) {
+    if (const std::optional<TextStage> keeps = stage->Keeps(*job, sentence)) {
+      job->text_stages.insert(*keeps);
+      return true;
+    }
   }
   return false;
 }

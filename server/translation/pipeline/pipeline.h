@@ -52,6 +52,8 @@ class Pipeline {
                         std::vector<TranslatedText> translations) const;
 
  private:
+  // True if a stage leaves the sentence as it is.
+  bool Keeps(std::string_view sentence, TranslationJob* job) const;
   // Lets the stages choose what the model reads for an attempt.
   absl::Status RunBefore(const TranslationJob& job, Attempt* attempt) const;
   // Makes the requests of an attempt. Returns false if the model cannot read a

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,13 @@ class Stage {
   // Called once for each text, before it is cut. Outermost stage first.
   virtual absl::Status Open(TranslationJob* job) const {
     return absl::OkStatus();
+  }
+
+  // Returns the text stage that leaves a sentence as it is, or nullopt if it is
+  // to be translated. Called for each sentence before it becomes a part.
+  virtual std::optional<TextStage> Keeps(const TranslationJob& job,
+                                         std::string_view sentence) const {
+    return std::nullopt;
   }
 
   // Chooses what the model reads for a part. An attempt begins with one

@@ -150,6 +150,10 @@ std::optional<std::vector<int32_t>> WithoutSpace(
 
 }  // namespace
 
+std::shared_ptr<const WordPieces> WordPiecesOf(const Tokenizer* tokenizer) {
+  return std::make_shared<TokenizerPieces>(tokenizer);
+}
+
 absl::StatusOr<Terminology> Terminology::Create(const GlossaryOptions& options,
                                                 const std::string& path,
                                                 std::string_view source,
@@ -201,7 +205,7 @@ absl::StatusOr<Terminology> Terminology::Create(const GlossaryOptions& options,
     result.targets_.push_back(target);
     result.phrases_.push_back(std::move(phrase));
   }
-  result.pieces_ = std::make_shared<TokenizerPieces>(&tokenizer);
+  result.pieces_ = WordPiecesOf(&tokenizer);
   return result;
 }
 

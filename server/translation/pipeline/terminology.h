@@ -17,6 +17,10 @@
 
 namespace trivium {
 
+// Returns what a tokenizer's target pieces tell about words. The tokenizer must
+// outlive it.
+std::shared_ptr<const WordPieces> WordPiecesOf(const Tokenizer* tokenizer);
+
 // The glossary of a call, and its target terms in the tokens of the model that
 // writes the translations. If a sentence has a source term, its search must
 // write the target term (DecodingOptions::required). Immutable.

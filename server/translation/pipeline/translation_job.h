@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/batching/request.h"
+#include "server/translation/letter_case.h"
 #include "server/translation/markup.h"
 #include "server/translation/pipeline/pivot_text.h"
 #include "server/translation/pipeline/terminology.h"
@@ -20,6 +21,14 @@
 #include "server/translation/text_edits.h"
 
 namespace trivium {
+
+// The numbers that a reading has placeholders for, or that its search must
+// write (numbers_stage.h).
+struct HeldNumbers {
+  std::string text;             // the reading without their placeholders
+  std::vector<TextSpan> spans;  // of the numbers, in `text`
+  int style = 0;                // of the placeholders
+};
 
 // One text that the model reads for an attempt, and what the model made of it.
 struct Reading {
@@ -40,6 +49,11 @@ struct Reading {
   std::optional<WordAlignment> words = std::nullopt;
   std::vector<int32_t> stop_ids = {};  // stop ids of the search
   RequestResult output = {};
+  std::optional<HeldNumbers> held = std::nullopt;
+  // How the span is written, if `text` has it in normal case.
+  LetterCase letter_case = LetterCase::kNormal;
+  bool whole_title = false;  // as LetterCases::Normal has it
+  bool other_case = false;   // letters of `text` have another case
 };
 
 // One try at translating a part: the texts that the model reads for it.
@@ -53,6 +67,8 @@ struct Attempt {
   int way = 0;
   bool second_try = false;    // decode with checks.second_try
   bool needs_tokens = false;  // fill Reading::tokens
+  // Says how missing numbers are held (numbers_stage.h). 0: they are not.
+  int hold = 0;
   // One reading, the part; or one for each piece. Empty if the part is blank:
   // the model is not asked.
   std::vector<Reading> readings = {};
@@ -66,10 +82,16 @@ struct Attempt {
     again.way = way;
     again.second_try = second_try;
     again.needs_tokens = needs_tokens;
+    again.hold = hold;
     for (const Reading& reading : readings) {
       again.readings.push_back(
           {reading.span, reading.text, reading.placeholders, reading.input,
            reading.tokens, reading.aligned, reading.terms, reading.words});
+      Reading& copy = again.readings.back();
+      copy.held = reading.held;
+      copy.letter_case = reading.letter_case;
+      copy.whole_title = reading.whole_title;
+      copy.other_case = reading.other_case;
     }
     return again;
   }
@@ -85,6 +107,10 @@ struct TranslationCandidate {
   // [readings] pieces that `translation` joins; empty unless in pieces.
   std::vector<TranslatedText> pieces;
   int losses = 0;  // protected spans lost, and stray placeholders
+  // Numbers of the source that the best hypothesis lacks, as indices, and how
+  // bad all differences of numbers are.
+  std::vector<size_t> missing_numbers;
+  int number_faults = 0;
 
   // Number of findings in the best hypothesis.
   int findings() const {
@@ -119,7 +145,8 @@ struct TranslationJob {
   // Attempts that wait for results, in the order of their requests.
   std::deque<Attempt> pending;
   std::vector<std::optional<TranslationCandidate>> best;  // [text.parts]
-  std::set<TextStage> text_stages;  // those that changed the whole text
+  // Those that changed the whole text or left sentences as they are.
+  std::set<TextStage> text_stages;
 
   bool done() const { return pending.empty(); }
   // The parts as the model reads them: in the pivot language, if `pivot` is

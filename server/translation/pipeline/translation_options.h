@@ -80,6 +80,8 @@ struct TranslationOptions {
   bool report_words = false;
   // The text stages run. A text with a target prefix does without them.
   bool text_stages = false;
+  // The call names the language of its texts, or they are a pivot's.
+  bool source_named = true;
   std::optional<MarkupFormat> format;
   std::optional<ProtectionOptions> protect;
   std::optional<CheckOptions> checks;

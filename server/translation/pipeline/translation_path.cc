@@ -25,8 +25,11 @@
 #include "server/translation/pipeline/invisible_characters_stage.h"
 #include "server/translation/pipeline/known_characters.h"
 #include "server/translation/pipeline/language_tags_stage.h"
+#include "server/translation/pipeline/letter_case_stage.h"
 #include "server/translation/pipeline/markup_stage.h"
+#include "server/translation/pipeline/numbers_stage.h"
 #include "server/translation/pipeline/protection_stage.h"
+#include "server/translation/pipeline/target_language_stage.h"
 #include "server/translation/pipeline/unknown_letters_stage.h"
 #include "server/translation/pipeline/whole_characters_stage.h"
 #include "server/translation/pipeline/words_stage.h"
@@ -79,9 +82,10 @@ absl::StatusOr<SharedParts> MakeSharedParts(
 // The order follows from what each stage needs on the way back, which runs from
 // the last line to the first. Protection restores protected spans. The glossary
 // and the checks then look at texts that have these spans and no tags yet.
-// Markup places tags last, by bytes of the restored text. Words are those of
-// the model's own text, so that stage is the innermost. Retry asks in the same
-// order: lost spans are tried again before findings are.
+// Markup places tags last, by bytes of the restored text. Numbers are corrected
+// where protected spans are still placeholders, which no stage changes. Words
+// are those of the model's own text, so that stage is the innermost. Retry asks
+// in the same order: lost spans are tried again before findings are.
 //
 // On the way in, language tags change before markup is parsed, and invisible
 // characters go before anything is looked for. Emoji and words with unknown
@@ -116,6 +120,23 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
   add(options.text_stages, [&] { return std::make_unique<EmojiStage>(); });
   add(options.text_stages,
       [&] { return std::make_unique<UnknownLettersStage>(shared.known); });
+  const Direction& direction = options.model->direction();
+  const bool texts = options.model->tokenizer() != nullptr;
+  // Terms are required as the glossary writes them.
+  add(options.text_stages && texts && !options.glossary,
+      [&] { return std::make_unique<LetterCaseStage>(options); });
+  if (std::optional<NumberCheck> numbers = NumberCheck::For(
+          direction.source_language, direction.target_language)) {
+    add(options.text_stages, [&] {
+      return std::make_unique<NumbersStage>(*std::move(numbers), options);
+    });
+  }
+  if (std::optional<LanguageCheck> target =
+          LanguageCheck::For(direction.target_language)) {
+    add(options.text_stages && !options.source_named, [&] {
+      return std::make_unique<TargetLanguageStage>(*std::move(target));
+    });
+  }
   add(options.report_words,
       [&] { return std::make_unique<WordsStage>(options); });
   return stages;

@@ -1,0 +1,342 @@
+// What always holds:
+// - A letter whose other case has another number of bytes stays, so spans and
+//   alignments of the text stay true. Only "ß" becomes two letters, "SS".
+// - In doubt a sentence is in normal case: one of acronyms ("NATO, EU"), of
+//   names ("Angela Merkel, Barack Obama"), or of one word that the vocabulary
+//   knows in capitals.
+#include "server/translation/letter_case.h"
+
+#include <unicode/locid.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "server/translation/characters.h"
+
+namespace trivium {
+namespace {
+
+constexpr size_t kLeastLetters = 6;    // of a sentence in capitals
+constexpr size_t kLeastWordAlone = 4;  // letters of its only word
+constexpr size_t kLeastPercentCapitals = 85;
+constexpr size_t kLeastTitleWords = 3;
+constexpr size_t kLeastCommonWords = 2;  // with a capital, in a title
+// A word in capitals inside a normal sentence is no acronym or constant if the
+// vocabulary knows it, but has this many pieces for its capitals.
+constexpr size_t kLeastPiecesOfEmphasis = 3;
+// A word of the vocabulary is read in small letters unless its form with a
+// capital is so much more frequent: e to the power of this.
+constexpr double kMostRarer = 1.5;
+// Words with a capital that may be names, for each common one in a title.
+constexpr size_t kMostNames = 4;
+constexpr size_t kMostShortLetters = 3;  // "the", "for"
+constexpr size_t kMostSmallLetters = 5;  // of a word without one: "about"
+
+bool IsApostrophe(UChar32 c) { return c == '\'' || c == 0x2019; }
+
+// Returns the text with `change` applied to letters outside of `apart`. Letters
+// that would have another number of bytes stay.
+template <typename Change>
+std::string Changed(std::string_view text, const std::vector<TextSpan>& apart,
+                    const Change& change) {
+  std::string out;
+  auto next = apart.begin();
+  for (size_t at = 0; at < text.size();) {
+    while (next != apart.end() && next->end <= at) ++next;
+    const CodePoint point = FirstCodePoint(text.substr(at));
+    const size_t begin = out.size();
+    if (next == apart.end() || at < next->begin) {
+      AppendUtf8(change(static_cast<UChar32>(point.value), at), &out);
+    }
+    if (out.size() - begin != point.size) {
+      out.resize(begin);
+      out += text.substr(at, point.size);
+    }
+    at += point.size;
+  }
+  return out;
+}
+
+std::string Lower(std::string_view text) {
+  return Changed(text, {}, [](UChar32 c, size_t) { return u_tolower(c); });
+}
+
+std::string Capitalized(std::string_view text) {
+  return Changed(text, {}, [](UChar32 c, size_t at) {
+    return at == 0 ? u_toupper(c) : c;
+  });
+}
+
+// Returns the words outside of `apart`: letters, with apostrophes and digits
+// between them.
+std::vector<TextSpan> WordSpans(std::string_view text,
+                                const std::vector<TextSpan>& apart) {
+  std::vector<TextSpan> words;
+  std::optional<size_t> begin;
+  size_t end = 0;
+  const auto finish = [&] {
+    if (begin) words.push_back({*begin, end});
+    begin.reset();
+  };
+  auto next = apart.begin();
+  for (size_t at = 0; at < text.size();) {
+    while (next != apart.end() && next->end <= at) ++next;
+    if (next != apart.end() && next->begin <= at) {
+      finish();
+      at = next->end;
+      continue;
+    }
+    const CodePoint point = FirstCodePoint(text.substr(at));
+    const auto c = static_cast<UChar32>(point.value);
+    if (u_isalpha(c) ||
+        (begin && (u_isdigit(c) || u_charType(c) == U_NON_SPACING_MARK))) {
+      if (!begin) begin = at;
+      end = at + point.size;
+    } else if (!IsApostrophe(c)) {
+      finish();
+    }
+    at += point.size;
+  }
+  finish();
+  return words;
+}
+
+// True if English titles write the word without a capital.
+bool IsSmallInTitles(std::string_view word) {
+  constexpr std::string_view kWords[] = {
+      "a",  "an", "and", "as", "at", "but", "by",  "for", "from", "in",
+      "of", "on", "or",  "to", "vs", "the", "via", "nor", "with", "than"};
+  return std::find(std::begin(kWords), std::end(kWords), word) !=
+         std::end(kWords);
+}
+
+}  // namespace
+
+struct LetterCases::Word {
+  TextSpan span;
+  std::string text;
+  size_t letters = 0, capitals = 0, small = 0;
+  size_t first_capitals = 0;  // in a row
+
+  bool all_capitals() const { return small == 0 && capitals > 0; }
+  // "Word"
+  bool capitalized() const {
+    return first_capitals == 1 && capitals == 1 && small > 0;
+  }
+};
+
+LetterCases::LetterCases(std::string_view language, IdsOfWord ids_of_word)
+    : ids_of_word_(std::move(ids_of_word)) {
+  const std::string_view code =
+      icu::Locale(std::string(language).c_str()).getLanguage();
+  nouns_ = code == "de" || code == "lb" || code == "nds";
+}
+
+std::vector<LetterCases::Word> LetterCases::Words(
+    std::string_view sentence, const std::vector<TextSpan>& apart) const {
+  std::vector<Word> words;
+  for (const TextSpan& span : WordSpans(sentence, apart)) {
+    Word word = {span, std::string(span.Of(sentence))};
+    for (std::string_view rest = word.text; !rest.empty();
+         rest.remove_prefix(FirstCodePoint(rest).size)) {
+      const UChar32 c = FirstCharacter(rest);
+      if (!u_isalpha(c)) continue;
+      if (u_isupper(c)) {
+        if (word.first_capitals == word.letters) ++word.first_capitals;
+        ++word.capitals;
+      } else if (u_islower(c)) {
+        ++word.small;
+      }
+      ++word.letters;
+    }
+    // Scripts without case do not count.
+    if (word.capitals + word.small > 0) words.push_back(std::move(word));
+  }
+  return words;
+}
+
+bool LetterCases::IsCapitals(const std::vector<Word>& words) const {
+  size_t letters = 0, capitals = 0;
+  bool word_of_sentence = false;
+  for (const Word& word : words) {
+    letters += word.letters;
+    if (word.all_capitals()) capitals += word.letters;
+  }
+  if (letters < (words.size() == 1 ? kLeastWordAlone : kLeastLetters) ||
+      100 * capitals < kLeastPercentCapitals * letters) {
+    return false;
+  }
+  for (const Word& word : words) {
+    const size_t pieces = ids_of_word_(word.text).size();
+    const std::string small = Lower(word.text);
+    word_of_sentence |= ids_of_word_(small).size() < pieces ||
+                        ids_of_word_(Capitalized(small)).size() < pieces;
+    if (word_of_sentence) break;
+  }
+  return word_of_sentence;
+}
+
+double LetterCases::Rarity(std::string_view word) const {
+  double rarity = 0;
+  for (const int32_t id : ids_of_word_(word)) rarity += std::log(id + 2.0);
+  return rarity;
+}
+
+bool LetterCases::PrefersSmall(const std::string& small,
+                               const std::string& capital) const {
+  const bool word_of_vocabulary = ids_of_word_(small).size() == 1;
+  const bool letter = FirstCodePoint(small).size == small.size();
+  const double slack =
+      word_of_vocabulary && !nouns_ && !letter ? kMostRarer : 0;
+  return Rarity(small) <= Rarity(capital) + slack;
+}
+
+bool LetterCases::IsCommon(const Word& word) const {
+  const std::string small = Lower(word.text);
+  return ids_of_word_(small).size() == 1 && PrefersSmall(small, word.text);
+}
+
+bool LetterCases::IsTitle(const std::vector<Word>& words) const {
+  if (words.size() < kLeastTitleWords) return false;
+  size_t capitals = 0, small = 0, common = 0;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const Word& word = words[i];
+    if (word.capitals == 0) {
+      if (word.letters > kMostSmallLetters) return false;
+      ++small;
+    } else if (word.capitalized()) {
+      ++capitals;
+    }
+  }
+  if (capitals < kLeastCommonWords || small > capitals) return false;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i].capitalized() && IsCommon(words[i])) ++common;
+  }
+  return common >= kLeastCommonWords && kMostNames * common >= capitals;
+}
+
+LetterCase LetterCases::CaseOf(const std::vector<Word>& words) const {
+  if (words.empty()) return LetterCase::kNormal;
+  if (IsCapitals(words)) return LetterCase::kCapitals;
+  return IsTitle(words) ? LetterCase::kTitle : LetterCase::kNormal;
+}
+
+std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
+                                    const KnownWords& known) const {
+  const std::string small = Lower(word.text);
+  const auto form = known.find(small);
+  if (form != known.end()) return form->second;
+  if (sentence == LetterCase::kTitle) {
+    return word.capitalized() && PrefersSmall(small, word.text) ? small
+                                                                : word.text;
+  }
+  const std::string capital = Capitalized(small);
+  // An acronym, such as "NATO".
+  if (word.letters > 1 && ids_of_word_(word.text).size() == 1 &&
+      ids_of_word_(small).size() > 1 && ids_of_word_(capital).size() > 1) {
+    return word.text;
+  }
+  const std::vector<int32_t> of_small = ids_of_word_(small);
+  const std::vector<int32_t> of_capital = ids_of_word_(capital);
+  if (of_small.size() != of_capital.size()) {
+    return of_small.size() < of_capital.size() ? small : capital;
+  }
+  // A single letter such as "I", or a noun.
+  if (of_small.size() == 1 && (nouns_ || word.letters == 1)) {
+    return of_small[0] < of_capital[0] ? small : capital;
+  }
+  return nouns_ ? capital : small;
+}
+bool LetterCases::IsEmphasis(const Word& word) const {
+  const std::string small = Lower(word.text);
+  return word.letters >= kLeastWordAlone &&
+         ids_of_word_(word.text).size() >= kLeastPiecesOfEmphasis &&
+         (ids_of_word_(small).size() == 1 ||
+          ids_of_word_(Capitalized(small)).size() == 1);
+}
+
+LetterCases::KnownWords LetterCases::WordsOf(std::string_view text) {
+  KnownWords known;
+  bool after_small = false;
+  size_t end = 0;
+  for (const TextSpan& span : WordSpans(text, {})) {
+    const std::string_view word = span.Of(text);
+    const bool inside =
+        after_small && text.substr(end, span.begin - end) == " ";
+    end = span.end;
+    const std::string small = Lower(word);
+    after_small = small == word;
+    if (!inside) continue;
+    const auto [it, added] = known.emplace(small, word);
+    // A word that is written in two ways is no name.
+    if (!added && it->second != word) it->second = small;
+  }
+  return known;
+}
+
+LetterCases::Normal LetterCases::InNormalCase(
+    std::string_view sentence, const std::vector<TextSpan>& apart,
+    const KnownWords& known) const {
+  const std::vector<Word> words = Words(sentence, apart);
+  Normal normal;
+  normal.was = CaseOf(words);
+  normal.text = std::string(sentence);
+  const auto replace = [&](const Word& word, const std::string& form) {
+    if (form.size() == word.text.size()) {
+      normal.text.replace(word.span.begin, form.size(), form);
+    }
+  };
+  normal.whole_title = true;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const Word& word = words[i];
+    if (normal.was != LetterCase::kNormal) {
+      const std::string form = NormalForm(word, normal.was, known);
+      replace(word, i == 0 && form == Lower(form) ? Capitalized(form) : form);
+      if (word.capitals == 0 && word.letters <= kMostShortLetters) {
+        normal.whole_title = false;
+      }
+    } else if (word.first_capitals == 2 && word.capitals == 2 &&
+               word.small >= 2) {
+      // "HAllo"
+      const std::string form = Capitalized(Lower(word.text));
+      if (ids_of_word_(form).size() < ids_of_word_(word.text).size()) {
+        replace(word, form);
+      }
+    } else if (i > 0 && word.all_capitals() && IsEmphasis(word)) {
+      replace(word, NormalForm(word, LetterCase::kCapitals, known));
+    }
+  }
+  return normal;
+}
+
+std::string InCapitals(std::string_view text,
+                       const std::vector<TextSpan>& apart) {
+  constexpr std::string_view kSharpS = "ß";
+  std::string out =
+      Changed(text, apart, [](UChar32 c, size_t) { return u_toupper(c); });
+  for (const TextSpan& word : WordSpans(text, apart)) {
+    for (size_t at = text.find(kSharpS, word.begin); at < word.end;
+         at = text.find(kSharpS, at + kSharpS.size())) {
+      out.replace(at, kSharpS.size(), "SS");
+    }
+  }
+  return out;
+}
+
+std::string InTitleCase(std::string_view text,
+                        const std::vector<TextSpan>& apart, bool all) {
+  std::string out(text);
+  const std::vector<TextSpan> words = WordSpans(text, apart);
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string word(words[i].Of(text));
+    const bool inside = i > 0 && i + 1 < words.size();
+    if (inside && !all && IsSmallInTitles(word)) continue;
+    out.replace(words[i].begin, word.size(), Capitalized(word));
+  }
+  return out;
+}
+
+}  // namespace trivium

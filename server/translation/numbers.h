@@ -1,0 +1,55 @@
+#ifndef TRIVIUM_SERVER_TRANSLATION_NUMBERS_H_
+#define TRIVIUM_SERVER_TRANSLATION_NUMBERS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/translation/sentences.h"
+
+namespace trivium {
+
+// How a language separates the digits of a number, by ICU.
+struct NumberStyle {
+  std::string point = ".";  // before the fraction
+  std::string group = ",";  // between groups of three digits
+
+  // `language`: BCP 47, or such as "deu_Latn". Returns nullopt if ICU does not
+  // know it, or if it has digits of its own.
+  static std::optional<NumberStyle> For(std::string_view language);
+};
+
+// A number in a text: runs of ASCII digits with at most one separator between
+// them. A colon, a slash or a dash separates numbers, so that a time is two.
+struct WrittenNumber {
+  TextSpan span;
+  std::vector<TextSpan> runs;  // of digits; at least one
+  // The number without separators, zeros at its ends and group marks:
+  // "1234.5". Empty if the separators make no number, as in 26.11.2026.
+  std::string value;
+  bool grouped = false;
+  bool fraction = false;
+  // A part of a time or date: next to a colon, or before "pm" or "Uhr".
+  bool time = false;
+
+  bool is_value() const { return !value.empty(); }
+};
+
+// Returns the numbers of a text in order. A number with one separator is read
+// as `style` has it: "1,234" is 1234 in English and 1.234 in German. One with
+// two kinds of separators has its point last, whatever the language.
+std::vector<WrittenNumber> NumbersIn(std::string_view text,
+                                     const NumberStyle& style);
+
+// Returns the number, which is a value, as `style` writes it: with groups if it
+// has some in `text`, and with as many digits.
+std::string WriteNumber(std::string_view text, const WrittenNumber& number,
+                        const NumberStyle& style);
+
+// Returns the digits of a number in `text`, without separators.
+std::string DigitsOf(std::string_view text, const WrittenNumber& number);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_TRANSLATION_NUMBERS_H_

@@ -1,0 +1,105 @@
+// Placeholders stay as they are, in what the model reads and in what it writes.
+#include "server/translation/pipeline/letter_case_stage.h"
+
+#include <unicode/locid.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "server/translation/characters.h"
+
+namespace trivium {
+namespace {
+
+// Returns the placeholders of protected spans in a text of the attempt.
+std::vector<TextSpan> PlaceholdersIn(const TranslationJob& job,
+                                     const Attempt& attempt,
+                                     std::string_view text) {
+  std::vector<TextSpan> spans;
+  const TextParts::Part& part = job.read_part(attempt);
+  if (part.protected_spans.empty() || attempt.in_pieces()) return spans;
+  const Restored restored =
+      RestoreSpans(text, job.read().ProtectedTexts(part), attempt.way);
+  for (const Restored::Place& place : restored.places) {
+    spans.push_back(place.placeholder);
+  }
+  return spans;
+}
+
+// True if the text has two capitals, as capitals and titles do.
+bool HasCapitals(std::string_view text) {
+  size_t capitals = 0;
+  for (; !text.empty() && capitals < 2;
+       text.remove_prefix(FirstCodePoint(text).size)) {
+    if (u_isupper(FirstCharacter(text))) ++capitals;
+  }
+  return capitals == 2;
+}
+
+LetterCases::IdsOfWord WordsOf(const Tokenizer* tokenizer) {
+  return [tokenizer](std::string_view word) {
+    EncodeOptions options;
+    options.add_special_tokens = false;
+    auto encoding = tokenizer->Encode(word, options);
+    return encoding.ok() ? std::move(encoding->ids) : std::vector<int32_t>();
+  };
+}
+
+}  // namespace
+
+LetterCaseStage::LetterCaseStage(const TranslationOptions& options)
+    : cases_(options.model->direction().source_language,
+             WordsOf(options.model->tokenizer())) {
+  const std::string& target = options.model->direction().target_language;
+  titles_ = std::string_view(icu::Locale(target.c_str()).getLanguage()) == "en";
+}
+
+absl::Status LetterCaseStage::Before(const TranslationJob& job,
+                                     Attempt* attempt) const {
+  if (!job.prefix.empty()) return absl::OkStatus();
+  std::optional<LetterCases::KnownWords> known;
+  for (Reading& reading : attempt->readings) {
+    if (!HasCapitals(reading.text)) continue;
+    const std::vector<TextSpan> apart =
+        PlaceholdersIn(job, *attempt, reading.text);
+    LetterCases::Normal normal = cases_.InNormalCase(reading.text, apart, {});
+    if (normal.was != LetterCase::kNormal) {
+      if (!known) known = LetterCases::WordsOf(job.read().text);
+      normal = cases_.InNormalCase(reading.text, apart, *known);
+    }
+    reading.letter_case = normal.was;
+    reading.whole_title = normal.whole_title;
+    reading.other_case = normal.text != reading.text;
+    reading.text = std::move(normal.text);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LetterCaseStage::After(const TranslationJob& job,
+                                    const Attempt& attempt,
+                                    TranslationCandidate* candidate) const {
+  TranslatedText& translation = candidate->translation;
+  if (std::any_of(attempt.readings.begin(), attempt.readings.end(),
+                  [](const Reading& one) { return one.other_case; })) {
+    translation.text_stages.insert(TextStage::kLetterCase);
+  }
+  // Pieces have protected spans between them.
+  if (attempt.readings.size() != 1 || attempt.in_pieces()) {
+    return absl::OkStatus();
+  }
+  const Reading& reading = attempt.readings[0];
+  for (TranslatedHypothesis& hypothesis : translation.hypotheses) {
+    const std::vector<TextSpan> apart =
+        PlaceholdersIn(job, attempt, hypothesis.text);
+    if (reading.letter_case == LetterCase::kCapitals) {
+      hypothesis.text = InCapitals(hypothesis.text, apart);
+    } else if (reading.letter_case == LetterCase::kTitle && titles_) {
+      hypothesis.text =
+          InTitleCase(hypothesis.text, apart, reading.whole_title);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

@@ -1,0 +1,32 @@
+#ifndef TRIVIUM_SERVER_TRANSLATION_PIPELINE_LETTER_CASE_STAGE_H_
+#define TRIVIUM_SERVER_TRANSLATION_PIPELINE_LETTER_CASE_STAGE_H_
+
+#include <string>
+#include <vector>
+
+#include "server/translation/letter_case.h"
+#include "server/translation/pipeline/stage.h"
+#include "server/translation/pipeline/translation_options.h"
+
+namespace trivium {
+
+// Lets the model read sentences in capitals and titles in normal case. Their
+// translations get the case back: capitals, and in English title case. Other
+// languages write titles in normal case.
+class LetterCaseStage : public Stage {
+ public:
+  explicit LetterCaseStage(const TranslationOptions& options);
+
+  absl::Status Before(const TranslationJob& job,
+                      Attempt* attempt) const override;
+  absl::Status After(const TranslationJob& job, const Attempt& attempt,
+                     TranslationCandidate* candidate) const override;
+
+ private:
+  LetterCases cases_;
+  bool titles_;  // the target language writes titles with capitals
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_TRANSLATION_PIPELINE_LETTER_CASE_STAGE_H_

@@ -1,0 +1,280 @@
+// Placeholders of protected spans have digits, too. Both texts are compared
+// with blanks instead of them, so that bytes keep their places.
+#include "server/translation/pipeline/numbers_stage.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "server/translation/characters.h"
+#include "server/translation/pipeline/terminology.h"
+
+namespace trivium {
+namespace {
+
+constexpr int kRequire = kPlaceholderStyles + 1;
+constexpr int kMostHolds = kRequire;
+constexpr int kBeamsOfNumber = 2;
+// A number that is missing is worse than one that was added.
+constexpr size_t kFaultsOfMissing = 2;
+
+// True if the part's numbers can be told from its placeholders.
+bool Applies(const TranslationJob& job, const Attempt& attempt) {
+  return job.prefix.empty() && !attempt.in_pieces() &&
+         attempt.readings.size() == 1;
+}
+
+// Returns the text with blanks instead of the placeholders of protected spans.
+std::string WithoutPlaceholders(const TranslationJob& job,
+                                const Attempt& attempt, std::string text) {
+  const TextParts::Part& part = job.read_part(attempt);
+  if (part.protected_spans.empty()) return text;
+  const Restored restored =
+      RestoreSpans(text, job.read().ProtectedTexts(part), attempt.way);
+  for (const Restored::Place& place : restored.places) {
+    const TextSpan span = place.placeholder;
+    std::fill(text.begin() + static_cast<ptrdiff_t>(span.begin),
+              text.begin() + static_cast<ptrdiff_t>(span.end), ' ');
+  }
+  return text;
+}
+
+bool HasDigits(std::string_view text) {
+  return text.find_first_of("0123456789") != text.npos;
+}
+
+bool IsSign(UChar32 c) {
+  return u_charType(c) == U_CURRENCY_SYMBOL || c == '%' || c == 0x2030;
+}
+
+// Returns the span with the currency or percent signs next to it.
+TextSpan WithSigns(std::string_view text, TextSpan span) {
+  while (span.begin > 0) {
+    const size_t size = LastCharacterSize(text.substr(0, span.begin));
+    if (!IsSign(FirstCharacter(text.substr(span.begin - size)))) break;
+    span.begin -= size;
+  }
+  while (span.end < text.size() &&
+         IsSign(FirstCharacter(text.substr(span.end)))) {
+    span.end += FirstCodePoint(text.substr(span.end)).size;
+  }
+  return span;
+}
+
+// True if nothing but a colon, slash or dash is between two numbers.
+bool IsJoint(std::string_view between) {
+  return between.empty() || between == ":" || between == "/" ||
+         between == "-" || between == "\u2013";
+}
+
+// Returns the spans to hold: the numbers of these indices, and all that are
+// joined to them, as in "10:30" or "2026-11-26".
+std::vector<TextSpan> SpansToHold(std::string_view text,
+                                  const std::vector<WrittenNumber>& numbers,
+                                  const std::set<size_t>& indices) {
+  std::vector<TextSpan> spans;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t end = i + 1;
+    const auto joined = [&] {
+      const TextSpan gap = {numbers[end - 1].span.end, numbers[end].span.begin};
+      return IsJoint(gap.Of(text));
+    };
+    bool held = indices.contains(i);
+    for (; end < numbers.size() && joined(); ++end) {
+      held |= indices.contains(end);
+    }
+    if (held) {
+      const TextSpan span =
+          WithSigns(text, {numbers[i].span.begin, numbers[end - 1].span.end});
+      if (!spans.empty() && spans.back().end >= span.begin) {
+        spans.back().end = span.end;
+      } else {
+        spans.push_back(span);
+      }
+    }
+    i = end;
+  }
+  return spans;
+}
+
+// Moves the alignment's bytes of the hypothesis as the edits do.
+void Move(const std::vector<NumberCheck::Edit>& edits, Alignment* alignment) {
+  const auto moved = [&](size_t at) {
+    size_t to = at;
+    for (const NumberCheck::Edit& edit : edits) {
+      if (edit.span.begin >= at) break;
+      // A byte within an edit becomes its end.
+      const size_t old = std::min(at, edit.span.end) - edit.span.begin;
+      to = to - old + edit.text.size();
+    }
+    return to;
+  };
+  for (AlignedWords& words : *alignment) {
+    words.target = {moved(words.target.begin), moved(words.target.end)};
+  }
+}
+
+}  // namespace
+
+absl::Status NumbersStage::Before(const TranslationJob& job,
+                                  Attempt* attempt) const {
+  if (attempt->hold == 0 || !Applies(job, *attempt)) return absl::OkStatus();
+  const bool with_spans = !job.read_part(*attempt).protected_spans.empty();
+  const absl::Status unreadable =
+      absl::InvalidArgumentError("has numbers that cannot be held");
+  // Tokens of two kinds of placeholders are not traced back.
+  if (with_spans && attempt->needs_tokens) return unreadable;
+  Reading& reading = attempt->readings[0];
+  const std::string text = WithoutPlaceholders(job, *attempt, reading.text);
+  const std::vector<WrittenNumber> numbers = numbers_.SourceNumbers(text);
+  const std::vector<size_t>& missing = job.best[attempt->part]->missing_numbers;
+  const std::set<size_t> indices(missing.begin(), missing.end());
+  HeldNumbers held = {reading.text, SpansToHold(text, numbers, indices)};
+  if (held.spans.empty()) return unreadable;
+  if (attempt->hold == kRequire) {
+    // Numbers are required where the decoder attends to their source.
+    if (!with_spans) attempt->needs_tokens = true;
+    reading.held = std::move(held);
+    return absl::OkStatus();
+  }
+  held.style = attempt->hold - 1;
+  if (with_spans && held.style == attempt->way) return unreadable;
+  std::optional<std::string> read = WithPlaceholders(
+      held.text, {0, held.text.size()}, held.spans, held.style);
+  if (!read) return unreadable;
+  reading.text = *std::move(read);
+  if (attempt->needs_tokens) {
+    std::vector<std::string_view> texts;
+    for (const TextSpan& span : held.spans) texts.push_back(span.Of(held.text));
+    reading.placeholders = RestoreSpans(reading.text, texts, held.style).places;
+  }
+  reading.held = std::move(held);
+  return absl::OkStatus();
+}
+
+absl::Status NumbersStage::Ask(const TranslationJob& job,
+                               const Attempt& attempt, Reading* reading,
+                               Request* request) const {
+  if (attempt.hold != kRequire || !reading->held) {
+    return absl::OkStatus();
+  }
+  const HeldNumbers& held = *reading->held;
+  const Tokenizer& tokenizer = *model_->tokenizer();
+  DecodingOptions& decoding = *request->decoding;
+  for (const TextSpan& span : held.spans) {
+    if (decoding.required.size() == kMaxRequiredPhrases) break;
+    const std::string text = numbers_.Write(span.Of(held.text));
+    EncodeOptions options;
+    options.side = TextSide::kTarget;
+    options.add_special_tokens = false;
+    TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
+                             tokenizer.Encode(text, options));
+    // The model cannot write it.
+    if (encoding.ids.empty() || tokenizer.Decode(encoding.ids) != text) {
+      continue;
+    }
+    RequiredPhrase phrase;
+    phrase.forms.push_back(std::move(encoding.ids));
+    const TextSpan origin = {reading->span.begin + span.begin,
+                             reading->span.begin + span.end};
+    for (size_t i = 0; !job.pivot && i < reading->tokens.size(); ++i) {
+      const TextSpan token = reading->tokens[i];
+      if (token.begin < token.end && token.begin < origin.end &&
+          origin.begin < token.end) {
+        phrase.source.push_back(static_cast<int32_t>(i));
+      }
+    }
+    decoding.required.push_back(std::move(phrase));
+    decoding.beam_size =
+        std::max(decoding.beam_size,
+                 std::min(decoding.beam_size + kBeamsOfNumber, max_beam_size_));
+    if (!decoding.word_pieces) decoding.word_pieces = WordPiecesOf(&tokenizer);
+  }
+  return absl::OkStatus();
+}
+
+void NumbersStage::Restore(const TranslationJob& job, const Attempt& attempt,
+                           TranslationCandidate* candidate) const {
+  const Reading& reading = attempt.readings[0];
+  const HeldNumbers& held = *reading.held;
+  std::vector<std::string> written;
+  std::vector<TextSpan> origins;  // in the call's text
+  for (const TextSpan& span : held.spans) {
+    written.push_back(numbers_.Write(span.Of(held.text)));
+    origins.push_back(
+        {reading.span.begin + span.begin, reading.span.begin + span.end});
+  }
+  if (job.pivot) origins = job.pivot->OriginsOf(attempt.part, origins);
+  const std::vector<std::string_view> spans(written.begin(), written.end());
+  auto& hypotheses = candidate->translation.hypotheses;
+  for (size_t h = 0; h < hypotheses.size(); ++h) {
+    Restored restored = RestoreSpans(hypotheses[h].text, spans, held.style);
+    hypotheses[h].text = std::move(restored.text);
+    if (!attempt.needs_tokens) continue;
+    Alignment& alignment = candidate->alignments[h];
+    alignment = WithRestored(std::move(alignment), restored.places, origins);
+  }
+}
+
+absl::Status NumbersStage::After(const TranslationJob& job,
+                                 const Attempt& attempt,
+                                 TranslationCandidate* candidate) const {
+  if (!Applies(job, attempt)) return absl::OkStatus();
+  const Reading& reading = attempt.readings[0];
+  if (reading.held) {
+    candidate->translation.text_stages.insert(TextStage::kNumbers);
+    if (attempt.hold != kRequire) Restore(job, attempt, candidate);
+  }
+  const std::string source = WithoutPlaceholders(
+      job, attempt, reading.held ? reading.held->text : reading.text);
+  auto& hypotheses = candidate->translation.hypotheses;
+  for (size_t h = 0; h < hypotheses.size(); ++h) {
+    std::string& text = hypotheses[h].text;
+    if (!HasDigits(source) && !HasDigits(text)) continue;
+    std::string translation = WithoutPlaceholders(job, attempt, text);
+    const std::vector<NumberCheck::Edit> edits =
+        numbers_.Corrections(source, translation);
+    if (!edits.empty()) {
+      text = WithEdits(text, edits);
+      translation = WithEdits(translation, edits);
+      Move(edits, &candidate->alignments[h]);
+      candidate->translation.text_stages.insert(TextStage::kNumbers);
+    }
+    if (h > 0) continue;
+    NumberCheck::Differences differences =
+        numbers_.Compare(source, translation);
+    candidate->number_faults =
+        static_cast<int>(kFaultsOfMissing * differences.missing.size() +
+                         differences.added.size());
+    candidate->missing_numbers = std::move(differences.missing);
+  }
+  return absl::OkStatus();
+}
+
+std::optional<Attempt> NumbersStage::Retry(
+    const TranslationJob& job, const Attempt& attempt, int losses,
+    const TranslationCandidate& best) const {
+  // Protected spans come first.
+  if (best.missing_numbers.empty() || losses > 0 ||
+      attempt.hold == kMostHolds || !Applies(job, attempt) ||
+      (draws_ && attempt.hold + 1 == kRequire)) {
+    return std::nullopt;
+  }
+  Attempt next;
+  next.part = attempt.part;
+  next.way = attempt.way;
+  next.second_try = attempt.second_try;
+  next.hold = attempt.hold + 1;
+  // Protected spans have placeholders of this style.
+  if (next.hold == attempt.way + 1 &&
+      !job.read_part(attempt).protected_spans.empty()) {
+    ++next.hold;
+  }
+  return next;
+}
+
+}  // namespace trivium

@@ -1,0 +1,123 @@
+#include "server/translation/letter_case.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+namespace trivium {
+namespace {
+
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+// Ids of a vocabulary in which these words are pieces, the most frequent first;
+// other words are single letters.
+LetterCases::IdsOfWord Vocabulary(const std::vector<std::string>& words) {
+  std::map<std::string, int32_t, std::less<>> ids;
+  for (const std::string& word : words) {
+    ids.emplace(word, static_cast<int32_t>(ids.size()));
+  }
+  return [ids](std::string_view word) -> std::vector<int32_t> {
+    const auto found = ids.find(word);
+    if (found != ids.end()) return {found->second};
+    return std::vector<int32_t>(word.size(), 1000);
+  };
+}
+
+LetterCases English() {
+  return LetterCases(
+      "en", Vocabulary({"the",  "The",       "I",     "is",    "what",
+                        "else", "happening", "i",     "no",    "action",
+                        "view", "answer",    "house", "House", "Berlin",
+                        "NATO", "Hallo",     "and",   "to",    "visits"}));
+}
+LetterCases German() {
+  return LetterCases("de", Vocabulary({"der", "die", "das", "Hund", "Haus",
+                                       "ist", "groß", "besten", "für", "tipps",
+                                       "Tipps", "Der", "Die", "im"}));
+}
+
+std::string Normal(const LetterCases& cases, std::string_view text,
+                   LetterCase was) {
+  const LetterCases::Normal normal = cases.InNormalCase(text, {}, {});
+  EXPECT_EQ(normal.was, was) << text;
+  EXPECT_EQ(normal.text.size(), text.size());
+  return normal.text;
+}
+
+TEST(LetterCaseTest, CapitalsAreReadInNormalCase) {
+  EXPECT_EQ(Normal(English(), "WHAT ELSE IS HAPPENING?", LetterCase::kCapitals),
+            "What else is happening?");
+  EXPECT_EQ(Normal(English(), "I VISIT NATO AND BERLIN", LetterCase::kCapitals),
+            "I visit NATO and Berlin");
+  EXPECT_EQ(Normal(English(), "HAPPENING", LetterCase::kCapitals), "Happening");
+  EXPECT_EQ(Normal(German(), "DER HUND IST IM HAUS", LetterCase::kCapitals),
+            "Der Hund ist im Haus");
+}
+
+TEST(LetterCaseTest, AcronymsAndNamesAreNoCapitals) {
+  for (const char* text :
+       {"NATO", "NATO, OK", "OK", "The NATO is here.", "A", "", "12", "中文",
+        "Angela Merkel, Barack Obama", "Angela Merkel and Barack Obama",
+        "The House is happening and what else is happening."}) {
+    EXPECT_EQ(Normal(English(), text, LetterCase::kNormal), text);
+  }
+}
+
+TEST(LetterCaseTest, TitlesAreReadInNormalCase) {
+  EXPECT_EQ(Normal(English(), "No Action - View AI Answer", LetterCase::kTitle),
+            "No action - view AI answer");
+  EXPECT_EQ(Normal(English(), "Obama Visits The House", LetterCase::kTitle),
+            "Obama visits the house");
+  EXPECT_EQ(
+      Normal(German(), "Die Besten Tipps Für Der Haus", LetterCase::kTitle),
+      "Die besten tipps für der Haus");
+  EXPECT_EQ(Normal(German(), "Das Haus und der Hund", LetterCase::kNormal),
+            "Das Haus und der Hund");
+}
+
+TEST(LetterCaseTest, TwoCapitalsAtAWordsBeginningAreATypingError) {
+  EXPECT_EQ(Normal(English(), "HAllo, the house", LetterCase::kNormal),
+            "Hallo, the house");
+  EXPECT_EQ(Normal(English(), "PCs, iPhones, McDonald", LetterCase::kNormal),
+            "PCs, iPhones, McDonald");
+}
+
+TEST(LetterCaseTest, EmphasisInsideASentenceIsRead) {
+  EXPECT_EQ(Normal(English(), "This is the HOUSE.", LetterCase::kNormal),
+            "This is the house.");
+  EXPECT_EQ(Normal(English(), "This is NATO and ABCDE.", LetterCase::kNormal),
+            "This is NATO and ABCDE.");
+}
+
+TEST(LetterCaseTest, TheTextAroundKnowsNames) {
+  const LetterCases::KnownWords known = LetterCases::WordsOf(
+      "IS HAPPENING THE HOUSE. They saw Happening and the iPhone, no House, no "
+      "house.");
+  EXPECT_THAT(
+      known,
+      testing::IsSupersetOf(
+          {std::pair<const std::string, std::string>("happening", "Happening"),
+           std::pair<const std::string, std::string>("iphone", "iPhone"),
+           std::pair<const std::string, std::string>("house", "house")}));
+  EXPECT_EQ(English().InNormalCase("IS HAPPENING THE HOUSE", {}, known).text,
+            "Is Happening the house");
+}
+
+TEST(LetterCaseTest, PlaceholdersStay) {
+  EXPECT_EQ(English().InNormalCase("WHAT <X1> ELSE", {{5, 9}}, {}).text,
+            "What <X1> else");
+  EXPECT_EQ(InCapitals("was <x1> noch", {{4, 8}}), "WAS <x1> NOCH");
+  EXPECT_EQ(InTitleCase("what <x1> else", {{5, 9}}, false), "What <x1> Else");
+}
+
+TEST(LetterCaseTest, TheTranslationGetsItsCaseBack) {
+  EXPECT_EQ(InCapitals("Größe und Straße", {}), "GRÖSSE UND STRASSE");
+  EXPECT_EQ(InTitleCase("the cat and the hat of oz", {}, false),
+            "The Cat and the Hat of Oz");
+  EXPECT_EQ(InTitleCase("the cat and the hat", {}, true),
+            "The Cat And The Hat");
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,165 @@
+#include "server/translation/number_check.h"
+
+#include <gmock/gmock.h>
+
+#include "server/translation/number_words.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsSupersetOf;
+
+NumberCheck Check(const char* source, const char* target) {
+  return *NumberCheck::For(source, target);
+}
+
+bool Differ(std::string_view source, std::string_view translation) {
+  return !Check("en", "de").Compare(source, translation).empty();
+}
+
+std::string Corrected(const NumberCheck& check, std::string_view source,
+                      std::string_view translation) {
+  return WithEdits(translation, check.Corrections(source, translation));
+}
+
+std::vector<std::string> Values(std::string_view text, const char* language) {
+  std::vector<std::string> values;
+  for (const WrittenNumber& one :
+       NumbersIn(text, *NumberStyle::For(language))) {
+    values.push_back(one.value);
+  }
+  return values;
+}
+
+TEST(NumbersTest, LanguagesReadSeparatorsDifferently) {
+  EXPECT_THAT(Values("1,234 1.234 1,234.50 1.234,50 1.234.567", "en"),
+              ElementsAre("1234", "1.234", "1234.5", "1234.5", "1234567"));
+  EXPECT_THAT(Values("1,234 1.234 1,234.50 1.234,50 1.234.567", "deu_Latn"),
+              ElementsAre("1.234", "1234", "1234.5", "1234.5", "1234567"));
+  EXPECT_THAT(Values("12 000 Leute, 1'234'567,0 am 3 4", "fr"),
+              ElementsAre("12000", "1234567", "3", "4"));
+}
+
+TEST(NumbersTest, DatesTimesAndVersionsAreNoValues) {
+  EXPECT_THAT(Values("26.11.2026 15.30 2.0.1", "de"), ElementsAre("", "", ""));
+  EXPECT_THAT(Values("at 5.00 p.m.", "en"), ElementsAre(""));
+  EXPECT_THAT(Values("2026-11-26 10:30", "en"),
+              ElementsAre("2026", "11", "26", "10", "30"));
+}
+
+TEST(NumbersTest, UnknownLanguagesHaveNoStyle) {
+  EXPECT_FALSE(NumberStyle::For(""));
+  EXPECT_FALSE(NumberStyle::For("xx"));
+  EXPECT_FALSE(NumberStyle::For("ar-EG")) << "digits of its own";
+  EXPECT_FALSE(NumberCheck::For("en", "xx"));
+}
+
+TEST(NumberWordsTest, KnowsNumbersAndMonths) {
+  EXPECT_THAT(NumberWords::For("de").SaidIn("Zwölf Leute, am dritten Mai, "
+                                            "einundzwanzigjährig, tausend"),
+              IsSupersetOf({12, 3, 5, 21, 1000}));
+  EXPECT_THAT(NumberWords::For("en").SaidIn("Twenty-one, the first of May"),
+              IsSupersetOf({21, 1, 5}));
+  EXPECT_FALSE(NumberWords::For("xx").known());
+}
+
+TEST(NumberCheckTest, EqualValuesAreEqual) {
+  EXPECT_FALSE(
+      Differ("It costs 1,234.50 dollars.", "Es kostet 1.234,5 Dollar"));
+  EXPECT_FALSE(Differ("800,000 people", "800 000 Menschen"));
+  EXPECT_FALSE(Differ("Call at 3:30 pm.", "Ruf um 15.30 Uhr an."));
+  EXPECT_FALSE(Differ("at 9:00", "um 9 Uhr"));
+  EXPECT_FALSE(Differ("on November 26, 2026", "am 26.11.2026"));
+  EXPECT_FALSE(Differ("on 3/5/2020", "am 5. März 2020"));
+  EXPECT_FALSE(
+      Differ("10-20 people in 3 houses", "10 bis 20 Menschen in drei Häusern"));
+  EXPECT_FALSE(Differ("the 1980s and the 21st century",
+                      "die 80er Jahre und das 21. Jahrhundert"));
+  EXPECT_FALSE(Differ("two cats", "2 Katzen"));
+  EXPECT_FALSE(Differ("Windows 3.1", "Windows 3.1"));
+  EXPECT_FALSE(Differ("half past 3", "halb 4"));
+  EXPECT_FALSE(Differ("no numbers", "keine Zahlen"));
+}
+
+TEST(NumberCheckTest, LostAndAlteredNumbersAreFound) {
+  EXPECT_TRUE(
+      Differ("It costs 1,234.50 dollars.", "Es kostet 1.234.50 Dollar"));
+  EXPECT_TRUE(Differ("1,234 people", "1,234 Menschen")) << "1.234 of a human";
+  EXPECT_TRUE(Differ("since 2012", "seit langem"));
+  EXPECT_TRUE(Differ("3 dogs and two cats", "Hunde und zwei Katzen"));
+  EXPECT_TRUE(Differ("Pay 90.", "Zahle 900."));
+  EXPECT_TRUE(Differ("Pay 90.", "Zahle 90 oder 91."));
+  EXPECT_TRUE(Differ("5 and 5", "5"));
+  EXPECT_TRUE(Differ("at 18:55", "um 18:555"));
+}
+
+TEST(NumberCheckTest, SmallNumbersMayBeWordsOfAnUnknownLanguage) {
+  // ICU knows how Basque writes numbers, but not its words.
+  const std::optional<NumberCheck> check = NumberCheck::For("en", "eu");
+  ASSERT_TRUE(check);
+  EXPECT_TRUE(check->Compare("3 cats", "katuak").empty());
+  EXPECT_FALSE(check->Compare("300 cats", "katuak").empty());
+}
+
+TEST(NumberCheckTest, SeparatorsAreWrittenAsTheTargetDoes) {
+  const NumberCheck german = Check("en", "de"), english = Check("de", "en");
+  EXPECT_EQ(Corrected(german, "£5,294,349.36", "£5.294.349.36"),
+            "£5.294.349,36");
+  EXPECT_EQ(Corrected(german, "It costs 1,234.50 dollars.",
+                      "Es kostet 1.234.50 Dollar."),
+            "Es kostet 1.234,50 Dollar.");
+  EXPECT_EQ(Corrected(german, "$4.1 or $4.2", "$4.1 oder $4,2"),
+            "$4,1 oder $4,2");
+  EXPECT_EQ(Corrected(german, "1,000 planets", "1,000 Planeten"),
+            "1.000 Planeten");
+  EXPECT_EQ(
+      Corrected(english, "Es kostet 1.234,50 Euro", "It costs 1.234,50 euros"),
+      "It costs 1,234.50 euros");
+  EXPECT_EQ(Corrected(Check("en", "fr"), "12,000.5 people", "12,000.5 gens"),
+            "12\u202F000,5 gens");
+}
+
+TEST(NumberCheckTest, VersionsSectionsAndTimesKeepTheirPoint) {
+  const NumberCheck german = Check("en", "de");
+  for (const auto& [source, translation] :
+       {std::pair("Windows 3.1 is old.", "Windows 3.1 ist alt."),
+        std::pair("See section 3.1.", "Siehe Abschnitt 3.1."),
+        std::pair("from 10.15", "ab 10.15 Uhr"),
+        std::pair("version 2.0.1", "Version 2.0.1")}) {
+    EXPECT_EQ(Corrected(german, source, translation), translation);
+  }
+}
+
+TEST(NumberCheckTest, GermanCountsHoursTo24) {
+  const NumberCheck german = Check("en", "de");
+  EXPECT_EQ(Corrected(german, "Call at 3:30 pm or 9 p.m.",
+                      "Ruf um 3.30 Uhr oder 9 Uhr an."),
+            "Ruf um 15.30 Uhr oder 21 Uhr an.");
+  for (const auto& [source, translation] :
+       {std::pair("at 3 am", "um 3 Uhr"),
+        std::pair("at 3 pm", "um 3 Uhr nachmittags"),
+        std::pair("at 3 pm", "um 15 Uhr"),
+        std::pair("at 12:30 pm", "um 12.30 Uhr"),
+        std::pair("3 pmol at 3", "3 pmol um 3 Uhr")}) {
+    EXPECT_EQ(Corrected(german, source, translation), translation);
+  }
+}
+
+TEST(NumberCheckTest, SimilarNumbersAreReplaced) {
+  const NumberCheck german = Check("en", "de");
+  EXPECT_EQ(Corrected(german, "at 18:55", "um 18:555"), "um 18:55");
+  EXPECT_EQ(Corrected(german, "12,345 people", "12.45 Menschen"),
+            "12.345 Menschen");
+  EXPECT_EQ(Corrected(german, "98 people", "17 Menschen"), "17 Menschen");
+}
+
+TEST(NumberCheckTest, TimeIsLinearInLongTexts) {
+  std::string digits;
+  for (int i = 0; i < 20000; ++i) digits += "7";
+  EXPECT_TRUE(Check("en", "de").Compare(digits, digits).empty());
+  EXPECT_FALSE(Check("en", "de").Compare(digits, digits + "8").empty());
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,52 @@
+#include "server/translation/pipeline/letter_case_stage.h"
+
+#include "tests/server/translation/pipeline/stage_fixture.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A puppet's word has a piece for each byte, so no word of it is found to be in
+// capitals. letter_case_test.cc tests what is.
+class LetterCaseStageTest : public StageTest {
+ protected:
+  const LetterCaseStage stage_{ByteOptions()};
+};
+
+TEST_F(LetterCaseStageTest, NormalSentencesStay) {
+  const TranslationJob job = Opened(stage_, "The cat sat there.");
+  const Attempt attempt = Before(stage_, job);
+  EXPECT_THAT(ReadTexts(attempt), ElementsAre("The cat sat there."));
+  EXPECT_THAT(After(stage_, job, attempt, {"Da saß die Katze."})
+                  .translation.text_stages,
+              IsEmpty());
+}
+
+TEST_F(LetterCaseStageTest, CapitalsComeBackOutsideOfPlaceholders) {
+  TranslationJob job = Opened(stage_, "THE %d SAT THERE");
+  job.text.parts[0].protected_spans = {{4, 6}};
+  Attempt attempt = Before(stage_, job);
+  attempt.readings[0].letter_case = LetterCase::kCapitals;
+  attempt.readings[0].other_case = true;
+  const TranslationCandidate made =
+      After(stage_, job, attempt, {"da saß <x1> groß", "<x1>"});
+  EXPECT_EQ(made.translation.hypotheses[0].text, "DA SASS <x1> GROSS");
+  EXPECT_EQ(made.translation.hypotheses[1].text, "<x1>");
+  EXPECT_THAT(made.translation.text_stages,
+              ElementsAre(TextStage::kLetterCase));
+}
+
+TEST_F(LetterCaseStageTest, GermanTitlesAreInNormalCase) {
+  const TranslationJob job = Opened(stage_, "The Cat Sat There");
+  Attempt attempt = Before(stage_, job);
+  attempt.readings[0].letter_case = LetterCase::kTitle;
+  EXPECT_EQ(After(stage_, job, attempt, {"Da saß die Katze"})
+                .translation.hypotheses[0]
+                .text,
+            "Da saß die Katze");
+}
+
+}  // namespace
+}  // namespace trivium

@@ -32,8 +32,9 @@ std::optional<std::string> FlagOf(std::string_view parent,
   return std::nullopt;
 }
 
-// Returns "text 3" for "inputs[2].text" and "inputs[2]".
-std::optional<std::string> TextOf(std::string_view path) {
+// Returns "text 3" for "inputs[2].text" and "inputs[2]"; "it" in a message that
+// names the text already.
+std::optional<std::string> TextOf(std::string_view path, bool named) {
   constexpr std::string_view kInputs = "inputs[";
   if (!path.starts_with(kInputs)) return std::nullopt;
   path.remove_prefix(kInputs.size());
@@ -44,13 +45,13 @@ std::optional<std::string> TextOf(std::string_view path) {
   if (error != std::errc() || (path != "]" && path != "].text")) {
     return std::nullopt;
   }
-  return fmt::format("text {}", index + 1);
+  return named ? "it" : fmt::format("text {}", index + 1);
 }
 
 // Returns a word of the message, which may be the path of a field.
-std::string InFlagWord(std::string_view word,
+std::string InFlagWord(std::string_view word, bool named,
                        const std::vector<std::string>& flags) {
-  if (const auto text = TextOf(word)) return *text;
+  if (const auto text = TextOf(word, named)) return *text;
   std::vector<std::string_view> names = {""};
   for (std::string_view rest = word;;) {
     const std::string_view part = rest.substr(0, rest.find('.'));
@@ -72,6 +73,7 @@ std::string InFlagWord(std::string_view word,
 std::string InFlagWords(std::string_view message,
                         const std::vector<std::string>& flags) {
   std::string out;
+  const bool named = message.starts_with("text ");
   while (!message.empty()) {
     const auto other = [](char c) { return !IsFieldCharacter(c); };
     size_t size =
@@ -86,7 +88,8 @@ std::string InFlagWords(std::string_view message,
     // name or of a number.
     const bool alone = out.empty() || out.back() == ' ' || out.back() == '(';
     const bool is_path = word.find_first_of("_.[") != word.npos;
-    out += alone && is_path ? InFlagWord(word, flags) : std::string(word);
+    out +=
+        alone && is_path ? InFlagWord(word, named, flags) : std::string(word);
     if (end == size && size < message.size()) ++size;
     out += message.substr(end, size - end);
     message.remove_prefix(size);

@@ -28,6 +28,8 @@ TEST(FlagWordsTest, AFieldThatAFlagSetsBecomesTheFlag) {
 
 TEST(FlagWordsTest, TextsAreCounted) {
   EXPECT_EQ(In("inputs[0].text: is blank"), "text 1: is blank");
+  EXPECT_EQ(In("text 7: is wrong; inputs[0].text: is blank"),
+            "text 7: is wrong; it: is blank");
   EXPECT_EQ(In("inputs[11]: has target_prefix"),
             "text 12: has --target-prefix");
 }

@@ -188,7 +188,7 @@ TEST_F(ProtectTest, KindsAreNamedOnce) {
   }
   EXPECT_EQ(
       Refused(),
-      "options.protect.kinds: has 10 values, but only 7 exist; give each once");
+      "options.protect.kinds: has 10 values, but only 8 exist; give each once");
 }
 
 TEST_F(ProtectTest, AKindThatIsNamedTwiceIsLookedForOnce) {

@@ -19,8 +19,11 @@ EARLY_STOPPING_NEVER: EarlyStopping
 EARLY_STOPPING_UNSPECIFIED: EarlyStopping
 FINISH_REASON_END: FinishReason
 FINISH_REASON_LENGTH: FinishReason
+FINISH_REASON_REPETITION: FinishReason
 FINISH_REASON_STOP: FinishReason
 FINISH_REASON_UNSPECIFIED: FinishReason
+SAMPLING_DEFAULTS_CHAT: SamplingDefaults
+SAMPLING_DEFAULTS_UNSPECIFIED: SamplingDefaults
 TRUNCATION_DIRECTION_LEFT: TruncationDirection
 TRUNCATION_DIRECTION_RIGHT: TruncationDirection
 TRUNCATION_DIRECTION_UNSPECIFIED: TruncationDirection
@@ -82,7 +85,7 @@ class BeamTrace(_message.Message):
     def __init__(self, steps: _Optional[_Iterable[_Union[BeamTrace.Step, _Mapping]]] = ..., truncated: bool = ...) -> None: ...
 
 class DecodingOptions(_message.Message):
-    __slots__ = ["banned", "beam_size", "early_stopping", "forced_first_id", "forced_last_id", "frequency_penalty", "ignore_eos", "length_penalty", "logit_bias", "max_new_tokens", "min_new_tokens", "min_p", "no_repeat_ngram_size", "num_hypotheses", "presence_penalty", "repetition_penalty", "sample", "seed", "stop", "stop_ids", "temperature", "top_k", "top_logprobs", "top_p", "trace", "typical_p"]
+    __slots__ = ["banned", "beam_size", "early_stopping", "forced_first_id", "forced_last_id", "frequency_penalty", "ignore_eos", "length_penalty", "logit_bias", "max_new_tokens", "min_new_tokens", "min_p", "no_repeat_ngram_size", "num_hypotheses", "presence_penalty", "repetition_penalty", "sample", "sampling_defaults", "seed", "stop", "stop_ids", "stop_repetition", "temperature", "top_k", "top_logprobs", "top_p", "trace", "typical_p"]
     class LogitBiasEntry(_message.Message):
         __slots__ = ["key", "value"]
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -107,9 +110,11 @@ class DecodingOptions(_message.Message):
     PRESENCE_PENALTY_FIELD_NUMBER: _ClassVar[int]
     REPETITION_PENALTY_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_FIELD_NUMBER: _ClassVar[int]
+    SAMPLING_DEFAULTS_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     STOP_FIELD_NUMBER: _ClassVar[int]
     STOP_IDS_FIELD_NUMBER: _ClassVar[int]
+    STOP_REPETITION_FIELD_NUMBER: _ClassVar[int]
     TEMPERATURE_FIELD_NUMBER: _ClassVar[int]
     TOP_K_FIELD_NUMBER: _ClassVar[int]
     TOP_LOGPROBS_FIELD_NUMBER: _ClassVar[int]
@@ -133,16 +138,18 @@ class DecodingOptions(_message.Message):
     presence_penalty: float
     repetition_penalty: float
     sample: bool
+    sampling_defaults: SamplingDefaults
     seed: int
     stop: _containers.RepeatedScalarFieldContainer[str]
     stop_ids: _containers.RepeatedScalarFieldContainer[int]
+    stop_repetition: bool
     temperature: float
     top_k: int
     top_logprobs: int
     top_p: float
     trace: bool
     typical_p: float
-    def __init__(self, beam_size: _Optional[int] = ..., num_hypotheses: _Optional[int] = ..., length_penalty: _Optional[float] = ..., early_stopping: _Optional[_Union[EarlyStopping, str]] = ..., max_new_tokens: _Optional[int] = ..., min_new_tokens: _Optional[int] = ..., sample: bool = ..., temperature: _Optional[float] = ..., top_k: _Optional[int] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., no_repeat_ngram_size: _Optional[int] = ..., stop: _Optional[_Iterable[str]] = ..., banned: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., forced_first_id: _Optional[int] = ..., forced_last_id: _Optional[int] = ..., top_logprobs: _Optional[int] = ..., trace: bool = ..., min_p: _Optional[float] = ..., typical_p: _Optional[float] = ..., frequency_penalty: _Optional[float] = ..., presence_penalty: _Optional[float] = ..., logit_bias: _Optional[_Mapping[int, float]] = ..., ignore_eos: bool = ..., stop_ids: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, beam_size: _Optional[int] = ..., num_hypotheses: _Optional[int] = ..., length_penalty: _Optional[float] = ..., early_stopping: _Optional[_Union[EarlyStopping, str]] = ..., max_new_tokens: _Optional[int] = ..., min_new_tokens: _Optional[int] = ..., sample: bool = ..., temperature: _Optional[float] = ..., top_k: _Optional[int] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., no_repeat_ngram_size: _Optional[int] = ..., stop: _Optional[_Iterable[str]] = ..., banned: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., forced_first_id: _Optional[int] = ..., forced_last_id: _Optional[int] = ..., top_logprobs: _Optional[int] = ..., trace: bool = ..., min_p: _Optional[float] = ..., typical_p: _Optional[float] = ..., frequency_penalty: _Optional[float] = ..., presence_penalty: _Optional[float] = ..., logit_bias: _Optional[_Mapping[int, float]] = ..., ignore_eos: bool = ..., stop_ids: _Optional[_Iterable[int]] = ..., sampling_defaults: _Optional[_Union[SamplingDefaults, str]] = ..., stop_repetition: bool = ...) -> None: ...
 
 class Hypothesis(_message.Message):
     __slots__ = ["cross_attention", "decoder_attention", "finish_reason", "ids", "logprobs", "pieces", "score", "text", "token_count", "total_logprob", "words"]
@@ -266,6 +273,9 @@ class TruncationDirection(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class EarlyStopping(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class SamplingDefaults(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class FinishReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

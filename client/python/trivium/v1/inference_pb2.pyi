@@ -14,6 +14,7 @@ AGGREGATION_NONE: Aggregation
 AGGREGATION_SIMPLE: Aggregation
 AGGREGATION_UNSPECIFIED: Aggregation
 CHECK_LENGTH_RATIO: Check
+CHECK_NUMBERS: Check
 CHECK_REPETITION: Check
 CHECK_SOURCE_COPIED: Check
 CHECK_TRUNCATED: Check
@@ -36,6 +37,7 @@ PROTECTED_KIND_EMAIL: ProtectedKind
 PROTECTED_KIND_FILE_NAME: ProtectedKind
 PROTECTED_KIND_ICU_MESSAGE: ProtectedKind
 PROTECTED_KIND_MUSTACHE: ProtectedKind
+PROTECTED_KIND_NUMBER: ProtectedKind
 PROTECTED_KIND_NUMBER_WITH_UNIT: ProtectedKind
 PROTECTED_KIND_PRINTF: ProtectedKind
 PROTECTED_KIND_UNSPECIFIED: ProtectedKind
@@ -48,6 +50,15 @@ TEXT_FORMAT_MARKDOWN: TextFormat
 TEXT_FORMAT_PLAIN: TextFormat
 TEXT_FORMAT_UNSPECIFIED: TextFormat
 TEXT_FORMAT_XML: TextFormat
+TEXT_STAGES_OFF: TextStages
+TEXT_STAGES_UNSPECIFIED: TextStages
+TEXT_STAGE_EMOJI: TextStage
+TEXT_STAGE_INVISIBLE_CHARACTERS: TextStage
+TEXT_STAGE_LETTER_CASE: TextStage
+TEXT_STAGE_NUMBERS: TextStage
+TEXT_STAGE_TARGET_LANGUAGE: TextStage
+TEXT_STAGE_UNKNOWN_LETTERS: TextStage
+TEXT_STAGE_UNSPECIFIED: TextStage
 
 class AnswerRequest(_message.Message):
     __slots__ = ["inputs", "max_answer_tokens", "model", "no_answer", "overlap", "top"]
@@ -763,7 +774,7 @@ class TokenizedText(_message.Message):
     def __init__(self, tokens: _Optional[_Iterable[_Union[Token, _Mapping]]] = ...) -> None: ...
 
 class TranslateOptions(_message.Message):
-    __slots__ = ["checks", "cross_attention", "decoder_attention", "decoding", "format", "glossary", "protect", "sentences", "source_language", "split", "target_language", "task", "tokens", "truncate", "truncation_direction", "words"]
+    __slots__ = ["checks", "cross_attention", "decoder_attention", "decoding", "format", "glossary", "protect", "sentences", "source_language", "split", "target_language", "task", "text_stages", "tokens", "truncate", "truncation_direction", "words"]
     CHECKS_FIELD_NUMBER: _ClassVar[int]
     CROSS_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
@@ -776,6 +787,7 @@ class TranslateOptions(_message.Message):
     SPLIT_FIELD_NUMBER: _ClassVar[int]
     TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
+    TEXT_STAGES_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATE_FIELD_NUMBER: _ClassVar[int]
     TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
@@ -792,11 +804,12 @@ class TranslateOptions(_message.Message):
     split: Split
     target_language: str
     task: str
+    text_stages: TextStages
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
     words: bool
-    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., task: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ..., sentences: bool = ..., protect: _Optional[_Union[Protection, _Mapping]] = ..., checks: _Optional[_Union[Checks, _Mapping]] = ..., words: bool = ..., glossary: _Optional[_Union[Glossary, _Mapping]] = ..., format: _Optional[_Union[TextFormat, str]] = ...) -> None: ...
+    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., task: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ..., sentences: bool = ..., protect: _Optional[_Union[Protection, _Mapping]] = ..., checks: _Optional[_Union[Checks, _Mapping]] = ..., words: bool = ..., glossary: _Optional[_Union[Glossary, _Mapping]] = ..., format: _Optional[_Union[TextFormat, str]] = ..., text_stages: _Optional[_Union[TextStages, str]] = ...) -> None: ...
 
 class TranslateRequest(_message.Message):
     __slots__ = ["inputs", "model", "options"]
@@ -819,7 +832,7 @@ class TranslateResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TranslateResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class TranslateResult(_message.Message):
-    __slots__ = ["beam_trace", "cut_count", "detected_languages", "glossary_uses", "hypotheses", "prefix_pieces", "route", "second_kept_count", "second_try_count", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "source_words", "suspicions", "truncated_tokens", "unkept"]
+    __slots__ = ["beam_trace", "cut_count", "detected_languages", "glossary_uses", "hypotheses", "prefix_pieces", "route", "second_kept_count", "second_try_count", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "source_words", "suspicions", "text_stages", "truncated_tokens", "unkept"]
     BEAM_TRACE_FIELD_NUMBER: _ClassVar[int]
     CUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     DETECTED_LANGUAGES_FIELD_NUMBER: _ClassVar[int]
@@ -836,6 +849,7 @@ class TranslateResult(_message.Message):
     SOURCE_TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
     SOURCE_WORDS_FIELD_NUMBER: _ClassVar[int]
     SUSPICIONS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_STAGES_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     UNKEPT_FIELD_NUMBER: _ClassVar[int]
     beam_trace: _common_pb2.BeamTrace
@@ -854,9 +868,10 @@ class TranslateResult(_message.Message):
     source_token_count: int
     source_words: _containers.RepeatedCompositeFieldContainer[SentencePair.Span]
     suspicions: _containers.RepeatedCompositeFieldContainer[Suspicion]
+    text_stages: _containers.RepeatedScalarFieldContainer[TextStage]
     truncated_tokens: int
     unkept: _containers.RepeatedCompositeFieldContainer[UnkeptSpan]
-    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ..., unkept: _Optional[_Iterable[_Union[UnkeptSpan, _Mapping]]] = ..., suspicions: _Optional[_Iterable[_Union[Suspicion, _Mapping]]] = ..., second_try_count: _Optional[int] = ..., second_kept_count: _Optional[int] = ..., source_words: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., glossary_uses: _Optional[_Iterable[_Union[GlossaryUse, _Mapping]]] = ..., detected_languages: _Optional[_Iterable[_Union[DetectedLanguage, _Mapping]]] = ..., route: _Optional[_Iterable[_Union[TranslationStep, _Mapping]]] = ...) -> None: ...
+    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ..., unkept: _Optional[_Iterable[_Union[UnkeptSpan, _Mapping]]] = ..., suspicions: _Optional[_Iterable[_Union[Suspicion, _Mapping]]] = ..., second_try_count: _Optional[int] = ..., second_kept_count: _Optional[int] = ..., source_words: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., glossary_uses: _Optional[_Iterable[_Union[GlossaryUse, _Mapping]]] = ..., detected_languages: _Optional[_Iterable[_Union[DetectedLanguage, _Mapping]]] = ..., route: _Optional[_Iterable[_Union[TranslationStep, _Mapping]]] = ..., text_stages: _Optional[_Iterable[_Union[TextStage, str]]] = ...) -> None: ...
 
 class TranslateStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
@@ -938,6 +953,12 @@ class ProtectedKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Check(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class TextStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class TextStages(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Aggregation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

@@ -58,11 +58,12 @@ class FlagSet {
                const std::string& help) {
     Parsed(name, help + " (seconds)",
            [value](const std::string& text) -> absl::Status {
-             double seconds = -1;
+             double seconds = 0;
              absl::Duration time;
-             if (!absl::SimpleAtod(text, &seconds) &&
-                 absl::ParseDuration(text, &time)) {
-               seconds = absl::ToDoubleSeconds(time);
+             if (!absl::SimpleAtod(text, &seconds)) {
+               seconds = absl::ParseDuration(text, &time)
+                             ? absl::ToDoubleSeconds(time)
+                             : -1;
              }
              // The negation also catches NaN.
              if (!(seconds >= 0 && seconds <= 1e9)) {

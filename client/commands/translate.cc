@@ -78,11 +78,10 @@ class TranslateCommand : public Command {
   void CheckNamedLanguage() {
     v1::TranslateOptions* const options = start_.mutable_options();
     checks_ = options->has_checks();
-    const bool of_texts = !inputs_.ids && inputs_.target_prefix.empty() &&
-                          !options->words() && !options->has_task() &&
-                          !options->has_cross_attention() &&
-                          !options->has_decoder_attention() &&
-                          !options->decoding().trace();
+    const bool of_texts =
+        !inputs_.ids && inputs_.target_prefix.empty() && !options->words() &&
+        !options->has_task() && !options->has_cross_attention() &&
+        !options->has_decoder_attention() && !options->decoding().trace();
     if (of_texts && !json_ && !checks_ && options->has_source_language() &&
         options->source_language() != "auto") {
       options->mutable_checks();

@@ -120,7 +120,7 @@ class OpenAiClientTest(unittest.TestCase):
         self.assertEqual(choice.text, prompt)
         self.assertIsNone(choice.logprobs.token_logprobs[0])
         self.assertEqual(len(choice.logprobs.text_offset), len(choice.logprobs.tokens))
-        self.assertEqual("".join(choice.logprobs.tokens[:6]), "Hello ")
+        self.assertTrue("".join(choice.logprobs.tokens).startswith("Hello "))
         chat = self.client.chat.completions.create(
             model="chat", temperature=0, max_completion_tokens=8, logprobs=True,
             messages=[{"role": "user", "content": "Hello you"}])

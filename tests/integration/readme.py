@@ -24,7 +24,7 @@ PAGES = [(ROOT / name).read_text(encoding="utf-8")
          for name in ("README.md", "docs/using.md")]
 SMOLLM2 = ROOT / "build" / "smollm2.gguf"
 # The models that the pages name, and goldens with the same kinds of heads.
-HEADS = {"sentiment": "bert.classify", "ms-marco": "bert.classify",
+HEADS = {"sentiment": "bert.classify",
          "ner": "bert.tag", "squad": "bert.answer", "bert": "bert.fill_mask"}
 
 
@@ -69,6 +69,7 @@ def make_head_models(folder):
             shutil.copy(ROOT / "tests" / "golden" / golden / file, model)
         (model / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
         yield f"--model {model}"
+    yield f"--model ms-marco={ROOT}/tests/golden/sentences/qwen3.reranker"
     yield f"--model qwen3-embedding={ROOT}/tests/golden/sentences/qwen3.embedding"
 
 

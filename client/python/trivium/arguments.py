@@ -66,6 +66,8 @@ class TranslateArguments(TypedDict, total=False):
     # Required translations of terms, as
     # {"terms": [{"source": "computer", "target": "Rechner"}]}.
     glossary: inference_pb2.Glossary | Mapping[str, Any]
+    # "TEXT_STAGES_OFF": the model reads the text as it is.
+    text_stages: inference_pb2.TextStages | str
 
 
 class GenerateArguments(TruncationArguments, total=False):

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -258,8 +257,8 @@ absl::Status Pipeline::AddRequest(const Attempt& attempt, Reading* reading,
   if (options_.decoder_attention) {
     request.decoder_attention = options_.decoder_attention->maps;
   }
-  for (const auto& stage : std::views::reverse(stages_)) {
-    TRIVIUM_RETURN_IF_ERROR(stage->Ask(*job, attempt, reading, &request));
+  for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
+    TRIVIUM_RETURN_IF_ERROR((*stage)->Ask(*job, attempt, reading, &request));
   }
   if (reading->aligned || reading->words) {
     request.cross_attention.emplace();  // of all layers and heads
@@ -292,9 +291,9 @@ absl::Status Pipeline::Finish(Attempt attempt, TranslationJob* job) const {
       RunAfter(*job, attempt, CandidateOf(*job, &attempt)));
   const int losses = made.losses;
   KeepBetter(std::move(made), attempt, job);
-  for (const auto& stage : std::views::reverse(stages_)) {
+  for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
     std::optional<Attempt> next =
-        stage->Retry(*job, attempt, losses, *job->best[attempt.part]);
+        (*stage)->Retry(*job, attempt, losses, *job->best[attempt.part]);
     if (!next) continue;
     TRIVIUM_ASSIGN_OR_RETURN(const bool asked, AskAgain(*std::move(next), job));
     if (asked) break;
@@ -305,8 +304,8 @@ absl::Status Pipeline::Finish(Attempt attempt, TranslationJob* job) const {
 absl::StatusOr<TranslationCandidate> Pipeline::RunAfter(
     const TranslationJob& job, const Attempt& attempt,
     TranslationCandidate candidate) const {
-  for (const auto& stage : std::views::reverse(stages_)) {
-    TRIVIUM_RETURN_IF_ERROR(stage->After(job, attempt, &candidate));
+  for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
+    TRIVIUM_RETURN_IF_ERROR((*stage)->After(job, attempt, &candidate));
   }
   candidate.pieces.clear();
   if (!feeds_pivot_) candidate.alignments.clear();

@@ -13,7 +13,8 @@ std::string Joined(const Tokenizer& tokenizer, const std::string& text) {
   options.add_special_tokens = false;
   const TokenBytes bytes(tokenizer);
   std::string joined;
-  for (const int32_t id : tokenizer.Encode(text, options)->ids) {
+  const auto encoding = tokenizer.Encode(text, options);
+  for (const int32_t id : encoding->ids) {
     const TokenBytes::Bytes one = bytes.Of(id);
     EXPECT_FALSE(one.special) << one.bytes;
     joined += one.bytes;

@@ -48,8 +48,10 @@ TEST_F(RpcResultCacheTest, StreamsAnswerWhatIsKnown) {
     message.mutable_start();
     stream->Write(message);
     for (int i = 0; i < 50; ++i) {
-      message.mutable_item()->set_id(std::to_string(i));
-      message.mutable_item()->mutable_input()->set_text(std::to_string(i));
+      // Text without letters is not asked.
+      const std::string text = "text" + std::to_string(i);
+      message.mutable_item()->set_id(text);
+      message.mutable_item()->mutable_input()->set_text(text);
       stream->Write(message);
     }
     stream->WritesDone();

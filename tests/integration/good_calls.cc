@@ -1,10 +1,13 @@
 #include "tests/integration/good_calls.h"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "kserve/open_inference.pb.h"
+#include "nlohmann/json.hpp"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
 
@@ -12,6 +15,7 @@ namespace trivium {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 void MakeFolder(const std::string& golden, const fs::path& folder) {
   fs::create_directory(folder);
@@ -24,6 +28,48 @@ void MakeFolder(const std::string& golden, const fs::path& folder) {
   for (char c = 'a'; c <= 'z'; ++c) vocabulary << c << "\n##" << c << "\n";
   // The vocabulary is as large as the models' embeddings.
   for (int i = 6 + 2 * 26; i < 307; ++i) vocabulary << "[unused" << i << "]\n";
+}
+
+// Makes a model of "bert.classify" that has only its last label, so that it can
+// rank documents.
+void KeepLastLabel(const fs::path& folder) {
+  const std::string file = (folder / "model.safetensors").string();
+  std::string bytes;
+  {
+    std::ifstream in(file, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  // safetensors: the header's length, the header, the tensors.
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  const auto header = json::parse(bytes.substr(sizeof(length), length));
+  const std::string data = bytes.substr(sizeof(length) + length);
+  json kept = json::object();
+  std::string out;
+  for (const auto& [name, about] : header.items()) {
+    if (name == "__metadata__") continue;
+    size_t begin = about["data_offsets"][0], end = about["data_offsets"][1];
+    json shape = about["shape"];
+    if (name.starts_with("classifier.")) {
+      begin = end - (end - begin) / shape[0].get<size_t>();
+      shape[0] = 1;
+    }
+    const size_t at = out.size();
+    out += data.substr(begin, end - begin);
+    kept[name] = {{"dtype", about["dtype"]},
+                  {"shape", shape},
+                  {"data_offsets", {at, out.size()}}};
+  }
+  const std::string text = kept.dump();
+  length = text.size();
+  std::ofstream(file, std::ios::binary)
+      << std::string(reinterpret_cast<const char*>(&length), sizeof(length))
+      << text << out;
+  std::ifstream in(folder / "config.json");
+  json config = json::parse(in);
+  config["id2label"] = {{"0", "fits"}};
+  config["label2id"] = {{"fits", 0}};
+  std::ofstream(folder / "config.json") << config.dump();
 }
 
 template <typename Request>
@@ -92,7 +138,7 @@ std::vector<GoodCall> GoodCalls() {
   classify.set_top(2);
   calls.push_back(Good(service + "Classify", classify));
   v1::RerankRequest rerank;
-  rerank.set_model("bert.classify");
+  rerank.set_model("bert.rank");
   rerank.set_query("ab");
   rerank.add_documents("c d");
   rerank.add_documents("e");
@@ -153,6 +199,10 @@ std::vector<std::string> HeadModels(const std::string& folder) {
     MakeFolder(golden, of_model);
     flags.insert(flags.end(), {"--model", golden + ("=" + of_model.string())});
   }
+  const fs::path ranks = fs::path(folder) / "bert.rank";
+  MakeFolder("bert.classify", ranks);
+  KeepLastLabel(ranks);
+  flags.insert(flags.end(), {"--model", "bert.rank=" + ranks.string()});
   return flags;
 }
 

@@ -228,7 +228,7 @@ TEST_F(HttpTest, StreamsByConnect) {
 TEST_F(HttpTest, ListsModelsLikeOpenAi) {
   const json models = Get("/v1/models");
   EXPECT_EQ(models["object"], "list");
-  EXPECT_EQ(models["data"].size(), 6u);
+  EXPECT_EQ(models["data"].size(), 7u);
   EXPECT_EQ(models["data"][0]["id"], "en-de");
   EXPECT_EQ(Get("/v1/models/chat")["id"], "chat");
   const HttpResult none = HttpGet((*server_)->http_port(), "/v1/models/none");
@@ -614,14 +614,14 @@ TEST_F(HttpTest, AnswersLikeTextEmbeddingsInference) {
 }
 
 TEST_F(HttpTest, ReranksLikeCohereAndJina) {
-  json body = {{"model", "bert.classify"},
+  json body = {{"model", "bert.rank"},
                {"query", "ab"},
                {"documents", {"c d", {{"text", "e"}}}},
                {"return_documents", true},
                {"top_n", 1}};
   const json one = PostJson("/v1/rerank", body);
   ASSERT_EQ(one["results"].size(), 1u);
-  EXPECT_EQ(one["model"], "bert.classify");
+  EXPECT_EQ(one["model"], "bert.rank");
   EXPECT_EQ(one["results"][0]["document"]["text"],
             one["results"][0]["index"] == 0 ? "c d" : "e");
   EXPECT_GT(one["usage"]["total_tokens"], 0);

@@ -91,7 +91,7 @@ TEST_F(ShapesTest, AnyNameOfAModelIsAnswered) {
   EXPECT_EQ(Post("/v1/rerank", {{"model", "rerank-v3.5"},
                                 {"query", "a"},
                                 {"documents", {"b"}}})["model"],
-            "bert.classify");
+            "bert.rank");
 }
 
 TEST_F(ShapesTest, SlashesTooManyAreIgnored) {

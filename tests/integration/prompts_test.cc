@@ -156,7 +156,7 @@ TEST_F(PromptsTest, PrintsTheServersAnswerInTheProgram) {
   EXPECT_EQ(plain.out, text + "\n");
   const ProcessResult wrong = run({"--target-prefix", "x"});
   EXPECT_NE(wrong.exit_code, 0);
-  EXPECT_THAT(wrong.err, ErrorAt("input.target_prefix"));
+  EXPECT_THAT(wrong.err, ErrorAt("--target-prefix"));
 }
 
 TEST_F(PromptsTest, ScoresATextAsItsBytes) {

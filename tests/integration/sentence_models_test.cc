@@ -117,6 +117,7 @@ TEST_F(SentencesTest, EncodesQueriesAndDocumentsLikeSentenceTransformers) {
       v1::EncodeRequest request;
       request.set_model(model);
       request.set_prompt_name(prompt);
+      request.set_truncate(true);  // as sentence-transformers does
       for (const json& text : expected[texts]) {
         request.add_inputs()->set_text(text.get<std::string>());
       }

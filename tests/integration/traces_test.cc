@@ -170,7 +170,7 @@ TEST_F(TracesTest, JoinTheTracesOfCallers) {
     return status;
   };
   EXPECT_EQ(failed(5, "/v1/embeddings", R"({"model":"no","input":"a"})"), 404);
-  EXPECT_EQ(failed(6, "/embed", R"({"inputs":[]})"), 422);
+  EXPECT_EQ(failed(6, "/embed", R"({"inputs":[]})"), 400);
 
   // Another thread writes it.
   std::string audit;

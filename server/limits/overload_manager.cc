@@ -5,6 +5,10 @@
 //            + bytes of messages that may arrive (incoming)
 //            + kBytesARequestByte x bytes of requests admitted since then
 //
+// A request takes its memory little by little, as it is tokenized. So the first
+// two lines are at least the memory of an idle server and kBytesARequestByte x
+// the bytes of all requests that are held (Foreseen).
+//
 // The bytes of `incoming` that have arrived are in the measured memory too, so
 // they count twice. MayComeIn also counts the bytes that have arrived since the
 // last measurement, because they may not have been admitted yet.
@@ -43,8 +47,10 @@ namespace trivium {
 namespace {
 
 constexpr absl::Duration kComeBack = absl::Seconds(1);
-// Time between two trims while memory is short.
+// Time between two trims while memory is short, and while calls are ended for
+// it: then what they free must count before small requests are refused.
 constexpr absl::Duration kTrimInterval = absl::Seconds(1);
+constexpr absl::Duration kTrimIntervalWhileShedding = absl::Milliseconds(200);
 
 // Returns the bytes that ending the call would free.
 int64_t Weight(const CallBytes& held) {
@@ -103,7 +109,8 @@ bool OverloadManager::MayRead(AccountedCall* call) {
 bool OverloadManager::MayComeIn(int64_t bytes, int64_t incoming) {
   const int64_t others = incoming + came_;
   const double expected = static_cast<double>(
-      memory_ + others + kBytesARequestByte * since_ + bytes);
+      std::max(memory_ + kBytesARequestByte * since_, Foreseen()) + others +
+      bytes);
   const auto limit = static_cast<double>(options_.limit_bytes);
   return expected <= kPauseAt * limit ||
          (others == 0 && expected <= kShedAt * limit);
@@ -112,8 +119,10 @@ bool OverloadManager::MayComeIn(int64_t bytes, int64_t incoming) {
 absl::Status OverloadManager::AdmitRequest(int64_t bytes, int64_t times) {
   const int64_t counted = times * bytes;
   const int64_t since = since_.fetch_add(counted) + counted;
-  const auto expected = static_cast<double>(
-      memory_ + account_.bytes(Held::kIncoming) + kBytesARequestByte * since);
+  const auto expected =
+      static_cast<double>(std::max(memory_ + kBytesARequestByte * since,
+                                   Foreseen() + kBytesARequestByte * counted) +
+                          account_.bytes(Held::kIncoming));
   const double part = bytes <= kSmallRequest ? kRefuseAllAt : kRefuseAt;
   if (expected > part * static_cast<double>(options_.limit_bytes)) {
     since_ -= counted;
@@ -129,11 +138,18 @@ absl::Status OverloadManager::AdmitRequest(int64_t bytes, int64_t times) {
   return absl::OkStatus();
 }
 
+int64_t OverloadManager::Foreseen() const {
+  return std::max(
+      memory_.load(),
+      idle_memory_ + kBytesARequestByte * account_.bytes(Held::kRequests));
+}
+
 void OverloadManager::Look() {
   came_ = 0;
   since_ = 0;
   memory_ = options_.memory();
   TrimWhereItHelps();
+  if (account_.total() < kAlwaysHeld) idle_memory_ = memory_.load();
   const int64_t memory = memory_;
   const double part =
       static_cast<double>(memory) / static_cast<double>(options_.limit_bytes);
@@ -170,10 +186,12 @@ void OverloadManager::TrimWhereItHelps() {
   peak_ = std::max(peak_, held);
   const bool peak_is_over = peak_ - held >= kTrimBytes;
   const bool at_rest = freed_ >= kTrimAtRestBytes && now - freed_at_ >= kRest;
+  const double part =
+      static_cast<double>(memory_) / static_cast<double>(options_.limit_bytes);
   const bool short_of_memory =
-      static_cast<double>(memory_) >
-          kPauseAt * static_cast<double>(options_.limit_bytes) &&
-      now - trimmed_at_ >= kTrimInterval;
+      part > kPauseAt &&
+      now - trimmed_at_ >=
+          (part > kShedAt ? kTrimIntervalWhileShedding : kTrimInterval);
   if (!peak_is_over && !at_rest && !short_of_memory) return;
   peak_ = held;
   if (at_rest) freed_ = 0;

@@ -123,6 +123,9 @@ class OverloadManager {
 
  private:
   void TrimWhereItHelps();
+  // Returns the memory that will be used once the requests that are held have
+  // taken theirs, at least what was measured.
+  int64_t Foreseen() const;
   bool ReadsStreams() const {
     return stage_ < Stage::kPausing || account_.total() < kAlwaysHeld;
   }
@@ -132,8 +135,10 @@ class OverloadManager {
   Metrics* const metrics_;
   ByteAccount account_;
   std::atomic<int64_t> memory_ = 0;  // as last measured
-  std::atomic<int64_t> came_ = 0;    // bytes that have arrived since then
-  std::atomic<int64_t> since_ = 0;   // bytes admitted since then
+  // As measured when next to nothing was held.
+  std::atomic<int64_t> idle_memory_ = 0;
+  std::atomic<int64_t> came_ = 0;   // bytes that have arrived since then
+  std::atomic<int64_t> since_ = 0;  // bytes admitted since then
   std::atomic<Stage> stage_ = Stage::kNormal;
   LogLimit refused_log_, shed_log_;
 

@@ -160,6 +160,9 @@ class TextsAttack(attack.Attack):
         for _ in range(4):
             request.inputs.add().text = "\ufdfa" * 340000
         request.options.truncate = False
+        # Words of unknown letters are not translated.
+        self.assertEqual(self.flood("Translate", request), {"OK"})
+        request.options.text_stages = inference_pb2.TEXT_STAGES_OFF
         self.assertEqual(self.flood("Translate", request),
                          {"INVALID_ARGUMENT"})
 

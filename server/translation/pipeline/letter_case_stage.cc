@@ -60,7 +60,9 @@ absl::Status LetterCaseStage::Before(const TranslationJob& job,
   if (!job.prefix.empty()) return absl::OkStatus();
   std::optional<LetterCases::KnownWords> known;
   for (Reading& reading : attempt->readings) {
-    if (!HasCapitals(reading.text)) continue;
+    if (reading.text.size() > kLongestSentence || !HasCapitals(reading.text)) {
+      continue;
+    }
     const std::vector<TextSpan> apart =
         PlaceholdersIn(job, *attempt, reading.text);
     LetterCases::Normal normal = cases_.InNormalCase(reading.text, apart, {});

@@ -25,7 +25,9 @@ constexpr size_t kFaultsOfMissing = 2;
 // True if the part's numbers can be told from its placeholders.
 bool Applies(const TranslationJob& job, const Attempt& attempt) {
   return job.prefix.empty() && !attempt.in_pieces() &&
-         attempt.readings.size() == 1;
+         attempt.readings.size() == 1 &&
+         attempt.readings[0].span.end - attempt.readings[0].span.begin <=
+             kLongestSentence;
 }
 
 // Returns the text with blanks instead of the placeholders of protected spans.

@@ -10,6 +10,10 @@
 
 namespace trivium {
 
+// The most bytes of a sentence. A longer part is no sentence that somebody
+// wrote, so text stages that look at sentences leave it to the model.
+inline constexpr size_t kLongestSentence = 4096;
+
 // An input, divided into parts that are translated separately: the sentences of
 // a text, or the whole input.
 struct TextParts {

@@ -21,6 +21,8 @@
 namespace trivium {
 namespace {
 
+constexpr size_t kMostWordBytes = 256;
+
 bool IsMark(UChar32 c) { return (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0; }
 
 bool IsOfWord(UChar32 c) {
@@ -111,7 +113,10 @@ std::vector<TextSpan> UnknownLettersStage::Find(std::string_view text) const {
   const auto end_word = [&](size_t end) {
     // The whole word decides: a letter and its mark may be known as one letter,
     // and some vocabularies have words instead of letters.
-    if (unknown && !KnowsWord(text.substr(begin, end - begin))) {
+    // Of a script without spaces, a beginning suffices.
+    const std::string_view word = text.substr(begin, end - begin);
+    if (unknown &&
+        !KnowsWord(word.substr(0, WholeSize(word.substr(0, kMostWordBytes))))) {
       words.push_back(WordAt(text, {begin, end}));
     }
     unknown = false;

@@ -71,6 +71,16 @@ TEST_F(OverloadManagerTest, RefusesRequestsThatWouldNotFitBeforeTheNextLook) {
   EXPECT_TRUE(manager_.AdmitRequest(kMiB).ok()) << "a smaller one fits";
 }
 
+TEST_F(OverloadManagerTest, RequestsAreForeseenToTakeTheirMemoryLater) {
+  manager_.Look();
+  // They are held, but have taken nothing yet.
+  FakeCall call(&manager_, 180 * kMiB);
+  manager_.Look();
+  EXPECT_FALSE(manager_.AdmitRequest(10 * kMiB).ok());
+  EXPECT_FALSE(manager_.MayComeIn(10 * kMiB, kMiB));
+  EXPECT_TRUE(manager_.AdmitRequest(1).ok());
+}
+
 TEST_F(OverloadManagerTest, MeasuredMemoryCounts) {
   memory_ = 851 * kMiB;
   manager_.Look();

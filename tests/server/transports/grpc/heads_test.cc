@@ -178,7 +178,6 @@ TEST_F(HeadsTest, RerankNamesTheDocumentThatIsTooLong) {
   request.mutable_documents()->RemoveLast();
   status = stub_->Rerank(Context().get(), request, &response);
   EXPECT_EQ(BadField(status), "documents[0]");
-  request.set_model("classifier");
   request.clear_documents();
   EXPECT_EQ(BadField(stub_->Rerank(Context().get(), request, &response)),
             "documents");
@@ -329,7 +328,9 @@ TEST_F(HeadsTest, ModelsTellCallsAndLabels) {
   };
   EXPECT_THAT(calls("classifier"),
               ElementsAre("Encode", "EncodeStream", "Tokenize", "Detokenize",
-                          "Classify", "Rerank"));
+                          "Classify"));
+  EXPECT_THAT(calls("ranker"), testing::Contains("Rerank"));
+  EXPECT_THAT(calls("classifier"), testing::Not(testing::Contains("Rerank")));
   EXPECT_THAT(model.labels(), ElementsAre("no", "maybe", "yes"));
   EXPECT_THAT(calls("tagger"), ElementsAre("Encode", "EncodeStream", "Tokenize",
                                            "Detokenize", "ClassifyTokens"));

@@ -144,8 +144,8 @@ class Reader:
         for line in block.splitlines():
             if line.startswith("export "):
                 self.exports += line + "\n"
-        servers = re.findall(r"^trivium-server .*", block, re.MULTILINE)
-        rest = re.sub(r"^trivium-server .*", "", block, flags=re.MULTILINE)
+        servers = re.findall(r"^trivium-server(?: .*)?$", block, re.MULTILINE)
+        rest = re.sub(r"^trivium-server(?: .*)?$", "", block, flags=re.MULTILINE)
         if rest.strip():
             self.run(rest)
         for command in servers:

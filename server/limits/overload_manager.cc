@@ -6,8 +6,8 @@
 //            + kBytesARequestByte x bytes of requests admitted since then
 //
 // A request takes its memory little by little, as it is tokenized. So the first
-// two lines are at least the memory of an idle server and kBytesARequestByte x
-// the bytes of all requests that are held (Foreseen).
+// two lines are at least the memory of an idle server and kForeseenBytes x the
+// bytes of all requests that are held; not for small requests (Foreseen).
 //
 // The bytes of `incoming` that have arrived are in the measured memory too, so
 // they count twice. MayComeIn also counts the bytes that have arrived since the
@@ -119,10 +119,12 @@ bool OverloadManager::MayComeIn(int64_t bytes, int64_t incoming) {
 absl::Status OverloadManager::AdmitRequest(int64_t bytes, int64_t times) {
   const int64_t counted = times * bytes;
   const int64_t since = since_.fetch_add(counted) + counted;
-  const auto expected =
-      static_cast<double>(std::max(memory_ + kBytesARequestByte * since,
-                                   Foreseen() + kBytesARequestByte * counted) +
-                          account_.bytes(Held::kIncoming));
+  const auto expected = static_cast<double>(
+      std::max(memory_ + kBytesARequestByte * since,
+               bytes <= kSmallRequest
+                   ? 0
+                   : Foreseen() + kBytesARequestByte * counted) +
+      account_.bytes(Held::kIncoming));
   const double part = bytes <= kSmallRequest ? kRefuseAllAt : kRefuseAt;
   if (expected > part * static_cast<double>(options_.limit_bytes)) {
     since_ -= counted;
@@ -141,7 +143,7 @@ absl::Status OverloadManager::AdmitRequest(int64_t bytes, int64_t times) {
 int64_t OverloadManager::Foreseen() const {
   return std::max(
       memory_.load(),
-      idle_memory_ + kBytesARequestByte * account_.bytes(Held::kRequests));
+      idle_memory_ + kForeseenBytes * account_.bytes(Held::kRequests));
 }
 
 void OverloadManager::Look() {

@@ -70,6 +70,9 @@ class OverloadManager {
   static constexpr absl::Duration kInterval = absl::Milliseconds(50);
   // Memory for each byte of a request once it is parsed, tokenized and queued.
   static constexpr int64_t kBytesARequestByte = 4;
+  // The same, of requests that are held: what some take beyond, while they are
+  // tokenized.
+  static constexpr int64_t kForeseenBytes = 6;
   // While less than this is held for clients, streams are read even if memory
   // is short: clients are not the cause.
   static constexpr int64_t kAlwaysHeld = 1 << 20;

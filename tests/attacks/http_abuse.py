@@ -254,6 +254,11 @@ class HttpFiles(attack.Attack):
             self.wait_for(self.answers)
             self.wait_for(self.ready)
         self.assertEqual(len(idle), self.IDLE)
+        # Where no file is left, an idle connection ends at any time, the honest
+        # client's between two calls as well. It may then connect again.
+        ended = "Remote end closed connection without response"
+        self.assertLessEqual(honest.errors.count(ended), 2)
+        honest.errors = [one for one in honest.errors if one != ended]
         self.assert_unharmed(honest)
 
 

@@ -196,6 +196,8 @@ class HttpFiles(attack.Attack):
     FLAGS = HttpAbuse.FLAGS
     FILES = 512
     IDLE = 600
+    # Where no file is left, a call waits until another connection has ended.
+    MOST_SECONDS = 10
 
     @classmethod
     def setUpClass(cls):

@@ -35,6 +35,11 @@ bool IsContinuation(char byte) {
   return U8_IS_TRAIL(static_cast<uint8_t>(byte));
 }
 
+size_t CountCharacters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     const CodePoint first = FirstCodePoint(text);

@@ -26,6 +26,9 @@ void AppendUtf8(char32_t code_point, std::string* text);
 // True if the byte continues a code point that began before it.
 bool IsContinuation(char byte);
 
+// Returns the number of code points of a well-formed text.
+size_t CountCharacters(std::string_view text);
+
 // True if all of `text` is well-formed, as proto3 requires of strings.
 bool IsUtf8(std::string_view text);
 

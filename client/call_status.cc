@@ -60,7 +60,7 @@ absl::Status CallStatus(const grpc::Status& status,
   message += DescribeDetails(status.error_details(), message);
   if (request_id.empty() &&
       status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    // As gRPC's library says it.
+    // gRPC's library says so of an answer in HTTP/1.1.
     const bool is_http = message.find("http1.x server") != std::string::npos;
     message = is_http ? fmt::format(
                             "{} is a port for HTTP or for metrics; give the "

@@ -23,9 +23,46 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 NOTE = "<!-- Made by docs/make_reference.py. Edit what it reads, not this page. -->\n"
 
 
+def escaped(text):
+    """Text whose < begins no tag. Code in backticks stays."""
+    parts = text.split("`")
+    return "`".join(re.sub(r"<(?=[\w/|])", r"\\<", part) if i % 2 == 0 else part
+                    for i, part in enumerate(parts))
+
+
 def cell(text):
     """Text as it may stand in a cell of a table."""
-    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")
+    return escaped(re.sub(r"\s+", " ", text).strip()).replace("|", "\\|")
+
+
+def prose(comment):
+    """The lines of a comment as Markdown: its paragraphs, lists and tables."""
+    blocks, kind = [], ""  # of the last block: "text", "list" or "table"
+    for line in comment:
+        if not line:
+            kind = ""
+        elif line.startswith("- "):
+            if kind == "list":
+                blocks[-1].append(line)
+            else:
+                blocks.append([line])
+            kind = "list"
+        elif line.startswith("  ") and kind == "list":
+            blocks[-1][-1] += line[1:]
+        elif line.startswith("  "):
+            if kind == "table":
+                blocks[-1].append(line[2:])
+            else:
+                blocks.append(["```text", line[2:]])
+            kind = "table"
+        elif kind == "text":
+            blocks[-1][-1] += " " + line
+        else:
+            blocks.append([line])
+            kind = "text"
+    texts = ["\n".join(block + ["```"] if block[0] == "```text"
+                       else map(escaped, block)) for block in blocks]
+    return "\n\n".join(texts) + "\n"
 
 
 # --- Flags.
@@ -88,7 +125,7 @@ class Block:
     """A message, enum or service, with the comment above it."""
 
     def __init__(self, kind, name, comment):
-        self.kind, self.name, self.comment = kind, name, comment
+        self.kind, self.name, self.comment = kind, name, comment  # lines
         self.rows = []  # (name, type, comment), or (call, types, comment)
 
 
@@ -98,7 +135,7 @@ def parse_proto(text):
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("//"):
-            comment.append(stripped[2:].strip())
+            comment.append(stripped[3:])
             continue
         said = " ".join(comment)
         if pending:  # a declaration of several lines
@@ -113,7 +150,7 @@ def parse_proto(text):
             name = match["name"]
             if match["kind"] != "oneof":
                 name = ".".join(names + [name])
-            block = Block(match["kind"], name, said)
+            block = Block(match["kind"], name, comment)
             stack.append(block)
             if match["kind"] == "oneof":
                 if said:
@@ -165,7 +202,7 @@ def calls_page():
     for block in blocks:
         if block.kind != "service":
             continue
-        lines += [f"## {block.name}\n", f"{cell(block.comment)}\n",
+        lines += [f"## {block.name}\n", prose(block.comment),
                   "| call | takes | gives | what it does |\n|---|---|---|---|"]
         lines += [f"| {name} | {link(types[0])} | {link(types[1])} | {cell(said)} |"
                   for name, types, said in block.rows]
@@ -176,7 +213,7 @@ def calls_page():
             continue
         lines.append(f"## {block.name}\n")
         if block.comment:
-            lines.append(f"{cell(block.comment)}\n")
+            lines.append(prose(block.comment))
         if not block.rows:
             continue
         if block.kind == "enum":

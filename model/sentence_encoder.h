@@ -70,7 +70,8 @@ class SentenceEncoder {
   // Size of Embed's result without overrides.
   int embedding_size(int d_model) const;
 
-  // How token vectors become one; several are concatenated.
+  // The ways in which token vectors become one; several results are
+  // concatenated.
   const std::vector<TokenPooling>& poolings() const { return poolings_; }
   // The most tokens of a text, special ones included; 0: as many as the model
   // reads.
@@ -97,7 +98,7 @@ class SentenceEncoder {
     std::vector<float> weight, bias;  // [size of x]
   };
   struct Normalize {};
-  // What modules.json names after the pooling, in its order.
+  // A module that modules.json names after the pooling.
   using Step = std::variant<Dense, LayerNorm, Normalize>;
 
   static std::vector<float> Apply(const Dense& dense,

@@ -8,9 +8,8 @@
 // - While an order reads a model, no other order for that name changes
 //   anything.
 // - At most kMostOrders orders of clients wait, and kMostOrdersOfClient of
-// each.
-//   Orders that leases give at their end do not count: there are no more of
-//   them than models were served.
+//   each. Orders that leases give at their end do not count: there are no more
+//   of them than models were served.
 // - A watch reloads and unloads only models that are served from a folder that
 //   it sees, whatever their names. If a folder's name is that of another model,
 //   the log says so, and the folder is left alone.

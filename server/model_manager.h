@@ -56,7 +56,7 @@ class ModelManager : public ModelControl {
  public:
   using Read = std::function<absl::StatusOr<std::unique_ptr<Model>>(
       const ModelSpec& spec, const Options& options)>;
-  // How models are read.
+  // The function that reads models, and the bounds of its time.
   struct Reading {
     Read read = LoadModel;
     // Time after which other orders go on beside it.
@@ -120,8 +120,8 @@ class ModelManager : public ModelControl {
     };
     Mutex mutex;
     CondVar changed;
-    // What the manager's thread does next, whatever is being read: what follows
-    // a model that was read, or a lease that ended.
+    // The manager's thread does these next, whatever is being read. Each
+    // follows a model that was read, or a lease that ended.
     std::deque<std::function<void()>> steps ABSL_GUARDED_BY(mutex);
     std::deque<Order> waiting ABSL_GUARDED_BY(mutex);
     // The orders whose models are being read.

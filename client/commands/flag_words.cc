@@ -84,8 +84,8 @@ std::string InFlagWords(std::string_view message,
       --end;
     }
     const std::string_view word = message.substr(0, end);
-    // Beside other characters it is a part of something else, as of a file's
-    // name or of a number.
+    // A word beside other characters is a part of something else, such as a
+    // file's name or a number.
     const bool alone = out.empty() || out.back() == ' ' || out.back() == '(';
     const bool is_path = word.find_first_of("_.[") != word.npos;
     out +=

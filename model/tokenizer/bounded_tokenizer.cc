@@ -20,8 +20,7 @@ absl::StatusOr<Encoding> BoundedTokenizer::Checked(
     if (id < embeddings(side)) continue;
     return absl::InvalidArgumentError(
         fmt::format("the text has '{}', for which the model has no embedding "
-                    "(id {} of {}); "
-                    "leave it out",
+                    "(id {} of {}); leave it out",
                     tokenizer_->IdToPiece(id, side), id, embeddings(side)));
   }
   return encoding;

@@ -44,7 +44,7 @@ class CohereRerankCodec : public Codec {
     ReadTruncation(&fields, request);
     fields.Only("max_chunks_per_doc", {1},
                 "is not supported: a document is read once");
-    // How urgent the request is for a server of Cohere's, and whose it is.
+    // They tell Cohere's servers how urgent a request is, and whose it is.
     fields.Ignore("Cohere", environment_.ignored_members,
                   {"priority", "client_name", "user"});
     return fields.Done();

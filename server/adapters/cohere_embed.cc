@@ -3,7 +3,6 @@
 
 #include <climits>
 #include <iterator>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -227,7 +226,7 @@ class CohereEmbedCodec : public Codec {
       *text += '"';
       return;
     }
-    if (name == "float") return AddList(std::span(values), text);
+    if (name == "float") return AddJsonList(values, text);
     const EmbeddingType& type = *Find(name);
     v1::EncodeResult bytes;
     SetEmbedding(values, type.format, &bytes);
@@ -237,12 +236,7 @@ class CohereEmbedCodec : public Codec {
                                         : static_cast<uint8_t>(byte)) +
                         type.shift);
     }
-    AddList(std::span<const int>(numbers), text);
-  }
-
-  template <typename Value>
-  static void AddList(std::span<const Value> values, std::string* text) {
-    fmt::format_to(std::back_inserter(*text), "[{}]", fmt::join(values, ","));
+    AddJsonList(numbers, text);
   }
 
   const Environment& environment_;

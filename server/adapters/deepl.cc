@@ -24,6 +24,8 @@
 #include "server/adapters/language_name.h"
 #include "server/calls/glossary_store.h"
 #include "server/errors/status.h"
+#include "server/translation/pipeline/terminology.h"
+#include "server/translation/pipeline/translation_options.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
 
@@ -36,8 +38,6 @@ using nlohmann::ordered_json;
 
 constexpr char kTypeOfTerms[] = "text/tab-separated-values; charset=utf-8";
 constexpr size_t kMostGlossaryName = 1024;
-// As those of a call's glossary.
-constexpr size_t kMostTerms = 1024;
 // DeepL's clients read a limit; no user reaches this one.
 constexpr int64_t kNoLimit = 1'000'000'000'000;
 
@@ -48,6 +48,7 @@ constexpr FieldName kNames[] = {
     {"options.glossary", "glossary_id"},
     {"options.format", "tag_handling"},
     {"options.", ""},
+    {"entries.terms", "entries"},
 };
 
 HttpAnswer Failure(const Ending& ending) {
@@ -135,11 +136,6 @@ class DeeplCodec : public Codec {
   const std::string owner_;
   const std::string form_type_;  // empty: JSON
 };
-
-int64_t CountCharacters(std::string_view text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return !IsContinuation(c); });
-}
 
 // Reads a flag, which is "1" or "0" in forms.
 bool Flag(JsonFields* fields, const char* name) {
@@ -284,7 +280,7 @@ class TranslateCodec final : public DeeplCodec {
 
   std::string source_, target_;  // as the client wrote them
   bool counts_ = false;
-  std::vector<int64_t> characters_;  // [inputs] if counts_
+  std::vector<size_t> characters_;  // [inputs] if counts_
 };
 
 class LanguagesCodec final : public Codec {
@@ -409,12 +405,7 @@ absl::StatusOr<Terms> ReadTerms(std::string_view entries, bool csv) {
                       number, csv ? "comma" : "tab"));
     }
     terms.emplace_back(std::move(source), std::move(target));
-    if (terms.size() > kMostTerms) {
-      return InvalidField("entries",
-                          fmt::format("has more than {} terms", kMostTerms));
-    }
   }
-  if (terms.empty()) return InvalidField("entries", "has no terms");
   return terms;
 }
 
@@ -481,7 +472,11 @@ class GlossariesCodec final : public DeeplCodec {
     }
     TRIVIUM_RETURN_IF_ERROR(fields.Done());
     TRIVIUM_ASSIGN_OR_RETURN(new_.terms, ReadTerms(entries, format == "csv"));
-    return absl::OkStatus();
+    GlossaryOptions options;
+    for (const auto& [source, target] : new_.terms) {
+      options.terms.push_back({.source = source, .target = target});
+    }
+    return CheckTerms(options, "entries");
   }
 
   absl::StatusOr<HttpAnswer> Create() {

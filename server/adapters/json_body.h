@@ -1,7 +1,10 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_JSON_BODY_H_
 #define TRIVIUM_SERVER_ADAPTERS_JSON_BODY_H_
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -29,6 +32,11 @@ bool HasMember(std::string_view body, std::string_view name);
 // Writes JSON. Bytes that are not UTF-8 are replaced.
 std::string ToJsonText(const nlohmann::json& value);
 std::string ToJsonText(const nlohmann::ordered_json& value);
+// Appends numbers as a list. Values of json would be most of the work.
+template <typename Numbers>
+void AddJsonList(const Numbers& numbers, std::string* text) {
+  fmt::format_to(std::back_inserter(*text), "[{}]", fmt::join(numbers, ","));
+}
 
 }  // namespace trivium
 

@@ -136,4 +136,8 @@ bool IsIds(const json& value) {
          });
 }
 
+void AddIds(const json& value, google::protobuf::RepeatedField<uint32_t>* ids) {
+  for (const json& id : value) ids->Add(id.get<uint32_t>());
+}
+
 }  // namespace trivium

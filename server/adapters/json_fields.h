@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_JSON_FIELDS_H_
 #define TRIVIUM_SERVER_ADAPTERS_JSON_FIELDS_H_
 
+#include <google/protobuf/repeated_field.h>
+
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -65,6 +67,9 @@ class JsonFields {
 
 // True if the value is a list of token ids.
 bool IsIds(const nlohmann::json& value);
+// Appends the ids of such a list.
+void AddIds(const nlohmann::json& value,
+            google::protobuf::RepeatedField<uint32_t>* ids);
 
 }  // namespace trivium
 

@@ -78,7 +78,8 @@ struct Echo {
   std::vector<v1::TokenLogprobs> logprobs;  // of the others
 };
 
-// Where a choice's logprobs are in its text, and whether it has begun.
+// The state of a choice: the place of its next logprobs in its text, and
+// whether it has begun.
 struct Progress {
   OpenAiLogprobs::Place place;
   bool started = false;

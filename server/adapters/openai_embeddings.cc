@@ -22,11 +22,6 @@ using nlohmann::json;
 static_assert(std::endian::native == std::endian::little,
               "embeddings go out in base64 as they lie in memory");
 
-void AddIds(const json& ids, v1::EncodeRequest* request) {
-  auto* const out = request->add_inputs()->mutable_ids()->mutable_ids();
-  for (const json& id : ids) out->Add(id.get<uint32_t>());
-}
-
 void AddText(const json& text, const std::string& field, JsonFields* fields,
              v1::EncodeRequest* request) {
   request->add_inputs()->set_text(text.get<std::string>());
@@ -40,7 +35,9 @@ void ReadInput(JsonFields* fields, v1::EncodeRequest* request) {
   const json* const input = fields->Value("input");
   if (input == nullptr) return fields->Require("input");
   if (input->is_string()) return AddText(*input, "input", fields, request);
-  if (IsIds(*input)) return AddIds(*input, request);
+  if (IsIds(*input)) {
+    return AddIds(*input, request->add_inputs()->mutable_ids()->mutable_ids());
+  }
   if (!input->is_array()) {
     return fields->Fail("input", "must be a text, a list of texts, or ids");
   }
@@ -50,7 +47,7 @@ void ReadInput(JsonFields* fields, v1::EncodeRequest* request) {
     if (one.is_string()) {
       AddText(one, fmt::format("input[{}]", i), fields, request);
     } else if (IsIds(one)) {
-      AddIds(one, request);
+      AddIds(one, request->add_inputs()->mutable_ids()->mutable_ids());
     } else {
       return fields->Fail(fmt::format("input[{}]", i),
                           "must be a text or a list of ids");
@@ -121,12 +118,7 @@ class OpenAiEmbeddingsCodec : public Codec {
       *text += '"' + coded + '"';
       return;
     }
-    *text += '[';
-    for (int k = 0; k < values.size(); ++k) {
-      fmt::format_to(std::back_inserter(*text), "{}{}", k > 0 ? "," : "",
-                     values[k]);
-    }
-    *text += ']';
+    AddJsonList(values, text);
   }
 
   IgnoredMembers* const ignored_;

@@ -27,11 +27,6 @@ std::string TextOf(const std::string& bytes, const char* before) {
   return IsUtf8(bytes) ? bytes : before + Escaped(bytes);
 }
 
-size_t CharactersIn(const std::string& bytes) {
-  return static_cast<size_t>(std::count_if(
-      bytes.begin(), bytes.end(), [](char c) { return !IsContinuation(c); }));
-}
-
 }  // namespace
 
 OpenAiLogprobs::OpenAiLogprobs(const Tokenizer* tokenizer, int shown)
@@ -72,7 +67,7 @@ ordered_json OpenAiLogprobs::OfText(std::optional<int32_t> first,
     const std::string bytes = text_of(token);
     out["tokens"].push_back(TextOf(bytes, "bytes:"));
     out["text_offset"].push_back(place->characters);
-    if (!token.special) place->characters += CharactersIn(bytes);
+    if (!token.special) place->characters += CountCharacters(bytes);
   };
   if (first) {
     v1::TokenLogprob token;

@@ -103,8 +103,7 @@ void ReadPrompt(const json& prompt, const std::string& field,
   if (!IsIds(prompt)) {
     return fields->Fail(field, "must be a text or a list of ids");
   }
-  auto* const ids = input->mutable_ids()->mutable_ids();
-  for (const json& id : prompt) ids->Add(id.get<uint32_t>());
+  AddIds(prompt, input->mutable_ids()->mutable_ids());
 }
 
 // Reads a message's content: a text, or parts that are texts.

@@ -17,23 +17,6 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-void AddTeiIds(const json& ids, v1::EncodeRequest* request) {
-  auto* const out = request->add_inputs()->mutable_ids()->mutable_ids();
-  for (const json& id : ids) out->Add(id.get<uint32_t>());
-}
-
-// Appends [begin, end) as a list.
-template <typename Iterator>
-void AppendVector(Iterator begin, Iterator end, std::string* text) {
-  char before = '[';
-  for (Iterator value = begin; value != end; ++value) {
-    fmt::format_to(std::back_inserter(*text), "{}{}", before, *value);
-    before = ',';
-  }
-  if (before == '[') *text += before;
-  *text += ']';
-}
-
 constexpr char kNoParameters[] = "is not supported here; leave it out";
 
 class TeiEmbedCodec : public TeiCodec {
@@ -64,7 +47,10 @@ class TeiEmbedCodec : public TeiCodec {
     if (inputs->is_string()) {
       return request->add_inputs()->set_text(inputs->get<std::string>());
     }
-    if (IsIds(*inputs)) return AddTeiIds(*inputs, request);
+    if (IsIds(*inputs)) {
+      return AddIds(*inputs,
+                    request->add_inputs()->mutable_ids()->mutable_ids());
+    }
     if (!inputs->is_array()) {
       return fields->Fail("inputs",
                           "must be a text, a list of ids, or a list "
@@ -76,7 +62,7 @@ class TeiEmbedCodec : public TeiCodec {
       if (input.is_string()) {
         request->add_inputs()->set_text(input.get<std::string>());
       } else if (IsIds(input)) {
-        AddTeiIds(input, request);
+        AddIds(input, request->add_inputs()->mutable_ids()->mutable_ids());
       } else {
         return fields->Fail(fmt::format("inputs[{}]", i),
                             "must be a text or a list of ids");
@@ -89,7 +75,7 @@ class TeiEmbedCodec : public TeiCodec {
     for (const v1::EncodeResult& result :
          static_cast<const v1::EncodeResponse&>(message).results()) {
       if (text.size() > 1) text += ',';
-      AppendVector(result.embedding().begin(), result.embedding().end(), &text);
+      AddJsonList(result.embedding(), &text);
     }
     return text + "]";
   }
@@ -115,8 +101,7 @@ class TeiEmbedAllCodec : public TeiEmbedCodec {
       text += text.size() > 1 ? ",[" : "[";
       for (int i = 0; i < tokens; ++i) {
         if (i > 0) text += ',';
-        AppendVector(values.begin() + i * size, values.begin() + (i + 1) * size,
-                     &text);
+        AddJsonList(std::span(values.data() + i * size, size), &text);
       }
       text += ']';
     }
@@ -164,7 +149,7 @@ class TeiSimilarityCodec : public TeiEmbedCodec {
       cosines.push_back(static_cast<float>(sum));
     }
     std::string text;
-    AppendVector(cosines.begin(), cosines.end(), &text);
+    AddJsonList(cosines, &text);
     return text;
   }
 };

@@ -80,7 +80,9 @@ class TeiDecodeCodec : public TeiCodec {
     const json* const ids = fields->Value("ids");
     if (ids == nullptr) return fields->Require("ids");
     if (ids->is_array() && ids->empty()) return FailEmpty(fields, "ids");
-    if (IsIds(*ids)) return Add(*ids, request);
+    if (IsIds(*ids)) {
+      return AddIds(*ids, request->add_inputs()->mutable_ids());
+    }
     if (!ids->is_array()) {
       return fields->Fail("ids", "must be a list of ids or of such lists");
     }
@@ -88,13 +90,8 @@ class TeiDecodeCodec : public TeiCodec {
       if (!IsIds((*ids)[i])) {
         return fields->Fail(fmt::format("ids[{}]", i), "must be a list of ids");
       }
-      Add((*ids)[i], request);
+      AddIds((*ids)[i], request->add_inputs()->mutable_ids());
     }
-  }
-
-  static void Add(const json& ids, v1::DetokenizeRequest* request) {
-    auto* const out = request->add_inputs()->mutable_ids();
-    for (const json& id : ids) out->Add(id.get<uint32_t>());
   }
 
   std::string AnswerOf(const Message& message) const override {

@@ -228,7 +228,7 @@ class GenerateCall final : public PreparedCall {
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   News news_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
-  // From OnAdmitted until the transport has the end.
+  // True from OnAdmitted until the transport has the end.
   bool answering_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);  // not OK: why nobody reads
 };

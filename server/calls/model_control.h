@@ -40,7 +40,7 @@ class ModelControl {
   // - UNAVAILABLE: the server stops.
   using Done = std::function<void(const absl::StatusOr<ModelHandle>&)>;
 
-  // Who gives an order, and until when it may begin.
+  // The client that gives an order, and the time until which it may begin.
   struct Giver {
     ClientId client;
     absl::Time deadline = absl::InfiniteFuture();

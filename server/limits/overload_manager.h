@@ -138,7 +138,7 @@ class OverloadManager {
   Metrics* const metrics_;
   ByteAccount account_;
   std::atomic<int64_t> memory_ = 0;  // as last measured
-  // As measured when next to nothing was held.
+  // The last measurement while next to nothing was held.
   std::atomic<int64_t> idle_memory_ = 0;
   std::atomic<int64_t> came_ = 0;   // bytes that have arrived since then
   std::atomic<int64_t> since_ = 0;  // bytes admitted since then

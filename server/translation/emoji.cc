@@ -81,7 +81,7 @@ bool ReadOne(Reader* reader, bool joined) {
 
 size_t EmojiSize(std::string_view text) {
   if (text.empty()) return 0;
-  // Of the first bytes in ASCII, only those of keycaps begin an emoji.
+  // A character in ASCII begins no emoji but a keycap.
   const UChar32 first = FirstCharacter(text);
   if (first < 0xA9 && !(first >= '0' && first <= '9') && first != '#' &&
       first != '*') {

@@ -1,4 +1,4 @@
-// What always holds:
+// Invariants:
 // - A letter whose other case has another number of bytes stays, so spans and
 //   alignments of the text stay true. Only "ß" becomes two letters, "SS".
 // - In doubt a sentence is in normal case: one of acronyms ("NATO, EU"), of

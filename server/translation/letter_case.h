@@ -12,7 +12,7 @@
 
 namespace trivium {
 
-// How a sentence is written.
+// The case of a sentence's letters.
 enum class LetterCase {
   kNormal,    // as its language writes sentences
   kCapitals,  // THE CAT SAT THERE.

@@ -252,8 +252,7 @@ void Markup::Edit(const std::vector<TextEdit>& edits) {
 }
 
 bool Markup::IsLink(size_t tag) const {
-  const Tag& open = tags_[tag];
-  const std::string_view bytes = open.span().Of(text_);
+  const std::string_view bytes = tags_[tag].span().Of(text_);
   const auto is_named = [bytes](std::string_view name) {
     if (bytes.size() <= name.size() + 1 || bytes[0] != '<') return false;
     for (size_t i = 0; i < name.size(); ++i) {
@@ -262,13 +261,21 @@ bool Markup::IsLink(size_t tag) const {
     const char next = bytes[name.size() + 1];
     return next == '>' || IsBlankByte(next);
   };
-  if (bytes == "[" || is_named("a") || is_named("button")) return true;
-  const size_t inner = tag + 1;
-  return inner < open.partner &&
-         tags_[inner].kind == MarkupPiece::Kind::kOpen &&
-         tags_[inner].plain == open.plain &&
-         tags_[tags_[inner].partner].plain == tags_[open.partner].plain &&
-         IsLink(inner);
+  return bytes == "[" || is_named("a") || is_named("button");
+}
+
+bool Markup::IsAroundLink(size_t tag) const {
+  const Tag& outer = tags_[tag];
+  while (!IsLink(tag)) {
+    const size_t end = tags_[tag].partner;
+    ++tag;
+    if (tag == end || tags_[tag].kind != MarkupPiece::Kind::kOpen ||
+        tags_[tag].plain != outer.plain ||
+        tags_[tags_[tag].partner].plain != tags_[outer.partner].plain) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::vector<TextSpan> Markup::LinksOf(TextSpan plain) const {
@@ -284,19 +291,16 @@ std::vector<TextSpan> Markup::LinksOf(TextSpan plain) const {
     if (tag.kind == Kind::kVoid) continue;
     if (tag.kind == Kind::kClose && tag.plain == plain.begin) continue;
     if (tag.kind != Kind::kOpen) return {};
-    const TextSpan inner =
-        WithoutWhiteSpace(plain_, {tag.plain, tags_[tag.partner].plain});
-    if (inner.end > plain.end) {
-      // The element began around the whole sentence.
-      if (tag.plain == plain.begin) continue;
-      return {};
-    }
+    const size_t end = tags_[tag.partner].plain;
+    // The element is around the whole sentence.
+    if (tag.plain == plain.begin && end >= plain.end) continue;
+    const TextSpan inner = WithoutWhiteSpace(plain_, {tag.plain, end});
     if (inner.begin >= inner.end) {
       i = tag.partner;
       continue;
     }
-    if (inner == plain && !IsLink(i)) continue;  // it is around all links
-    if (!IsLink(i) || !WordsBetween(plain_, {at, inner.begin}, {}).empty()) {
+    if (inner.end > plain.end || !IsAroundLink(i) ||
+        !WordsBetween(plain_, {at, inner.begin}, {}).empty()) {
       return {};
     }
     links.push_back(inner);

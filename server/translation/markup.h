@@ -124,8 +124,10 @@ class Markup {
 
   Markup() = default;
 
-  // True if the element of a start tag is a link, or has nothing but a link.
+  // True if the element of a start tag is a link.
   bool IsLink(size_t tag) const;
+  // True if it is one, or has nothing but one.
+  bool IsAroundLink(size_t tag) const;
 
   void Add(const MarkupPiece& piece);
   void AddText(TextSpan span, bool escaped);

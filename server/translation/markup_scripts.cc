@@ -72,8 +72,9 @@ size_t StemSize(std::string_view text) {
     begin -= size;
   }
   // A bracket that the stem does not close is the sentence's.
+  const size_t close = text.rfind(')');
   while (begin < text.size() && text[begin] == '(' &&
-         text.find(')', begin) == text.npos) {
+         (close == text.npos || close < begin)) {
     ++begin;
   }
   return text.size() - begin;

@@ -18,6 +18,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "server/translation/characters.h"
 #include "server/translation/number_words.h"
 
@@ -199,11 +200,8 @@ std::vector<ClockTime> ClockTimesIn(std::string_view text,
 // Returns the beginning of the text at `at`, after a space, in lower case.
 std::string Following(std::string_view text, size_t at, size_t bytes) {
   if (at < text.size() && text[at] == ' ') ++at;
-  std::string following;
-  for (const char c : text.substr(std::min(at, text.size()), bytes)) {
-    following += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  }
-  return following;
+  return absl::AsciiStrToLower(
+      std::string(text.substr(std::min(at, text.size()), bytes)));
 }
 
 bool IsAfternoon(std::string_view text, const ClockTime& time) {
@@ -288,9 +286,9 @@ NumberCheck::Differences NumberCheck::Compare(
   return {Unpaired(parts), Unpaired(others)};
 }
 
-std::vector<NumberCheck::Edit> NumberCheck::SeparatorEdits(
+std::vector<TextEdit> NumberCheck::SeparatorEdits(
     std::string_view source, std::string_view translation) const {
-  std::vector<Edit> edits;
+  std::vector<TextEdit> edits;
   const std::vector<WrittenNumber> read = NumbersIn(source, source_style_);
   const std::vector<WrittenNumber> written =
       NumbersIn(translation, target_style_);
@@ -332,7 +330,7 @@ std::vector<NumberCheck::Edit> NumberCheck::SeparatorEdits(
 
 void NumberCheck::AddHourEdits(std::string_view source,
                                std::string_view translation,
-                               std::vector<Edit>* edits) const {
+                               std::vector<TextEdit>* edits) const {
   if (target_ != "de") return;
   std::vector<ClockTime> written =
       ClockTimesIn(translation, NumbersIn(translation, target_style_));
@@ -347,22 +345,23 @@ void NumberCheck::AddHourEdits(std::string_view source,
     const TextSpan hour = found->hour;
     written.erase(found);
     const bool edited =
-        std::any_of(edits->begin(), edits->end(), [hour](const Edit& edit) {
+        std::any_of(edits->begin(), edits->end(), [hour](const TextEdit& edit) {
           return edit.span.begin < hour.end && hour.begin < edit.span.end;
         });
     if (!edited) edits->push_back({hour, std::to_string(time.value + 12)});
   }
 }
 
-std::vector<NumberCheck::Edit> NumberCheck::Corrections(
+std::vector<TextEdit> NumberCheck::Corrections(
     std::string_view source, std::string_view translation) const {
-  std::vector<Edit> edits = SeparatorEdits(source, translation);
+  std::vector<TextEdit> edits = SeparatorEdits(source, translation);
   AddHourEdits(source, translation, &edits);
-  std::sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) {
-    return a.span.begin < b.span.begin;
-  });
+  std::sort(edits.begin(), edits.end(),
+            [](const TextEdit& a, const TextEdit& b) {
+              return a.span.begin < b.span.begin;
+            });
   const Differences differences =
-      Compare(source, WithEdits(translation, edits));
+      Compare(source, EditedText(std::string(translation), edits).text());
   if (differences.missing.empty() ||
       differences.missing.size() != differences.added.size()) {
     return edits;
@@ -378,40 +377,28 @@ std::vector<NumberCheck::Edit> NumberCheck::Corrections(
     if (!AreSimilar(DigitsOf(source, origin), DigitsOf(translation, number))) {
       continue;
     }
-    std::erase_if(edits,
-                  [&](const Edit& edit) { return edit.span == number.span; });
+    std::erase_if(
+        edits, [&](const TextEdit& edit) { return edit.span == number.span; });
     edits.push_back(
         {number.span, origin.is_value()
                           ? WriteNumber(source, origin, target_style_)
                           : std::string(origin.span.Of(source))});
   }
-  std::sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) {
-    return a.span.begin < b.span.begin;
-  });
+  std::sort(edits.begin(), edits.end(),
+            [](const TextEdit& a, const TextEdit& b) {
+              return a.span.begin < b.span.begin;
+            });
   return edits;
 }
 
 std::string NumberCheck::Write(std::string_view number) const {
-  std::vector<Edit> edits;
+  std::vector<TextEdit> edits;
   for (const WrittenNumber& one : NumbersIn(number, source_style_)) {
     if (one.is_value()) {
       edits.push_back({one.span, WriteNumber(number, one, target_style_)});
     }
   }
-  return WithEdits(number, edits);
-}
-
-std::string WithEdits(std::string_view text,
-                      const std::vector<NumberCheck::Edit>& edits) {
-  std::string out;
-  size_t begin = 0;
-  for (const NumberCheck::Edit& edit : edits) {
-    out += text.substr(begin, edit.span.begin - begin);
-    out += edit.text;
-    begin = edit.span.end;
-  }
-  out += text.substr(begin);
-  return out;
+  return EditedText(std::string(number), edits).text();
 }
 
 }  // namespace trivium

@@ -8,6 +8,7 @@
 
 #include "server/translation/numbers.h"
 #include "server/translation/sentences.h"
+#include "server/translation/text_edits.h"
 
 namespace trivium {
 
@@ -39,16 +40,11 @@ class NumberCheck {
   Differences Compare(std::string_view source,
                       std::string_view translation) const;
 
-  // A change of a text.
-  struct Edit {
-    TextSpan span;
-    std::string text;
-  };
-  // Returns changes of the translation, in order: separators as the target
+  // Returns edits of the translation, in order: separators as the target
   // language writes them, German hours of the afternoon, and numbers that are
   // nearly those of the source.
-  std::vector<Edit> Corrections(std::string_view source,
-                                std::string_view translation) const;
+  std::vector<TextEdit> Corrections(std::string_view source,
+                                    std::string_view translation) const;
 
   // Returns the text with its separators as the target language writes them.
   // `number` is a text with numbers of the source language.
@@ -66,19 +62,15 @@ class NumberCheck {
         source_style_(std::move(source_style)),
         target_style_(std::move(target_style)) {}
 
-  std::vector<Edit> SeparatorEdits(std::string_view source,
-                                   std::string_view translation) const;
+  std::vector<TextEdit> SeparatorEdits(std::string_view source,
+                                       std::string_view translation) const;
   // "3:30 pm" is "15:30 Uhr".
   void AddHourEdits(std::string_view source, std::string_view translation,
-                    std::vector<Edit>* edits) const;
+                    std::vector<TextEdit>* edits) const;
 
   std::string source_, target_;  // languages
   NumberStyle source_style_, target_style_;
 };
-
-// Returns the text with the edits, which are in order and disjoint.
-std::string WithEdits(std::string_view text,
-                      const std::vector<NumberCheck::Edit>& edits);
 
 }  // namespace trivium
 

@@ -1,4 +1,4 @@
-// What always holds:
+// Invariants:
 // - A number begins and ends with a digit; numbers do not overlap.
 // - Spaces and apostrophes separate only groups of three digits after a group
 //   of one to three.
@@ -10,6 +10,8 @@
 #include <unicode/locid.h>
 
 #include <algorithm>
+
+#include "absl/strings/ascii.h"
 
 namespace trivium {
 namespace {
@@ -70,11 +72,9 @@ std::string Joined(std::string_view text, const std::vector<TextSpan>& runs,
 
 // True if the text at `at` marks the number before it as a time.
 bool IsTimeMark(std::string_view text, size_t at) {
-  std::string rest;
-  for (size_t i = at; i < text.size() && rest.size() < 8; ++i) {
-    rest += static_cast<char>(
-        text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
-  }
+  constexpr size_t kLookAhead = 8;  // bytes
+  const std::string rest =
+      absl::AsciiStrToLower(std::string(text.substr(at, kLookAhead)));
   std::string_view mark = rest;
   for (const std::string_view space : {" ", "\u00A0", "\u202F"}) {
     if (mark.starts_with(space)) mark.remove_prefix(space.size());

@@ -10,7 +10,7 @@
 
 namespace trivium {
 
-// How a language separates the digits of a number, by ICU.
+// The separators of a language's numbers, by ICU.
 struct NumberStyle {
   std::string point = ".";  // before the fraction
   std::string group = ",";  // between groups of three digits

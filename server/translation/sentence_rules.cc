@@ -116,8 +116,7 @@ bool IsRoman(std::string_view text) {
 }
 
 int Characters(std::string_view text) {
-  return static_cast<int>(std::count_if(
-      text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
+  return static_cast<int>(CountCharacters(text));
 }
 
 // True for "U.S", "z.B", "a.m": stops between groups of one to three letters.

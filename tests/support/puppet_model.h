@@ -78,8 +78,7 @@ class PuppetTokenizer : public Tokenizer {
       end.id = kEnd;
       end.piece = "</s>";
       end.byte_begin = end.byte_end = static_cast<int>(text.size());
-      end.char_begin = end.char_end = static_cast<int>(std::count_if(
-          text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
+      end.char_begin = end.char_end = static_cast<int>(CountCharacters(text));
       end.special = true;
       encoding.tokens.push_back(std::move(end));
     }

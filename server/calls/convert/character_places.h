@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_SERVER_CALLS_CONVERT_CHARACTER_PLACES_H_
 #define TRIVIUM_SERVER_CALLS_CONVERT_CHARACTER_PLACES_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -31,9 +30,8 @@ class CharacterPlaces {
 
  private:
   uint32_t Advance(std::string_view text, size_t end) {
-    const std::string_view read = text.substr(bytes_, end - bytes_);
-    characters_ += static_cast<uint32_t>(std::count_if(
-        read.begin(), read.end(), [](char c) { return !IsContinuation(c); }));
+    characters_ += static_cast<uint32_t>(
+        CountCharacters(text.substr(bytes_, end - bytes_)));
     bytes_ = end;
     return characters_;
   }

@@ -81,10 +81,8 @@ bool IsInsideWord(const Tokenizer& tokenizer, std::string_view text,
                   const Token& token) {
   if (token.id == tokenizer.special_token_ids().unknown) return false;
   if (tokenizer.marks_pieces_inside_words()) {
-    const auto characters =
-        std::count_if(token.piece.begin(), token.piece.end(),
-                      [](char c) { return !IsContinuation(c); });
-    return characters != token.char_end - token.char_begin;
+    return static_cast<int>(CountCharacters(token.piece)) !=
+           token.char_end - token.char_begin;
   }
   return token.byte_begin > 0 &&
          text.substr(token.byte_begin - 1, 2).find(' ') ==

@@ -8,24 +8,10 @@
 #include <utility>
 
 #include "server/translation/characters.h"
+#include "server/translation/pipeline/span_protection.h"
 
 namespace trivium {
 namespace {
-
-// Returns the placeholders of protected spans in a text of the attempt.
-std::vector<TextSpan> PlaceholdersIn(const TranslationJob& job,
-                                     const Attempt& attempt,
-                                     std::string_view text) {
-  std::vector<TextSpan> spans;
-  const TextParts::Part& part = job.read_part(attempt);
-  if (part.protected_spans.empty() || attempt.in_pieces()) return spans;
-  const Restored restored =
-      RestoreSpans(text, job.read().ProtectedTexts(part), attempt.way);
-  for (const Restored::Place& place : restored.places) {
-    spans.push_back(place.placeholder);
-  }
-  return spans;
-}
 
 // True if the text has two capitals, as capitals and titles do.
 bool HasCapitals(std::string_view text) {

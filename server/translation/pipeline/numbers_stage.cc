@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "server/translation/characters.h"
+#include "server/translation/pipeline/span_protection.h"
 #include "server/translation/pipeline/terminology.h"
 
 namespace trivium {
@@ -33,12 +34,7 @@ bool Applies(const TranslationJob& job, const Attempt& attempt) {
 // Returns the text with blanks instead of the placeholders of protected spans.
 std::string WithoutPlaceholders(const TranslationJob& job,
                                 const Attempt& attempt, std::string text) {
-  const TextParts::Part& part = job.read_part(attempt);
-  if (part.protected_spans.empty()) return text;
-  const Restored restored =
-      RestoreSpans(text, job.read().ProtectedTexts(part), attempt.way);
-  for (const Restored::Place& place : restored.places) {
-    const TextSpan span = place.placeholder;
+  for (const TextSpan& span : PlaceholdersIn(job, attempt, text)) {
     std::fill(text.begin() + static_cast<ptrdiff_t>(span.begin),
               text.begin() + static_cast<ptrdiff_t>(span.end), ' ');
   }
@@ -104,14 +100,14 @@ std::vector<TextSpan> SpansToHold(std::string_view text,
 }
 
 // Moves the alignment's bytes of the hypothesis as the edits do.
-void Move(const std::vector<NumberCheck::Edit>& edits, Alignment* alignment) {
+void Move(const std::vector<TextEdit>& edits, Alignment* alignment) {
   const auto moved = [&](size_t at) {
     size_t to = at;
-    for (const NumberCheck::Edit& edit : edits) {
+    for (const TextEdit& edit : edits) {
       if (edit.span.begin >= at) break;
       // A byte within an edit becomes its end.
       const size_t old = std::min(at, edit.span.end) - edit.span.begin;
-      to = to - old + edit.text.size();
+      to = to - old + edit.replacement.size();
     }
     return to;
   };
@@ -238,11 +234,11 @@ absl::Status NumbersStage::After(const TranslationJob& job,
     std::string& text = hypotheses[h].text;
     if (!HasDigits(source) && !HasDigits(text)) continue;
     std::string translation = WithoutPlaceholders(job, attempt, text);
-    const std::vector<NumberCheck::Edit> edits =
+    const std::vector<TextEdit> edits =
         numbers_.Corrections(source, translation);
     if (!edits.empty()) {
-      text = WithEdits(text, edits);
-      translation = WithEdits(translation, edits);
+      text = EditedText(text, edits).text();
+      translation = EditedText(translation, edits).text();
       Move(edits, &candidate->alignments[h]);
       candidate->translation.text_stages.insert(TextStage::kNumbers);
     }

@@ -171,6 +171,20 @@ absl::Status SpanProtection::CheckPieces(
   return absl::OkStatus();
 }
 
+std::vector<TextSpan> PlaceholdersIn(const TranslationJob& job,
+                                     const Attempt& attempt,
+                                     std::string_view text) {
+  std::vector<TextSpan> spans;
+  const TextParts::Part& part = job.read_part(attempt);
+  if (part.protected_spans.empty() || attempt.in_pieces()) return spans;
+  const Restored restored =
+      RestoreSpans(text, job.read().ProtectedTexts(part), attempt.way);
+  for (const Restored::Place& place : restored.places) {
+    spans.push_back(place.placeholder);
+  }
+  return spans;
+}
+
 void AddProtectedSpans(const std::vector<TextSpan>& found,
                        TranslationJob* job) {
   std::vector<TextSpan>& spans = job->protected_spans;

@@ -17,6 +17,7 @@
 
 namespace trivium {
 
+struct Attempt;
 struct TranslationJob;
 
 // Finds the spans of texts that a call protects, and checks that translations
@@ -73,6 +74,12 @@ class SpanProtection {
   ProtectedSpans spans_;
   std::string path_;
 };
+
+// Returns where the placeholders of the attempt's protected spans are in a text
+// that the model reads or writes, ascending. None if it is asked in pieces.
+std::vector<TextSpan> PlaceholdersIn(const TranslationJob& job,
+                                     const Attempt& attempt,
+                                     std::string_view text);
 
 // Adds what remains of `found` outside of the job's protected spans, cut at
 // line breaks and without white space at its ends. `found` must ascend, and its

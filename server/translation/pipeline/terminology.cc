@@ -69,43 +69,6 @@ class TokenizerPieces : public WordPieces {
   const Tokenizer& tokenizer_;
 };
 
-absl::Status CheckTerms(const GlossaryOptions& options,
-                        const std::string& path) {
-  if (options.terms.empty()) {
-    return InvalidField(path, "has no terms; give some, or leave it out");
-  }
-  if (options.terms.size() > kMostTerms) {
-    return InvalidField(path + ".terms",
-                        fmt::format("has {}, but a call takes at most {}; "
-                                    "send only those in its texts",
-                                    options.terms.size(), kMostTerms));
-  }
-  for (size_t i = 0; i < options.terms.size(); ++i) {
-    const GlossaryOptions::Term& term = options.terms[i];
-    for (const auto& [name, text] :
-         {std::pair<const char*, const std::string&>{"source", term.source},
-          {"target", term.target}}) {
-      const std::string field = fmt::format("{}.terms[{}].{}", path, i, name);
-      if (IsBlank(text)) return InvalidField(field, "is blank");
-      if (text.size() > kMostTermBytes) {
-        return InvalidField(field, fmt::format("has {} bytes; a term has at "
-                                               "most {}",
-                                               text.size(), kMostTermBytes));
-      }
-      if (WithoutWhiteSpace(text, {0, text.size()}).Of(text) != text) {
-        return InvalidField(field, "has white space around it");
-      }
-      if (const size_t words = Glossary::CountWords(text);
-          words > kMostTermWords) {
-        return InvalidField(field, fmt::format("has {} words and signs; a term "
-                                               "has at most {}",
-                                               words, kMostTermWords));
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
 // Returns the tokens of the target vocabulary that write `text`.
 absl::StatusOr<std::vector<int32_t>> Encode(const std::string& text,
                                             const std::string& field,
@@ -149,6 +112,43 @@ std::optional<std::vector<int32_t>> WithoutSpace(
 }
 
 }  // namespace
+
+absl::Status CheckTerms(const GlossaryOptions& options,
+                        const std::string& path) {
+  if (options.terms.empty()) {
+    return InvalidField(path, "has no terms; give some, or leave it out");
+  }
+  if (options.terms.size() > kMostTerms) {
+    return InvalidField(path + ".terms",
+                        fmt::format("has {}, but a call takes at most {}; "
+                                    "send only those in its texts",
+                                    options.terms.size(), kMostTerms));
+  }
+  for (size_t i = 0; i < options.terms.size(); ++i) {
+    const GlossaryOptions::Term& term = options.terms[i];
+    for (const auto& [name, text] :
+         {std::pair<const char*, const std::string&>{"source", term.source},
+          {"target", term.target}}) {
+      const std::string field = fmt::format("{}.terms[{}].{}", path, i, name);
+      if (IsBlank(text)) return InvalidField(field, "is blank");
+      if (text.size() > kMostTermBytes) {
+        return InvalidField(field, fmt::format("has {} bytes; a term has at "
+                                               "most {}",
+                                               text.size(), kMostTermBytes));
+      }
+      if (WithoutWhiteSpace(text, {0, text.size()}).Of(text) != text) {
+        return InvalidField(field, "has white space around it");
+      }
+      if (const size_t words = Glossary::CountWords(text);
+          words > kMostTermWords) {
+        return InvalidField(field, fmt::format("has {} words and signs; a term "
+                                               "has at most {}",
+                                               words, kMostTermWords));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
 
 std::shared_ptr<const WordPieces> WordPiecesOf(const Tokenizer* tokenizer) {
   return std::make_shared<TokenizerPieces>(tokenizer);

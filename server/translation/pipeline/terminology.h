@@ -21,6 +21,11 @@ namespace trivium {
 // outlive it.
 std::shared_ptr<const WordPieces> WordPiecesOf(const Tokenizer* tokenizer);
 
+// INVALID_ARGUMENT if the terms of a glossary are too many, too long or blank,
+// whatever model is to write them. `path` names the options in errors.
+absl::Status CheckTerms(const GlossaryOptions& options,
+                        const std::string& path);
+
 // The glossary of a call, and its target terms in the tokens of the model that
 // writes the translations. If a sentence has a source term, its search must
 // write the target term (DecodingOptions::required). Immutable.

@@ -50,7 +50,7 @@ struct Reading {
   std::vector<int32_t> stop_ids = {};  // stop ids of the search
   RequestResult output = {};
   std::optional<HeldNumbers> held = std::nullopt;
-  // How the span is written, if `text` has it in normal case.
+  // The case of the span, if `text` has it in normal case.
   LetterCase letter_case = LetterCase::kNormal;
   bool whole_title = false;  // as LetterCases::Normal has it
   bool other_case = false;   // letters of `text` have another case

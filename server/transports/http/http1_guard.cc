@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxChunkLine = 4 << 10;
 constexpr size_t kMaxChunkDigits = 15;  // hexadecimal; below 2^63
 
-// What a head's fields say of its body.
+// The body of a request, as its head's fields describe it.
 struct Body {
   bool chunked = false;
   int64_t length = 0;

@@ -34,7 +34,7 @@ constexpr int64_t kPartOfFiles = 3;
 constexpr int kFilesEach = 3;  // per connection: the client's, and a pair
 
 constexpr std::string_view kRoot = "/";
-// What a browser gets for it.
+// A browser gets this page for it.
 constexpr char kPage[] =
     "<!DOCTYPE html>\n"
     "<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -186,8 +186,8 @@ class HttpApiImpl final : public HttpApi, public HttpService {
         context);
   }
 
-  // What follows on the connection may not be what its client takes for a
-  // request.
+  // Closes the connection: the next request on it may begin elsewhere than the
+  // client believes.
   bool Refuse(MHD_Connection* connection, const HttpRefusal& refusal) {
     return Queue(
         connection,

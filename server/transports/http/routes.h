@@ -21,8 +21,8 @@ struct Route {
   NewHandler* unary = nullptr;
   decltype(NewGenerate)* stream = nullptr;
   NewCodec* codec = nullptr;
-  // Where several routes share a method and a path: the member of a body that
-  // tells this one. Empty: bodies that have none of the others' (ChooseRoute).
+  // The member of a body that tells this route from others of the same method
+  // and path. Empty: bodies that have none of the others' (ChooseRoute).
   std::string_view member = "";
 };
 

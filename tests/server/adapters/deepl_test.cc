@@ -189,6 +189,10 @@ TEST_F(DeeplTest, TermsAreRowsOfTabsOrCommas) {
     EXPECT_EQ(terms(wrong, "csv"), "400") << wrong;
   }
   EXPECT_EQ(terms("a\tb", "xls"), "400");
+  // No model could write these, so they are refused before they are kept.
+  for (const std::string& wrong : {std::string(" a"), std::string(257, 'a')}) {
+    EXPECT_EQ(terms(wrong + "\tb", "tsv"), "400") << wrong;
+  }
 }
 
 TEST_F(DeeplTest, TellsLanguagesAndUsage) {

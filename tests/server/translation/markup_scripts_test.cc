@@ -77,6 +77,29 @@ TEST(MarkupLinksTest, LinksOfAMenuAreApart) {
   EXPECT_THAT(links("<a>Home</a> and <a>Events</a>"), IsEmpty());
   EXPECT_THAT(links("<b>Home</b> <i>Events</i>"), IsEmpty());
   EXPECT_THAT(links("<a>Home</a>"), IsEmpty());
+  EXPECT_THAT(links("<b><a>Home</a></b>"), IsEmpty());
+}
+
+std::string Times(int count, std::string_view text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+// Quadratic time would be a minute.
+TEST(MarkupLinksTest, ElementsMayBeDeep) {
+  const Markup around =
+      HtmlOf(Times(40'000, "<b>") + "Home" + Times(40'000, "</b>"));
+  EXPECT_THAT(around.LinksOf({0, 4}), IsEmpty());
+  const Markup beside = HtmlOf("<a>Home</a> " + Times(40'000, "<b>") + "x" +
+                               Times(40'000, "</b>"));
+  EXPECT_THAT(beside.LinksOf({0, beside.plain().size()}), IsEmpty());
+}
+
+TEST(MarkupScriptsTest, BracketsBeforeAScriptMayBeMany) {
+  const std::string brackets = Times(1'000'000, "(");
+  EXPECT_EQ(HtmlOf(brackets + "x<sup>2</sup>").plain(),
+            brackets + Markup::kObject);
 }
 
 TEST(MarkupEditTest, EditsThePlainText) {

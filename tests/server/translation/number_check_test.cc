@@ -20,7 +20,7 @@ bool Differ(std::string_view source, std::string_view translation) {
 
 std::string Corrected(const NumberCheck& check, std::string_view source,
                       std::string_view translation) {
-  return WithEdits(translation, check.Corrections(source, translation));
+  return EditedText(translation, check.Corrections(source, translation)).text();
 }
 
 std::vector<std::string> Values(std::string_view text, const char* language) {

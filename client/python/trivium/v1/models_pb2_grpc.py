@@ -10,8 +10,9 @@ class ModelsStub(object):
 
     LoadModel, ReloadModel and UnloadModel are for operators. They need a server
     that was started with --model-root; any other answers FAILED_PRECONDITION.
-    They run one at a time. A call that has begun finishes on the model that it
-    began with. A change that has begun is completed even if its client gives up.
+    They run one at a time, but wait no longer than ten seconds for a model that
+    is being read. A call that has begun finishes on the model that it began
+    with. A change that has begun is completed even if its client gives up.
     """
 
     def __init__(self, channel):
@@ -52,8 +53,9 @@ class ModelsServicer(object):
 
     LoadModel, ReloadModel and UnloadModel are for operators. They need a server
     that was started with --model-root; any other answers FAILED_PRECONDITION.
-    They run one at a time. A call that has begun finishes on the model that it
-    began with. A change that has begun is completed even if its client gives up.
+    They run one at a time, but wait no longer than ten seconds for a model that
+    is being read. A call that has begun finishes on the model that it began
+    with. A change that has begun is completed even if its client gives up.
     """
 
     def ListModels(self, request, context):
@@ -135,8 +137,9 @@ class Models(object):
 
     LoadModel, ReloadModel and UnloadModel are for operators. They need a server
     that was started with --model-root; any other answers FAILED_PRECONDITION.
-    They run one at a time. A call that has begun finishes on the model that it
-    began with. A change that has begun is completed even if its client gives up.
+    They run one at a time, but wait no longer than ten seconds for a model that
+    is being read. A call that has begun finishes on the model that it began
+    with. A change that has begun is completed even if its client gives up.
     """
 
     @staticmethod

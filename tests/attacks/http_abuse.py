@@ -196,8 +196,6 @@ class HttpFiles(attack.Attack):
     FLAGS = HttpAbuse.FLAGS
     FILES = 512
     IDLE = 600
-    # Where no file is left, a call waits until another connection has ended.
-    MOST_SECONDS = 10
 
     @classmethod
     def setUpClass(cls):
@@ -256,11 +254,6 @@ class HttpFiles(attack.Attack):
             self.wait_for(self.answers)
             self.wait_for(self.ready)
         self.assertEqual(len(idle), self.IDLE)
-        # Where no file is left, an idle connection ends at any time, the honest
-        # client's between two calls as well. It may then connect again.
-        ended = "Remote end closed connection without response"
-        self.assertLessEqual(honest.errors.count(ended), 2)
-        honest.errors = [one for one in honest.errors if one != ended]
         self.assert_unharmed(honest)
 
 

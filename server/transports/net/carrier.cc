@@ -3,10 +3,11 @@
 //     or has failed, oldest first, because ids only grow.
 //   - closing_ holds the ids of the connections that the server has closed:
 //     they only wait for the client to read what was sent before.
-//   - waiting_ holds the ids of the connections that there are no files for a
-//     pair of sockets for; they are in handshakes_, too.
 //   - deadlines_ holds the connections that end at a known time: those in
 //     handshakes_ and in closing_.
+//   - A connection has its pair of sockets from the start, so that none is held
+//     that the server could not get: a client is accepted with next_pair_ at
+//     hand.
 //   - A connection is delivered once, when its handshake is done. From then on
 //     the thread moves bytes between the client's socket and the pair's end
 //     that it kept; the server sees a plain socket.
@@ -26,6 +27,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -100,8 +102,13 @@ class Carrier : public Acceptor {
   sockaddr_storage address() const override { return address_; }
 
  private:
+  struct Pair {
+    UniqueFd ours;
+    UniqueFd servers;
+  };
   struct Entry {
     std::unique_ptr<CarriedConnection> connection;
+    UniqueFd to_deliver;  // the server's end, until its handshake is done
     absl::Time deadline = absl::InfiniteFuture();
     uint64_t sent = 0;           // when the deadline was set
     uint32_t client_events = 0;  // as registered with epoll
@@ -135,11 +142,10 @@ class Carrier : public Acceptor {
   void Refuse(Id id, const std::string& reason);
   void ReportRefusal(const CarriedConnection& connection,
                      const std::string& reason);
-  // Delivers a connection whose handshake is done. Returns false if there are
-  // no files: then it waits, or is over already.
-  bool DeliverToServer(Id id, Entry* entry);
-  // Delivers those that wait, once there may be files again.
-  void DeliverWaiting();
+  void DeliverToServer(Id id, Entry* entry);
+  // Makes next_pair_ if there is none. Returns false, with errno, if the
+  // process has no files left for it.
+  bool HasPair();
   // Gives back the files of connections that can be spared, and tells the
   // server that there are none left, so that it ends some of its own.
   void OnNoFiles();
@@ -171,7 +177,7 @@ class Carrier : public Acceptor {
   absl::flat_hash_map<Id, std::unique_ptr<Entry>> entries_;
   std::set<Id> handshakes_;
   std::set<Id> closing_;
-  std::set<Id> waiting_;
+  std::optional<Pair> next_pair_;
   std::set<std::pair<absl::Time, Id>> deadlines_;
   Id next_id_ = 1;
   int handshakes_left_ = 0;  // in this round
@@ -210,7 +216,6 @@ void Carrier::Run() {
     for (int i = 0; i < ready; ++i) OnEvent(events[i]);
     EndLate();
     acceptor_.Resume(now_);
-    DeliverWaiting();
     if (stopping_) {
       while (!handshakes_.empty()) End(*handshakes_.begin());
       end = std::min(end, now_ + kStopGrace);
@@ -257,10 +262,28 @@ void Carrier::OnEvent(const epoll_event& event) {
 }
 
 void Carrier::AcceptClients() {
-  const auto take = [this](UniqueFd client, const sockaddr_storage& address) {
+  const auto add = [this](UniqueFd client, const sockaddr_storage& address) {
     Add(std::move(client), address);
   };
-  if (!acceptor_.Accept(now_, take)) OnNoFiles();
+  for (int i = 0; i < PausingAcceptor::kAtOnce; ++i) {
+    if (!HasPair()) {
+      acceptor_.PauseForFiles(now_);
+      return OnNoFiles();
+    }
+    if (!acceptor_.Accept(now_, add, 1)) return OnNoFiles();
+    if (next_pair_) return;  // no client came for it
+  }
+}
+
+bool Carrier::HasPair() {
+  if (next_pair_) return true;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+                 ends) != 0) {
+    return false;
+  }
+  next_pair_ = Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  return true;
 }
 
 void Carrier::OnNoFiles() {
@@ -296,7 +319,10 @@ void Carrier::Add(UniqueFd client, const sockaddr_storage& address) {
     stream = std::make_unique<PlainStream>(std::move(client));
   }
   entry->connection = std::make_unique<CarriedConnection>(
-      std::move(stream), options_.guard ? options_.guard() : nullptr, address);
+      std::move(stream), options_.guard ? options_.guard() : nullptr,
+      std::move(next_pair_->ours), address);
+  entry->to_deliver = std::move(next_pair_->servers);
+  next_pair_.reset();
   entry->client_events = entry->connection->client_events();
   Watch(EPOLL_CTL_ADD, entry->connection->client(), entry->client_events,
         2 * id);
@@ -323,43 +349,26 @@ void Carrier::Advance(Id id, Entry* entry) {
 }
 
 void Carrier::Open(Id id, Entry* entry) {
-  if (!DeliverToServer(id, entry)) return;
+  DeliverToServer(id, entry);
   // Data may have come with the end of the handshake.
   entry->connection->MoveFromClient();
   Update(id, entry);
 }
 
-bool Carrier::DeliverToServer(Id id, Entry* entry) {
+void Carrier::DeliverToServer(Id id, Entry* entry) {
   CarriedConnection& connection = *entry->connection;
-  UniqueFd server = connection.Connect();
-  if (!server) {
-    waiting_.insert(id);
-    Watch(EPOLL_CTL_MOD, connection.client(), 0, 2 * id);
-    entry->client_events = 0;
-    acceptor_.PauseForFiles(now_);
-    OnNoFiles();
-    return false;
-  }
+  UniqueFd server = std::move(entry->to_deliver);
   entry->server_events = connection.server_events();
   entry->server_watched = true;
   Watch(EPOLL_CTL_ADD, connection.server(), entry->server_events, 2 * id + 1);
   handshakes_.erase(id);
   SetDeadline(id, entry, absl::InfiniteFuture());
   MutexLock lock(&mutex_);
-  if (closed_) return true;  // the pair ends here, and the client with it
+  if (closed_) return;  // the pair ends here, and the client with it
   delivered_.emplace_back(std::move(server), connection.address());
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written =
       write(ready_.get(), &one, sizeof(one));
-  return true;
-}
-
-void Carrier::DeliverWaiting() {
-  while (!waiting_.empty() && acceptor_.resume() == absl::InfiniteFuture()) {
-    const Id id = *waiting_.begin();
-    waiting_.erase(id);
-    Open(id, entries_.at(id).get());
-  }
 }
 
 void Carrier::ReportRefusal(const CarriedConnection& connection,
@@ -433,7 +442,6 @@ void Carrier::End(Id id) {
   SetDeadline(id, found->second.get(), absl::InfiniteFuture());
   handshakes_.erase(id);
   closing_.erase(id);
-  waiting_.erase(id);
   entries_.erase(found);  // closes its sockets, which removes them from epoll
 }
 

@@ -42,7 +42,9 @@ struct CarrierOptions {
 //   - at most max_handshakes are under way; one more ends the oldest;
 //   - few handshakes advance in one round, so that open connections go on;
 //   - of a connection, at most 64 KiB are held in either direction, and what
-//     its guard holds.
+//     its guard holds;
+//   - a connection has three files from the start, so that one which the server
+//     could not get is never accepted.
 // When one side closes, the other side is closed, too; of connections that the
 // server has closed, at most 256 wait for their clients. The server bounds the
 // number of open connections; it learns of missing file descriptors as if it

@@ -45,16 +45,6 @@ void CarriedConnection::Handshake() {
   }
 }
 
-UniqueFd CarriedConnection::Connect() {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-                 pair) != 0) {
-    return UniqueFd();
-  }
-  server_ = UniqueFd(pair[0]);
-  return UniqueFd(pair[1]);
-}
-
 // Reads whole records. The rest of a record that was read in part would wait
 // inside OpenSSL, where epoll does not see it.
 void CarriedConnection::ReadFromClient() {

@@ -28,20 +28,19 @@ class CarriedConnection {
     kOver,
   };
 
-  // `guard` may be null: then bytes pass as they come.
+  // `guard` may be null: then bytes pass as they come. `server` is our end of
+  // the pair.
   CarriedConnection(std::unique_ptr<Stream> stream,
-                    std::unique_ptr<ByteGuard> guard,
+                    std::unique_ptr<ByteGuard> guard, UniqueFd server,
                     const sockaddr_storage& address)
       : stream_(std::move(stream)),
         guard_(std::move(guard)),
-        address_(address) {}
+        address_(address),
+        server_(std::move(server)) {}
 
-  // Continues the handshake. Then the state is kOpen if it is done, and Connect
-  // is next, or kClosing if it failed (error()).
+  // Continues the handshake. Then the state is kOpen if it is done, or kClosing
+  // if it failed (error()).
   void Handshake();
-  // Returns the server's end of a new pair, or none, with errno, if the system
-  // gives none.
-  UniqueFd Connect();
 
   // Move what can be moved now. The state is kOpen or kClosing.
   void MoveFromClient();
@@ -75,7 +74,7 @@ class CarriedConnection {
   const std::unique_ptr<ByteGuard> guard_;
   const sockaddr_storage address_;
   State state_ = State::kHandshake;
-  UniqueFd server_;  // our end of the pair
+  UniqueFd server_;
   std::string to_server_;
   std::string to_client_;
   uint64_t sent_ = 0;

@@ -32,7 +32,8 @@ class PausingAcceptor {
   // `epoll` outlives it; its events for new connections have `tag`.
   PausingAcceptor(std::unique_ptr<Acceptor> acceptor, int epoll, uint64_t tag);
 
-  // Gives `take` each new connection and its client's address, at most `most`.
+  // Calls on_connection with each new connection and its client's address, at
+  // most `most` of them.
   // Returns false, with errno, if the process has no file descriptors left;
   // then it pauses.
   bool Accept(absl::Time now, OnConnection on_connection, int most = kAtOnce);

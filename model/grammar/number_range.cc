@@ -63,7 +63,7 @@ std::string Naturals(std::string low, const std::optional<std::string>& high) {
     add(Between(low, std::string(low.size(), '9')));
     low = "1" + std::string(low.size(), '0');
   }
-  if (low > *high)
+  if (low.size() > high->size() || low > *high)
     return choices.empty() ? kNothing : fmt::format("(?:{})", choices);
   add(Between(low, *high));
   return fmt::format("(?:{})", choices);
@@ -84,7 +84,7 @@ struct Decimal {
 
 Decimal DecimalOf(double value) {
   // The shortest digits that give the double again, perhaps with an exponent.
-  const std::string shortest = fmt::format("{}", value);
+  const std::string shortest = fmt::format("{}", std::abs(value));
   std::string digits;
   int point = -1;
   int exponent = 0;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kGreatestInteger = 1e18;
 constexpr int64_t kGreatestDivisor = 10'000;
+constexpr int64_t kGreatestMultiple = 999'999'999'999'999;
 
 // Puts the pointer before an error of a part.
 absl::Status At(const std::string& pointer, const absl::Status& status) {
@@ -211,6 +212,12 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
   if (integer || divisor > 0) {
     if (divisor <= 1 && !least.has_value() && !greatest.has_value()) {
       return text_.Integer();
+    }
+    if (divisor > 1) {
+      // Beyond 15 digits a reader that has doubles sees another integer.
+      least = std::max(least.value_or(-kGreatestMultiple), -kGreatestMultiple);
+      greatest =
+          std::min(greatest.value_or(kGreatestMultiple), kGreatestMultiple);
     }
     TRIVIUM_ASSIGN_OR_RETURN(
         CharDfa digits, Counted(IntegersBetween(least, greatest), pointer));

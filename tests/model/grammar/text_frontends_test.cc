@@ -143,7 +143,7 @@ ident ::= [a-z] [a-z0-9_]* ws
 num   ::= [0-9]+ ws
 ws    ::= [ \t\n]*
 )gbnf"));
-  EXPECT_TRUE(Accepts(*arithmetic, "a+(b1 * 2)= 7\n"));
+  EXPECT_TRUE(Accepts(*arithmetic, "a+(b1 *2 )= 7\n"));
   EXPECT_FALSE(Accepts(*arithmetic, "a+=7\n"));
   EXPECT_FALSE(Accepts(*arithmetic, "a"));
   const auto forms = ConstraintOf(

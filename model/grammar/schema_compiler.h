@@ -54,7 +54,7 @@ class SchemaCompiler {
     ExpressionId pair;  // name, colon, value
     bool required;
   };
-  // What an object may have beyond its declared properties.
+  // The members of an object: declared properties, then any number of others.
   struct Members {
     std::vector<Property> declared;
     std::vector<ExpressionId> extra;  // pairs

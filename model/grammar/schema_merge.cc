@@ -240,6 +240,7 @@ absl::StatusOr<bool> SchemaDocument::Disjoint(const Schema& first,
                                               std::string_view pointer,
                                               int depth) const {
   TRIVIUM_RETURN_IF_ERROR(Charge(first, second, pointer));
+  TRIVIUM_RETURN_IF_ERROR(Charge(first, second, pointer));
   TRIVIUM_ASSIGN_OR_RETURN(const Schema a, Flatten(first, pointer, depth));
   TRIVIUM_ASSIGN_OR_RETURN(const Schema b, Flatten(second, pointer, depth));
   if (a == Schema(false) || b == Schema(false)) return true;

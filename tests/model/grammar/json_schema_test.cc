@@ -319,6 +319,18 @@ TEST(JsonSchemaTest, BombsAreHeldOrRefused) {
   }
   doubled["$defs"]["60"] = {{"type", "string"}};
   EXPECT_FALSE(Refusal(doubled.dump()).ok());
+  // Recursive schemas that nothing tells apart.
+  json alike = {{"oneOf", json::array({{{"$ref", "#/$defs/a"}},
+                                       {{"$ref", "#/$defs/b"}}})}};
+  for (const char* name : {"a", "b"}) {
+    json& schema = alike["$defs"][name];
+    schema = {{"type", "object"}, {"required", {"p", "q", "r"}}};
+    for (const char* property : {"p", "q", "r"}) {
+      schema["properties"][property] = {
+          {"$ref", std::string("#/$defs/") + name}};
+    }
+  }
+  EXPECT_FALSE(Refusal(alike.dump()).ok());
   // Automata that explode.
   EXPECT_EQ(Refusal(R"({"type":"string","pattern":"(a|b)*a(a|b){30}",
                         "maxLength":90})")

@@ -37,20 +37,24 @@ FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
   return model;
 }
 
-FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
-                        Problems* problems) {
+namespace {
+
+// Reads Mistral's layers, which all have a window or none.
+FamilyModel LoadMistralLike(const nlohmann::json& json, const Weights* weights,
+                            const LlamaKeys& keys, const RotaryDefaults& rotary,
+                            int usual_window, Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
   model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = 8}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  StackDescription& decoder =
+      description.decoder.emplace(ReadLlamaConfig(config, keys, &geometry));
+  ReadLlamaRotary(config, rotary, &geometry, &decoder);
   // An explicit null means no window; a missing key means this one.
   int window = 0;
-  if (!json.contains("sliding_window")) window = 4096;
+  if (!json.contains("sliding_window")) window = usual_window;
   window = config->Integer("sliding_window", 1, kMaxPositions).value_or(window);
   const std::vector<bool> all(decoder.layers, window > 0);
   if (ReadLayerTypes(config, all) != all) {
@@ -67,6 +71,23 @@ FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
   ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
                        &description);
   return model;
+}
+
+}  // namespace
+
+FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
+                        Problems* problems) {
+  return LoadMistralLike(json, weights, {.kv_heads = 8}, {},
+                         /*usual_window=*/4096, problems);
+}
+
+FamilyModel LoadMinistral3(const nlohmann::json& json, const Weights* weights,
+                           Problems* problems) {
+  return LoadMistralLike(
+      json, weights, {.head_size = 128, .kv_heads = 8, .epsilon = 1e-5},
+      {.theta = 1e6,
+       .keys = {"llama_4_scaling_beta", "max_position_embeddings"}},
+      /*usual_window=*/0, problems);
 }
 
 }  // namespace trivium

@@ -24,7 +24,8 @@ std::vector<AttentionGeometry> ReadGeometries(ConfigReader* config,
 }
 
 FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
-                     const LlamaKeys& keys, bool qwen3, Problems* problems) {
+                     const LlamaKeys& keys, const RotaryDefaults& rotary,
+                     bool qwen3, Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
@@ -32,7 +33,7 @@ FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
   AttentionGeometry geometry;
   StackDescription& decoder =
       description.decoder.emplace(ReadLlamaConfig(config, keys, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  ReadLlamaRotary(config, rotary, &geometry, &decoder);
   const std::vector<AttentionGeometry> geometries =
       ReadGeometries(config, geometry, decoder.layers);
   LlamaTensors has = {.attention_bias = true};
@@ -54,12 +55,22 @@ FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
 
 FamilyModel LoadQwen2(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
-  return LoadQwen(json, weights, {}, /*qwen3=*/false, problems);
+  return LoadQwen(json, weights, {}, {}, /*qwen3=*/false, problems);
 }
 
 FamilyModel LoadQwen3(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
-  return LoadQwen(json, weights, {.head_size = 128}, /*qwen3=*/true, problems);
+  return LoadQwen(json, weights, {.head_size = 128}, {}, /*qwen3=*/true,
+                  problems);
+}
+
+FamilyModel LoadQwen3VlText(const nlohmann::json& json, const Weights* weights,
+                            Problems* problems) {
+  // A text's tokens have the same position in all three sections.
+  return LoadQwen(
+      json, weights, {.head_size = 128, .kv_heads = 32},
+      {.theta = 5e5, .keys = {"mrope_section", "mrope_interleaved"}},
+      /*qwen3=*/true, problems);
 }
 
 }  // namespace trivium

@@ -53,7 +53,9 @@ constexpr std::array<std::string_view, 17> kKnown = {
 class Reader {
  public:
   Reader(ConfigReader* config, const RotaryDefaults& defaults)
-      : config_(config), defaults_(defaults), pairs_(defaults.head_size / 2) {}
+      : config_(config), defaults_(defaults), pairs_(defaults.head_size / 2) {
+    if (defaults.turned > 0) pairs_ = defaults.turned / 2;
+  }
 
   RotaryDescription Read() {
     theta_ = config_->Real("rope_theta", 1, kMost).value_or(defaults_.theta);
@@ -67,11 +69,16 @@ class Reader {
           "is odd; give an even one");
       return {};
     }
-    if (config_->Real("partial_rotary_factor", 0, 1).value_or(1) != 1) {
-      config_->Report("partial_rotary_factor",
-                      config_->Find("partial_rotary_factor"),
-                      "this family turns whole heads; give 1");
+    ReadPart();
+    if (const auto alpha = config_->Real("alpha", 1e-3, kMost)) {
+      // The base is stretched for all texts alike (Hunyuan).
+      const double d = 2.0 * pairs_;
+      if (Type() == "dynamic") theta_ *= std::pow(*alpha, d / (d - 2));
+      stretched_ = true;
     }
+    rotary_.query_growth = static_cast<float>(
+        config_->Real("llama_4_scaling_beta", 0, kMost).value_or(0));
+    rotary_.growth_length = original_;
     for (int i = 0; i < pairs_; ++i) {
       const float exponent =
           static_cast<float>(2 * i) / static_cast<float>(2 * pairs_);
@@ -84,6 +91,26 @@ class Reader {
   }
 
  private:
+  void ReadPart() {
+    constexpr char kKey[] = "partial_rotary_factor";
+    const double usual = defaults_.partial > 0 ? defaults_.partial : 1;
+    const double part = config_->Real(kKey, 0, 1).value_or(usual);
+    if (defaults_.partial == 0) {
+      if (part == 1) return;
+      return config_->Report(kKey, config_->Find(kKey),
+                             "this family turns whole heads; give 1");
+    }
+    const int turned = static_cast<int>(defaults_.head_size * part);
+    if (turned < 2 || turned % 2 != 0) {
+      return config_->Report(
+          kKey, config_->Find(kKey),
+          fmt::format("it makes {} of a head's {} dimensions turn; give one "
+                      "that makes it an even number above 0",
+                      turned, defaults_.head_size));
+    }
+    pairs_ = turned / 2;
+  }
+
   std::string Type() {
     const auto type = config_->Text("rope_type");
     return type.has_value() ? *type : config_->Text("type").value_or("default");
@@ -92,6 +119,7 @@ class Reader {
   void Scale(const std::string& type) {
     if (type == "default") return;
     if (type == "dynamic") {
+      if (stretched_) return;
       Required("factor", 1);
       rotary_.caveat = fmt::format(
           "rotary positions of the type dynamic are scaled for texts longer "
@@ -249,18 +277,21 @@ class Reader {
 
   ConfigReader* const config_;
   const RotaryDefaults defaults_;
-  const int pairs_;
+  int pairs_;
   double theta_ = 0;
+  bool stretched_ = false;  // by alpha
   int original_ = 0;
   std::vector<float> waves_;  // theta^(2 i / d)
   RotaryDescription rotary_;
 };
 
 void RefuseUnknown(const nlohmann::json& values, const std::string& name,
+                   const std::vector<std::string_view>& of_family,
                    Problems* problems) {
   for (const auto& [key, value] : values.items()) {
     if (value.is_null() ||
-        std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end()) {
+        std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end() ||
+        std::find(of_family.begin(), of_family.end(), key) != of_family.end()) {
       continue;
     }
     problems->push_back(fmt::format(
@@ -306,11 +337,54 @@ RotaryDescription ReadRotary(ConfigReader* config,
   return ReadRotarySet(values, name, defaults, config->problems());
 }
 
+std::vector<RotaryDescription> ReadRotaryByLayerType(
+    ConfigReader* config, const std::string& old_sliding_theta,
+    const std::array<double, 2>& thetas, RotaryDefaults defaults) {
+  constexpr const char* kNames[] = {"full_attention", "sliding_attention"};
+  constexpr char kKey[] = "rope_parameters";
+  nlohmann::json sets[] = {nlohmann::json::object(), nlohmann::json::object()};
+  const ConfigReader::Layer given = config->Find(kKey);
+  if (given.json != nullptr) {
+    bool known = given.json->is_object();
+    if (known) {
+      for (const auto& [name, set] : given.json->items()) {
+        known = known && (name == kNames[0] || name == kNames[1]) &&
+                (set.is_object() || set.is_null());
+        if (known && set.is_object()) sets[name == kNames[1]] = set;
+      }
+    }
+    if (!known) {
+      config->Report(kKey, given,
+                     "give objects full_attention and sliding_attention");
+    }
+  }
+  if (const auto old = config->Find("rope_scaling"); old.json != nullptr) {
+    if (old.json->is_object()) {
+      sets[0].update(*old.json);
+    } else {
+      config->Report("rope_scaling", old, "it must be an object");
+    }
+  }
+  const std::string old_keys[] = {"rope_theta", old_sliding_theta};
+  std::vector<RotaryDescription> rotaries;
+  for (const int kind : {0, 1}) {
+    if (const auto old = config->Find(old_keys[kind]);
+        old.json != nullptr && !sets[kind].contains("rope_theta")) {
+      sets[kind]["rope_theta"] = *old.json;
+    }
+    defaults.theta = thetas[kind];
+    rotaries.push_back(ReadRotarySet(sets[kind],
+                                     std::string(kKey) + ", " + kNames[kind],
+                                     defaults, config->problems()));
+  }
+  return rotaries;
+}
+
 RotaryDescription ReadRotarySet(const nlohmann::json& values,
                                 const std::string& name,
                                 const RotaryDefaults& defaults,
                                 Problems* problems) {
-  RefuseUnknown(values, name, problems);
+  RefuseUnknown(values, name, defaults.keys, problems);
   ConfigReader config({{"config.json: " + name, &values}}, problems);
   return Reader(&config, defaults).Read();
 }

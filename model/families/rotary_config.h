@@ -1,8 +1,10 @@
 #ifndef TRIVIUM_MODEL_FAMILIES_ROTARY_CONFIG_H_
 #define TRIVIUM_MODEL_FAMILIES_ROTARY_CONFIG_H_
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/config_reader.h"
 #include "model/transformer/description.h"
@@ -14,6 +16,15 @@ struct RotaryDefaults {
   int head_size = 0;
   int max_positions = 0;
   double theta = 10000;  // if config.json has none
+  // The part of each head's dimensions that is turned, if config.json has no
+  // partial_rotary_factor; 0: this family turns whole heads.
+  double partial = 0;
+  // Dimensions of a head that are turned, if not by that factor (GPT-J).
+  int turned = 0;
+  // Keys of a set that only this family has: alpha (Hunyuan's scaled base),
+  // llama_4_scaling_beta (RotaryDescription::query_growth), or some that
+  // change nothing for texts.
+  std::vector<std::string_view> keys = {};
 };
 
 // Reads rotary positions from config.json, in the form that Transformers writes
@@ -36,6 +47,15 @@ struct RotaryDefaults {
 // Both are described in RotaryDescription::caveat.
 RotaryDescription ReadRotary(ConfigReader* config,
                              const RotaryDefaults& defaults);
+
+// Reads the rotary positions of layers that see everything, and then of layers
+// with windows: objects full_attention and sliding_attention of
+// rope_parameters. The older form is rope_theta with rope_scaling for the
+// former, and the key `old_sliding_theta` for the latter (empty: none).
+// `thetas` are used if config.json has none.
+std::vector<RotaryDescription> ReadRotaryByLayerType(
+    ConfigReader* config, const std::string& old_sliding_theta,
+    const std::array<double, 2>& thetas, RotaryDefaults defaults);
 
 // Reads one of several sets: the object `values`, called `name` in messages,
 // with the keys of rope_parameters.

@@ -79,9 +79,10 @@ const TensorView* TensorReader::RequiredOf(
   return nullptr;
 }
 
-LinearTensors TensorReader::Linear(const std::string& name, int out, int in) {
+LinearTensors TensorReader::Linear(const std::string& name, int out, int in,
+                                   bool bias) {
   return {Required(name + ".weight", {out, in}),
-          Required(name + ".bias", {out})};
+          bias ? Required(name + ".bias", {out}) : nullptr};
 }
 
 NormTensors TensorReader::Norm(const std::string& name, int size) {

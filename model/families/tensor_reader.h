@@ -42,8 +42,9 @@ class TensorReader {
   // Does the same for bytes that are not decoded to numbers yet.
   const TensorView* RequiredBytes(std::string_view name, const Shape& shape);
 
-  // `name`.weight [out, in] and `name`.bias [out].
-  LinearTensors Linear(const std::string& name, int out, int in);
+  // `name`.weight [out, in] and, if `bias`, `name`.bias [out].
+  LinearTensors Linear(const std::string& name, int out, int in,
+                       bool bias = true);
   // `name`.weight and `name`.bias [size], or .gamma and .beta.
   NormTensors Norm(const std::string& name, int size);
 

@@ -25,12 +25,17 @@ struct LlamaKeys {
   // heads.
   int kv_heads = 0;
   double epsilon = 1e-6;
+  bool any_head = false;  // see DecoderKeys
 };
 
 // Reads the sizes, without layers, rotary positions and tensors. `geometry`
 // becomes that of a layer that sees everything before it.
 StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
                                  AttentionGeometry* geometry);
+
+// True if tokens also see those after them: use_bidirectional_attention is true
+// or is_causal is false. Then the layers are an encoder.
+bool ReadBothWays(ConfigReader* config);
 
 // Reads rotary positions of whole heads, shared by all layers of `geometry`.
 void ReadLlamaRotary(ConfigReader* config, double usual_theta,

@@ -8,14 +8,18 @@
 #include "model/families/deberta.h"
 #include "model/families/distilbert.h"
 #include "model/families/electra.h"
+#include "model/families/eurobert.h"
 #include "model/families/gemma3.h"
 #include "model/families/gpt2.h"
 #include "model/families/gpt_neo.h"
 #include "model/families/gpt_oss.h"
+#include "model/families/gte.h"
 #include "model/families/llama.h"
 #include "model/families/marian.h"
 #include "model/families/mixtral.h"
+#include "model/families/modernbert.h"
 #include "model/families/mpnet.h"
+#include "model/families/nomic_bert.h"
 #include "model/families/openai_gpt.h"
 #include "model/families/opt.h"
 #include "model/families/qwen.h"
@@ -35,18 +39,24 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"deberta-v2", LoadDebertaV2},
     {"distilbert", LoadDistilBert},
     {"electra", LoadElectra},
+    {"eurobert", LoadEuroBert},
     {"gemma3_text", LoadGemma3Text},
     {"gpt2", LoadGpt2},
     {"gpt_neo", LoadGptNeo},
     {"gpt_oss", LoadGptOss},
+    {"gte", LoadGte},
     {"llama", LoadLlama},
+    {"llama_bidirec", LoadLlama},
     {"m2m_100", LoadM2m100},
     {"marian", LoadMarian},
     {"mbart", LoadMbart},
     {"mistral", LoadMistral},
     {"mixtral", LoadMixtral},
+    {"modernbert", LoadModernBert},
     {"mpnet", LoadMpnet},
     {"mt5", LoadMt5},
+    {"new", LoadGte},
+    {"nomic_bert", LoadNomicBert},
     {"openai-gpt", LoadOpenAiGpt},
     {"opt", LoadOpt},
     {"pegasus", LoadPegasus},

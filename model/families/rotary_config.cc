@@ -3,6 +3,9 @@
 //
 //   f_i = theta^(-2 i / d)             default, and dynamic (see the header)
 //   f_i / factor                       linear (Chen et al. 2023)
+//   (theta factor)^(-2 i / d) / factor^(2 / d) or, with mixed_b b,
+//     f_i / exp(log(factor) ((i + 1) / (d / 2))^b)
+//                                      ntk (Su 2023, kexue.fm/archives/9706)
 //   f_i / long_i or short_i            longrope (Ding et al. 2024)
 //   f_i / factor where a wave is longer than original / low, f_i where it is
 //     shorter than original / high, and linear in its reciprocal between
@@ -31,7 +34,7 @@ namespace {
 constexpr double kMost = 1e15;  // bound of any number
 
 // The keys of a set, whatever its type.
-constexpr std::array<std::string_view, 17> kKnown = {
+constexpr std::array<std::string_view, 18> kKnown = {
     "rope_theta",
     "rope_type",
     "type",
@@ -47,6 +50,7 @@ constexpr std::array<std::string_view, 17> kKnown = {
     "long_factor",
     "low_freq_factor",
     "high_freq_factor",
+    "mixed_b",
     "partial_rotary_factor",
     "finetuned"};
 
@@ -102,6 +106,8 @@ class Reader {
     } else if (type == "linear") {
       const auto factor = static_cast<float>(Required("factor", 1));
       for (float& frequency : rotary_.frequencies) frequency /= factor;
+    } else if (type == "ntk") {
+      Ntk();
     } else if (type == "llama3") {
       Llama3();
     } else if (type == "yarn") {
@@ -112,8 +118,8 @@ class Reader {
       const char* key =
           config_->Find("rope_type").json != nullptr ? "rope_type" : "type";
       config_->Report(key, config_->Find(key),
-                      "this server supports default, linear, dynamic, yarn, "
-                      "longrope and llama3");
+                      "this server supports default, linear, dynamic, ntk, "
+                      "yarn, longrope and llama3");
     }
   }
 
@@ -128,6 +134,25 @@ class Reader {
   double Factor() {
     return config_->Real("factor", 1e-3, kMost)
         .value_or(static_cast<double>(defaults_.max_positions) / original_);
+  }
+
+  // For texts of any length (GTE's own code), unlike dynamic.
+  void Ntk() {
+    const auto factor = static_cast<float>(Required("factor", 1));
+    const auto mixed = config_->Real("mixed_b", 1e-3, 1e3);
+    const auto size = static_cast<float>(2 * pairs_);
+    for (int i = 0; i < pairs_; ++i) {
+      float& frequency = rotary_.frequencies[i];
+      if (mixed.has_value()) {
+        const auto part = static_cast<float>(i + 1) / (size / 2);
+        frequency /= std::exp(std::log(factor) *
+                              std::pow(part, static_cast<float>(*mixed)));
+      } else {
+        frequency = 1 / std::pow(static_cast<float>(theta_) * factor,
+                                 static_cast<float>(2 * i) / size);
+        frequency /= std::pow(factor, 2 / size);
+      }
+    }
   }
 
   void Llama3() {

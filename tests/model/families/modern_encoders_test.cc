@@ -22,12 +22,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Input = HeadDescription::Input;
 
-const AttentionGeometry& Geometry(const Folder& folder, int layer) {
+const AttentionGeometry& LayerGeometry(const Folder& folder, int layer) {
   return folder.description.encoder->layer[layer].self_attention.geometry;
 }
 
 // Returns the only problem of a folder with this option.
-std::string Problem(const char* golden, const char* key, json value) {
+std::string ConfigProblem(const char* golden, const char* key, json value) {
   Folder folder(golden);
   folder.config[key] = std::move(value);
   const Problems found = folder.LoadWithoutWeights();
@@ -39,18 +39,18 @@ void ExpectAlternatingLayers(const Folder& folder) {
   const StackDescription& encoder = *folder.description.encoder;
   ASSERT_EQ(encoder.layer.size(), 3u);
   for (const int i : {0, 2}) {
-    EXPECT_EQ(Geometry(folder, i).look_back, kAllKeys);
-    EXPECT_EQ(Geometry(folder, i).look_ahead, kAllKeys);
+    EXPECT_EQ(LayerGeometry(folder, i).look_back, kAllKeys);
+    EXPECT_EQ(LayerGeometry(folder, i).look_ahead, kAllKeys);
   }
-  EXPECT_EQ(Geometry(folder, 1).look_back, 4);
-  EXPECT_EQ(Geometry(folder, 1).look_ahead, 4);
+  EXPECT_EQ(LayerGeometry(folder, 1).look_back, 4);
+  EXPECT_EQ(LayerGeometry(folder, 1).look_ahead, 4);
   EXPECT_FALSE(encoder.layer[0].self_attention_norms.before.has_value());
   EXPECT_TRUE(encoder.layer[1].self_attention_norms.before.has_value());
 }
 
 // The frequency of the second pair of 8, base^(-1 / 8).
 float SecondFrequency(const Folder& folder, int layer) {
-  return folder.description.encoder->rotary[Geometry(folder, layer).rotary]
+  return folder.description.encoder->rotary[LayerGeometry(folder, layer).rotary]
       .frequencies[1];
 }
 constexpr float kOf160000 = 0.223606795f;
@@ -107,15 +107,16 @@ TEST(ModernBertTest, ReadsPoolingAndBiases) {
 
 TEST(ModernBertTest, RefusesOptionsThatChangeTheArithmetic) {
   const char* const kCase = "modernbert.base";
-  EXPECT_THAT(Problem(kCase, "classifier_pooling", "max"),
+  EXPECT_THAT(ConfigProblem(kCase, "classifier_pooling", "max"),
               ErrorAt("classifier_pooling"));
-  EXPECT_THAT(Problem(kCase, "layer_types", json::array({"full_attention"})),
-              ErrorAt("layer_types"));
-  EXPECT_THAT(Problem(kCase, "hidden_activation", "gelu_10"),
+  EXPECT_THAT(
+      ConfigProblem(kCase, "layer_types", json::array({"full_attention"})),
+      ErrorAt("layer_types"));
+  EXPECT_THAT(ConfigProblem(kCase, "hidden_activation", "gelu_10"),
               ErrorAt("hidden_activation"));
-  EXPECT_THAT(Problem(kCase, "rope_parameters", json::array()),
+  EXPECT_THAT(ConfigProblem(kCase, "rope_parameters", json::array()),
               ErrorAt("rope_parameters"));
-  EXPECT_THAT(Problem(kCase, "num_attention_heads", 5),
+  EXPECT_THAT(ConfigProblem(kCase, "num_attention_heads", 5),
               ErrorAt("num_attention_heads"));
 }
 
@@ -172,7 +173,7 @@ TEST(LlamaBothWaysTest, IsAnEncoder) {
     ASSERT_THAT(folder.Load(), IsEmpty());
     EXPECT_FALSE(folder.description.decoder.has_value());
     ASSERT_TRUE(folder.description.encoder.has_value());
-    EXPECT_EQ(Geometry(folder, 0).look_ahead, kAllKeys);
+    EXPECT_EQ(LayerGeometry(folder, 0).look_ahead, kAllKeys);
     const TransformerDescription llama = folder.description;
     folder.config["model_type"] = "eurobert";
     ASSERT_THAT(folder.Load(), IsEmpty());
@@ -185,7 +186,7 @@ TEST(LlamaBothWaysTest, ReadsNvidiasClassifier) {
   folder.config["model_type"] = "llama_bidirec";
   ASSERT_THAT(folder.Load(), IsEmpty());
   ASSERT_TRUE(folder.description.encoder.has_value());
-  EXPECT_EQ(Geometry(folder, 2).look_ahead, kAllKeys);
+  EXPECT_EQ(LayerGeometry(folder, 2).look_ahead, kAllKeys);
   EXPECT_EQ(folder.description.head->input, Input::kMean);
   folder.config["pooling"] = "last";
   folder.config["temperature"] = 0.25;
@@ -206,7 +207,7 @@ TEST(QwenBothWaysTest, IsAnEncoder) {
   ASSERT_THAT(folder.Load(), IsEmpty());
   ASSERT_TRUE(folder.description.encoder.has_value());
   EXPECT_EQ(folder.description.head->input, Input::kLastToken);
-  EXPECT_EQ(Geometry(folder, 0).look_ahead, kAllKeys);
+  EXPECT_EQ(LayerGeometry(folder, 0).look_ahead, kAllKeys);
   folder.config["use_sliding_window"] = true;
   folder.config["sliding_window"] = 8;
   folder.config["layer_types"] =
@@ -324,7 +325,8 @@ TEST(NomicBertTest, RefusesOptionsThatChangeTheArithmetic) {
   EXPECT_THAT(problem("activation_function", "glu"),
               ErrorAt("activation_function"));
   EXPECT_THAT(problem("num_experts", 8), ErrorAt("num_experts"));
-  EXPECT_THAT(Problem("nomic_bert.base", "head_dim", 8), ErrorAt("head_dim"));
+  EXPECT_THAT(ConfigProblem("nomic_bert.base", "head_dim", 8),
+              ErrorAt("head_dim"));
 }
 
 }  // namespace

@@ -5,12 +5,42 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "model/families/encoder_head.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
+namespace {
+
+bool IsClassifier(ConfigReader* config) {
+  return ArchitectureEndsWith(config, "ForSequenceClassification");
+}
+
+void ReadClassifier(ConfigReader* config, TensorReader* tensors,
+                    TransformerDescription* description) {
+  const StackDescription& stack =
+      description->encoder ? *description->encoder : *description->decoder;
+  HeadDescription& head = description->head.emplace();
+  head.kind = HeadKind::kClassify;
+  head.input = HeadDescription::Input::kLastToken;
+  // -1 is no token.
+  head.padding_id = config->Integer("pad_token_id", -1, kMaxVocabulary);
+  int64_t width = stack.d_model;
+  if (description->output_narrowing) {
+    head.dense = std::exchange(description->output_narrowing, std::nullopt);
+    if (head.dense->weight != nullptr) width = head.dense->weight->shape[0];
+  }
+  const int64_t labels = LabelCount(config);
+  head.output.weight = tensors->Required("score.weight", {labels, width});
+  if (tensors->Has("score.bias")) {
+    head.output.bias = tensors->Required("score.bias", {labels});
+  }
+}
+
+}  // namespace
 
 void RefuseOtherHeads(ConfigReader* config) {
   const ConfigReader::Layer architectures = config->Find("architectures");
@@ -62,7 +92,7 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
         fmt::format("it must divide {}, {}", keys.d_model, stack.d_model));
   }
   stack.positions = PositionEncoding::kLearned;
-  RefuseOtherHeads(config);
+  if (!keys.any_head && !IsClassifier(config)) RefuseOtherHeads(config);
   return stack;
 }
 
@@ -76,6 +106,11 @@ void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
                           TransformerDescription* description,
                           const std::string& head) {
+  if (IsClassifier(config)) {
+    ReadClassifier(config, tensors, description);
+    return;
+  }
+  if (!description->decoder) return;
   const TensorView* const tokens = description->decoder->embeddings.tokens;
   const bool tied =
       config->Boolean("tie_word_embeddings").value_or(tied_by_default);

@@ -34,13 +34,15 @@ struct DecoderKeys {
   std::string positions = "max_position_embeddings";
   int usual_positions = 0;  // if config.json has none; 0: required
   bool even_heads = true;   // d_model must be a multiple of heads
+  bool any_head = false;    // the family reads its heads itself
 };
 
 // Refuses a folder that was trained for another head, since it cannot generate
 // text.
 void RefuseOtherHeads(ConfigReader* config);
 
-// Reads sizes and learned positions; refuses other heads.
+// Reads sizes and learned positions. Refuses other heads than those that
+// ReadOutputProjection reads, unless the family has its own.
 StackDescription ReadDecoderConfig(ConfigReader* config,
                                    const DecoderKeys& keys);
 
@@ -49,7 +51,12 @@ void RequireBoolean(ConfigReader* config, const std::string& key, bool only);
 
 // Reads the output projection: the decoder's token embeddings or, if
 // tie_word_embeddings is false, `head`.weight. There is none if the folder has
-// only the layers ("MistralModel"), as many embedding models do.
+// only the layers ("MistralModel"), as many embedding models do, or if the
+// layers are description->encoder, whose attention goes both ways.
+//
+// A sequence classifier ("LlamaForSequenceClassification") gets a head instead,
+// score.weight, which reads the state of the last token that is no padding. It
+// writes no text and is used as an encoder (model/state_use.h).
 void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
                           TransformerDescription* description,

@@ -6,15 +6,12 @@
 
 #include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
+#include "model/families/layer_rotaries.h"
 #include "model/families/llama_stack.h"
-#include "model/families/rotary_config.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
 namespace {
-
-// Rotary positions of layers that see everything, and of layers with windows.
-enum { kFull, kSliding };
 
 void RefuseSoftCap(ConfigReader* config, const char* key) {
   if (const auto cap = config->Find(key); cap.json != nullptr) {
@@ -32,8 +29,7 @@ FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
   model.generation_defaults = {
       {"bos_token_id", 2}, {"eos_token_id", 1}, {"pad_token_id", 0}};
   TransformerDescription& description = model.description;
-  constexpr char kBothWays[] = "use_bidirectional_attention";
-  const bool both_ways = config->Boolean(kBothWays).value_or(false);
+  const bool both_ways = ReadBothWays(config);
   AttentionGeometry geometry;
   StackDescription& stack =
       (both_ways ? description.encoder : description.decoder)
@@ -47,9 +43,11 @@ FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
       1 / std::sqrt(config->Real("query_pre_attn_scalar", 1e-6, kMaxWidth)
                         .value_or(256)));
   stack.embedding_scale = std::sqrt(static_cast<float>(stack.d_model));
-  stack.rotary = ReadRotaryByLayerType(
-      config, "rope_local_base_freq", {1e6, 1e4},
-      {.head_size = geometry.head_size, .max_positions = stack.max_positions});
+  stack.rotary =
+      ReadLayerRotaries(config,
+                        {.thetas = {"rope_theta", "rope_local_base_freq"},
+                         .usual_thetas = {1e6, 1e4}},
+                        geometry.head_size, stack.max_positions);
   const int window =
       config->Integer("sliding_window", 1, kMaxPositions).value_or(4096);
   const int pattern =
@@ -59,7 +57,7 @@ FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
   std::vector<AttentionGeometry> geometries =
       SlidingGeometries(config, geometry, window, slides);
   for (int i = 0; i < stack.layers; ++i) {
-    geometries[i].rotary = slides[i] ? kSliding : kFull;
+    geometries[i].rotary = slides[i] ? kSlidingLayer : kFullLayer;
     if (!both_ways) continue;
     // In both directions, the window extends half as far to either side.
     if (slides[i]) geometries[i].look_back = window / 2;
@@ -75,7 +73,6 @@ FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
   if (tensors == nullptr) return model;
 
   ReadLlamaTensors(tensors, has, geometries, &stack);
-  if (both_ways) return model;
   ReadOutputProjection(config, /*tied_by_default=*/true, tensors, &description);
   return model;
 }

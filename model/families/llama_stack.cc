@@ -17,7 +17,8 @@ namespace trivium {
 
 StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
                                  AttentionGeometry* geometry) {
-  const DecoderKeys decoder_keys = {.even_heads = false};
+  const DecoderKeys decoder_keys = {.even_heads = false,
+                                    .any_head = keys.any_head};
   StackDescription stack = ReadDecoderConfig(config, decoder_keys);
   stack.positions = PositionEncoding::kNone;
   stack.activation =
@@ -47,6 +48,12 @@ StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
   geometry->scale = 1 / std::sqrt(static_cast<float>(geometry->head_size));
   geometry->look_ahead = 0;
   return stack;
+}
+
+bool ReadBothWays(ConfigReader* config) {
+  const bool named =
+      config->Boolean("use_bidirectional_attention").value_or(false);
+  return !config->Boolean("is_causal").value_or(true) || named;
 }
 
 void ReadLlamaRotary(ConfigReader* config, double usual_theta,

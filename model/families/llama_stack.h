@@ -28,12 +28,17 @@ struct LlamaKeys {
   int kv_heads = 0;
   std::string epsilon_key = "rms_norm_eps";
   double epsilon = 1e-6;
+  bool any_head = false;  // see DecoderKeys
 };
 
 // Reads the sizes, without layers, rotary positions and tensors. `geometry`
 // becomes that of a layer that sees everything before it.
 StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
                                  AttentionGeometry* geometry);
+
+// True if tokens also see those after them: use_bidirectional_attention is true
+// or is_causal is false. Then the layers are an encoder.
+bool ReadBothWays(ConfigReader* config);
 
 // Reads rotary positions that all layers of `geometry` share. The first form is
 // for families that turn whole heads; the second sets head_size and

@@ -4,8 +4,8 @@
 
 #include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
+#include "model/families/layer_rotaries.h"
 #include "model/families/llama_stack.h"
-#include "model/families/rotary_config.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -23,17 +23,17 @@ FamilyModel LoadOlmo(const nlohmann::json& json, const Weights* weights,
       ReadLlamaConfig(config, {.epsilon = 1e-5}, &geometry));
   std::vector<AttentionGeometry> geometries;
   if (windows) {
-    decoder.rotary =
-        ReadRotaryByLayerType(config, /*old_sliding_theta=*/"", {5e5, 5e5},
-                              {.head_size = geometry.head_size,
-                               .max_positions = decoder.max_positions});
+    decoder.rotary = ReadLayerRotaries(
+        config,
+        {.thetas = {"rope_theta", "rope_theta"}, .usual_thetas = {5e5, 5e5}},
+        geometry.head_size, decoder.max_positions);
     const int window =
         config->Integer("sliding_window", 1, kMaxPositions).value_or(4096);
     const std::vector<bool> slides =
         ReadLayerTypes(config, EachNthIsFull(4, decoder.layers));
     geometries = SlidingGeometries(config, geometry, window, slides);
     for (int i = 0; i < decoder.layers; ++i) {
-      geometries[i].rotary = slides[i] ? 1 : 0;
+      geometries[i].rotary = slides[i] ? kSlidingLayer : kFullLayer;
     }
   } else {
     ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);

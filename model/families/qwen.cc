@@ -31,11 +31,23 @@ FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
   FamilyModel model;
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
-  StackDescription& decoder =
-      description.decoder.emplace(ReadLlamaConfig(config, keys, &geometry));
-  ReadLlamaRotary(config, rotary, &geometry, &decoder);
+  const bool both_ways = ReadBothWays(config);
+  StackDescription& stack =
+      (both_ways ? description.encoder : description.decoder)
+          .emplace(ReadLlamaConfig(config, keys, &geometry));
+  if (both_ways) geometry.look_ahead = kAllKeys;
+  ReadLlamaRotary(config, rotary, &geometry, &stack);
   const std::vector<AttentionGeometry> geometries =
-      ReadGeometries(config, geometry, decoder.layers);
+      ReadGeometries(config, geometry, stack.layers);
+  if (both_ways) {
+    for (const AttentionGeometry& layer : geometries) {
+      if (layer.look_back == kAllKeys) continue;
+      config->Report("sliding_window", config->Find("sliding_window"),
+                     "with attention both ways this server supports no "
+                     "windows in this family");
+      break;
+    }
+  }
   LlamaTensors has = {.attention_bias = true};
   if (qwen3) {
     has.head_norms = true;
@@ -45,7 +57,7 @@ FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
   TensorReader* const tensors = family.OpenTensors("model.");
   if (tensors == nullptr) return model;
 
-  ReadLlamaTensors(tensors, has, geometries, &decoder);
+  ReadLlamaTensors(tensors, has, geometries, &stack);
   ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
                        &description);
   return model;

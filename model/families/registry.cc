@@ -11,6 +11,7 @@
 #include "model/families/distilbert.h"
 #include "model/families/electra.h"
 #include "model/families/ernie4_5.h"
+#include "model/families/eurobert.h"
 #include "model/families/exaone4.h"
 #include "model/families/falcon.h"
 #include "model/families/gemma2.h"
@@ -22,11 +23,14 @@
 #include "model/families/gpt_oss.h"
 #include "model/families/gptj.h"
 #include "model/families/granite.h"
+#include "model/families/gte.h"
 #include "model/families/hunyuan.h"
 #include "model/families/llama.h"
 #include "model/families/marian.h"
 #include "model/families/mixtral.h"
+#include "model/families/modernbert.h"
 #include "model/families/mpnet.h"
+#include "model/families/nomic_bert.h"
 #include "model/families/olmo.h"
 #include "model/families/openai_gpt.h"
 #include "model/families/opt.h"
@@ -55,6 +59,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"distilbert", LoadDistilBert},
     {"electra", LoadElectra},
     {"ernie4_5", LoadErnie45},
+    {"eurobert", LoadEuroBert},
     {"exaone4", LoadExaone4},
     {"falcon", LoadFalcon},
     {"gemma2", LoadGemma2},
@@ -66,16 +71,21 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"gpt_oss", LoadGptOss},
     {"gptj", LoadGptJ},
     {"granite", LoadGranite},
+    {"gte", LoadGte},
     {"hunyuan_v1_dense", LoadHunyuanDense},
     {"llama", LoadLlama},
+    {"llama_bidirec", LoadLlama},
     {"m2m_100", LoadM2m100},
     {"marian", LoadMarian},
     {"mbart", LoadMbart},
     {"ministral3", LoadMinistral3},
     {"mistral", LoadMistral},
     {"mixtral", LoadMixtral},
+    {"modernbert", LoadModernBert},
     {"mpnet", LoadMpnet},
     {"mt5", LoadMt5},
+    {"new", LoadGte},
+    {"nomic_bert", LoadNomicBert},
     {"olmo2", LoadOlmo2},
     {"olmo3", LoadOlmo3},
     {"openai-gpt", LoadOpenAiGpt},

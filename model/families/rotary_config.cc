@@ -3,6 +3,9 @@
 //
 //   f_i = theta^(-2 i / d)             default, and dynamic (see the header)
 //   f_i / factor                       linear (Chen et al. 2023)
+//   (theta factor)^(-2 i / d) / factor^(2 / d) or, with mixed_b b,
+//     f_i / exp(log(factor) ((i + 1) / (d / 2))^b)
+//                                      ntk (Su 2023, kexue.fm/archives/9706)
 //   f_i / long_i or short_i            longrope (Ding et al. 2024)
 //   f_i / factor where a wave is longer than original / low, f_i where it is
 //     shorter than original / high, and linear in its reciprocal between
@@ -31,7 +34,7 @@ namespace {
 constexpr double kMost = 1e15;  // bound of any number
 
 // The keys of a set, whatever its type.
-constexpr std::array<std::string_view, 17> kKnown = {
+constexpr std::array<std::string_view, 18> kKnown = {
     "rope_theta",
     "rope_type",
     "type",
@@ -47,6 +50,7 @@ constexpr std::array<std::string_view, 17> kKnown = {
     "long_factor",
     "low_freq_factor",
     "high_freq_factor",
+    "mixed_b",
     "partial_rotary_factor",
     "finetuned"};
 
@@ -130,6 +134,8 @@ class Reader {
     } else if (type == "linear") {
       const auto factor = static_cast<float>(Required("factor", 1));
       for (float& frequency : rotary_.frequencies) frequency /= factor;
+    } else if (type == "ntk") {
+      Ntk();
     } else if (type == "llama3") {
       Llama3();
     } else if (type == "yarn") {
@@ -140,8 +146,8 @@ class Reader {
       const char* key =
           config_->Find("rope_type").json != nullptr ? "rope_type" : "type";
       config_->Report(key, config_->Find(key),
-                      "this server supports default, linear, dynamic, yarn, "
-                      "longrope and llama3");
+                      "this server supports default, linear, dynamic, ntk, "
+                      "yarn, longrope and llama3");
     }
   }
 
@@ -156,6 +162,25 @@ class Reader {
   double Factor() {
     return config_->Real("factor", 1e-3, kMost)
         .value_or(static_cast<double>(defaults_.max_positions) / original_);
+  }
+
+  // For texts of any length (GTE's own code), unlike dynamic.
+  void Ntk() {
+    const auto factor = static_cast<float>(Required("factor", 1));
+    const auto mixed = config_->Real("mixed_b", 1e-3, 1e3);
+    const auto size = static_cast<float>(2 * pairs_);
+    for (int i = 0; i < pairs_; ++i) {
+      float& frequency = rotary_.frequencies[i];
+      if (mixed.has_value()) {
+        const auto part = static_cast<float>(i + 1) / (size / 2);
+        frequency /= std::exp(std::log(factor) *
+                              std::pow(part, static_cast<float>(*mixed)));
+      } else {
+        frequency = 1 / std::pow(static_cast<float>(theta_) * factor,
+                                 static_cast<float>(2 * i) / size);
+        frequency /= std::pow(factor, 2 / size);
+      }
+    }
   }
 
   void Llama3() {
@@ -335,49 +360,6 @@ RotaryDescription ReadRotary(ConfigReader* config,
     values[kOriginal] = *beside.json;
   }
   return ReadRotarySet(values, name, defaults, config->problems());
-}
-
-std::vector<RotaryDescription> ReadRotaryByLayerType(
-    ConfigReader* config, const std::string& old_sliding_theta,
-    const std::array<double, 2>& thetas, RotaryDefaults defaults) {
-  constexpr const char* kNames[] = {"full_attention", "sliding_attention"};
-  constexpr char kKey[] = "rope_parameters";
-  nlohmann::json sets[] = {nlohmann::json::object(), nlohmann::json::object()};
-  const ConfigReader::Layer given = config->Find(kKey);
-  if (given.json != nullptr) {
-    bool known = given.json->is_object();
-    if (known) {
-      for (const auto& [name, set] : given.json->items()) {
-        known = known && (name == kNames[0] || name == kNames[1]) &&
-                (set.is_object() || set.is_null());
-        if (known && set.is_object()) sets[name == kNames[1]] = set;
-      }
-    }
-    if (!known) {
-      config->Report(kKey, given,
-                     "give objects full_attention and sliding_attention");
-    }
-  }
-  if (const auto old = config->Find("rope_scaling"); old.json != nullptr) {
-    if (old.json->is_object()) {
-      sets[0].update(*old.json);
-    } else {
-      config->Report("rope_scaling", old, "it must be an object");
-    }
-  }
-  const std::string old_keys[] = {"rope_theta", old_sliding_theta};
-  std::vector<RotaryDescription> rotaries;
-  for (const int kind : {0, 1}) {
-    if (const auto old = config->Find(old_keys[kind]);
-        old.json != nullptr && !sets[kind].contains("rope_theta")) {
-      sets[kind]["rope_theta"] = *old.json;
-    }
-    defaults.theta = thetas[kind];
-    rotaries.push_back(ReadRotarySet(sets[kind],
-                                     std::string(kKey) + ", " + kNames[kind],
-                                     defaults, config->problems()));
-  }
-  return rotaries;
 }
 
 RotaryDescription ReadRotarySet(const nlohmann::json& values,

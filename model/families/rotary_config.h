@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_MODEL_FAMILIES_ROTARY_CONFIG_H_
 #define TRIVIUM_MODEL_FAMILIES_ROTARY_CONFIG_H_
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,26 +35,15 @@ struct RotaryDefaults {
 // here the frequencies depend on the model alone:
 //
 // - dynamic: the frequencies of texts within max_position_embeddings, which are
-//   not
-// scaled; longer texts are not served.
+//   not scaled; longer texts are not served.
 // - longrope: the long factors if max_position_embeddings exceeds the length of
-//   the
-// first training, else the short ones. (vLLM and llama.cpp choose in the same
-// way, by the longest text that is served. Transformers chooses anew for each
-// step's length, with the keys of shorter ones cached.)
+//   the first training, else the short ones. (vLLM and llama.cpp choose in the
+//   same way, by the longest text that is served. Transformers chooses anew for
+//   each step's length, with the keys of shorter ones cached.)
 //
 // Both are described in RotaryDescription::caveat.
 RotaryDescription ReadRotary(ConfigReader* config,
                              const RotaryDefaults& defaults);
-
-// Reads the rotary positions of layers that see everything, and then of layers
-// with windows: objects full_attention and sliding_attention of
-// rope_parameters. The older form is rope_theta with rope_scaling for the
-// former, and the key `old_sliding_theta` for the latter (empty: none).
-// `thetas` are used if config.json has none.
-std::vector<RotaryDescription> ReadRotaryByLayerType(
-    ConfigReader* config, const std::string& old_sliding_theta,
-    const std::array<double, 2>& thetas, RotaryDefaults defaults);
 
 // Reads one of several sets: the object `values`, called `name` in messages,
 // with the keys of rope_parameters.

@@ -118,7 +118,8 @@ struct Visitor {
   }
 
   void ForEach(const HeadDescription& description) const {
-    const auto& [kind, input, dense, activation, norm, output] = description;
+    const auto& [kind, input, dense, activation, norm, output, padding_id] =
+        description;
     ForEach(dense);
     ForEach(norm);
     ForEach(output);

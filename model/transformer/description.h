@@ -270,10 +270,17 @@ struct PoolerDescription {
   Activation activation = Activation::kTanh;
 };
 
-// logits = W norm(activation(D x + d)) + b, where x is a final state or the
-// pooled output; D and the norm are optional.
+// logits = W norm(activation(D x + d)) + b, where x is a final state, their
+// mean or the pooled output; D and the norm are optional.
 struct HeadDescription {
-  enum class Input { kPooled, kFirstToken, kLastToken, kEveryToken };
+  enum class Input {
+    kPooled,
+    kFirstToken,
+    kLastToken,    // the last one that is no padding, see padding_id
+    kMean,         // the mean of all final states
+    kMeanOfDense,  // the mean over all tokens of activation(D x + d); no norm
+    kEveryToken
+  };
 
   HeadKind kind = HeadKind::kClassify;
   Input input = Input::kEveryToken;
@@ -281,6 +288,9 @@ struct HeadDescription {
   Activation activation = Activation::kNone;
   std::optional<NormTensors> norm;
   LinearTensors output;  // [outputs, width of its input]
+  // The id that kLastToken skips at the end of a text. If there is nothing
+  // else, it reads the first token.
+  std::optional<int32_t> padding_id = std::nullopt;
 };
 
 class Shortlist;

@@ -224,6 +224,9 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
                           .forget = Linear(shape_.d_model, shape_.d_model)};
     }
     layer.self_attention_norms = Norms();
+    if (shape_.bare_first_layer && i == 0) {
+      layer.self_attention_norms.before.reset();
+    }
     if (cross) {
       layer.cross_attention = Attention(/*causal=*/false);
       layer.cross_attention_norms = Norms();
@@ -297,6 +300,12 @@ HeadDescription RandomTransformer::Head() {
       head.input = shape_.pooler   ? HeadDescription::Input::kPooled
                    : shape_.causal ? HeadDescription::Input::kLastToken
                                    : HeadDescription::Input::kFirstToken;
+      head.input = shape_.head_input.value_or(head.input);
+      head.padding_id = shape_.head_padding_id;
+      if (head.input == HeadDescription::Input::kMeanOfDense) {
+        head.dense = Linear(shape_.d_model, shape_.d_model);
+        head.activation = Activation::kGelu;
+      }
       head.output = Linear(5, shape_.d_model);
       break;
     case HeadKind::kFillMask:

@@ -61,6 +61,7 @@ class RandomTransformer {
     float logit_soft_cap = 0;
     bool sinks = false;  // of self-attention
     bool embedding_norm = false;
+    bool bare_first_layer = false;  // no norm before its self-attention
     bool final_norm = false;
     bool tied = true;
     // A decoder with an encoder has a recurrence instead of self-attention.
@@ -78,6 +79,9 @@ class RandomTransformer {
     bool causal = false;  // as a decoder; its head reads the last token
     bool pooler = false;
     std::optional<HeadKind> head = std::nullopt;
+    // Of kClassify; by default what the members above suggest.
+    std::optional<HeadDescription::Input> head_input = std::nullopt;
+    std::optional<int32_t> head_padding_id = std::nullopt;
   };
 
   // What LLaMA, Qwen 3, SmolLM 3 and Gemma 3 add up to, of a few sizes.

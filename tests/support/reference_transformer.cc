@@ -73,6 +73,15 @@ Matrix Add(Matrix a, const Matrix& b) {
   return a;
 }
 
+// The mean of all rows, [1, columns].
+Matrix Mean(const Matrix& x) {
+  Matrix mean(1, x.columns);
+  for (int i = 0; i < x.rows; ++i) {
+    for (int k = 0; k < x.columns; ++k) mean.data[k] += x.row(i)[k] / x.rows;
+  }
+  return mean;
+}
+
 // What relative attention adds to a score, see RelativeAttentionDescription.
 class RelativeScores {
  public:
@@ -508,16 +517,23 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
       case HeadDescription::Input::kFirstToken:
         x = first;
         break;
-      case HeadDescription::Input::kLastToken:
+      case HeadDescription::Input::kLastToken: {
+        int last = encoded.states.rows - 1;
+        while (last > 0 && ids[last] == head.padding_id) --last;
         x = Matrix(1, stack.d_model);
-        std::copy_n(encoded.states.row(encoded.states.rows - 1), stack.d_model,
-                    x.row(0));
+        std::copy_n(encoded.states.row(last), stack.d_model, x.row(0));
         break;
+      }
+      case HeadDescription::Input::kMean:
+        x = Mean(encoded.states);
+        break;
+      case HeadDescription::Input::kMeanOfDense:
       case HeadDescription::Input::kEveryToken:
         x = encoded.states;
         break;
     }
     if (head.dense) x = Activated(Linear(x, *head.dense), head.activation);
+    if (head.input == HeadDescription::Input::kMeanOfDense) x = Mean(x);
     if (head.norm) x = Normalized(x, *head.norm, stack.norm_epsilon);
     encoded.logits = head.kind == HeadKind::kFillMask
                          ? encoder_numbers_.Product(x, head.output)

@@ -106,7 +106,9 @@ FamilyModel LoadFalcon(const nlohmann::json& json, const Weights* weights,
     layer.self_attention_norms.before =
         tensors->Norm(name + falcon.attention_norm, d_model);
     layer.feed_forward_norms.before =
-        tensors->Norm(name + falcon.feed_forward_norm, d_model);
+        falcon.feed_forward_norm == falcon.attention_norm
+            ? layer.self_attention_norms.before
+            : tensors->Norm(name + falcon.feed_forward_norm, d_model);
     layer.parallel = falcon.parallel;
     decoder.layer.push_back(layer);
   }

@@ -181,7 +181,10 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
   layer.self_attention_norms.before = norm(has.norms.before_attention);
   layer.self_attention_norms.of_output = norm(has.norms.of_attention);
   layer.self_attention_norms.factor = has.residual_factor;
-  layer.feed_forward_norms.before = norm(has.norms.before_feed_forward);
+  layer.feed_forward_norms.before =
+      has.norms.before_feed_forward == has.norms.before_attention
+          ? layer.self_attention_norms.before
+          : norm(has.norms.before_feed_forward);
   layer.feed_forward_norms.of_output = norm(has.norms.of_feed_forward);
   layer.feed_forward_norms.factor = has.residual_factor;
   layer.parallel = has.parallel;

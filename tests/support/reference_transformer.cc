@@ -107,6 +107,7 @@ class RelativeScores {
   // q . K_x + k . Q_x over the dimensions [begin, end).
   double Terms(const double* q, const double* k, int distance, int begin,
                int end) const {
+    if (!disentangled()) return 0;
     double sum = 0;
     const int x = RelativeRow(description_, distance);
     for (int d = begin; d < end; ++d) {

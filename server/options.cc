@@ -26,6 +26,7 @@
 #include "server/host_port.h"
 #include "server/model_spec.h"
 #include "server/observability/version.h"
+#include "server/transports/http/cors.h"
 #include "server/transports/http/request_checks.h"
 
 namespace trivium {
@@ -58,6 +59,21 @@ void AddAlias(const std::string& text, ModelNames* names) {
     throw CLI::ValidationError(fmt::format(
         "--model-alias: '{}' is given twice; give it one model", name));
   }
+}
+
+void SetOrigins(const std::vector<std::string>& origins, Options* options) {
+  const auto check = [](const absl::Status& status) {
+    if (status.ok()) return;
+    throw CLI::ValidationError(
+        fmt::format("--cors-allow-origin: {}", std::string(status.message())));
+  };
+  options->cors_origins.clear();
+  for (const std::string& text : origins) {
+    absl::StatusOr<std::string> origin = ParseOrigin(text);
+    check(origin.status());
+    options->cors_origins.push_back(*std::move(origin));
+  }
+  check(CheckOrigins(options->cors_origins));
 }
 
 void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
@@ -319,6 +335,22 @@ void AddFlags(CLI::App* app, Options* options) {
         }
         return absl::OkStatus();
       });
+  // Repeatable; the delimiter is for the environment.
+  flags.Finish(
+      "cors-allow-origin",
+      app->add_option_function<std::vector<std::string>>(
+             "--cors-allow-origin",
+             [options](const std::vector<std::string>& origins) {
+               SetOrigins(origins, options);
+             },
+             "Let web pages of this origin, such as https://chat.example, call "
+             "the API over HTTP from a browser, with or without a token; "
+             "repeat it for more origins, or give * for all")
+          ->delimiter(',')
+          ->type_name("ORIGIN"));
+  flags.Flag("http-metrics", &options->http_metrics,
+             "Answer /metrics on the port of --http-listen, too; with "
+             "--tokens-file it needs a token, as calls do");
   flags.Flag("http-strict", &options->http_strict,
              "Refuse members of HTTP requests that cannot change the answer, "
              "such as OpenAI's metadata, instead of ignoring them");

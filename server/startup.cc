@@ -77,6 +77,19 @@ absl::Status CheckModelRoot(const Options& options) {
       fmt::format("--model-root {} is not a folder", options.model_root));
 }
 
+absl::Status CheckHttp(const Options& options) {
+  if (!options.http_listen.empty()) return absl::OkStatus();
+  if (!options.cors_origins.empty()) {
+    return absl::InvalidArgumentError(
+        "--cors-allow-origin needs --http-listen, which pages call");
+  }
+  if (options.http_metrics) {
+    return absl::InvalidArgumentError(
+        "--http-metrics needs --http-listen, whose port it is about");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSecurity(const Options& options) {
   const TlsCredentials::Files& tls = options.tls;
   if (!options.tokens_file.empty() &&
@@ -184,6 +197,7 @@ absl::Status CheckOptions(const Options& options) {
     TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options, *options.kv_cache_bytes));
   }
   TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckHttp(options));
   TRIVIUM_RETURN_IF_ERROR(CheckSecurity(options));
   TRIVIUM_RETURN_IF_ERROR(CheckTraces(options));
   return DetectIsa().status();
@@ -302,6 +316,8 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.http_listen = options.http_listen;
   server.http_if_free = !options.http_given;
   server.allowed_hosts = options.allowed_hosts;
+  server.cors_origins = options.cors_origins;
+  server.http_metrics = options.http_metrics;
   server.http_strict = options.http_strict;
   if (options.sse_keep_alive > absl::ZeroDuration()) {
     server.sse_keep_alive = options.sse_keep_alive;

@@ -289,6 +289,27 @@ TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndVariables) {
   }
 }
 
+TEST_F(OptionsTest, OriginsOfPagesAreChecked) {
+  EXPECT_TRUE(Parse({}).cors_origins.empty());
+  EXPECT_THAT(
+      Parse({"--cors-allow-origin", "https://A.example:443",
+             "--cors-allow-origin", "http://localhost:3000"})
+          .cors_origins,
+      testing::ElementsAre("https://a.example", "http://localhost:3000"));
+  setenv("TRIVIUM_CORS_ALLOW_ORIGIN", "https://a.example,https://b.example", 1);
+  EXPECT_THAT(Parse({}).cors_origins,
+              testing::ElementsAre("https://a.example", "https://b.example"));
+  unsetenv("TRIVIUM_CORS_ALLOW_ORIGIN");
+  EXPECT_FALSE(exit_code_);
+  for (const std::vector<const char*>& arguments :
+       {std::vector<const char*>{"--cors-allow-origin", "a.example"},
+        {"--cors-allow-origin", "https://a.example/"},
+        {"--cors-allow-origin", "*", "--cors-allow-origin", "https://a"}}) {
+    Parse(arguments);
+    EXPECT_EQ(exit_code_, kExitUsage);
+  }
+}
+
 TEST_F(OptionsTest, PrintsTheVersion) {
   testing::internal::CaptureStdout();
   Parse({"--version"});

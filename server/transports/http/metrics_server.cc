@@ -11,9 +11,6 @@
 namespace trivium {
 namespace {
 
-// The name that Prometheus gives its text format.
-constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
-
 struct Answer {
   int status = 200;
   std::string body;

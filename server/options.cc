@@ -293,7 +293,9 @@ void AddFlags(CLI::App* app, Options* options) {
   FlagSet flags(app);
   flags.set_group("Network");
   flags
-      .Parsed("listen", "HOST:PORT of gRPC; port 0 is any free port",
+      .Parsed("listen",
+              "HOST:PORT of gRPC, or unix:/PATH, a Unix socket; port 0 is any "
+              "free port",
               [options](const std::string& text) {
                 options->listen = text;
                 return ParseHostPort(text).status();
@@ -313,7 +315,8 @@ void AddFlags(CLI::App* app, Options* options) {
         ->default_str(value->empty() ? "off" : *value);
   };
   listen("http-listen", &options->http_listen, &options->http_given,
-         "HOST:PORT of the API over HTTP, as JSON: the server's own calls and "
+         "HOST:PORT or unix:/PATH of the API over HTTP, as JSON: the server's "
+         "own calls and "
          "those of OpenAI, Text Embeddings Inference, Cohere and "
          "LibreTranslate. Without this flag there is none if another program "
          "has the port");
@@ -370,7 +373,7 @@ void AddFlags(CLI::App* app, Options* options) {
                 "certificates again; running calls then have --drain-timeout; "
                 "0: never");
   listen("metrics-listen", &options->metrics_listen, nullptr,
-         "HOST:PORT of /metrics, /healthz and /readyz");
+         "HOST:PORT or unix:/PATH of /metrics, /healthz and /readyz");
   flags
       .Parsed("load-reports",
               "Report the server's load to load balancers (ORCA), in gRPC's "

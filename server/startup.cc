@@ -23,6 +23,7 @@
 #include "absl/time/clock.h"
 #include "base/cpu_limits.h"
 #include "base/isa.h"
+#include "base/socket.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/chat_template.h"
@@ -178,7 +179,8 @@ void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
   const absl::StatusOr<HostPort> address = ParseHostPort(listen);
   if (!address.ok()) return;
   const std::string& host = address->host;
-  if (host.rfind("127.", 0) == 0 || host == "localhost" || host == "::1") {
+  if (IsUnixAddress(host) || host.rfind("127.", 0) == 0 ||
+      host == "localhost" || host == "::1") {
     return;
   }
   Log(spdlog::level::warn,

@@ -228,7 +228,7 @@ TEST_F(OptionsTest, RefusesInvalidValues) {
                                              {"--log-format", "xml"},
                                              {"--listen", "0.0.0.0:80000"},
                                              {"--listen", "127.0.0.1"},
-                                             {"--listen", "unix:/x"},
+                                             {"--listen", "unix:"},
                                              {"--metrics-listen", "9464"},
                                              {"--max-connections", "0"},
                                              {"--stall-timeout", "nan"},

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "base/acceptor.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/adapters/form_body.h"
@@ -250,10 +251,12 @@ class HttpApiImpl final : public HttpApi, public HttpService {
   }
 
   // Why the request's host is refused; empty if it is not. With tokens or TLS,
-  // a page under another name can do nothing here.
+  // a page under another name can do nothing here, and no page reaches a Unix
+  // socket.
   std::string WrongHost(MHD_Connection* connection) const {
     const std::string host = Header(connection, "Host");
-    if (host.empty() || tls_ || environment_.handlers.access != nullptr) {
+    if (host.empty() || tls_ || environment_.handlers.access != nullptr ||
+        daemon_->address().ss_family == AF_UNIX) {
       return "";
     }
     const absl::StatusOr<std::string> name = HostName(host);
@@ -388,9 +391,10 @@ absl::StatusOr<std::unique_ptr<HttpApi>> HttpApi::Create(
   auto daemon = HttpDaemon::Listen(bounded, environment.metrics);
   if (!daemon.ok()) {
     return absl::UnavailableError(fmt::format(
-        "cannot listen on {}:{} for HTTP: {}; choose another address or port "
+        "cannot listen on {} for HTTP: {}; choose another address or port "
         "with --http-listen",
-        options.host, options.port, std::string(daemon.status().message())));
+        ListenText(options.host, options.port),
+        std::string(daemon.status().message())));
   }
   auto api = std::make_unique<HttpApiImpl>(*std::move(daemon), options,
                                            environment, overload);

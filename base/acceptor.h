@@ -29,9 +29,14 @@ class Acceptor {
   virtual sockaddr_storage address() const = 0;
 };
 
-// Returns an Acceptor that listens on every address of `host` (see Listen).
+// Returns an Acceptor that listens on every address of `host` (see Listen), or
+// at a Unix socket, "unix:/run/trivium.sock" (see ListenUnix), whatever `port`
+// is. It removes the socket's file in the end.
 absl::StatusOr<std::unique_ptr<Acceptor>> NewAcceptor(const std::string& host,
                                                       int port);
+
+// Returns an address to listen on as people write it: "127.0.0.1:8080".
+std::string ListenText(const std::string& host, int port);
 
 }  // namespace trivium
 

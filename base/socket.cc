@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -49,6 +51,28 @@ std::pair<std::string, std::string> Numeric(const sockaddr_storage& address) {
   return {host, port};
 }
 
+bool Bind(const UniqueFd& listener, const sockaddr_un& address) {
+  return bind(listener.get(), reinterpret_cast<const sockaddr*>(&address),
+              sizeof(address)) == 0;
+}
+
+// OK if the socket at an address belongs to no server that lives.
+absl::Status CheckStale(const sockaddr_un& address) {
+  struct stat file {};
+  if (lstat(address.sun_path, &file) == 0 && !S_ISSOCK(file.st_mode)) {
+    return absl::UnavailableError("there is a file that is no socket");
+  }
+  const UniqueFd client(
+      socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (connect(client.get(), reinterpret_cast<const sockaddr*>(&address),
+              sizeof(address)) == 0 ||
+      errno == EAGAIN) {
+    return absl::UnavailableError("another server listens there");
+  }
+  return errno == ECONNREFUSED ? absl::OkStatus()
+                               : absl::UnavailableError(strerror(errno));
+}
+
 }  // namespace
 
 UniqueFd::~UniqueFd() {
@@ -91,6 +115,37 @@ absl::StatusOr<std::vector<UniqueFd>> Listen(const std::string& host,
   return listeners;
 }
 
+bool IsUnixAddress(std::string_view address) {
+  return address.starts_with(kUnixPrefix);
+}
+
+absl::StatusOr<UniqueFd> ListenUnix(const std::string& path) {
+  constexpr mode_t kMode = 0660;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
+    return absl::UnavailableError(
+        fmt::format("the path has {} bytes, and a socket's has 1 to {}",
+                    path.size(), sizeof(address.sun_path) - 1));
+  }
+  path.copy(address.sun_path, path.size());
+  UniqueFd listener(
+      socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  bool bound = Bind(listener, address);
+  if (!bound && errno == EADDRINUSE) {
+    const absl::Status stale = CheckStale(address);
+    if (!stale.ok()) return stale;
+    unlink(path.c_str());
+    bound = Bind(listener, address);
+  }
+  // Nobody connects before it listens.
+  if (!bound || chmod(path.c_str(), kMode) != 0 ||
+      listen(listener.get(), kBacklog) != 0) {
+    return absl::UnavailableError(strerror(errno));
+  }
+  return listener;
+}
+
 sockaddr_storage AddressOf(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
@@ -100,11 +155,19 @@ sockaddr_storage AddressOf(int socket) {
 
 int PortOf(int socket) { return PortOf(AddressOf(socket)); }
 
+socklen_t SizeOf(const sockaddr_storage& address) {
+  return address.ss_family == AF_UNIX    ? sizeof(sockaddr_un)
+         : address.ss_family == AF_INET6 ? sizeof(sockaddr_in6)
+                                         : sizeof(sockaddr_in);
+}
+
 int PortOf(const sockaddr_storage& address) {
+  if (address.ss_family == AF_UNIX) return 0;
   return std::atoi(Numeric(address).second.c_str());
 }
 
 std::string AddressText(const sockaddr_storage& address) {
+  if (address.ss_family == AF_UNIX) return std::string(kUnixPrefix);
   const auto [host, port] = Numeric(address);
   return address.ss_family == AF_INET6 ? fmt::format("ipv6:[{}]:{}", host, port)
                                        : fmt::format("ipv4:{}:{}", host, port);

@@ -31,7 +31,7 @@ namespace trivium {
 class Client {
  public:
   struct Options {
-    std::string address = "127.0.0.1:50051";  // HOST:PORT
+    std::string address = "127.0.0.1:50051";  // HOST:PORT, or unix:/PATH
     // Time limit of each call, from its start to its last message.
     // TranslateStream has stream_timeout instead, since its length depends on
     // the texts.

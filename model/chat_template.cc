@@ -58,6 +58,16 @@ std::vector<ChatSegment> SegmentsOf(jinja::TextView text) {
 
 constexpr char kSpaces[] = " \t\n\v\f\r";
 
+// Puts `begin` in front, unless the template has written it there.
+void BeginWith(std::string_view begin, std::vector<ChatSegment>* segments) {
+  if (begin.empty()) return;
+  if (segments->empty() || !segments->front().from_template) {
+    segments->insert(segments->begin(), {"", /*from_template=*/true});
+  }
+  std::string& text = segments->front().text;
+  if (!text.starts_with(begin)) text.insert(0, begin);
+}
+
 // Cuts off everything after the last occurrence of `content`, as Transformers'
 // continue_final_message does. Most templates trim what they write, so white
 // space at either end of `content` may be missing.
@@ -101,6 +111,7 @@ absl::Status CheckSize(const std::vector<ChatSegment>& segments, size_t most) {
 struct ChatTemplate::Parsed {
   jinja::Template source;
   std::map<std::string, std::string> special_tokens;
+  std::string begin;
 };
 
 ChatTemplate::ChatTemplate(std::unique_ptr<const Parsed> parsed)
@@ -110,12 +121,12 @@ ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 ChatTemplate::~ChatTemplate() = default;
 
 absl::StatusOr<ChatTemplate> ChatTemplate::Parse(
-    std::string_view source,
-    std::map<std::string, std::string> special_tokens) {
+    std::string_view source, std::map<std::string, std::string> special_tokens,
+    std::string begin) {
   TRIVIUM_ASSIGN_OR_RETURN(jinja::Template parsed,
                            jinja::Template::Parse(source));
   return ChatTemplate(std::make_unique<const Parsed>(
-      Parsed{std::move(parsed), std::move(special_tokens)}));
+      Parsed{std::move(parsed), std::move(special_tokens), std::move(begin)}));
 }
 
 bool ChatTemplate::MayRead(std::string_view variable) const {
@@ -156,6 +167,7 @@ absl::StatusOr<std::vector<ChatSegment>> ChatTemplate::Render(
       const jinja::Text text,
       parsed_->source.Render(heap, variables, {input.now, input.zone}));
   std::vector<ChatSegment> segments = SegmentsOf(text);
+  BeginWith(parsed_->begin, &segments);
   if (input.continued) {
     TRIVIUM_RETURN_IF_ERROR(EndWith(*input.continued, &segments));
   }

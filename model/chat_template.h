@@ -54,11 +54,13 @@ struct ChatInput {
 //       chat->Render({.messages = R"([{"role": "user", "content": "Hi"}])"}));
 class ChatTemplate {
  public:
-  // `special_tokens` become variables of the template: bos_token is "<s>".
-  // INVALID_ARGUMENT names the line and what is not supported.
+  // `special_tokens` become variables of the template: bos_token is "<s>". What
+  // it writes gets `begin` in front, unless it begins so. INVALID_ARGUMENT
+  // names the line and what is not supported.
   static absl::StatusOr<ChatTemplate> Parse(
       std::string_view source,
-      std::map<std::string, std::string> special_tokens = {});
+      std::map<std::string, std::string> special_tokens = {},
+      std::string begin = "");
 
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
@@ -70,7 +72,7 @@ class ChatTemplate {
   // or work.
   absl::StatusOr<std::vector<ChatSegment>> Render(const ChatInput& input) const;
   // Returns the ids of Render's text. Text that came with the request never
-  // becomes a special token, and none is added: the template writes its own.
+  // becomes a special token, and none is added: Render writes them.
   absl::StatusOr<Encoding> Encode(const ChatInput& input,
                                   const Tokenizer& tokenizer,
                                   EncodeOptions options) const;

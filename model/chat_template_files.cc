@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "model/chat_template.h"
+#include "model/gguf/gguf_tokenizer.h"
 
 namespace trivium {
 
@@ -115,10 +116,18 @@ absl::StatusOr<ChatTemplates> ChatTemplates::Parse(
     const std::map<std::string, std::string>& sources,
     const json& tokenizer_config, const std::string& path) {
   std::map<std::string, std::string> tokens;
-  if (tokenizer_config.is_object()) tokens = SpecialTokens(tokenizer_config);
+  std::string begin;
+  if (tokenizer_config.is_object()) {
+    tokens = SpecialTokens(tokenizer_config);
+    const auto found = tokenizer_config.find(kChatsBeginWith);
+    if (found != tokenizer_config.end() && found->is_string()) {
+      begin = *found->get_ptr<const std::string*>();
+    }
+  }
   ChatTemplates templates;
   for (const auto& [name, source] : sources) {
-    absl::StatusOr<ChatTemplate> parsed = ChatTemplate::Parse(source, tokens);
+    absl::StatusOr<ChatTemplate> parsed =
+        ChatTemplate::Parse(source, tokens, begin);
     if (!parsed.ok()) {
       return absl::InvalidArgumentError(
           fmt::format("{}: the chat template '{}', {}", path, name,

@@ -32,6 +32,7 @@
 #include "model/precision.h"
 #include "model/shortlist_file.h"
 #include "model/state_use.h"
+#include "model/text_tower.h"
 #include "model/tokenizer/bounded_tokenizer.h"
 #include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer_factory.h"
@@ -108,6 +109,7 @@ json ReadFiles(const std::string& root, bool imagine, Problems* problems,
   folder->config = ReadJson(path, "config.json", true, problems);
   folder->weights = ApplyQuantizationConfig(
       folder->config, std::move(folder->weights), problems);
+  UseTextTower(&folder->config, &folder->weights, problems);
   return generation;
 }
 
@@ -155,8 +157,11 @@ FamilyLoader FindLoader(const json& config, std::string* family,
     const FamilyLoader loader = FindFamily(*family);
     if (loader != nullptr) return loader;
   }
+  std::vector<std::string_view> names = FamilyNames();
+  for (const std::string_view name : TextTowerTypes()) names.push_back(name);
+  std::sort(names.begin(), names.end());
   std::string known;
-  for (const std::string_view name : FamilyNames()) {
+  for (const std::string_view name : names) {
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
   reader.Report("model_type", type, "this server supports " + known);

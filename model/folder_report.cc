@@ -33,8 +33,10 @@ std::vector<std::string> WarningsOf(const std::string& path,
   if (const std::string& why = folder.chat_templates.refusal(); !why.empty()) {
     warnings.push_back(fmt::format("the model takes no chats: {}", why));
   }
-  if (const auto& decoder = folder.description.decoder) {
-    for (const RotaryDescription& rotary : decoder->rotary) {
+  for (const auto* stack :
+       {&folder.description.encoder, &folder.description.decoder}) {
+    if (!stack->has_value()) continue;
+    for (const RotaryDescription& rotary : (*stack)->rotary) {
       if (!rotary.caveat.empty()) {
         warnings.push_back("config.json: " + rotary.caveat);
       }

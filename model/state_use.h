@@ -12,6 +12,7 @@ namespace trivium {
 // that does not write text. Such a decoder becomes description.encoder, with
 // causal attention:
 //
+// - if it has a head (LlamaForSequenceClassification), that reads its states;
 // - with a modules.json (Qwen3-Embedding) or without an output projection, its
 // states become embeddings;
 // - if modules.json says LogitScore, or it is a Qwen3-Reranker from before that

@@ -4,6 +4,9 @@
 
 #include <charconv>
 
+#include "base/acceptor.h"
+#include "base/socket.h"
+
 namespace trivium {
 
 std::string AddressToCall(const std::string& listen, int port) {
@@ -11,16 +14,19 @@ std::string AddressToCall(const std::string& listen, int port) {
   std::string host = address.ok() ? address->host : "127.0.0.1";
   if (host == "0.0.0.0") host = "127.0.0.1";
   if (host == "::") host = "::1";
-  return host.find(':') == std::string::npos
-             ? fmt::format("{}:{}", host, port)
-             : fmt::format("[{}]:{}", host, port);
+  return ListenText(host, port);
 }
 
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
   const auto error = [&text] {
     return absl::InvalidArgumentError(fmt::format(
-        "'{}' must be HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464", text));
+        "'{}' must be HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464, or a "
+        "Unix socket, such as unix:/run/trivium.sock",
+        text));
   };
+  if (IsUnixAddress(text) && text.size() > kUnixPrefix.size()) {
+    return HostPort{.host = text};
+  }
   const size_t colon = text.rfind(':');
   if (colon == 0 || colon == std::string::npos) return error();
   HostPort result;

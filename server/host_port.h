@@ -12,7 +12,8 @@ struct HostPort {
   int port = 0;
 };
 
-// Parses "127.0.0.1:9464", "localhost:0" or "[::1]:9464".
+// Parses "127.0.0.1:9464", "localhost:0" or "[::1]:9464". A Unix socket,
+// "unix:/run/trivium.sock", is a host without a port.
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text);
 
 // Returns the address at which a program on this machine reaches the server

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/socket.h"
 #include "base/status.h"
 #include "server/host_port.h"
 #include "server/limits/access.h"
@@ -67,19 +68,33 @@ absl::Status WritePorts(const std::string& path, const Server& server,
   return absl::OkStatus();
 }
 
+// True if a port is open: one of a Unix socket is 0.
+bool IsOpen(const std::string& listen, int port) {
+  return port != 0 || IsUnixAddress(listen);
+}
+
+// Returns where a browser or curl finds a page.
+std::string PageOf(const std::string& listen, int port, bool tls,
+                   const char* path) {
+  const std::string address = AddressToCall(listen, port);
+  if (IsUnixAddress(listen)) return fmt::format("{} {}", address, path);
+  return fmt::format("{}://{}{}", tls ? "https" : "http", address, path);
+}
+
 // Tells who sits at the terminal where the server is, and what to do next.
 void Welcome(const Options& options, const Server& server) {
   const bool tls = !options.tls.certificate.empty();
   const std::string grpc = AddressToCall(options.listen, server.port());
   fmt::print(stderr, "\n  gRPC     {}{}\n", grpc, tls ? " (TLS)" : "");
-  if (server.http_port() != 0) {
-    fmt::print(stderr, "  HTTP     {}://{}/v1/models\n", tls ? "https" : "http",
-               AddressToCall(options.http_listen, server.http_port()));
+  if (IsOpen(options.http_listen, server.http_port())) {
+    fmt::print(
+        stderr, "  HTTP     {}\n",
+        PageOf(options.http_listen, server.http_port(), tls, "/v1/models"));
   }
-  if (server.metrics_port() != 0) {
-    fmt::print(stderr, "  metrics  {}://{}/metrics\n",
-               options.metrics_tls ? "https" : "http",
-               AddressToCall(options.metrics_listen, server.metrics_port()));
+  if (IsOpen(options.metrics_listen, server.metrics_port())) {
+    fmt::print(stderr, "  metrics  {}\n",
+               PageOf(options.metrics_listen, server.metrics_port(),
+                      options.metrics_tls, "/metrics"));
   }
   // The embedded model translates; others are asked what they do.
   fmt::print(stderr, "Next:      trivium {}{}\n\n",
@@ -120,7 +135,9 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
   Log(spdlog::level::info, "serving",
       {{"listen", options.listen},
        {"port", server->port()},
-       {"http_listen", server->http_port() == 0 ? "" : options.http_listen},
+       {"http_listen", IsOpen(options.http_listen, server->http_port())
+                           ? options.http_listen
+                           : ""},
        {"http_port", server->http_port()},
        {"metrics_listen", options.metrics_listen},
        {"metrics_port", server->metrics_port()},

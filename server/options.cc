@@ -26,6 +26,7 @@
 #include "server/host_port.h"
 #include "server/model_spec.h"
 #include "server/observability/version.h"
+#include "server/transports/http/cors.h"
 #include "server/transports/http/request_checks.h"
 
 namespace trivium {
@@ -58,6 +59,21 @@ void AddAlias(const std::string& text, ModelNames* names) {
     throw CLI::ValidationError(fmt::format(
         "--model-alias: '{}' is given twice; give it one model", name));
   }
+}
+
+void SetOrigins(const std::vector<std::string>& origins, Options* options) {
+  const auto check = [](const absl::Status& status) {
+    if (status.ok()) return;
+    throw CLI::ValidationError(
+        fmt::format("--cors-allow-origin: {}", std::string(status.message())));
+  };
+  options->cors_origins.clear();
+  for (const std::string& text : origins) {
+    absl::StatusOr<std::string> origin = ParseOrigin(text);
+    check(origin.status());
+    options->cors_origins.push_back(*std::move(origin));
+  }
+  check(CheckOrigins(options->cors_origins));
 }
 
 void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
@@ -277,7 +293,9 @@ void AddFlags(CLI::App* app, Options* options) {
   FlagSet flags(app);
   flags.set_group("Network");
   flags
-      .Parsed("listen", "HOST:PORT of gRPC; port 0 is any free port",
+      .Parsed("listen",
+              "HOST:PORT of gRPC, or unix:/PATH, a Unix socket; port 0 is any "
+              "free port",
               [options](const std::string& text) {
                 options->listen = text;
                 return ParseHostPort(text).status();
@@ -297,7 +315,8 @@ void AddFlags(CLI::App* app, Options* options) {
         ->default_str(value->empty() ? "off" : *value);
   };
   listen("http-listen", &options->http_listen, &options->http_given,
-         "HOST:PORT of the API over HTTP, as JSON: the server's own calls and "
+         "HOST:PORT or unix:/PATH of the API over HTTP, as JSON: the server's "
+         "own calls and "
          "those of OpenAI, Text Embeddings Inference, Cohere and "
          "LibreTranslate. Without this flag there is none if another program "
          "has the port");
@@ -319,6 +338,22 @@ void AddFlags(CLI::App* app, Options* options) {
         }
         return absl::OkStatus();
       });
+  // Repeatable; the delimiter is for the environment.
+  flags.Finish(
+      "cors-allow-origin",
+      app->add_option_function<std::vector<std::string>>(
+             "--cors-allow-origin",
+             [options](const std::vector<std::string>& origins) {
+               SetOrigins(origins, options);
+             },
+             "Let web pages of this origin, such as https://chat.example, call "
+             "the API over HTTP from a browser, with or without a token; "
+             "repeat it for more origins, or give * for all")
+          ->delimiter(',')
+          ->type_name("ORIGIN"));
+  flags.Flag("http-metrics", &options->http_metrics,
+             "Answer /metrics on the port of --http-listen, too; with "
+             "--tokens-file it needs a token, as calls do");
   flags.Flag("http-strict", &options->http_strict,
              "Refuse members of HTTP requests that cannot change the answer, "
              "such as OpenAI's metadata, instead of ignoring them");
@@ -338,7 +373,7 @@ void AddFlags(CLI::App* app, Options* options) {
                 "certificates again; running calls then have --drain-timeout; "
                 "0: never");
   listen("metrics-listen", &options->metrics_listen, nullptr,
-         "HOST:PORT of /metrics, /healthz and /readyz");
+         "HOST:PORT or unix:/PATH of /metrics, /healthz and /readyz");
   flags
       .Parsed("load-reports",
               "Report the server's load to load balancers (ORCA), in gRPC's "

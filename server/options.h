@@ -33,6 +33,8 @@ struct Options {
   std::string http_listen = "127.0.0.1:8080";  // empty: none
   bool http_given = false;                     // not the default
   std::vector<std::string> allowed_hosts;      // HttpApi::Options
+  std::vector<std::string> cors_origins;       // HttpApi::Options
+  bool http_metrics = false;                   // HttpApi::Options::metrics
   bool http_strict = false;                    // IgnoredMembers
   // Time without a word after which a stream of events gets a comment; zero:
   // never.

@@ -148,6 +148,8 @@ class ServerImpl : public Server {
     http.max_age = options_.max_connection_age;
     http.tls = parts_.tls.get();
     http.allowed_hosts = options_.allowed_hosts;
+    http.cors_origins = options_.cors_origins;
+    http.metrics = options_.http_metrics;
     http.keep_alive = options_.sse_keep_alive;
     absl::StatusOr<std::unique_ptr<HttpApi>> created =
         HttpApi::Create(http, environment_, &overload_);

@@ -37,6 +37,8 @@ class Server {
     std::string http_listen;                 // empty: none
     bool http_if_free = false;               // no HTTP if its port is taken
     std::vector<std::string> allowed_hosts;  // HttpApi::Options
+    std::vector<std::string> cors_origins;   // HttpApi::Options
+    bool http_metrics = false;               // HttpApi::Options::metrics
     bool http_strict = false;                // IgnoredMembers
     // HttpApi::Options::keep_alive
     absl::Duration sse_keep_alive = absl::InfiniteDuration();

@@ -23,6 +23,7 @@
 #include "absl/time/clock.h"
 #include "base/cpu_limits.h"
 #include "base/isa.h"
+#include "base/socket.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/chat_template.h"
@@ -75,6 +76,19 @@ absl::Status CheckModelRoot(const Options& options) {
   }
   return absl::InvalidArgumentError(
       fmt::format("--model-root {} is not a folder", options.model_root));
+}
+
+absl::Status CheckHttp(const Options& options) {
+  if (!options.http_listen.empty()) return absl::OkStatus();
+  if (!options.cors_origins.empty()) {
+    return absl::InvalidArgumentError(
+        "--cors-allow-origin needs --http-listen, which pages call");
+  }
+  if (options.http_metrics) {
+    return absl::InvalidArgumentError(
+        "--http-metrics needs --http-listen, whose port it is about");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckSecurity(const Options& options) {
@@ -165,7 +179,8 @@ void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
   const absl::StatusOr<HostPort> address = ParseHostPort(listen);
   if (!address.ok()) return;
   const std::string& host = address->host;
-  if (host.rfind("127.", 0) == 0 || host == "localhost" || host == "::1") {
+  if (IsUnixAddress(host) || host.rfind("127.", 0) == 0 ||
+      host == "localhost" || host == "::1") {
     return;
   }
   Log(spdlog::level::warn,
@@ -184,6 +199,7 @@ absl::Status CheckOptions(const Options& options) {
     TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options, *options.kv_cache_bytes));
   }
   TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckHttp(options));
   TRIVIUM_RETURN_IF_ERROR(CheckSecurity(options));
   TRIVIUM_RETURN_IF_ERROR(CheckTraces(options));
   return DetectIsa().status();
@@ -302,6 +318,8 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.http_listen = options.http_listen;
   server.http_if_free = !options.http_given;
   server.allowed_hosts = options.allowed_hosts;
+  server.cors_origins = options.cors_origins;
+  server.http_metrics = options.http_metrics;
   server.http_strict = options.http_strict;
   if (options.sse_keep_alive > absl::ZeroDuration()) {
     server.sse_keep_alive = options.sse_keep_alive;

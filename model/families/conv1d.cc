@@ -21,9 +21,8 @@ AttentionDescription ReadConv1dAttention(TensorReader* tensors,
   attention.output =
       ReadConv1d(tensors, name + ".c_proj", d_model, d_model, memory);
   // [3 d_model, d_model], and its bias.
-  TensorMemory joined_memory;
-  const LinearTensors joined = ReadConv1d(tensors, name + ".c_attn",
-                                          3 * d_model, d_model, &joined_memory);
+  const LinearTensors joined =
+      ReadConv1d(tensors, name + ".c_attn", 3 * d_model, d_model, memory);
   if (joined.weight == nullptr || joined.bias == nullptr) return attention;
   const std::array<int64_t, 3> rows = {d_model, d_model, d_model};
   const auto weights = SplitRows(*joined.weight, 1, rows, memory);

@@ -3,12 +3,44 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cmath>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "model/families/encoder_head.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
+namespace {
+
+bool IsClassifier(ConfigReader* config) {
+  return ArchitectureEndsWith(config, "ForSequenceClassification");
+}
+
+void ReadClassifier(ConfigReader* config, TensorReader* tensors,
+                    TransformerDescription* description) {
+  const StackDescription& stack =
+      description->encoder ? *description->encoder : *description->decoder;
+  HeadDescription& head = description->head.emplace();
+  head.kind = HeadKind::kClassify;
+  head.input = HeadDescription::Input::kLastToken;
+  // -1 is no token.
+  head.padding_id = config->Integer("pad_token_id", -1, kMaxVocabulary);
+  int64_t width = stack.d_model;
+  if (description->output_narrowing) {
+    head.dense = std::exchange(description->output_narrowing, std::nullopt);
+    if (head.dense->weight != nullptr) width = head.dense->weight->shape[0];
+  }
+  const int64_t labels = LabelCount(config);
+  head.output.weight = tensors->Required("score.weight", {labels, width});
+  if (tensors->Has("score.bias")) {
+    head.output.bias = tensors->Required("score.bias", {labels});
+  }
+}
+
+}  // namespace
 
 void RefuseOtherHeads(ConfigReader* config) {
   const ConfigReader::Layer architectures = config->Find("architectures");
@@ -47,7 +79,10 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
   }
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions =
-      config->RequiredInteger(keys.positions, 1, kMaxPositions);
+      keys.usual_positions == 0
+          ? config->RequiredInteger(keys.positions, 1, kMaxPositions)
+          : config->Integer(keys.positions, 1, kMaxPositions)
+                .value_or(keys.usual_positions);
   // After a problem, values are replaced by their minimum and need not fit
   // together.
   if (keys.even_heads && config->problems()->size() == reported &&
@@ -57,7 +92,7 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
         fmt::format("it must divide {}, {}", keys.d_model, stack.d_model));
   }
   stack.positions = PositionEncoding::kLearned;
-  RefuseOtherHeads(config);
+  if (!keys.any_head && !IsClassifier(config)) RefuseOtherHeads(config);
   return stack;
 }
 
@@ -69,17 +104,23 @@ void RequireBoolean(ConfigReader* config, const std::string& key, bool only) {
 
 void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
-                          TransformerDescription* description) {
+                          TransformerDescription* description,
+                          const std::string& head) {
+  if (IsClassifier(config)) {
+    ReadClassifier(config, tensors, description);
+    return;
+  }
+  if (!description->decoder) return;
   const TensorView* const tokens = description->decoder->embeddings.tokens;
   const bool tied =
       config->Boolean("tie_word_embeddings").value_or(tied_by_default);
   if (tied || tokens == nullptr) {
     description->output_projection.weight = tokens;
-  } else if (tensors->HasAnyWith("lm_head.") ||
+  } else if (tensors->HasAnyWith(head + ".") ||
              !ArchitectureEndsWith(config, "Model") ||
              ArchitectureEndsWith(config, "HeadModel")) {
     description->output_projection.weight =
-        tensors->Required("lm_head.weight", tokens->shape);
+        tensors->Required(head + ".weight", tokens->shape);
   }
 }
 
@@ -93,6 +134,62 @@ AttentionGeometry CausalGeometry(const StackDescription& stack) {
       AttentionGeometry::Even(stack.d_model, stack.heads);
   geometry.look_ahead = 0;
   return geometry;
+}
+
+AttentionDescription ReadJoinedAttention(TensorReader* tensors,
+                                         const JoinedAttention& names,
+                                         const AttentionGeometry& geometry,
+                                         int d_model, TensorMemory* memory) {
+  const int width = geometry.query_width(), kv_width = geometry.kv_width();
+  const LinearTensors joined =
+      tensors->Linear(names.joined, width + 2 * kv_width, d_model, names.bias);
+  AttentionDescription attention;
+  attention.geometry = geometry;
+  attention.output = tensors->Linear(names.output, d_model, width, names.bias);
+  LinearTensors* const parts[] = {&attention.query, &attention.key,
+                                  &attention.value};
+  const int64_t rows[] = {width / names.groups, kv_width / names.groups,
+                          kv_width / names.groups};
+  for (auto member : {&LinearTensors::weight, &LinearTensors::bias}) {
+    if (joined.*member == nullptr) continue;
+    const auto split = SplitRows(*(joined.*member), names.groups, rows, memory);
+    for (size_t i = 0; i < split.size(); ++i) parts[i]->*member = split[i];
+  }
+  return attention;
+}
+
+void TurnHalves(const StackDescription& stack, AttentionDescription* attention,
+                TensorMemory* memory) {
+  const AttentionGeometry& geometry = attention->geometry;
+  if (geometry.rotary == AttentionGeometry::kNoRotary) return;
+  const int pairs =
+      static_cast<int>(stack.rotary[geometry.rotary].frequencies.size());
+  for (LinearTensors* linear : {&attention->query, &attention->key}) {
+    for (const TensorView** tensor : {&linear->weight, &linear->bias}) {
+      if (*tensor == nullptr) continue;
+      *tensor = PairsToHalves(**tensor, geometry.head_size, pairs, memory);
+    }
+  }
+}
+
+void ReadFeedForward(TensorReader* tensors, const std::string& up,
+                     const std::string& down, bool bias,
+                     const StackDescription& stack, LayerDescription* layer) {
+  layer->up = tensors->Linear(up, stack.feed_forward, stack.d_model, bias);
+  layer->down = tensors->Linear(down, stack.d_model, stack.feed_forward, bias);
+}
+
+std::vector<float> AlibiSlopes(int heads, float scale) {
+  const auto even = static_cast<int>(std::bit_floor(1u * heads));
+  std::vector<float> slopes;
+  for (int head = 0; head < heads; ++head) {
+    // 2^(-8 i / n) for i from 1 on; in the second part i is odd and n doubled.
+    const double exponent = head < even
+                                ? -8.0 * (head + 1) / even
+                                : -8.0 * (2 * (head - even) + 1) / (2 * even);
+    slopes.push_back(scale * static_cast<float>(std::exp2(exponent)));
+  }
+  return slopes;
 }
 
 }  // namespace trivium

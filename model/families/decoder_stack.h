@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/config_reader.h"
+#include "model/families/derived_tensors.h"
 #include "model/families/registry.h"
 #include "model/families/tensor_reader.h"
 #include "model/transformer/description.h"
@@ -30,14 +32,17 @@ struct DecoderKeys {
   // feed_forward is required.
   int feed_forward_factor = 0;
   std::string positions = "max_position_embeddings";
-  bool even_heads = true;  // d_model must be a multiple of heads
+  int usual_positions = 0;  // if config.json has none; 0: required
+  bool even_heads = true;   // d_model must be a multiple of heads
+  bool any_head = false;    // the family reads its heads itself
 };
 
 // Refuses a folder that was trained for another head, since it cannot generate
 // text.
 void RefuseOtherHeads(ConfigReader* config);
 
-// Reads sizes and learned positions; refuses other heads.
+// Reads sizes and learned positions. Refuses other heads than those that
+// ReadOutputProjection reads, unless the family has its own.
 StackDescription ReadDecoderConfig(ConfigReader* config,
                                    const DecoderKeys& keys);
 
@@ -45,11 +50,17 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
 void RequireBoolean(ConfigReader* config, const std::string& key, bool only);
 
 // Reads the output projection: the decoder's token embeddings or, if
-// tie_word_embeddings is false, lm_head.weight. There is none if the folder has
-// only the layers ("MistralModel"), as many embedding models do.
+// tie_word_embeddings is false, `head`.weight. There is none if the folder has
+// only the layers ("MistralModel"), as many embedding models do, or if the
+// layers are description->encoder, whose attention goes both ways.
+//
+// A sequence classifier ("LlamaForSequenceClassification") gets a head instead,
+// score.weight, which reads the state of the last token that is no padding. It
+// writes no text and is used as an encoder (model/state_use.h).
 void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
-                          TransformerDescription* description);
+                          TransformerDescription* description,
+                          const std::string& head = "lm_head");
 
 // Returns the generation defaults for a family's token that begins and ends
 // texts, if the vocabulary has it.
@@ -57,6 +68,36 @@ nlohmann::json EndDefaults(int32_t id, const StackDescription& stack);
 
 // Returns a causal attention whose heads share d_model evenly.
 AttentionGeometry CausalGeometry(const StackDescription& stack);
+
+// The tensors of an attention whose queries, keys and values come from one
+// product.
+struct JoinedAttention {
+  std::string joined;  // name of the product
+  std::string output;
+  // The rows of the product are so many groups, each of queries, keys and
+  // values: 1, or one for each head of keys.
+  int groups = 1;
+  bool bias = false;  // of both products
+};
+AttentionDescription ReadJoinedAttention(TensorReader* tensors,
+                                         const JoinedAttention& names,
+                                         const AttentionGeometry& geometry,
+                                         int d_model, TensorMemory* memory);
+
+// Changes queries and keys of rotary positions that turn adjacent dimensions
+// (GPT-J) to those of halves, if the layer has rotary positions.
+void TurnHalves(const StackDescription& stack, AttentionDescription* attention,
+                TensorMemory* memory);
+
+// Reads the products `up` and `down` of a feed-forward without a gate.
+void ReadFeedForward(TensorReader* tensors, const std::string& up,
+                     const std::string& down, bool bias,
+                     const StackDescription& stack, LayerDescription* layer);
+
+// Returns the slopes of ALiBi's biases for each head, times `scale`: a
+// geometric sequence for a power of two, else with each second one of the next
+// power's added (Press et al. 2022).
+std::vector<float> AlibiSlopes(int heads, float scale);
 
 }  // namespace trivium
 

@@ -1,10 +1,11 @@
 // Always:
 // - Callers have checked the shapes: here are only assertions.
-// - A result owns its bytes and has no row_scales. Neither its address nor its
-//   bytes move when `memory` grows.
-// - SplitRows, Transpose and TransposedColumns move bytes, so they are exact
-//   and keep the type. SplitRows and Transpose first make f32 of rows with
-//   scales, and Transpose also of blocks, whose elements it moves one by one.
+// - A result owns its bytes or views those of its input, and has no row_scales.
+//   Neither its address nor its bytes move when `memory` grows.
+// - SplitRows, PairsToHalves, Transpose and TransposedColumns move bytes, so
+// they are exact
+//   and keep the type. The first three first make f32 of rows with scales, and
+//   Transpose also of blocks, whose elements it moves one by one.
 //   TransposedColumns accepts neither.
 // - A tensor without data (imagined weights) gives one without data. Only
 //   Mxfp4Rows needs data.
@@ -63,16 +64,37 @@ TensorView Plain(const TensorView& tensor, bool elements,
   return copy->view;
 }
 
+// Returns consecutive parts of a tensor's rows, which view its bytes.
+std::vector<const TensorView*> ViewRows(const TensorView& tensor,
+                                        std::span<const int64_t> rows,
+                                        size_t row_bytes,
+                                        TensorMemory* memory) {
+  std::vector<const TensorView*> parts;
+  size_t begin = 0;
+  for (const int64_t part_rows : rows) {
+    auto part = std::make_shared<TensorView>(tensor);
+    part->shape.front() = part_rows;
+    part->data = tensor.data.subspan(begin, part_rows * row_bytes);
+    begin += part->data.size();
+    parts.push_back(part.get());
+    memory->push_back(std::move(part));
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::vector<const TensorView*> SplitRows(const TensorView& tensor,
                                          int64_t groups,
                                          std::span<const int64_t> rows,
                                          TensorMemory* memory) {
-  TensorMemory plain_memory;
-  const TensorView joined = Plain(tensor, /*elements=*/false, &plain_memory);
   const int64_t group_rows =
       std::accumulate(rows.begin(), rows.end(), int64_t{0});
+  if (groups == 1 && tensor.row_scales == nullptr) {
+    return ViewRows(tensor, rows, tensor.data.size() / group_rows, memory);
+  }
+  TensorMemory plain_memory;
+  const TensorView joined = Plain(tensor, /*elements=*/false, &plain_memory);
   assert(joined.shape.front() == groups * group_rows);
   const size_t row_bytes = joined.data.size() / (groups * group_rows);
   std::vector<const TensorView*> parts;
@@ -91,6 +113,24 @@ std::vector<const TensorView*> SplitRows(const TensorView& tensor,
     from += part_bytes;
   }
   return parts;
+}
+
+const TensorView* PairsToHalves(const TensorView& tensor, int head_size,
+                                int pairs, TensorMemory* memory) {
+  TensorMemory plain_memory;
+  const TensorView plain = Plain(tensor, /*elements=*/false, &plain_memory);
+  OwnedTensor* const result = NewTensor(plain, plain.shape, memory);
+  if (plain.data.empty()) return &result->view;
+  const int64_t rows = plain.shape.front();
+  const size_t row_bytes = plain.data.size() / rows;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t i = row % head_size;
+    int64_t from = i;
+    if (i < 2 * pairs) from = i < pairs ? 2 * i : 2 * (i - pairs) + 1;
+    std::memcpy(result->data.data() + row * row_bytes,
+                plain.data.data() + (row - i + from) * row_bytes, row_bytes);
+  }
+  return &result->view;
 }
 
 const TensorView* Scaled(const TensorView& tensor, float factor,

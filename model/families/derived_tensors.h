@@ -21,11 +21,18 @@ using TensorMemory = std::vector<std::shared_ptr<const void>>;
 //
 // and returns them, each with groups x rows[i] rows. There is one group if
 // queries, keys and values follow each other, and one group for each head if
-// each head keeps its own together.
+// each head keeps its own together. Parts of one group are views, not copies.
 std::vector<const TensorView*> SplitRows(const TensorView& joined,
                                          int64_t groups,
                                          std::span<const int64_t> rows,
                                          TensorMemory* memory);
+
+// Returns a tensor [heads x head_size, ...] in which the first 2 x pairs rows
+// of each head are in the order 0, 2, 4, ... 1, 3, 5, ... Applied to queries
+// and keys, it turns rotary positions of adjacent dimensions (GPT-J) into those
+// of halves (kernels/rotary.h); their products stay the same.
+const TensorView* PairsToHalves(const TensorView& tensor, int head_size,
+                                int pairs, TensorMemory* memory);
 
 // Returns the [n, m] tensor of an [m, n] one. GPT-2's "Conv1D" layers are x W +
 // b with W [in, out].

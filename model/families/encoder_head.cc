@@ -18,16 +18,6 @@ constexpr std::pair<std::string_view, HeadKind> kArchitectures[] = {
     {"ForPreTraining", HeadKind::kFillMask},
 };
 
-// Transformers' default is two labels.
-int LabelCount(ConfigReader* config) {
-  const ConfigReader::Layer labels = config->Find("id2label");
-  if (labels.json != nullptr && labels.json->is_object() &&
-      !labels.json->empty() && labels.json->size() <= kMaxVocabulary) {
-    return static_cast<int>(labels.json->size());
-  }
-  return config->Integer("num_labels", 1, kMaxVocabulary).value_or(2);
-}
-
 HeadDescription ReadFillMask(const EncoderHeadNames::FillMask& names,
                              ConfigReader* config, TensorReader* tensors,
                              const StackDescription& encoder) {
@@ -94,15 +84,26 @@ bool ArchitectureEndsWith(ConfigReader* config, std::string_view suffix) {
          name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
+std::optional<HeadKind> FindHeadKind(ConfigReader* config) {
+  for (const auto& [suffix, kind] : kArchitectures) {
+    if (ArchitectureEndsWith(config, suffix)) return kind;
+  }
+  return std::nullopt;
+}
+
+int LabelCount(ConfigReader* config) {
+  const ConfigReader::Layer labels = config->Find("id2label");
+  if (labels.json != nullptr && labels.json->is_object() &&
+      !labels.json->empty() && labels.json->size() <= kMaxVocabulary) {
+    return static_cast<int>(labels.json->size());
+  }
+  return config->Integer("num_labels", 1, kMaxVocabulary).value_or(2);
+}
+
 void ReadEncoderHead(const EncoderHeadNames& names, ConfigReader* config,
                      TensorReader* tensors,
                      TransformerDescription* description) {
-  std::optional<HeadKind> kind;
-  for (const auto& architecture : kArchitectures) {
-    if (ArchitectureEndsWith(config, architecture.first)) {
-      kind = architecture.second;
-    }
-  }
+  std::optional<HeadKind> kind = FindHeadKind(config);
   if (names.discriminate && ArchitectureEndsWith(config, "ForPreTraining")) {
     kind = HeadKind::kDiscriminate;
   }

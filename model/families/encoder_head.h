@@ -47,6 +47,13 @@ EncoderHeadNames RobertaHeadNames(const StackDescription& encoder);
 // ("ForSequenceClassification").
 bool ArchitectureEndsWith(ConfigReader* config, std::string_view suffix);
 
+// Returns the kind of head that config.json's `architectures` names, if any.
+std::optional<HeadKind> FindHeadKind(ConfigReader* config);
+
+// Returns the number of labels: of id2label, num_labels or, as in Transformers,
+// two.
+int LabelCount(ConfigReader* config);
+
 // Reads the head that config.json's `architectures` names, if the weights have
 // it: folders of bare encoders often name an architecture whose head they lack.
 // `description` must have its encoder.

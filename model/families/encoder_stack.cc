@@ -17,7 +17,7 @@ StackDescription ReadEncoderConfig(ConfigReader* config,
   stack.feed_forward = config->RequiredInteger(keys.feed_forward, 1, kMaxWidth);
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions =
-      config->RequiredInteger("max_position_embeddings", 1, kMaxPositions);
+      config->RequiredInteger(keys.positions, 1, kMaxPositions);
   // After a problem, values are replaced by their minimum and need not fit
   // together.
   if (config->problems()->size() == reported &&
@@ -34,9 +34,10 @@ StackDescription ReadEncoderConfig(ConfigReader* config,
   stack.positions = PositionEncoding::kLearned;
   // BERT's option of 2020 that changes the attention; no model uses it.
   const ConfigReader::Layer type = config->Find("position_embedding_type");
-  if (type.json != nullptr && *type.json != "absolute") {
-    config->Report("position_embedding_type", type,
-                   "this server supports only \"absolute\"");
+  if (type.json != nullptr && *type.json != keys.position_type) {
+    config->Report(
+        "position_embedding_type", type,
+        fmt::format("this server supports only \"{}\"", keys.position_type));
   }
   if (config->Boolean("is_decoder").value_or(false)) {
     config->Report("is_decoder", config->Find("is_decoder"),
@@ -60,7 +61,7 @@ void UseRobertaPositions(ConfigReader* config, int padding_id,
 }
 
 void ReadEncoderEmbeddings(TensorReader* tensors, int width,
-                           StackDescription* stack) {
+                           StackDescription* stack, const std::string& norm) {
   EmbeddingTensors& embeddings = stack->embeddings;
   embeddings.tokens = tensors->Required("embeddings.word_embeddings.weight",
                                         {stack->vocabulary, width});
@@ -74,7 +75,7 @@ void ReadEncoderEmbeddings(TensorReader* tensors, int width,
         tensors->Required("embeddings.token_type_embeddings.weight",
                           {stack->type_vocabulary, width});
   }
-  stack->embedding_norm = tensors->Norm("embeddings.LayerNorm", width);
+  stack->embedding_norm = tensors->Norm(norm, width);
 }
 
 LayerDescription ReadEncoderLayer(TensorReader* tensors,

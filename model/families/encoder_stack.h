@@ -19,7 +19,10 @@ struct EncoderKeys {
   std::string d_model = "hidden_size";
   std::string heads = "num_attention_heads";
   std::string feed_forward = "intermediate_size";
-  std::string activation = "hidden_act";
+  std::string activation = "hidden_act";  // empty: the family reads it itself
+  std::string positions = "max_position_embeddings";
+  // The value of position_embedding_type, if there is one.
+  std::string position_type = "absolute";
 };
 
 struct EncoderLayerNames {
@@ -47,7 +50,8 @@ void UseRobertaPositions(ConfigReader* config, int padding_id,
 // Reads the embeddings of words, positions and segments, `width` wide, and
 // their norm.
 void ReadEncoderEmbeddings(TensorReader* tensors, int width,
-                           StackDescription* stack);
+                           StackDescription* stack,
+                           const std::string& norm = "embeddings.LayerNorm");
 
 // Reads the tensors of one layer; `name` ends with a dot.
 LayerDescription ReadEncoderLayer(TensorReader* tensors,

@@ -1,13 +1,59 @@
 #include "model/families/llama.h"
 
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/families/decoder_stack.h"
+#include "model/families/derived_tensors.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
+
+namespace {
+
+// The head of NVIDIA's bidirectional LLaMA
+// (LlamaBidirectionalForSequenceClassification).
+struct BidirectionalHead {
+  HeadDescription::Input input = HeadDescription::Input::kMean;
+  float factor = 1;  // of the logits
+};
+
+BidirectionalHead ReadBidirectionalHead(ConfigReader* config) {
+  using Input = HeadDescription::Input;
+  constexpr std::pair<std::string_view, Input> kPoolings[] = {
+      {"avg", Input::kMean},
+      {"cls", Input::kFirstToken},
+      {"last", Input::kLastToken}};
+  BidirectionalHead head;
+  head.factor = static_cast<float>(
+      1 / config->Real("temperature", 1e-6, 1e6).value_or(1));
+  const std::string name = config->Text("pooling").value_or("avg");
+  for (const auto& [known, input] : kPoolings) {
+    if (known != name) continue;
+    head.input = input;
+    return head;
+  }
+  config->Report("pooling", config->Find("pooling"),
+                 "give \"avg\", \"cls\" or \"last\"");
+  return head;
+}
+
+void UseBidirectionalHead(const BidirectionalHead& read,
+                          TransformerDescription* description) {
+  if (!description->head) return;
+  HeadDescription& head = *description->head;
+  head.input = read.input;
+  for (const TensorView** tensor : {&head.output.weight, &head.output.bias}) {
+    if (*tensor == nullptr || read.factor == 1) continue;
+    *tensor = Scaled(**tensor, read.factor, &description->memory);
+  }
+}
+
+}  // namespace
 
 FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
@@ -16,10 +62,16 @@ FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
   FamilyModel model;
   model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
   TransformerDescription& description = model.description;
+  const bool bidirec = config->Text("model_type") == "llama_bidirec";
+  const bool both_ways = ReadBothWays(config) || bidirec;
   AttentionGeometry geometry;
-  StackDescription& decoder =
-      description.decoder.emplace(ReadLlamaConfig(config, {}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  StackDescription& stack =
+      (both_ways ? description.encoder : description.decoder)
+          .emplace(ReadLlamaConfig(config, {}, &geometry));
+  if (both_ways) geometry.look_ahead = kAllKeys;
+  BidirectionalHead head;
+  if (bidirec) head = ReadBidirectionalHead(config);
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &stack);
   LlamaTensors has;
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
@@ -30,27 +82,32 @@ FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
   if (tensors == nullptr) return model;
 
   ReadLlamaTensors(tensors, has,
-                   std::vector<AttentionGeometry>(decoder.layers, geometry),
-                   &decoder);
+                   std::vector<AttentionGeometry>(stack.layers, geometry),
+                   &stack);
   ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
                        &description);
+  if (bidirec) UseBidirectionalHead(head, &description);
   return model;
 }
 
-FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
-                        Problems* problems) {
+namespace {
+
+// Reads Mistral's layers, which all have a window or none.
+FamilyModel LoadMistralLike(const nlohmann::json& json, const Weights* weights,
+                            const LlamaKeys& keys, const RotaryDefaults& rotary,
+                            int usual_window, Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
   model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = 8}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  StackDescription& decoder =
+      description.decoder.emplace(ReadLlamaConfig(config, keys, &geometry));
+  ReadLlamaRotary(config, rotary, &geometry, &decoder);
   // An explicit null means no window; a missing key means this one.
   int window = 0;
-  if (!json.contains("sliding_window")) window = 4096;
+  if (!json.contains("sliding_window")) window = usual_window;
   window = config->Integer("sliding_window", 1, kMaxPositions).value_or(window);
   const std::vector<bool> all(decoder.layers, window > 0);
   if (ReadLayerTypes(config, all) != all) {
@@ -67,6 +124,23 @@ FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
   ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
                        &description);
   return model;
+}
+
+}  // namespace
+
+FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
+                        Problems* problems) {
+  return LoadMistralLike(json, weights, {.kv_heads = 8}, {},
+                         /*usual_window=*/4096, problems);
+}
+
+FamilyModel LoadMinistral3(const nlohmann::json& json, const Weights* weights,
+                           Problems* problems) {
+  return LoadMistralLike(
+      json, weights, {.head_size = 128, .kv_heads = 8, .epsilon = 1e-5},
+      {.theta = 1e6,
+       .keys = {"llama_4_scaling_beta", "max_position_embeddings"}},
+      /*usual_window=*/0, problems);
 }
 
 }  // namespace trivium

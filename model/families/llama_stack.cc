@@ -17,13 +17,14 @@ namespace trivium {
 
 StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
                                  AttentionGeometry* geometry) {
-  const DecoderKeys decoder_keys = {.even_heads = false};
+  const DecoderKeys decoder_keys = {.even_heads = false,
+                                    .any_head = keys.any_head};
   StackDescription stack = ReadDecoderConfig(config, decoder_keys);
   stack.positions = PositionEncoding::kNone;
   stack.activation =
       ReadActivation(config, keys.activation, keys.usual_activation);
   stack.norm_epsilon = static_cast<float>(
-      config->Real("rms_norm_eps", 0, 1).value_or(keys.epsilon));
+      config->Real(keys.epsilon_key, 0, 1).value_or(keys.epsilon));
   const int usual_size =
       keys.head_size > 0 ? keys.head_size : stack.d_model / stack.heads;
   const std::optional<int> size = config->Integer("head_dim", 1, kMaxWidth);
@@ -49,12 +50,30 @@ StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
   return stack;
 }
 
+bool ReadBothWays(ConfigReader* config) {
+  const bool named =
+      config->Boolean("use_bidirectional_attention").value_or(false);
+  return !config->Boolean("is_causal").value_or(true) || named;
+}
+
 void ReadLlamaRotary(ConfigReader* config, double usual_theta,
                      AttentionGeometry* geometry, StackDescription* stack) {
-  stack->rotary = {ReadRotary(config, {.head_size = geometry->head_size,
-                                       .max_positions = stack->max_positions,
-                                       .theta = usual_theta})};
+  ReadLlamaRotary(config, RotaryDefaults{.theta = usual_theta}, geometry,
+                  stack);
+}
+
+void ReadLlamaRotary(ConfigReader* config, RotaryDefaults defaults,
+                     AttentionGeometry* geometry, StackDescription* stack) {
+  defaults.head_size = geometry->head_size;
+  defaults.max_positions = stack->max_positions;
+  stack->rotary = {ReadRotary(config, defaults)};
   geometry->rotary = 0;
+}
+
+std::vector<bool> EachNthIsFull(int n, int layers) {
+  std::vector<bool> slides(layers);
+  for (int i = 0; i < layers; ++i) slides[i] = (i + 1) % n != 0;
+  return slides;
 }
 
 std::vector<bool> ReadLayerTypes(ConfigReader* config,
@@ -105,17 +124,46 @@ int ReadSwitchedWindow(ConfigReader* config, int usual) {
 
 namespace {
 
-LinearTensors ReadLinear(TensorReader* tensors, const std::string& name,
-                         int64_t out, int64_t in, bool bias) {
-  return {tensors->Required(name + ".weight", {out, in}),
-          bias ? tensors->Required(name + ".bias", {out}) : nullptr};
-}
-
 NormTensors ReadNorm(TensorReader* tensors, const std::string& name, int size,
                      const LlamaTensors& has) {
   return {.weight = tensors->Required(name + ".weight", {size}),
-          .kind = NormTensors::Kind::kRms,
+          .bias = has.norm_bias ? tensors->Required(name + ".bias", {size})
+                                : nullptr,
+          .kind = has.norm_kind,
           .one_plus_weight = has.one_plus_weight};
+}
+
+AttentionDescription ReadLlamaAttention(TensorReader* tensors,
+                                        const std::string& name,
+                                        const LlamaTensors& has,
+                                        const AttentionGeometry& geometry,
+                                        const StackDescription& stack) {
+  const int d_model = stack.d_model;
+  const int width = geometry.query_width(), kv_width = geometry.kv_width();
+  AttentionDescription attention;
+  if (has.joined_attention) {
+    attention = ReadJoinedAttention(
+        tensors, {.joined = name + "qkv_proj", .output = name + has.output},
+        geometry, d_model, has.memory);
+  } else {
+    const bool bias = has.attention_bias;
+    attention = {
+        .geometry = geometry,
+        .query = tensors->Linear(name + "q_proj", width, d_model, bias),
+        .key = tensors->Linear(name + "k_proj", kv_width, d_model, bias),
+        .value = tensors->Linear(name + "v_proj", kv_width, d_model, bias),
+        .output = tensors->Linear(name + has.output, d_model, width,
+                                  has.output_bias)};
+  }
+  if (has.turns_adjacent) TurnHalves(stack, &attention, has.memory);
+  if (has.head_norms) {
+    const int size = geometry.head_size;
+    attention.query_norm = ReadNorm(tensors, name + has.query_norm,
+                                    has.wide_head_norms ? width : size, has);
+    attention.key_norm = ReadNorm(tensors, name + has.key_norm,
+                                  has.wide_head_norms ? kv_width : size, has);
+  }
+  return attention;
 }
 
 // Reads the attention and norms of layer `name`, which ends with a dot.
@@ -123,39 +171,40 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
                                 const LlamaTensors& has,
                                 const AttentionGeometry& geometry,
                                 const StackDescription& stack) {
-  const int d_model = stack.d_model;
-  const std::string attention = name + "self_attn.";
-  const auto linear = [&](const char* part, int out, int in, bool bias) {
-    return ReadLinear(tensors, attention + part, out, in, bias);
-  };
-  const auto norm = [&](const char* part) {
-    return ReadNorm(tensors, name + part, d_model, has);
+  const auto norm = [&](const std::string& part) -> std::optional<NormTensors> {
+    if (part.empty()) return std::nullopt;
+    return ReadNorm(tensors, name + part, stack.d_model, has);
   };
   LayerDescription layer;
-  layer.self_attention = {
-      .geometry = geometry,
-      .query =
-          linear("q_proj", geometry.query_width(), d_model, has.attention_bias),
-      .key = linear("k_proj", geometry.kv_width(), d_model, has.attention_bias),
-      .value =
-          linear("v_proj", geometry.kv_width(), d_model, has.attention_bias),
-      .output =
-          linear("o_proj", d_model, geometry.query_width(), has.output_bias)};
-  if (has.head_norms) {
-    layer.self_attention.query_norm =
-        ReadNorm(tensors, attention + "q_norm", geometry.head_size, has);
-    layer.self_attention.key_norm =
-        ReadNorm(tensors, attention + "k_norm", geometry.head_size, has);
-  }
-  layer.self_attention_norms.before = norm("input_layernorm");
-  if (has.norms_of_output) {
-    layer.self_attention_norms.of_output = norm("post_attention_layernorm");
-    layer.feed_forward_norms.before = norm("pre_feedforward_layernorm");
-    layer.feed_forward_norms.of_output = norm("post_feedforward_layernorm");
-  } else {
-    layer.feed_forward_norms.before = norm("post_attention_layernorm");
-  }
+  layer.self_attention =
+      ReadLlamaAttention(tensors, name + "self_attn.", has, geometry, stack);
+  layer.self_attention_norms.before = norm(has.norms.before_attention);
+  layer.self_attention_norms.of_output = norm(has.norms.of_attention);
+  layer.self_attention_norms.factor = has.residual_factor;
+  layer.feed_forward_norms.before =
+      has.norms.before_feed_forward == has.norms.before_attention
+          ? layer.self_attention_norms.before
+          : norm(has.norms.before_feed_forward);
+  layer.feed_forward_norms.of_output = norm(has.norms.of_feed_forward);
+  layer.feed_forward_norms.factor = has.residual_factor;
+  layer.parallel = has.parallel;
   return layer;
+}
+
+// Reads the feed-forward of layer `name` whose gate and up are one product.
+void ReadJoinedFeedForward(TensorReader* tensors, const std::string& name,
+                           const StackDescription& stack, TensorMemory* memory,
+                           LayerDescription* layer) {
+  const int inner = stack.feed_forward;
+  const TensorView* const joined = tensors->Required(
+      name + "mlp.gate_up_proj.weight", {2 * inner, stack.d_model});
+  layer->down = tensors->Linear(name + "mlp.down_proj", stack.d_model, inner,
+                                /*bias=*/false);
+  if (joined == nullptr) return;
+  const int64_t rows[] = {inner, inner};
+  const auto parts = SplitRows(*joined, /*groups=*/1, rows, memory);
+  layer->gate = {parts[0]};
+  layer->up = {parts[1]};
 }
 
 }  // namespace
@@ -164,7 +213,7 @@ void ReadGatedFeedForward(TensorReader* tensors, const std::string& name,
                           int inner, bool bias, const StackDescription& stack,
                           LayerDescription* layer) {
   const auto linear = [&](const char* part, int out, int in) {
-    return ReadLinear(tensors, name + "mlp." + part, out, in, bias);
+    return tensors->Linear(name + "mlp." + part, out, in, bias);
   };
   layer->gate = linear("gate_proj", inner, stack.d_model);
   layer->up = linear("up_proj", inner, stack.d_model);
@@ -177,6 +226,10 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
   ReadLlamaTensors(
       tensors, has, geometries,
       [&](int, const std::string& name, LayerDescription* layer) {
+        if (has.joined_feed_forward) {
+          ReadJoinedFeedForward(tensors, name, *stack, has.memory, layer);
+          return;
+        }
         ReadGatedFeedForward(tensors, name, stack->feed_forward,
                              has.feed_forward_bias, *stack, layer);
       },
@@ -198,7 +251,7 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
     read_feed_forward(i, name, &layer);
     stack->layer.push_back(std::move(layer));
   }
-  stack->final_norm = ReadNorm(tensors, "norm", d_model, has);
+  stack->final_norm = ReadNorm(tensors, has.final_norm, d_model, has);
 }
 
 }  // namespace trivium

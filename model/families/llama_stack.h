@@ -6,6 +6,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "base/config_reader.h"
+#include "model/families/derived_tensors.h"
+#include "model/families/rotary_config.h"
 #include "model/families/tensor_reader.h"
 #include "model/transformer/description.h"
 
@@ -24,7 +26,9 @@ struct LlamaKeys {
   // Heads of keys and values if config.json has none; 0: as many as query
   // heads.
   int kv_heads = 0;
+  std::string epsilon_key = "rms_norm_eps";
   double epsilon = 1e-6;
+  bool any_head = false;  // see DecoderKeys
 };
 
 // Reads the sizes, without layers, rotary positions and tensors. `geometry`
@@ -32,9 +36,21 @@ struct LlamaKeys {
 StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
                                  AttentionGeometry* geometry);
 
-// Reads rotary positions of whole heads, shared by all layers of `geometry`.
+// True if tokens also see those after them: use_bidirectional_attention is true
+// or is_causal is false. Then the layers are an encoder.
+bool ReadBothWays(ConfigReader* config);
+
+// Reads rotary positions that all layers of `geometry` share. The first form is
+// for families that turn whole heads; the second sets head_size and
+// max_positions of `defaults` itself.
 void ReadLlamaRotary(ConfigReader* config, double usual_theta,
                      AttentionGeometry* geometry, StackDescription* stack);
+void ReadLlamaRotary(ConfigReader* config, RotaryDefaults defaults,
+                     AttentionGeometry* geometry, StackDescription* stack);
+
+// Returns the layers with windows where only each nth layer, from the nth on,
+// sees everything.
+std::vector<bool> EachNthIsFull(int n, int layers);
 
 // Returns for each layer whether it has a window: layer_types or, if
 // config.json has none, `usual`.
@@ -50,17 +66,46 @@ std::vector<AttentionGeometry> SlidingGeometries(
 // is true, else 0.
 int ReadSwitchedWindow(ConfigReader* config, int usual);
 
+// The names of a layer's norms; empty: there is none. By default there is one
+// before each sublayer.
+struct LlamaNorms {
+  std::string before_attention = "input_layernorm";
+  std::string of_attention = {};  // of its output
+  std::string before_feed_forward = "post_attention_layernorm";
+  std::string of_feed_forward = {};
+};
+// Gemma has norms before and after each sublayer, OLMo 2 only after it.
+inline const LlamaNorms kGemmaNorms = {
+    .of_attention = "post_attention_layernorm",
+    .before_feed_forward = "pre_feedforward_layernorm",
+    .of_feed_forward = "post_feedforward_layernorm"};
+inline const LlamaNorms kOlmoNorms = {
+    .before_attention = {},
+    .of_attention = "post_attention_layernorm",
+    .before_feed_forward = {},
+    .of_feed_forward = "post_feedforward_layernorm"};
+
 struct LlamaTensors {
   bool attention_bias = false;  // of queries, keys and values
   bool output_bias = false;     // of the output of attention
   bool feed_forward_bias = false;
-  bool head_norms = false;       // q_norm and k_norm
+  bool head_norms = false;  // of queries and keys
+  std::string query_norm = "q_norm", key_norm = "k_norm";
+  bool wide_head_norms = false;  // each is one norm over all heads
   bool one_plus_weight = false;  // all norms have the factor 1 + weight
-  // Norms before and after each sublayer (Gemma) instead of one before it:
-  // input_layernorm and post_attention_layernorm of attention;
-  // pre_feedforward_layernorm and post_feedforward_layernorm of the
-  // feed-forward.
-  bool norms_of_output = false;
+  NormTensors::Kind norm_kind = NormTensors::Kind::kRms;
+  bool norm_bias = false;
+  LlamaNorms norms = {};
+  std::string final_norm = "norm";
+  std::string output = "o_proj";     // of attention
+  bool joined_attention = false;     // qkv_proj
+  bool joined_feed_forward = false;  // gate_up_proj
+  // Rotary positions turn adjacent dimensions (GPT-J), not halves.
+  bool turns_adjacent = false;
+  bool parallel = false;      // see LayerDescription
+  float residual_factor = 1;  // see SublayerNorms
+  // Where joined or rearranged tensors go; needed only if there are any.
+  TensorMemory* memory = nullptr;
 };
 
 // Reads the rest of layer `name`, the `i`th, after attention and norms: its

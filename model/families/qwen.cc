@@ -24,17 +24,30 @@ std::vector<AttentionGeometry> ReadGeometries(ConfigReader* config,
 }
 
 FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
-                     const LlamaKeys& keys, bool qwen3, Problems* problems) {
+                     const LlamaKeys& keys, const RotaryDefaults& rotary,
+                     bool qwen3, Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
-  StackDescription& decoder =
-      description.decoder.emplace(ReadLlamaConfig(config, keys, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  const bool both_ways = ReadBothWays(config);
+  StackDescription& stack =
+      (both_ways ? description.encoder : description.decoder)
+          .emplace(ReadLlamaConfig(config, keys, &geometry));
+  if (both_ways) geometry.look_ahead = kAllKeys;
+  ReadLlamaRotary(config, rotary, &geometry, &stack);
   const std::vector<AttentionGeometry> geometries =
-      ReadGeometries(config, geometry, decoder.layers);
+      ReadGeometries(config, geometry, stack.layers);
+  if (both_ways) {
+    for (const AttentionGeometry& layer : geometries) {
+      if (layer.look_back == kAllKeys) continue;
+      config->Report("sliding_window", config->Find("sliding_window"),
+                     "with attention both ways this server supports no "
+                     "windows in this family");
+      break;
+    }
+  }
   LlamaTensors has = {.attention_bias = true};
   if (qwen3) {
     has.head_norms = true;
@@ -44,7 +57,7 @@ FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
   TensorReader* const tensors = family.OpenTensors("model.");
   if (tensors == nullptr) return model;
 
-  ReadLlamaTensors(tensors, has, geometries, &decoder);
+  ReadLlamaTensors(tensors, has, geometries, &stack);
   ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
                        &description);
   return model;
@@ -54,12 +67,22 @@ FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
 
 FamilyModel LoadQwen2(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
-  return LoadQwen(json, weights, {}, /*qwen3=*/false, problems);
+  return LoadQwen(json, weights, {}, {}, /*qwen3=*/false, problems);
 }
 
 FamilyModel LoadQwen3(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
-  return LoadQwen(json, weights, {.head_size = 128}, /*qwen3=*/true, problems);
+  return LoadQwen(json, weights, {.head_size = 128}, {}, /*qwen3=*/true,
+                  problems);
+}
+
+FamilyModel LoadQwen3VlText(const nlohmann::json& json, const Weights* weights,
+                            Problems* problems) {
+  // A text's tokens have the same position in all three sections.
+  return LoadQwen(
+      json, weights, {.head_size = 128, .kv_heads = 32},
+      {.theta = 5e5, .keys = {"mrope_section", "mrope_interleaved"}},
+      /*qwen3=*/true, problems);
 }
 
 }  // namespace trivium

@@ -5,22 +5,43 @@
 #include "model/families/albert.h"
 #include "model/families/bart.h"
 #include "model/families/bert.h"
+#include "model/families/bloom.h"
+#include "model/families/cohere2.h"
 #include "model/families/deberta.h"
 #include "model/families/distilbert.h"
 #include "model/families/electra.h"
+#include "model/families/ernie4_5.h"
+#include "model/families/eurobert.h"
+#include "model/families/exaone4.h"
+#include "model/families/falcon.h"
+#include "model/families/gemma2.h"
 #include "model/families/gemma3.h"
+#include "model/families/glm4.h"
 #include "model/families/gpt2.h"
 #include "model/families/gpt_neo.h"
+#include "model/families/gpt_neox.h"
 #include "model/families/gpt_oss.h"
+#include "model/families/gptj.h"
+#include "model/families/granite.h"
+#include "model/families/gte.h"
+#include "model/families/hunyuan.h"
 #include "model/families/llama.h"
 #include "model/families/marian.h"
 #include "model/families/mixtral.h"
+#include "model/families/modernbert.h"
 #include "model/families/mpnet.h"
+#include "model/families/nomic_bert.h"
+#include "model/families/olmo.h"
 #include "model/families/openai_gpt.h"
 #include "model/families/opt.h"
+#include "model/families/phi.h"
+#include "model/families/phi3.h"
 #include "model/families/qwen.h"
 #include "model/families/qwen3_moe.h"
+#include "model/families/seed_oss.h"
 #include "model/families/smollm3.h"
+#include "model/families/stablelm.h"
+#include "model/families/starcoder2.h"
 #include "model/families/t5.h"
 
 namespace trivium {
@@ -30,31 +51,57 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"albert", LoadAlbert},
     {"bart", LoadBart},
     {"bert", LoadBert},
+    {"bloom", LoadBloom},
     {"camembert", LoadRoberta},
+    {"cohere2", LoadCohere2},
     {"deberta", LoadDeberta},
     {"deberta-v2", LoadDebertaV2},
     {"distilbert", LoadDistilBert},
     {"electra", LoadElectra},
+    {"ernie4_5", LoadErnie45},
+    {"eurobert", LoadEuroBert},
+    {"exaone4", LoadExaone4},
+    {"falcon", LoadFalcon},
+    {"gemma2", LoadGemma2},
     {"gemma3_text", LoadGemma3Text},
+    {"glm4", LoadGlm4},
     {"gpt2", LoadGpt2},
     {"gpt_neo", LoadGptNeo},
+    {"gpt_neox", LoadGptNeoX},
     {"gpt_oss", LoadGptOss},
+    {"gptj", LoadGptJ},
+    {"granite", LoadGranite},
+    {"gte", LoadGte},
+    {"hunyuan_v1_dense", LoadHunyuanDense},
     {"llama", LoadLlama},
+    {"llama_bidirec", LoadLlama},
     {"m2m_100", LoadM2m100},
     {"marian", LoadMarian},
     {"mbart", LoadMbart},
+    {"ministral3", LoadMinistral3},
     {"mistral", LoadMistral},
     {"mixtral", LoadMixtral},
+    {"modernbert", LoadModernBert},
     {"mpnet", LoadMpnet},
     {"mt5", LoadMt5},
+    {"new", LoadGte},
+    {"nomic_bert", LoadNomicBert},
+    {"olmo2", LoadOlmo2},
+    {"olmo3", LoadOlmo3},
     {"openai-gpt", LoadOpenAiGpt},
     {"opt", LoadOpt},
     {"pegasus", LoadPegasus},
+    {"phi", LoadPhi},
+    {"phi3", LoadPhi3},
     {"qwen2", LoadQwen2},
     {"qwen3", LoadQwen3},
     {"qwen3_moe", LoadQwen3Moe},
+    {"qwen3_vl_text", LoadQwen3VlText},
     {"roberta", LoadRoberta},
+    {"seed_oss", LoadSeedOss},
     {"smollm3", LoadSmolLm3},
+    {"stablelm", LoadStableLm},
+    {"starcoder2", LoadStarcoder2},
     {"t5", LoadT5},
     {"xlm-roberta", LoadRoberta},
 };

@@ -3,6 +3,9 @@
 //
 //   f_i = theta^(-2 i / d)             default, and dynamic (see the header)
 //   f_i / factor                       linear (Chen et al. 2023)
+//   (theta factor)^(-2 i / d) / factor^(2 / d) or, with mixed_b b,
+//     f_i / exp(log(factor) ((i + 1) / (d / 2))^b)
+//                                      ntk (Su 2023, kexue.fm/archives/9706)
 //   f_i / long_i or short_i            longrope (Ding et al. 2024)
 //   f_i / factor where a wave is longer than original / low, f_i where it is
 //     shorter than original / high, and linear in its reciprocal between
@@ -31,7 +34,7 @@ namespace {
 constexpr double kMost = 1e15;  // bound of any number
 
 // The keys of a set, whatever its type.
-constexpr std::array<std::string_view, 17> kKnown = {
+constexpr std::array<std::string_view, 18> kKnown = {
     "rope_theta",
     "rope_type",
     "type",
@@ -47,13 +50,16 @@ constexpr std::array<std::string_view, 17> kKnown = {
     "long_factor",
     "low_freq_factor",
     "high_freq_factor",
+    "mixed_b",
     "partial_rotary_factor",
     "finetuned"};
 
 class Reader {
  public:
   Reader(ConfigReader* config, const RotaryDefaults& defaults)
-      : config_(config), defaults_(defaults), pairs_(defaults.head_size / 2) {}
+      : config_(config), defaults_(defaults), pairs_(defaults.head_size / 2) {
+    if (defaults.turned > 0) pairs_ = defaults.turned / 2;
+  }
 
   RotaryDescription Read() {
     theta_ = config_->Real("rope_theta", 1, kMost).value_or(defaults_.theta);
@@ -67,11 +73,16 @@ class Reader {
           "is odd; give an even one");
       return {};
     }
-    if (config_->Real("partial_rotary_factor", 0, 1).value_or(1) != 1) {
-      config_->Report("partial_rotary_factor",
-                      config_->Find("partial_rotary_factor"),
-                      "this family turns whole heads; give 1");
+    ReadPart();
+    if (const auto alpha = config_->Real("alpha", 1e-3, kMost)) {
+      // The base is stretched for all texts alike (Hunyuan).
+      const double d = 2.0 * pairs_;
+      if (Type() == "dynamic") theta_ *= std::pow(*alpha, d / (d - 2));
+      stretched_ = true;
     }
+    rotary_.query_growth = static_cast<float>(
+        config_->Real("llama_4_scaling_beta", 0, kMost).value_or(0));
+    rotary_.growth_length = original_;
     for (int i = 0; i < pairs_; ++i) {
       const float exponent =
           static_cast<float>(2 * i) / static_cast<float>(2 * pairs_);
@@ -84,6 +95,26 @@ class Reader {
   }
 
  private:
+  void ReadPart() {
+    constexpr char kKey[] = "partial_rotary_factor";
+    const double usual = defaults_.partial > 0 ? defaults_.partial : 1;
+    const double part = config_->Real(kKey, 0, 1).value_or(usual);
+    if (defaults_.partial == 0) {
+      if (part == 1) return;
+      return config_->Report(kKey, config_->Find(kKey),
+                             "this family turns whole heads; give 1");
+    }
+    const int turned = static_cast<int>(defaults_.head_size * part);
+    if (turned < 2 || turned % 2 != 0) {
+      return config_->Report(
+          kKey, config_->Find(kKey),
+          fmt::format("it makes {} of a head's {} dimensions turn; give one "
+                      "that makes it an even number above 0",
+                      turned, defaults_.head_size));
+    }
+    pairs_ = turned / 2;
+  }
+
   std::string Type() {
     const auto type = config_->Text("rope_type");
     return type.has_value() ? *type : config_->Text("type").value_or("default");
@@ -92,6 +123,7 @@ class Reader {
   void Scale(const std::string& type) {
     if (type == "default") return;
     if (type == "dynamic") {
+      if (stretched_) return;
       Required("factor", 1);
       rotary_.caveat = fmt::format(
           "rotary positions of the type dynamic are scaled for texts longer "
@@ -102,6 +134,8 @@ class Reader {
     } else if (type == "linear") {
       const auto factor = static_cast<float>(Required("factor", 1));
       for (float& frequency : rotary_.frequencies) frequency /= factor;
+    } else if (type == "ntk") {
+      Ntk();
     } else if (type == "llama3") {
       Llama3();
     } else if (type == "yarn") {
@@ -112,8 +146,8 @@ class Reader {
       const char* key =
           config_->Find("rope_type").json != nullptr ? "rope_type" : "type";
       config_->Report(key, config_->Find(key),
-                      "this server supports default, linear, dynamic, yarn, "
-                      "longrope and llama3");
+                      "this server supports default, linear, dynamic, ntk, "
+                      "yarn, longrope and llama3");
     }
   }
 
@@ -128,6 +162,25 @@ class Reader {
   double Factor() {
     return config_->Real("factor", 1e-3, kMost)
         .value_or(static_cast<double>(defaults_.max_positions) / original_);
+  }
+
+  // For texts of any length (GTE's own code), unlike dynamic.
+  void Ntk() {
+    const auto factor = static_cast<float>(Required("factor", 1));
+    const auto mixed = config_->Real("mixed_b", 1e-3, 1e3);
+    const auto size = static_cast<float>(2 * pairs_);
+    for (int i = 0; i < pairs_; ++i) {
+      float& frequency = rotary_.frequencies[i];
+      if (mixed.has_value()) {
+        const auto part = static_cast<float>(i + 1) / (size / 2);
+        frequency /= std::exp(std::log(factor) *
+                              std::pow(part, static_cast<float>(*mixed)));
+      } else {
+        frequency = 1 / std::pow(static_cast<float>(theta_) * factor,
+                                 static_cast<float>(2 * i) / size);
+        frequency /= std::pow(factor, 2 / size);
+      }
+    }
   }
 
   void Llama3() {
@@ -249,18 +302,21 @@ class Reader {
 
   ConfigReader* const config_;
   const RotaryDefaults defaults_;
-  const int pairs_;
+  int pairs_;
   double theta_ = 0;
+  bool stretched_ = false;  // by alpha
   int original_ = 0;
   std::vector<float> waves_;  // theta^(2 i / d)
   RotaryDescription rotary_;
 };
 
 void RefuseUnknown(const nlohmann::json& values, const std::string& name,
+                   const std::vector<std::string_view>& of_family,
                    Problems* problems) {
   for (const auto& [key, value] : values.items()) {
     if (value.is_null() ||
-        std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end()) {
+        std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end() ||
+        std::find(of_family.begin(), of_family.end(), key) != of_family.end()) {
       continue;
     }
     problems->push_back(fmt::format(
@@ -310,7 +366,7 @@ RotaryDescription ReadRotarySet(const nlohmann::json& values,
                                 const std::string& name,
                                 const RotaryDefaults& defaults,
                                 Problems* problems) {
-  RefuseUnknown(values, name, problems);
+  RefuseUnknown(values, name, defaults.keys, problems);
   ConfigReader config({{"config.json: " + name, &values}}, problems);
   return Reader(&config, defaults).Read();
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/config_reader.h"
 #include "model/transformer/description.h"
@@ -14,6 +15,15 @@ struct RotaryDefaults {
   int head_size = 0;
   int max_positions = 0;
   double theta = 10000;  // if config.json has none
+  // The part of each head's dimensions that is turned, if config.json has no
+  // partial_rotary_factor; 0: this family turns whole heads.
+  double partial = 0;
+  // Dimensions of a head that are turned, if not by that factor (GPT-J).
+  int turned = 0;
+  // Keys of a set that only this family has: alpha (Hunyuan's scaled base),
+  // llama_4_scaling_beta (RotaryDescription::query_growth), or some that
+  // change nothing for texts.
+  std::vector<std::string_view> keys = {};
 };
 
 // Reads rotary positions from config.json, in the form that Transformers writes
@@ -25,13 +35,11 @@ struct RotaryDefaults {
 // here the frequencies depend on the model alone:
 //
 // - dynamic: the frequencies of texts within max_position_embeddings, which are
-//   not
-// scaled; longer texts are not served.
+//   not scaled; longer texts are not served.
 // - longrope: the long factors if max_position_embeddings exceeds the length of
-//   the
-// first training, else the short ones. (vLLM and llama.cpp choose in the same
-// way, by the longest text that is served. Transformers chooses anew for each
-// step's length, with the keys of shorter ones cached.)
+//   the first training, else the short ones. (vLLM and llama.cpp choose in the
+//   same way, by the longest text that is served. Transformers chooses anew for
+//   each step's length, with the keys of shorter ones cached.)
 //
 // Both are described in RotaryDescription::caveat.
 RotaryDescription ReadRotary(ConfigReader* config,

@@ -79,18 +79,34 @@ const TensorView* TensorReader::RequiredOf(
   return nullptr;
 }
 
-LinearTensors TensorReader::Linear(const std::string& name, int out, int in) {
+LinearTensors TensorReader::Linear(const std::string& name, int out, int in,
+                                   bool bias) {
   return {Required(name + ".weight", {out, in}),
-          Required(name + ".bias", {out})};
+          bias ? Required(name + ".bias", {out}) : nullptr};
 }
 
-NormTensors TensorReader::Norm(const std::string& name, int size) {
+NormTensors TensorReader::Norm(const std::string& name, int size, bool bias) {
   // Checkpoints that began in TensorFlow have other names.
   if (Has(name + ".gamma")) {
     return {Required(name + ".gamma", {size}),
-            Required(name + ".beta", {size})};
+            bias ? Required(name + ".beta", {size}) : nullptr};
   }
-  return {Required(name + ".weight", {size}), Required(name + ".bias", {size})};
+  return {Required(name + ".weight", {size}),
+          bias ? Required(name + ".bias", {size}) : nullptr};
+}
+
+std::string PrefixOf(const Weights* weights,
+                     const std::vector<std::string>& prefixes) {
+  if (weights == nullptr) return prefixes.front();
+  const std::vector<std::string_view> names = weights->Names();
+  for (const std::string& prefix : prefixes) {
+    if (std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+          return name.starts_with(prefix);
+        })) {
+      return prefix;
+    }
+  }
+  return prefixes.front();
 }
 
 }  // namespace trivium

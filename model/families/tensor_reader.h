@@ -42,10 +42,11 @@ class TensorReader {
   // Does the same for bytes that are not decoded to numbers yet.
   const TensorView* RequiredBytes(std::string_view name, const Shape& shape);
 
-  // `name`.weight [out, in] and `name`.bias [out].
-  LinearTensors Linear(const std::string& name, int out, int in);
+  // `name`.weight [out, in] and, unless the model has none, `name`.bias [out].
+  LinearTensors Linear(const std::string& name, int out, int in,
+                       bool bias = true);
   // `name`.weight and `name`.bias [size], or .gamma and .beta.
-  NormTensors Norm(const std::string& name, int size);
+  NormTensors Norm(const std::string& name, int size, bool bias = true);
 
   Problems* problems() const { return problems_; }
 
@@ -61,6 +62,11 @@ class TensorReader {
   const std::string config_;
   Problems* problems_;
 };
+
+// Returns the first of these prefixes with which the name of a tensor begins;
+// the first of all if none does.
+std::string PrefixOf(const Weights* weights,
+                     const std::vector<std::string>& prefixes);
 
 }  // namespace trivium
 

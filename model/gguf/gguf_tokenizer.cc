@@ -316,6 +316,9 @@ json GgufTokenizerConfig(const json& metadata) {
     const std::optional<size_t> id = IdBelow(tokens->size(), *value);
     if (id) config[role] = (*tokens)[*id];
   }
+  if (Flag(metadata, "add_bos_token", false) && config.contains("bos_token")) {
+    config[kChatsBeginWith] = config["bos_token"];
+  }
   // Additional templates have names: "tokenizer.chat_template.tool_use".
   const std::string chat = "tokenizer.chat_template";
   json templates = json::array();

@@ -16,8 +16,13 @@ namespace trivium {
 absl::StatusOr<nlohmann::json> GgufTokenizerJson(const nlohmann::json& metadata,
                                                  std::string_view architecture);
 
-// Returns tokenizer_config.json: special tokens by their roles, and the chat
-// template.
+// A key of GgufTokenizerConfig: the token that a chat begins with, also where
+// its template writes none, as in llama.cpp.
+inline constexpr char kChatsBeginWith[] = "chats_begin_with";
+
+// Returns tokenizer_config.json: special tokens by their roles, the chat
+// template, and under kChatsBeginWith the begin token, if the metadata adds one
+// to every prompt (add_bos_token).
 nlohmann::json GgufTokenizerConfig(const nlohmann::json& metadata);
 
 }  // namespace trivium

@@ -71,6 +71,7 @@ struct Rows {
   const float* sink[kQueries];  // of KV head 0, or null
   const float* bias[kQueries];  // of KV head 0 and key 0, or null
   size_t bias_stride;           // between query heads
+  float soft_cap;               // as in AttentionCall
   KeyRange seen[kQueries];      // keys
   KeyRange tiles;               // whole tiles that cover what any row sees
   // Pairs of keys. From any.begin to any.end, some row sees at least one key of
@@ -86,6 +87,16 @@ struct HeadRows {
   size_t offset;   // of queries and outputs, from those of KV head 0
   float* weights;  // of the first row
 };
+
+// Caps scores[begin..end), and what else their vectors hold.
+HWY_INLINE void CapScores(int begin, int end, float soft_cap,
+                          float* HWY_RESTRICT scores) {
+  const F32 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = begin / lanes * lanes; i < end; i += lanes) {
+    hn::StoreU(SoftCap(d, hn::LoadU(d, scores + i), soft_cap), d, scores + i);
+  }
+}
 
 // Sets weights = exp(weights + bias - max) over [begin, end), and zero in the
 // rest of their first and last vector. Returns 1 / their sum. A sink, if any,
@@ -149,6 +160,10 @@ HWY_INLINE void Softmax(const Rows<kQueries>& rows, const HeadRows* heads,
     for (int q = 0; q < kQueries; ++q) {
       const int origin = rows.layout.origin;
       const int query_head = heads[h].query_head;
+      if (HWY_UNLIKELY(rows.soft_cap > 0)) {
+        CapScores(rows.seen[q].begin - origin, rows.seen[q].end - origin,
+                  rows.soft_cap, heads[h].weights + q * rows.layout.stride);
+      }
       inverse[h][q] = Exponentials(
           rows.seen[q].begin - origin, rows.seen[q].end - origin,
           rows.bias[q] == nullptr
@@ -212,6 +227,7 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
   Rows<kQueries> rows(layout);
   rows.first = first == 0;
   rows.bias_stride = call.bias_stride;
+  rows.soft_cap = call.soft_cap;
   KeyRange any, all;
   int query_head = 0;
   int query = first;

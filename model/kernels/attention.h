@@ -14,7 +14,7 @@ inline constexpr int kAllHeads = std::numeric_limits<int>::max();
 
 // Scaled dot-product attention of all heads for several queries (Vaswani et al.
 // 2017):
-//   weights = softmax(scale * q K^T + bias), out = weights V
+//   weights = softmax(cap(scale * q K^T) + bias), out = weights V
 // A key-value head may serve several query heads (Ainslie et al. 2023), which
 // then share its reading: query head h reads KV head h / (query_heads /
 // shape.heads).
@@ -51,6 +51,8 @@ struct AttentionCall {
   const float* query;   // [queries] rows of query_heads * head_size floats ...
   size_t query_stride;  // ... this far apart
   float scale;
+  // If above 0, cap(s) is soft_cap * tanh(s / soft_cap) (Gemma 2), else s.
+  float soft_cap = 0;
   // For each query head, the logit of an additional key whose value is zero
   // ("attention sinks", Xiao et al. 2023, learned as in GPT-OSS); or null.
   const float* sinks = nullptr;

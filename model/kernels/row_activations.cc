@@ -145,6 +145,13 @@ Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
   });
 }
 
+void SoftCapRow(const ProductRow& row, float cap, float* y) {
+  const F32 d;
+  ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+    some.Store(SoftCap(d, v, cap), d, y + i);
+  });
+}
+
 Range GateRow(const ProductRow& gate, const ProductRow& up,
               Activation activation, float* y) {
   return WithActivation(activation, [&](auto known) HWY_ATTR {
@@ -211,6 +218,7 @@ namespace trivium {
 
 HWY_EXPORT(FinishRow);
 HWY_EXPORT(ActivateRow);
+HWY_EXPORT(SoftCapRow);
 HWY_EXPORT(GateRow);
 HWY_EXPORT(ClippedGateRow);
 HWY_EXPORT(RecurRow);
@@ -221,6 +229,10 @@ void FinishRow(const ProductRow& row, float* y) {
 Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
   return HWY_DYNAMIC_DISPATCH(ActivateRow)(row, activation, y);
 }
+void SoftCapRow(const ProductRow& row, float cap, float* y) {
+  HWY_DYNAMIC_DISPATCH(SoftCapRow)(row, cap, y);
+}
+
 Range GateRow(const ProductRow& gate, const ProductRow& up,
               Activation activation, float* y) {
   return HWY_DYNAMIC_DISPATCH(GateRow)(gate, up, activation, y);

@@ -54,6 +54,9 @@ void FinishRow(const ProductRow& row, float* y);
 // Sets y = activation(the row's floats). Returns the range of y.
 Range ActivateRow(const ProductRow& row, Activation activation, float* y);
 
+// Sets y = cap tanh(f / cap) for the row's floats f; cap is above 0.
+void SoftCapRow(const ProductRow& row, float cap, float* y);
+
 // Sets y = activation(gate's floats) * up's floats; both have the same number
 // of columns (gated linear units, Shazeer 2020). y may be gate.f32 but not
 // up.f32. Returns the range of y.

@@ -181,6 +181,23 @@ HWY_INLINE hn::Vec<D> Exp(D d, hn::Vec<D> x) {
                                 hn::ShiftLeft<23>(hn::BitCast(d32, shifted))));
 }
 
+// Returns cap * tanh(x / cap), for a cap above 0. Near 0 tanh is its series,
+// farther out 1 - 2 / (1 + exp(2t)); its relative error is below 1e-6.
+template <class D>
+HWY_INLINE hn::Vec<D> SoftCap(D d, hn::Vec<D> x, float cap) {
+  const auto one = hn::Set(d, 1.0f);
+  const auto t = hn::Div(x, hn::Set(d, cap));
+  const auto square = hn::Mul(t, t);
+  auto p = hn::Set(d, -17.0f / 315);
+  p = hn::MulAdd(p, square, hn::Set(d, 2.0f / 15));
+  p = hn::MulAdd(p, square, hn::Set(d, -1.0f / 3));
+  const auto near = hn::MulAdd(hn::Mul(p, square), t, t);
+  const auto e = Exp(d, Clamp(d, hn::Add(t, t)));
+  const auto far = hn::Sub(one, hn::Div(hn::Set(d, 2.0f), hn::Add(one, e)));
+  const auto is_near = hn::Lt(hn::Abs(t), hn::Set(d, 0.2f));
+  return hn::Mul(hn::Set(d, cap), hn::IfThenElse(is_near, near, far));
+}
+
 // Returns bf16(x), rounded to nearest even, in the upper half of each lane; the
 // lower half is arbitrary.
 template <class D>

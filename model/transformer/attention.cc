@@ -4,7 +4,8 @@
 //
 //   q = W_q x, k = W_k x, v = W_v x     x of k and v may be a source's states
 //   q_h = R_i norm(q_h)                 with rotary position R of query i and
-//   k_g = R_j norm(k_g)                 of key j; norm only if the layer has it
+//   k_g = R_j norm(k_g)                 of key j; norm only if the layer has
+//                                       it, and in some before R
 //   weights_h = softmax(scale * q_h K_g^T)   over the keys that a query sees,
 //                                       and the head's sink, which has no value
 //   y = W_o [weights_1 V, weights_2 V, ...]
@@ -35,10 +36,12 @@ constexpr int kManyPieces = 4;
 // Key multiplications that justify another thread.
 constexpr double kLeastProducts = 16 << 10;
 
-void NormHeads(const std::optional<Norm>& norm, int heads, float* x) {
+// Normalizes x [width], as many numbers at a time as the norm has factors.
+void NormHeads(const std::optional<Norm>& norm, int width, float* x) {
   if (!norm.has_value()) return;
-  for (int head = 0; head < heads; ++head, x += norm->gamma.size()) {
-    norm->Apply(x, x);
+  const int size = static_cast<int>(norm->gamma.size());
+  for (int begin = 0; begin < width; begin += size) {
+    norm->Apply(x + begin, x + begin);
   }
 }
 
@@ -48,6 +51,7 @@ absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
                                     Workspace* workspace) {
   const Attention& weights = task.weights;
   rows->Begin(weights.norms, &weights.projection, workspace);
+  if (weights.parallel) rows->KeepLayerInput();
   TRIVIUM_RETURN_IF_ERROR(Project(task, rows, workspace));
   rows->other.Resize(rows->rows(), weights.geometry.query_width());
   AttendAll(task, rows, workspace);
@@ -84,10 +88,15 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         }
         FinishRow(product.Columns(0, width), query);
         FinishRow(product.Columns(width, 2 * kv_width), key);
-        NormHeads(task.weights.query_norm, geometry.heads, query);
-        NormHeads(task.weights.key_norm, geometry.kv_heads, key);
+        const auto normalize = [&] {
+          NormHeads(task.weights.query_norm, width, query);
+          NormHeads(task.weights.key_norm, kv_width, key);
+        };
+        if (!task.weights.norms_after_rotary) normalize();
         task.turns->Apply(geometry, row, geometry.heads, query);
         task.turns->Apply(geometry, row, geometry.kv_heads, key);
+        if (task.weights.norms_after_rotary) normalize();
+        task.turns->Grow(geometry, place.position, query);
         StoreKeyValue(task.tiles.shape, key, key + kv_width, place.slot(),
                       task.tiles[place.block]);
       },
@@ -183,6 +192,7 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
                         .query = query,
                         .query_stride = stride_,
                         .scale = geometry.scale,
+                        .soft_cap = geometry.soft_cap,
                         .sinks = task.weights.sinks.data(),
                         .out = query,
                         .out_stride = stride_};

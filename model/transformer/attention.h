@@ -85,8 +85,8 @@ class AttentionSublayer {
 
   // Computes queries into query_, and keys and values into their tiles.
   // Relative attention reads keys and values beside the queries instead. Before
-  // they are stored, each head of queries and keys is normalized and then
-  // turned by its rotary position, where the layer does that.
+  // they are stored, each head of queries and keys is normalized and turned by
+  // its rotary position, where the layer does that.
   absl::Status Project(const AttentionTask& task, Rows* rows,
                        Workspace* workspace);
   void ListPieces(const AttentionTask& task);

@@ -29,7 +29,7 @@ struct Visitor {
   }
 
   void ForEach(const SublayerNorms& norms) const {
-    const auto& [before, of_output, after] = norms;
+    const auto& [before, of_output, after, factor] = norms;
     ForEach(before);
     ForEach(of_output);
     ForEach(after);
@@ -42,7 +42,7 @@ struct Visitor {
 
   void ForEach(const AttentionDescription& description) const {
     const auto& [geometry, query, key, value, output, query_norm, key_norm,
-                 sinks] = description;
+                 norms_after_rotary, sinks] = description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
     }
@@ -67,7 +67,8 @@ struct Visitor {
   void ForEach(const LayerDescription& tensors) const {
     const auto& [self_attention, recurrence, position_key, position_query,
                  self_attention_norms, cross_attention, cross_attention_norms,
-                 gate, up, down, experts, feed_forward_norms] = tensors;
+                 gate, up, down, experts, feed_forward_norms, parallel] =
+        tensors;
     ForEach(self_attention);
     ForEach(recurrence);
     ForEach(position_key);
@@ -91,7 +92,7 @@ struct Visitor {
   }
 
   void ForEach(const RelativeAttentionDescription& description) const {
-    const auto& [buckets, span, max_distance, embeddings, norm, bias] =
+    const auto& [buckets, span, max_distance, embeddings, norm, bias, slopes] =
         description;
     ForEach(embeddings);
     ForEach(norm);
@@ -117,7 +118,8 @@ struct Visitor {
   }
 
   void ForEach(const HeadDescription& description) const {
-    const auto& [kind, input, dense, activation, norm, output] = description;
+    const auto& [kind, input, dense, activation, norm, output, padding_id] =
+        description;
     ForEach(dense);
     ForEach(norm);
     ForEach(output);
@@ -135,8 +137,9 @@ AttentionGeometry AttentionGeometry::Even(int d_model, int heads) {
 }
 
 void ForEachTensor(const TransformerDescription& description, Visit visit) {
-  const auto& [encoder, decoder, output_projection, output_narrowing, shortlist,
-               pooler, head, memory] = description;
+  const auto& [encoder, decoder, output_projection, output_narrowing,
+               logit_factor, logit_soft_cap, shortlist, pooler, head, memory] =
+      description;
   const Visitor visitor = {visit};
   visitor.ForEach(encoder);
   visitor.ForEach(decoder);

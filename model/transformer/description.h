@@ -54,11 +54,12 @@ struct NormTensors {
 };
 
 // The norms of a sublayer f; a model has one or two of them:
-//   x = after(x + of_output(f(before(x))))
+//   x = after(x + factor of_output(f(before(x))))
 // The original Transformer, BERT and Marian have `after`; GPT-2, LLaMA and
 // mBART `before`; OLMo 2 `of_output`; Gemma 2 `before` and `of_output`.
 struct SublayerNorms {
   std::optional<NormTensors> before, of_output, after;
+  float factor = 1;  // of the residual connection (Granite)
 
   bool operator==(const SublayerNorms&) const = default;
 };
@@ -69,6 +70,11 @@ struct SublayerNorms {
 struct RotaryDescription {
   std::vector<float> frequencies;  // [pairs], in radians a token
   float magnitude = 1;  // scales cosines and sines (YaRN, Peng et al. 2023)
+  // The query at position p is multiplied by
+  //   1 + query_growth ln(1 + floor(p / growth_length))
+  // so that attention over long texts stays sharp (Llama 4, Ministral 3).
+  float query_growth = 0;
+  int growth_length = 1;  // tokens
   // Tells whoever serves the model, in one sentence, which texts get other
   // frequencies than its authors intended; empty if none do.
   std::string caveat = {};
@@ -86,6 +92,8 @@ struct AttentionGeometry {
   int kv_heads = 0;  // divides heads
   int head_size = 0;
   float scale = 1;  // multiplies q . k
+  // If above 0, a scaled score s becomes soft_cap tanh(s / soft_cap) (Gemma 2).
+  float soft_cap = 0;
   // A query sees the keys from `look_back` positions before its own to
   // `look_ahead` after it, where they exist. A decoder's causal self-attention
   // has look_ahead 0, a window of w keys has look_back w - 1, and
@@ -111,8 +119,11 @@ struct AttentionDescription {
   // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
   // output [d_model, query_width].
   LinearTensors query, key, value, output;
-  // Applied to each head before it is turned; weights [head_size] (Qwen 3).
+  // Applied to each head, weights [head_size] (Qwen 3), or to all heads
+  // together, weights [query_width] and [kv_width] (OLMo 2).
   std::optional<NormTensors> query_norm = std::nullopt, key_norm = std::nullopt;
+  // True: applied after rotary positions (Hunyuan), else before them.
+  bool norms_after_rotary = false;
   const TensorView* sinks = nullptr;  // [heads], see kernels/attention.h
 
   bool operator==(const AttentionDescription&) const = default;
@@ -145,6 +156,9 @@ struct RelativeAttentionDescription {
   const TensorView* embeddings = nullptr;  // [2 span, d_model]
   std::optional<NormTensors> norm;         // applied to the embeddings
   const TensorView* bias = nullptr;        // [span, heads]
+  // [heads], replaces `bias` if not empty: b = -slope |i - j| (ALiBi, Press et
+  // al. 2022). `buckets` and `span` are not used.
+  std::vector<float> slopes = {};
 };
 
 // A mixture of experts (Shazeer et al. 2017): of many gated feed-forwards, a
@@ -199,6 +213,10 @@ struct LayerDescription {
   // If set, replaces gate, up and down.
   std::optional<ExpertsDescription> experts;
   SublayerNorms feed_forward_norms;
+  // True: the feed-forward reads what attention reads, the layer's input x, and
+  // the layer's output is x + attention(x) + feed_forward(x) (GPT-J). Such a
+  // layer has no cross-attention and no norms `after`.
+  bool parallel = false;
 
   bool operator==(const LayerDescription&) const = default;
 };
@@ -252,10 +270,17 @@ struct PoolerDescription {
   Activation activation = Activation::kTanh;
 };
 
-// logits = W norm(activation(D x + d)) + b, where x is a final state or the
-// pooled output; D and the norm are optional.
+// logits = W norm(activation(D x + d)) + b, where x is a final state, their
+// mean or the pooled output; D and the norm are optional.
 struct HeadDescription {
-  enum class Input { kPooled, kFirstToken, kLastToken, kEveryToken };
+  enum class Input {
+    kPooled,
+    kFirstToken,
+    kLastToken,    // the last one that is no padding, see padding_id
+    kMean,         // the mean of all final states
+    kMeanOfDense,  // the mean over all tokens of activation(D x + d); no norm
+    kEveryToken
+  };
 
   HeadKind kind = HeadKind::kClassify;
   Input input = Input::kEveryToken;
@@ -263,6 +288,9 @@ struct HeadDescription {
   Activation activation = Activation::kNone;
   std::optional<NormTensors> norm;
   LinearTensors output;  // [outputs, width of its input]
+  // The id that kLastToken skips at the end of a text. If there is nothing
+  // else, it reads the first token.
+  std::optional<int32_t> padding_id = std::nullopt;
 };
 
 class Shortlist;
@@ -276,6 +304,11 @@ struct TransformerDescription {
   // [width, d_model]. Narrows x before output_projection, whose weight is then
   // [vocabulary, width] (OPT).
   std::optional<LinearTensors> output_narrowing;
+  // Multiplies x before output_projection (Granite, Cohere).
+  float logit_factor = 1;
+  // If above 0, a logit l becomes logit_soft_cap tanh(l / logit_soft_cap)
+  // (Gemma 2).
+  float logit_soft_cap = 0;
   // Restricts the target tokens of each source, see shortlist.h; null: no
   // restriction.
   std::shared_ptr<const Shortlist> shortlist;

@@ -1,14 +1,16 @@
-// Order: pooled outputs first, because a head may read them; then the rows of
-// logits that sources request, in slices of kSliceRows. Within a slice the
-// head's dense layer and norm run over all rows, then the output product block
-// by block, so that no [rows, vocabulary] array exists if only the best logits
-// are requested. Results that come from states which are not finite are set to
-// NaN at the end.
+// Order: pooled outputs and means first, because a head may read them; then the
+// rows of logits that sources request, in slices of kSliceRows. Within a slice
+// the head's dense layer and norm run over all rows, then the output product
+// block by block, so that no [rows, vocabulary] array exists if only the best
+// logits are requested. Results that come from states which are not finite are
+// set to NaN at the end.
 #include "model/transformer/head_runner.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "base/finite.h"
 #include "base/status.h"
@@ -25,6 +27,21 @@ constexpr size_t kSliceRows = 1024;
 constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 bool IsFinite(const float* row, int size) {
   return AllFinite({row, static_cast<size_t>(size)});
+}
+
+// True if `position` is that of the last token that is no padding, or 0 in a
+// text of nothing else. Over all positions, each token is looked at twice.
+bool IsLast(std::span<const int32_t> ids, size_t position,
+            std::optional<int32_t> padding_id) {
+  if (ids[position] == padding_id && position > 0) return false;
+  return std::all_of(ids.begin() + position + 1, ids.end(),
+                     [&](int32_t id) { return id == padding_id; });
+}
+
+int LastToken(std::span<const int32_t> ids, std::optional<int32_t> padding_id) {
+  size_t last = ids.size() - 1;
+  while (last > 0 && ids[last] == padding_id) --last;
+  return static_cast<int>(last);
 }
 
 }  // namespace
@@ -50,7 +67,10 @@ bool HeadRunner::Reads(const SourceState& source, int position) const {
     case HeadDescription::Input::kFirstToken:
       return position == 0;
     case HeadDescription::Input::kLastToken:
-      return position + 1 == source.tokens();
+      return IsLast(source.input.ids, position, head_->padding_id);
+    case HeadDescription::Input::kMean:
+    case HeadDescription::Input::kMeanOfDense:
+      return true;
     case HeadDescription::Input::kEveryToken:
       break;
   }
@@ -96,8 +116,57 @@ absl::Status HeadRunner::Pool(std::span<SourceState* const> sources,
   return absl::OkStatus();
 }
 
+// Sums in the order of the tokens.
+absl::Status HeadRunner::Mean(std::span<SourceState* const> sources,
+                              StateOf state, Workspace* workspace) {
+  const bool of_dense = head_->input == HeadDescription::Input::kMeanOfDense;
+  const Linear& first =
+      head_->dense.has_value() ? *head_->dense : head_->output_blocks.front();
+  const int in = first.in();
+  const int width = of_dense ? first.out() : in;
+  means_.assign(sources.size() * width, 0);
+  for (size_t s = 0; s < sources.size(); ++s) {
+    if (!sources[s]->options.logits) continue;
+    float* const mean = &means_[s * width];
+    const int tokens = sources[s]->tokens();
+    bool finite = true;
+    for (int begin = 0; begin < tokens; begin += kSliceRows) {
+      const int count = std::min<int>(kSliceRows, tokens - begin);
+      if (of_dense) {
+        input_.Resize(count, in);
+        for (int i = 0; i < count; ++i) {
+          const float* x = state(s, begin + i);
+          finite = finite && IsFinite(x, in);
+          input_.Set(i, x);
+        }
+        activated_.resize(static_cast<size_t>(count) * width);
+        TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
+            input_, count, workspace, [&](int i, const auto& product, float*) {
+              ActivateRow(product, head_->activation,
+                          &activated_[static_cast<size_t>(i) * width]);
+            }));
+      }
+      for (int i = 0; i < count; ++i) {
+        AddRow({.f32 = of_dense ? &activated_[static_cast<size_t>(i) * width]
+                                : state(s, begin + i),
+                .n = width},
+               mean);
+      }
+    }
+    for (int k = 0; k < width; ++k) {
+      mean[k] = finite ? mean[k] / static_cast<float>(tokens) : kNoNumber;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
                                 StateOf state, Workspace* workspace) {
+  using Input = HeadDescription::Input;
+  if (head_->input == Input::kMean || head_->input == Input::kMeanOfDense) {
+    TRIVIUM_RETURN_IF_ERROR(Mean(sources, state, workspace));
+  }
+  const size_t mean_width = means_.size() / std::max<size_t>(1, sources.size());
   rows_.clear();
   for (size_t s = 0; s < sources.size(); ++s) {
     SourceState& source = *sources[s];
@@ -105,16 +174,21 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
     const size_t before = rows_.size();
     const std::vector<int>& positions = source.options.logits_positions;
     switch (head_->input) {
-      case HeadDescription::Input::kPooled:
+      case Input::kPooled:
         rows_.push_back({source.pooled.data()});
         break;
-      case HeadDescription::Input::kFirstToken:
+      case Input::kFirstToken:
         rows_.push_back({state(s, 0)});
         break;
-      case HeadDescription::Input::kLastToken:
-        rows_.push_back({state(s, source.tokens() - 1)});
+      case Input::kLastToken:
+        rows_.push_back(
+            {state(s, LastToken(source.input.ids, head_->padding_id))});
         break;
-      case HeadDescription::Input::kEveryToken:
+      case Input::kMean:
+      case Input::kMeanOfDense:
+        rows_.push_back({&means_[s * mean_width]});
+        break;
+      case Input::kEveryToken:
         for (int i = 0; positions.empty() && i < source.tokens(); ++i) {
           rows_.push_back({state(s, i)});
         }
@@ -155,7 +229,9 @@ absl::Status HeadRunner::LogitsOf(std::span<Row> rows, Workspace* workspace) {
   }
 
   hidden_.Resize(count, head_->output_blocks.front().in());
-  if (head_->dense.has_value()) {
+  const bool runs_dense = head_->dense.has_value() &&
+                          head_->input != HeadDescription::Input::kMeanOfDense;
+  if (runs_dense) {
     input_.Resize(count, head_->dense->in());
     for (int i = 0; i < count; ++i) input_.Set(i, rows[i].input);
     TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
@@ -186,8 +262,8 @@ absl::Status HeadRunner::LogitsOf(std::span<Row> rows, Workspace* workspace) {
     rows[i].best->best.assign(best.begin(), best.end());
     rows[i].best->log_sum_exp = candidates_[i].rest_log_sum_exp();
   }
-  const int in = head_->dense.has_value() ? head_->dense->in()
-                                          : head_->output_blocks.front().in();
+  const int in =
+      runs_dense ? head_->dense->in() : head_->output_blocks.front().in();
   for (const Row& row : rows) {
     if (IsFinite(row.input, in)) continue;
     if (row.best != nullptr) {

@@ -35,14 +35,17 @@ class HeadRunner {
   bool PoolsForHead(const SourceState& source) const;
   absl::Status Pool(std::span<SourceState* const> sources, StateOf state,
                     Workspace* workspace);
+  // Fills means_ for heads that read a mean.
+  absl::Status Mean(std::span<SourceState* const> sources, StateOf state,
+                    Workspace* workspace);
   absl::Status Logits(std::span<SourceState* const> sources, StateOf state,
                       Workspace* workspace);
 
   // A requested row of logits.
   struct Row {
-    const float* input = nullptr;
-    float* logits = nullptr;     // [outputs], receives all logits
-    BestLogits* best = nullptr;  // receives the best logits only
+    const float* input = nullptr;  // of the head's dense layer, or behind it
+    float* logits = nullptr;       // [outputs], receives all logits
+    BestLogits* best = nullptr;    // receives the best logits only
     int best_count = 0;
   };
   absl::Status LogitsOf(std::span<Row> rows, Workspace* workspace);
@@ -55,6 +58,8 @@ class HeadRunner {
   std::vector<float*> results_;
   std::vector<Row> rows_;
   std::vector<RowCandidates> candidates_;  // [rows of a slice]
+  std::vector<float> means_;               // [sources, width]
+  std::vector<float> activated_;           // [rows of a slice, width]
 };
 
 }  // namespace trivium

@@ -20,6 +20,7 @@ absl::StatusOr<Head> Head::Create(const HeadDescription& description,
   Head head;
   head.kind = description.kind;
   head.input = description.input;
+  head.padding_id = description.padding_id;
   if (description.dense.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(
         head.dense,

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_HEADS_H_
 #define TRIVIUM_MODEL_TRANSFORMER_HEADS_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Head {
   OperandType output_operands = OperandType::kF32;
   std::vector<Linear> output_blocks;  // kOutputBlock outputs each
   int outputs = 0;
+  std::optional<int32_t> padding_id;  // see HeadDescription
 
   static absl::StatusOr<Head> Create(const HeadDescription& description,
                                      float norm_epsilon,
@@ -46,7 +48,8 @@ struct Head {
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_kind, of_input, of_dense, of_activation, of_norm,
-                 of_output_operands, of_output_blocks, of_outputs] = *this;
+                 of_output_operands, of_output_blocks, of_outputs,
+                 of_padding_id] = *this;
     VisitParts(f, of_kind, of_input, of_dense, of_activation, of_norm,
                of_output_operands, of_output_blocks, of_outputs);
   }

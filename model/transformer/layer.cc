@@ -92,7 +92,8 @@ Norms Norms::Create(const SublayerNorms& norms, float epsilon) {
     return tensors.has_value() ? std::optional(Norm::Create(*tensors, epsilon))
                                : std::nullopt;
   };
-  return {create(norms.before), create(norms.of_output), create(norms.after)};
+  return {create(norms.before), create(norms.of_output), create(norms.after),
+          norms.factor};
 }
 
 Range FeedForward::Activate(const ProductRow& up, float* y) const {
@@ -121,6 +122,8 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   if (self.key_norm.has_value()) {
     layer.self_attention.key_norm = Norm::Create(*self.key_norm, epsilon);
   }
+  layer.self_attention.norms_after_rotary = self.norms_after_rotary;
+  layer.self_attention.parallel = description.parallel;
   if (self.sinks != nullptr) {
     layer.self_attention.sinks.logits = ToVector(*self.sinks);
   }

@@ -43,12 +43,13 @@ struct Norm {
 // The packed SublayerNorms.
 struct Norms {
   std::optional<Norm> before, of_output, after;
+  float factor = 1;
 
   static Norms Create(const SublayerNorms& norms, float epsilon);
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_before, of_of_output, of_after] = *this;
-    VisitParts(f, of_before, of_of_output, of_after);
+    const auto& [of_before, of_of_output, of_after, of_factor] = *this;
+    VisitParts(f, of_before, of_of_output, of_after, of_factor);
   }
 };
 
@@ -70,17 +71,21 @@ struct Attention {
   // computed once per source, see cross_key_value in transformer.h. Recurrence:
   // inputs and gates, [2 d_model, d_model]; `output` is then empty.
   Linear projection;
-  std::optional<Linear> output;              // [d_model, query_width]
-  std::optional<Norm> query_norm, key_norm;  // applied to each head
+  std::optional<Linear> output;  // [d_model, query_width]
+  // Applied to each head, or to all heads together.
+  std::optional<Norm> query_norm, key_norm;
+  bool norms_after_rotary = false;
+  bool parallel = false;  // see LayerDescription
   Sinks sinks;
   Norms norms;
 
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
-                 of_key_norm, of_sinks, of_norms] = *this;
+                 of_key_norm, of_norms_after_rotary, of_parallel, of_sinks,
+                 of_norms] = *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
-               of_sinks, of_norms);
+               of_norms_after_rotary, of_parallel, of_sinks, of_norms);
   }
 };
 

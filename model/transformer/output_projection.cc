@@ -39,6 +39,11 @@ void OutputProjection::Add(const float* x, const LogitsQuery& query,
     shortlist_rows_.Add({allowed, x, &query, all, &answer});
     return;
   }
+  if (const float factor = weights_.logit_factor(); factor != 1) {
+    float* const scaled = scaled_.Reserve(d_model_);
+    for (int i = 0; i < d_model_; ++i) scaled[i] = factor * x[i];
+    x = scaled;
+  }
   x_.Set(static_cast<int>(places_.size()), x);
   places_.push_back(static_cast<int>(answers_.size()) - 1);
   all_.push_back(all);
@@ -91,6 +96,7 @@ absl::Status OutputProjection::Narrow(Workspace* workspace) {
 absl::Status OutputProjection::Project(Workspace* workspace) {
   const Operand& x = weights_.output_narrowing() == nullptr ? x_ : narrow_;
   const std::vector<Linear>& blocks = weights_.output_blocks();
+  const float soft_cap = weights_.logit_soft_cap();
   return workspace->Run(
       static_cast<int>(blocks.size()), 1,
       [&](int begin, int end, int thread) -> absl::Status {
@@ -101,7 +107,11 @@ absl::Status OutputProjection::Project(Workspace* workspace) {
               &workspace->thread(thread),
               [&](int row, const auto& product, float* y) {
                 float* all = all_[row] == nullptr ? nullptr : all_[row] + first;
-                candidates_[thread][row].Add(first, product, y, all);
+                RowCandidates& candidates = candidates_[thread][row];
+                if (soft_cap == 0)
+                  return candidates.Add(first, product, y, all);
+                SoftCapRow(product, soft_cap, y);
+                candidates.Add(first, {.f32 = y, .n = product.n}, y, all);
               }));
         }
         return absl::OkStatus();

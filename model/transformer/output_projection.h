@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "model/kernels/buffer.h"
 #include "model/kernels/candidates.h"
 #include "model/logits.h"
 #include "model/transformer/linear.h"
@@ -53,6 +54,7 @@ class OutputProjection {
   // The rows that are multiplied with the whole vocabulary:
   Operand x_;
   Operand narrow_;           // x_ after output narrowing, if any
+  Buffer<float> scaled_;     // [d_model], a row times the logit factor
   std::vector<int> places_;  // [rows], indices of answers_
   std::vector<float*> all_;  // or null
   std::vector<const LogitsQuery*> queries_;

@@ -1,5 +1,6 @@
 #include "model/transformer/relative_attention.h"
 
+#include <cstdlib>
 #include <optional>
 
 #include "base/status.h"
@@ -15,10 +16,16 @@ namespace {
 constexpr double kMaxBytes = 8.0 * (1 << 30);
 
 absl::Status Check(const StackDescription& stack) {
-  double rows = stack.relative_attention->bias != nullptr ? stack.heads : 0;
+  const RelativeAttentionDescription& relative = *stack.relative_attention;
+  const bool biased = relative.bias != nullptr || !relative.slopes.empty();
+  double rows = biased ? stack.heads : 0;
+  bool disentangled = false;
   for (const LayerDescription& layer : stack.layer) {
     const AttentionGeometry& geometry = layer.self_attention.geometry;
-    if (geometry.kv_heads != geometry.heads) {
+    if (layer.position_key || layer.position_query) {
+      disentangled = true;
+    }
+    if (disentangled && geometry.kv_heads != geometry.heads) {
       return absl::InvalidArgumentError(
           "relative attention needs as many heads of keys and values as of "
           "queries");
@@ -60,6 +67,17 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
   RelativeAttention attention;
   attention.positions_ = stack.max_positions;
   attention.columns_ = RelativeColumns(stack.max_positions);
+  if (!description.slopes.empty()) {
+    attention.bias_.resize(stack.heads * attention.columns_);
+    for (int head = 0; head < stack.heads; ++head) {
+      float* const out = attention.bias_.data() + head * attention.columns_;
+      for (int c = 0; c < 2 * stack.max_positions - 1; ++c) {
+        out[c] = -description.slopes[head] *
+                 static_cast<float>(std::abs(stack.max_positions - 1 - c));
+      }
+    }
+    return attention;
+  }
   std::vector<int> row_of_column;
   for (int c = 0; c < 2 * stack.max_positions - 1; ++c) {
     row_of_column.push_back(

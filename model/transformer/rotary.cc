@@ -32,4 +32,16 @@ void RotaryTurns::Apply(const AttentionGeometry& geometry, int row, int heads,
               geometry.head_size, x);
 }
 
+void RotaryTurns::Grow(const AttentionGeometry& geometry, int position,
+                       float* x) const {
+  if (geometry.rotary == AttentionGeometry::kNoRotary) return;
+  const RotaryDescription& rotary = rotary_[geometry.rotary];
+  if (rotary.query_growth == 0) return;
+  const int lengths = position / rotary.growth_length;
+  if (lengths == 0) return;
+  const auto factor = static_cast<float>(
+      1 + double{rotary.query_growth} * std::log1p(double{1} * lengths));
+  for (int i = 0; i < geometry.query_width(); ++i) x[i] *= factor;
+}
+
 }  // namespace trivium

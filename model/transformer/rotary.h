@@ -41,6 +41,10 @@ class RotaryTurns {
   void Apply(const AttentionGeometry& geometry, int row, int heads,
              float* x) const;
 
+  // Multiplies a query x, all its heads, by RotaryDescription::query_growth's
+  // factor of its position, if the layer has one.
+  void Grow(const AttentionGeometry& geometry, int position, float* x) const;
+
   // Computes the {cosines, sines} of a position.
   static void Turn(const RotaryDescription& rotary, int position, float* turn);
 

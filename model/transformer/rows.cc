@@ -20,6 +20,10 @@ void Rows::Keep(std::span<const int> kept) {
   for (int row = 0; row < rows_; ++row) {
     if (kept[row] == row) continue;
     std::copy_n(x(kept[row]), d_model_, x(row));
+    if (layer_input_kept_) {
+      std::copy_n(layer_input_.data() + Offset(kept[row]), d_model_,
+                  layer_input_.data() + Offset(row));
+    }
     input.Copy(kept[row], row);
   }
 }
@@ -53,19 +57,27 @@ void Rows::Embedded(const std::optional<Norm>& embedding_norm,
           [&](int row, float*) { embedding_norm->Apply(x(row), x(row)); });
 }
 
+void Rows::KeepLayerInput() {
+  std::copy_n(x(0), Offset(rows_), layer_input_.Reserve(Offset(rows_)));
+  layer_input_kept_ = true;
+}
+
 void Rows::Begin(const Norms& norms, const Linear* reader, Workspace* workspace,
                  ExpertRunner* experts) {
+  const float* const from = layer_input_kept_ ? layer_input_.data() : x_.data();
+  layer_input_kept_ = false;
   if (norms.before.has_value()) {
     ForEach(workspace, [&](int row, float* scratch) {
-      const Range range = norms.before->Apply(x(row), scratch);
+      const Range range = norms.before->Apply(from + Offset(row), scratch);
       if (experts != nullptr) experts->SetInput(row, scratch);
       SetInput(row, scratch, range, reader, scratch);
     });
   } else if (!input_is_x_ || experts != nullptr) {
     ForEach(workspace, [&](int row, float* scratch) {
-      if (experts != nullptr) experts->SetInput(row, x(row));
+      const float* const read = from + Offset(row);
+      if (experts != nullptr) experts->SetInput(row, read);
       if (input_is_x_) return;
-      SetInput(row, x(row), RangeOf(x(row), d_model_), reader, scratch);
+      SetInput(row, read, RangeOf(read, d_model_), reader, scratch);
     });
   }
   input_is_x_ = norms.after.has_value();
@@ -82,12 +94,18 @@ void Rows::Add(int row, const ProductRow& product, const Norms& norms,
       AddRow(output, sum);
     }
   };
+  const bool scaled = norms.factor != 1;
   if (norms.of_output.has_value()) {
     norms.of_output->Add(product, nullptr, scratch);
-    add({.f32 = scratch, .n = d_model_});
+  } else if (scaled) {
+    FinishRow(product, scratch);
   } else {
-    add(product);
+    return add(product);
   }
+  if (scaled) {
+    for (int i = 0; i < d_model_; ++i) scratch[i] *= norms.factor;
+  }
+  add({.f32 = scratch, .n = d_model_});
 }
 
 void Rows::Finish(const std::optional<Norm>& final_norm, Workspace* workspace) {

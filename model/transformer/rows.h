@@ -19,7 +19,7 @@ namespace trivium {
 //
 // A sublayer f (attention, feed-forward) calls Begin(), which fills `input`
 // with what f reads, and ends each row with Add():
-//   x = after(x + of_output(f(before(x))))
+//   x = after(x + factor of_output(f(before(x))))
 // where each of the norms is optional. `reader` is always the linear layer that
 // will read `input`, whose smoothing factors `input` gets; it is null for
 // whoever reads the states of the last layer.
@@ -30,7 +30,7 @@ class Rows {
   // Makes room for `rows` rows.
   void Resize(int rows);
   int rows() const { return rows_; }
-  float* x(int row) { return x_.data() + static_cast<size_t>(row) * d_model_; }
+  float* x(int row) { return x_.data() + Offset(row); }
 
   // Moves the rows listed in `kept`, ascending, to the front and drops all
   // others.
@@ -39,8 +39,12 @@ class Rows {
   // Called after x is filled: applies the embedding norm, if any.
   void Embedded(const std::optional<Norm>& embedding_norm,
                 Workspace* workspace);
+  // Keeps a copy of x, the layer's input, for the feed-forward of a parallel
+  // layer (LayerDescription::parallel). Called before attention changes x.
+  void KeepLayerInput();
   // Fills `input` with what the next sublayer reads, and sets the router inputs
-  // of `experts`, if given.
+  // of `experts`, if given. Reads the kept layer input, if there is one, else
+  // x.
   void Begin(const Norms& norms, const Linear* reader, Workspace* workspace,
              ExpertRunner* experts = nullptr);
   // Adds a sublayer's output `product` [d_model] to x of a row, with its norms.
@@ -71,6 +75,7 @@ class Rows {
   // `scratch` [d_model].
   void SetInput(int row, const float* x, Range range, const Linear* reader,
                 float* scratch);
+  size_t Offset(int row) const { return static_cast<size_t>(row) * d_model_; }
   // Calls f(row, scratch [d_model]) for all rows, on the workspace's threads.
   template <typename F>
   void ForEach(Workspace* workspace, const F& f);
@@ -80,6 +85,8 @@ class Rows {
   // True if the current sublayer leaves x in `input` for the next one.
   bool input_is_x_ = false;
   Buffer<float> x_;
+  Buffer<float> layer_input_;  // [rows, d_model]
+  bool layer_input_kept_ = false;
   ExpertRunner experts_;
   InputMaxima* maxima_ = nullptr;
 };

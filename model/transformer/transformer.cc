@@ -39,6 +39,10 @@ absl::Status CheckKeys(const StackDescription& decoder,
           "a recurrent decoder needs keys and values in bf16 or f32, and as "
           "wide as d_model");
     }
+    if (layer.parallel && layer.cross_attention.has_value()) {
+      return absl::InvalidArgumentError(
+          "a layer with cross-attention cannot have a parallel feed-forward");
+    }
     if (layer.self_attention.geometry.look_ahead != 0) {
       return absl::InvalidArgumentError(
           "a decoder's self-attention must be causal");
@@ -113,6 +117,14 @@ absl::Status Transformer::PackOutput(
     TRIVIUM_ASSIGN_OR_RETURN(
         output_narrowing_,
         Linear::Create(formats_, std::span(&*description.output_narrowing, 1)));
+  }
+  logit_factor_ = description.logit_factor;
+  logit_soft_cap_ = description.logit_soft_cap;
+  if (description.shortlist != nullptr &&
+      (logit_factor_ != 1 || logit_soft_cap_ != 0)) {
+    return absl::InvalidArgumentError(
+        "logits that are scaled or capped are not supported together with a "
+        "shortlist");
   }
   const LinearTensors& output = description.output_projection;
   const int vocabulary = description.decoder->vocabulary;

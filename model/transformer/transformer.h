@@ -53,6 +53,9 @@ class Transformer {
   const Linear* output_narrowing() const {
     return output_narrowing_ ? &*output_narrowing_ : nullptr;
   }
+  // See TransformerDescription.
+  float logit_factor() const { return logit_factor_; }
+  float logit_soft_cap() const { return logit_soft_cap_; }
   // For sources with a shortlist; null without one.
   const ShortlistProjection* shortlist() const {
     return shortlist_ ? &*shortlist_ : nullptr;
@@ -78,6 +81,8 @@ class Transformer {
   std::optional<Stack> decoder_;
   std::optional<Linear> cross_key_value_;
   std::optional<Linear> output_narrowing_;
+  float logit_factor_ = 1;
+  float logit_soft_cap_ = 0;
   std::vector<Linear> output_blocks_;
   std::optional<ShortlistProjection> shortlist_;
   std::optional<Pooler> pooler_;

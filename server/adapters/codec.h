@@ -22,6 +22,8 @@ struct RequestHead {
   std::string method;  // "POST"
   std::string path;    // without a query, unescaped
   bool tls = false;
+  // The request is of a web page that --cors-allow-origin allows.
+  bool trusted_page = false;
   // The permissions of the request's token. Null: anything is allowed.
   std::shared_ptr<const Grant> grant = nullptr;
   // Returns the names and values of the query, decoded.
@@ -52,7 +54,8 @@ class Codec {
  public:
   virtual ~Codec() = default;
 
-  // UNIMPLEMENTED if the body has another type or is compressed.
+  // UNIMPLEMENTED if the body has another type. Bodies that are compressed as a
+  // whole (Content-Encoding) reach the codec unpacked.
   virtual absl::Status Check(const RequestHead& head);
 
   // Parses the body into a request. INVALID_ARGUMENT names what is wrong.

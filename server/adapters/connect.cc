@@ -21,6 +21,7 @@
 #include "server/adapters/json_body.h"
 #include "server/calls/convert/message_checks.h"
 #include "server/errors/rpc_status.h"
+#include "server/errors/status.h"
 
 namespace trivium {
 namespace {
@@ -117,8 +118,7 @@ class ConnectCodec : public Codec {
       : text_("application/", environment) {}
 
   absl::Status Check(const RequestHead& head) override {
-    TRIVIUM_RETURN_IF_ERROR(text_.Check(head));
-    return CheckEncoding(head, "Content-Encoding");
+    return text_.Check(head);
   }
   absl::Status Read(std::string_view body, Message* request) override {
     return text_.Read(body, request);
@@ -146,7 +146,12 @@ class ConnectStreamCodec : public Codec {
 
   absl::Status Check(const RequestHead& head) override {
     TRIVIUM_RETURN_IF_ERROR(text_.Check(head));
-    return CheckEncoding(head, "Connect-Content-Encoding");
+    const std::string encoding = head.header("Connect-Content-Encoding");
+    if (encoding.empty() || encoding == "identity") return absl::OkStatus();
+    return absl::UnimplementedError(
+        fmt::format("Connect-Content-Encoding is '{}'; send messages that are "
+                    "not compressed",
+                    Shorten(encoding)));
   }
   absl::Status Read(std::string_view body, Message* request) override {
     uint32_t length = 0;

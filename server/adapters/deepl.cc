@@ -103,8 +103,7 @@ class DeeplCodec : public Codec {
 
   absl::Status Check(const RequestHead& head) override {
     if (form_type_.empty()) return Codec::Check(head);
-    TRIVIUM_RETURN_IF_ERROR(CheckFormIsNoPages(head));
-    return CheckEncoding(head, "Content-Encoding");
+    return CheckFormIsNoPages(head);
   }
 
  protected:

@@ -171,11 +171,13 @@ bool IsForm(const RequestHead& head) {
 }
 
 absl::Status CheckFormIsNoPages(const RequestHead& head) {
+  if (head.trusted_page) return absl::OkStatus();
   for (const char* name : {"Origin", "Sec-Fetch-Site"}) {
     if (const std::string value = head.header(name); !value.empty()) {
       return absl::PermissionDeniedError(fmt::format(
           "forms of web pages are refused, and '{}: {}' says that this is one; "
-          "send JSON",
+          "send JSON, or start the server with --cors-allow-origin for the "
+          "page's origin",
           name, Shorten(value)));
     }
   }

@@ -30,7 +30,8 @@ bool IsForm(const RequestHead& head);
 // may send forms to any address that its reader's browser reaches, without
 // asking the server first (cross-site request forgery). Browsers reveal that by
 // Origin and Sec-Fetch-Site, which Go's http.CrossOriginProtection checks, too.
-// Forms of all pages are refused, wherever the page is from.
+// Forms of all pages are refused, but for pages that may send JSON, too
+// (RequestHead::trusted_page).
 absl::Status CheckFormIsNoPages(const RequestHead& head);
 
 // Parses application/x-www-form-urlencoded or multipart/form-data (RFC 7578).

@@ -121,11 +121,4 @@ std::string TypeOf(const RequestHead& head) {
       absl::StripAsciiWhitespace(type.substr(0, type.find(';'))));
 }
 
-absl::Status CheckEncoding(const RequestHead& head, const char* header) {
-  const std::string encoding = head.header(header);
-  if (encoding.empty() || encoding == "identity") return absl::OkStatus();
-  return absl::UnimplementedError(fmt::format(
-      "{} is '{}'; send bodies that are not compressed", header, encoding));
-}
-
 }  // namespace trivium

@@ -38,9 +38,6 @@ std::string FieldOf(const absl::Status& status,
 // Returns the type of a request's body, in lower case and without parameters.
 std::string TypeOf(const RequestHead& head);
 
-// UNIMPLEMENTED if the body is compressed, as `header` says.
-absl::Status CheckEncoding(const RequestHead& head, const char* header);
-
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_ADAPTERS_HTTP_STATUS_H_

@@ -85,8 +85,7 @@ class LibreFileCodec : public Codec {
       return absl::UnimplementedError(
           fmt::format("Content-Type is '{}'; send multipart/form-data", type));
     }
-    TRIVIUM_RETURN_IF_ERROR(CheckFormIsNoPages(head));
-    return CheckEncoding(head, "Content-Encoding");
+    return CheckFormIsNoPages(head);
   }
 
   absl::Status Read(std::string_view body, Message* message) override {

@@ -62,8 +62,7 @@ class LibreCodec : public Codec {
 
   absl::Status Check(const RequestHead& head) final {
     if (form_type_.empty() && !type_.empty()) return Codec::Check(head);
-    TRIVIUM_RETURN_IF_ERROR(CheckFormIsNoPages(head));
-    return CheckEncoding(head, "Content-Encoding");
+    return CheckFormIsNoPages(head);
   }
 
  protected:

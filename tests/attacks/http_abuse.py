@@ -4,6 +4,8 @@ than files may be open. An honest client of HTTP is answered meanwhile.
 
 They come from 127.0.0.2, which is another client than 127.0.0.1."""
 
+import gzip
+import itertools
 import json
 import os
 import resource
@@ -15,6 +17,7 @@ import time
 import unittest
 import urllib.error
 import urllib.request
+import zlib
 
 import attack
 
@@ -112,6 +115,29 @@ class HttpAbuse(attack.Attack):
             with self.connect() as connection:
                 connection.sendall(request)
                 while len(connection.recv(1 << 16)) == 1 << 16:
+                    pass
+
+        self.in_turns(ask)
+
+    def test_bombs(self):
+        def bomb(data, encoding=b"gzip"):
+            return (b"POST /tokenize HTTP/1.1\r\nHost: x\r\n"
+                    b"x-client: attacker\r\nContent-Type: application/json\r\n"
+                    b"Content-Encoding: %s\r\nContent-Length: %d\r\n\r\n"
+                    % (encoding, len(data))) + data
+
+        zeros = gzip.compress(bytes(256 << 20), 9)
+        requests = itertools.cycle([
+            bomb(zeros), bomb(zeros[:4000]), bomb(zlib.compress(bytes(64 << 20)),
+                                                  b"deflate"),
+            bomb(gzip.compress(zeros)), bomb(zeros[:100] + b"garbage" * 100),
+            bomb(gzip.compress(b"") * 10000)])
+
+        def ask(_):
+            with self.connect() as connection:
+                connection.sendall(next(requests))
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1 << 16):
                     pass
 
         self.in_turns(ask)

@@ -3,6 +3,13 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "base/acceptor.h"
 
 namespace trivium {
 namespace {
@@ -33,6 +40,37 @@ TEST(SocketTest, AllAddressesOfANameShareAPort) {
   // The port is now in use.
   EXPECT_TRUE(absl::IsUnavailable(Listen("127.0.0.1", port).status()));
   EXPECT_TRUE(absl::IsUnavailable(Listen("no such host", 0).status()));
+}
+
+TEST(SocketTest, AUnixSocketReplacesOnlyThatOfADeadServer) {
+  const std::string path = testing::TempDir() + "/socket_test.sock";
+  struct stat file {};
+  {
+    const auto server = NewAcceptor("unix:" + path, 0);
+    ASSERT_TRUE(server.ok()) << server.status();
+    ASSERT_EQ(stat(path.c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 0777, 0660u);
+    EXPECT_TRUE(absl::IsUnavailable(ListenUnix(path).status()));
+    EXPECT_EQ(stat(path.c_str(), &file), 0);
+    EXPECT_EQ((*server)->address().ss_family, AF_UNIX);
+    EXPECT_EQ(PortOf((*server)->address()), 0);
+  }
+  EXPECT_NE(stat(path.c_str(), &file), 0);  // it is removed
+  { ASSERT_TRUE(ListenUnix(path).ok()); }   // a server that dies
+  EXPECT_EQ(stat(path.c_str(), &file), 0);
+  {
+    const auto next = NewAcceptor("unix:" + path, 0);
+    ASSERT_TRUE(next.ok()) << next.status();
+    // Another one has taken its place.
+    unlink(path.c_str());
+    std::ofstream(path) << "a file";
+  }
+  EXPECT_TRUE(absl::IsUnavailable(ListenUnix(path).status()));
+  EXPECT_EQ(stat(path.c_str(), &file), 0);
+  unlink(path.c_str());
+  EXPECT_TRUE(absl::IsUnavailable(ListenUnix("").status()));
+  EXPECT_TRUE(absl::IsUnavailable(ListenUnix(std::string(200, 'a')).status()));
+  EXPECT_TRUE(absl::IsUnavailable(ListenUnix("/nowhere/a.sock").status()));
 }
 
 TEST(SocketTest, AddressesAreWrittenAsGrpcDoes) {

@@ -119,6 +119,16 @@ def deberta(lines):
     return tokenizer
 
 
+def modernbert(lines):
+    tokenizer = byte_level(lines)
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.post_processor = template("<s>", "</s>", tokenizer.get_vocab(),
+                                        second_type=0)
+    tokenizer.add_special_tokens(
+        [AddedToken("<mask>", lstrip=True, special=True)])
+    return tokenizer
+
+
 LLAMA3_WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
     r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -438,10 +448,11 @@ def smollm3(lines):
 FAMILIES = {
     function.__name__: function
     for function in (bert, bert_cased, bert_accents, mpnet, gpt2, roberta,
-                     deberta, splits, llama3, qwen2, xlm_roberta, camembert,
-                     albert, deberta_v2, llama, llama_first, gemma, openai_gpt,
-                     opt, smollm, falcon, gpt_oss, deepseek, deepseek_coder,
-                     bloom, qwen3_embedding, embedding_gemma, mistral, smollm3)
+                     deberta, modernbert, splits, llama3, qwen2, xlm_roberta,
+                     camembert, albert, deberta_v2, llama, llama_first, gemma,
+                     openai_gpt, opt, smollm, falcon, gpt_oss, deepseek,
+                     deepseek_coder, bloom, qwen3_embedding, embedding_gemma,
+                     mistral, smollm3)
 }
 
 

@@ -36,6 +36,12 @@ struct DescribedGolden {
     Problems problems;
     described.family = load(config, described.weights.get(), &problems);
     EXPECT_EQ(problems, Problems());
+    // A decoder with a head is used as an encoder (model/state_use.h).
+    TransformerDescription& description = described.family.description;
+    if (description.head && description.decoder) {
+      description.encoder = std::move(description.decoder);
+      description.decoder.reset();
+    }
     described.start = config.value("decoder_start_token_id", 0);
     return described;
   }

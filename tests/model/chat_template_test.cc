@@ -47,6 +47,26 @@ TEST(ChatTemplateTest, RendersSegmentsByTheirOrigin) {
                                      FieldsAre("<s>", false)));
 }
 
+TEST(ChatTemplateTest, AChatMayHaveToBeginWithAToken) {
+  const auto text = [](std::string_view source, std::string_view messages) {
+    const auto parsed = ChatTemplate::Parse(source, {}, "<s>");
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    const auto segments = parsed->Render({.messages = messages});
+    EXPECT_TRUE(segments.ok()) << segments.status();
+    EXPECT_TRUE(segments->front().from_template);
+    std::string all;
+    for (const ChatSegment& segment : *segments) all += segment.text;
+    return all;
+  };
+  const std::string content = "{{ messages[0].content }}";
+  const std::string messages = R"([{"role": "user", "content": "<s>Hi"}])";
+  EXPECT_EQ(text("<s>" + content, messages), "<s><s>Hi");
+  EXPECT_EQ(text("[" + content, messages), "<s>[<s>Hi");
+  // What a user writes is no such token.
+  EXPECT_EQ(text(content, messages), "<s><s>Hi");
+  EXPECT_EQ(text("", messages), "<s>");
+}
+
 TEST(ChatTemplateTest, TextOfARequestNeverCountsAsTheTemplates) {
   const ChatTemplate chat = Parsed();
   for (const std::string token :

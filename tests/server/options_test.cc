@@ -228,7 +228,7 @@ TEST_F(OptionsTest, RefusesInvalidValues) {
                                              {"--log-format", "xml"},
                                              {"--listen", "0.0.0.0:80000"},
                                              {"--listen", "127.0.0.1"},
-                                             {"--listen", "unix:/x"},
+                                             {"--listen", "unix:"},
                                              {"--metrics-listen", "9464"},
                                              {"--max-connections", "0"},
                                              {"--stall-timeout", "nan"},
@@ -286,6 +286,27 @@ TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndVariables) {
        {"Network:", "Models:", "Limits of a call:", "127.0.0.1:50051", "(bytes",
         "(seconds)", "TRIVIUM_MAX_WAITING_TOKENS", "4194304"}) {
     EXPECT_THAT(help, HasSubstr(part));
+  }
+}
+
+TEST_F(OptionsTest, OriginsOfPagesAreChecked) {
+  EXPECT_TRUE(Parse({}).cors_origins.empty());
+  EXPECT_THAT(
+      Parse({"--cors-allow-origin", "https://A.example:443",
+             "--cors-allow-origin", "http://localhost:3000"})
+          .cors_origins,
+      testing::ElementsAre("https://a.example", "http://localhost:3000"));
+  setenv("TRIVIUM_CORS_ALLOW_ORIGIN", "https://a.example,https://b.example", 1);
+  EXPECT_THAT(Parse({}).cors_origins,
+              testing::ElementsAre("https://a.example", "https://b.example"));
+  unsetenv("TRIVIUM_CORS_ALLOW_ORIGIN");
+  EXPECT_FALSE(exit_code_);
+  for (const std::vector<const char*>& arguments :
+       {std::vector<const char*>{"--cors-allow-origin", "a.example"},
+        {"--cors-allow-origin", "https://a.example/"},
+        {"--cors-allow-origin", "*", "--cors-allow-origin", "https://a"}}) {
+    Parse(arguments);
+    EXPECT_EQ(exit_code_, kExitUsage);
   }
 }
 

@@ -50,6 +50,7 @@ class TokensTest : public RpcTest {
                  R"(, "models": ["encoder"], "rate": 0.001, "burst": 2)")
         << "," << Entry(kLater, "later", R"(, "priority": "batch")") << "]}";
     options_.http_listen = "127.0.0.1:0";
+    options_.http_metrics = true;
     StartServer();
   }
   TokensTest() {
@@ -83,6 +84,20 @@ class TokensTest : public RpcTest {
   std::string tokens_file_;
   std::string audit_log_;  // empty: none
 };
+
+TEST_F(TokensTest, MetricsOnTheApisPortNeedAToken) {
+  const auto get = [this](const std::string& header) {
+    HttpSocket socket(server_->http_port());
+    socket.Send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" +
+                header + "\r\n");
+    return ParseHttpResult(socket.Receive());
+  };
+  EXPECT_EQ(get("").status, 401);
+  const HttpResult answer =
+      get(std::string("Authorization: Bearer ") + kLimited + "\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.body, HasSubstr("# TYPE trivium_"));
+}
 
 TEST_F(TokensTest, RefusesGrpcCallsWithoutAToken) {
   // Again and again: the relay answers those after a connection's first.

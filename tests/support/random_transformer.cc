@@ -21,6 +21,8 @@ RandomTransformer::RandomTransformer(const Shape& shape, uint32_t seed)
   description_.decoder = Stack(shape.decoder_layers, true, tokens);
   description_.output_projection = {tokens,
                                     Tensor({1, shape.vocabulary}, 0, 0.1f)};
+  description_.logit_factor = shape.logit_factor;
+  description_.logit_soft_cap = shape.logit_soft_cap;
   if (width != shape.d_model) {
     description_.output_narrowing = {
         Tensor({width, shape.d_model}, 0, 1 / std::sqrt(1.0f * shape.d_model))};
@@ -29,6 +31,42 @@ RandomTransformer::RandomTransformer(const Shape& shape, uint32_t seed)
     description_.decoder->embeddings.tokens =
         Tensor({shape.vocabulary, shape.d_model}, 0, 0.3f);
   }
+}
+
+std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
+  Shape llama = LlamaShape();
+  llama.encoder_layers = 0;
+  llama.decoder_layers = 3;
+  llama.vocabulary = 401;
+  Shape phi = llama;
+  phi.gated = false;
+  phi.norm_kind = NormTensors::Kind::kLayer;
+  phi.biases = true;
+  phi.parallel = true;
+  phi.residual_factor = 0.6f;
+  Shape ministral = llama;
+  ministral.query_growth = 0.7f;
+  ministral.head_norms = false;
+  ministral.logit_factor = 0.4f;
+  Shape gemma2 = llama;
+  gemma2.norm_placement = NormPlacement::kBeforeAndOfOutput;
+  gemma2.head_norms = false;
+  gemma2.residual_factor = 1.3f;
+  gemma2.soft_cap = 1.5f;
+  gemma2.logit_soft_cap = 4;
+  Shape olmo2 = llama;
+  olmo2.norm_placement = NormPlacement::kOfOutput;
+  olmo2.wide_head_norms = true;
+  Shape hunyuan = llama;
+  hunyuan.norms_after_rotary = true;
+  Shape bloom = phi;
+  bloom.parallel = false;
+  bloom.window = 0;
+  bloom.rotary_pairs = 0;
+  bloom.head_norms = false;
+  bloom.alibi = true;
+  bloom.embedding_norm = true;
+  return {phi, ministral, gemma2, olmo2, hunyuan, bloom};
 }
 
 int64_t RandomTransformer::parameters() const {
@@ -78,6 +116,7 @@ SublayerNorms RandomTransformer::Norms() {
       placement == NormPlacement::kBeforeAndOfOutput) {
     norms.of_output = Norm(shape_.d_model);
   }
+  norms.factor = shape_.residual_factor;
   return norms;
 }
 
@@ -135,8 +174,14 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
   }
   if (shape_.embedding_norm) stack.embedding_norm = Norm(width);
   if (shape_.relative.has_value()) stack.relative_attention = Relative(causal);
+  if (shape_.alibi) {
+    std::vector<float>& slopes = stack.relative_attention.emplace().slopes;
+    for (int h = 0; h < shape_.heads; ++h) slopes.push_back(0.5f / (1 + h));
+  }
   if (shape_.rotary_pairs > 0) {
     stack.rotary = {Rotary(10000, 1), Rotary(50, 1.2f)};
+    stack.rotary[1].query_growth = shape_.query_growth;
+    stack.rotary[1].growth_length = 3;
   }
   for (int i = 0; i < layers; ++i) {
     if (shape_.distinct_layers > 0 && i >= shape_.distinct_layers) {
@@ -157,9 +202,15 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       layer.self_attention.sinks = Tensor({shape_.heads}, 1, 2);
     }
     if (shape_.head_norms) {
-      layer.self_attention.query_norm = Norm(geometry.head_size);
-      layer.self_attention.key_norm = Norm(geometry.head_size);
+      const bool wide = shape_.wide_head_norms;
+      layer.self_attention.query_norm =
+          Norm(wide ? geometry.query_width() : geometry.head_size);
+      layer.self_attention.key_norm =
+          Norm(wide ? geometry.kv_width() : geometry.head_size);
+      layer.self_attention.norms_after_rotary = shape_.norms_after_rotary;
     }
+    geometry.soft_cap = shape_.soft_cap;
+    layer.parallel = shape_.parallel;
     if (stack.relative_attention && stack.relative_attention->embeddings) {
       geometry.scale /= std::sqrt(3.0f);  // of three terms
       layer.position_key = Linear(geometry.query_width(), shape_.d_model);
@@ -173,6 +224,9 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
                           .forget = Linear(shape_.d_model, shape_.d_model)};
     }
     layer.self_attention_norms = Norms();
+    if (shape_.bare_first_layer && i == 0) {
+      layer.self_attention_norms.before.reset();
+    }
     if (cross) {
       layer.cross_attention = Attention(/*causal=*/false);
       layer.cross_attention_norms = Norms();
@@ -246,6 +300,12 @@ HeadDescription RandomTransformer::Head() {
       head.input = shape_.pooler   ? HeadDescription::Input::kPooled
                    : shape_.causal ? HeadDescription::Input::kLastToken
                                    : HeadDescription::Input::kFirstToken;
+      head.input = shape_.head_input.value_or(head.input);
+      head.padding_id = shape_.head_padding_id;
+      if (head.input == HeadDescription::Input::kMeanOfDense) {
+        head.dense = Linear(shape_.d_model, shape_.d_model);
+        head.activation = Activation::kGelu;
+      }
       head.output = Linear(5, shape_.d_model);
       break;
     case HeadKind::kFillMask:

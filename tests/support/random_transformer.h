@@ -49,9 +49,19 @@ class RandomTransformer {
     // Turned in each head; of three layers the first and the second have bases
     // of their own, and the third has no rotary positions. 0: none has.
     int rotary_pairs = 0;
-    bool head_norms = false;  // of queries and keys in self-attention
-    bool sinks = false;       // of self-attention
+    float query_growth = 0;           // of the second base, each 3 tokens
+    bool head_norms = false;          // of queries and keys in self-attention
+    bool wide_head_norms = false;     // over all heads together
+    bool norms_after_rotary = false;  // else before it
+    float soft_cap = 0;               // of scores in self-attention
+    bool alibi = false;               // with a slope for each head
+    bool parallel = false;            // attention and feed-forward
+    float residual_factor = 1;
+    float logit_factor = 1;
+    float logit_soft_cap = 0;
+    bool sinks = false;  // of self-attention
     bool embedding_norm = false;
+    bool bare_first_layer = false;  // no norm before its self-attention
     bool final_norm = false;
     bool tied = true;
     // A decoder with an encoder has a recurrence instead of self-attention.
@@ -69,6 +79,9 @@ class RandomTransformer {
     bool causal = false;  // as a decoder; its head reads the last token
     bool pooler = false;
     std::optional<HeadKind> head = std::nullopt;
+    // Of kClassify; by default what the members above suggest.
+    std::optional<HeadDescription::Input> head_input = std::nullopt;
+    std::optional<int32_t> head_padding_id = std::nullopt;
   };
 
   // What LLaMA, Qwen 3, SmolLM 3 and Gemma 3 add up to, of a few sizes.
@@ -89,6 +102,10 @@ class RandomTransformer {
             .head_norms = true,
             .final_norm = true};
   }
+
+  // Small decoders that have, between them, every option that the decoders of
+  // 2021 to 2025 add to GPT-2 and LLaMA.
+  static std::vector<Shape> ModernDecoders();
 
   RandomTransformer(const Shape& shape, uint32_t seed);
   RandomTransformer(const RandomTransformer&) = delete;

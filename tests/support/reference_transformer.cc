@@ -73,6 +73,15 @@ Matrix Add(Matrix a, const Matrix& b) {
   return a;
 }
 
+// The mean of all rows, [1, columns].
+Matrix Mean(const Matrix& x) {
+  Matrix mean(1, x.columns);
+  for (int i = 0; i < x.rows; ++i) {
+    for (int k = 0; k < x.columns; ++k) mean.data[k] += x.row(i)[k] / x.rows;
+  }
+  return mean;
+}
+
 // What relative attention adds to a score, see RelativeAttentionDescription.
 class RelativeScores {
  public:
@@ -98,6 +107,7 @@ class RelativeScores {
   // q . K_x + k . Q_x over the dimensions [begin, end).
   double Terms(const double* q, const double* k, int distance, int begin,
                int end) const {
+    if (!disentangled()) return 0;
     double sum = 0;
     const int x = RelativeRow(description_, distance);
     for (int d = begin; d < end; ++d) {
@@ -108,6 +118,9 @@ class RelativeScores {
   }
 
   double Bias(int distance, int head) const {
+    if (!description_.slopes.empty()) {
+      return -double{description_.slopes[head]} * std::abs(distance);
+    }
     if (bias_.empty()) return 0;
     return bias_[RelativeRow(description_, distance) * heads_ + head];
   }
@@ -119,20 +132,25 @@ class RelativeScores {
   Matrix key_, query_;       // [2 span, d_model]
 };
 
-// What attention compares: queries or keys [tokens, heads x head_size], each
-// head normalized (Henry et al. 2020), and of token p the pair of dimensions i
-// and pairs + i turned by p times their frequency (Su et al. 2021), as the
-// layer has it. The angle is an f32.
-Matrix Placed(Matrix x, const StackDescription& stack,
-              const AttentionGeometry& geometry,
-              const std::optional<NormTensors>& norm) {
+// Queries or keys [tokens, heads x head_size] with each head normalized (Henry
+// et al. 2020), or all heads of a token together, if the norm is as wide.
+Matrix HeadsNormalized(Matrix x, const std::optional<NormTensors>& norm,
+                       double epsilon) {
+  if (!norm) return x;
+  const int size = static_cast<int>(norm->weight->elements());
+  Matrix split(x.rows * (x.columns / size), size);
+  split.data = std::move(x.data);
+  x.data = Normalized(std::move(split), *norm, epsilon).data;
+  return x;
+}
+
+// The same with the pair of dimensions i and pairs + i of token p turned by p
+// times their frequency (Su et al. 2021), if the layer has rotary positions.
+// The angle is an f32.
+Matrix Turned(Matrix x, const StackDescription& stack,
+              const AttentionGeometry& geometry) {
   const int size = geometry.head_size;
   const int heads = x.columns / size;
-  if (norm) {
-    Matrix split(x.rows * heads, size);
-    split.data = std::move(x.data);
-    x.data = Normalized(std::move(split), *norm, stack.norm_epsilon).data;
-  }
   if (geometry.rotary == AttentionGeometry::kNoRotary) return x;
   const RotaryDescription& rotary = stack.rotary[geometry.rotary];
   const size_t pairs = rotary.frequencies.size();
@@ -152,10 +170,41 @@ Matrix Placed(Matrix x, const StackDescription& stack,
   return x;
 }
 
-// Per head: softmax(scale Q K^T) V, heads joined, output layer. x [queries,
-// d_model] asks, memory [keys, d_model] answers; query i sees the keys from
-// i - look_back to i + look_ahead. Appends the weights [heads, queries, keys]
-// to `maps`.
+// What attention compares: queries or keys, normalized and turned as the layer
+// does it.
+Matrix Placed(Matrix x, const StackDescription& stack,
+              const AttentionDescription& tensors,
+              const std::optional<NormTensors>& norm) {
+  const double epsilon = stack.norm_epsilon;
+  if (tensors.norms_after_rotary) {
+    return HeadsNormalized(Turned(std::move(x), stack, tensors.geometry), norm,
+                           epsilon);
+  }
+  return Turned(HeadsNormalized(std::move(x), norm, epsilon), stack,
+                tensors.geometry);
+}
+
+// The queries with the factors of RotaryDescription::query_growth.
+Matrix Grown(Matrix x, const StackDescription& stack,
+             const AttentionGeometry& geometry) {
+  if (geometry.rotary == AttentionGeometry::kNoRotary) return x;
+  const RotaryDescription& rotary = stack.rotary[geometry.rotary];
+  for (int p = 0; p < x.rows; ++p) {
+    const double growth =
+        rotary.query_growth * std::log(1.0 + p / rotary.growth_length);
+    for (int k = 0; k < x.columns; ++k) x.row(p)[k] *= 1 + growth;
+  }
+  return x;
+}
+
+double SoftCapped(double x, double cap) {
+  return cap > 0 ? cap * std::tanh(x / cap) : x;
+}
+
+// Per head: softmax(cap(scale Q K^T)) V, heads joined, output layer. x
+// [queries, d_model] asks, memory [keys, d_model] answers; query i sees the
+// keys from i - look_back to i + look_ahead. Appends the weights [heads,
+// queries, keys] to `maps`.
 Matrix Attention(const Matrix& x, const Matrix& memory,
                  const StackDescription& stack,
                  const AttentionDescription& tensors,
@@ -164,14 +213,15 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   const AttentionGeometry& geometry = tensors.geometry;
   const bool disentangled = relative != nullptr && relative->disentangled();
   const Matrix query =
-      numbers.Query(Placed(numbers.Product(x, tensors.query), stack, geometry,
-                           tensors.query_norm),
+      numbers.Query(Grown(Placed(numbers.Product(x, tensors.query), stack,
+                                 tensors, tensors.query_norm),
+                          stack, geometry),
                     geometry.heads, disentangled);
   Numbers of_memory = numbers;
   if (&memory != &x) of_memory.closest_tie = numbers.closest_source_tie;
   const Matrix key =
       of_memory.KeyOrValue(Placed(of_memory.Product(memory, tensors.key), stack,
-                                  geometry, tensors.key_norm),
+                                  tensors, tensors.key_norm),
                            geometry.kv_heads, disentangled);
   const Matrix value =
       of_memory.KeyOrValue(of_memory.Product(memory, tensors.value),
@@ -200,7 +250,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
           score += relative->Terms(query.row(i), key.row(j), i - j, begin,
                                    begin + head_size);
         }
-        score *= geometry.scale;
+        score = SoftCapped(score * geometry.scale, geometry.soft_cap);
         if (relative != nullptr) score += relative->Bias(i - j, h);
         weights.push_back(score);
       }
@@ -388,15 +438,17 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
   return x;
 }
 
-// after(x + of_output(f(before(x)))) with the norms that there are.
+// after(x + factor of_output(f(before(read)))) with the norms that there are;
+// `read` is x but in a parallel layer's feed-forward.
 template <typename Function>
 Matrix Sublayer(const StackDescription& stack, const SublayerNorms& norms,
-                const Matrix& x, const Function& f) {
+                const Matrix& x, const Matrix& read, const Function& f) {
   const auto apply = [&](const std::optional<NormTensors>& norm, Matrix of) {
     return norm ? Normalized(std::move(of), *norm, stack.norm_epsilon) : of;
   };
-  const Matrix in = apply(norms.before, x);
-  return apply(norms.after, Add(x, apply(norms.of_output, f(in))));
+  Matrix out = apply(norms.of_output, f(apply(norms.before, read)));
+  for (double& value : out.data) value *= norms.factor;
+  return apply(norms.after, Add(std::move(out), x));
 }
 
 // The layers of an encoder or a decoder, and the final norm. What enters each
@@ -411,24 +463,28 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
     if (hidden != nullptr) hidden->push_back(x);
     std::optional<RelativeScores> relative;
     if (stack.relative_attention) relative.emplace(stack, layer);
-    x = Sublayer(stack, layer.self_attention_norms, x, [&](const Matrix& in) {
-      if (layer.recurrence) {
-        self_maps->insert(self_maps->end(), stack.heads * in.rows * in.rows, 0);
-        return Recurrence(in, *layer.recurrence, numbers);
-      }
-      return Attention(in, in, stack, layer.self_attention,
-                       relative ? &*relative : nullptr, numbers, self_maps);
-    });
+    const Matrix layer_input = x;
+    x = Sublayer(
+        stack, layer.self_attention_norms, x, x, [&](const Matrix& in) {
+          if (layer.recurrence) {
+            self_maps->insert(self_maps->end(), stack.heads * in.rows * in.rows,
+                              0);
+            return Recurrence(in, *layer.recurrence, numbers);
+          }
+          return Attention(in, in, stack, layer.self_attention,
+                           relative ? &*relative : nullptr, numbers, self_maps);
+        });
     if (layer.cross_attention) {
       x = Sublayer(
-          stack, layer.cross_attention_norms, x, [&](const Matrix& in) {
+          stack, layer.cross_attention_norms, x, x, [&](const Matrix& in) {
             return Attention(in, source_states, stack, *layer.cross_attention,
                              /*relative=*/nullptr, numbers, cross_maps);
           });
     }
-    x = Sublayer(stack, layer.feed_forward_norms, x, [&](const Matrix& in) {
-      return FeedForward(in, layer, stack, numbers);
-    });
+    x = Sublayer(stack, layer.feed_forward_norms, x,
+                 layer.parallel ? layer_input : x, [&](const Matrix& in) {
+                   return FeedForward(in, layer, stack, numbers);
+                 });
   }
   if (stack.final_norm) {
     x = Normalized(std::move(x), *stack.final_norm, stack.norm_epsilon);
@@ -462,16 +518,23 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
       case HeadDescription::Input::kFirstToken:
         x = first;
         break;
-      case HeadDescription::Input::kLastToken:
+      case HeadDescription::Input::kLastToken: {
+        int last = encoded.states.rows - 1;
+        while (last > 0 && ids[last] == head.padding_id) --last;
         x = Matrix(1, stack.d_model);
-        std::copy_n(encoded.states.row(encoded.states.rows - 1), stack.d_model,
-                    x.row(0));
+        std::copy_n(encoded.states.row(last), stack.d_model, x.row(0));
         break;
+      }
+      case HeadDescription::Input::kMean:
+        x = Mean(encoded.states);
+        break;
+      case HeadDescription::Input::kMeanOfDense:
       case HeadDescription::Input::kEveryToken:
         x = encoded.states;
         break;
     }
     if (head.dense) x = Activated(Linear(x, *head.dense), head.activation);
+    if (head.input == HeadDescription::Input::kMeanOfDense) x = Mean(x);
     if (head.norm) x = Normalized(x, *head.norm, stack.norm_epsilon);
     encoded.logits = head.kind == HeadKind::kFillMask
                          ? encoder_numbers_.Product(x, head.output)
@@ -487,10 +550,14 @@ ReferenceTransformer::Decoded ReferenceTransformer::Decode(
                             source_states, decoder_numbers_,
                             &decoded.self_attention, &decoded.cross_attention);
   const auto& narrowing = description_.output_narrowing;
-  decoded.logits = decoder_numbers_.Product(
-      narrowing ? decoder_numbers_.Product(decoded.states, *narrowing)
-                : decoded.states,
-      description_.output_projection);
+  Matrix read = decoded.states;
+  for (double& value : read.data) value *= description_.logit_factor;
+  if (narrowing) read = decoder_numbers_.Product(read, *narrowing);
+  decoded.logits =
+      decoder_numbers_.Product(read, description_.output_projection);
+  for (double& logit : decoded.logits.data) {
+    logit = SoftCapped(logit, description_.logit_soft_cap);
+  }
   return decoded;
 }
 

@@ -70,7 +70,9 @@ LAYERS = {
     "server/adapters": (
         r"server/(calls|errors|limits)/.*",
         r"server/translation/language_detection\.h",
-        r"server/translation/pipeline/translation_router\.h",
+        # A stored glossary is checked when it comes, as a call's is.
+        r"server/translation/pipeline/terminology\.h",
+        r"server/translation/pipeline/translation_(options|router)\.h",
         r"server/observability/(ignored_members|log|metrics|rpc|version)\.h",
         r"model/tokenizer/token_bytes\.h",
     ),

@@ -10,6 +10,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/time/clock.h"
+#include "base/acceptor.h"
 #include "server/transports/grpc/relayed_refusal.h"
 #include "server/transports/grpc/service.h"
 
@@ -84,9 +85,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
       });
   if (!relay.ok()) {
     return absl::UnavailableError(fmt::format(
-        "cannot listen on {}:{}: {}; choose another address or port with "
+        "cannot listen on {}: {}; choose another address or port with "
         "--listen",
-        options.host, options.port, std::string(relay.status().message())));
+        ListenText(options.host, options.port),
+        std::string(relay.status().message())));
   }
   server->relay_ = *std::move(relay);
   server->probe_ = std::make_unique<ListenerProbe>(

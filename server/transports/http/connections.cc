@@ -94,7 +94,10 @@ void HttpConnections::Accept(absl::Time now) {
 
 std::optional<HttpConnections::Id> HttpConnections::Add(
     int socket, const sockaddr_storage& client) {
-  const std::string network = NetworkOf(AddressText(client));
+  // A Unix socket's clients cannot be told apart, so all may use all of it.
+  const std::string network = client.ss_family == AF_UNIX
+                                  ? std::to_string(socket)
+                                  : NetworkOf(AddressText(client));
   MutexLock lock(&mutex_);
   if (broken_) return std::nullopt;
   if (!limits_.HasRoom(network) && !EndLongestIdle(network)) {

@@ -48,7 +48,8 @@ class HttpConnections {
 
   struct Options {
     // Half of them may come from one client (NetworkOf). At either limit, a new
-    // connection evicts the one that has been idle the longest.
+    // connection evicts one that has sent no request yet, else the one that has
+    // been idle the longest.
     int max_connections = 4096;
     // Time between two requests.
     absl::Duration idle_timeout = absl::Minutes(2);

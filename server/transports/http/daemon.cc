@@ -14,21 +14,13 @@
 
 #include "absl/memory/memory.h"
 #include "base/acceptor.h"
+#include "base/socket.h"
 #include "base/status.h"
 #include "server/transports/http/http1_guard.h"
 #include "server/transports/net/carrier.h"
 #include "server/transports/net/stream.h"
 
 namespace trivium {
-namespace {
-
-socklen_t SizeOf(const sockaddr* address) {
-  return address->sa_family == AF_INET6 ? sizeof(sockaddr_in6)
-                                        : sizeof(sockaddr_in);
-}
-
-}  // namespace
-
 std::optional<HttpRefusal> RefusalOf(MHD_Connection* connection,
                                      bool in_trailers) {
   const char* const value = MHD_lookup_connection_value(
@@ -51,7 +43,8 @@ sockaddr_storage ClientOf(MHD_Connection* connection) {
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
           ->client_addr;
   sockaddr_storage client{};
-  std::memcpy(&client, address, SizeOf(address));
+  client.ss_family = address->sa_family;
+  std::memcpy(&client, address, SizeOf(client));
   return client;
 }
 
@@ -155,7 +148,7 @@ absl::Status HttpDaemon::Serve(HttpService* service) {
         auto* const address = reinterpret_cast<sockaddr*>(&client);
         // It closes a socket that it does not take.
         return MHD_add_connection(daemon, socket.release(), address,
-                                  SizeOf(address)) == MHD_YES;
+                                  SizeOf(client)) == MHD_YES;
       });
   return absl::OkStatus();
 }

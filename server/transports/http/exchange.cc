@@ -38,6 +38,8 @@ constexpr int64_t kReceiveMargin = 4;
 constexpr int kStreamStatus = 200;
 constexpr char kEventStream[] = "text/event-stream";
 constexpr char kComment[] = ":\n\n";  // clients skip it
+// What the network's thread unpacks itself of a piece of a body.
+constexpr size_t kInlineUnpackedBytes = 64 << 10;
 constexpr absl::Duration kComeBack = absl::Seconds(1);
 // Connect's bound on the digits of a timeout in milliseconds.
 constexpr size_t kTimeoutDigits = 10;
@@ -96,10 +98,14 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
   head.grant = context_.grant;
   path_ = head.path;
   codec_ = route_->codec(handlers, head);
+  accepts_gzip_ = AcceptsGzip(head.header("Accept-Encoding"));
   const int64_t most = handlers.limits.max_request_bytes;
   absl::Status status = context_.access;
   if (!status.ok()) {
     Refuse(EndEarly(handlers, route_->rpc, context_, status));
+  } else if (status = ReadCoding(head); !status.ok()) {
+    Refuse({status, ""}, 415);
+    answer_.headers.emplace_back("Accept-Encoding", kContentCodings);
   } else if (status = CheckBodyType(head); !status.ok()) {
     Refuse({status, ""}, absl::IsUnimplemented(status) ? 415 : 0);
   } else if (status = ReadTimeout(head, handlers.clock->Now(), &context_);
@@ -116,6 +122,17 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
   // Others may not read an answer before they have sent everything.
   return refused_ && (!head.header("Expect").empty() ||
                       content_length > kReceiveMargin * most);
+}
+
+absl::Status Exchange::ReadCoding(const RequestHead& head) {
+  if (route_->method == "GET") return absl::OkStatus();  // it has no body
+  TRIVIUM_ASSIGN_OR_RETURN(const ContentCoding coding,
+                           ParseContentCoding(head.header("Content-Encoding")));
+  if (coding != ContentCoding::kIdentity) {
+    unpacker_ = std::make_unique<Unpacker>(coding);
+    held_->Set(Held::kIncoming, Unpacker::kMemory);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Exchange::CheckBodyType(const RequestHead& head) const {
@@ -152,6 +169,7 @@ void Exchange::AddLoad(HttpAnswer* answer) const {
 void Exchange::Refuse(const Ending& ending, int status) {
   refused_ = true;
   body_ = std::string();
+  unpacker_.reset();
   held_->Set(Held::kIncoming, 0);
   answer_ = AnswerOf(ending, nullptr);
   if (status != 0) answer_.status = status;
@@ -159,13 +177,70 @@ void Exchange::Refuse(const Ending& ending, int status) {
   ready_ = true;
 }
 
-void Exchange::AddBody(std::string_view bytes) {
-  if (refused_) return;
+// A few bytes may unpack to as many as the limit allows, so the network's
+// thread unpacks little of a piece itself.
+size_t Exchange::AddBody(std::string_view bytes) {
+  if (refused_) return bytes.size();
+  if (unpacker_ == nullptr) {
+    AddPlain(bytes);
+    return bytes.size();
+  }
+  const std::string_view rest = bytes.substr(std::exchange(unpacked_, 0));
+  if (rest.empty()) return bytes.size();
+  unpacker_->Add(rest);
+  if (Unpack(kInlineUnpackedBytes)) return bytes.size();
+  unpacked_ = bytes.size();
+  {
+    // The time for the whole body goes on.
+    MutexLock lock(&mutex_);
+    sleep_->Sleep();
+  }
+  UnpackOnPool();
+  return 0;
+}
+
+bool Exchange::Unpack(size_t most) {
+  size_t done = 0;
+  while (!refused_) {
+    const absl::StatusOr<std::string> piece =
+        unpacker_->Next(WorkPool::kPieceBytes);
+    if (!piece.ok()) {
+      Refuse({piece.status(), ""});
+    } else if (piece->empty()) {
+      return true;
+    } else {
+      AddPlain(*piece);
+      done += piece->size();
+      if (done > most) return refused_;
+    }
+  }
+  return true;
+}
+
+void Exchange::UnpackOnPool() {
+  environment_->handlers.tokenizing->Run(this, WorkPool::kPieceBytes,
+                                         [self = shared_from_this()] {
+                                           if (!self->Unpack(0))
+                                             return self->UnpackOnPool();
+                                           MutexLock lock(&self->mutex_);
+                                           self->sleep_->Wake();
+                                         });
+}
+
+void Exchange::EndBody() {
+  if (unpacker_ == nullptr) return;
+  const absl::Status status = unpacker_->CheckEnd();
+  unpacker_.reset();
+  held_->Set(Held::kIncoming, static_cast<int64_t>(body_.capacity()));
+  if (!status.ok()) Refuse({status, ""});
+}
+
+void Exchange::AddPlain(std::string_view bytes) {
   OverloadManager& overload = environment_->overload;
   const auto size = static_cast<int64_t>(body_.size() + bytes.size());
+  const int64_t most = environment_->handlers.limits.max_request_bytes;
   // The head may not have told the length.
-  const absl::Status status =
-      CheckRequestBytes(size, environment_->handlers.limits.max_request_bytes);
+  const absl::Status status = CheckRequestBytes(size, most);
   if (!status.ok()) return Refuse({status, ""}, 413);
   const int64_t incoming = overload.account()->bytes(Held::kIncoming);
   // The number of connections bounds the small ones.
@@ -177,11 +252,19 @@ void Exchange::AddBody(std::string_view bytes) {
                              kComeBack),
                    ""});
   }
+  // Grows as strings do, but not beyond the limit.
+  if (const auto room = static_cast<int64_t>(body_.capacity()); size > room) {
+    body_.reserve(
+        static_cast<size_t>(std::max(size, std::min(2 * room, most))));
+  }
   body_.append(bytes);
-  held_->Set(Held::kIncoming, static_cast<int64_t>(body_.capacity()));
+  held_->Set(Held::kIncoming,
+             static_cast<int64_t>(body_.capacity()) +
+                 (unpacker_ == nullptr ? 0 : Unpacker::kMemory));
 }
 
 const HttpAnswer* Exchange::Answer() {
+  if (!refused_ && handler_ == nullptr) EndBody();
   if (!refused_ && handler_ == nullptr) StartCall();
   MutexLock lock(&mutex_);
   if (!ready_) {
@@ -307,25 +390,49 @@ bool Exchange::Streams(const absl::Status& told) const {
 void Exchange::Finish(const Ending& ending,
                       const google::protobuf::Message* last) {
   const Ending told = {AsTold(ending.status), ending.request_id};
-  const bool streams = Streams(told.status);
-  std::string rest;
-  HttpAnswer answer;
-  if (streams) {
-    rest = codec_->EndStream(told, last);
-  } else {
-    answer = AnswerOf(told, last);
+  if (!Streams(told.status)) {
+    HttpAnswer answer = AnswerOf(told, last);
+    const size_t size = answer.body.size();
+    if (!IsPackable(answer.type, size)) return Deliver(std::move(answer));
+    answer.headers.emplace_back("Vary", "Accept-Encoding");
+    if (!accepts_gzip_) return Deliver(std::move(answer));
+    if (size <= kMostPackedAtOnce) {
+      Pack(&answer);
+      return Deliver(std::move(answer));
+    }
+    held_->Set(Held::kResponses, static_cast<int64_t>(2 * size));
+    // self_ keeps this alive until Deliver.
+    environment_->handlers.delivery->Run(this, static_cast<int64_t>(size),
+                                         [this, answer]() mutable {
+                                           Pack(&answer);
+                                           Deliver(std::move(answer));
+                                         });
+    return;
   }
+  const std::string rest = codec_->EndStream(told, last);
   // Outlives the lock: releasing it may destroy this.
   std::shared_ptr<Exchange> self;
   MutexLock lock(&mutex_);
-  if (streams) {
-    StreamLocked(rest);
-    finished_ = true;
-  } else {
-    held_->Set(Held::kResponses, static_cast<int64_t>(answer.body.size()));
-    answer_ = std::move(answer);
-    ready_ = true;
-  }
+  StreamLocked(rest);
+  finished_ = true;
+  WakeLocked();
+  self = std::move(self_);
+}
+
+void Exchange::Pack(HttpAnswer* answer) {
+  std::string packed = PackGzip(answer->body);
+  if (packed.empty()) return;
+  answer->body = std::move(packed);
+  answer->headers.emplace_back("Content-Encoding", "gzip");
+}
+
+void Exchange::Deliver(HttpAnswer answer) {
+  // Outlives the lock: releasing it may destroy this.
+  std::shared_ptr<Exchange> self;
+  MutexLock lock(&mutex_);
+  held_->Set(Held::kResponses, static_cast<int64_t>(answer.body.size()));
+  answer_ = std::move(answer);
+  ready_ = true;
   WakeLocked();
   self = std::move(self_);
 }

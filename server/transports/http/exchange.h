@@ -15,6 +15,7 @@
 #include "server/limits/call_context.h"
 #include "server/limits/overload_manager.h"
 #include "server/transports/http/connections.h"
+#include "server/transports/http/content_coding.h"
 #include "server/transports/http/routes.h"
 
 namespace trivium {
@@ -84,7 +85,10 @@ class Exchange final : public ResponseStream,
   // The network's side. Returns true if the answer is ready and the rest of the
   // request is not needed. `content_length` is -1 if the head does not tell it.
   bool Begin(RequestHead head, const std::string& peer, int64_t content_length);
-  void AddBody(std::string_view bytes);
+  // Returns how many of the bytes it has taken: all, or none. Then they are
+  // unpacked on a pool, the request sleeps, and AddBody is called with them
+  // again when it wakes.
+  size_t AddBody(std::string_view bytes);
   // Returns the answer, without its body if it streams(). Null: it is not
   // ready.
   const HttpAnswer* Answer();
@@ -116,6 +120,9 @@ class Exchange final : public ResponseStream,
   // Ends without a handler. `status` is an HTTP status that is more exact than
   // the code's; 0: the code's.
   void Refuse(const Ending& ending, int status = 0);
+  // Prepares for a body that is compressed. UNIMPLEMENTED if its coding is not
+  // known.
+  absl::Status ReadCoding(const RequestHead& head);
   // UNIMPLEMENTED if the body is not of a type that the route reads.
   absl::Status CheckBodyType(const RequestHead& head) const;
   // Returns the answer of a call that does not stream.
@@ -123,6 +130,19 @@ class Exchange final : public ResponseStream,
                       const google::protobuf::Message* last);
   // Adds the report of the server's load, if the client asks for one.
   void AddLoad(HttpAnswer* answer) const;
+  // Adds bytes to the body, unpacked ones.
+  void AddPlain(std::string_view bytes);
+  // Unpacks what the unpacker has, until `most` bytes are exceeded. Returns
+  // true if it has nothing more, or the request is refused.
+  bool Unpack(size_t most);
+  // Unpacks the rest on a pool, and wakes the request.
+  void UnpackOnPool();
+  // Checks that the body is complete.
+  void EndBody();
+  // Packs an answer if that makes it smaller.
+  static void Pack(HttpAnswer* answer);
+  // Gives a whole answer to the network.
+  void Deliver(HttpAnswer answer);
   // Takes the route that the body tells, if several share the path. All of them
   // read bodies of the same types.
   void ChooseRoute();
@@ -159,6 +179,10 @@ class Exchange final : public ResponseStream,
   // Used by the network until the call starts, then by the handler.
   std::string body_;
   bool refused_ = false;  // the rest of the body is ignored
+  // Null: the body is not compressed.
+  std::unique_ptr<Unpacker> unpacker_;
+  size_t unpacked_ = 0;  // bytes that AddBody is called with again
+  bool accepts_gzip_ = false;
 
   Mutex mutex_;
   // Keeps the exchange alive while the handler may use it.

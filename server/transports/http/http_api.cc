@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "base/acceptor.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/adapters/form_body.h"
@@ -16,9 +17,12 @@
 #include "server/calls/call_registry.h"
 #include "server/errors/status.h"
 #include "server/limits/access.h"
+#include "server/transports/http/content_coding.h"
+#include "server/transports/http/cors.h"
 #include "server/transports/http/daemon.h"
 #include "server/transports/http/exchange.h"
 #include "server/transports/http/http1_guard.h"
+#include "server/transports/http/metrics_server.h"
 #include "server/transports/http/request_checks.h"
 #include "server/transports/http/routes.h"
 #include "server/transports/net/connection_limits.h"
@@ -34,6 +38,7 @@ constexpr int64_t kPartOfFiles = 3;
 constexpr int kFilesEach = 3;  // per connection: the client's, and a pair
 
 constexpr std::string_view kRoot = "/";
+constexpr char kGets[] = "GET, HEAD";
 // A browser gets this page for it.
 constexpr char kPage[] =
     "<!DOCTYPE html>\n"
@@ -46,6 +51,10 @@ constexpr char kPage[] =
     "<li><a href=\"/info\">/info</a>: the model that /embed asks</li>\n"
     "<li><a href=\"/health\">/health</a>: whether the server is ready</li>"
     "</ul></body></html>\n";
+
+HttpAnswer Unauthorized() {
+  return {.status = 401, .headers = {{"WWW-Authenticate", "Bearer"}}};
+}
 
 // A request's context in libmicrohttpd.
 struct HttpRequestState final : public RequestSleep {
@@ -110,6 +119,8 @@ class HttpApiImpl final : public HttpApi, public HttpService {
       : daemon_(std::move(daemon)),
         tls_(options.tls != nullptr),
         allowed_hosts_(options.allowed_hosts),
+        cors_(options.cors_origins),
+        metrics_(options.metrics),
         environment_{environment,
                      *overload,
                      *daemon_->connections(),
@@ -132,8 +143,7 @@ class HttpApiImpl final : public HttpApi, public HttpService {
     auto* const state = static_cast<HttpRequestState*>(*context);
     if (state == nullptr) return OnHead(connection, path, method, context);
     if (*size > 0) {
-      state->exchange->AddBody({data, *size});
-      *size = 0;
+      *size -= state->exchange->AddBody({data, *size});
       return true;
     }
     if (const auto refusal =
@@ -159,7 +169,13 @@ class HttpApiImpl final : public HttpApi, public HttpService {
                    NoCall(wrong, "permission_denied"));
     }
     const std::string_view verb = method;
+    if (verb == "OPTIONS" && IsPreflight(connection)) {
+      return OnPreflight(connection, url);
+    }
     const bool gets = verb == "GET" || verb == "HEAD";
+    if (metrics_ && url == kMetricsPath) {
+      return OnMetrics(connection, method);
+    }
     if (url == kHealthPath || url == kPingPath || (url == kRoot && gets)) {
       if (url == kRoot && IsBrowser(connection)) return ShowPage(connection);
       return OnHealth(connection, url, method);
@@ -173,13 +189,14 @@ class HttpApiImpl final : public HttpApi, public HttpService {
         return Queue(connection, {.status = 404},
                      NoCall(fmt::format("there is no {}", url)));
       }
-      return RefuseMethod(connection, url, match.allowed);
+      return RefuseMethod(connection, url, AllowedMethods(url));
     }
     return OnCall(
         connection, *match.route,
         {.method = method,
          .path = *path,
          .tls = tls_,
+         .trusted_page = cors_.Allows(Header(connection, "Origin")),
          .query = [connection] { return Query(connection); },
          .header = [connection](
                        const char* name) { return Header(connection, name); }},
@@ -195,11 +212,51 @@ class HttpApiImpl final : public HttpApi, public HttpService {
         NoCall(refusal.message, "invalid_argument"));
   }
 
+  bool IsPreflight(MHD_Connection* connection) const {
+    return !cors_.empty() && !Header(connection, "Origin").empty() &&
+           !Header(connection, "Access-Control-Request-Method").empty();
+  }
+
+  // Browsers send no token with a preflight.
+  bool OnPreflight(MHD_Connection* connection, std::string_view path) {
+    const std::string origin = Header(connection, "Origin");
+    if (!cors_.Allows(origin)) {
+      return Queue(
+          connection, {.status = 403},
+          NoCall(fmt::format("pages of '{}' may not call this server; start it "
+                             "with --cors-allow-origin {} if they may",
+                             Shorten(origin), Shorten(origin)),
+                 "permission_denied"));
+    }
+    const std::string methods = AllowedMethods(path);
+    if (methods.empty()) {
+      return Queue(connection, {.status = 404},
+                   NoCall(fmt::format("there is no {}", path)));
+    }
+    HttpAnswer answer = {.status = 204, .type = ""};
+    CorsPolicy::AddPreflightHeaders(
+        methods, Header(connection, "Access-Control-Request-Headers"),
+        &answer.headers);
+    return Queue(connection, answer, WholeResponse(""));
+  }
+
+  // The methods of a path; empty: there is no such path.
+  std::string AllowedMethods(std::string_view path) const {
+    if (path == kHealthPath || path == kPingPath ||
+        (metrics_ && path == kMetricsPath)) {
+      return kGets;
+    }
+    const std::string calls = FindRoute("", path).allowed;
+    return path == kRoot ? fmt::format("{}, {}", kGets, calls) : calls;
+  }
+
   // Why the request's host is refused; empty if it is not. With tokens or TLS,
-  // a page under another name can do nothing here.
+  // a page under another name can do nothing here, and no page reaches a Unix
+  // socket.
   std::string WrongHost(MHD_Connection* connection) const {
     const std::string host = Header(connection, "Host");
-    if (host.empty() || tls_ || environment_.handlers.access != nullptr) {
+    if (host.empty() || tls_ || environment_.handlers.access != nullptr ||
+        daemon_->address().ss_family == AF_UNIX) {
       return "";
     }
     const absl::StatusOr<std::string> name = HostName(host);
@@ -226,24 +283,51 @@ class HttpApiImpl final : public HttpApi, public HttpService {
                  NoCall(fmt::format("{} takes {}", path, allowed)));
   }
 
+  // UNAUTHENTICATED if calls need a token and the request has none.
+  absl::Status AccessOf(MHD_Connection* connection) const {
+    CallContext context;
+    Identify(environment_.handlers.access, Header(connection, "Authorization"),
+             &context);
+    return context.access;
+  }
+
+  // Unlike the port of metrics, this one may be open to everybody: a server
+  // with tokens asks for one.
+  bool OnMetrics(MHD_Connection* connection, std::string_view method) {
+    if (method != "GET" && method != "HEAD") {
+      return RefuseMethod(connection, kMetricsPath, kGets);
+    }
+    if (const absl::Status access = AccessOf(connection); !access.ok()) {
+      return Queue(connection, Unauthorized(),
+                   NoCall(std::string(access.message()), "unauthenticated"));
+    }
+    HttpAnswer answer = {.type = kMetricsType,
+                         .headers = {{"Vary", "Accept-Encoding"}}};
+    std::string text = environment_.handlers.metrics->Text();
+    if (text.size() <= kMostPackedAtOnce &&
+        AcceptsGzip(Header(connection, "Accept-Encoding"))) {
+      if (std::string packed = PackGzip(text); !packed.empty()) {
+        text = std::move(packed);
+        answer.headers.emplace_back("Content-Encoding", "gzip");
+      }
+    }
+    return Queue(connection, answer, WholeResponse(std::move(text)));
+  }
+
   // For probes and balancers. An overloaded server is healthy, too.
   bool OnHealth(MHD_Connection* connection, std::string_view path,
                 std::string_view method) {
     if (method != "GET" && method != "HEAD") {
-      return RefuseMethod(connection, path, "GET, HEAD");
+      return RefuseMethod(connection, path, kGets);
     }
     const Environment& environment = environment_.handlers;
-    CallContext context;
-    if (!environment.open_health) {
-      Identify(environment.access, Header(connection, "Authorization"),
-               &context);
-    }
-    if (!context.access.ok()) {
-      return Queue(connection,
-                   {.status = 401, .headers = {{"WWW-Authenticate", "Bearer"}}},
+    const absl::Status access =
+        environment.open_health ? absl::OkStatus() : AccessOf(connection);
+    if (!access.ok()) {
+      return Queue(connection, Unauthorized(),
                    WholeResponse(ToJsonText(nlohmann::json{
                        {"status", "unknown"},
-                       {"error", std::string(context.access.message())}})));
+                       {"error", std::string(access.message())}})));
     }
     const bool ready = environment.calls->ready();
     return Queue(connection, {.status = ready ? 200 : 503},
@@ -278,7 +362,10 @@ class HttpApiImpl final : public HttpApi, public HttpService {
   bool Queue(MHD_Connection* connection, const HttpAnswer& head,
              MHD_Response* response) {
     auto headers = head.headers;
-    headers.insert(headers.begin(), {"Content-Type", head.type});
+    if (!head.type.empty()) {
+      headers.insert(headers.begin(), {"Content-Type", head.type});
+    }
+    cors_.AddHeaders(Header(connection, "Origin"), &headers);
     if (daemon_->connections()->IsOld(IdOf(connection))) {
       headers.emplace_back("Connection", "close");
     }
@@ -288,6 +375,8 @@ class HttpApiImpl final : public HttpApi, public HttpService {
   const std::unique_ptr<HttpDaemon> daemon_;
   const bool tls_;
   const std::vector<std::string> allowed_hosts_;
+  const CorsPolicy cors_;
+  const bool metrics_;
   HttpEnvironment environment_;
 };
 
@@ -302,9 +391,10 @@ absl::StatusOr<std::unique_ptr<HttpApi>> HttpApi::Create(
   auto daemon = HttpDaemon::Listen(bounded, environment.metrics);
   if (!daemon.ok()) {
     return absl::UnavailableError(fmt::format(
-        "cannot listen on {}:{} for HTTP: {}; choose another address or port "
+        "cannot listen on {} for HTTP: {}; choose another address or port "
         "with --http-listen",
-        options.host, options.port, std::string(daemon.status().message())));
+        ListenText(options.host, options.port),
+        std::string(daemon.status().message())));
   }
   auto api = std::make_unique<HttpApiImpl>(*std::move(daemon), options,
                                            environment, overload);

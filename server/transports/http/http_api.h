@@ -23,6 +23,10 @@ class HttpApi {
     // Names with dots that requests may ask for where nobody needs a token, in
     // small letters; "*": any (IsAllowedHost).
     std::vector<std::string> allowed_hosts;
+    // Origins whose pages may read answers (ParseOrigin); empty: none.
+    std::vector<std::string> cors_origins;
+    // Answers GET /metrics, too.
+    bool metrics = false;
     // Time after which a silent stream of events gets a comment.
     absl::Duration keep_alive = absl::InfiniteDuration();
   };

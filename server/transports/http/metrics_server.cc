@@ -6,13 +6,11 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "base/acceptor.h"
 #include "base/status.h"
 
 namespace trivium {
 namespace {
-
-// The name that Prometheus gives its text format.
-constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
 
 struct Answer {
   int status = 200;
@@ -48,9 +46,10 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Create(
   auto listening = HttpDaemon::Listen(daemon, metrics);
   if (!listening.ok()) {
     return absl::UnavailableError(fmt::format(
-        "cannot listen on {}:{} for metrics: {}; choose another address or "
+        "cannot listen on {} for metrics: {}; choose another address or "
         "port with --metrics-listen, or none with --metrics-listen off",
-        options.host, options.port, std::string(listening.status().message())));
+        ListenText(options.host, options.port),
+        std::string(listening.status().message())));
   }
   auto server = absl::WrapUnique(new MetricsServer(metrics, std::move(ready)));
   server->daemon_ = *std::move(listening);

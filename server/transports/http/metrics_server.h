@@ -14,6 +14,10 @@
 
 namespace trivium {
 
+// The name that Prometheus gives its text format.
+inline constexpr char kMetricsType[] =
+    "text/plain; version=0.0.4; charset=utf-8";
+
 // The HTTP server for probes and Prometheus:
 //   /metrics  Prometheus' text format
 //   /healthz  200 while the process lives

@@ -142,6 +142,14 @@ std::string Tidied(std::string_view path) {
   return tidy;
 }
 
+// Adds a method of a path, unless it was the last one added: the routes of one
+// method are neighbours.
+void AddMethod(std::string_view method, std::string* methods) {
+  if (methods->ends_with(method)) return;
+  if (!methods->empty()) *methods += ", ";
+  *methods += method;
+}
+
 RouteMatch FindWritten(std::string_view method, std::string_view path) {
   RouteMatch match;
   for (const Route& route : kRoutes) {
@@ -150,9 +158,10 @@ RouteMatch FindWritten(std::string_view method, std::string_view path) {
                           : path == route.path;
     if (!same) continue;
     if (route.method == method || (route.method == "GET" && method == "HEAD")) {
-      return {&route, method, std::string(path)};
+      return {.route = &route, .path = std::string(path)};
     }
-    match.allowed = route.method == "GET" ? "GET, HEAD" : route.method;
+    AddMethod(route.method == "GET" ? "GET, HEAD" : route.method,
+              &match.allowed);
   }
   return match;
 }

@@ -26,17 +26,20 @@ struct Route {
   std::string_view member = "";
 };
 
-// All routes. docs/openapi.json describes each, and kHealthPath.
+// All routes. docs/openapi.json describes each, and the paths below.
 std::span<const Route> Routes();
 // Tell whether the server is ready: 200 or 503. They are no calls. GET / is
 // one, too, unless a browser asks.
 inline constexpr std::string_view kHealthPath = "/health";
 inline constexpr std::string_view kPingPath = "/ping";
+// The metrics, of a server with --http-metrics.
+inline constexpr std::string_view kMetricsPath = "/metrics";
 
 struct RouteMatch {
   const Route* route = nullptr;  // null: none for this method and path
-  // If `route` is null: the methods that the path allows; empty: no such path.
-  std::string_view allowed;
+  // If `route` is null: the methods that the path allows, "GET, HEAD, POST";
+  // empty: no such path.
+  std::string allowed = "";
   std::string path = "";  // as the route was found
 };
 // Finds the first route of a method and path. HEAD finds the routes of GET;

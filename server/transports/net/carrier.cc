@@ -267,6 +267,7 @@ void Carrier::AcceptClients() {
   };
   for (int i = 0; i < PausingAcceptor::kAtOnce; ++i) {
     if (!HasPair()) {
+      if (i > 0) return;  // perhaps no other client waits
       acceptor_.PauseForFiles(now_);
       return OnNoFiles();
     }

@@ -19,8 +19,10 @@ bool ConnectionLimits::HasRoom(const std::string& network) const {
 std::optional<ConnectionLimits::Id> ConnectionLimits::LongestIdle(
     const std::string& network) const {
   const bool of_network = IsFull(network);
-  for (const Id id : idle_) {
-    if (!of_network || connections_.at(id).network == network) return id;
+  for (const std::list<Id>* idle : {&unused_, &idle_}) {
+    for (const Id id : *idle) {
+      if (!of_network || connections_.at(id).network == network) return id;
+    }
   }
   return std::nullopt;
 }
@@ -33,7 +35,7 @@ void ConnectionLimits::Add(Id id, const std::string& network) {
 void ConnectionLimits::Remove(Id id) {
   const auto connection = connections_.find(id);
   if (connection == connections_.end()) return;
-  SetBusy(id);
+  Leave(&connection->second);
   const auto count = of_network_.find(connection->second.network);
   if (--count->second == 0) of_network_.erase(count);
   connections_.erase(connection);
@@ -42,14 +44,22 @@ void ConnectionLimits::Remove(Id id) {
 void ConnectionLimits::SetIdle(Id id) {
   const auto connection = connections_.find(id);
   if (connection == connections_.end()) return;
-  SetBusy(id);
-  connection->second.idle = idle_.insert(idle_.end(), id);
+  Leave(&connection->second);
+  std::list<Id>& idle = connection->second.used ? idle_ : unused_;
+  connection->second.idle = idle.insert(idle.end(), id);
 }
 
 void ConnectionLimits::SetBusy(Id id) {
   const auto connection = connections_.find(id);
-  if (connection == connections_.end() || !connection->second.idle) return;
-  idle_.erase(*std::exchange(connection->second.idle, std::nullopt));
+  if (connection == connections_.end()) return;
+  Leave(&connection->second);
+  connection->second.used = true;
+}
+
+void ConnectionLimits::Leave(Connection* connection) {
+  if (!connection->idle) return;
+  (connection->used ? idle_ : unused_)
+      .erase(*std::exchange(connection->idle, std::nullopt));
 }
 
 int ConnectionsWithin(int64_t files, int files_each, int fewest, int wanted) {

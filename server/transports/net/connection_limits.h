@@ -40,10 +40,12 @@ class ConnectionLimits {
   // True if one more connection of `network` is within both limits.
   bool HasRoom(const std::string& network = "") const;
   // Returns the connection that has been idle the longest: of `network` if that
-  // has reached its limit, else of all. Nothing if none of these is idle.
+  // has reached its limit, else of all. Connections that have never been busy
+  // come first, so that a burst of silent ones ends none that is in use.
+  // Nothing if none of these is idle.
   std::optional<Id> LongestIdle(const std::string& network = "") const;
 
-  // A new connection is busy. Its id is new.
+  // A new connection is neither idle nor busy yet. Its id is new.
   void Add(Id id, const std::string& network = "");
   // Ids that are not known are ignored, here and below.
   void Remove(Id id);
@@ -54,16 +56,21 @@ class ConnectionLimits {
  private:
   struct Connection {
     std::string network;
-    std::optional<std::list<Id>::iterator> idle;  // its place in idle_
+    bool used = false;  // it has been busy
+    // Its place in unused_ or idle_.
+    std::optional<std::list<Id>::iterator> idle;
   };
 
   bool IsFull(const std::string& network) const;
+  void Leave(Connection* connection);
 
   int max_connections_;
   const int max_of_network_;
   absl::flat_hash_map<Id, Connection> connections_;
   std::map<std::string, int> of_network_;
-  std::list<Id> idle_;  // idle the longest first
+  // Idle connections, idle the longest first.
+  std::list<Id> unused_;  // they have never been busy
+  std::list<Id> idle_;    // the others
 };
 
 // Returns how many connections may be open if each needs `files_each` of

@@ -74,7 +74,7 @@ bool IsAnswered(const ProbeProtocol& protocol, const sockaddr_storage& address,
       socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!client) return false;
   if (connect(client.get(), reinterpret_cast<const sockaddr*>(&address),
-              sizeof(address)) != 0 &&
+              SizeOf(address)) != 0 &&
       errno != EINPROGRESS) {
     return false;
   }

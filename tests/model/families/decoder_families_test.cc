@@ -43,12 +43,34 @@ TEST_P(DecoderFamilyTest, ReadsASeparateOutput) {
 
 TEST_P(DecoderFamilyTest, RefusesOtherHeads) {
   Folder folder(GetParam());
-  folder.config["architectures"] =
-      json::array({"AnyForSequenceClassification"});
+  folder.config["architectures"] = json::array({"AnyForTokenClassification"});
   EXPECT_THAT(folder.LoadWithoutWeights(),
               ElementsAre(ErrorAt("architectures")));
   folder.config["architectures"] = json::array({"AnyModel", 7});
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+}
+
+TEST_P(DecoderFamilyTest, ReadsASequenceClassifier) {
+  Folder folder(GetParam());
+  folder.config["architectures"] =
+      json::array({"AnyForSequenceClassification"});
+  folder.config["id2label"] = {{"0", "a"}, {"1", "b"}, {"2", "c"}};
+  folder.config["pad_token_id"] = 7;
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("score.weight")));
+  folder.weights.Set("score.weight", {3, 32});
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.output_projection.weight, nullptr);
+  ASSERT_TRUE(folder.description.head.has_value());
+  const HeadDescription& head = *folder.description.head;
+  EXPECT_EQ(head.kind, HeadKind::kClassify);
+  EXPECT_EQ(head.input, HeadDescription::Input::kLastToken);
+  EXPECT_EQ(head.padding_id, 7);
+  EXPECT_EQ(head.output.weight, folder.weights.Find("score.weight"));
+  EXPECT_EQ(head.output.bias, nullptr);
+  // LLaMA's first folders said so: no padding.
+  folder.config["pad_token_id"] = -1;
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.head->padding_id, -1);
 }
 
 TEST_P(DecoderFamilyTest, NamesMissingLayers) {

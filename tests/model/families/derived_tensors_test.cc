@@ -69,6 +69,15 @@ TEST(DerivedTensorsTest, SplitsBiasesInTheSameWay) {
   EXPECT_THAT(Values(*parts[1]), ElementsAre(1, 2, 4, 5));
 }
 
+// Two heads of five dimensions, of which four are pairs.
+TEST(DerivedTensorsTest, PutsEvenRowsOfPairsBeforeOddOnes) {
+  const Counting bias({10});
+  TensorMemory memory;
+  const TensorView* const halves =
+      PairsToHalves(bias.view(), /*head_size=*/5, /*pairs=*/2, &memory);
+  EXPECT_THAT(Values(*halves), ElementsAre(0, 2, 1, 3, 4, 5, 7, 6, 8, 9));
+}
+
 TEST(DerivedTensorsTest, TransposesInTheTensorsOwnType) {
   // Numbers of two bytes.
   const std::vector<uint16_t> values = {0x3f80, 0x4000, 0x4040,

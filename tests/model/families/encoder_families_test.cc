@@ -59,7 +59,15 @@ INSTANTIATE_TEST_SUITE_P(
         Head{"electra.discriminate", HeadKind::kDiscriminate, 1, false},
         Head{"deberta.classify", HeadKind::kClassify, 3, true},
         Head{"deberta-v2.classify", HeadKind::kClassify, 3, true},
-        Head{"mpnet.base", std::nullopt, 0, true}));
+        Head{"mpnet.base", std::nullopt, 0, true},
+        Head{"modernbert.base", std::nullopt, 0, false},
+        Head{"modernbert.classify", HeadKind::kClassify, 3, false},
+        Head{"modernbert.tag", HeadKind::kTag, 3, false},
+        Head{"modernbert.fill_mask", HeadKind::kFillMask, 307, false},
+        Head{"gte.base", std::nullopt, 0, false},
+        Head{"gte.classify", HeadKind::kClassify, 3, true},
+        Head{"nomic_bert.base", std::nullopt, 0, false},
+        Head{"eurobert.base", std::nullopt, 0, false}));
 
 TEST(BertTest, AcceptsNamesOfOldCheckpoints) {
   Folder folder("bert.classify");

@@ -69,6 +69,16 @@ TEST(GgufTokenizerTest, ReadsByteLevelBpe) {
               ElementsAre(4, 3, 3));
 }
 
+TEST(GgufTokenizerTest, ChatsBeginWithATokenThatEveryPromptGets) {
+  json metadata = Gpt2("qwen2");
+  metadata["tokenizer.ggml.bos_token_id"] = 7;
+  EXPECT_FALSE(GgufTokenizerConfig(metadata).contains(kChatsBeginWith));
+  metadata["tokenizer.ggml.add_bos_token"] = false;
+  EXPECT_FALSE(GgufTokenizerConfig(metadata).contains(kChatsBeginWith));
+  metadata["tokenizer.ggml.add_bos_token"] = true;
+  EXPECT_EQ(GgufTokenizerConfig(metadata)[kChatsBeginWith], "<end>");
+}
+
 TEST(GgufTokenizerTest, AddsTokensAroundTexts) {
   json metadata = Gpt2("qwen2");
   metadata["tokenizer.ggml.bos_token_id"] = 7;

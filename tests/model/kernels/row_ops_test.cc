@@ -182,6 +182,25 @@ TEST(ActivateRowTest, HugeValuesStayFinite) {
   }
 }
 
+TEST(SoftCapRowTest, EqualsTheFormulaOnEveryTail) {
+  for (const float cap : {0.3f, 30.0f}) {
+    for (const int n : Lengths()) {
+      const std::vector<float> x = Random(n, n);
+      std::vector<float> y(n + 1, 5.0f);
+      SoftCapRow(Plain(x), cap, y.data());
+      EXPECT_EQ(y[n], 5.0f);
+      for (int i = 0; i < n; ++i) {
+        const double exact = cap * std::tanh(double{x[i]} / cap);
+        EXPECT_NEAR(y[i], exact, 2e-6 * std::fabs(exact)) << x[i];
+      }
+    }
+  }
+  const std::vector<float> x = {-1e30f, -500.0f, 0.0f, 1e9f};
+  std::vector<float> y(4);
+  SoftCapRow(Plain(x), 50, y.data());
+  EXPECT_EQ(y, (std::vector<float>{-50, -50, 0, 50}));
+}
+
 TEST(AddNormRowTest, EqualsLayerNormOnEveryTail) {
   for (const int n : Lengths()) {
     const std::vector<float> x = Random(n, n), residual = Random(n, n + 1);

@@ -1,5 +1,5 @@
-// Small tokenizers of the kinds that decoders use, compared with the results of
-// Hugging Face's library (make_decoder_cases.py).
+// Small tokenizers of the kinds that decoders and ModernBERT use, compared with
+// the results of Hugging Face's library (make_decoder_cases.py).
 
 #include <cstdint>
 #include <string>

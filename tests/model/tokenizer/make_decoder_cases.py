@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes testdata/decoders.json: small tokenizers of every kind that decoders
-use, trained on a few lines, and the results of Hugging Face's library.
+and ModernBERT use, trained on a few lines, and the results of Hugging Face's
+library.
 
   pip install tokenizers==0.23.3
   tests/model/tokenizer/make_decoder_cases.py
@@ -28,7 +29,7 @@ TEXTS = [
     "\u0000\u0007 control \ufeff", "x == 10; // over_the_rest\r\n\r\n",
     "مرحبا ١٢٣", "हिन्दी में", "the" * 40, "𝒯𝒽𝑒 ſ K İ ß", "▁the▁tale", "<0x41>"]
 NAMES = ["openai_gpt", "gpt2", "opt", "smollm", "llama3", "qwen2", "gpt_oss",
-         "deepseek", "llama", "gemma"]
+         "deepseek", "llama", "gemma", "modernbert"]
 
 
 def cases(name):

@@ -64,6 +64,9 @@ std::vector<Shape> Shapes() {
     shape.window = pick(0, 1) * pick(1, 20);
     shapes.push_back(shape);
   }
+  for (const Shape& shape : RandomTransformer::ModernDecoders()) {
+    shapes.push_back(shape);
+  }
   return shapes;
 }
 

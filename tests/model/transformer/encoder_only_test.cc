@@ -299,6 +299,48 @@ Shape CausalEncoder() {
   return shape;
 }
 
+// One whose texts often end with padding, as ids are few.
+Shape PaddedClassifier() {
+  Shape shape = CausalEncoder();
+  shape.vocabulary = 3;
+  shape.head_padding_id = 1;
+  return shape;
+}
+
+// ModernBERT's classifier of the mean.
+Shape ModernBert() {
+  return {.d_model = 24,
+          .heads = 3,
+          .window = 6,
+          .feed_forward = 40,
+          .encoder_layers = 4,
+          .decoder_layers = 0,
+          .activation = Activation::kGelu,
+          .gated = true,
+          .norm_placement = RandomTransformer::NormPlacement::kBefore,
+          .biases = false,
+          .positions = PositionEncoding::kNone,
+          .rotary_pairs = 4,
+          .embedding_norm = true,
+          .bare_first_layer = true,
+          .final_norm = true,
+          .head = HeadKind::kClassify,
+          .head_input = HeadDescription::Input::kMean};
+}
+
+// GTE's and Nomic BERT's layers, with EuroBERT's "late" classifier.
+Shape RotaryBert() {
+  return {.decoder_layers = 0,
+          .activation = Activation::kSwish,
+          .gated = true,
+          .positions = PositionEncoding::kNone,
+          .rotary_pairs = 8,
+          .embedding_norm = true,
+          .type_vocabulary = 2,
+          .head = HeadKind::kClassify,
+          .head_input = HeadDescription::Input::kMeanOfDense};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, EncoderOnlyTest,
     ::testing::Values(
@@ -354,7 +396,7 @@ INSTANTIATE_TEST_SUITE_P(
               .final_norm = true,
               .relative = Buckets::kT5,
               .head = HeadKind::kClassify},
-        CausalEncoder(),
+        CausalEncoder(), PaddedClassifier(), ModernBert(), RotaryBert(),
         Shape{.decoder_layers = 0,
               .gated = true,
               .experts = 5,

@@ -1,7 +1,10 @@
 // The options of a source: what is computed and what is refused.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -100,6 +103,29 @@ TEST_F(EncoderOptionsTest, TheBestLogitsAreThoseOfAll) {
       .logits = true, .logits_best = 1025, .selection = {}};
   EXPECT_TRUE(
       absl::IsInvalidArgument(engine_->AddSource(input, too_many).status()));
+}
+
+// Causal states do not change when padding follows.
+TEST_F(EncoderOptionsTest, TheLastTokenIsTheLastThatIsNoPadding) {
+  constexpr int32_t kPadding = 9;
+  Shape shape = RandomTransformer::LlamaShape();
+  shape.encoder_layers = 2;
+  shape.decoder_layers = 0;
+  shape.causal = true;
+  shape.head = HeadKind::kClassify;
+  shape.head_padding_id = kPadding;
+  const RandomTransformer random(shape, 3);
+  const std::unique_ptr<Engine> engine = NewEngine(random, kF32Formats);
+  const auto logits = [&](std::vector<int32_t> ids) {
+    const auto encoded = EncodeAlone(engine.get(), {std::move(ids), {}});
+    EXPECT_TRUE(encoded.ok()) << encoded.status();
+    return encoded.ok() ? encoded->logits : std::vector<float>();
+  };
+  const std::vector<float> text = logits({5, kPadding, 7});
+  ASSERT_EQ(text.size(), 5u);
+  EXPECT_EQ(logits({5, kPadding, 7, kPadding, kPadding}), text);
+  EXPECT_NE(logits({5, kPadding, 7, 6}), text);
+  EXPECT_EQ(logits({kPadding, kPadding, kPadding}), logits({kPadding}));
 }
 
 TEST_F(EncoderOptionsTest, LayersThatShareTensorsArePackedOnce) {

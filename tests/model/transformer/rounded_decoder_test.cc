@@ -286,6 +286,11 @@ std::vector<Shape> RoundedShapes() {
         static_cast<Activation>(pick(0, static_cast<int>(Activation::kTanh)));
     shapes.push_back(shape);
   }
+  for (Shape shape : RandomTransformer::ModernDecoders()) {
+    shape.d_model = 36;
+    shape.decoder_layers = 1;
+    shapes.push_back(shape);
+  }
   return shapes;
 }
 

@@ -20,7 +20,9 @@ bool Differ(std::string_view source, std::string_view translation) {
 
 std::string Corrected(const NumberCheck& check, std::string_view source,
                       std::string_view translation) {
-  return EditedText(translation, check.Corrections(source, translation)).text();
+  return EditedText(std::string(translation),
+                    check.Corrections(source, translation))
+      .text();
 }
 
 std::vector<std::string> Values(std::string_view text, const char* language) {

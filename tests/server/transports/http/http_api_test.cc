@@ -12,11 +12,8 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "server/calls/call_registry.h"
-#include "tests/server/transports/grpc/puppet_batcher.h"
+#include "tests/server/transports/http/http_api_fixture.h"
 #include "tests/support/error_texts.h"
-#include "tests/support/http_get.h"
-#include "tests/support/puppet_model.h"
 
 namespace trivium {
 namespace {
@@ -25,78 +22,12 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr char kTranslate[] = "/trivium.v1.Inference/Translate";
-constexpr char kGenerate[] = "/trivium.v1.Inference/Generate";
-constexpr char kAbc[] = R"({"inputs":[{"text":"abc"}]})";
 constexpr char kStream[] = "Content-Type: application/connect+json\r\n";
 
 std::string Enveloped(const std::string& message) {
   return std::string("\0\0\0\0", 4) + static_cast<char>(message.size()) +
          message;
 }
-
-class HttpApiTest : public testing::Test {
- protected:
-  HttpApiTest() {
-    const ModelHandle model = ServedPuppet("translator");
-    metrics_.AddModel(*model);
-    environment_.models.Add(model).IgnoreError();
-    environment_.batcher = &batcher_;
-    environment_.metrics = &metrics_;
-    environment_.calls = &calls_;
-    environment_.kept_files = &kept_files_;
-    environment_.glossaries = &glossaries_;
-    environment_.tokenizing = &tokenizing_;
-    environment_.delivery = &delivery_;
-  }
-  ~HttpApiTest() override { Stop(); }
-
-  void Start(HttpApi::Options options = {}) {
-    auto api = HttpApi::Create(options, environment_, &overload_);
-    ASSERT_TRUE(api.ok()) << api.status();
-    api_ = *std::move(api);
-  }
-  void Stop() {
-    if (api_ == nullptr) return;
-    calls_.Drain(absl::ZeroDuration());
-    batcher_.Drain(absl::ZeroDuration());
-    api_->Stop();
-    EXPECT_TRUE(calls_.Drain(absl::Minutes(1)));
-    api_.reset();
-  }
-
-  HttpResult Post(
-      const std::string& path, const std::string& body,
-      const std::string& headers = "Content-Type: application/json\r\n") {
-    return HttpPost(api_->port(), path, body, headers);
-  }
-  HttpResult Send(const std::string& bytes) {
-    HttpSocket socket(api_->port());
-    socket.Send(bytes);
-    return ParseHttpResult(socket.Receive());
-  }
-
-  // The message of an error in the form of Connect.
-  static std::string MessageOf(const HttpResult& answer) {
-    return json::parse(answer.body).at("message");
-  }
-
-  Metrics metrics_{1};
-  PuppetBatcher batcher_;
-  CallRegistry calls_{Clock::Real()};
-  KeptFiles kept_files_{{}, Clock::Real()};
-  GlossaryStore glossaries_{{}, Clock::Real()};
-  int64_t memory_ = 0;
-  OverloadManager overload_{{.limit_bytes = 1 << 30,
-                             .memory = [this] { return memory_; },
-                             .trim = [] {}},
-                            &metrics_,
-                            /*watch=*/false};
-  Environment environment_;
-  std::unique_ptr<HttpApi> api_;
-  WorkPool tokenizing_{1};
-  WorkPool delivery_{1};
-};
 
 TEST_F(HttpApiTest, AnswersACallOfConnect) {
   Start();
@@ -272,7 +203,7 @@ TEST_F(HttpApiTest, RefusesInvalidRequests) {
   EXPECT_EQ(Post(kTranslate, kAbc, "Content-Type: text/plain\r\n").status, 415);
   EXPECT_EQ(Post("/embed", kAbc, "Content-Type: text/plain\r\n").status, 415);
   EXPECT_EQ(Post(kTranslate, kAbc,
-                 "Content-Type: application/json\r\nContent-Encoding: gzip\r\n")
+                 "Content-Type: application/json\r\nContent-Encoding: br\r\n")
                 .status,
             415);
   EXPECT_EQ(Post(kTranslate, kAbc,

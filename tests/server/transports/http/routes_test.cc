@@ -31,6 +31,7 @@ std::set<std::string> RoutesAsDescribed() {
   }
   routes.insert("GET " + std::string(kHealthPath));
   routes.insert("GET " + std::string(kPingPath));
+  routes.insert("GET " + std::string(kMetricsPath));
   routes.insert("GET /");
   return routes;
 }

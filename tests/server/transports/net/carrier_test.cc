@@ -334,10 +334,10 @@ TEST_F(PlainCarrierTest, SilentConnectionsReachTheServer) {
   EXPECT_TRUE(Accepted());
 }
 
-// Of the three that a connection takes.
+// Of the three that a connection takes. The carrier has two for the next one.
 class FewFilesTest : public PlainCarrierTest,
                      public testing::WithParamInterface<int> {};
-INSTANTIATE_TEST_SUITE_P(Left, FewFilesTest, testing::Values(0, 1, 2));
+INSTANTIATE_TEST_SUITE_P(Left, FewFilesTest, testing::Values(0, 1, 2, 3));
 
 TEST_P(FewFilesTest, TellsTheServerAndWaitsForFiles) {
   const auto files_left = static_cast<rlim_t>(GetParam());
@@ -345,22 +345,31 @@ TEST_P(FewFilesTest, TellsTheServerAndWaitsForFiles) {
   HttpSocket first(PortOf(acceptor_->address()));
   UniqueFd server = Accepted();
   ASSERT_TRUE(server);
-  // The client's socket exists, and the carrier gets none for its side.
-  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  // The clients' sockets exist, and the carrier gets few for its sides.
+  const UniqueFd next(socket(AF_INET, SOCK_STREAM, 0));
+  const UniqueFd client(socket(AF_INET, SOCK_STREAM, 0));
   rlimit files{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
   rlimit few = files;
-  few.rlim_cur = static_cast<rlim_t>(client) + 1 + files_left;
+  few.rlim_cur = static_cast<rlim_t>(client.get()) + 1 + files_left;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   const sockaddr_storage address = acceptor_->address();
-  EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address),
-                    sizeof(sockaddr_in)),
-            0);
+  const auto connect_to_it = [&address](const UniqueFd& socket) {
+    EXPECT_EQ(connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+                      sizeof(sockaddr_in)),
+              0);
+  };
+  UniqueFd accepted;
+  if (files_left > 0) {
+    connect_to_it(next);
+    accepted = Accepted();
+    EXPECT_TRUE(accepted);
+  }
+  connect_to_it(client);
   EXPECT_FALSE(Accepted());
   EXPECT_EQ(errno, EMFILE);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
   EXPECT_TRUE(Accepted());  // after the pause
-  close(client);
 }
 
 }  // namespace

@@ -20,6 +20,21 @@ TEST(ConnectionLimitsTest, EvictsTheConnectionIdleTheLongest) {
   EXPECT_EQ(limits.size(), 1);
 }
 
+TEST(ConnectionLimitsTest, EvictsUnusedConnectionsFirst) {
+  ConnectionLimits limits(3);
+  for (const int id : {1, 2, 3}) {
+    limits.Add(id);
+    limits.SetIdle(id);
+  }
+  limits.SetBusy(1);
+  limits.SetIdle(1);
+  limits.SetBusy(2);
+  limits.SetIdle(2);
+  EXPECT_EQ(limits.LongestIdle(), 3);
+  limits.Remove(3);
+  EXPECT_EQ(limits.LongestIdle(), 1);
+}
+
 TEST(ConnectionLimitsTest, NeverEvictsABusyConnection) {
   ConnectionLimits limits(1);
   limits.Add(1);

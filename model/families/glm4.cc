@@ -1,0 +1,43 @@
+#include "model/families/glm4.h"
+
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+
+FamilyModel LoadGlm4(const nlohmann::json& json, const Weights* weights,
+                     Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  model.generation_defaults = {{"eos_token_id", {151329, 151336, 151338}},
+                               {"pad_token_id", 151329}};
+  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
+      config, {.head_size = 128, .kv_heads = 2, .epsilon = 1.5625e-7},
+      &geometry));
+  ReadLlamaRotary(config, {.partial = 0.5}, &geometry, &decoder);
+  const LlamaTensors has = {
+      .attention_bias = config->Boolean("attention_bias").value_or(true),
+      .norms = {.of_attention = "post_self_attn_layernorm",
+                .of_feed_forward = "post_mlp_layernorm"},
+      .joined_feed_forward = true,
+      .turns_adjacent = true,
+      .memory = &description.memory};
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(tensors, has,
+                   std::vector<AttentionGeometry>(decoder.layers, geometry),
+                   &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace trivium

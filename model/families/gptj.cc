@@ -1,0 +1,77 @@
+#include "model/families/gptj.h"
+
+#include <fmt/format.h>
+
+#include "model/families/activation_names.h"
+#include "model/families/decoder_stack.h"
+#include "model/families/encoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/rotary_config.h"
+
+namespace trivium {
+
+FamilyModel LoadGptJ(const nlohmann::json& json, const Weights* weights,
+                     Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  const DecoderKeys keys = {.layers = "n_layer",
+                            .d_model = "n_embd",
+                            .heads = "n_head",
+                            .feed_forward = "n_inner",
+                            .feed_forward_factor = 4,
+                            .positions = "n_positions"};
+  StackDescription& decoder =
+      description.decoder.emplace(ReadDecoderConfig(config, keys));
+  model.generation_defaults = EndDefaults(50256, decoder);
+  decoder.positions = PositionEncoding::kNone;
+  decoder.activation =
+      ReadActivation(config, "activation_function", Activation::kGeluTanh);
+  decoder.norm_epsilon = static_cast<float>(
+      config->Real("layer_norm_epsilon", 0, 1).value_or(1e-5));
+  AttentionGeometry geometry = CausalGeometry(decoder);
+  geometry.rotary = 0;
+  const int turned =
+      config->Integer("rotary_dim", 2, geometry.head_size).value_or(64);
+  decoder.rotary = {ReadRotary(config, {.head_size = geometry.head_size,
+                                        .max_positions = decoder.max_positions,
+                                        .turned = turned})};
+  TensorReader* const tensors = family.OpenTensors("transformer.");
+  if (tensors == nullptr) return model;
+
+  const int d_model = decoder.d_model;
+  decoder.embeddings.tokens =
+      tensors->Required("wte.weight", {decoder.vocabulary, d_model});
+  for (int i = 0; i < decoder.layers; ++i) {
+    const std::string name = fmt::format("h.{}.", i);
+    if (!HasLayer(tensors, name, i, keys.layers, decoder)) return model;
+    const auto linear = [&](const char* part) {
+      return tensors->Linear(name + "attn." + part, d_model, d_model,
+                             /*bias=*/false);
+    };
+    LayerDescription layer;
+    layer.self_attention = {.geometry = geometry,
+                            .query = linear("q_proj"),
+                            .key = linear("k_proj"),
+                            .value = linear("v_proj"),
+                            .output = linear("out_proj")};
+    TurnHalves(decoder, &layer.self_attention, &description.memory);
+    ReadFeedForward(tensors, name + "mlp.fc_in", name + "mlp.fc_out",
+                    /*bias=*/true, decoder, &layer);
+    layer.self_attention_norms.before = layer.feed_forward_norms.before =
+        tensors->Norm(name + "ln_1", d_model);
+    layer.parallel = true;
+    decoder.layer.push_back(layer);
+  }
+  decoder.final_norm = tensors->Norm("ln_f", d_model);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  LinearTensors& output = description.output_projection;
+  if (output.weight != nullptr) {
+    output.bias = tensors->Required("lm_head.bias", {decoder.vocabulary});
+  }
+  return model;
+}
+
+}  // namespace trivium

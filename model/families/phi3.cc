@@ -1,0 +1,42 @@
+#include "model/families/phi3.h"
+
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+
+FamilyModel LoadPhi3(const nlohmann::json& json, const Weights* weights,
+                     Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  model.generation_defaults = {
+      {"bos_token_id", 1}, {"eos_token_id", 32000}, {"pad_token_id", 32000}};
+  StackDescription& decoder = description.decoder.emplace(
+      ReadLlamaConfig(config, {.epsilon = 1e-5}, &geometry));
+  ReadLlamaRotary(config, {.partial = 1}, &geometry, &decoder);
+  RequireBoolean(config, "attention_bias", false);
+  RequireBoolean(config, "mlp_bias", false);
+  const int window =
+      config->Integer("sliding_window", 1, kMaxPositions).value_or(0);
+  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
+      config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
+  const LlamaTensors has = {.joined_attention = true,
+                            .joined_feed_forward = true,
+                            .memory = &description.memory};
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(tensors, has, geometries, &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace trivium

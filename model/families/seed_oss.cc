@@ -1,0 +1,39 @@
+#include "model/families/seed_oss.h"
+
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+
+FamilyModel LoadSeedOss(const nlohmann::json& json, const Weights* weights,
+                        Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  model.generation_defaults = {
+      {"bos_token_id", 0}, {"eos_token_id", 2}, {"pad_token_id", 1}};
+  StackDescription& decoder = description.decoder.emplace(
+      ReadLlamaConfig(config, {.head_size = 128, .kv_heads = 8}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  const LlamaTensors has = {
+      .attention_bias = config->Boolean("attention_bias").value_or(true),
+      .output_bias = config->Boolean("attention_out_bias").value_or(false),
+      .feed_forward_bias = config->Boolean("mlp_bias").value_or(false)};
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(tensors, has,
+                   std::vector<AttentionGeometry>(decoder.layers, geometry),
+                   &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace trivium

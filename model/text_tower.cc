@@ -1,0 +1,146 @@
+// Always:
+// - text_config wins over the keys beside it. Of those only the ids of special
+//   tokens are used, where text_config has none.
+// - Folders of 2025 leave out what is usual, so the usual values of the text
+//   model's Transformers class are added here.
+// - The output projection is tied to the embeddings unless the weights have one
+//   of its own: tie_word_embeddings, which text_config and the keys beside it
+//   may contradict, counts only if there are no weights.
+#include "model/text_tower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+struct Wrapper {
+  std::string_view type;       // of the folder
+  std::string_view text_type;  // of its text model, if text_config has none
+};
+constexpr Wrapper kWrappers[] = {{"gemma3", "gemma3_text"},
+                                 {"mistral3", "mistral"},
+                                 {"qwen3_vl", "qwen3_vl_text"}};
+
+// The other towers' names, with or without "model." in front.
+constexpr std::string_view kOthers[] = {"vision_tower.", "vision_model.",
+                                        "multi_modal_projector.", "visual."};
+
+constexpr std::string_view kOutput = "lm_head.weight";
+
+// Returns the usual values that published folders leave out.
+json UsualValues(const std::string& text_type) {
+  if (text_type != "gemma3_text") return json::object();
+  return {{"vocab_size", 262208},      {"hidden_size", 2304},
+          {"intermediate_size", 9216}, {"num_hidden_layers", 26},
+          {"num_attention_heads", 8},  {"max_position_embeddings", 131072}};
+}
+
+// Returns a tensor's name in the text model, or an empty one if it belongs to
+// another tower.
+std::string TextName(std::string_view name) {
+  constexpr std::string_view kModel = "model.", kText = "language_model.";
+  std::string_view bare = name;
+  const bool in_model = bare.starts_with(kModel);
+  if (in_model) bare.remove_prefix(kModel.size());
+  for (const std::string_view other : kOthers) {
+    if (bare.starts_with(other)) return "";
+  }
+  if (!bare.starts_with(kText)) return std::string(name);
+  bare.remove_prefix(kText.size());
+  return in_model ? std::string(kModel).append(bare) : std::string(bare);
+}
+
+// The text tower's tensors under the names of a text model.
+class TextWeights : public Weights {
+ public:
+  explicit TextWeights(std::unique_ptr<Weights> all) : all_(std::move(all)) {
+    for (const std::string_view name : all_->Names()) {
+      std::string text_name = TextName(name);
+      if (!text_name.empty()) {
+        tensors_.emplace(std::move(text_name), all_->Find(name));
+      }
+    }
+  }
+
+  const TensorView* Find(std::string_view name) const override {
+    const auto found = tensors_.find(name);
+    return found == tensors_.end() ? nullptr : found->second;
+  }
+  std::vector<std::string_view> Names() const override {
+    std::vector<std::string_view> names;
+    for (const auto& [name, tensor] : tensors_) names.push_back(name);
+    return names;
+  }
+  std::string Fingerprint() const override { return all_->Fingerprint(); }
+  bool imagined() const override { return all_->imagined(); }
+  const TensorView* Imagine(std::string_view name,
+                            const std::vector<int64_t>& shape) const override {
+    return all_->Imagine(name, shape);
+  }
+  absl::Status CheckUnchanged() const override {
+    return all_->CheckUnchanged();
+  }
+
+ private:
+  const std::unique_ptr<Weights> all_;
+  std::map<std::string, const TensorView*, std::less<>> tensors_;
+};
+
+bool Has(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && !found->is_null();
+}
+
+}  // namespace
+
+void UseTextTower(json* config, std::unique_ptr<Weights>* weights,
+                  Problems* problems) {
+  if (!config->is_object()) return;
+  const json type = config->value("model_type", json());
+  const auto* const wrapper =
+      std::find_if(std::begin(kWrappers), std::end(kWrappers),
+                   [&](const Wrapper& one) { return type == one.type; });
+  if (wrapper == std::end(kWrappers)) return;
+  constexpr char kText[] = "text_config", kTied[] = "tie_word_embeddings";
+  if (!config->contains(kText) || !(*config)[kText].is_object()) {
+    ConfigReader reader({{"config.json", config}}, problems);
+    reader.Report(kText, reader.Find(kText),
+                  "it must be an object, the text model's configuration");
+    return;
+  }
+  json text = (*config)[kText];
+  if (!Has(text, "model_type")) {
+    text["model_type"] = std::string(wrapper->text_type);
+  }
+  const json text_type = text["model_type"];
+  const json usual = text_type.is_string()
+                         ? UsualValues(text_type.get<std::string>())
+                         : json::object();
+  for (const auto& [key, value] : usual.items()) {
+    if (!Has(text, key.c_str())) text[key] = value;
+  }
+  for (const char* key :
+       {"bos_token_id", "eos_token_id", "pad_token_id", kTied}) {
+    if (!Has(text, key) && Has(*config, key)) text[key] = (*config)[key];
+  }
+  *config = std::move(text);
+  if (*weights == nullptr) return;
+  *weights = std::make_unique<TextWeights>(std::move(*weights));
+  if (!(*weights)->imagined()) {
+    (*config)[kTied] = (*weights)->Find(kOutput) == nullptr;
+  }
+}
+
+std::vector<std::string_view> TextTowerTypes() {
+  std::vector<std::string_view> types;
+  for (const Wrapper& wrapper : kWrappers) types.push_back(wrapper.type);
+  return types;
+}
+
+}  // namespace trivium

@@ -1,0 +1,33 @@
+#ifndef TRIVIUM_MODEL_TEXT_TOWER_H_
+#define TRIVIUM_MODEL_TEXT_TOWER_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config_reader.h"
+#include "model/weights/weights.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+
+// A model that sees or hears beside reading text has its text model, the text
+// tower, inside of its folder: the configuration under config.json's
+// text_config, and the tensors under longer names beside those of the other
+// towers. Such a folder is served as its text model.
+//
+//   model_type of the folder: gemma3 (TranslateGemma, too), mistral3, qwen3_vl
+
+// Replaces the configuration and the weights of such a folder by those of its
+// text tower; leaves every other folder as it is. Adds a problem if there is no
+// text_config.
+void UseTextTower(nlohmann::json* config, std::unique_ptr<Weights>* weights,
+                  Problems* problems);
+
+// Returns the model types of such folders.
+std::vector<std::string_view> TextTowerTypes();
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TEXT_TOWER_H_

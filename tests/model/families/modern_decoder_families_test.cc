@@ -1,0 +1,195 @@
+// The decoder families of 2021 to 2025: options that goldens do not have, and
+// the messages for folders that do not fit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "model/families/decoder_stack.h"
+#include "tests/model/families/golden_folder.h"
+#include "tests/support/error_texts.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::FloatEq;
+using testing::IsEmpty;
+
+constexpr const char* kFamilies[] = {
+    "bloom",    "cohere2",    "ernie4_5",         "exaone4", "falcon",
+    "gemma2",   "glm4",       "gpt_neox",         "gptj",    "granite",
+    "olmo2",    "ministral3", "hunyuan_v1_dense", "olmo3",   "phi",
+    "seed_oss", "stablelm",   "starcoder2",       "phi3"};
+
+class ModernFamilyTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  ModernFamilyTest() : folder_(std::string(GetParam()) + ".lm") {}
+
+  Folder folder_;
+};
+
+TEST_P(ModernFamilyTest, IsADecoderOnlyModel) {
+  ASSERT_THAT(folder_.LoadReal(), IsEmpty());
+  EXPECT_FALSE(folder_.description.encoder.has_value());
+  for (const LayerDescription& layer : folder_.description.decoder->layer) {
+    EXPECT_EQ(layer.self_attention.geometry.look_ahead, 0);
+  }
+  EXPECT_THAT(folder_.Load(), IsEmpty());
+  EXPECT_THAT(folder_.LoadWithoutWeights(), IsEmpty());
+}
+
+TEST_P(ModernFamilyTest, RefusesOtherHeads) {
+  folder_.config["architectures"] = json::array({"AnyForTokenClassification"});
+  EXPECT_THAT(folder_.LoadWithoutWeights(),
+              ElementsAre(ErrorAt("architectures")));
+}
+
+TEST_P(ModernFamilyTest, NamesEachMissingTensor) {
+  ASSERT_THAT(folder_.Load(), IsEmpty());
+  for (const std::string_view name : folder_.weights.Names()) {
+    // Of one layer is enough.
+    const std::string missing(name);
+    if (missing.find(".1.") == missing.npos) continue;
+    Folder folder(std::string(GetParam()) + ".lm");
+    folder.weights.Remove(missing);
+    EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt(missing)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, ModernFamilyTest,
+                         ::testing::ValuesIn(kFamilies),
+                         [](const auto& info) { return info.param; });
+
+TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
+  struct Case {
+    const char* folder;
+    const char* key;
+    json value;
+  };
+  const Case cases[] = {
+      {"bloom.lm", "apply_residual_connection_post_layernorm", true},
+      {"cohere2.lm", "use_qk_norm", true},
+      {"falcon.lm", "num_ln_in_parallel_attn", 2},
+      {"gemma2.lm", "use_bidirectional_attention", true},
+      {"hunyuan_v1_dense.lm", "use_qk_norm", false},
+      {"hunyuan_v1_dense.lm", "use_cla", true},
+      {"phi3.lm", "attention_bias", true},
+      {"stablelm.lm", "qk_layernorm", true},
+      {"gptj.lm", "rotary_dim", 17},
+  };
+  for (const auto& [name, key, value] : cases) {
+    Folder folder(name);
+    folder.config[key] = value;
+    EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt(key)));
+  }
+}
+
+TEST(ModernFamiliesTest, OnlySomeKnowTheirOwnRotaryKeys) {
+  for (const char* key : {"alpha", "llama_4_scaling_beta", "mrope_section"}) {
+    Folder folder("granite.lm");
+    folder.config["rope_parameters"][key] = 2.0;
+    EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt(key)));
+  }
+}
+
+TEST(ModernFamiliesTest, TurnsAnEvenPartOfEachHead) {
+  Folder folder("phi.lm");
+  folder.config["rope_parameters"]["partial_rotary_factor"] = 0.7;  // of 16
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(ErrorAt("partial_rotary_factor")));
+  folder.config["rope_parameters"]["partial_rotary_factor"] = 0.75;
+  ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->rotary[0].frequencies.size(), 6u);
+  // Pythia's own keys.
+  folder = Folder("gpt_neox.lm");
+  folder.config.erase("rope_parameters");
+  folder.config["rotary_pct"] = 0.25;
+  folder.config["rotary_emb_base"] = 400;
+  ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  EXPECT_THAT(folder.description.decoder->rotary[0].frequencies,
+              ElementsAre(1, FloatEq(0.05f)));
+}
+
+TEST(ModernFamiliesTest, AlphaStretchesTheBase) {
+  Folder folder("hunyuan_v1_dense.lm");
+  folder.config["rope_parameters"] = {{"rope_type", "dynamic"},
+                                      {"rope_theta", 10000.0},
+                                      {"alpha", 1000.0},
+                                      {"factor", 1.0}};
+  ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  const RotaryDescription& rotary = folder.description.decoder->rotary[0];
+  const double base = 10000 * std::pow(1000, 32 / 30.0);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_NEAR(rotary.frequencies[i] * std::pow(base, i / 16.0), 1, 1e-5);
+  }
+  EXPECT_EQ(rotary.caveat, "");
+}
+
+TEST(ModernFamiliesTest, QueriesGrowWithThePosition) {
+  Folder folder("ministral3.lm");
+  ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  const RotaryDescription& rotary = folder.description.decoder->rotary[0];
+  EXPECT_FLOAT_EQ(rotary.query_growth, 0.1f);
+  EXPECT_EQ(rotary.growth_length, 16384);
+}
+
+TEST(ModernFamiliesTest, WithoutWindowsAllLayersOfExaoneTurn) {
+  Folder folder("exaone4.lm");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const auto& layers = folder.description.decoder->layer;
+  EXPECT_EQ(layers[0].self_attention.geometry.look_back, 7);
+  EXPECT_EQ(layers[3].self_attention.geometry.rotary,
+            AttentionGeometry::kNoRotary);
+  folder.config["sliding_window"] = nullptr;
+  folder.config.erase("layer_types");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  for (const LayerDescription& layer : folder.description.decoder->layer) {
+    EXPECT_EQ(layer.self_attention.geometry.look_back, kAllKeys);
+    EXPECT_EQ(layer.self_attention.geometry.rotary, 0);
+  }
+}
+
+// Falcon 7B has one head of keys; 40B shares heads and has two norms.
+TEST(ModernFamiliesTest, FalconsDifferInHeadsAndNorms) {
+  Folder folder("falcon.lm");
+  folder.config["multi_query"] = true;
+  for (int i = 0; i < 3; ++i) {
+    folder.weights.Set("transformer.h." + std::to_string(i) +
+                           ".self_attention.query_key_value.weight",
+                       {32 + 2 * 16, 32});
+  }
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  const auto& layer = folder.description.decoder->layer[0];
+  EXPECT_EQ(layer.self_attention.geometry.kv_heads, 1);
+  EXPECT_TRUE(layer.parallel);
+  folder.config["new_decoder_architecture"] = true;
+  folder.config["num_kv_heads"] = 1;
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "transformer.h." + std::to_string(i) + ".";
+    for (const char* part : {".weight", ".bias"}) {
+      folder.weights.Rename(name + "input_layernorm" + part,
+                            name + "ln_attn" + part);
+      folder.weights.Set(name + "ln_mlp" + part, {32});
+    }
+  }
+  EXPECT_THAT(folder.Load(), IsEmpty());
+  folder.config["num_kv_heads"] = 3;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(ErrorAt("num_kv_heads")));
+}
+
+TEST(ModernFamiliesTest, SlopesAreThoseOfAlibi) {
+  EXPECT_THAT(AlibiSlopes(8, 1),
+              ElementsAre(0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f, 0.015625f,
+                          0.0078125f, 0.00390625f));
+  // Four heads' slopes, and the first, third... of eight.
+  EXPECT_THAT(AlibiSlopes(6, 2),
+              ElementsAre(0.5f, 0.125f, 0.03125f, 0.0078125f, 1, 0.25f));
+}
+
+}  // namespace
+}  // namespace trivium

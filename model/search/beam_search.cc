@@ -42,10 +42,12 @@ BeamSearch::BeamSearch(const DecodingOptions& options,
                        beam_size_),
       stop_(stop),
       rules_(options),
-      phrases_(options) {
+      phrases_(options),
+      constraint_(options) {
   if (options.trace) recorder_ = std::make_unique<BeamRecorder>();
   running_.resize(1);
   running_[0].tokens = std::move(prefix);
+  running_[0].constraint = constraint_.Start();
   MakeQueries();
 }
 
@@ -64,6 +66,7 @@ void BeamSearch::MakeQueries() {
       query.top_k = static_cast<int>(std::max<size_t>(
           {extensions_kept_, static_cast<size_t>(options_.top_logprobs),
            phrases_.size() > 0 ? kAskedAfterPhrases : 0}));
+      query.all = constraint_.exists();
     }
     queries_.push_back(query);
   }
@@ -84,6 +87,11 @@ void BeamSearch::FindExtensions(std::span<const LogitsRow> rows) {
     if (tops > 0) {
       tops_.push_back(std::make_shared<const std::vector<TokenLogprob>>(
           TopLogprobs(possible_, tops)));
+    }
+    if (const TokenMask* allowed =
+            constraint_.Allowed(running_[i].constraint)) {
+      ScoreLogProbabilities(rows[i], edits_[i], options_.renormalize_logits,
+                            count, &possible_, allowed);
     }
     if (phrases_.size() > 0) {
       AddPhraseExtensions(i);
@@ -113,7 +121,7 @@ bool BeamSearch::IsBetter(const Extension& a, const Extension& b) {
   return a.token.token < b.token.token;
 }
 
-void BeamSearch::Extend(const Extension& extension, Beam* beam) const {
+bool BeamSearch::Extend(const Extension& extension, Beam* beam) {
   // Reserves once: assigning a copy keeps the memory of what it replaces.
   beam->tokens.reserve(prefix_size_ + ReservedTokens(options_));
   beam->logprobs.reserve(ReservedTokens(options_));
@@ -123,6 +131,7 @@ void BeamSearch::Extend(const Extension& extension, Beam* beam) const {
   if (!tops_.empty()) beam->top.push_back(tops_[extension.parent]);
   beam->log_probability = extension.log_probability;
   if (extension.state >= 0) beam->phrases = states_[extension.state];
+  return constraint_.Advance(extension.token.token, length_, &beam->constraint);
 }
 
 bool BeamSearch::Ends(const Beam& beam, FinishReason* reason) const {
@@ -194,7 +203,9 @@ void BeamSearch::Advance(std::span<const LogitsRow> rows) {
     // Beyond the first beam_size, an extension only fills a running place.
     if (rank >= beam_size_ && running == beam_size_) break;
     Beam& beam = running < beam_size_ ? next_[running] : beyond_;
-    Extend(extensions_[rank], &beam);
+    if (!Extend(extensions_[rank], &beam)) {
+      return GiveUp(constraint_.EmptyMask());
+    }
     FinishReason reason;
     const bool ends = Ends(beam, &reason);
     beam.place = Record(extensions_[rank],
@@ -216,7 +227,10 @@ void BeamSearch::Advance(std::span<const LogitsRow> rows) {
        ++rank) {
     Record(extensions_[rank], BeamFate::kPruned);
   }
-  if (extensions_.empty()) {
+  if (!constraint_.status().ok()) return GiveUp(constraint_.status());
+  if (extensions_.empty() && constraint_.exists()) {
+    if (finished_.empty()) return GiveUp(constraint_.EmptyMask());
+  } else if (extensions_.empty()) {
     // The rules leave no token at all: the running hypotheses end here.
     for (Beam& beam : running_) {
       AddFinished(std::move(beam), FinishReason::kLength);
@@ -255,6 +269,17 @@ void BeamSearch::Finish() {
   running_.clear();
   queries_.clear();
   continuations_.clear();
+}
+
+void BeamSearch::GiveUp(absl::Status why) {
+  status_ = std::move(why);
+  // What was certain stays so.
+  Beam& certain = running_[0];
+  certain.tokens.resize(prefix_size_ + certain_);
+  certain.logprobs.resize(certain_);
+  finished_.clear();
+  finished_.push_back({std::move(certain), 0, FinishReason::kLength});
+  Finish();
 }
 
 void BeamSearch::UpdateCertain() {
@@ -303,6 +328,7 @@ std::vector<std::vector<TokenLogprob>> BeamSearch::CertainTopLogprobs(
 
 std::vector<Hypothesis> BeamSearch::TakeResults() {
   std::vector<Hypothesis> results;
+  if (!status_.ok()) return results;
   for (Finished& finished : finished_) {
     if (results.size() == static_cast<size_t>(options_.hypotheses)) break;
     const Beam& beam = finished.beam;

@@ -12,6 +12,7 @@
 #include "model/search/logits_rules.h"
 #include "model/search/required_phrases.h"
 #include "model/search/row_scores.h"
+#include "model/search/search_constraint.h"
 
 namespace trivium {
 
@@ -38,6 +39,7 @@ class BeamSearch : public Decoding {
     return running_[index].tokens;
   }
   bool done() const override { return done_; }
+  absl::Status status() const override { return status_; }
   std::span<const int32_t> CertainTokens(int index) const override;
   std::span<const float> CertainLogprobs(int index) const override;
   std::vector<std::vector<TokenLogprob>> CertainTopLogprobs(
@@ -56,6 +58,7 @@ class BeamSearch : public Decoding {
     double log_probability = 0;
     int place = -1;  // index in the recorder's step; -1 without a recorder
     PhraseState phrases;
+    SearchConstraint::State constraint;
   };
   struct Finished {
     Beam beam;
@@ -86,7 +89,8 @@ class BeamSearch : public Decoding {
   bool AtBeginning() const {
     return length_ == (options_.forced_first_id.has_value() ? 1 : 0);
   }
-  void Extend(const Extension& extension, Beam* beam) const;
+  // False if a forced token may not stand there.
+  bool Extend(const Extension& extension, Beam* beam);
   // True if `beam` ends with its last token; sets the reason.
   bool Ends(const Beam& beam, FinishReason* reason) const;
   double Score(double log_probability, int length) const;
@@ -104,6 +108,8 @@ class BeamSearch : public Decoding {
   void Record(const Beam& beam, BeamFate fate);
   bool CanImprove() const;
   void Finish();
+  // Ends the search without results, before running_ changes.
+  void GiveUp(absl::Status why);
   void UpdateCertain();
   void MakeQueries();
 
@@ -114,6 +120,8 @@ class BeamSearch : public Decoding {
   const StopMatcher* const stop_;
   const LogitsRules rules_;
   const RequiredPhrases phrases_;
+  SearchConstraint constraint_;
+  absl::Status status_;
   std::unique_ptr<BeamRecorder> recorder_;  // null: no trace requested
 
   int length_ = 0;  // new tokens of every running hypothesis

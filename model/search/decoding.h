@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/grammar/constraint.h"
 #include "model/logits.h"
 #include "model/search/beam_trace.h"
 
@@ -134,6 +135,12 @@ struct DecodingOptions {
   std::shared_ptr<const WordPieces>
       word_pieces;  // null: any token may follow a phrase
 
+  // What a text must be; null: anything. Tokens that it forbids are impossible,
+  // end tokens too where the text is not complete. Forced tokens without bytes
+  // pass by it. It does not go with `required`, and needs end_ids. It has the
+  // vocabulary of the model.
+  std::shared_ptr<const Constraint> constraint;
+
   // End a text that only repeats itself (repetition.h). Needs beam_size 1.
   bool stop_repetition = false;
 
@@ -157,7 +164,8 @@ struct TokenLogprob {
 struct Hypothesis {
   std::vector<int32_t> ids;
   // Sum of the log-probabilities of ids, after the rules above changed the
-  // logits and before temperature, top-k and top-p.
+  // logits and before temperature, top-k and top-p. A constraint changes no
+  // log-probability: those of forbidden tokens count as well.
   float log_probability = 0;
   // Transformers' sequences_scores: log_probability divided by (number of ids ^
   // length_penalty).
@@ -234,6 +242,10 @@ class Decoding {
   // its continuation's. All live hypotheses have equally many.
   virtual std::span<const int32_t> LiveTokens(size_t index) const = 0;
   virtual bool done() const = 0;
+  // Not OK if the search was given up: INVALID_ARGUMENT if constraint and rules
+  // together left no token, or a text cost more memory than a constraint may
+  // use. Then it is done, and has no results.
+  virtual absl::Status status() const { return absl::OkStatus(); }
 
   // New tokens of result `index` that no later step can change. In greedy
   // search and sampling that is all of them; in a beam search, the common

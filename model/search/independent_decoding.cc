@@ -6,8 +6,8 @@
 // it.
 //
 // Sampling without top-k, or with a larger one than a query may ask for, reads
-// all logits of the row; every other choice needs only the best ones and the
-// watched ones.
+// all logits of the row, and so does a constraint, as the best tokens may be
+// forbidden; every other choice needs only the best ones and the watched ones.
 #include "model/search/independent_decoding.h"
 
 #include <algorithm>
@@ -23,6 +23,9 @@ namespace {
 
 // The most candidates that a LogitsQuery may ask for.
 constexpr int kMostCandidates = 1024;
+// Number of best tokens to ask for under a constraint. Mostly one of them is
+// allowed, and then the whole row is not read.
+constexpr int kCandidatesOfConstrained = 32;
 
 }  // namespace
 
@@ -33,6 +36,7 @@ IndependentDecoding::IndependentDecoding(const DecodingOptions& options,
       prefix_size_(prefix.size()),
       stop_(stop),
       rules_(options),
+      constraint_(options),
       draws_(options.hypotheses),
       live_(options.hypotheses) {
   const size_t tokens = prefix.size() + ReservedTokens(options);
@@ -40,6 +44,7 @@ IndependentDecoding::IndependentDecoding(const DecodingOptions& options,
     draw.tokens.reserve(tokens);
     draw.tokens = prefix;
     draw.logprobs.reserve(ReservedTokens(options));
+    draw.constraint = constraint_.Start();
   }
   std::iota(live_.begin(), live_.end(), 0);
   edits_.resize(1);
@@ -56,6 +61,10 @@ LogitsQuery IndependentDecoding::QueryAfter(const Draw& draw,
   if (options_.sample) {
     query.all = options_.top_k == 0 || options_.top_k > kMostCandidates;
     if (!query.all) query.top_k = std::max(query.top_k, options_.top_k);
+  }
+  if (constraint_.exists()) {
+    query.all = true;
+    query.top_k = std::max(query.top_k, kCandidatesOfConstrained);
   }
   return query;
 }
@@ -85,13 +94,14 @@ std::span<const LogitsQuery> IndependentDecoding::DraftQueries(
 bool IndependentDecoding::Choose(int index, const LogitsRow& row,
                                  const LogitsEdits& edits,
                                  ScoredToken* chosen) {
+  const TokenMask* allowed = constraint_.Allowed(draws_[index].constraint);
   if (!options_.sample) {
-    ScoreLogits(row, edits, 1, &possible_);
+    ScoreLogits(row, edits, 1, &possible_, allowed);
     if (!possible_.empty()) *chosen = possible_.front();
     return !possible_.empty();
   }
   if (options_.top_k == 0 || options_.top_k > kMostCandidates) {
-    ScoreAllLogits(row, edits, &possible_);
+    ScoreAllLogits(row, edits, &possible_, allowed);
     if (options_.top_k > 0) {
       const size_t kept = std::min<size_t>(possible_.size(), options_.top_k);
       std::partial_sort(possible_.begin(), possible_.begin() + kept,
@@ -99,7 +109,7 @@ bool IndependentDecoding::Choose(int index, const LogitsRow& row,
       possible_.resize(kept);
     }
   } else {
-    ScoreLogits(row, edits, options_.top_k, &possible_);
+    ScoreLogits(row, edits, options_.top_k, &possible_, allowed);
   }
   if (possible_.empty()) return false;
   *chosen = DrawToken(options_,
@@ -142,7 +152,13 @@ void IndependentDecoding::Advance(std::span<const LogitsRow> rows) {
     const size_t row = std::min(i, rows.size() - 1);
     Draw& draw = draws_[live_[i]];
     ScoredToken chosen;
-    if (!Choose(live_[i], rows[row], edits_[row], &chosen)) {
+    const bool any = Choose(live_[i], rows[row], edits_[row], &chosen);
+    if (constraint_.exists() &&
+        !(any && constraint_.Advance(chosen.token, NewTokens(draw) + 1,
+                                     &draw.constraint))) {
+      return GiveUp(constraint_.EmptyMask());
+    }
+    if (!any) {
       draw.ended = true;
       continue;
     }
@@ -154,6 +170,15 @@ void IndependentDecoding::Advance(std::span<const LogitsRow> rows) {
   std::swap(live_, next_live_);
   edits_.resize(live_.size());
   MakeQueries();
+}
+
+void IndependentDecoding::GiveUp(absl::Status why) {
+  status_ = std::move(why);
+  for (Draw& draw : draws_) draw.ended = true;
+  live_.clear();
+  edits_.clear();
+  queries_.clear();
+  continuations_.clear();
 }
 
 std::span<const int32_t> IndependentDecoding::CertainTokens(int index) const {
@@ -175,6 +200,7 @@ bool IndependentDecoding::Ended(int index) const { return draws_[index].ended; }
 
 std::vector<Hypothesis> IndependentDecoding::TakeResults() {
   std::vector<Hypothesis> results;
+  if (!status_.ok()) return results;
   for (Draw& draw : draws_) {
     Hypothesis result;
     result.ids.assign(draw.tokens.begin() + prefix_size_, draw.tokens.end());

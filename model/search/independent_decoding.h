@@ -10,6 +10,7 @@
 #include "model/search/logits_rules.h"
 #include "model/search/repetition.h"
 #include "model/search/row_scores.h"
+#include "model/search/search_constraint.h"
 
 namespace trivium {
 
@@ -32,6 +33,7 @@ class IndependentDecoding : public Decoding {
     return draws_[live_[index]].tokens;
   }
   bool done() const override { return live_.empty(); }
+  absl::Status status() const override { return status_; }
   std::span<const int32_t> CertainTokens(int index) const override;
   std::span<const float> CertainLogprobs(int index) const override;
   std::vector<std::vector<TokenLogprob>> CertainTopLogprobs(
@@ -48,6 +50,7 @@ class IndependentDecoding : public Decoding {
     bool ended = false;
     FinishReason reason = FinishReason::kLength;
     RepetitionDetector repetition;  // if it ends texts
+    SearchConstraint::State constraint;
   };
 
   int NewTokens(const Draw& draw) const {
@@ -63,11 +66,15 @@ class IndependentDecoding : public Decoding {
   // `edits`.
   LogitsQuery QueryAfter(const Draw& draw, LogitsEdits* edits) const;
   void MakeQueries();
+  // Ends the search without results.
+  void GiveUp(absl::Status why);
 
   const DecodingOptions options_;
   const size_t prefix_size_;
   const StopMatcher* const stop_;
   const LogitsRules rules_;
+  SearchConstraint constraint_;
+  absl::Status status_;
   std::vector<Draw> draws_;
 
   // Draws that have not ended. Before the first token they share row 0.

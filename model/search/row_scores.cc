@@ -1,6 +1,7 @@
 #include "model/search/row_scores.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -34,19 +35,61 @@ bool ScoreForced(const LogitsEdits& edits, std::vector<ScoredToken>* tokens) {
   return edits.forced.has_value();
 }
 
+// Collects the allowed tokens that are not watched, at most `count`, from the
+// whole row.
+void CollectRow(const LogitsRow& row, const LogitsEdits& edits, double log_sum,
+                const TokenMask& allowed, size_t count,
+                std::vector<ScoredToken>* tokens) {
+  auto watched = edits.watched.begin();
+  const std::span<const uint64_t> words = allowed.words();
+  for (size_t w = 0; w < words.size(); ++w) {
+    for (uint64_t bits = words[w]; bits != 0; bits &= bits - 1) {
+      const size_t token = 64 * w + static_cast<size_t>(std::countr_zero(bits));
+      if (token >= row.all.size()) return;
+      const int32_t id = static_cast<int32_t>(token);
+      while (watched != edits.watched.end() && *watched < id) ++watched;
+      if (watched != edits.watched.end() && *watched == id) continue;
+      const ScoredToken scored{id, row.all[token] - log_sum};
+      if (!Possible(scored.logprob)) continue;
+      // A heap with the worst in front.
+      if (tokens->size() == count) {
+        if (!Better(scored, tokens->front())) continue;
+        std::pop_heap(tokens->begin(), tokens->end(), Better);
+        tokens->back() = scored;
+      } else {
+        tokens->push_back(scored);
+      }
+      std::push_heap(tokens->begin(), tokens->end(), Better);
+    }
+  }
+}
+
 // watched_logprob(i) already contains the edits; `log_sum` is subtracted from
-// the logits of tokens that are not watched.
+// the logits of tokens that are not watched. `allowed` null: all tokens are.
 template <typename Logprob>
 void Collect(const LogitsRow& row, const LogitsEdits& edits, double log_sum,
-             const Logprob& watched_logprob, size_t count,
-             std::vector<ScoredToken>* tokens) {
+             const Logprob& watched_logprob, const TokenMask* allowed,
+             size_t count, std::vector<ScoredToken>* tokens) {
+  const auto is_allowed = [allowed](int32_t token) {
+    return allowed == nullptr || allowed->Has(token);
+  };
   for (const Candidate& candidate : row.best) {
     const double logprob = candidate.logit - log_sum;
-    if (Possible(logprob)) tokens->push_back({candidate.token, logprob});
+    if (Possible(logprob) && is_allowed(candidate.token)) {
+      tokens->push_back({candidate.token, logprob});
+    }
+  }
+  // The best tokens of the row are the best of those allowed, if they are
+  // enough.
+  if (allowed != nullptr && tokens->size() < count) {
+    tokens->clear();
+    CollectRow(row, edits, log_sum, *allowed, count, tokens);
   }
   for (size_t i = 0; i < row.watched.size(); ++i) {
     const double logprob = watched_logprob(i);
-    if (Possible(logprob)) tokens->push_back({edits.watched[i], logprob});
+    if (Possible(logprob) && is_allowed(edits.watched[i])) {
+      tokens->push_back({edits.watched[i], logprob});
+    }
   }
   count = std::min(count, tokens->size());
   std::partial_sort(tokens->begin(), tokens->begin() + count, tokens->end(),
@@ -62,7 +105,7 @@ bool Better(const ScoredToken& a, const ScoredToken& b) {
 }
 
 void ScoreLogits(const LogitsRow& row, const LogitsEdits& edits, size_t count,
-                 std::vector<ScoredToken>* tokens) {
+                 std::vector<ScoredToken>* tokens, const TokenMask* allowed) {
   if (ScoreForced(edits, tokens)) return;
   const auto logit = [&](size_t i) {
     return OrImpossible(edits.Apply(i, row.watched[i]));
@@ -70,8 +113,8 @@ void ScoreLogits(const LogitsRow& row, const LogitsEdits& edits, size_t count,
   const double log_sum =
       LogSumExp(OrImpossible(row.rest_log_sum_exp), row.watched.size(), logit);
   Collect(
-      row, edits, log_sum, [&](size_t i) { return logit(i) - log_sum; }, count,
-      tokens);
+      row, edits, log_sum, [&](size_t i) { return logit(i) - log_sum; },
+      allowed, count, tokens);
 }
 
 double ScoreGiven(const LogitsRow& row, int32_t token, size_t count,
@@ -84,14 +127,15 @@ double ScoreGiven(const LogitsRow& row, int32_t token, size_t count,
     LogitsEdits edits;
     edits.watched = {token};
     Collect(
-        row, edits, log_sum, [&](size_t) { return logit - log_sum; }, count,
-        tokens);
+        row, edits, log_sum, [&](size_t) { return logit - log_sum; }, nullptr,
+        count, tokens);
   }
   return Possible(logit) ? logit - log_sum : kImpossible;
 }
 
 void ScoreAllLogits(const LogitsRow& row, const LogitsEdits& edits,
-                    std::vector<ScoredToken>* tokens) {
+                    std::vector<ScoredToken>* tokens,
+                    const TokenMask* allowed) {
   if (ScoreForced(edits, tokens)) return;
   for (size_t token = 0; token < row.all.size(); ++token) {
     tokens->push_back(
@@ -105,14 +149,16 @@ void ScoreAllLogits(const LogitsRow& row, const LogitsEdits& edits,
     return (*tokens)[i].logprob;
   });
   for (ScoredToken& token : *tokens) token.logprob -= log_sum;
-  std::erase_if(*tokens, [](const ScoredToken& token) {
-    return !Possible(token.logprob);
+  std::erase_if(*tokens, [&](const ScoredToken& token) {
+    return !Possible(token.logprob) ||
+           (allowed != nullptr && !allowed->Has(token.token));
   });
 }
 
 void ScoreLogProbabilities(const LogitsRow& row, const LogitsEdits& edits,
                            bool renormalize, size_t count,
-                           std::vector<ScoredToken>* tokens) {
+                           std::vector<ScoredToken>* tokens,
+                           const TokenMask* allowed) {
   if (ScoreForced(edits, tokens)) return;
   const size_t watched = row.watched.size();
   const double rest = OrImpossible(row.rest_log_sum_exp);
@@ -127,7 +173,7 @@ void ScoreLogProbabilities(const LogitsRow& row, const LogitsEdits& edits,
   }
   Collect(
       row, edits, log_sum + edited_sum,
-      [&](size_t i) { return edited(i) - edited_sum; }, count, tokens);
+      [&](size_t i) { return edited(i) - edited_sum; }, allowed, count, tokens);
 }
 
 std::vector<TokenLogprob> TopLogprobs(const std::vector<ScoredToken>& tokens,

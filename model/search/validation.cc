@@ -135,6 +135,10 @@ absl::Status CheckRequired(const DecodingOptions& options, int vocabulary) {
     return absl::InvalidArgumentError(
         "required: does not go with sample, leave one of them out");
   }
+  if (!options.required.empty() && options.constraint != nullptr) {
+    return absl::InvalidArgumentError(
+        "required: does not go with constraint, leave one of them out");
+  }
   for (const RequiredPhrase& phrase : options.required) {
     for (const auto* forms : {&phrase.forms, &phrase.first_forms}) {
       for (const std::vector<int32_t>& form : *forms) {
@@ -149,6 +153,24 @@ absl::Status CheckRequired(const DecodingOptions& options, int vocabulary) {
     if (phrase.forms.empty()) {
       return absl::InvalidArgumentError("required: has a phrase without forms");
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckConstraint(const DecodingOptions& options, int vocabulary) {
+  if (options.constraint == nullptr) return absl::OkStatus();
+  const TokenTrie& trie = options.constraint->trie();
+  if (vocabulary > 0 && trie.tokens() != static_cast<size_t>(vocabulary)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "constraint: is for a vocabulary of {} tokens, but the model has {}",
+        trie.tokens(), vocabulary));
+  }
+  if (options.end_ids.empty() ||
+      !std::equal(options.end_ids.begin(), options.end_ids.end(),
+                  trie.end_ids().begin(), trie.end_ids().end())) {
+    return absl::InvalidArgumentError(
+        "constraint: needs end_ids, and they must be those that it was made "
+        "for");
   }
   return absl::OkStatus();
 }
@@ -202,6 +224,7 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
   }
   TRIVIUM_RETURN_IF_ERROR(CheckSource(options, vocabulary));
   TRIVIUM_RETURN_IF_ERROR(CheckRequired(options, vocabulary));
+  TRIVIUM_RETURN_IF_ERROR(CheckConstraint(options, vocabulary));
   return CheckIds(options, vocabulary);
 }
 

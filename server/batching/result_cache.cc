@@ -53,8 +53,8 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
                stop_ids, banned_sequences, suppressed_ids, first_suppressed_ids,
                forced_first_id, forced_last_id, end_growth_start, end_growth,
                renormalize_logits, source_ids, source_ngram_size, source_bonus,
-               required, word_pieces, stop_repetition, top_logprobs, trace] =
-      options;
+               required, word_pieces, constraint, stop_repetition, top_logprobs,
+               trace] = options;
   writer->AddAll(
       beam_size, sample, hypotheses, length_penalty, early_stopping,
       max_new_tokens, min_new_tokens, repetition_penalty, no_repeat_ngram_size,
@@ -80,8 +80,9 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
   static_cast<void>(seed);
   // Part of the request, which is in the key already.
   static_cast<void>(source_ids);
-  // A traced search is not cached.
+  // Traced and constrained searches are not cached.
   static_cast<void>(trace);
+  static_cast<void>(constraint);
 }
 
 template <typename T>
@@ -107,7 +108,8 @@ int64_t BytesOf(const std::string& key,
 
 std::optional<std::string> ResultCache::KeyOf(const Request& request) {
   if (!request.decoding || request.decoding->sample ||
-      request.decoding->trace || request.scoring || request.stop != nullptr ||
+      request.decoding->trace || request.decoding->constraint != nullptr ||
+      request.scoring || request.stop != nullptr ||
       request.states != States::kNone || !request.hidden_layers.empty() ||
       request.encoder_attention || request.cross_attention ||
       request.decoder_attention) {

@@ -81,7 +81,7 @@ class Sequence {
   bool in_source_phase() const { return phase_ == Phase::kSource; }
   bool done() const { return phase_ == Phase::kDone; }
   // Call once, when done. NotFiniteStatus: a number of the result is not
-  // finite.
+  // finite. Decoding::status() if the search was given up.
   absl::StatusOr<RequestResult> TakeResult(absl::Time now);
   // Releases hypotheses and source; call once, before destruction.
   void End();
@@ -210,6 +210,7 @@ class Sequence {
   std::optional<int> cached_tokens_;    // of the prefix, found at first
   int steps_ = 0;                       // tokens that the search has chosen
   std::vector<size_t> streamed_;        // [hypotheses] tokens already streamed
+  absl::Status search_status_;          // of a search that was given up
   std::vector<Hypothesis> hypotheses_;  // after the search
   std::optional<BeamTrace> trace_;      // after the search, if asked for
   std::vector<AttentionPass> passes_;   // [hypotheses_] in kAttention

@@ -11,6 +11,7 @@
 namespace trivium {
 
 absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
+  if (!search_status_.ok()) return search_status_;
   RequestResult result;
   const auto copy = [](std::span<const float> from, std::vector<float>* to) {
     to->assign(from.begin(), from.end());

@@ -26,7 +26,7 @@ LAYERS = {
     "model/tokenizer": (),
     "model/jinja": (),
     "model/grammar": (),
-    "model/search": (r"model/logits\.h",),
+    "model/search": (r"model/grammar/(constraint|token_trie)\.h", r"model/logits\.h"),
     "model/transformer": (
         r"model/kernels/.*",
         r"model/weights/.*",

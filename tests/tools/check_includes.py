@@ -25,6 +25,7 @@ LAYERS = {
     "model/weights": (),
     "model/tokenizer": (),
     "model/jinja": (),
+    "model/grammar": (),
     "model/search": (r"model/logits\.h",),
     "model/transformer": (
         r"model/kernels/.*",

@@ -11,6 +11,9 @@
 #include "model/chat_template.h"
 #include "model/families/registry.h"
 #include "model/generation_config.h"
+#include "model/grammar/automaton.h"
+#include "model/grammar/constraint.h"
+#include "model/grammar/frontends.h"
 #include "model/lexical_shortlist.h"
 #include "model/marian/yaml.h"
 #include "model/sentence_encoder.h"
@@ -221,6 +224,66 @@ void RunChatTemplate(std::string_view bytes) {
   }
 }
 
+// Small bounds, so that a fuzzer sees them often.
+constexpr GrammarLimits kFuzzedGrammar = {.text_bytes = 64 << 10,
+                                          .expressions = 20'000,
+                                          .positions = 20'000,
+                                          .edges = 100'000,
+                                          .work = 1'000'000};
+
+// Writes a text that the grammar allows, and checks each mask with Advance.
+void UseGrammar(const absl::StatusOr<Grammar>& grammar) {
+  if (!grammar.ok()) {
+    Ensure(!grammar.status().message().empty(), "a refusal has words");
+    return;
+  }
+  auto automaton = Automaton::Create(*grammar);
+  if (!automaton.ok()) return;
+  std::vector<std::string> tokens = {""};
+  for (int byte = 0; byte < 256; ++byte) {
+    tokens.push_back(std::string(1, static_cast<char>(byte)));
+  }
+  for (const char* text : {"\"", "{\"", "\":", "ab", "12", "null", "}]"}) {
+    tokens.push_back(text);
+  }
+  const auto trie =
+      std::make_shared<TokenTrie>(tokens, std::vector<int32_t>{0});
+  Constraint::Limits limits;
+  limits.request_bytes = 1 << 20;
+  limits.position_bytes = 1 << 20;
+  ConstraintMatcher matcher(
+      std::make_shared<Constraint>(*std::move(automaton), trie, limits));
+  ConstraintMatcher::State state = matcher.Start();
+  for (int step = 0; step < 12; ++step) {
+    const auto mask = matcher.Mask(state);
+    if (!matcher.status().ok()) return;
+    Ensure(!mask->Empty(), "every state can be completed");
+    std::vector<int32_t> allowed;
+    for (int32_t token = 0; token < static_cast<int32_t>(tokens.size());
+         ++token) {
+      const bool may = matcher.Advance(state, token).ok();
+      if (!matcher.status().ok()) return;
+      Ensure(mask->Has(token) == may, "a mask has what may follow");
+      if (may) allowed.push_back(token);
+    }
+    const int32_t token = allowed[static_cast<size_t>(step) % allowed.size()];
+    if (token == 0) return;
+    state = *matcher.Advance(state, token);
+  }
+}
+
+void RunJsonSchema(std::string_view bytes) {
+  JsonSchemaOptions options;
+  options.any_order = bytes.size() % 2 != 0;
+  UseGrammar(GrammarOfJsonSchema(bytes, options, kFuzzedGrammar));
+}
+void RunRegex(std::string_view bytes) {
+  UseGrammar(GrammarOfRegex(bytes, kFuzzedGrammar));
+}
+void RunGbnf(std::string_view bytes) {
+  UseGrammar(GrammarOfGbnf(bytes, kFuzzedGrammar));
+}
+
 }  // namespace
 
 std::span<const FuzzTarget> ModelTargets() {
@@ -242,6 +305,9 @@ std::span<const FuzzTarget> ModelTargets() {
       {"byte_level", RunByteLevel},
       {"sentencepiece", RunSentencePiece},
       {"chat_template", RunChatTemplate},
+      {"json_schema", RunJsonSchema},
+      {"regex", RunRegex},
+      {"gbnf", RunGbnf},
   };
   return kTargets;
 }

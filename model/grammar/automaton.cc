@@ -1,0 +1,392 @@
+// A rule becomes an NFA by Thompson's construction, then states without empty
+// edges (rule_states.h), then positions. A repetition that is too large to be
+// spelled out becomes a counted rule. At the end, one pass along reversed edges
+// finds the positions from which the end of their rule can be reached; edges to
+// all others are removed.
+#include "model/grammar/automaton.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/grammar/rule_states.h"
+
+namespace trivium {
+namespace {
+
+// The most states that a repetition is spelled out with.
+constexpr size_t kMostSpelledStates = 96;
+
+// Marks an edge that reads a byte, among those that call a rule.
+constexpr RuleId kByte = -1;
+
+}  // namespace
+
+class AutomatonBuilder {
+ public:
+  explicit AutomatonBuilder(const Grammar& grammar)
+      : grammar_(grammar), work_(grammar.limits().work) {}
+
+  absl::StatusOr<Automaton> Build() {
+    TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
+    result_.root_ = grammar_.root();
+    result_.rules_.resize(grammar_.rules());
+    // Rules that repetitions need are appended on the way.
+    for (RuleId rule = 0; rule < static_cast<RuleId>(result_.rules_.size());
+         ++rule) {
+      if (!result_.rules_[rule].counted && !AddRule(rule)) return TooLarge();
+    }
+    if (!PlaceCountedRules()) return TooLarge();
+    ReverseEdges();
+    FindEnds(/*by_bytes=*/false, &Draft::nullable_end,
+             &Automaton::Rule::nullable);
+    FindEnds(/*by_bytes=*/true, &Draft::live, &Automaton::Rule::productive);
+    if (!result_.rules_[result_.root_].productive) {
+      return absl::InvalidArgumentError(
+          "no text matches: every way through it needs itself or a choice of "
+          "nothing; give an alternative that ends");
+    }
+    Freeze();
+    return std::move(result_);
+  }
+
+ private:
+  // A position while it is built.
+  struct Draft {
+    RuleId rule;
+    RuleStates::State edges;    // targets are positions
+    bool nullable_end = false;  // its rule may end here
+    bool live = false;          // the end of its rule can be reached
+  };
+
+  absl::Status TooLarge() const {
+    return absl::ResourceExhaustedError(fmt::format(
+        "needs an automaton of more than {} states, {} edges or {} steps of "
+        "work; give a smaller one",
+        grammar_.limits().positions, grammar_.limits().edges,
+        grammar_.limits().work));
+  }
+
+  bool AddRule(RuleId rule) {
+    const ExpressionId definition = rule < static_cast<RuleId>(grammar_.rules())
+                                        ? grammar_.definition(rule)
+                                        : body_of_[rule - grammar_.rules()];
+    rule_ = rule;
+    nfa_.states.clear();
+    nfa_.states.resize(2);
+    if (definition >= 0) Connect(definition, 0, 1);
+    RuleStates states;
+    if (failed_ || !RemoveEmptyEdges(nfa_, &work_, &states)) return false;
+    const Position base = static_cast<Position>(drafts_.size());
+    result_.rules_[rule].start = base;
+    for (RuleStates::State& state : states.states) {
+      edges_ += state.bytes.size() + state.calls.size();
+      for (auto& edge : state.bytes) edge.target += base;
+      for (auto& call : state.calls) call.target += base;
+      drafts_.push_back({rule, std::move(state)});
+    }
+    return drafts_.size() <= grammar_.limits().positions &&
+           edges_ <= grammar_.limits().edges;
+  }
+
+  uint32_t NewState() {
+    nfa_.states.emplace_back();
+    failed_ = failed_ || nfa_.states.size() > 4 * grammar_.limits().positions ||
+              work_ == 0;
+    if (work_ > 0) --work_;
+    return static_cast<uint32_t>(nfa_.states.size()) - 1;
+  }
+
+  // Adds paths from state `from` to state `to` that read the expression.
+  void Connect(ExpressionId id, uint32_t from, uint32_t to) {
+    if (failed_) return;
+    if (work_ > 0) --work_;
+    const Expression& expression = grammar_.expression(id);
+    switch (expression.kind) {
+      case Expression::Kind::kBytes:
+        nfa_.states[from].bytes.push_back(
+            {expression.low, expression.high, to});
+        return;
+      case Expression::Kind::kLiteral:
+        ConnectLiteral(expression.text, from, to);
+        return;
+      case Expression::Kind::kSequence:
+        for (size_t i = 0; i < expression.parts.size(); ++i) {
+          const bool last = i + 1 == expression.parts.size();
+          const uint32_t next = last ? to : NewState();
+          Connect(expression.parts[i], from, next);
+          from = next;
+        }
+        if (expression.parts.empty()) nfa_.states[from].empty.push_back(to);
+        return;
+      case Expression::Kind::kChoice:
+        for (const ExpressionId part : expression.parts) {
+          Connect(part, from, to);
+        }
+        return;
+      case Expression::Kind::kRepeat:
+        ConnectRepeat(expression, from, to);
+        return;
+      case Expression::Kind::kRule:
+        if (expression.index == rule_ && to == 1) {
+          // A rule that ends with itself begins again instead: the stack of a
+          // list that is written so does not grow.
+          nfa_.states[from].empty.push_back(0);
+        } else {
+          nfa_.states[from].calls.push_back({expression.index, to});
+        }
+        return;
+      case Expression::Kind::kGraph:
+        ConnectGraph(grammar_.graph(expression.index), from, to);
+        return;
+    }
+  }
+
+  void ConnectLiteral(const std::string& text, uint32_t from, uint32_t to) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      const uint32_t next = i + 1 == text.size() ? to : NewState();
+      const uint8_t byte = static_cast<uint8_t>(text[i]);
+      nfa_.states[from].bytes.push_back({byte, byte, next});
+      from = next;
+    }
+    if (text.empty()) nfa_.states[from].empty.push_back(to);
+  }
+
+  void ConnectGraph(const ExpressionGraph& graph, uint32_t from, uint32_t to) {
+    std::vector<uint32_t> states(graph.final.size());
+    for (uint32_t& state : states) state = NewState();
+    if (failed_) return;
+    nfa_.states[from].empty.push_back(states[0]);
+    for (size_t i = 0; i < states.size(); ++i) {
+      if (graph.final[i]) nfa_.states[states[i]].empty.push_back(to);
+    }
+    for (const ExpressionGraph::Edge& edge : graph.edges) {
+      if (edge.label == ExpressionGraph::kNoLabel) {
+        nfa_.states[states[edge.from]].empty.push_back(states[edge.to]);
+      } else {
+        Connect(edge.label, states[edge.from], states[edge.to]);
+      }
+    }
+  }
+
+  void ConnectRepeat(const Expression& repeat, uint32_t from, uint32_t to) {
+    const ExpressionId part = repeat.parts[0];
+    if (repeat.max < 0 &&
+        (repeat.min == 0 || repeat.size <= kMostSpelledStates)) {
+      from = ConnectTimes(part, repeat.min, from);
+      // A state of its own, so that the loop stays inside.
+      const uint32_t loop = NewState();
+      nfa_.states[from].empty.push_back(loop);
+      nfa_.states[loop].empty.push_back(to);
+      const uint32_t again = NewState();
+      Connect(part, loop, again);
+      nfa_.states[again].empty.push_back(loop);
+      return;
+    }
+    if (repeat.max >= 0 &&
+        (repeat.max <= 1 || repeat.size <= kMostSpelledStates)) {
+      from = ConnectTimes(part, repeat.min, from);
+      for (int32_t i = repeat.min; i < repeat.max && !failed_; ++i) {
+        nfa_.states[from].empty.push_back(to);
+        const uint32_t next = i + 1 == repeat.max ? to : NewState();
+        Connect(part, from, next);
+        from = next;
+      }
+      if (from != to) nfa_.states[from].empty.push_back(to);
+      return;
+    }
+    nfa_.states[from].calls.push_back({NewCountedRule(repeat), to});
+  }
+
+  uint32_t ConnectTimes(ExpressionId part, int32_t times, uint32_t from) {
+    for (int32_t i = 0; i < times && !failed_; ++i) {
+      const uint32_t next = NewState();
+      Connect(part, from, next);
+      from = next;
+    }
+    return from;
+  }
+
+  // Counted rules are not shared, so that most have only one caller.
+  RuleId NewCountedRule(const Expression& repeat) {
+    const RuleId body = BodyRule(repeat.parts[0]);
+    const RuleId id = NewRule(-1);
+    Automaton::Rule& rule = result_.rules_[id];
+    rule.counted = true;
+    rule.body = body;
+    rule.min = repeat.min;
+    rule.max = repeat.max;
+    return id;
+  }
+
+  RuleId NewRule(ExpressionId definition) {
+    failed_ = failed_ || result_.rules_.size() > grammar_.limits().positions;
+    result_.rules_.emplace_back();
+    body_of_.push_back(definition);
+    return static_cast<RuleId>(result_.rules_.size()) - 1;
+  }
+
+  RuleId BodyRule(ExpressionId part) {
+    const Expression& expression = grammar_.expression(part);
+    if (expression.kind == Expression::Kind::kRule) return expression.index;
+    const auto [found, added] = bodies_.try_emplace(part, 0);
+    if (added) found->second = NewRule(part);
+    return found->second;
+  }
+
+  bool PlaceCountedRules() {
+    uint64_t base = drafts_.size();
+    for (size_t id = 0; id < result_.rules_.size(); ++id) {
+      Automaton::Rule& rule = result_.rules_[id];
+      if (!rule.counted) continue;
+      rule.start = static_cast<Position>(base);
+      base += 1 + static_cast<uint64_t>(std::max(rule.min, rule.max));
+      if (base > (uint64_t{1} << 31)) return false;
+    }
+    return true;
+  }
+
+  // The edges into each position, and the counted rules of each body.
+  void ReverseEdges() {
+    before_.resize(drafts_.size());
+    callers_.resize(result_.rules_.size());
+    counters_.resize(result_.rules_.size());
+    for (Position i = 0; i < drafts_.size(); ++i) {
+      for (const auto& edge : drafts_[i].edges.bytes) {
+        before_[edge.target].push_back({i, kByte});
+      }
+      for (const auto& call : drafts_[i].edges.calls) {
+        before_[call.target].push_back({i, call.rule});
+        callers_[call.rule].push_back({i, call.target});
+      }
+    }
+    for (RuleId id = 0; id < static_cast<RuleId>(result_.rules_.size()); ++id) {
+      if (result_.rules_[id].counted) {
+        counters_[result_.rules_[id].body].push_back(id);
+      }
+    }
+  }
+
+  // Sets Draft::*reaches of all positions from which the end of their rule can
+  // be reached, by any edges or by calls of empty strings alone, and
+  // Rule::*whole of the rules whose start is such a position. Looks at each
+  // edge once or twice.
+  void FindEnds(bool by_bytes, bool Draft::*reaches,
+                bool Automaton::Rule::*whole) {
+    std::vector<Position> reached;
+    std::vector<RuleId> done;
+    for (Position i = 0; i < drafts_.size(); ++i) {
+      if (drafts_[i].edges.end) reached.push_back(i);
+    }
+    for (RuleId id = 0; id < static_cast<RuleId>(result_.rules_.size()); ++id) {
+      const Automaton::Rule& rule = result_.rules_[id];
+      if (rule.counted && rule.min == 0) done.push_back(id);
+    }
+    while (!reached.empty() || !done.empty()) {
+      if (!done.empty()) {
+        const RuleId id = done.back();
+        done.pop_back();
+        if (std::exchange(result_.rules_[id].*whole, true)) continue;
+        done.insert(done.end(), counters_[id].begin(), counters_[id].end());
+        for (const auto& [from, target] : callers_[id]) {
+          if (drafts_[target].*reaches) reached.push_back(from);
+        }
+        continue;
+      }
+      const Position at = reached.back();
+      reached.pop_back();
+      if (std::exchange(drafts_[at].*reaches, true)) continue;
+      if (result_.rules_[drafts_[at].rule].start == at) {
+        done.push_back(drafts_[at].rule);
+      }
+      for (const auto& [from, rule] : before_[at]) {
+        if (rule == kByte ? by_bytes : result_.rules_[rule].*whole) {
+          reached.push_back(from);
+        }
+      }
+    }
+  }
+
+  void Freeze() {
+    std::vector<int> sites(result_.rules_.size(), 0);
+    for (Position i = 0; i < drafts_.size(); ++i) {
+      const Draft& draft = drafts_[i];
+      result_.rule_of_.push_back(draft.rule);
+      result_.ends_.push_back(draft.nullable_end);
+      result_.byte_begin_.push_back(
+          static_cast<uint32_t>(result_.bytes_.size()));
+      result_.call_begin_.push_back(
+          static_cast<uint32_t>(result_.calls_.size()));
+      for (const auto& edge : draft.edges.bytes) {
+        if (drafts_[edge.target].live) result_.bytes_.push_back(edge);
+      }
+      for (const auto& call : draft.edges.calls) {
+        Automaton::Rule& rule = result_.rules_[call.rule];
+        if (!drafts_[call.target].live || !rule.productive) continue;
+        result_.calls_.push_back(call);
+        // Two calls from one position lead to different places, too.
+        rule.site = ++sites[call.rule] == 1 ? i : Automaton::kNone;
+      }
+    }
+    result_.byte_begin_.push_back(static_cast<uint32_t>(result_.bytes_.size()));
+    result_.call_begin_.push_back(static_cast<uint32_t>(result_.calls_.size()));
+    // The caller of the root is outside.
+    result_.rules_[result_.root_].site = Automaton::kNone;
+    for (RuleId id = 0; id < static_cast<RuleId>(result_.rules_.size()); ++id) {
+      const Automaton::Rule& rule = result_.rules_[id];
+      if (!rule.counted) continue;
+      const Automaton::Rule& body = result_.rules_[rule.body];
+      const bool endless = rule.max < 0;
+      Automaton::Counted counted;
+      counted.rule = id;
+      counted.body = rule.body;
+      counted.base = rule.start;
+      counted.needed =
+          body.nullable ? 0 : static_cast<uint32_t>(std::max(rule.min, 0));
+      counted.last = static_cast<uint32_t>(endless ? rule.min : rule.max);
+      counted.endless = endless;
+      if (!body.productive) {
+        counted.last = 0;
+        counted.endless = false;
+      }
+      result_.counted_.push_back(counted);
+      result_.rules_[rule.body].site = Automaton::kNone;
+    }
+  }
+
+  const Grammar& grammar_;
+  size_t work_;
+  size_t edges_ = 0;
+  bool failed_ = false;
+  RuleId rule_ = 0;  // the rule that nfa_ is for
+  RuleNfa nfa_;
+  std::vector<Draft> drafts_;
+  std::vector<ExpressionId> body_of_;  // of rules beyond the grammar's
+  std::map<ExpressionId, RuleId> bodies_;
+  std::vector<std::vector<std::pair<Position, RuleId>>> before_;
+  std::vector<std::vector<std::pair<Position, Position>>> callers_;
+  std::vector<std::vector<RuleId>> counters_;
+  Automaton result_;
+};
+
+absl::StatusOr<Automaton> Automaton::Create(const Grammar& grammar) {
+  return AutomatonBuilder(grammar).Build();
+}
+
+Position Automaton::Representative(Position at, uint32_t length) const {
+  if (!IsCounted(at)) return at;
+  const Counted& counted = CountedAt(at);
+  const uint32_t count = at - counted.base;
+  // Each body has at least one byte here: an empty one changes nothing.
+  if (!counted.endless && counted.last - count <= length) return at;
+  if (count >= counted.needed) {
+    return counted.base + (counted.endless ? counted.last : counted.needed);
+  }
+  if (counted.needed - count <= length) return at;
+  // Neither bound can be reached: the least count that is as far from both.
+  return counted.base;
+}
+
+}  // namespace trivium

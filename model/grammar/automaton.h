@@ -1,0 +1,130 @@
+#ifndef TRIVIUM_MODEL_GRAMMAR_AUTOMATON_H_
+#define TRIVIUM_MODEL_GRAMMAR_AUTOMATON_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/grammar/grammar.h"
+
+namespace trivium {
+
+// A place in a rule: the rule's strings have been read up to there.
+using Position = uint32_t;
+
+// A grammar as a recursive transition network. Each rule is a finite automaton
+// whose edges read a byte or call a rule. Where possible it is deterministic.
+//
+// A counted rule is {min, max} times its body and has no edges of its own: its
+// position base + k says that k bodies have been read, so a million repetitions
+// need no memory. The counted positions follow those with edges.
+//
+// From every position of a rule that can be reached its end can be reached too,
+// so what fits so far can always be completed. Immutable.
+class Automaton {
+ public:
+  // INVALID_ARGUMENT if no string matches; RESOURCE_EXHAUSTED beyond the
+  // grammar's limits.
+  static absl::StatusOr<Automaton> Create(const Grammar& grammar);
+
+  struct ByteEdge {
+    uint8_t low, high;
+    Position target;
+  };
+  struct CallEdge {
+    RuleId rule;
+    Position target;
+  };
+  struct Rule {
+    Position start = 0;
+    bool nullable = false;    // has the empty string
+    bool productive = false;  // has a string
+    bool counted = false;
+    RuleId body = 0;  // of a counted rule
+    int32_t min = 0, max = 0;
+    // The only position that calls the rule; kNone if there are none, several,
+    // or counted ones.
+    Position site = kNone;
+  };
+  static constexpr Position kNone = ~Position{0};
+
+  RuleId root() const { return root_; }
+  const Rule& rule(RuleId id) const { return rules_[id]; }
+  size_t positions() const { return ends_.size(); }
+
+  bool IsCounted(Position at) const { return at >= ends_.size(); }
+  RuleId RuleOf(Position at) const {
+    return IsCounted(at) ? CountedAt(at).rule : rule_of_[at];
+  }
+  // True if the rule may end here, perhaps after calls of empty strings.
+  bool MayEnd(Position at) const {
+    if (!IsCounted(at)) return ends_[at];
+    const Counted& counted = CountedAt(at);
+    return at - counted.base >= counted.needed;
+  }
+  std::span<const ByteEdge> bytes(Position at) const {
+    if (IsCounted(at)) return {};
+    return {bytes_.data() + byte_begin_[at],
+            bytes_.data() + byte_begin_[at + 1]};
+  }
+  // Calls call(rule, target) for each call edge.
+  template <typename Function>
+  void ForEachCall(Position at, const Function& call) const {
+    if (!IsCounted(at)) {
+      for (uint32_t i = call_begin_[at]; i < call_begin_[at + 1]; ++i) {
+        call(calls_[i].rule, calls_[i].target);
+      }
+      return;
+    }
+    const Counted& counted = CountedAt(at);
+    if (at < counted.base + counted.last) {
+      call(counted.body, at + 1);
+    } else if (counted.endless) {
+      call(counted.body, at);
+    }
+  }
+  bool HasEdges(Position at) const {
+    if (!IsCounted(at)) {
+      return byte_begin_[at] < byte_begin_[at + 1] ||
+             call_begin_[at] < call_begin_[at + 1];
+    }
+    const Counted& counted = CountedAt(at);
+    return at < counted.base + counted.last || counted.endless;
+  }
+  // Returns a position that behaves the same for the next `length` bytes. Far
+  // from both of its bounds, a count does not matter.
+  Position Representative(Position at, uint32_t length) const;
+
+ private:
+  friend class AutomatonBuilder;
+  struct Counted {
+    RuleId rule = 0, body = 0;
+    Position base = 0;
+    uint32_t last = 0;     // the greatest count that is told apart
+    uint32_t needed = 0;   // the least count that may end
+    bool endless = false;  // at `last` further bodies may follow
+  };
+  const Counted& CountedAt(Position at) const {
+    return *(std::upper_bound(counted_.begin(), counted_.end(), at,
+                              [](Position position, const Counted& counted) {
+                                return position < counted.base;
+                              }) -
+             1);
+  }
+
+  RuleId root_ = 0;
+  std::vector<Rule> rules_;
+  std::vector<bool> ends_;            // [positions]
+  std::vector<RuleId> rule_of_;       // [positions]
+  std::vector<uint32_t> byte_begin_;  // [positions + 1]
+  std::vector<uint32_t> call_begin_;  // [positions + 1]
+  std::vector<ByteEdge> bytes_;
+  std::vector<CallEdge> calls_;
+  std::vector<Counted> counted_;  // by base
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GRAMMAR_AUTOMATON_H_

@@ -1,0 +1,398 @@
+#include "model/grammar/char_dfa.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "base/status.h"
+#include "base/utf8.h"
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// Bound of the steps of one subset construction.
+constexpr size_t kMostSteps = 4'000'000;
+
+absl::Status TooManyStates() {
+  return absl::ResourceExhaustedError(fmt::format(
+      "its automaton has more than {} states; give smaller counts or a simpler "
+      "expression",
+      CharDfa::kMostStates));
+}
+
+// Thompson's automaton of an expression. State 0 is the start, 1 the end.
+class CharNfa {
+ public:
+  struct State {
+    std::vector<std::pair<const CodePointSet*, uint32_t>> edges;
+    std::vector<uint32_t> empty;
+  };
+
+  explicit CharNfa(const RegexNode& expression) : states_(2) {
+    Connect(expression, 0, 1);
+  }
+  const std::vector<State>& states() const { return states_; }
+  bool too_large() const { return too_large_; }
+
+ private:
+  uint32_t NewState() {
+    states_.emplace_back();
+    too_large_ = too_large_ || states_.size() > 2 * CharDfa::kMostStates;
+    return static_cast<uint32_t>(states_.size()) - 1;
+  }
+
+  void Connect(const RegexNode& node, uint32_t from, uint32_t to) {
+    if (too_large_) return;
+    switch (node.kind) {
+      case RegexNode::Kind::kCharacter:
+        states_[from].edges.push_back({&node.set, to});
+        return;
+      case RegexNode::Kind::kChoice:
+        for (const RegexNode& part : node.parts) Connect(part, from, to);
+        return;
+      case RegexNode::Kind::kRepeat:
+        for (int32_t i = 0; i < node.min && !too_large_; ++i) {
+          from = After(node.parts[0], from);
+        }
+        if (node.max < 0) {
+          const uint32_t loop = NewState();
+          states_[from].empty.push_back(loop);
+          states_[After(node.parts[0], loop)].empty.push_back(loop);
+          from = loop;
+        }
+        for (int32_t i = node.min; i < node.max && !too_large_; ++i) {
+          states_[from].empty.push_back(to);
+          from = After(node.parts[0], from);
+        }
+        states_[from].empty.push_back(to);
+        return;
+      default:
+        for (const RegexNode& part : node.parts) from = After(part, from);
+        states_[from].empty.push_back(to);
+    }
+  }
+
+  uint32_t After(const RegexNode& node, uint32_t from) {
+    const uint32_t next = NewState();
+    Connect(node, from, next);
+    return next;
+  }
+
+  std::vector<State> states_;
+  bool too_large_ = false;
+};
+
+using NfaSet = std::vector<uint32_t>;
+
+NfaSet ClosureOf(const CharNfa& nfa, NfaSet set) {
+  std::vector<bool> seen(nfa.states().size(), false);
+  for (const uint32_t state : set) seen[state] = true;
+  for (size_t i = 0; i < set.size(); ++i) {
+    for (const uint32_t next : nfa.states()[set[i]].empty) {
+      if (seen[next]) continue;
+      seen[next] = true;
+      set.push_back(next);
+    }
+  }
+  std::sort(set.begin(), set.end());
+  return set;
+}
+
+}  // namespace
+
+absl::StatusOr<CharDfa> CharDfa::Create(const RegexNode& expression) {
+  const CharNfa nfa(expression);
+  if (nfa.too_large()) return TooManyStates();
+  CharDfa dfa;
+  std::map<NfaSet, uint32_t> ids;
+  std::vector<const NfaSet*> sets;
+  const auto id_of = [&](NfaSet set) {
+    const auto [found, added] =
+        ids.try_emplace(std::move(set), static_cast<uint32_t>(sets.size()));
+    if (added) sets.push_back(&found->first);
+    return found->second;
+  };
+  id_of(ClosureOf(nfa, {0}));
+  size_t steps = 0;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const NfaSet& set = *sets[i];
+    State state;
+    state.accepts = std::binary_search(set.begin(), set.end(), 1u);
+    // The borders at which a character range begins or has ended.
+    std::map<char32_t, std::vector<std::pair<uint32_t, int>>> borders;
+    for (const uint32_t member : set) {
+      for (const auto& [characters, target] : nfa.states()[member].edges) {
+        for (const auto& [first, last] : characters->ranges()) {
+          borders[first].push_back({target, 1});
+          borders[last + 1].push_back({target, -1});
+          ++steps;
+        }
+      }
+    }
+    std::map<uint32_t, int> open;
+    for (auto at = borders.begin(); at != borders.end(); ++at) {
+      for (const auto& [target, change] : at->second) {
+        if ((open[target] += change) == 0) open.erase(target);
+      }
+      if (open.empty()) continue;
+      NfaSet targets;
+      for (const auto& [target, count] : open) targets.push_back(target);
+      steps += nfa.states().size() / 16 + targets.size();
+      state.edges.push_back({at->first, std::next(at)->first - 1,
+                             id_of(ClosureOf(nfa, std::move(targets)))});
+    }
+    dfa.states_.push_back(std::move(state));
+    if (sets.size() > kMostStates || steps > kMostSteps) return TooManyStates();
+  }
+  dfa.Trim();
+  return dfa;
+}
+
+absl::StatusOr<CharDfa> CharDfa::OfLength(int64_t min, int64_t max) {
+  const int64_t last = std::max(min, max);
+  if (last >= static_cast<int64_t>(kMostStates)) return TooManyStates();
+  CharDfa dfa;
+  for (int64_t i = 0; i <= last; ++i) {
+    State state;
+    state.accepts = i >= min && (max < 0 || i <= max);
+    const bool loops = max < 0 && i == last;
+    if (i < last || loops) {
+      state.edges.push_back(
+          {0, kLastCodePoint, static_cast<uint32_t>(loops ? i : i + 1)});
+    }
+    dfa.states_.push_back(std::move(state));
+  }
+  dfa.Trim();
+  return dfa;
+}
+
+absl::StatusOr<CharDfa> CharDfa::OfTexts(std::span<const std::string> texts) {
+  CharDfa dfa;
+  dfa.states_.emplace_back();
+  for (const std::string& text : texts) {
+    uint32_t at = 0;
+    for (size_t i = 0; i < text.size();) {
+      const CodePoint point = FirstCodePoint(std::string_view(text).substr(i));
+      i += point.size;
+      std::vector<Edge>& edges = dfa.states_[at].edges;
+      const auto place = std::lower_bound(
+          edges.begin(), edges.end(), point.value,
+          [](const Edge& edge, char32_t value) { return edge.first < value; });
+      if (place != edges.end() && place->first == point.value) {
+        at = place->target;
+        continue;
+      }
+      const uint32_t next = static_cast<uint32_t>(dfa.states_.size());
+      if (next >= kMostStates) return TooManyStates();
+      edges.insert(place, {point.value, point.value, next});
+      dfa.states_.emplace_back();
+      at = next;
+    }
+    dfa.states_[at].accepts = true;
+  }
+  return dfa;
+}
+
+CharDfa CharDfa::MultiplesOf(int64_t divisor) {
+  // State 0: nothing read; 1: a minus; 2: the number 0; 3 + r: digits with the
+  // remainder r.
+  CharDfa dfa;
+  dfa.states_.resize(static_cast<size_t>(divisor) + 3);
+  const auto add_digits = [&](size_t state, int64_t remainder, int first) {
+    for (int digit = first; digit <= 9; ++digit) {
+      const char32_t c = static_cast<char32_t>('0' + digit);
+      const int64_t next = (remainder * 10 + digit) % divisor;
+      dfa.states_[state].edges.push_back(
+          {c, c, static_cast<uint32_t>(3 + next)});
+    }
+  };
+  dfa.states_[0].edges = {{'-', '-', 1}, {'0', '0', 2}};
+  add_digits(0, 0, 1);
+  add_digits(1, 0, 1);
+  dfa.states_[2].accepts = true;
+  for (int64_t r = 0; r < divisor; ++r) {
+    dfa.states_[static_cast<size_t>(3 + r)].accepts = r == 0;
+    add_digits(static_cast<size_t>(3 + r), r, 0);
+  }
+  return dfa;
+}
+
+absl::StatusOr<CharDfa> CharDfa::Intersection(const CharDfa& other) const {
+  CharDfa dfa;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> ids;
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  const auto id_of = [&](uint32_t a, uint32_t b) {
+    const auto [found, added] =
+        ids.try_emplace(std::pair(a, b), static_cast<uint32_t>(pairs.size()));
+    if (added) pairs.push_back({a, b});
+    return found->second;
+  };
+  id_of(0, 0);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs.size() > 2 * kMostStates) return TooManyStates();
+    const State& a = states_[pairs[i].first];
+    const State& b = other.states_[pairs[i].second];
+    State state;
+    state.accepts = a.accepts && b.accepts;
+    for (size_t j = 0, k = 0; j < a.edges.size() && k < b.edges.size();) {
+      const Edge& left = a.edges[j];
+      const Edge& right = b.edges[k];
+      const char32_t first = std::max(left.first, right.first);
+      const char32_t last = std::min(left.last, right.last);
+      if (first <= last) {
+        state.edges.push_back({first, last, id_of(left.target, right.target)});
+      }
+      if (left.last < right.last) {
+        ++j;
+      } else {
+        ++k;
+      }
+    }
+    dfa.states_.push_back(std::move(state));
+  }
+  dfa.Trim();
+  return dfa;
+}
+
+CharDfa CharDfa::UnionWithPrefix(char32_t prefix, const CharDfa& other) const {
+  CharDfa dfa = *this;
+  const uint32_t base = static_cast<uint32_t>(states_.size());
+  for (State state : other.states_) {
+    for (Edge& edge : state.edges) edge.target += base;
+    dfa.states_.push_back(std::move(state));
+  }
+  // The start may be entered again only by edges of its own, which no number
+  // has, so the prefix is read at the beginning alone.
+  std::vector<Edge>& edges = dfa.states_[0].edges;
+  const auto place = std::lower_bound(
+      edges.begin(), edges.end(), prefix,
+      [](const Edge& edge, char32_t value) { return edge.first < value; });
+  edges.insert(place, {prefix, prefix, base});
+  dfa.Trim();
+  return dfa;
+}
+
+CharDfa CharDfa::Complement() const {
+  CharDfa dfa = *this;
+  const uint32_t other = static_cast<uint32_t>(dfa.states_.size());
+  dfa.states_.emplace_back();
+  for (State& state : dfa.states_) {
+    state.accepts = !state.accepts;
+    std::vector<Edge> edges;
+    char32_t next = 0;
+    for (const Edge& edge : state.edges) {
+      if (edge.first > next) edges.push_back({next, edge.first - 1, other});
+      edges.push_back(edge);
+      next = edge.last + 1;
+    }
+    if (next <= kLastCodePoint) edges.push_back({next, kLastCodePoint, other});
+    state.edges = std::move(edges);
+  }
+  dfa.Trim();
+  return dfa;
+}
+
+void CharDfa::Trim() {
+  std::vector<std::vector<uint32_t>> before(states_.size());
+  std::vector<uint32_t> reached;
+  for (uint32_t i = 0; i < states_.size(); ++i) {
+    for (const Edge& edge : states_[i].edges) before[edge.target].push_back(i);
+    if (states_[i].accepts) reached.push_back(i);
+  }
+  std::vector<bool> live(states_.size(), false);
+  for (const uint32_t state : reached) live[state] = true;
+  while (!reached.empty()) {
+    const uint32_t state = reached.back();
+    reached.pop_back();
+    for (const uint32_t from : before[state]) {
+      if (live[from]) continue;
+      live[from] = true;
+      reached.push_back(from);
+    }
+  }
+  std::vector<uint32_t> renamed(states_.size(), 0);
+  std::vector<State> kept;
+  for (uint32_t i = 0; i < states_.size(); ++i) {
+    renamed[i] = static_cast<uint32_t>(kept.size());
+    if (live[i] || i == 0) kept.push_back(std::move(states_[i]));
+  }
+  for (State& state : kept) {
+    std::erase_if(state.edges,
+                  [&](const Edge& edge) { return !live[edge.target]; });
+    for (Edge& edge : state.edges) edge.target = renamed[edge.target];
+  }
+  states_ = std::move(kept);
+}
+
+bool CharDfa::empty() const {
+  return !states_[0].accepts && states_[0].edges.empty();
+}
+
+std::optional<int64_t> CharDfa::Longest() const {
+  // States in the order in which all edges go forward. After Trim every state
+  // leads to a text, so a cycle is a text without end.
+  std::vector<uint32_t> entering(states_.size(), 0);
+  for (const State& state : states_) {
+    for (const Edge& edge : state.edges) ++entering[edge.target];
+  }
+  std::vector<int64_t> length(states_.size(), 0);
+  std::vector<uint32_t> ready;
+  for (uint32_t i = 0; i < states_.size(); ++i) {
+    if (entering[i] == 0) ready.push_back(i);
+  }
+  int64_t longest = 0;
+  size_t passed = 0;
+  for (; !ready.empty(); ++passed) {
+    const uint32_t at = ready.back();
+    ready.pop_back();
+    longest = std::max(longest, length[at]);
+    for (const Edge& edge : states_[at].edges) {
+      length[edge.target] = std::max(length[edge.target], length[at] + 1);
+      if (--entering[edge.target] == 0) ready.push_back(edge.target);
+    }
+  }
+  if (passed < states_.size()) return std::nullopt;
+  return longest;
+}
+
+bool CharDfa::Matches(std::string_view text) const {
+  uint32_t at = 0;
+  while (!text.empty()) {
+    const CodePoint point = FirstCodePoint(text);
+    text.remove_prefix(point.size);
+    const auto& edges = states_[at].edges;
+    const auto edge =
+        std::find_if(edges.begin(), edges.end(), [&](const Edge& candidate) {
+          return candidate.first <= point.value &&
+                 point.value <= candidate.last;
+        });
+    if (edge == edges.end()) return false;
+    at = edge->target;
+  }
+  return states_[at].accepts;
+}
+
+ExpressionId CharDfa::ToExpression(const CharacterEncoder& encode,
+                                   Grammar* grammar) const {
+  ExpressionGraph graph;
+  for (const State& state : states_) {
+    graph.AddNode();
+    graph.final.back() = state.accepts;
+  }
+  for (uint32_t i = 0; i < states_.size(); ++i) {
+    std::map<uint32_t, std::vector<CodePointSet::Range>> sets;
+    for (const Edge& edge : states_[i].edges) {
+      sets[edge.target].push_back({edge.first, edge.last});
+    }
+    for (auto& [target, ranges] : sets) {
+      graph.edges.push_back({static_cast<int32_t>(i),
+                             static_cast<int32_t>(target),
+                             encode(CodePointSet(std::move(ranges)))});
+    }
+  }
+  return grammar->Graph(std::move(graph));
+}
+
+}  // namespace trivium

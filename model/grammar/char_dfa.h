@@ -1,0 +1,71 @@
+#ifndef TRIVIUM_MODEL_GRAMMAR_CHAR_DFA_H_
+#define TRIVIUM_MODEL_GRAMMAR_CHAR_DFA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/grammar/code_points.h"
+#include "model/grammar/grammar.h"
+#include "model/grammar/regex_syntax.h"
+
+namespace trivium {
+
+// A set of texts as a deterministic automaton over characters. It is what
+// several conditions on one text are joined by: a pattern, a format, a length,
+// names that are taken.
+//
+// Each operation is RESOURCE_EXHAUSTED if its result needs more than
+// kMostStates.
+class CharDfa {
+ public:
+  static constexpr size_t kMostStates = 20'000;
+
+  static absl::StatusOr<CharDfa> Create(const RegexNode& expression);
+  // Any text of min .. max characters; max < 0: without limit.
+  static absl::StatusOr<CharDfa> OfLength(int64_t min, int64_t max);
+  // Exactly these texts, which are well-formed UTF-8.
+  static absl::StatusOr<CharDfa> OfTexts(std::span<const std::string> texts);
+  // Decimal integers that are multiples of `divisor`, 1 .. 10,000, with a sign
+  // if they are negative, without leading zeros.
+  static CharDfa MultiplesOf(int64_t divisor);
+
+  absl::StatusOr<CharDfa> Intersection(const CharDfa& other) const;
+  // This one's texts, and those of `other` behind `prefix`, a character with
+  // which none of this one's begins.
+  CharDfa UnionWithPrefix(char32_t prefix, const CharDfa& other) const;
+  // All other texts.
+  CharDfa Complement() const;
+
+  size_t states() const { return states_.size(); }
+  // True if there is no text.
+  bool empty() const;
+  // The length of the longest text; nothing if there is none.
+  std::optional<int64_t> Longest() const;
+  bool Matches(std::string_view text) const;
+  ExpressionId ToExpression(const CharacterEncoder& encode,
+                            Grammar* grammar) const;
+
+ private:
+  struct Edge {
+    char32_t first, last;
+    uint32_t target;
+  };
+  struct State {
+    std::vector<Edge> edges;  // ascending, disjoint
+    bool accepts = false;
+  };
+  // Removes states from which no text can be completed.
+  void Trim();
+
+  std::vector<State> states_;  // [0] is the start
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GRAMMAR_CHAR_DFA_H_

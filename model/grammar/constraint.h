@@ -1,0 +1,137 @@
+#ifndef TRIVIUM_MODEL_GRAMMAR_CONSTRAINT_H_
+#define TRIVIUM_MODEL_GRAMMAR_CONSTRAINT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "model/grammar/automaton.h"
+#include "model/grammar/parse_states.h"
+#include "model/grammar/token_trie.h"
+
+namespace trivium {
+
+// The tokens that may follow at a position of a rule, as far as that does not
+// depend on what called the rule.
+struct PositionMask {
+  // Tokens that are read without leaving the rule. Few are a list, many a mask.
+  std::vector<int32_t> few;
+  std::unique_ptr<TokenMask> many;
+  // Nodes of the trie at which the rule may end, without those below others,
+  // and all their ancestors, in the trie's order. The tokens below an ending
+  // node depend on the caller.
+  struct Exit {
+    uint32_t node;
+    bool ends;
+  };
+  std::vector<Exit> exits;
+  bool exhausted = false;  // the bounds do not suffice to tell
+
+  size_t bytes() const;
+};
+
+// An automaton with a vocabulary: what all requests under one constraint
+// share. Thread-safe.
+class Constraint {
+ public:
+  // Bounds of memory. They also bound the time that a hostile grammar takes.
+  struct Limits {
+    size_t request_bytes = 64 << 20;   // the states of one request
+    size_t position_bytes = 32 << 20;  // remembered PositionMasks
+  };
+
+  Constraint(Automaton automaton, std::shared_ptr<const TokenTrie> trie,
+             const Limits& limits);
+  Constraint(Automaton automaton, std::shared_ptr<const TokenTrie> trie)
+      : Constraint(std::move(automaton), std::move(trie), Limits()) {}
+
+  const Automaton& automaton() const { return automaton_; }
+  const TokenTrie& trie() const { return *trie_; }
+  const Limits& limits() const { return limits_; }
+
+  // Computes the mask when it is first asked for.
+  std::shared_ptr<const PositionMask> MaskAt(Position position) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  PositionMask Compute(Position position) const;
+
+  const Automaton automaton_;
+  const std::shared_ptr<const TokenTrie> trie_;
+  const Limits limits_;
+  mutable Mutex mutex_;
+  mutable std::unordered_map<Position, std::shared_ptr<const PositionMask>>
+      masks_ ABSL_GUARDED_BY(mutex_);
+  mutable size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Follows one request's texts through a constraint. A state is a value: it is
+// copied when a beam forks, compared, hashed, and never changes.
+//
+//   ConstraintMatcher matcher(constraint);
+//   ConstraintMatcher::State state = matcher.Start();
+//   while (...) {
+//     mask = matcher.Mask(state);   // choose a token of it
+//     state = matcher.Advance(state, token);
+//   }
+//
+// The same tokens give the same masks, whatever was asked before. Not
+// thread-safe: each request has its own.
+class ConstraintMatcher {
+ public:
+  struct State {
+    ParseStates::Id id = ParseStates::kDead;
+    bool operator==(const State&) const = default;
+  };
+
+  explicit ConstraintMatcher(std::shared_ptr<const Constraint> constraint);
+
+  State Start() const { return start_; }
+  // The tokens that may follow: end tokens if the text is complete, and every
+  // token after which it can still be completed. It is empty after an end
+  // token, if the vocabulary cannot spell what must follow, and if status() is
+  // an error. An empty mask never means that all tokens are allowed.
+  std::shared_ptr<const TokenMask> Mask(State state);
+  // INVALID_ARGUMENT if the mask does not have the token. After an end token
+  // nothing may follow.
+  absl::StatusOr<State> Advance(State state, int32_t token);
+  // True if the text may end here.
+  bool IsComplete(State state) const { return states_.IsComplete(state.id); }
+  // Returns the bytes that must come next, at most `most`: text that no model
+  // needs to be asked for. Empty if there is a choice, or the text may end.
+  std::string Forced(State state, size_t most = 4096);
+
+  // RESOURCE_EXHAUSTED once a text needed more states than a request may have.
+  // All masks are empty from then on.
+  absl::Status status() const;
+
+ private:
+  std::shared_ptr<const TokenMask> Compute(State state);
+  // Adds the tokens below the exits of a position that the state allows.
+  void AddExits(State state, const std::vector<PositionMask::Exit>& exits,
+                TokenMask* mask);
+
+  const std::shared_ptr<const Constraint> constraint_;
+  ParseStates states_;
+  State start_;
+  bool exhausted_ = false;
+  std::unordered_map<ParseStates::Id, std::shared_ptr<const TokenMask>> masks_;
+  std::vector<ParseStates::Id> path_;  // [depth + 1] scratch
+};
+
+}  // namespace trivium
+
+template <>
+struct std::hash<trivium::ConstraintMatcher::State> {
+  size_t operator()(const trivium::ConstraintMatcher::State& state) const {
+    return std::hash<uint32_t>()(state.id);
+  }
+};
+
+#endif  // TRIVIUM_MODEL_GRAMMAR_CONSTRAINT_H_

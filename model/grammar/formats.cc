@@ -1,0 +1,96 @@
+#include "model/grammar/formats.h"
+
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// RFC 3339. Years 0001 to 9999, with the days that their months have.
+std::string Date() {
+  constexpr char kYear[] =
+      "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})";
+  constexpr char kLeapYear[] =
+      "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|"
+      "(?:0[48]|[2468][048]|[13579][26])00)";
+  return fmt::format(
+      "(?:{}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|"
+      "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|"
+      "02-(?:0[1-9]|1[0-9]|2[0-8]))|{}-02-29)",
+      kYear, kLeapYear);
+}
+
+// Without leap seconds, which exist at few times only.
+constexpr char kTime[] =
+    "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,6})?"
+    "(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
+
+// ISO 8601, as RFC 3339's appendix A writes it.
+constexpr char kDuration[] =
+    "P(?:[0-9]{1,9}W|"
+    "(?:[0-9]{1,9}Y(?:[0-9]{1,9}M(?:[0-9]{1,9}D)?)?|"
+    "[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}D)"
+    "(?:T(?:[0-9]{1,9}H(?:[0-9]{1,9}M(?:[0-9]{1,9}S)?)?|"
+    "[0-9]{1,9}M(?:[0-9]{1,9}S)?|[0-9]{1,9}S))?|"
+    "T(?:[0-9]{1,9}H(?:[0-9]{1,9}M(?:[0-9]{1,9}S)?)?|"
+    "[0-9]{1,9}M(?:[0-9]{1,9}S)?|[0-9]{1,9}S))";
+
+// RFC 1123, up to four labels, so that no name is over 253 bytes.
+constexpr char kHostname[] =
+    "[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?"
+    "(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?){0,3}";
+
+constexpr char kOctet[] = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+
+// RFC 4291, all eight groups or "::" once.
+std::string Ipv6() {
+  constexpr char kGroup[] = "[0-9A-Fa-f]{1,4}";
+  std::string result = fmt::format("(?:{}:){{7}}{}", kGroup, kGroup);
+  for (int before = 0; before <= 6; ++before) {
+    const std::string left =
+        before == 0
+            ? ""
+            : fmt::format("{}(?::{}){{{}}}", kGroup, kGroup, before - 1);
+    const int after = 6 - before;
+    const std::string right =
+        after == 0
+            ? ""
+            : fmt::format("(?:{}(?::{}){{0,{}}})?", kGroup, kGroup, after - 1);
+    result += "|" + left + "::" + right;
+  }
+  return fmt::format("(?:{})", result);
+}
+
+}  // namespace
+
+std::optional<std::string> FormatExpression(std::string_view format) {
+  if (format == "date") return Date();
+  if (format == "time") return kTime;
+  if (format == "date-time") return Date() + "T" + kTime;
+  if (format == "duration") return kDuration;
+  if (format == "hostname") return kHostname;
+  if (format == "email") {
+    // RFC 5321 without quoted names; a local part has at most 64 bytes.
+    constexpr char kAtom[] = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]";
+    return fmt::format("{}{{1,31}}(?:\\.{}{{1,31}})?@{}", kAtom, kAtom,
+                       kHostname);
+  }
+  if (format == "ipv4") {
+    return fmt::format("{}(?:\\.{}){{3}}", kOctet, kOctet);
+  }
+  if (format == "ipv6") return Ipv6();
+  if (format == "uuid") {
+    return "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
+  }
+  if (format == "uri") {
+    // RFC 3986 with a host name.
+    constexpr char kPart[] =
+        "(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*";
+    return fmt::format(
+        "[A-Za-z][A-Za-z0-9+.-]{{0,30}}://{}(?::[0-9]{{1,5}})?"
+        "(?:/{})?(?:\\?{})?(?:#{})?",
+        kHostname, kPart, kPart, kPart);
+  }
+  return std::nullopt;
+}
+
+}  // namespace trivium

@@ -1,0 +1,22 @@
+#ifndef TRIVIUM_MODEL_GRAMMAR_FORMATS_H_
+#define TRIVIUM_MODEL_GRAMMAR_FORMATS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trivium {
+
+// Returns the regular expression of a JSON schema's format, which matches whole
+// texts; nothing if the format is not known. Where a format's definition is not
+// regular, the expression matches a part of it, never more.
+std::optional<std::string> FormatExpression(std::string_view format);
+
+// The names of the known formats, for error texts.
+inline constexpr char kFormatNames[] =
+    "date, time, date-time, duration, email, hostname, ipv4, ipv6, uri and "
+    "uuid";
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GRAMMAR_FORMATS_H_

@@ -1,0 +1,221 @@
+// Schemas by kind of value. An object's and an array's parts are in
+// schema_object.cc and schema_values.cc.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/grammar/frontends.h"
+#include "model/grammar/schema_compiler.h"
+
+namespace trivium {
+
+SchemaCompiler::SchemaCompiler(const Schema* root,
+                               const JsonSchemaOptions& options,
+                               const GrammarLimits& limits)
+    : document_(root),
+      options_(options),
+      grammar_(limits),
+      text_(&grammar_, options.space) {}
+
+absl::StatusOr<Grammar> SchemaCompiler::Compile() {
+  TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId root, Reference("#", "#"));
+  while (!pending_.empty()) {
+    const Pending next = pending_.front();
+    pending_.pop_front();
+    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId expression,
+                             Any(*next.schema, next.reference, 0));
+    grammar_.Define(next.rule, expression);
+    TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
+  }
+  grammar_.set_root(grammar_.expression(root).index);
+  return std::move(grammar_);
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Reference(
+    const std::string& reference, const std::string& pointer) {
+  const auto [found, added] = rules_.try_emplace(reference, 0);
+  if (added) {
+    TRIVIUM_ASSIGN_OR_RETURN(const Schema* schema,
+                             document_.Resolve(reference, pointer));
+    found->second = grammar_.AddRule();
+    pending_.push_back({reference, schema, found->second});
+  }
+  return grammar_.Rule(found->second);
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
+                                                 const std::string& pointer,
+                                                 int depth) {
+  if (depth > kMostSchemaDepth) {
+    return SchemaError(
+        pointer, fmt::format("is nested deeper than {}", kMostSchemaDepth));
+  }
+  TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
+  if (schema.is_boolean()) {
+    return schema.get<bool>() ? text_.Value() : grammar_.Choice({});
+  }
+  if (!schema.is_object()) {
+    return SchemaError(pointer, "a schema must be an object, true or false");
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes types,
+                           document_.TypesOf(schema, pointer));
+  TRIVIUM_RETURN_IF_ERROR(
+      SchemaDocument::CheckKeywords(schema, types, pointer));
+  if (const auto reference = schema.find("$ref"); reference != schema.end()) {
+    Schema rest = schema;
+    rest.erase("$ref");
+    if (reference->is_string() && !SchemaDocument::Restricts(rest)) {
+      return Reference(reference->get<std::string>(), Below(pointer, "$ref"));
+    }
+  }
+  if (schema.contains("$ref") || schema.contains("allOf")) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const Schema joined,
+        document_.Merge(schema, Schema(true), pointer, depth));
+    return Any(joined, pointer, depth + 1);
+  }
+  for (const char* keyword : {"anyOf", "oneOf"}) {
+    if (schema.contains(keyword)) {
+      return Alternatives(schema, keyword, pointer, depth);
+    }
+  }
+  if (schema.contains("enum") || schema.contains("const")) {
+    return Listed(schema, pointer, types);
+  }
+  if (!SchemaDocument::Restricts(schema)) return text_.Value();
+  std::vector<ExpressionId> choices;
+  if (types & kObjectType) {
+    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId object,
+                             Object(schema, pointer, depth));
+    choices.push_back(object);
+  }
+  if (types & kArrayType) {
+    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId array,
+                             Array(schema, pointer, depth));
+    choices.push_back(array);
+  }
+  if (types & kStringType) {
+    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId string,
+                             String(schema, pointer));
+    choices.push_back(string);
+  }
+  if (types & kNumberTypes) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const ExpressionId number,
+        Number(schema, pointer, (types & kFractionType) == 0));
+    choices.push_back(number);
+  }
+  if (types & kBooleanType) choices.push_back(text_.Boolean());
+  if (types & kNullType) choices.push_back(text_.Null());
+  return grammar_.Choice(std::move(choices));
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
+    const Schema& schema, const char* keyword, const std::string& pointer,
+    int depth) {
+  constexpr size_t kMostExclusive = 64;
+  const std::string place = Below(pointer, keyword);
+  const Schema& branches = schema.at(keyword);
+  if (!branches.is_array() || branches.empty()) {
+    return SchemaError(place, "must be a list of schemas");
+  }
+  Schema rest = schema;
+  rest.erase(keyword);
+  const bool joined = SchemaDocument::Restricts(rest);
+  std::vector<Schema> whole;
+  std::vector<ExpressionId> choices;
+  for (size_t i = 0; i < branches.size(); ++i) {
+    const std::string branch = fmt::format("{}/{}", place, i);
+    whole.push_back(branches[i]);
+    if (joined) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          whole.back(), document_.Merge(rest, branches[i], branch, depth));
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId choice,
+                             Any(whole.back(), branch, depth + 1));
+    choices.push_back(choice);
+  }
+  if (std::string_view(keyword) == "oneOf") {
+    if (whole.size() > kMostExclusive) {
+      return SchemaError(
+          place, fmt::format("has more than {} schemas", kMostExclusive));
+    }
+    for (size_t i = 0; i < whole.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        TRIVIUM_ASSIGN_OR_RETURN(
+            const bool disjoint,
+            document_.Disjoint(whole[j], whole[i], place, depth));
+        if (disjoint) continue;
+        return SchemaError(
+            place, fmt::format("a value may be of both {} and {}, which cannot "
+                               "be held; write anyOf, or a required property "
+                               "with another const in each",
+                               j, i));
+      }
+    }
+  }
+  return grammar_.Choice(std::move(choices));
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
+                                                    const std::string& pointer,
+                                                    JsonTypes types) {
+  for (const auto& [key, value] : schema.items()) {
+    if (key == "type" || key == "enum" || key == "const") continue;
+    if (SchemaDocument::Concerns(key, types)) {
+      return SchemaError(Below(pointer, key),
+                         "cannot be held beside enum or const; list the values "
+                         "that are left");
+    }
+  }
+  Schema values = Schema::array();
+  if (const auto listed = schema.find("enum"); listed != schema.end()) {
+    if (!listed->is_array()) {
+      return SchemaError(Below(pointer, "enum"), "must be a list of values");
+    }
+    values = *listed;
+  }
+  if (const auto one = schema.find("const"); one != schema.end()) {
+    const bool in =
+        !schema.contains("enum") ||
+        std::find(values.begin(), values.end(), *one) != values.end();
+    values = Schema::array();
+    if (in) values.push_back(*one);
+  }
+  std::vector<ExpressionId> choices;
+  for (const Schema& value : values) {
+    if ((TypeOf(value) & types) != 0) choices.push_back(text_.Constant(value));
+  }
+  if (choices.empty()) {
+    return SchemaError(pointer, "no listed value has the type");
+  }
+  return grammar_.Choice(std::move(choices));
+}
+
+absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
+                                            const JsonSchemaOptions& options,
+                                            const GrammarLimits& limits) {
+  // ParseJson bounds depth and memory. Its objects are sorted by name; a second
+  // reading keeps the order in which properties are declared.
+  const auto checked = ParseJson(schema, {limits.text_bytes, size_t{32} << 20});
+  if (!checked.ok()) {
+    return absl::Status(checked.status().code(),
+                        fmt::format("#: the schema {}",
+                                    std::string(checked.status().message())));
+  }
+  const Schema root = Schema::parse(schema.begin(), schema.end(),
+                                    /*cb=*/nullptr, /*allow_exceptions=*/false);
+  if (root.is_discarded()) return SchemaError("#", "the schema is not JSON");
+  return SchemaCompiler(&root, options, limits).Compile();
+}
+
+absl::StatusOr<Grammar> GrammarOfJsonObject(const JsonSchemaOptions& options,
+                                            const GrammarLimits& limits) {
+  return GrammarOfJsonSchema(R"({"type": "object"})", options, limits);
+}
+
+}  // namespace trivium

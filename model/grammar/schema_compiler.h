@@ -1,0 +1,109 @@
+#ifndef TRIVIUM_MODEL_GRAMMAR_SCHEMA_COMPILER_H_
+#define TRIVIUM_MODEL_GRAMMAR_SCHEMA_COMPILER_H_
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/grammar/char_dfa.h"
+#include "model/grammar/frontends.h"
+#include "model/grammar/grammar.h"
+#include "model/grammar/json_text.h"
+#include "model/grammar/schema_document.h"
+
+namespace trivium {
+
+// Turns one JSON schema into a grammar. Schemas that are referred to become
+// rules; they are compiled one after the other, so references may be deep.
+class SchemaCompiler {
+ public:
+  // `root` outlives this.
+  SchemaCompiler(const Schema* root, const JsonSchemaOptions& options,
+                 const GrammarLimits& limits);
+
+  absl::StatusOr<Grammar> Compile();
+
+ private:
+  // The schema's JSON texts. `depth` counts the schemas around it since the
+  // last reference.
+  absl::StatusOr<ExpressionId> Any(const Schema& schema,
+                                   const std::string& pointer, int depth);
+  absl::StatusOr<ExpressionId> Reference(const std::string& reference,
+                                         const std::string& pointer);
+  absl::StatusOr<ExpressionId> Alternatives(const Schema& schema,
+                                            const char* keyword,
+                                            const std::string& pointer,
+                                            int depth);
+  absl::StatusOr<ExpressionId> Listed(const Schema& schema,
+                                      const std::string& pointer,
+                                      JsonTypes types);
+  absl::StatusOr<ExpressionId> String(const Schema& schema,
+                                      const std::string& pointer);
+  absl::StatusOr<ExpressionId> Number(const Schema& schema,
+                                      const std::string& pointer, bool integer);
+  absl::StatusOr<ExpressionId> Array(const Schema& schema,
+                                     const std::string& pointer, int depth);
+  absl::StatusOr<ExpressionId> Object(const Schema& schema,
+                                      const std::string& pointer, int depth);
+
+  struct Property {
+    ExpressionId pair;  // name, colon, value
+    bool required;
+  };
+  // The members of an object: declared properties, then any number of others.
+  struct Members {
+    std::vector<Property> declared;
+    std::vector<ExpressionId> extra;  // pairs
+    int64_t min = 0;
+    int64_t max = -1;  // -1: without limit
+  };
+  absl::StatusOr<Members> MembersOf(const Schema& schema,
+                                    const std::string& pointer, int depth);
+  absl::Status AddExtra(const Schema& schema, const std::string& pointer,
+                        int depth, std::vector<std::string> names,
+                        Members* members);
+  // The property names that a key of patternProperties matches.
+  absl::StatusOr<const CharDfa*> NamesOf(const std::string& pattern,
+                                         const std::string& pointer);
+  absl::StatusOr<bool> NameMatches(const std::string& pattern,
+                                   const std::string& name,
+                                   const std::string& pointer);
+  ExpressionId InOrder(const Members& members);
+  ExpressionId InAnyOrder(const Members& members);
+  ExpressionId Pair(ExpressionId name, ExpressionId value);
+  // A quoted text of the automaton, or of the expression.
+  ExpressionId Quoted(const CharDfa& texts);
+  ExpressionId Quoted(const RegexNode& texts);
+  ExpressionId Quoted(ExpressionId inside);
+
+  // The keyword's value, a natural number; nothing if it is absent.
+  absl::StatusOr<std::optional<int64_t>> Natural(const Schema& schema,
+                                                 const char* keyword,
+                                                 const std::string& pointer);
+
+  // Takes the states of an automaton from those that a schema may need.
+  absl::StatusOr<CharDfa> Counted(absl::StatusOr<CharDfa> automaton,
+                                  const std::string& pointer);
+
+  SchemaDocument document_;
+  const JsonSchemaOptions options_;
+  Grammar grammar_;
+  JsonText text_;
+  std::map<std::string, RuleId> rules_;  // of references
+  struct Pending {
+    std::string reference;
+    const Schema* schema;
+    RuleId rule;
+  };
+  std::deque<Pending> pending_;
+  std::map<std::string, CharDfa> patterns_;  // made by NamesOf
+  size_t states_left_ = 200'000;             // of CharDfas
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GRAMMAR_SCHEMA_COMPILER_H_

@@ -1,0 +1,82 @@
+#ifndef TRIVIUM_MODEL_GRAMMAR_SCHEMA_DOCUMENT_H_
+#define TRIVIUM_MODEL_GRAMMAR_SCHEMA_DOCUMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+
+using Schema = nlohmann::ordered_json;
+
+// The types of JSON values, one bit each. An integer is a number, too.
+using JsonTypes = uint32_t;
+inline constexpr JsonTypes kNullType = 1, kBooleanType = 2, kIntegerType = 4,
+                           kFractionType = 8, kStringType = 16, kArrayType = 32,
+                           kObjectType = 64,
+                           kNumberTypes = kIntegerType | kFractionType,
+                           kAllTypes = 127;
+
+JsonTypes TypeOf(const Schema& value);
+
+// INVALID_ARGUMENT at a keyword: "#/properties/a/not: ...".
+absl::Status SchemaError(std::string_view pointer, std::string_view what);
+// The pointer of a member.
+std::string Below(std::string_view pointer, std::string_view key);
+
+// A schema with its definitions, as far as references and types go.
+class SchemaDocument {
+ public:
+  // `root` outlives this.
+  explicit SchemaDocument(const Schema* root) : root_(*root) {}
+
+  const Schema& root() const { return root_; }
+  // Returns what "$ref" points to. `pointer` is the place of the reference.
+  absl::StatusOr<const Schema*> Resolve(const std::string& reference,
+                                        std::string_view pointer) const;
+  // True if the schema has a keyword that is not an annotation.
+  static bool Restricts(const Schema& schema);
+  // Refuses keywords that are not known or cannot be held, if they concern one
+  // of `types`.
+  static absl::Status CheckKeywords(const Schema& schema, JsonTypes types,
+                                    std::string_view pointer);
+  // True if a known keyword concerns values of one of the types.
+  static bool Concerns(std::string_view key, JsonTypes types);
+  // The types that "type", "enum" and "const" leave.
+  absl::StatusOr<JsonTypes> TypesOf(const Schema& schema,
+                                    std::string_view pointer) const;
+
+  // Joins two schemas into one that accepts what both accept. An error if one
+  // schema cannot say so.
+  absl::StatusOr<Schema> Merge(const Schema& a, const Schema& b,
+                               std::string_view pointer, int depth = 0) const;
+  // True if it is certain that no value is accepted by both.
+  absl::StatusOr<bool> Disjoint(const Schema& a, const Schema& b,
+                                std::string_view pointer, int depth = 0) const;
+
+ private:
+  // Follows references and allOf until there are none at the top.
+  absl::StatusOr<Schema> Flatten(const Schema& schema, std::string_view pointer,
+                                 int depth) const;
+  absl::Status MergeProperties(const Schema& a, const Schema& b,
+                               std::string_view pointer, Schema* merged) const;
+
+  // Takes the members of two schemas from the work that joins may do.
+  absl::Status Charge(const Schema& a, const Schema& b,
+                      std::string_view pointer) const;
+
+  const Schema& root_;
+  mutable size_t work_ = 2'000'000;
+};
+
+// References, joins and schemas are followed so deep.
+inline constexpr int kMostSchemaDepth = 64;
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GRAMMAR_SCHEMA_DOCUMENT_H_

@@ -1,0 +1,286 @@
+// Joins of schemas: what allOf, and keywords beside $ref, anyOf and oneOf, ask
+// for.
+#include <algorithm>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/grammar/schema_document.h"
+
+namespace trivium {
+namespace {
+
+bool In(const Schema& list, const Schema& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// The values that a schema lists; null if it lists none.
+Schema ListedValues(const Schema& schema) {
+  if (!schema.is_object()) return nullptr;
+  if (const auto found = schema.find("const"); found != schema.end()) {
+    return Schema::array({*found});
+  }
+  const auto found = schema.find("enum");
+  return found != schema.end() && found->is_array() ? *found : Schema(nullptr);
+}
+
+// The schema of a property that the schema does not name.
+const Schema* RestOf(const Schema& schema) {
+  const auto found = schema.find("additionalProperties");
+  return found == schema.end() ? nullptr : &*found;
+}
+
+bool Requires(const Schema& schema, const std::string& name) {
+  const auto found = schema.find("required");
+  return found != schema.end() && found->is_array() && In(*found, Schema(name));
+}
+
+Schema TypeNames(JsonTypes types) {
+  Schema names = Schema::array();
+  if (types & kNullType) names.push_back("null");
+  if (types & kBooleanType) names.push_back("boolean");
+  if (types & kFractionType) {
+    names.push_back("number");
+  } else if (types & kIntegerType) {
+    names.push_back("integer");
+  }
+  if (types & kStringType) names.push_back("string");
+  if (types & kArrayType) names.push_back("array");
+  if (types & kObjectType) names.push_back("object");
+  return names;
+}
+
+// Both schemas, in one.
+Schema Both(const Schema& a, const Schema& b) {
+  return a == b ? a : Schema{{"allOf", Schema::array({a, b})}};
+}
+
+// The number of values in a schema.
+size_t DeepSize(const Schema& schema) {
+  size_t size = 1;
+  if (schema.is_structured()) {
+    for (const Schema& part : schema) size += DeepSize(part);
+  }
+  return size;
+}
+
+}  // namespace
+
+absl::Status SchemaDocument::Charge(const Schema& a, const Schema& b,
+                                    std::string_view pointer) const {
+  work_ -= std::min(work_, DeepSize(a) + DeepSize(b));
+  if (work_ > 0) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "{}: joining schemas by allOf, or beside $ref, anyOf and oneOf, takes "
+      "too much work; give fewer of them",
+      pointer));
+}
+
+absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
+                                               std::string_view pointer,
+                                               int depth) const {
+  if (depth > kMostSchemaDepth) {
+    return SchemaError(
+        pointer, fmt::format("references and joins are nested deeper than "
+                             "{}, perhaps without end",
+                             kMostSchemaDepth));
+  }
+  if (!schema.is_object()) return schema;
+  Schema rest = schema;
+  const auto reference = schema.find("$ref");
+  const auto all = schema.find("allOf");
+  if (reference == schema.end() && all == schema.end()) return rest;
+  rest.erase("$ref");
+  rest.erase("allOf");
+  if (reference != schema.end()) {
+    const std::string place = Below(pointer, "$ref");
+    if (!reference->is_string()) return SchemaError(place, "must be a string");
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const Schema* target,
+        Resolve(reference->get_ref<const std::string&>(), place));
+    TRIVIUM_ASSIGN_OR_RETURN(rest, Merge(*target, rest, pointer, depth + 1));
+  }
+  if (all != schema.end()) {
+    const std::string place = Below(pointer, "allOf");
+    if (!all->is_array() || all->empty()) {
+      return SchemaError(place, "must be a list of schemas");
+    }
+    for (const Schema& part : *all) {
+      TRIVIUM_ASSIGN_OR_RETURN(rest, Merge(rest, part, pointer, depth + 1));
+    }
+  }
+  return rest;
+}
+
+absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
+                                             const Schema& second,
+                                             std::string_view pointer,
+                                             int depth) const {
+  TRIVIUM_RETURN_IF_ERROR(Charge(first, second, pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(const Schema a, Flatten(first, pointer, depth));
+  TRIVIUM_ASSIGN_OR_RETURN(const Schema b, Flatten(second, pointer, depth));
+  if (a.is_boolean()) return a.get<bool>() ? b : a;
+  if (b.is_boolean()) return b.get<bool>() ? a : b;
+  if (!a.is_object() || !b.is_object()) {
+    return SchemaError(pointer, "a schema must be an object, true or false");
+  }
+  const auto places = [](const Schema& schema) {
+    return schema.contains("prefixItems");
+  };
+  if ((places(a) && (places(b) || b.contains("items"))) ||
+      (places(b) && a.contains("items"))) {
+    return SchemaError(Below(pointer, "prefixItems"),
+                       "cannot be joined with another schema's items");
+  }
+  Schema merged = a;
+  for (const auto& [key, value] : b.items()) {
+    const auto old = a.find(key);
+    if (key == "properties" || key == "additionalProperties" ||
+        key == "patternProperties") {
+      continue;  // MergeProperties
+    }
+    if (key == "type") {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          const JsonTypes left,
+          TypesOf(old == a.end() ? Schema::object() : Schema{{"type", *old}},
+                  pointer));
+      TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes right,
+                               TypesOf(Schema{{"type", value}}, pointer));
+      if ((left & right) == 0) return Schema(false);
+      merged[key] = TypeNames(left & right);
+    } else if (key == "enum" || key == "const") {
+      const Schema listed = ListedValues(a);
+      if (listed.is_null()) {
+        merged[key] = value;
+        continue;
+      }
+      Schema common = Schema::array();
+      const Schema others = ListedValues(b);
+      for (const Schema& one : listed) {
+        if (In(others, one)) common.push_back(one);
+      }
+      merged.erase("const");
+      merged["enum"] = common;
+    } else if (old == a.end() || *old == value) {
+      merged[key] = value;
+    } else if (key.starts_with("min") || key == "exclusiveMinimum") {
+      if (!old->is_number() || !value.is_number()) {
+        return SchemaError(Below(pointer, key), "must be a number");
+      }
+      merged[key] = *old < value ? value : *old;
+    } else if (key.starts_with("max") || key == "exclusiveMaximum") {
+      if (!old->is_number() || !value.is_number()) {
+        return SchemaError(Below(pointer, key), "must be a number");
+      }
+      merged[key] = *old < value ? *old : value;
+    } else if (key == "required" && value.is_array() && old->is_array()) {
+      for (const Schema& name : value) {
+        if (!In(merged[key], name)) merged[key].push_back(name);
+      }
+    } else if (key == "items") {
+      merged[key] = Both(*old, value);
+    } else if (CheckKeywords(Schema{{key, value}}, kAllTypes, pointer).ok() &&
+               !Restricts(Schema{{key, value}})) {
+      // The first annotation stays.
+    } else {
+      return SchemaError(Below(pointer, key),
+                         "two different values are joined here, which cannot "
+                         "be held; write one");
+    }
+  }
+  TRIVIUM_RETURN_IF_ERROR(MergeProperties(a, b, pointer, &merged));
+  return merged;
+}
+
+absl::Status SchemaDocument::MergeProperties(const Schema& a, const Schema& b,
+                                             std::string_view pointer,
+                                             Schema* merged) const {
+  static const Schema kNone = Schema::object();
+  const auto properties_of = [](const Schema& schema) -> const Schema& {
+    const auto found = schema.find("properties");
+    return found == schema.end() ? kNone : *found;
+  };
+  const bool a_patterns = a.contains("patternProperties");
+  const bool b_patterns = b.contains("patternProperties");
+  const Schema* a_rest = RestOf(a);
+  const Schema* b_rest = RestOf(b);
+  if (b_patterns ||
+      (a_patterns && (b_rest != nullptr || b.contains("properties")))) {
+    if (a_patterns || a_rest != nullptr || a.contains("properties")) {
+      return SchemaError(Below(pointer, "patternProperties"),
+                         "cannot be joined with another schema's properties");
+    }
+    (*merged)["patternProperties"] = b.at("patternProperties");
+  }
+  Schema properties = properties_of(a);
+  if (!properties.is_object() || !properties_of(b).is_object()) {
+    return SchemaError(Below(pointer, "properties"), "must be an object");
+  }
+  for (auto& [name, schema] : properties.items()) {
+    const auto other = properties_of(b).find(name);
+    if (other != properties_of(b).end()) {
+      schema = Both(schema, *other);
+    } else if (b_rest != nullptr) {
+      schema = Both(schema, *b_rest);
+    }
+  }
+  for (const auto& [name, schema] : properties_of(b).items()) {
+    if (properties.contains(name)) continue;
+    properties[name] = a_rest == nullptr ? schema : Both(schema, *a_rest);
+  }
+  if (!properties.empty()) (*merged)["properties"] = properties;
+  if (b_rest != nullptr) {
+    (*merged)["additionalProperties"] =
+        a_rest == nullptr ? *b_rest : Both(*a_rest, *b_rest);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SchemaDocument::Disjoint(const Schema& first,
+                                              const Schema& second,
+                                              std::string_view pointer,
+                                              int depth) const {
+  TRIVIUM_RETURN_IF_ERROR(Charge(first, second, pointer));
+  TRIVIUM_RETURN_IF_ERROR(Charge(first, second, pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(const Schema a, Flatten(first, pointer, depth));
+  TRIVIUM_ASSIGN_OR_RETURN(const Schema b, Flatten(second, pointer, depth));
+  if (a == Schema(false) || b == Schema(false)) return true;
+  if (!a.is_object() || !b.is_object()) return false;
+  TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes left, TypesOf(a, pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes right, TypesOf(b, pointer));
+  if ((left & right) == 0) return true;
+  const Schema a_values = ListedValues(a), b_values = ListedValues(b);
+  if (!a_values.is_null() && !b_values.is_null()) {
+    return std::none_of(
+        a_values.begin(), a_values.end(),
+        [&](const Schema& value) { return In(b_values, value); });
+  }
+  if ((left & right) != kObjectType) return false;
+  // A property that both must have tells them apart, or one that only one may.
+  const auto told_apart = [&](const Schema& one,
+                              const Schema& other) -> absl::StatusOr<bool> {
+    const auto properties = one.find("properties");
+    if (properties == one.end() || !properties->is_object()) return false;
+    for (const auto& [name, schema] : properties->items()) {
+      if (!Requires(one, name)) continue;
+      const auto others = other.find("properties");
+      if (others != other.end() && others->is_object() &&
+          others->contains(name)) {
+        if (!Requires(other, name)) continue;
+        TRIVIUM_ASSIGN_OR_RETURN(
+            const bool disjoint,
+            Disjoint(schema, others->at(name), pointer, depth + 1));
+        if (disjoint) return true;
+      } else if (const Schema* rest = RestOf(other);
+                 rest != nullptr && *rest == Schema(false) &&
+                 !other.contains("patternProperties")) {
+        return true;
+      }
+    }
+    return false;
+  };
+  TRIVIUM_ASSIGN_OR_RETURN(const bool by_first, told_apart(a, b));
+  if (by_first) return true;
+  return told_apart(b, a);
+}
+
+}  // namespace trivium

@@ -1,0 +1,333 @@
+// Strings, numbers and arrays of a schema.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/grammar/formats.h"
+#include "model/grammar/number_range.h"
+#include "model/grammar/regex_syntax.h"
+#include "model/grammar/schema_compiler.h"
+
+namespace trivium {
+namespace {
+
+constexpr double kGreatestInteger = 1e18;
+constexpr int64_t kGreatestDivisor = 10'000;
+constexpr int64_t kGreatestMultiple = 999'999'999'999'999;
+
+// Puts the pointer before an error of a part.
+absl::Status At(const std::string& pointer, const absl::Status& status) {
+  return absl::Status(
+      status.code(),
+      fmt::format("{}: {}", pointer, std::string(status.message())));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<int64_t>> SchemaCompiler::Natural(
+    const Schema& schema, const char* keyword, const std::string& pointer) {
+  const auto found = schema.find(keyword);
+  if (found == schema.end()) return std::optional<int64_t>();
+  const double value = found->is_number() ? found->get<double>() : -1;
+  if (value < 0 || value != std::floor(value)) {
+    return SchemaError(Below(pointer, keyword), "must be a natural number");
+  }
+  // Nothing longer can be written.
+  return std::optional<int64_t>(
+      static_cast<int64_t>(std::min(value, double{kMaxRepetitions} + 1)));
+}
+
+absl::StatusOr<CharDfa> SchemaCompiler::Counted(
+    absl::StatusOr<CharDfa> automaton, const std::string& pointer) {
+  if (!automaton.ok()) return At(pointer, automaton.status());
+  states_left_ -= std::min(states_left_, automaton->states());
+  if (states_left_ > 0) return automaton;
+  return absl::ResourceExhaustedError(fmt::format(
+      "{}: the schema's patterns, formats and bounds need too many states; "
+      "give fewer or simpler ones",
+      pointer));
+}
+
+ExpressionId SchemaCompiler::Quoted(ExpressionId inside) {
+  const ExpressionId quote = grammar_.Literal("\"");
+  return grammar_.AsRule(grammar_.Sequence({quote, inside, quote}));
+}
+
+ExpressionId SchemaCompiler::Quoted(const CharDfa& texts) {
+  return Quoted(texts.ToExpression(
+      [this](const CodePointSet& set) { return text_.Encode(set); },
+      &grammar_));
+}
+
+ExpressionId SchemaCompiler::Quoted(const RegexNode& texts) {
+  return Quoted(RegexExpression(
+      texts, [this](const CodePointSet& set) { return text_.Encode(set); },
+      &grammar_));
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::String(
+    const Schema& schema, const std::string& pointer) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> min,
+                           Natural(schema, "minLength", pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> max,
+                           Natural(schema, "maxLength", pointer));
+  if (min.value_or(0) > kMaxRepetitions) {
+    return SchemaError(Below(pointer, "minLength"),
+                       fmt::format("must be at most {}", kMaxRepetitions));
+  }
+  if (max.has_value() && min.value_or(0) > *max) {
+    return SchemaError(Below(pointer, "maxLength"), "is less than minLength");
+  }
+  std::vector<std::pair<std::string, RegexNode>> conditions;
+  for (const char* keyword : {"pattern", "format"}) {
+    const auto found = schema.find(keyword);
+    if (found == schema.end()) continue;
+    const std::string place = Below(pointer, keyword);
+    if (!found->is_string()) return SchemaError(place, "must be a string");
+    const bool is_pattern = std::string_view(keyword) == "pattern";
+    std::string expression = found->get<std::string>();
+    if (!is_pattern) {
+      const std::optional<std::string> known = FormatExpression(expression);
+      if (!known.has_value()) {
+        return SchemaError(
+            place, fmt::format("is not known; known are {}", kFormatNames));
+      }
+      expression = *known;
+    }
+    auto node = ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern);
+    if (!node.ok()) return At(place, node.status());
+    conditions.push_back({place, *std::move(node)});
+  }
+  const bool bounded = min.value_or(0) > 0 || max.has_value();
+  if (conditions.empty()) {
+    if (!bounded) return text_.String();
+    return Quoted(grammar_.Repeat(
+        text_.Character(), static_cast<int32_t>(min.value_or(0)),
+        max.has_value()
+            ? static_cast<int32_t>(std::min<int64_t>(*max, kMaxRepetitions))
+            : -1));
+  }
+  if (conditions.size() == 1 && !bounded) return Quoted(conditions[0].second);
+  TRIVIUM_ASSIGN_OR_RETURN(
+      CharDfa texts,
+      Counted(CharDfa::Create(conditions[0].second), conditions[0].first));
+  if (conditions.size() == 2) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const CharDfa other,
+        Counted(CharDfa::Create(conditions[1].second), conditions[1].first));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        texts, Counted(texts.Intersection(other), conditions[1].first));
+  }
+  if (bounded) {
+    // A bound that no text reaches asks for no states.
+    const auto longest = texts.Longest();
+    int64_t limit = max.value_or(-1);
+    if (longest.has_value() && limit >= *longest) limit = -1;
+    const std::string place =
+        Below(pointer, limit >= 0 ? "maxLength" : "minLength");
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const CharDfa lengths,
+        Counted(CharDfa::OfLength(min.value_or(0), limit), place));
+    TRIVIUM_ASSIGN_OR_RETURN(texts,
+                             Counted(texts.Intersection(lengths), place));
+  }
+  if (texts.empty()) {
+    return SchemaError(pointer, "no string meets all of its keywords");
+  }
+  return Quoted(texts);
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
+                                                    const std::string& pointer,
+                                                    bool integer) {
+  std::optional<NumberBound> low, high;
+  std::optional<int64_t> least, greatest;  // the bounds of integers
+  const auto read = [&](const char* keyword, const char* exclusive_keyword,
+                        bool upper) -> absl::Status {
+    for (const bool exclusive : {false, true}) {
+      const char* name = exclusive ? exclusive_keyword : keyword;
+      const auto found = schema.find(name);
+      if (found == schema.end()) continue;
+      bool open = exclusive;
+      const auto flag = schema.find(exclusive_keyword);
+      if (flag != schema.end() && flag->is_boolean()) {
+        // Draft 4: a flag beside the bound.
+        if (exclusive) continue;
+        open = flag->get<bool>();
+      }
+      if (!found->is_number()) {
+        return SchemaError(Below(pointer, name), "must be a number");
+      }
+      const double value = found->get<double>();
+      std::optional<NumberBound>& bound = upper ? high : low;
+      if (!bound.has_value() ||
+          (upper ? value < bound->value : value > bound->value) ||
+          (value == bound->value && open)) {
+        bound = NumberBound{value, open};
+      }
+      // Integers keep all of their digits.
+      double whole = upper ? std::floor(value) : std::ceil(value);
+      const bool exact = std::abs(value) <= kGreatestInteger;
+      whole = std::clamp(whole, -kGreatestInteger, kGreatestInteger);
+      int64_t limit = exact && found->is_number_integer()
+                          ? found->get<int64_t>()
+                          : static_cast<int64_t>(whole);
+      if (exact && open && static_cast<double>(limit) == value) {
+        limit += upper ? -1 : 1;
+      }
+      if (!exact && (value < 0) == upper) {
+        return SchemaError(Below(pointer, name),
+                           "no integer of at most 18 digits is left");
+      }
+      std::optional<int64_t>& side = upper ? greatest : least;
+      side = !side.has_value() ? limit
+             : upper           ? std::min(*side, limit)
+                               : std::max(*side, limit);
+    }
+    return absl::OkStatus();
+  };
+  TRIVIUM_RETURN_IF_ERROR(read("minimum", "exclusiveMinimum", false));
+  TRIVIUM_RETURN_IF_ERROR(read("maximum", "exclusiveMaximum", true));
+  int64_t divisor = 0;
+  if (const auto found = schema.find("multipleOf"); found != schema.end()) {
+    const double value = found->is_number() ? found->get<double>() : 0;
+    if (value < 1 || value > static_cast<double>(kGreatestDivisor) ||
+        value != std::floor(value)) {
+      return SchemaError(
+          Below(pointer, "multipleOf"),
+          fmt::format("only integers from 1 to {} can be held, since fractions "
+                      "are rounded in binary",
+                      kGreatestDivisor));
+    }
+    divisor = static_cast<int64_t>(value);
+  }
+  const auto whole = [&](CharDfa digits) {
+    return grammar_.AsRule(digits.ToExpression(
+        [this](const CodePointSet& set) { return text_.Encode(set); },
+        &grammar_));
+  };
+  if (integer || divisor > 0) {
+    if (divisor <= 1 && !least.has_value() && !greatest.has_value()) {
+      return text_.Integer();
+    }
+    if (divisor > 1) {
+      // Beyond 15 digits a reader that has doubles sees another integer.
+      least = std::max(least.value_or(-kGreatestMultiple), -kGreatestMultiple);
+      greatest =
+          std::min(greatest.value_or(kGreatestMultiple), kGreatestMultiple);
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(
+        CharDfa digits, Counted(IntegersBetween(least, greatest), pointer));
+    if (divisor > 1) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          digits, Counted(digits.Intersection(CharDfa::MultiplesOf(divisor)),
+                          Below(pointer, "multipleOf")));
+    }
+    if (digits.empty()) {
+      return SchemaError(pointer, "no integer meets all of its bounds");
+    }
+    return whole(std::move(digits));
+  }
+  if (!low.has_value() && !high.has_value()) return text_.Number();
+  TRIVIUM_ASSIGN_OR_RETURN(CharDfa digits,
+                           Counted(NumbersBetween(low, high), pointer));
+  if (digits.empty()) {
+    return SchemaError(
+        pointer, "no number of at most 15 digits meets all of its bounds");
+  }
+  return whole(std::move(digits));
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
+                                                   const std::string& pointer,
+                                                   int depth) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> min_items,
+                           Natural(schema, "minItems", pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> max_items,
+                           Natural(schema, "maxItems", pointer));
+  const int64_t min = min_items.value_or(0);
+  int64_t max = std::min<int64_t>(max_items.value_or(-1), kMaxRepetitions);
+  if (min > kMaxRepetitions) {
+    return SchemaError(Below(pointer, "minItems"),
+                       fmt::format("must be at most {}", kMaxRepetitions));
+  }
+  if (max >= 0 && max < min) {
+    return SchemaError(Below(pointer, "maxItems"), "is less than minItems");
+  }
+  if (const auto unique = schema.find("uniqueItems");
+      unique != schema.end() && *unique != Schema(false) &&
+      (max < 0 || max > 1)) {
+    return SchemaError(Below(pointer, "uniqueItems"),
+                       "cannot be held; leave it out, or allow one item only");
+  }
+  const auto prefix = schema.find("prefixItems");
+  const auto items = schema.find("items");
+  if (prefix == schema.end() && items == schema.end() && min == 0 && max < 0) {
+    return text_.Array();
+  }
+  std::vector<ExpressionId> first;
+  if (prefix != schema.end()) {
+    if (!prefix->is_array()) {
+      return SchemaError(Below(pointer, "prefixItems"),
+                         "must be a list of schemas");
+    }
+    for (size_t i = 0; i < prefix->size(); ++i) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          const ExpressionId item,
+          Any((*prefix)[i], fmt::format("{}/prefixItems/{}", pointer, i),
+              depth + 1));
+      first.push_back(item);
+    }
+  }
+  if (items != schema.end() && items->is_array()) {
+    return SchemaError(Below(pointer, "items"),
+                       "a list of schemas is written as prefixItems");
+  }
+  ExpressionId rest = text_.Value();
+  if (items != schema.end()) {
+    TRIVIUM_ASSIGN_OR_RETURN(rest,
+                             Any(*items, Below(pointer, "items"), depth + 1));
+    if (*items == Schema(false)) {
+      max = std::min<int64_t>(max < 0 ? kMaxRepetitions : max,
+                              static_cast<int64_t>(first.size()));
+    }
+  }
+  // Node i: i items are written.
+  ExpressionGraph graph;
+  graph.AddNode();
+  const int64_t listed = std::min<int64_t>(static_cast<int64_t>(first.size()),
+                                           max < 0 ? kMaxRepetitions : max);
+  graph.final[0] = min == 0;
+  for (int64_t i = 0; i < listed; ++i) {
+    const int32_t node = graph.AddNode();
+    graph.final[static_cast<size_t>(node)] = i + 1 >= min;
+    graph.edges.push_back(
+        {node - 1, node,
+         i == 0 ? first[0]
+                : grammar_.Sequence(
+                      {text_.Comma(), first[static_cast<size_t>(i)]})});
+  }
+  if (max < 0 || max > listed) {
+    // The others, of which the first may follow nothing.
+    const auto left = [listed](int64_t count, int64_t taken) {
+      return count < 0 ? int32_t{-1}
+                       : static_cast<int32_t>(
+                             std::max<int64_t>(count - listed - taken, 0));
+    };
+    const ExpressionId more = grammar_.Sequence({text_.Comma(), rest});
+    const int64_t taken = listed == 0 ? 1 : 0;
+    ExpressionId others =
+        grammar_.Repeat(more, left(min, taken), left(max, taken));
+    if (taken == 1) others = grammar_.Sequence({rest, others});
+    const int32_t end = graph.AddNode();
+    graph.final[static_cast<size_t>(end)] = true;
+    graph.edges.push_back({end - 1, end, others});
+  }
+  return grammar_.AsRule(
+      text_.Enclosed("[", grammar_.Graph(std::move(graph)), "]"));
+}
+
+}  // namespace trivium

@@ -1,0 +1,83 @@
+#ifndef TRIVIUM_MODEL_GRAMMAR_TOKEN_TRIE_H_
+#define TRIVIUM_MODEL_GRAMMAR_TOKEN_TRIE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trivium {
+
+// A set of tokens, one bit each.
+class TokenMask {
+ public:
+  explicit TokenMask(size_t tokens) : words_((tokens + 63) / 64, 0) {}
+
+  void Set(int32_t token) {
+    words_[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token % 64);
+  }
+  bool Has(int32_t token) const {
+    return (words_[static_cast<size_t>(token) / 64] >> (token % 64) & 1) != 0;
+  }
+  bool Empty() const;
+  size_t Count() const;
+  // The sets have the same size.
+  void Add(const TokenMask& other) {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  // [ceil(tokens / 64)] bit i of word w is token 64 w + i.
+  std::span<const uint64_t> words() const { return words_; }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+// The bytes of a vocabulary's tokens as a trie in one list, a parent before its
+// children, so that a walk goes forward and skips what it does not want.
+// Immutable.
+class TokenTrie {
+ public:
+  // `tokens[i]` are the bytes that token i adds to a text, which may be a part
+  // of a character. A token without bytes is never written under a constraint;
+  // nor is one of more than kMaxTokenBytes. `end_ids` end a text; their bytes
+  // do not matter.
+  TokenTrie(std::vector<std::string> tokens, std::vector<int32_t> end_ids);
+
+  static constexpr size_t kMaxTokenBytes = 1024;
+
+  struct Node {
+    uint32_t next;         // the first node that is not below this one
+    uint32_t first_token;  // index in by_bytes()
+    uint16_t depth;        // number of bytes; 1 for a child of the root
+    uint8_t byte;
+  };
+  // Without the root, and with a last one that only ends the lists.
+  std::span<const Node> nodes() const { return nodes_; }
+  size_t size() const { return nodes_.size() - 1; }
+  // The tokens that end at node i: from its first_token to the next one's.
+  std::span<const int32_t> TokensAt(size_t node) const {
+    return std::span(by_bytes_).subspan(
+        nodes_[node].first_token,
+        nodes_[node + 1].first_token - nodes_[node].first_token);
+  }
+
+  size_t tokens() const { return tokens_.size(); }
+  const std::string& bytes(int32_t token) const { return tokens_[token]; }
+  std::span<const int32_t> end_ids() const { return end_ids_; }
+  bool IsEnd(int32_t token) const;
+  // The length of the longest token.
+  uint32_t longest() const { return longest_; }
+
+ private:
+  std::vector<std::string> tokens_;
+  std::vector<int32_t> end_ids_;
+  std::vector<int32_t> by_bytes_;  // tokens in the order of their bytes
+  std::vector<Node> nodes_;
+  uint32_t longest_ = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GRAMMAR_TOKEN_TRIE_H_

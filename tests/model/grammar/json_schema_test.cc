@@ -1,0 +1,373 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/grammar/frontends.h"
+#include "nlohmann/json.hpp"
+#include "tests/model/grammar/grammar_tools.h"
+#include "tests/model/grammar/json_validator.h"
+#include "tests/support/error_texts.h"
+
+namespace trivium {
+namespace {
+
+using absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kResourceExhausted;
+using nlohmann::json;
+
+absl::Status Refusal(std::string_view schema,
+                     const JsonSchemaOptions& options = {}) {
+  const auto grammar = GrammarOfJsonSchema(schema, options);
+  if (!grammar.ok()) return grammar.status();
+  return Automaton::Create(*grammar).status();
+}
+
+struct SchemaCase {
+  const char* schema;
+  std::vector<const char*> valid;
+  std::vector<const char*> invalid;
+};
+
+// The values are spelled as the engine may spell them.
+std::vector<SchemaCase> SchemaCases() {
+  return {
+      {R"({"type":"object","properties":{"name":{"type":"string"},
+           "age":{"type":"integer"}},"required":["name","age"],
+           "additionalProperties":false})",
+       {R"({"name":"a\"b","age":-3})", R"({ "name" : "é" ,"age" :0})"},
+       {R"({"name":"a"})", R"({"name":"a","age":1.5})", R"({"name":1,"age":1})",
+        R"({"name":"a","age":1,"b":2})", R"([])", R"({"name":"a","age":01})"}},
+      {R"({"type":"object","properties":{"a":{"type":"null"},
+           "b":{"type":"boolean"},"c":{}},"required":["b"],
+           "additionalProperties":false})",
+       {R"({"b":true})", R"({"a":null,"b":false})", R"({"b":true,"c":[{}]})"},
+       {R"({})", R"({"a":null})", R"({"a":null,})"}},
+      {R"({"type":"object","properties":{"a":{"type":"integer"}}})",
+       {R"({})", R"({"a":1})", R"({"a":1,"b":"x"})", R"({"ab":"x"})",
+        R"({"":"x"})"},
+       {R"({"a":"x"})", R"({"a":1,"b"})"}},
+      {R"({"type":"object","properties":{"a":{"type":"integer"}},
+           "additionalProperties":{"type":"string"}})",
+       {R"({"a":1,"b":"x"})", R"({"b":"x","c":"y"})"},
+       {R"({"a":1,"b":2})", R"({"a":"x"})"}},
+      {R"({"type":"object","patternProperties":{"^x[0-9]+$":{"type":"integer"},
+           "^y":{"type":"string"}},"additionalProperties":false})",
+       {R"({"x1":1,"yy":"a"})", R"({})"},
+       {R"({"x":1})", R"({"x1":"a"})", R"({"z":1})", R"({"y":1})"}},
+      {R"({"type":"object","required":["q"],"minProperties":1,
+           "maxProperties":2})",
+       {R"({"q":1})", R"({"q":1,"r":2})"},
+       {R"({"r":2})", R"({"q":1,"r":2,"s":3})"}},
+      {R"({"$defs":{"node":{"type":"object","properties":{"v":
+           {"type":"integer"},"next":{"anyOf":[{"$ref":"#/$defs/node"},
+           {"type":"null"}]}},"required":["v","next"],
+           "additionalProperties":false}},"$ref":"#/$defs/node"})",
+       {R"({"v":1,"next":{"v":2,"next":null}})", R"({"v":1,"next":null})"},
+       {R"({"v":1,"next":{}})", R"({"v":1})"}},
+      {R"({"type":"array","items":{"type":"integer"},"minItems":2,
+           "maxItems":3})",
+       {"[1,2]", "[1, 2,3]"},
+       {"[]", "[1]", "[1,2,3,4]", "[1,\"a\"]"}},
+      {R"({"type":"array","prefixItems":[{"type":"integer"},
+           {"type":"string"}],"items":{"type":"null"}})",
+       {"[]", "[1]", "[1,\"a\"]", "[1,\"a\",null,null]"},
+       {"[\"a\"]", "[1,\"a\",2]", "[1,null]"}},
+      {R"({"type":"array","prefixItems":[{"type":"integer"}],"items":false,
+           "minItems":1})",
+       {"[1]"},
+       {"[]", "[1,2]"}},
+      {R"({"type":"string","minLength":2,"maxLength":3})",
+       {R"("ab")", R"("äöü")", R"("\u00e4\n")", R"("\ud83d\ude00x")"},
+       {R"("a")", R"("abcd")", R"("\n")", R"("\ud83dab")"}},
+      {R"({"type":"string","pattern":"^[a-z]+[0-9]{2}$"})",
+       {R"("ab12")"},
+       {R"("ab1")", R"("12")", R"("ab123")"}},
+      {R"({"type":"string","pattern":"b","maxLength":3})",
+       {R"("abc")", R"("b")"},
+       {R"("ac")", R"("abcd")"}},
+      {R"({"type":"integer","minimum":-5,"exclusiveMaximum":120})",
+       {"-5", "0", "7", "119", "100"},
+       {"-6", "120", "1.0", "-0", "1000"}},
+      {R"({"type":"integer","minimum":10,"multipleOf":7})",
+       {"14", "21", "700"},
+       {"7", "15", "0"}},
+      {R"({"type":"number","minimum":0.5,"maximum":2.25})",
+       {"0.5", "0.50", "1", "2.25", "2.1", "0.51"},
+       {"0.4", "0", "2.26", "2.3", "3", "-1", "2.250001"}},
+      {R"({"type":"number","exclusiveMinimum":-1.5,"exclusiveMaximum":0})",
+       {"-1.4", "-0.001", "-1"},
+       {"-1.5", "0", "-0", "-2", "1", "-0.0"}},
+      {R"({"enum":["a",1,null,{"k":[1,2]}]})",
+       {R"("a")", "1", "null", R"({"k":[1,2]})", R"({ "k": [1, 2] })"},
+       {R"("b")", "2", R"({"k":[1]})"}},
+      {R"({"const":"x\"\n"})", {R"("x\"\n")"}, {R"("x")"}},
+      {R"({"oneOf":[{"type":"object","properties":{"t":{"const":"a"},
+           "v":{"type":"integer"}},"required":["t","v"]},
+           {"type":"object","properties":{"t":{"const":"b"}},
+           "required":["t"],"additionalProperties":false}]})",
+       {R"({"t":"a","v":1})", R"({"t":"b"})"},
+       {R"({"t":"a"})", R"({"t":"b","v":1})", R"({"t":"c"})"}},
+      {R"({"allOf":[{"type":"object","properties":{"a":{"type":"integer",
+           "minimum":1}},"required":["a"]},{"properties":{"a":{"maximum":3},
+           "b":{"type":"string"}},"required":["b"],
+           "additionalProperties":false}]})",
+       {R"({"a":2,"b":"x"})"},
+       {R"({"a":4,"b":"x"})", R"({"a":0,"b":"x"})", R"({"a":2})",
+        R"({"a":2,"b":"x","c":1})"}},
+      {R"({"type":["string","null"]})", {R"("a")", "null"}, {"1", "true"}},
+      {R"({"type":"object","properties":{"a":{"type":"integer"},
+           "b":{"type":"integer"}},"anyOf":[{"required":["a"]},
+           {"required":["b"]}],"additionalProperties":false})",
+       {R"({"a":1})", R"({"b":1})", R"({"a":1,"b":1})"},
+       {R"({})"}},
+      {"true", {"1", "[]", R"({"a":{}})"}, {"", "[", "x"}},
+  };
+}
+
+TEST(JsonSchemaTest, HoldsWhatTheKeywordsSay) {
+  for (const SchemaCase& one : SchemaCases()) {
+    const auto constraint = ConstraintOf(GrammarOfJsonSchema(one.schema));
+    ASSERT_NE(constraint, nullptr) << one.schema;
+    const json schema = json::parse(one.schema);
+    for (const char* text : one.valid) {
+      EXPECT_TRUE(Accepts(*constraint, text)) << one.schema << "\n" << text;
+      EXPECT_TRUE(IsValid(json::parse(text), schema, schema)) << text;
+    }
+    for (const char* text : one.invalid) {
+      EXPECT_FALSE(Accepts(*constraint, text)) << one.schema << "\n" << text;
+    }
+  }
+}
+
+TEST(JsonSchemaTest, RandomTextsAreValid) {
+  const auto trie = ByteVocabulary(
+      {"{\"", "\":", "\",\"", "\": \"", "\"}", "},", "]}", "null", "true", "12",
+       "\"a\"", ", ", "ab", "\\u00", "\xC3\xA4", "\"name\"", "[{", "1.5", "-"});
+  std::mt19937_64 random(7);
+  int texts = 0;
+  for (const SchemaCase& one : SchemaCases()) {
+    const json schema = json::parse(one.schema);
+    const bool patterned =
+        std::string_view(one.schema).find("attern") != std::string_view::npos;
+    for (const JsonSpace space :
+         {JsonSpace::kCompact, JsonSpace::kSpaced, JsonSpace::kAny}) {
+      JsonSchemaOptions options;
+      options.space = space;
+      const auto constraint =
+          ConstraintOf(GrammarOfJsonSchema(one.schema, options), trie);
+      ASSERT_NE(constraint, nullptr);
+      for (int i = 0; i < 8; ++i) {
+        const auto text = RandomText(constraint, &random, 40);
+        if (!text.has_value()) continue;  // deeply nested, cut
+        ++texts;
+        const json value = json::parse(*text, nullptr, false);
+        ASSERT_FALSE(value.is_discarded()) << one.schema << "\n" << *text;
+        // The standard library's expressions see bytes.
+        if (patterned && value.dump(-1, ' ', true) != value.dump()) continue;
+        EXPECT_TRUE(IsValid(value, schema, schema)) << one.schema << "\n"
+                                                    << *text;
+      }
+    }
+  }
+  EXPECT_GT(texts, 300);
+}
+
+TEST(JsonSchemaTest, PropertiesComeAsDeclaredUnlessAsked) {
+  constexpr char kSchema[] =
+      R"({"type":"object","properties":{"z":{"type":"null"},"a":{"type":"null"}},
+          "required":["z","a"],"additionalProperties":false})";
+  const auto declared = ConstraintOf(GrammarOfJsonSchema(kSchema));
+  EXPECT_TRUE(Accepts(*declared, R"({"z":null,"a":null})"));
+  EXPECT_FALSE(Accepts(*declared, R"({"a":null,"z":null})"));
+  JsonSchemaOptions options;
+  options.any_order = true;
+  const auto any = ConstraintOf(GrammarOfJsonSchema(kSchema, options));
+  EXPECT_TRUE(Accepts(*any, R"({"z":null,"a":null})"));
+  EXPECT_TRUE(Accepts(*any, R"({"a":null,"z":null})"));
+  EXPECT_FALSE(Accepts(*any, R"({"a":null,"a":null})"));
+  EXPECT_FALSE(Accepts(*any, R"({"a":null})"));
+}
+
+TEST(JsonSchemaTest, WhiteSpaceIsAsAsked) {
+  const auto with = [](JsonSpace space) {
+    JsonSchemaOptions options;
+    options.space = space;
+    return ConstraintOf(GrammarOfJsonSchema(R"({"type":"object"})", options));
+  };
+  constexpr char kCompact[] = R"({"a":[1,2]})", kSpaced[] = R"({"a": [1, 2]})",
+                 kLoose[] = "{\n\t\"a\" :[ 1,2 ] }";
+  const auto compact = with(JsonSpace::kCompact);
+  EXPECT_TRUE(Accepts(*compact, kCompact));
+  EXPECT_FALSE(Accepts(*compact, kSpaced));
+  const auto spaced = with(JsonSpace::kSpaced);
+  EXPECT_TRUE(Accepts(*spaced, kSpaced));
+  EXPECT_FALSE(Accepts(*spaced, kCompact));
+  const auto any = with(JsonSpace::kAny);
+  EXPECT_TRUE(Accepts(*any, kCompact) && Accepts(*any, kSpaced) &&
+              Accepts(*any, kLoose));
+  EXPECT_FALSE(Accepts(*any, "{" + std::string(100, ' ') + "}"));
+}
+
+TEST(JsonSchemaTest, Formats) {
+  const auto accepts = [](const std::string& format, const std::string& text) {
+    const auto constraint = ConstraintOf(
+        GrammarOfJsonSchema(R"({"type":"string","format":")" + format + "\"}"));
+    return constraint != nullptr && Accepts(*constraint, "\"" + text + "\"");
+  };
+  EXPECT_TRUE(accepts("date", "2024-02-29"));
+  EXPECT_TRUE(accepts("date", "2000-02-29"));
+  EXPECT_FALSE(accepts("date", "1900-02-29"));
+  EXPECT_FALSE(accepts("date", "2023-02-29"));
+  EXPECT_FALSE(accepts("date", "2023-04-31"));
+  EXPECT_FALSE(accepts("date", "0000-01-01"));
+  EXPECT_TRUE(accepts("time", "23:59:59.25+02:00"));
+  EXPECT_FALSE(accepts("time", "24:00:00Z"));
+  EXPECT_TRUE(accepts("date-time", "2024-12-31T00:00:00Z"));
+  EXPECT_FALSE(accepts("date-time", "2024-12-31"));
+  EXPECT_TRUE(accepts("duration", "P1Y2M3DT4H5M6S"));
+  EXPECT_TRUE(accepts("duration", "PT1S"));
+  EXPECT_FALSE(accepts("duration", "P"));
+  EXPECT_TRUE(accepts("email", "a.b+c@example.org"));
+  EXPECT_FALSE(accepts("email", "a..b@example.org"));
+  EXPECT_FALSE(accepts("email", "a"));
+  EXPECT_TRUE(accepts("hostname", "a-b.example"));
+  EXPECT_FALSE(accepts("hostname", "-a"));
+  EXPECT_TRUE(accepts("ipv4", "255.0.10.199"));
+  EXPECT_FALSE(accepts("ipv4", "256.0.0.1"));
+  EXPECT_FALSE(accepts("ipv4", "01.0.0.1"));
+  EXPECT_TRUE(accepts("ipv6", "2001:db8::1"));
+  EXPECT_TRUE(accepts("ipv6", "::"));
+  EXPECT_TRUE(accepts("ipv6", "1:2:3:4:5:6:7:8"));
+  EXPECT_FALSE(accepts("ipv6", "1:2:3:4:5:6:7"));
+  EXPECT_FALSE(accepts("ipv6", "1::2::3"));
+  EXPECT_FALSE(accepts("ipv6", "1:2:3:4:5:6:7::8"));
+  EXPECT_TRUE(accepts("uuid", "123e4567-e89b-12d3-a456-426614174000"));
+  EXPECT_FALSE(accepts("uuid", "123e4567"));
+  EXPECT_TRUE(accepts("uri", "https://example.org:80/a?b=c#d"));
+  EXPECT_FALSE(accepts("uri", "example.org"));
+  EXPECT_FALSE(accepts("uri", "http://a b"));
+}
+
+TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"type":"object","properties":{"a":{"not":{}}}})",
+       "#/properties/a/not"},
+      {R"({"if":{}})", "#/if"},
+      {R"({"type":"string","frmat":"date"})", "#/frmat"},
+      {R"({"type":"string","format":"color"})", "#/format"},
+      {R"j({"type":"string","pattern":"(?=a)"})j", "#/pattern"},
+      {R"({"type":"string","pattern":"a\\b"})", "#/pattern"},
+      {R"({"type":"string","minLength":-1})", "#/minLength"},
+      {R"({"type":"string","minLength":3,"maxLength":2})", "#/maxLength"},
+      {R"({"type":"strin"})", "#/type"},
+      {R"({"type":"array","uniqueItems":true})", "#/uniqueItems"},
+      {R"({"type":"array","contains":{}})", "#/contains"},
+      {R"({"type":"array","items":[{}]})", "#/items"},
+      {R"({"type":"number","multipleOf":0.01})", "#/multipleOf"},
+      {R"({"type":"object","minProperties":2})", "#/minProperties"},
+      {R"({"oneOf":[{"type":"integer"},{"type":"number"}]})", "#/oneOf"},
+      {R"({"$ref":"#/$defs/x"})", "#/$ref"},
+      {R"({"$ref":"http://example.org/s"})", "#/$ref"},
+      {R"({"allOf":[{"pattern":"a"},{"pattern":"b"}]})", "#/pattern"},
+      {R"({"properties":{"a/b":{"then":1}}})", "#/properties/a~1b/then"},
+      {R"({"enum":["abc"],"maxLength":2})", "#/maxLength"},
+      {R"({"items":7})", "#/items"},
+      {R"({"type":"string",)", "#"},
+      {"7", "#"},
+  };
+  for (const auto& [schema, place] : cases) {
+    EXPECT_THAT(Refusal(schema), IsError(kInvalidArgument, place)) << schema;
+  }
+  // A keyword that concerns no value that may come is no obstacle.
+  EXPECT_TRUE(Refusal(R"({"type":"string","uniqueItems":true})").ok());
+  EXPECT_TRUE(Refusal(R"({"type":"string","contains":{}})").ok());
+}
+
+TEST(JsonSchemaTest, WhatNothingMatchesIsRefused) {
+  EXPECT_EQ(Refusal("false").code(), kInvalidArgument);
+  EXPECT_EQ(Refusal(R"({"$ref":"#"})").code(), kInvalidArgument);
+  EXPECT_EQ(Refusal(R"({"type":"integer","minimum":3,"maximum":2})").code(),
+            kInvalidArgument);
+  // An object that must contain itself.
+  EXPECT_EQ(Refusal(R"({"type":"object","properties":{"a":{"$ref":"#"}},
+                        "required":["a"]})")
+                .code(),
+            kInvalidArgument);
+}
+
+TEST(JsonSchemaTest, BombsAreHeldOrRefused) {
+  // Counts cost nothing.
+  EXPECT_TRUE(Refusal(R"({"type":"string","maxLength":1000000000})").ok());
+  EXPECT_TRUE(Refusal(R"({"type":"array","minItems":100000})").ok());
+  // A chain of many references is followed without recursion.
+  json chain = {{"$ref", "#/$defs/0"}, {"$defs", json::object()}};
+  for (int i = 0; i < 1500; ++i) {
+    chain["$defs"][std::to_string(i)] = {
+        {"type", "array"},
+        {"items", {{"$ref", "#/$defs/" + std::to_string((i + 1) % 1500)}}}};
+  }
+  EXPECT_TRUE(Refusal(chain.dump()).ok());
+  // Joins that double at every step.
+  json doubled = {{"$ref", "#/$defs/0"}, {"$defs", json::object()}};
+  for (int i = 0; i < 60; ++i) {
+    const json next = {{"$ref", "#/$defs/" + std::to_string(i + 1)}};
+    doubled["$defs"][std::to_string(i)] = {
+        {"minLength", 1}, {"anyOf", json::array({next, next})}};
+  }
+  doubled["$defs"]["60"] = {{"type", "string"}};
+  EXPECT_FALSE(Refusal(doubled.dump()).ok());
+  // Recursive schemas that nothing tells apart.
+  json alike = {{"oneOf", json::array({{{"$ref", "#/$defs/a"}},
+                                       {{"$ref", "#/$defs/b"}}})}};
+  for (const char* name : {"a", "b"}) {
+    json& schema = alike["$defs"][name];
+    schema = {{"type", "object"}, {"required", {"p", "q", "r"}}};
+    for (const char* property : {"p", "q", "r"}) {
+      schema["properties"][property] = {
+          {"$ref", std::string("#/$defs/") + name}};
+    }
+  }
+  EXPECT_FALSE(Refusal(alike.dump()).ok());
+  // Automata that explode.
+  EXPECT_EQ(Refusal(R"({"type":"string","pattern":"(a|b)*a(a|b){30}",
+                        "maxLength":90})")
+                .code(),
+            kResourceExhausted);
+  EXPECT_EQ(Refusal(R"({"type":"string","pattern":"(((a{99}){99}){99}){99}",
+                        "maxLength":9})")
+                .code(),
+            kResourceExhausted);
+  EXPECT_FALSE(Refusal("{\"a\":\"" + std::string(200'000, 'a') + "\"}").ok());
+  EXPECT_EQ(Refusal(std::string(100, '[') + std::string(100, ']')).code(),
+            kInvalidArgument);
+  json wide = {{"type", "object"}, {"properties", json::object()}};
+  for (int i = 0; i < 3000; ++i) {
+    wide["properties"]["property " + std::to_string(i)] = true;
+  }
+  EXPECT_EQ(Refusal(wide.dump()).code(), kResourceExhausted);
+}
+
+TEST(JsonSchemaTest, ForcedTextIsWrittenWithoutAModel) {
+  JsonSchemaOptions options;
+  options.space = JsonSpace::kCompact;
+  const auto constraint = ConstraintOf(GrammarOfJsonSchema(
+      R"({"type":"object","properties":{"answer":{"enum":["yes","no"]}},
+          "required":["answer"],"additionalProperties":false})",
+      options));
+  ConstraintMatcher matcher(constraint);
+  EXPECT_EQ(matcher.Forced(matcher.Start()), R"({"answer":")");
+}
+
+TEST(JsonSchemaTest, JsonObjects) {
+  const auto constraint = ConstraintOf(GrammarOfJsonObject());
+  EXPECT_TRUE(Accepts(*constraint, R"({"a":[1e5,{"b":null}],"":"\u0041"})"));
+  EXPECT_FALSE(Accepts(*constraint, "[]"));
+  EXPECT_FALSE(Accepts(*constraint, R"({"a":"
+"})"));
+}
+
+}  // namespace
+}  // namespace trivium

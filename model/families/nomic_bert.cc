@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "model/families/decoder_stack.h"
+#include "model/families/derived_tensors.h"
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
@@ -23,6 +26,14 @@ struct NomicConfig {
   bool attention_bias = false;
   bool up_bias = false;
   bool down_bias = false;
+  // Layers 1, 1 + expert_step, ... have experts; 0: none has.
+  int experts = 0;
+  int expert_step = 0;
+  int chosen_experts = 1;
+
+  bool HasExperts(int layer) const {
+    return experts > 0 && expert_step > 1 && layer % expert_step == 1;
+  }
 };
 
 // The activation of the feed-forward, "swiglu", "geglu" or one without a gate.
@@ -42,6 +53,27 @@ void ReadNomicFeedForward(ConfigReader* config, NomicConfig* result) {
                      "give \"swiglu\", \"geglu\" or \"gelu\"");
     }
   }
+}
+
+void ReadExpertCounts(ConfigReader* config, NomicConfig* result) {
+  constexpr char kExperts[] = "num_experts";
+  constexpr char kChosen[] = "moe_top_k";
+  result->experts = config->Integer(kExperts, 0, kMaxExperts).value_or(0);
+  if (result->experts == 0) return;
+  result->expert_step =
+      config->Integer("moe_every_n_layers", 0, kMaxLayers).value_or(0);
+  result->chosen_experts = config->Integer(kChosen, 1, kMaxExperts).value_or(1);
+  if (result->chosen_experts > result->experts) {
+    config->Report(
+        kChosen, config->Find(kChosen),
+        fmt::format("give at most {}, {}", kExperts, result->experts));
+  }
+  if (result->gated) {
+    config->Report("activation_function", config->Find("activation_function"),
+                   "with experts this server runs only \"gelu\"");
+  }
+  RequireBoolean(config, "moe_normalize_expert_weights", false);
+  RequireBoolean(config, "expert_choice_router", false);
 }
 
 RotaryDescription ReadOwnRotary(ConfigReader* config, StackDescription* stack) {
@@ -95,7 +127,9 @@ NomicConfig ReadOwnNomicConfig(ConfigReader* config) {
   };
   require("rotary_emb_fraction", 1);
   require("rotary_emb_scale_base", 0);
-  require("num_experts", 0);
+  require("num_shared_experts", 0);
+  require("ffn_div", 1);
+  ReadExpertCounts(config, &result);
   stack.rotary = {ReadOwnRotary(config, &stack)};
   return result;
 }
@@ -125,11 +159,53 @@ NomicConfig ReadNomicConfig(ConfigReader* config) {
   return result;
 }
 
-LayerDescription ReadNomicLayer(const NomicConfig& config,
-                                const std::string& name, TensorReader* tensors,
-                                TensorMemory* memory) {
+// All experts are in two tensors, [experts x inner, d_model] each.
+ExpertsDescription ReadNomicExperts(const NomicConfig& config,
+                                    const std::string& name,
+                                    TensorReader* tensors,
+                                    TensorMemory* memory) {
+  const int d_model = config.encoder.d_model;
+  const int64_t inner = config.encoder.feed_forward;
+  ExpertsDescription description;
+  description.chosen = config.chosen_experts;
+  description.over_all = true;
+  description.router = tensors->Linear(name + "router.layer", config.experts,
+                                       d_model, /*bias=*/false);
+  description.bias = tensors->Required(name + "experts.bias", {d_model});
+  const std::vector<int64_t> shape = {config.experts * inner, d_model};
+  const TensorView* const up =
+      tensors->Required(name + "experts.mlp.w1", shape);
+  const TensorView* const down =
+      tensors->Required(name + "experts.mlp.w2", shape);
+  if (up == nullptr || down == nullptr) return description;
+  const std::vector<int64_t> rows(config.experts, inner);
+  TensorMemory split_memory;
+  const auto ups = SplitRows(*up, /*groups=*/1, rows, memory);
+  const auto downs = SplitRows(*down, /*groups=*/1, rows, &split_memory);
+  for (int i = 0; i < config.experts; ++i) {
+    description.experts.push_back(
+        {.gate = {}, .up = {ups[i]}, .down = {Transpose(*downs[i], memory)}});
+  }
+  return description;
+}
+
+void ReadNomicDense(const NomicConfig& config, const std::string& mlp,
+                    TensorReader* tensors, LayerDescription* layer) {
   const int d_model = config.encoder.d_model;
   const int inner = config.encoder.feed_forward;
+  if (config.gated) {
+    layer->up = tensors->Linear(mlp + "fc11", inner, d_model, config.up_bias);
+    layer->gate = tensors->Linear(mlp + "fc12", inner, d_model, config.up_bias);
+  } else {
+    layer->up = tensors->Linear(mlp + "fc1", inner, d_model, config.up_bias);
+  }
+  layer->down = tensors->Linear(mlp + "fc2", d_model, inner, config.down_bias);
+}
+
+LayerDescription ReadNomicLayer(const NomicConfig& config,
+                                const std::string& name, int i,
+                                TensorReader* tensors, TensorMemory* memory) {
+  const int d_model = config.encoder.d_model;
   LayerDescription layer;
   AttentionDescription& self = layer.self_attention;
   self.geometry = AttentionGeometry::Even(d_model, config.encoder.heads);
@@ -140,13 +216,11 @@ LayerDescription ReadNomicLayer(const NomicConfig& config,
                                 config.attention_bias);
   layer.self_attention_norms.after = tensors->Norm(name + "norm1", d_model);
   const std::string mlp = name + "mlp.";
-  if (config.gated) {
-    layer.up = tensors->Linear(mlp + "fc11", inner, d_model, config.up_bias);
-    layer.gate = tensors->Linear(mlp + "fc12", inner, d_model, config.up_bias);
+  if (config.HasExperts(i)) {
+    layer.experts = ReadNomicExperts(config, mlp, tensors, memory);
   } else {
-    layer.up = tensors->Linear(mlp + "fc1", inner, d_model, config.up_bias);
+    ReadNomicDense(config, mlp, tensors, &layer);
   }
-  layer.down = tensors->Linear(mlp + "fc2", d_model, inner, config.down_bias);
   layer.feed_forward_norms.after = tensors->Norm(name + "norm2", d_model);
   return layer;
 }
@@ -170,7 +244,7 @@ FamilyModel LoadNomicBert(const nlohmann::json& json, const Weights* weights,
     const std::string name = fmt::format("encoder.layers.{}.", i);
     if (!HasLayer(tensors, name, i, config.layers_key, encoder)) return model;
     encoder.layer.push_back(
-        ReadNomicLayer(config, name, tensors, &description.memory));
+        ReadNomicLayer(config, name, i, tensors, &description.memory));
   }
   ReadPooler("pooler.dense", d_model, Activation::kTanh, tensors, &description);
   EncoderHeadNames heads;

@@ -104,7 +104,7 @@ struct LlamaTensors {
   bool turns_adjacent = false;
   bool parallel = false;      // see LayerDescription
   float residual_factor = 1;  // see SublayerNorms
-  // Where joined or rearranged tensors go; needed only if there are any.
+  // Holds joined and rearranged tensors; needed only if there are any.
   TensorMemory* memory = nullptr;
 };
 

@@ -27,7 +27,7 @@ struct ModernBertConfig {
   bool norm_bias = false;
   bool attention_bias = false;
   bool feed_forward_bias = false;
-  // Of the heads.
+  // The heads have these.
   bool classifier_bias = false;
   bool decoder_bias = true;
   bool tied = true;

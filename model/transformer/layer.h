@@ -100,7 +100,7 @@ struct Expert {
   }
 };
 
-// What is added to the output of a mixture of experts: [d_model], or empty.
+// A vector that a mixture of experts adds to its output: [d_model], or empty.
 struct ExpertsBias {
   AlignedVector<float> values;
 

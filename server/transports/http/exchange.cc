@@ -38,7 +38,7 @@ constexpr int64_t kReceiveMargin = 4;
 constexpr int kStreamStatus = 200;
 constexpr char kEventStream[] = "text/event-stream";
 constexpr char kComment[] = ":\n\n";  // clients skip it
-// What the network's thread unpacks itself of a piece of a body.
+// The network's thread itself unpacks so much of a piece of a body.
 constexpr size_t kInlineUnpackedBytes = 64 << 10;
 constexpr absl::Duration kComeBack = absl::Seconds(1);
 // Connect's bound on the digits of a timeout in milliseconds.

@@ -130,8 +130,8 @@ struct LetterCases::Word {
 
 LetterCases::LetterCases(std::string_view language, IdsOfWord ids_of_word)
     : ids_of_word_(std::move(ids_of_word)) {
-  const std::string_view code =
-      icu::Locale(std::string(language).c_str()).getLanguage();
+  const icu::Locale locale(std::string(language).c_str());
+  const std::string_view code = locale.getLanguage();
   nouns_ = code == "de" || code == "lb" || code == "nds";
 }
 

@@ -218,13 +218,12 @@ bool Exchange::Unpack(size_t most) {
 }
 
 void Exchange::UnpackOnPool() {
-  environment_->handlers.tokenizing->Run(this, WorkPool::kPieceBytes,
-                                         [self = shared_from_this()] {
-                                           if (!self->Unpack(0))
-                                             return self->UnpackOnPool();
-                                           MutexLock lock(&self->mutex_);
-                                           self->sleep_->Wake();
-                                         });
+  const auto unpack = [self = shared_from_this()] {
+    if (!self->Unpack(0)) return self->UnpackOnPool();
+    MutexLock lock(&self->mutex_);
+    self->sleep_->Wake();
+  };
+  environment_->handlers.tokenizing->Run(this, WorkPool::kPieceBytes, unpack);
 }
 
 void Exchange::EndBody() {

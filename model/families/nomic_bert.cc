@@ -84,17 +84,25 @@ RotaryDescription ReadOwnRotary(ConfigReader* config, StackDescription* stack) {
       config->Real("rotary_emb_base", 1, 1e15).value_or(10000);
   // With a factor, texts that are longer than those of training would change
   // the frequencies.
-  if (const auto factor = config->Real(kFactor, 1, 1e15)) {
-    values["rope_type"] = "dynamic";
-    values["factor"] = *factor;
+  const bool scaled = config->Real(kFactor, 1, 1e15).has_value();
+  if (scaled) {
     stack->max_positions =
         std::min(stack->max_positions,
                  config->Integer(kTrained, 1, kMaxPositions).value_or(2048));
   }
-  return ReadRotarySet(values, "rotary_emb_base",
-                       {.head_size = stack->d_model / stack->heads,
-                        .max_positions = stack->max_positions},
-                       config->problems());
+  RotaryDescription rotary =
+      ReadRotarySet(values, "rotary_emb_base",
+                    {.head_size = stack->d_model / stack->heads,
+                     .max_positions = stack->max_positions},
+                    config->problems());
+  if (scaled) {
+    rotary.caveat = fmt::format(
+        "{} scales the rotary positions of texts longer than {}, {}: such "
+        "texts are refused, and shorter ones need no scaling; remove it to "
+        "serve texts of up to n_positions without scaling",
+        kFactor, kTrained, stack->max_positions);
+  }
+  return rotary;
 }
 
 // The keys of the model's own code.
@@ -207,13 +215,14 @@ LayerDescription ReadNomicLayer(const NomicConfig& config,
                                 TensorReader* tensors, TensorMemory* memory) {
   const int d_model = config.encoder.d_model;
   LayerDescription layer;
-  AttentionDescription& self = layer.self_attention;
-  self.geometry = AttentionGeometry::Even(d_model, config.encoder.heads);
-  self.geometry.rotary = 0;
-  ReadJoinedAttention(tensors, name + "attn.Wqkv", d_model,
-                      config.attention_bias, memory, &self);
-  self.output = tensors->Linear(name + "attn.out_proj", d_model, d_model,
-                                config.attention_bias);
+  AttentionGeometry geometry =
+      AttentionGeometry::Even(d_model, config.encoder.heads);
+  geometry.rotary = 0;
+  layer.self_attention = ReadJoinedAttention(tensors,
+                                             {.joined = name + "attn.Wqkv",
+                                              .output = name + "attn.out_proj",
+                                              .bias = config.attention_bias},
+                                             geometry, d_model, memory);
   layer.self_attention_norms.after = tensors->Norm(name + "norm1", d_model);
   const std::string mlp = name + "mlp.";
   if (config.HasExperts(i)) {

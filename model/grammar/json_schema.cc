@@ -12,6 +12,19 @@
 #include "model/grammar/schema_compiler.h"
 
 namespace trivium {
+namespace {
+
+// Says that a keyword may be one of any of the schemas that were joined.
+absl::StatusOr<ExpressionId> Joined(const std::string& pointer,
+                                    absl::StatusOr<ExpressionId> result) {
+  constexpr std::string_view kIn = " (in the schemas joined at ";
+  const std::string message(result.status().message());
+  if (result.ok() || message.find(kIn) != message.npos) return result;
+  return absl::Status(result.status().code(),
+                      fmt::format("{}{}{})", message, kIn, pointer));
+}
+
+}  // namespace
 
 SchemaCompiler::SchemaCompiler(const Schema* root,
                                const JsonSchemaOptions& options,
@@ -81,7 +94,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
     TRIVIUM_ASSIGN_OR_RETURN(
         const Schema joined,
         document_.Merge(schema, Schema(true), pointer, depth));
-    return Any(joined, pointer, depth + 1);
+    return Joined(pointer, Any(joined, pointer, depth + 1));
   }
   for (const char* keyword : {"anyOf", "oneOf"}) {
     if (schema.contains(keyword)) {
@@ -140,9 +153,10 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
       TRIVIUM_ASSIGN_OR_RETURN(
           whole.back(), document_.Merge(rest, branches[i], branch, depth));
     }
-    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId choice,
-                             Any(whole.back(), branch, depth + 1));
-    choices.push_back(choice);
+    absl::StatusOr<ExpressionId> choice = Any(whole.back(), branch, depth + 1);
+    if (joined) choice = Joined(branch, std::move(choice));
+    if (!choice.ok()) return choice.status();
+    choices.push_back(*choice);
   }
   if (std::string_view(keyword) == "oneOf") {
     if (whole.size() > kMostExclusive) {

@@ -107,15 +107,16 @@ TEST(RegexTest, CharactersAreCodePoints) {
 
 TEST(RegexTest, RefusalsNameTheByte) {
   for (const char* expression :
-       {"(?=a)", "(?!a)",       "(?<=a)",    "(?i)a",       "a\\b",
-        "\\1",   "\\p{L}",      "(a",        "a)",          "[a",
-        "[b-a]", "a{2,1}",      "a{",        "*",           "a**",
-        "\\",    "a{99999999}", "\\x{D800}", "\\x{110000}", "\xFF"}) {
+       {"(?=a)",       "(?!a)", "(?<=a)", "(?i)a", "a\\b",        "\\1",
+        "\\p{L}",      "(a",    "a)",     "[a",    "[b-a]",       "a{2,1}",
+        "a{",          "*",     "a**",    "\\",    "a{99999999}", "\\x{D800}",
+        "\\x{110000}", "\xFF",  "a^b",    "(a$)*"}) {
     EXPECT_THAT(GrammarOfRegex(expression).status(),
                 IsError(kInvalidArgument, "byte"))
         << expression;
   }
-  EXPECT_EQ(GrammarOfRegex("a^b").status().code(), kInvalidArgument);
+  EXPECT_THAT(GrammarOfRegex("ab(c|d^)").status(),
+              IsError(kInvalidArgument, "byte 6"));
   EXPECT_EQ(GrammarOfRegex(std::string(300'000, 'a')).status().code(),
             kResourceExhausted);
   EXPECT_EQ(GrammarOfRegex(std::string(5'000, '(')).status().code(),

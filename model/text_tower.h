@@ -12,10 +12,10 @@
 
 namespace trivium {
 
-// A model that sees or hears beside reading text has its text model, the text
-// tower, inside of its folder: the configuration under config.json's
-// text_config, and the tensors under longer names beside those of the other
-// towers. Such a folder is served as its text model.
+// Models that read pictures and text keep a text model, the text tower, inside
+// their folder. Its configuration is config.json's text_config, and its tensors
+// have longer names beside those of the other towers. Such a folder is served
+// as its text model.
 //
 //   model_type of the folder: gemma3 (TranslateGemma, too), mistral3, qwen3_vl
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "model/families/activation_names.h"
 #include "model/families/decoder_stack.h"
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
+#include "model/families/joined_linear.h"
 #include "model/families/sizes.h"
 
 namespace trivium {

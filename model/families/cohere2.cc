@@ -35,19 +35,13 @@ FamilyModel LoadCohere2(const nlohmann::json& json, const Weights* weights,
   for (int i = 0; i < decoder.layers; ++i) {
     if (!slides[i]) geometries[i].rotary = AttentionGeometry::kNoRotary;
   }
-  // Both sublayers read the same normalized input.
   LlamaTensors has = {.norm_kind = NormTensors::Kind::kLayer,
-                      .norms = {.before_feed_forward = "input_layernorm"},
                       .turns_adjacent = true,
-                      .parallel = true,
-                      .memory = &description.memory};
+                      .parallel = true};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has, geometries, &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/true, tensors, &description);
+  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/true,
+                 &description);
   return model;
 }
 

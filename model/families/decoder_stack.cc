@@ -93,6 +93,10 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
   }
   stack.positions = PositionEncoding::kLearned;
   if (!keys.any_head && !IsClassifier(config)) RefuseOtherHeads(config);
+  if (!keys.both_ways) {
+    RequireBoolean(config, "is_causal", true);
+    RequireBoolean(config, "use_bidirectional_attention", false);
+  }
   return stack;
 }
 
@@ -105,7 +109,7 @@ void RequireBoolean(ConfigReader* config, const std::string& key, bool only) {
 void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
                           TransformerDescription* description,
-                          const std::string& head) {
+                          const std::string& head, bool bias) {
   if (IsClassifier(config)) {
     ReadClassifier(config, tensors, description);
     return;
@@ -122,6 +126,10 @@ void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
     description->output_projection.weight =
         tensors->Required(head + ".weight", tokens->shape);
   }
+  if (bias && description->output_projection.weight != nullptr) {
+    description->output_projection.bias =
+        tensors->Required(head + ".bias", {description->decoder->vocabulary});
+  }
 }
 
 nlohmann::json EndDefaults(int32_t id, const StackDescription& stack) {
@@ -134,28 +142,6 @@ AttentionGeometry CausalGeometry(const StackDescription& stack) {
       AttentionGeometry::Even(stack.d_model, stack.heads);
   geometry.look_ahead = 0;
   return geometry;
-}
-
-AttentionDescription ReadJoinedAttention(TensorReader* tensors,
-                                         const JoinedAttention& names,
-                                         const AttentionGeometry& geometry,
-                                         int d_model, TensorMemory* memory) {
-  const int width = geometry.query_width(), kv_width = geometry.kv_width();
-  const LinearTensors joined =
-      tensors->Linear(names.joined, width + 2 * kv_width, d_model, names.bias);
-  AttentionDescription attention;
-  attention.geometry = geometry;
-  attention.output = tensors->Linear(names.output, d_model, width, names.bias);
-  LinearTensors* const parts[] = {&attention.query, &attention.key,
-                                  &attention.value};
-  const int64_t rows[] = {width / names.groups, kv_width / names.groups,
-                          kv_width / names.groups};
-  for (auto member : {&LinearTensors::weight, &LinearTensors::bias}) {
-    if (joined.*member == nullptr) continue;
-    const auto split = SplitRows(*(joined.*member), names.groups, rows, memory);
-    for (size_t i = 0; i < split.size(); ++i) parts[i]->*member = split[i];
-  }
-  return attention;
 }
 
 void TurnHalves(const StackDescription& stack, AttentionDescription* attention,

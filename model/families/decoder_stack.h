@@ -35,6 +35,7 @@ struct DecoderKeys {
   int usual_positions = 0;  // if config.json has none; 0: required
   bool even_heads = true;   // d_model must be a multiple of heads
   bool any_head = false;    // the family reads its heads itself
+  bool both_ways = false;   // the family reads whether attention is causal
 };
 
 // Refuses a folder that was trained for another head, since it cannot generate
@@ -50,9 +51,10 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
 void RequireBoolean(ConfigReader* config, const std::string& key, bool only);
 
 // Reads the output projection: the decoder's token embeddings or, if
-// tie_word_embeddings is false, `head`.weight. There is none if the folder has
-// only the layers ("MistralModel"), as many embedding models do, or if the
-// layers are description->encoder, whose attention goes both ways.
+// tie_word_embeddings is false, `head`.weight; and `head`.bias if it has one.
+// There is none if the folder has only the layers ("MistralModel"), as many
+// embedding models do, or if the layers are description->encoder, whose
+// attention goes both ways.
 //
 // A sequence classifier ("LlamaForSequenceClassification") gets a head instead,
 // score.weight, which reads the state of the last token that is no padding. It
@@ -60,7 +62,8 @@ void RequireBoolean(ConfigReader* config, const std::string& key, bool only);
 void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
                           TransformerDescription* description,
-                          const std::string& head = "lm_head");
+                          const std::string& head = "lm_head",
+                          bool bias = false);
 
 // Returns the generation defaults for a family's token that begins and ends
 // texts, if the vocabulary has it.
@@ -68,21 +71,6 @@ nlohmann::json EndDefaults(int32_t id, const StackDescription& stack);
 
 // Returns a causal attention whose heads share d_model evenly.
 AttentionGeometry CausalGeometry(const StackDescription& stack);
-
-// The tensors of an attention whose queries, keys and values come from one
-// product.
-struct JoinedAttention {
-  std::string joined;  // name of the product
-  std::string output;
-  // The rows of the product are so many groups, each of queries, keys and
-  // values: 1, or one for each head of keys.
-  int groups = 1;
-  bool bias = false;  // of both products
-};
-AttentionDescription ReadJoinedAttention(TensorReader* tensors,
-                                         const JoinedAttention& names,
-                                         const AttentionGeometry& geometry,
-                                         int d_model, TensorMemory* memory);
 
 // Changes queries and keys of rotary positions that turn adjacent dimensions
 // (GPT-J) to those of halves, if the layer has rotary positions.

@@ -3,10 +3,9 @@
 // - A result owns its bytes or views those of its input, and has no row_scales.
 //   Neither its address nor its bytes move when `memory` grows.
 // - SplitRows, PairsToHalves, Transpose and TransposedColumns move bytes, so
-// they are exact
-//   and keep the type. The first three first make f32 of rows with scales, and
-//   Transpose also of blocks, whose elements it moves one by one.
-//   TransposedColumns accepts neither.
+//   they are exact and keep the type. The first three first make f32 of rows
+//   with scales, and Transpose also of blocks, whose elements it moves one by
+//   one. TransposedColumns accepts neither.
 // - A tensor without data (imagined weights) gives one without data. Only
 //   Mxfp4Rows needs data.
 // - TransposedColumns and Mxfp4Rows leave out a rest that `step` does not

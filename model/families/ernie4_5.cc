@@ -1,11 +1,7 @@
 #include "model/families/ernie4_5.h"
 
-#include <vector>
-
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -21,16 +17,11 @@ FamilyModel LoadErnie45(const nlohmann::json& json, const Weights* weights,
   StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
       config, {.head_size = 128, .kv_heads = 2, .epsilon = 1e-5}, &geometry));
   ReadLlamaRotary(config, /*usual_theta=*/500000, &geometry, &decoder);
-  LlamaTensors has = {.turns_adjacent = true, .memory = &description.memory};
+  LlamaTensors has = {.turns_adjacent = true};
   has.attention_bias = has.output_bias = has.feed_forward_bias =
       config->Boolean("use_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has,
-                   std::vector<AttentionGeometry>(decoder.layers, geometry),
-                   &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/true, tensors, &description);
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/true,
+                 &description);
   return model;
 }
 

@@ -81,8 +81,9 @@ FamilyModel LoadEuroBert(const nlohmann::json& json, const Weights* weights,
   FamilyModel model;
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
-  StackDescription& encoder = description.encoder.emplace(
-      ReadLlamaConfig(config, {.epsilon = 1e-5, .any_head = true}, &geometry));
+  StackDescription& encoder = description.encoder.emplace(ReadLlamaConfig(
+      config, {.epsilon = 1e-5, .any_head = true, .both_ways = true},
+      &geometry));
   geometry.look_ahead = kAllKeys;
   ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &encoder);
   LlamaTensors has;

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
@@ -40,12 +39,8 @@ FamilyModel LoadExaone4(const nlohmann::json& json, const Weights* weights,
     }
   }
   const LlamaTensors has = {.head_norms = true, .norms = kOlmoNorms};
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has, geometries, &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

@@ -1,11 +1,7 @@
 #include "model/families/glm4.h"
 
-#include <vector>
-
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -27,16 +23,9 @@ FamilyModel LoadGlm4(const nlohmann::json& json, const Weights* weights,
       .norms = {.of_attention = "post_self_attn_layernorm",
                 .of_feed_forward = "post_mlp_layernorm"},
       .joined_feed_forward = true,
-      .turns_adjacent = true,
-      .memory = &description.memory};
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has,
-                   std::vector<AttentionGeometry>(decoder.layers, geometry),
-                   &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      .turns_adjacent = true};
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

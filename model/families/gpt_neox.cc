@@ -6,6 +6,7 @@
 #include "model/families/decoder_stack.h"
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
+#include "model/families/joined_linear.h"
 #include "model/families/rotary_config.h"
 
 namespace trivium {

@@ -7,6 +7,7 @@
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/rotary_config.h"
+#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -32,8 +33,15 @@ FamilyModel LoadGptJ(const nlohmann::json& json, const Weights* weights,
       config->Real("layer_norm_epsilon", 0, 1).value_or(1e-5));
   AttentionGeometry geometry = CausalGeometry(decoder);
   geometry.rotary = 0;
-  const int turned =
-      config->Integer("rotary_dim", 2, geometry.head_size).value_or(64);
+  constexpr char kTurned[] = "rotary_dim";
+  const int turned = config->Integer(kTurned, 2, kMaxWidth).value_or(64);
+  if (turned > geometry.head_size || turned % 2 != 0) {
+    config->Report(
+        kTurned, config->Find(kTurned),
+        fmt::format("give an even number of at most {}, a head's dimensions",
+                    geometry.head_size));
+    return model;
+  }
   decoder.rotary = {ReadRotary(config, {.head_size = geometry.head_size,
                                         .max_positions = decoder.max_positions,
                                         .turned = turned})};
@@ -65,12 +73,8 @@ FamilyModel LoadGptJ(const nlohmann::json& json, const Weights* weights,
     decoder.layer.push_back(layer);
   }
   decoder.final_norm = tensors->Norm("ln_f", d_model);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
-  LinearTensors& output = description.output_projection;
-  if (output.weight != nullptr) {
-    output.bias = tensors->Required("lm_head.bias", {decoder.vocabulary});
-  }
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors, &description,
+                       "lm_head", /*bias=*/true);
   return model;
 }
 

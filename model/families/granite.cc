@@ -1,11 +1,7 @@
 #include "model/families/granite.h"
 
-#include <vector>
-
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -30,14 +26,8 @@ FamilyModel LoadGranite(const nlohmann::json& json, const Weights* weights,
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has,
-                   std::vector<AttentionGeometry>(decoder.layers, geometry),
-                   &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

@@ -16,13 +16,12 @@ namespace trivium {
 namespace {
 
 StackDescription ReadGteConfig(ConfigReader* config) {
-  const bool own_code = config->Text("model_type") == "new";
-  StackDescription stack = ReadEncoderConfig(
-      config, {.position_type = own_code ? "rope" : "absolute"});
+  StackDescription stack = ReadEncoderConfig(config, {.position_type = "rope"});
   stack.positions = PositionEncoding::kNone;
+  const double usual_theta = config->Text("model_type") == "new" ? 1e4 : 1.6e5;
   stack.rotary = {ReadRotary(config, {.head_size = stack.d_model / stack.heads,
                                       .max_positions = stack.max_positions,
-                                      .theta = own_code ? 1e4 : 1.6e5})};
+                                      .theta = usual_theta})};
   // Options of the model's own code, which no published model uses.
   constexpr char kNorm[] = "layer_norm_type";
   if (config->Text(kNorm).value_or("layer_norm") != "layer_norm") {
@@ -40,22 +39,30 @@ LayerDescription ReadGteLayer(const std::string& name,
   const int64_t inner = stack.feed_forward;
   const std::string attention = name + "attention.";
   LayerDescription layer;
-  AttentionDescription& self = layer.self_attention;
-  self.geometry = AttentionGeometry::Even(d_model, stack.heads);
-  self.geometry.rotary = 0;
+  AttentionGeometry geometry = AttentionGeometry::Even(d_model, stack.heads);
+  geometry.rotary = 0;
   if (tensors->Has(attention + "q_proj.weight")) {
-    self.query = tensors->Linear(attention + "q_proj", d_model, d_model);
-    self.key = tensors->Linear(attention + "k_proj", d_model, d_model);
-    self.value = tensors->Linear(attention + "v_proj", d_model, d_model);
+    const auto linear = [&](const char* part) {
+      return tensors->Linear(attention + part, d_model, d_model);
+    };
+    layer.self_attention = {.geometry = geometry,
+                            .query = linear("q_proj"),
+                            .key = linear("k_proj"),
+                            .value = linear("v_proj"),
+                            .output = linear("o_proj")};
   } else {
-    ReadJoinedAttention(tensors, attention + "qkv_proj", d_model,
-                        /*bias=*/true, memory, &self);
+    layer.self_attention =
+        ReadJoinedAttention(tensors,
+                            {.joined = attention + "qkv_proj",
+                             .output = attention + "o_proj",
+                             .bias = true},
+                            geometry, d_model, memory);
   }
-  self.output = tensors->Linear(attention + "o_proj", d_model, d_model);
   layer.self_attention_norms.after = tensors->Norm(name + "attn_ln", d_model);
   const std::array<int64_t, 2> rows = {inner, inner};
-  const auto gated = ReadJoinedLinear(tensors, name + "mlp.up_gate_proj", rows,
-                                      d_model, /*bias=*/false, memory);
+  const auto gated =
+      ReadJoinedLinear(tensors, name + "mlp.up_gate_proj", rows,
+                       /*groups=*/1, d_model, /*bias=*/false, memory);
   layer.up = gated[0];
   layer.gate = gated[1];
   layer.down =

@@ -1,11 +1,8 @@
 #include "model/families/hunyuan.h"
 
-#include <vector>
-
 #include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -25,21 +22,13 @@ FamilyModel LoadHunyuanDense(const nlohmann::json& json, const Weights* weights,
   RequireBoolean(config, "use_cla", false);
   RequireBoolean(config, "mlp_bias", false);
   LlamaTensors has = {.head_norms = true,
+                      .norms_after_rotary = true,
                       .query_norm = "query_layernorm",
                       .key_norm = "key_layernorm"};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has,
-                   std::vector<AttentionGeometry>(decoder.layers, geometry),
-                   &decoder);
-  for (LayerDescription& layer : decoder.layer) {
-    layer.self_attention.norms_after_rotary = true;
-  }
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

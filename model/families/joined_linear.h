@@ -15,18 +15,29 @@ namespace trivium {
 // Linear layers that read the same input and are stored as one, their rows one
 // after the other.
 
-// Reads the layer `name`, [sum of rows, in], and returns its parts, [rows[i],
-// in] each. Their tensors are null after a problem.
+// Reads the layer `name`, [groups x sum of rows, in], and returns its parts,
+// [groups x rows[i], in] each. The rows of each group are those of all parts.
+// Their tensors are null after a problem.
 std::vector<LinearTensors> ReadJoinedLinear(TensorReader* tensors,
                                             const std::string& name,
                                             std::span<const int64_t> rows,
-                                            int in, bool bias,
+                                            int64_t groups, int in, bool bias,
                                             TensorMemory* memory);
 
-// Sets the queries, keys and values, as wide as d_model, from the layer `name`.
-void ReadJoinedAttention(TensorReader* tensors, const std::string& name,
-                         int d_model, bool bias, TensorMemory* memory,
-                         AttentionDescription* attention);
+// The tensors of an attention whose queries, keys and values come from one
+// product.
+struct JoinedAttention {
+  std::string joined;  // name of the product
+  std::string output;
+  // The rows of the product are so many groups, each of queries, keys and
+  // values: 1, or one for each head of keys.
+  int groups = 1;
+  bool bias = false;  // of both products
+};
+AttentionDescription ReadJoinedAttention(TensorReader* tensors,
+                                         const JoinedAttention& names,
+                                         const AttentionGeometry& geometry,
+                                         int d_model, TensorMemory* memory);
 
 }  // namespace trivium
 

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/derived_tensors.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
@@ -67,7 +66,7 @@ FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
   AttentionGeometry geometry;
   StackDescription& stack =
       (both_ways ? description.encoder : description.decoder)
-          .emplace(ReadLlamaConfig(config, {}, &geometry));
+          .emplace(ReadLlamaConfig(config, {.both_ways = true}, &geometry));
   if (both_ways) geometry.look_ahead = kAllKeys;
   BidirectionalHead head;
   if (bidirec) head = ReadBidirectionalHead(config);
@@ -78,14 +77,8 @@ FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
   has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
   // The split of the products in training; their sums are the same.
   config->Integer("pretraining_tp", 1, kMaxWidth);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has,
-                   std::vector<AttentionGeometry>(stack.layers, geometry),
-                   &stack);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
+                 &description);
   if (bidirec) UseBidirectionalHead(head, &description);
   return model;
 }
@@ -117,12 +110,8 @@ FamilyModel LoadMistralLike(const nlohmann::json& json, const Weights* weights,
   }
   const std::vector<AttentionGeometry> geometries =
       SlidingGeometries(config, geometry, window, all);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, {}, geometries, &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+  ReadLlamaModel(&family, {}, geometries, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

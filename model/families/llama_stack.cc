@@ -10,6 +10,7 @@
 #include "model/families/activation_names.h"
 #include "model/families/decoder_stack.h"
 #include "model/families/encoder_stack.h"
+#include "model/families/joined_linear.h"
 #include "model/families/rotary_config.h"
 #include "model/families/sizes.h"
 
@@ -18,7 +19,8 @@ namespace trivium {
 StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
                                  AttentionGeometry* geometry) {
   const DecoderKeys decoder_keys = {.even_heads = false,
-                                    .any_head = keys.any_head};
+                                    .any_head = keys.any_head,
+                                    .both_ways = keys.both_ways};
   StackDescription stack = ReadDecoderConfig(config, decoder_keys);
   stack.positions = PositionEncoding::kNone;
   stack.activation =
@@ -44,6 +46,11 @@ StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
     config->Report(
         kKvHeads, config->Find(kKvHeads),
         fmt::format("it must divide {}, {}", decoder_keys.heads, stack.heads));
+  }
+  if (int64_t{stack.heads} * geometry->head_size > kMaxWidth) {
+    config->Report("head_dim", config->Find("head_dim"),
+                   fmt::format("times {}, {}, it must be at most {}",
+                               decoder_keys.heads, stack.heads, kMaxWidth));
   }
   geometry->scale = 1 / std::sqrt(static_cast<float>(geometry->head_size));
   geometry->look_ahead = 0;
@@ -155,6 +162,7 @@ AttentionDescription ReadLlamaAttention(TensorReader* tensors,
         .output = tensors->Linear(name + has.output, d_model, width,
                                   has.output_bias)};
   }
+  attention.norms_after_rotary = has.norms_after_rotary;
   if (has.turns_adjacent) TurnHalves(stack, &attention, has.memory);
   if (has.head_norms) {
     const int size = geometry.head_size;
@@ -181,10 +189,9 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
   layer.self_attention_norms.before = norm(has.norms.before_attention);
   layer.self_attention_norms.of_output = norm(has.norms.of_attention);
   layer.self_attention_norms.factor = has.residual_factor;
-  layer.feed_forward_norms.before =
-      has.norms.before_feed_forward == has.norms.before_attention
-          ? layer.self_attention_norms.before
-          : norm(has.norms.before_feed_forward);
+  layer.feed_forward_norms.before = has.parallel
+                                        ? layer.self_attention_norms.before
+                                        : norm(has.norms.before_feed_forward);
   layer.feed_forward_norms.of_output = norm(has.norms.of_feed_forward);
   layer.feed_forward_norms.factor = has.residual_factor;
   layer.parallel = has.parallel;
@@ -195,16 +202,14 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
 void ReadJoinedFeedForward(TensorReader* tensors, const std::string& name,
                            const StackDescription& stack, TensorMemory* memory,
                            LayerDescription* layer) {
-  const int inner = stack.feed_forward;
-  const TensorView* const joined = tensors->Required(
-      name + "mlp.gate_up_proj.weight", {2 * inner, stack.d_model});
-  layer->down = tensors->Linear(name + "mlp.down_proj", stack.d_model, inner,
-                                /*bias=*/false);
-  if (joined == nullptr) return;
-  const int64_t rows[] = {inner, inner};
-  const auto parts = SplitRows(*joined, /*groups=*/1, rows, memory);
-  layer->gate = {parts[0]};
-  layer->up = {parts[1]};
+  const int64_t rows[] = {stack.feed_forward, stack.feed_forward};
+  const auto parts =
+      ReadJoinedLinear(tensors, name + "mlp.gate_up_proj", rows, /*groups=*/1,
+                       stack.d_model, /*bias=*/false, memory);
+  layer->gate = parts[0];
+  layer->up = parts[1];
+  layer->down = tensors->Linear(name + "mlp.down_proj", stack.d_model,
+                                stack.feed_forward, /*bias=*/false);
 }
 
 }  // namespace
@@ -252,6 +257,19 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
     stack->layer.push_back(std::move(layer));
   }
   stack->final_norm = ReadNorm(tensors, has.final_norm, d_model, has);
+}
+
+void ReadLlamaModel(FamilyReader* family, LlamaTensors has,
+                    std::vector<AttentionGeometry> geometries,
+                    bool tied_by_default, TransformerDescription* description) {
+  TensorReader* const tensors = family->OpenTensors("model.");
+  if (tensors == nullptr) return;
+  StackDescription& stack =
+      description->encoder ? *description->encoder : *description->decoder;
+  if (geometries.size() == 1) geometries.resize(stack.layers, geometries[0]);
+  has.memory = &description->memory;
+  ReadLlamaTensors(tensors, has, geometries, &stack);
+  ReadOutputProjection(family->config(), tied_by_default, tensors, description);
 }
 
 }  // namespace trivium

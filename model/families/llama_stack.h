@@ -7,6 +7,7 @@
 #include "absl/functional/function_ref.h"
 #include "base/config_reader.h"
 #include "model/families/derived_tensors.h"
+#include "model/families/family_reader.h"
 #include "model/families/rotary_config.h"
 #include "model/families/tensor_reader.h"
 #include "model/transformer/description.h"
@@ -28,7 +29,8 @@ struct LlamaKeys {
   int kv_heads = 0;
   std::string epsilon_key = "rms_norm_eps";
   double epsilon = 1e-6;
-  bool any_head = false;  // see DecoderKeys
+  bool any_head = false;   // see DecoderKeys
+  bool both_ways = false;  // see DecoderKeys
 };
 
 // Reads the sizes, without layers, rotary positions and tensors. `geometry`
@@ -89,7 +91,8 @@ struct LlamaTensors {
   bool attention_bias = false;  // of queries, keys and values
   bool output_bias = false;     // of the output of attention
   bool feed_forward_bias = false;
-  bool head_norms = false;  // of queries and keys
+  bool head_norms = false;          // of queries and keys
+  bool norms_after_rotary = false;  // see AttentionDescription
   std::string query_norm = "q_norm", key_norm = "k_norm";
   bool wide_head_norms = false;  // each is one norm over all heads
   bool one_plus_weight = false;  // all norms have the factor 1 + weight
@@ -102,11 +105,21 @@ struct LlamaTensors {
   bool joined_feed_forward = false;  // gate_up_proj
   // Rotary positions turn adjacent dimensions (GPT-J), not halves.
   bool turns_adjacent = false;
-  bool parallel = false;      // see LayerDescription
+  bool parallel = false;  // see LayerDescription; both sublayers read one norm
   float residual_factor = 1;  // see SublayerNorms
-  // Where joined or rearranged tensors go; needed only if there are any.
+  // Holds rearranged tensors. ReadLlamaModel sets it; needed only for
+  // turns_adjacent.
   TensorMemory* memory = nullptr;
 };
+
+// Reads all tensors of a model of such layers, and its output projection or
+// classifier. Reads none after a problem, or without weights. `geometries` has
+// one for each layer, or one for all of them.
+void ReadLlamaModel(FamilyReader* family, LlamaTensors has,
+                    std::vector<AttentionGeometry> geometries,
+                    bool tied_by_default, TransformerDescription* description);
+
+// The parts of ReadLlamaModel, for families with something else in between.
 
 // Reads the rest of layer `name`, the `i`th, after attention and norms: its
 // feed-forward.

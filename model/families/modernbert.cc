@@ -27,7 +27,7 @@ struct ModernBertConfig {
   bool norm_bias = false;
   bool attention_bias = false;
   bool feed_forward_bias = false;
-  // Of the heads.
+  // The heads have these.
   bool classifier_bias = false;
   bool decoder_bias = true;
   bool tied = true;
@@ -113,17 +113,18 @@ LayerDescription ReadModernBertLayer(const ModernBertConfig& config,
     return tensors->Norm(name + part, d_model, config.norm_bias);
   };
   LayerDescription layer;
-  AttentionDescription& attention = layer.self_attention;
-  attention.geometry = config.geometries[i];
-  ReadJoinedAttention(tensors, name + "attn.Wqkv", d_model,
-                      config.attention_bias, memory, &attention);
-  attention.output = tensors->Linear(name + "attn.Wo", d_model, d_model,
-                                     config.attention_bias);
+  layer.self_attention =
+      ReadJoinedAttention(tensors,
+                          {.joined = name + "attn.Wqkv",
+                           .output = name + "attn.Wo",
+                           .bias = config.attention_bias},
+                          config.geometries[i], d_model, memory);
   // The first layer reads the normalized embeddings.
   if (i > 0) layer.self_attention_norms.before = norm("attn_norm");
   const std::array<int64_t, 2> rows = {inner, inner};
-  const auto gated = ReadJoinedLinear(tensors, name + "mlp.Wi", rows, d_model,
-                                      config.feed_forward_bias, memory);
+  const auto gated =
+      ReadJoinedLinear(tensors, name + "mlp.Wi", rows, /*groups=*/1, d_model,
+                       config.feed_forward_bias, memory);
   layer.gate = gated[0];
   layer.up = gated[1];
   layer.down =

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "model/families/decoder_stack.h"
+#include "model/families/derived_tensors.h"
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
@@ -23,6 +26,14 @@ struct NomicConfig {
   bool attention_bias = false;
   bool up_bias = false;
   bool down_bias = false;
+  // Layers 1, 1 + expert_step, ... have experts; 0: none has.
+  int experts = 0;
+  int expert_step = 0;
+  int chosen_experts = 1;
+
+  bool HasExperts(int layer) const {
+    return experts > 0 && expert_step > 1 && layer % expert_step == 1;
+  }
 };
 
 // The activation of the feed-forward, "swiglu", "geglu" or one without a gate.
@@ -44,6 +55,27 @@ void ReadNomicFeedForward(ConfigReader* config, NomicConfig* result) {
   }
 }
 
+void ReadExpertCounts(ConfigReader* config, NomicConfig* result) {
+  constexpr char kExperts[] = "num_experts";
+  constexpr char kChosen[] = "moe_top_k";
+  result->experts = config->Integer(kExperts, 0, kMaxExperts).value_or(0);
+  if (result->experts == 0) return;
+  result->expert_step =
+      config->Integer("moe_every_n_layers", 0, kMaxLayers).value_or(0);
+  result->chosen_experts = config->Integer(kChosen, 1, kMaxExperts).value_or(1);
+  if (result->chosen_experts > result->experts) {
+    config->Report(
+        kChosen, config->Find(kChosen),
+        fmt::format("give at most {}, {}", kExperts, result->experts));
+  }
+  if (result->gated) {
+    config->Report("activation_function", config->Find("activation_function"),
+                   "with experts this server runs only \"gelu\"");
+  }
+  RequireBoolean(config, "moe_normalize_expert_weights", false);
+  RequireBoolean(config, "expert_choice_router", false);
+}
+
 RotaryDescription ReadOwnRotary(ConfigReader* config, StackDescription* stack) {
   constexpr char kFactor[] = "rotary_scaling_factor";
   constexpr char kTrained[] = "max_trained_positions";
@@ -52,17 +84,25 @@ RotaryDescription ReadOwnRotary(ConfigReader* config, StackDescription* stack) {
       config->Real("rotary_emb_base", 1, 1e15).value_or(10000);
   // With a factor, texts that are longer than those of training would change
   // the frequencies.
-  if (const auto factor = config->Real(kFactor, 1, 1e15)) {
-    values["rope_type"] = "dynamic";
-    values["factor"] = *factor;
+  const bool scaled = config->Real(kFactor, 1, 1e15).has_value();
+  if (scaled) {
     stack->max_positions =
         std::min(stack->max_positions,
                  config->Integer(kTrained, 1, kMaxPositions).value_or(2048));
   }
-  return ReadRotarySet(values, "rotary_emb_base",
-                       {.head_size = stack->d_model / stack->heads,
-                        .max_positions = stack->max_positions},
-                       config->problems());
+  RotaryDescription rotary =
+      ReadRotarySet(values, "rotary_emb_base",
+                    {.head_size = stack->d_model / stack->heads,
+                     .max_positions = stack->max_positions},
+                    config->problems());
+  if (scaled) {
+    rotary.caveat = fmt::format(
+        "{} scales the rotary positions of texts longer than {}, {}: such "
+        "texts are refused, and shorter ones need no scaling; remove it to "
+        "serve texts of up to n_positions without scaling",
+        kFactor, kTrained, stack->max_positions);
+  }
+  return rotary;
 }
 
 // The keys of the model's own code.
@@ -95,7 +135,9 @@ NomicConfig ReadOwnNomicConfig(ConfigReader* config) {
   };
   require("rotary_emb_fraction", 1);
   require("rotary_emb_scale_base", 0);
-  require("num_experts", 0);
+  require("num_shared_experts", 0);
+  require("ffn_div", 1);
+  ReadExpertCounts(config, &result);
   stack.rotary = {ReadOwnRotary(config, &stack)};
   return result;
 }
@@ -125,28 +167,69 @@ NomicConfig ReadNomicConfig(ConfigReader* config) {
   return result;
 }
 
-LayerDescription ReadNomicLayer(const NomicConfig& config,
-                                const std::string& name, TensorReader* tensors,
-                                TensorMemory* memory) {
+// All experts are in two tensors, [experts x inner, d_model] each.
+ExpertsDescription ReadNomicExperts(const NomicConfig& config,
+                                    const std::string& name,
+                                    TensorReader* tensors,
+                                    TensorMemory* memory) {
+  const int d_model = config.encoder.d_model;
+  const int64_t inner = config.encoder.feed_forward;
+  ExpertsDescription description;
+  description.chosen = config.chosen_experts;
+  description.over_all = true;
+  description.router = tensors->Linear(name + "router.layer", config.experts,
+                                       d_model, /*bias=*/false);
+  description.bias = tensors->Required(name + "experts.bias", {d_model});
+  const std::vector<int64_t> shape = {config.experts * inner, d_model};
+  const TensorView* const up =
+      tensors->Required(name + "experts.mlp.w1", shape);
+  const TensorView* const down =
+      tensors->Required(name + "experts.mlp.w2", shape);
+  if (up == nullptr || down == nullptr) return description;
+  const std::vector<int64_t> rows(config.experts, inner);
+  TensorMemory split_memory;
+  const auto ups = SplitRows(*up, /*groups=*/1, rows, memory);
+  const auto downs = SplitRows(*down, /*groups=*/1, rows, &split_memory);
+  for (int i = 0; i < config.experts; ++i) {
+    description.experts.push_back(
+        {.gate = {}, .up = {ups[i]}, .down = {Transpose(*downs[i], memory)}});
+  }
+  return description;
+}
+
+void ReadNomicDense(const NomicConfig& config, const std::string& mlp,
+                    TensorReader* tensors, LayerDescription* layer) {
   const int d_model = config.encoder.d_model;
   const int inner = config.encoder.feed_forward;
+  if (config.gated) {
+    layer->up = tensors->Linear(mlp + "fc11", inner, d_model, config.up_bias);
+    layer->gate = tensors->Linear(mlp + "fc12", inner, d_model, config.up_bias);
+  } else {
+    layer->up = tensors->Linear(mlp + "fc1", inner, d_model, config.up_bias);
+  }
+  layer->down = tensors->Linear(mlp + "fc2", d_model, inner, config.down_bias);
+}
+
+LayerDescription ReadNomicLayer(const NomicConfig& config,
+                                const std::string& name, int i,
+                                TensorReader* tensors, TensorMemory* memory) {
+  const int d_model = config.encoder.d_model;
   LayerDescription layer;
-  AttentionDescription& self = layer.self_attention;
-  self.geometry = AttentionGeometry::Even(d_model, config.encoder.heads);
-  self.geometry.rotary = 0;
-  ReadJoinedAttention(tensors, name + "attn.Wqkv", d_model,
-                      config.attention_bias, memory, &self);
-  self.output = tensors->Linear(name + "attn.out_proj", d_model, d_model,
-                                config.attention_bias);
+  AttentionGeometry geometry =
+      AttentionGeometry::Even(d_model, config.encoder.heads);
+  geometry.rotary = 0;
+  layer.self_attention = ReadJoinedAttention(tensors,
+                                             {.joined = name + "attn.Wqkv",
+                                              .output = name + "attn.out_proj",
+                                              .bias = config.attention_bias},
+                                             geometry, d_model, memory);
   layer.self_attention_norms.after = tensors->Norm(name + "norm1", d_model);
   const std::string mlp = name + "mlp.";
-  if (config.gated) {
-    layer.up = tensors->Linear(mlp + "fc11", inner, d_model, config.up_bias);
-    layer.gate = tensors->Linear(mlp + "fc12", inner, d_model, config.up_bias);
+  if (config.HasExperts(i)) {
+    layer.experts = ReadNomicExperts(config, mlp, tensors, memory);
   } else {
-    layer.up = tensors->Linear(mlp + "fc1", inner, d_model, config.up_bias);
+    ReadNomicDense(config, mlp, tensors, &layer);
   }
-  layer.down = tensors->Linear(mlp + "fc2", d_model, inner, config.down_bias);
   layer.feed_forward_norms.after = tensors->Norm(name + "norm2", d_model);
   return layer;
 }
@@ -170,7 +253,7 @@ FamilyModel LoadNomicBert(const nlohmann::json& json, const Weights* weights,
     const std::string name = fmt::format("encoder.layers.{}.", i);
     if (!HasLayer(tensors, name, i, config.layers_key, encoder)) return model;
     encoder.layer.push_back(
-        ReadNomicLayer(config, name, tensors, &description.memory));
+        ReadNomicLayer(config, name, i, tensors, &description.memory));
   }
   ReadPooler("pooler.dense", d_model, Activation::kTanh, tensors, &description);
   EncoderHeadNames heads;

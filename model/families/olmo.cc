@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/layer_rotaries.h"
 #include "model/families/llama_stack.h"
@@ -43,12 +42,8 @@ FamilyModel LoadOlmo(const nlohmann::json& json, const Weights* weights,
       .head_norms = true, .wide_head_norms = true, .norms = kOlmoNorms};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has, geometries, &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

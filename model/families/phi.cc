@@ -5,7 +5,6 @@
 #include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -32,7 +31,6 @@ FamilyModel LoadPhi(const nlohmann::json& json, const Weights* weights,
       .key_norm = "k_layernorm",
       .norm_kind = NormTensors::Kind::kLayer,
       .norm_bias = true,
-      .norms = {.before_feed_forward = "input_layernorm"},
       .final_norm = "final_layernorm",
       .output = "dense",
       .parallel = true};
@@ -46,12 +44,8 @@ FamilyModel LoadPhi(const nlohmann::json& json, const Weights* weights,
                         /*bias=*/true, decoder, layer);
       },
       &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
-  LinearTensors& output = description.output_projection;
-  if (output.weight != nullptr) {
-    output.bias = tensors->Required("lm_head.bias", {decoder.vocabulary});
-  }
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors, &description,
+                       "lm_head", /*bias=*/true);
   return model;
 }
 

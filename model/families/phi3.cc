@@ -28,14 +28,9 @@ FamilyModel LoadPhi3(const nlohmann::json& json, const Weights* weights,
   const std::vector<AttentionGeometry> geometries = SlidingGeometries(
       config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
   const LlamaTensors has = {.joined_attention = true,
-                            .joined_feed_forward = true,
-                            .memory = &description.memory};
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has, geometries, &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+                            .joined_feed_forward = true};
+  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
@@ -24,14 +23,15 @@ std::vector<AttentionGeometry> ReadGeometries(ConfigReader* config,
 }
 
 FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
-                     const LlamaKeys& keys, const RotaryDefaults& rotary,
-                     bool qwen3, Problems* problems) {
+                     LlamaKeys keys, const RotaryDefaults& rotary, bool qwen3,
+                     Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
   const bool both_ways = ReadBothWays(config);
+  keys.both_ways = true;
   StackDescription& stack =
       (both_ways ? description.encoder : description.decoder)
           .emplace(ReadLlamaConfig(config, keys, &geometry));
@@ -54,12 +54,8 @@ FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
     has.attention_bias = has.output_bias =
         config->Boolean("attention_bias").value_or(false);
   }
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has, geometries, &stack);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

@@ -67,10 +67,10 @@ class Reader {
         config_->Integer("original_max_position_embeddings", 2, kMaxPositions)
             .value_or(defaults_.max_positions);
     if (defaults_.head_size % 2 != 0) {
-      config_->problems()->push_back(
-          "config.json: rotary positions turn pairs of dimensions, and "
-          "head_dim "
-          "is odd; give an even one");
+      config_->problems()->push_back(fmt::format(
+          "config.json: rotary positions turn pairs of dimensions, and a head "
+          "has {}; make it even (the hidden size by the heads, or head_dim)",
+          defaults_.head_size));
       return {};
     }
     ReadPart();
@@ -138,10 +138,13 @@ class Reader {
       Ntk();
     } else if (type == "llama3") {
       Llama3();
+    } else if (type == "longrope" || type == "su" ||
+               // Phi 3's first folders call it yarn.
+               (type == "yarn" &&
+                config_->Find("long_factor").json != nullptr)) {
+      LongRope();
     } else if (type == "yarn") {
       Yarn();
-    } else if (type == "longrope" || type == "su") {
-      LongRope();
     } else {
       const char* key =
           config_->Find("rope_type").json != nullptr ? "rope_type" : "type";

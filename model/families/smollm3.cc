@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
@@ -63,11 +62,8 @@ FamilyModel LoadSmolLm3(const nlohmann::json& json, const Weights* weights,
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has, geometries, &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/true, tensors, &description);
+  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/true,
+                 &description);
   return model;
 }
 

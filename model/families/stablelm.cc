@@ -1,11 +1,8 @@
 #include "model/families/stablelm.h"
 
-#include <vector>
-
 #include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -24,20 +21,13 @@ FamilyModel LoadStableLm(const nlohmann::json& json, const Weights* weights,
   ReadLlamaRotary(config, {.partial = 0.25}, &geometry, &decoder);
   // Each head of queries and keys would have a norm of its own.
   RequireBoolean(config, "qk_layernorm", false);
-  LlamaTensors has = {
+  const LlamaTensors has = {
       .attention_bias = config->Boolean("use_qkv_bias").value_or(false),
       .norm_kind = NormTensors::Kind::kLayer,
       .norm_bias = true,
       .parallel = config->Boolean("use_parallel_residual").value_or(false)};
-  if (has.parallel) has.norms.before_feed_forward = has.norms.before_attention;
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(tensors, has,
-                   std::vector<AttentionGeometry>(decoder.layers, geometry),
-                   &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

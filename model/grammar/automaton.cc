@@ -12,12 +12,16 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/grammar/rule_states.h"
+#include "model/grammar/work_budget.h"
 
 namespace trivium {
 namespace {
 
 // The most states that a repetition is spelled out with.
 constexpr size_t kMostSpelledStates = 96;
+
+// The most positions of counted rules together.
+constexpr uint64_t kMostCountedPositions = uint64_t{1} << 31;
 
 // Marks an edge that reads a byte, among those that call a rule.
 constexpr RuleId kByte = -1;
@@ -26,8 +30,8 @@ constexpr RuleId kByte = -1;
 
 class AutomatonBuilder {
  public:
-  explicit AutomatonBuilder(const Grammar& grammar)
-      : grammar_(grammar), work_(grammar.limits().work) {}
+  AutomatonBuilder(const Grammar& grammar, const AliveCheck& check_alive)
+      : grammar_(grammar), work_(grammar.limits().work, check_alive) {}
 
   absl::StatusOr<Automaton> Build() {
     TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
@@ -38,7 +42,7 @@ class AutomatonBuilder {
          ++rule) {
       if (!result_.rules_[rule].counted && !AddRule(rule)) return TooLarge();
     }
-    if (!PlaceCountedRules()) return TooLarge();
+    TRIVIUM_RETURN_IF_ERROR(PlaceCountedRules());
     ReverseEdges();
     FindEnds(/*by_bytes=*/false, &Draft::nullable_end,
              &Automaton::Rule::nullable);
@@ -62,11 +66,11 @@ class AutomatonBuilder {
   };
 
   absl::Status TooLarge() const {
+    if (!work_.status().ok()) return work_.status();
     return absl::ResourceExhaustedError(fmt::format(
-        "needs an automaton of more than {} states, {} edges or {} steps of "
-        "work; give a smaller one",
-        grammar_.limits().positions, grammar_.limits().edges,
-        grammar_.limits().work));
+        "the grammar needs an automaton of more than {} states or {} edges; "
+        "give a smaller one",
+        grammar_.limits().positions, grammar_.limits().edges));
   }
 
   bool AddRule(RuleId rule) {
@@ -94,15 +98,14 @@ class AutomatonBuilder {
   uint32_t NewState() {
     nfa_.states.emplace_back();
     failed_ = failed_ || nfa_.states.size() > 4 * grammar_.limits().positions ||
-              work_ == 0;
-    if (work_ > 0) --work_;
+              !work_.Take(1);
     return static_cast<uint32_t>(nfa_.states.size()) - 1;
   }
 
   // Adds paths from state `from` to state `to` that read the expression.
   void Connect(ExpressionId id, uint32_t from, uint32_t to) {
+    failed_ = failed_ || !work_.Take(1);
     if (failed_) return;
-    if (work_ > 0) --work_;
     const Expression& expression = grammar_.expression(id);
     switch (expression.kind) {
       case Expression::Kind::kBytes:
@@ -236,16 +239,21 @@ class AutomatonBuilder {
     return found->second;
   }
 
-  bool PlaceCountedRules() {
+  absl::Status PlaceCountedRules() {
     uint64_t base = drafts_.size();
     for (size_t id = 0; id < result_.rules_.size(); ++id) {
       Automaton::Rule& rule = result_.rules_[id];
       if (!rule.counted) continue;
       rule.start = static_cast<Position>(base);
       base += 1 + static_cast<uint64_t>(std::max(rule.min, rule.max));
-      if (base > (uint64_t{1} << 31)) return false;
+      if (base > kMostCountedPositions) {
+        return absl::ResourceExhaustedError(
+            fmt::format("the counts of the grammar's repetitions add up to "
+                        "more than {}; lower them",
+                        kMostCountedPositions));
+      }
     }
-    return true;
+    return absl::OkStatus();
   }
 
   // The edges into each position, and the counted rules of each body.
@@ -269,10 +277,9 @@ class AutomatonBuilder {
     }
   }
 
-  // Sets Draft::*reaches of all positions from which the end of their rule can
-  // be reached, by any edges or by calls of empty strings alone, and
-  // Rule::*whole of the rules whose start is such a position. Looks at each
-  // edge once or twice.
+  // Marks each position from which its rule's end can be reached, by any edges
+  // or by calls of empty strings alone (Draft::*reaches), and each rule whose
+  // start is such a position (Rule::*whole). Looks at each edge once or twice.
   void FindEnds(bool by_bytes, bool Draft::*reaches,
                 bool Automaton::Rule::*whole) {
     std::vector<Position> reached;
@@ -357,7 +364,7 @@ class AutomatonBuilder {
   }
 
   const Grammar& grammar_;
-  size_t work_;
+  WorkBudget work_;
   size_t edges_ = 0;
   bool failed_ = false;
   RuleId rule_ = 0;  // the rule that nfa_ is for
@@ -371,8 +378,9 @@ class AutomatonBuilder {
   Automaton result_;
 };
 
-absl::StatusOr<Automaton> Automaton::Create(const Grammar& grammar) {
-  return AutomatonBuilder(grammar).Build();
+absl::StatusOr<Automaton> Automaton::Create(const Grammar& grammar,
+                                            const AliveCheck& check_alive) {
+  return AutomatonBuilder(grammar, check_alive).Build();
 }
 
 Position Automaton::Representative(Position at, uint32_t length) const {

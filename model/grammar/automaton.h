@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "model/grammar/grammar.h"
 
 namespace trivium {
@@ -26,8 +27,9 @@ using Position = uint32_t;
 class Automaton {
  public:
   // INVALID_ARGUMENT if no string matches; RESOURCE_EXHAUSTED beyond the
-  // grammar's limits.
-  static absl::StatusOr<Automaton> Create(const Grammar& grammar);
+  // grammar's limits; an error of `check_alive`.
+  static absl::StatusOr<Automaton> Create(const Grammar& grammar,
+                                          const AliveCheck& check_alive = {});
 
   struct ByteEdge {
     uint8_t low, high;
@@ -52,7 +54,6 @@ class Automaton {
 
   RuleId root() const { return root_; }
   const Rule& rule(RuleId id) const { return rules_[id]; }
-  size_t positions() const { return ends_.size(); }
 
   bool IsCounted(Position at) const { return at >= ends_.size(); }
   RuleId RuleOf(Position at) const {

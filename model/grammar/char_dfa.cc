@@ -12,8 +12,8 @@
 namespace trivium {
 namespace {
 
-// Bound of the steps of one subset construction.
-constexpr size_t kMostSteps = 4'000'000;
+// The steps of making an automaton, however small.
+constexpr size_t kStepsPerAutomaton = 20;
 
 absl::Status TooManyStates() {
   return absl::ResourceExhaustedError(fmt::format(
@@ -30,21 +30,26 @@ class CharNfa {
     std::vector<uint32_t> empty;
   };
 
-  explicit CharNfa(const RegexNode& expression) : states_(2) {
+  CharNfa(const RegexNode& expression, WorkBudget* work)
+      : work_(work), states_(2) {
     Connect(expression, 0, 1);
   }
   const std::vector<State>& states() const { return states_; }
-  bool too_large() const { return too_large_; }
+  absl::Status status() const {
+    return too_large_ ? TooManyStates() : work_->status();
+  }
 
  private:
   uint32_t NewState() {
     states_.emplace_back();
     too_large_ = too_large_ || states_.size() > 2 * CharDfa::kMostStates;
+    failed_ = failed_ || too_large_;
     return static_cast<uint32_t>(states_.size()) - 1;
   }
 
   void Connect(const RegexNode& node, uint32_t from, uint32_t to) {
-    if (too_large_) return;
+    failed_ = failed_ || !work_->Take(1);
+    if (failed_) return;
     switch (node.kind) {
       case RegexNode::Kind::kCharacter:
         states_[from].edges.push_back({&node.set, to});
@@ -53,7 +58,7 @@ class CharNfa {
         for (const RegexNode& part : node.parts) Connect(part, from, to);
         return;
       case RegexNode::Kind::kRepeat:
-        for (int32_t i = 0; i < node.min && !too_large_; ++i) {
+        for (int32_t i = 0; i < node.min && !failed_; ++i) {
           from = After(node.parts[0], from);
         }
         if (node.max < 0) {
@@ -62,7 +67,7 @@ class CharNfa {
           states_[After(node.parts[0], loop)].empty.push_back(loop);
           from = loop;
         }
-        for (int32_t i = node.min; i < node.max && !too_large_; ++i) {
+        for (int32_t i = node.min; i < node.max && !failed_; ++i) {
           states_[from].empty.push_back(to);
           from = After(node.parts[0], from);
         }
@@ -80,17 +85,24 @@ class CharNfa {
     return next;
   }
 
+  WorkBudget* const work_;
   std::vector<State> states_;
   bool too_large_ = false;
+  bool failed_ = false;  // too large, or out of work
 };
 
 using NfaSet = std::vector<uint32_t>;
 
-NfaSet ClosureOf(const CharNfa& nfa, NfaSet set) {
+// Adds the states that the set reaches without reading. `work` says if it could
+// not.
+NfaSet ClosureOf(const CharNfa& nfa, NfaSet set, WorkBudget* work) {
+  if (!work->Take(nfa.states().size() / 64)) return {};
   std::vector<bool> seen(nfa.states().size(), false);
   for (const uint32_t state : set) seen[state] = true;
   for (size_t i = 0; i < set.size(); ++i) {
-    for (const uint32_t next : nfa.states()[set[i]].empty) {
+    const std::vector<uint32_t>& empty = nfa.states()[set[i]].empty;
+    if (!work->Take(1 + empty.size())) return {};
+    for (const uint32_t next : empty) {
       if (seen[next]) continue;
       seen[next] = true;
       set.push_back(next);
@@ -102,9 +114,11 @@ NfaSet ClosureOf(const CharNfa& nfa, NfaSet set) {
 
 }  // namespace
 
-absl::StatusOr<CharDfa> CharDfa::Create(const RegexNode& expression) {
-  const CharNfa nfa(expression);
-  if (nfa.too_large()) return TooManyStates();
+absl::StatusOr<CharDfa> CharDfa::Create(const RegexNode& expression,
+                                        WorkBudget* work) {
+  if (!work->Take(kStepsPerAutomaton)) return work->status();
+  const CharNfa nfa(expression, work);
+  TRIVIUM_RETURN_IF_ERROR(nfa.status());
   CharDfa dfa;
   std::map<NfaSet, uint32_t> ids;
   std::vector<const NfaSet*> sets;
@@ -114,8 +128,7 @@ absl::StatusOr<CharDfa> CharDfa::Create(const RegexNode& expression) {
     if (added) sets.push_back(&found->first);
     return found->second;
   };
-  id_of(ClosureOf(nfa, {0}));
-  size_t steps = 0;
+  id_of(ClosureOf(nfa, {0}, work));
   for (size_t i = 0; i < sets.size(); ++i) {
     const NfaSet& set = *sets[i];
     State state;
@@ -124,10 +137,10 @@ absl::StatusOr<CharDfa> CharDfa::Create(const RegexNode& expression) {
     std::map<char32_t, std::vector<std::pair<uint32_t, int>>> borders;
     for (const uint32_t member : set) {
       for (const auto& [characters, target] : nfa.states()[member].edges) {
+        if (!work->Take(characters->ranges().size())) return work->status();
         for (const auto& [first, last] : characters->ranges()) {
           borders[first].push_back({target, 1});
           borders[last + 1].push_back({target, -1});
-          ++steps;
         }
       }
     }
@@ -139,20 +152,24 @@ absl::StatusOr<CharDfa> CharDfa::Create(const RegexNode& expression) {
       if (open.empty()) continue;
       NfaSet targets;
       for (const auto& [target, count] : open) targets.push_back(target);
-      steps += nfa.states().size() / 16 + targets.size();
       state.edges.push_back({at->first, std::next(at)->first - 1,
-                             id_of(ClosureOf(nfa, std::move(targets)))});
+                             id_of(ClosureOf(nfa, std::move(targets), work))});
+      if (!work->status().ok()) return work->status();
+      if (sets.size() > kMostStates) return TooManyStates();
     }
     dfa.states_.push_back(std::move(state));
-    if (sets.size() > kMostStates || steps > kMostSteps) return TooManyStates();
   }
   dfa.Trim();
   return dfa;
 }
 
-absl::StatusOr<CharDfa> CharDfa::OfLength(int64_t min, int64_t max) {
+absl::StatusOr<CharDfa> CharDfa::OfLength(int64_t min, int64_t max,
+                                          WorkBudget* work) {
   const int64_t last = std::max(min, max);
   if (last >= static_cast<int64_t>(kMostStates)) return TooManyStates();
+  if (!work->Take(kStepsPerAutomaton + static_cast<size_t>(last))) {
+    return work->status();
+  }
   CharDfa dfa;
   for (int64_t i = 0; i <= last; ++i) {
     State state;
@@ -168,10 +185,12 @@ absl::StatusOr<CharDfa> CharDfa::OfLength(int64_t min, int64_t max) {
   return dfa;
 }
 
-absl::StatusOr<CharDfa> CharDfa::OfTexts(std::span<const std::string> texts) {
+absl::StatusOr<CharDfa> CharDfa::OfTexts(std::span<const std::string> texts,
+                                         WorkBudget* work) {
   CharDfa dfa;
   dfa.states_.emplace_back();
   for (const std::string& text : texts) {
+    if (!work->Take(1 + text.size())) return work->status();
     uint32_t at = 0;
     for (size_t i = 0; i < text.size();) {
       const CodePoint point = FirstCodePoint(std::string_view(text).substr(i));
@@ -195,7 +214,9 @@ absl::StatusOr<CharDfa> CharDfa::OfTexts(std::span<const std::string> texts) {
   return dfa;
 }
 
-CharDfa CharDfa::MultiplesOf(int64_t divisor) {
+absl::StatusOr<CharDfa> CharDfa::MultiplesOf(int64_t divisor,
+                                             WorkBudget* work) {
+  if (!work->Take(10 * static_cast<size_t>(divisor))) return work->status();
   // State 0: nothing read; 1: a minus; 2: the number 0; 3 + r: digits with the
   // remainder r.
   CharDfa dfa;
@@ -219,7 +240,34 @@ CharDfa CharDfa::MultiplesOf(int64_t divisor) {
   return dfa;
 }
 
-absl::StatusOr<CharDfa> CharDfa::Intersection(const CharDfa& other) const {
+CharDfa CharDfa::Decimals(size_t digits) {
+  // State 0: nothing read; 1: the number 0; whole(n): n digits; point(n): n
+  // digits and the point; fraction(n): n digits, some behind the point.
+  const auto whole = [](size_t n) { return static_cast<uint32_t>(1 + n); };
+  const auto point = [&](size_t n) { return whole(digits + 1 + n); };
+  const auto fraction = [&](size_t n) { return point(digits + n - 1); };
+  CharDfa dfa;
+  dfa.states_.resize(fraction(digits) + 1);
+  dfa.states_[0].edges = {{'0', '0', 1}, {'1', '9', whole(1)}};
+  for (size_t n = 0; n <= digits; ++n) {
+    State& integer = dfa.states_[whole(n)];
+    integer.accepts = true;
+    if (n < digits) {
+      integer.edges.push_back({'.', '.', point(n)});
+      if (n > 0) integer.edges.push_back({'0', '9', whole(n + 1)});
+      dfa.states_[point(n)].edges = {{'0', '9', fraction(n + 1)}};
+    }
+    if (n == 0) continue;
+    State& decimal = dfa.states_[fraction(n)];
+    decimal.accepts = true;
+    if (n < digits) decimal.edges = {{'0', '9', fraction(n + 1)}};
+  }
+  return dfa;
+}
+
+absl::StatusOr<CharDfa> CharDfa::Intersection(const CharDfa& other,
+                                              WorkBudget* work) const {
+  if (!work->Take(kStepsPerAutomaton)) return work->status();
   CharDfa dfa;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> ids;
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
@@ -234,6 +282,7 @@ absl::StatusOr<CharDfa> CharDfa::Intersection(const CharDfa& other) const {
     if (pairs.size() > 2 * kMostStates) return TooManyStates();
     const State& a = states_[pairs[i].first];
     const State& b = other.states_[pairs[i].second];
+    if (!work->Take(1 + a.edges.size() + b.edges.size())) return work->status();
     State state;
     state.accepts = a.accepts && b.accepts;
     for (size_t j = 0, k = 0; j < a.edges.size() && k < b.edges.size();) {
@@ -274,7 +323,8 @@ CharDfa CharDfa::UnionWithPrefix(char32_t prefix, const CharDfa& other) const {
   return dfa;
 }
 
-CharDfa CharDfa::Complement() const {
+absl::StatusOr<CharDfa> CharDfa::Complement(WorkBudget* work) const {
+  if (!work->Take(kStepsPerAutomaton + Steps())) return work->status();
   CharDfa dfa = *this;
   const uint32_t other = static_cast<uint32_t>(dfa.states_.size());
   dfa.states_.emplace_back();
@@ -292,6 +342,12 @@ CharDfa CharDfa::Complement() const {
   }
   dfa.Trim();
   return dfa;
+}
+
+size_t CharDfa::Steps() const {
+  size_t steps = states_.size();
+  for (const State& state : states_) steps += state.edges.size();
+  return steps;
 }
 
 void CharDfa::Trim() {

@@ -13,6 +13,7 @@
 #include "model/grammar/code_points.h"
 #include "model/grammar/grammar.h"
 #include "model/grammar/regex_syntax.h"
+#include "model/grammar/work_budget.h"
 
 namespace trivium {
 
@@ -20,29 +21,36 @@ namespace trivium {
 // several conditions on one text are joined by: a pattern, a format, a length,
 // names that are taken.
 //
-// Each operation is RESOURCE_EXHAUSTED if its result needs more than
+// Each operation takes steps of a budget while it goes on. It is
+// RESOURCE_EXHAUSTED if they do not suffice, or if it needs more than
 // kMostStates.
 class CharDfa {
  public:
   static constexpr size_t kMostStates = 20'000;
 
-  static absl::StatusOr<CharDfa> Create(const RegexNode& expression);
+  static absl::StatusOr<CharDfa> Create(const RegexNode& expression,
+                                        WorkBudget* work);
   // Any text of min .. max characters; max < 0: without limit.
-  static absl::StatusOr<CharDfa> OfLength(int64_t min, int64_t max);
+  static absl::StatusOr<CharDfa> OfLength(int64_t min, int64_t max,
+                                          WorkBudget* work);
   // Exactly these texts, which are well-formed UTF-8.
-  static absl::StatusOr<CharDfa> OfTexts(std::span<const std::string> texts);
-  // Decimal integers that are multiples of `divisor`, 1 .. 10,000, with a sign
+  static absl::StatusOr<CharDfa> OfTexts(std::span<const std::string> texts,
+                                         WorkBudget* work);
+  // Decimal integers that are multiples of `divisor`, at least 1, with a sign
   // if they are negative, without leading zeros.
-  static CharDfa MultiplesOf(int64_t divisor);
+  static absl::StatusOr<CharDfa> MultiplesOf(int64_t divisor, WorkBudget* work);
+  // Decimals without sign, exponent and leading zeros, of at most `digits`
+  // digits; a zero before the point is not one of them.
+  static CharDfa Decimals(size_t digits);
 
-  absl::StatusOr<CharDfa> Intersection(const CharDfa& other) const;
+  absl::StatusOr<CharDfa> Intersection(const CharDfa& other,
+                                       WorkBudget* work) const;
   // This one's texts, and those of `other` behind `prefix`, a character with
   // which none of this one's begins.
   CharDfa UnionWithPrefix(char32_t prefix, const CharDfa& other) const;
   // All other texts.
-  CharDfa Complement() const;
+  absl::StatusOr<CharDfa> Complement(WorkBudget* work) const;
 
-  size_t states() const { return states_.size(); }
   // True if there is no text.
   bool empty() const;
   // The length of the longest text; nothing if there is none.
@@ -60,6 +68,8 @@ class CharDfa {
     std::vector<Edge> edges;  // ascending, disjoint
     bool accepts = false;
   };
+  // The steps of a pass over all states.
+  size_t Steps() const;
   // Removes states from which no text can be completed.
   void Trim();
 

@@ -49,50 +49,28 @@ void AddUtf8(const std::string& first, const std::string& last, size_t at,
 }  // namespace
 
 CodePointSet::CodePointSet(std::vector<Range> ranges) {
-  std::sort(ranges.begin(), ranges.end());
-  for (auto [first, last] : ranges) {
+  // Surrogates are left out: a range over them becomes two.
+  for (size_t i = ranges.size(); i-- > 0;) {
+    auto& [first, last] = ranges[i];
     last = std::min(last, kLastCodePoint);
-    if (first > last) continue;
-    if (first <= kLastSurrogate && last >= kFirstSurrogate) {
-      // Surrogates are left out.
-      if (last > kLastSurrogate) {
-        CodePointSet above({{kLastSurrogate + 1, last}});
-        const CodePointSet below =
-            first < kFirstSurrogate
-                ? CodePointSet({{first, kFirstSurrogate - 1}})
-                : CodePointSet();
-        *this = Union(below).Union(above);
-        continue;
-      }
-      if (first >= kFirstSurrogate) continue;
-      last = kFirstSurrogate - 1;
-    }
-    if (!ranges_.empty() && first <= ranges_.back().second + 1) {
-      ranges_.back().second = std::max(ranges_.back().second, last);
+    if (last < kFirstSurrogate || first > kLastSurrogate) continue;
+    const Range above = {kLastSurrogate + 1, last};
+    last = kFirstSurrogate - 1;
+    ranges.push_back(above);
+  }
+  std::erase_if(ranges,
+                [](const Range& range) { return range.first > range.second; });
+  std::sort(ranges.begin(), ranges.end());
+  for (const Range& range : ranges) {
+    if (!ranges_.empty() && range.first <= ranges_.back().second + 1) {
+      ranges_.back().second = std::max(ranges_.back().second, range.second);
     } else {
-      ranges_.push_back({first, last});
+      ranges_.push_back(range);
     }
   }
 }
 
 CodePointSet CodePointSet::All() { return CodePointSet({{0, kLastCodePoint}}); }
-
-CodePointSet CodePointSet::Union(const CodePointSet& other) const {
-  std::vector<Range> ranges = ranges_;
-  ranges.insert(ranges.end(), other.ranges_.begin(), other.ranges_.end());
-  std::sort(ranges.begin(), ranges.end());
-  CodePointSet result;
-  for (const Range& range : ranges) {
-    if (!result.ranges_.empty() &&
-        range.first <= result.ranges_.back().second + 1) {
-      result.ranges_.back().second =
-          std::max(result.ranges_.back().second, range.second);
-    } else {
-      result.ranges_.push_back(range);
-    }
-  }
-  return result;
-}
 
 CodePointSet CodePointSet::Complement() const {
   std::vector<Range> gaps;

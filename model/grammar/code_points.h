@@ -19,7 +19,6 @@ class CodePointSet {
   explicit CodePointSet(std::vector<Range> ranges);
   static CodePointSet All();
 
-  CodePointSet Union(const CodePointSet& other) const;
   CodePointSet Intersection(const CodePointSet& other) const;
   CodePointSet Complement() const;
   bool Has(char32_t code_point) const;

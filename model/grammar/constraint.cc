@@ -50,12 +50,12 @@ std::shared_ptr<const PositionMask> Constraint::MaskAt(
   // Two requests may compute the same mask at once.
   auto mask = std::make_shared<const PositionMask>(Compute(position));
   MutexLock lock(&mutex_);
-  if (held_ > limits_.position_bytes) {
+  if (bytes_ > limits_.position_bytes) {
     masks_.clear();
-    held_ = 0;
+    bytes_ = 0;
   }
   const auto [found, added] = masks_.try_emplace(position, mask);
-  if (added) held_ += mask->bytes();
+  if (added) bytes_ += mask->bytes();
   return found->second;
 }
 

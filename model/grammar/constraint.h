@@ -40,7 +40,7 @@ struct PositionMask {
 // share. Thread-safe.
 class Constraint {
  public:
-  // Bounds of memory. They also bound the time that a hostile grammar takes.
+  // Bounds of memory.
   struct Limits {
     size_t request_bytes = 64 << 20;   // the states of one request
     size_t position_bytes = 32 << 20;  // remembered PositionMasks
@@ -68,7 +68,7 @@ class Constraint {
   mutable Mutex mutex_;
   mutable std::unordered_map<Position, std::shared_ptr<const PositionMask>>
       masks_ ABSL_GUARDED_BY(mutex_);
-  mutable size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Follows one request's texts through a constraint. A state is a value: it is

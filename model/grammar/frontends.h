@@ -7,12 +7,13 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "model/grammar/grammar.h"
 
 namespace trivium {
 
 // The notations in which a constraint is given. Each function returns a
-// grammar, INVALID_ARGUMENT for what is wrong or cannot be held exactly, or
+// grammar, INVALID_ARGUMENT for what is wrong or not supported, or
 // RESOURCE_EXHAUSTED for what is larger than the limits.
 
 // Texts that the whole expression matches; ParseRegex has the syntax.
@@ -26,7 +27,8 @@ absl::StatusOr<Grammar> GrammarOfChoices(std::span<const std::string> choices,
 // A GBNF text as llama.cpp reads it: rules `name ::= ...`, of which `root` is
 // the whole; "literals", [classes], `.`, (groups), alternatives, * + ? {n}
 // {n,} {n,m}, # comments. Rules may be recursive on the left, too. References
-// to tokens (<...>) are refused. An error names line and column.
+// to tokens (<...>) and a repetition right behind another are refused. An error
+// names line and column.
 absl::StatusOr<Grammar> GrammarOfGbnf(std::string_view text,
                                       const GrammarLimits& limits = {});
 
@@ -49,7 +51,7 @@ inline constexpr int kMostFreeProperties = 10;
 // begins with the JSON pointer of the keyword: "#/properties/a/not: ...".
 absl::StatusOr<Grammar> GrammarOfJsonSchema(
     std::string_view schema, const JsonSchemaOptions& options = {},
-    const GrammarLimits& limits = {});
+    const GrammarLimits& limits = {}, const AliveCheck& check_alive = {});
 
 // Any JSON object: OpenAI's json_object.
 absl::StatusOr<Grammar> GrammarOfJsonObject(

@@ -159,39 +159,48 @@ class GbnfParser {
       } else {
         return grammar_.Sequence(std::move(parts));
       }
-      TRIVIUM_ASSIGN_OR_RETURN(atom, Repetitions(atom, lines));
+      TRIVIUM_ASSIGN_OR_RETURN(atom, Repetition(atom, lines));
       parts.push_back(atom);
     }
   }
 
-  absl::StatusOr<ExpressionId> Repetitions(ExpressionId atom, bool lines) {
-    while (true) {
-      Space(lines);
-      if (Take("*")) {
-        atom = grammar_.Repeat(atom, 0, -1);
-      } else if (Take("+")) {
-        atom = grammar_.Repeat(atom, 1, -1);
-      } else if (Take("?")) {
-        atom = grammar_.Optional(atom);
-      } else if (Take("{")) {
-        int32_t min = 0, max = 0;
-        Space(lines);
-        TRIVIUM_RETURN_IF_ERROR(Number(&min));
-        max = min;
-        Space(lines);
-        if (Take(",")) {
-          Space(lines);
-          max = -1;
-          if (!Peek('}')) TRIVIUM_RETURN_IF_ERROR(Number(&max));
-          Space(lines);
-        }
-        if (!Take("}")) return Error("a { without its }");
-        if (max >= 0 && max < min) return Error("{n,m}: m is less than n");
-        atom = grammar_.Repeat(atom, min, max);
-      } else {
-        return atom;
-      }
+  bool PeekRepetition() const {
+    return Peek('*') || Peek('+') || Peek('?') || Peek('{');
+  }
+
+  absl::StatusOr<ExpressionId> Repetition(ExpressionId atom, bool lines) {
+    Space(lines);
+    if (!PeekRepetition()) return atom;
+    int32_t min = 0, max = -1;
+    if (Take("+")) {
+      min = 1;
+    } else if (Take("?")) {
+      max = 1;
+    } else if (!Take("*")) {
+      TRIVIUM_RETURN_IF_ERROR(Count(lines, &min, &max));
     }
+    Space(lines);
+    if (PeekRepetition()) {
+      return Error("a repetition of a repetition; put it into (...)");
+    }
+    return grammar_.Repeat(atom, min, max);
+  }
+
+  absl::Status Count(bool lines, int32_t* min, int32_t* max) {
+    Take("{");
+    Space(lines);
+    TRIVIUM_RETURN_IF_ERROR(Number(min));
+    *max = *min;
+    Space(lines);
+    if (Take(",")) {
+      Space(lines);
+      *max = -1;
+      if (!Peek('}')) TRIVIUM_RETURN_IF_ERROR(Number(max));
+      Space(lines);
+    }
+    if (!Take("}")) return Error("a { without its }");
+    if (*max >= 0 && *max < *min) return Error("{n,m}: m is less than n");
+    return absl::OkStatus();
   }
 
   absl::Status Number(int32_t* number) {

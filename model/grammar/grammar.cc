@@ -7,7 +7,8 @@
 namespace trivium {
 namespace {
 
-constexpr size_t kHugeSize = size_t{1} << 40;
+// No size is greater, so that its product with a count fits.
+constexpr size_t kHugeSize = size_t{1} << 32;
 
 Expression OfKind(Expression::Kind kind) {
   Expression expression;
@@ -18,20 +19,20 @@ Expression OfKind(Expression::Kind kind) {
 }  // namespace
 
 ExpressionId Grammar::Add(Expression expression) {
-  held_ += 1 + expression.parts.size() + expression.text.size() / 16;
+  size_ += 1 + expression.parts.size() + expression.text.size() / 16;
   expression.size = std::min(expression.size, kHugeSize);
   // Beyond the limit nothing grows any more; Check tells.
-  if (held_ > limits_.expressions) expression.parts.clear();
-  if (held_ > 2 * limits_.expressions && !expressions_.empty()) return 0;
+  if (size_ > limits_.expressions) expression.parts.clear();
+  if (size_ > 2 * limits_.expressions && !expressions_.empty()) return 0;
   expressions_.push_back(std::move(expression));
   return static_cast<ExpressionId>(expressions_.size()) - 1;
 }
 
 absl::Status Grammar::Check() const {
-  if (held_ <= limits_.expressions) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      fmt::format("needs more than {} expressions, give a smaller one",
-                  limits_.expressions));
+  if (size_ <= limits_.expressions) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "the grammar needs more than {} expressions; give a smaller one",
+      limits_.expressions));
 }
 
 ExpressionId Grammar::Bytes(uint8_t low, uint8_t high) {
@@ -92,8 +93,8 @@ ExpressionId Grammar::Graph(ExpressionGraph graph) {
   for (const ExpressionGraph::Edge& edge : graph.edges) {
     if (edge.label >= 0) expression.size += expressions_[edge.label].size;
   }
-  held_ += graph.final.size() + graph.edges.size();
-  if (held_ > limits_.expressions) {
+  size_ += graph.final.size() + graph.edges.size();
+  if (size_ > limits_.expressions) {
     graph = ExpressionGraph();
     graph.AddNode();
   }
@@ -102,7 +103,7 @@ ExpressionId Grammar::Graph(ExpressionGraph graph) {
 }
 
 RuleId Grammar::AddRule() {
-  ++held_;
+  ++size_;
   rules_.push_back(-1);
   return static_cast<RuleId>(rules_.size()) - 1;
 }

@@ -119,7 +119,7 @@ class Grammar {
   std::vector<ExpressionGraph> graphs_;
   std::vector<ExpressionId> rules_;
   std::map<ExpressionId, RuleId> rule_of_;  // made by AsRule
-  size_t held_ = 0;                         // parts, edges and bytes of texts
+  size_t size_ = 0;                         // parts, edges and bytes of texts
   RuleId root_ = 0;
 };
 

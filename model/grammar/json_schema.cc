@@ -12,12 +12,26 @@
 #include "model/grammar/schema_compiler.h"
 
 namespace trivium {
+namespace {
+
+// Says that a keyword may be one of any of the schemas that were joined.
+absl::StatusOr<ExpressionId> Joined(const std::string& pointer,
+                                    absl::StatusOr<ExpressionId> result) {
+  constexpr std::string_view kIn = " (in the schemas joined at ";
+  const std::string message(result.status().message());
+  if (result.ok() || message.find(kIn) != message.npos) return result;
+  return absl::Status(result.status().code(),
+                      fmt::format("{}{}{})", message, kIn, pointer));
+}
+
+}  // namespace
 
 SchemaCompiler::SchemaCompiler(const Schema* root,
                                const JsonSchemaOptions& options,
-                               const GrammarLimits& limits)
-    : document_(root),
+                               const GrammarLimits& limits, WorkBudget* work)
+    : document_(root, work),
       options_(options),
+      work_(work),
       grammar_(limits),
       text_(&grammar_, options.space) {}
 
@@ -29,7 +43,9 @@ absl::StatusOr<Grammar> SchemaCompiler::Compile() {
     TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId expression,
                              Any(*next.schema, next.reference, 0));
     grammar_.Define(next.rule, expression);
-    TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
+    if (const absl::Status status = grammar_.Check(); !status.ok()) {
+      return At(next.reference, status);
+    }
   }
   grammar_.set_root(grammar_.expression(root).index);
   return std::move(grammar_);
@@ -54,7 +70,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
     return SchemaError(
         pointer, fmt::format("is nested deeper than {}", kMostSchemaDepth));
   }
-  TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
+  if (const absl::Status status = grammar_.Check(); !status.ok()) {
+    return At(pointer, status);
+  }
   if (schema.is_boolean()) {
     return schema.get<bool>() ? text_.Value() : grammar_.Choice({});
   }
@@ -76,7 +94,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
     TRIVIUM_ASSIGN_OR_RETURN(
         const Schema joined,
         document_.Merge(schema, Schema(true), pointer, depth));
-    return Any(joined, pointer, depth + 1);
+    return Joined(pointer, Any(joined, pointer, depth + 1));
   }
   for (const char* keyword : {"anyOf", "oneOf"}) {
     if (schema.contains(keyword)) {
@@ -135,9 +153,10 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
       TRIVIUM_ASSIGN_OR_RETURN(
           whole.back(), document_.Merge(rest, branches[i], branch, depth));
     }
-    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId choice,
-                             Any(whole.back(), branch, depth + 1));
-    choices.push_back(choice);
+    absl::StatusOr<ExpressionId> choice = Any(whole.back(), branch, depth + 1);
+    if (joined) choice = Joined(branch, std::move(choice));
+    if (!choice.ok()) return choice.status();
+    choices.push_back(*choice);
   }
   if (std::string_view(keyword) == "oneOf") {
     if (whole.size() > kMostExclusive) {
@@ -151,8 +170,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
             document_.Disjoint(whole[j], whole[i], place, depth));
         if (disjoint) continue;
         return SchemaError(
-            place, fmt::format("a value may be of both {} and {}, which cannot "
-                               "be held; write anyOf, or a required property "
+            place, fmt::format("a value may be of both {} and {}, which is not "
+                               "supported; write anyOf, or a required property "
                                "with another const in each",
                                j, i));
       }
@@ -168,8 +187,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
     if (key == "type" || key == "enum" || key == "const") continue;
     if (SchemaDocument::Concerns(key, types)) {
       return SchemaError(Below(pointer, key),
-                         "cannot be held beside enum or const; list the values "
-                         "that are left");
+                         "is not supported beside enum or const; list the "
+                         "values that are left");
     }
   }
   Schema values = Schema::array();
@@ -180,9 +199,12 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
     values = *listed;
   }
   if (const auto one = schema.find("const"); one != schema.end()) {
+    // Objects are equal in any order of their members.
     const bool in =
         !schema.contains("enum") ||
-        std::find(values.begin(), values.end(), *one) != values.end();
+        std::any_of(values.begin(), values.end(), [&](const Schema& value) {
+          return nlohmann::json(value) == nlohmann::json(*one);
+        });
     values = Schema::array();
     if (in) values.push_back(*one);
   }
@@ -196,9 +218,24 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
   return grammar_.Choice(std::move(choices));
 }
 
+namespace {
+
+// The steps of reading a text whose objects keep their order: each name is
+// compared with those before it.
+size_t OrderedSteps(const nlohmann::json& value) {
+  size_t steps = 1;
+  if (!value.is_structured()) return steps;
+  if (value.is_object()) steps += value.size() * value.size() / 8;
+  for (const nlohmann::json& part : value) steps += OrderedSteps(part);
+  return steps;
+}
+
+}  // namespace
+
 absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
                                             const JsonSchemaOptions& options,
-                                            const GrammarLimits& limits) {
+                                            const GrammarLimits& limits,
+                                            const AliveCheck& check_alive) {
   // ParseJson bounds depth and memory. Its objects are sorted by name; a second
   // reading keeps the order in which properties are declared.
   const auto checked = ParseJson(schema, {limits.text_bytes, size_t{32} << 20});
@@ -207,10 +244,17 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
                         fmt::format("#: the schema {}",
                                     std::string(checked.status().message())));
   }
-  const Schema root = Schema::parse(schema.begin(), schema.end(),
-                                    /*cb=*/nullptr, /*allow_exceptions=*/false);
+  WorkBudget work(limits.work, check_alive);
+  if (!work.Take(OrderedSteps(*checked))) return At("#", work.status());
+  Schema root = Schema::parse(schema.begin(), schema.end(),
+                              /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded()) return SchemaError("#", "the schema is not JSON");
-  return SchemaCompiler(&root, options, limits).Compile();
+  if (root.is_object()) {
+    // The name of the whole schema, which nothing here refers to.
+    root.erase("$id");
+    root.erase("id");
+  }
+  return SchemaCompiler(&root, options, limits, &work).Compile();
 }
 
 absl::StatusOr<Grammar> GrammarOfJsonObject(const JsonSchemaOptions& options,

@@ -55,7 +55,7 @@ JsonText::JsonText(Grammar* grammar, JsonSpace space) : grammar_(*grammar) {
   integer_ = g.AsRule(g.Choice(
       {g.Literal("0"),
        g.Sequence({sign, g.Bytes('1', '9'), g.Repeat(digit, 0, -1)})}));
-  // An exponent of more digits leaves the range of a double.
+  // An exponent of three digits may leave the range of a double.
   const ExpressionId exponent =
       g.Sequence({g.Choice({g.Literal("e"), g.Literal("E")}),
                   g.Optional(g.Choice({g.Literal("+"), g.Literal("-")})),
@@ -70,23 +70,22 @@ JsonText::JsonText(Grammar* grammar, JsonSpace space) : grammar_(*grammar) {
   value_ = g.Rule(value);
   const ExpressionId member = g.Sequence({string_, colon_, value_});
   object_ = g.AsRule(Enclosed(
-      "{",
-      g.Optional(
-          g.Sequence({member, g.Repeat(g.Sequence({comma_, member}), 0, -1)})),
-      "}"));
+      "{", g.Sequence({member, g.Repeat(g.Sequence({comma_, member}), 0, -1)}),
+      /*empty_too=*/true, "}"));
   array_ = g.AsRule(Enclosed(
-      "[",
-      g.Optional(
-          g.Sequence({value_, g.Repeat(g.Sequence({comma_, value_}), 0, -1)})),
-      "]"));
+      "[", g.Sequence({value_, g.Repeat(g.Sequence({comma_, value_}), 0, -1)}),
+      /*empty_too=*/true, "]"));
   g.Define(value,
            g.Choice({object_, array_, string_, number_, boolean_, null_}));
 }
 
 ExpressionId JsonText::Enclosed(const char* open, ExpressionId inside,
-                                const char* close) {
+                                bool empty_too, const char* close) {
+  ExpressionId text = grammar_.Sequence({gap_, inside, gap_});
+  // Nothing has one gap around it, not two.
+  if (empty_too) text = grammar_.Choice({gap_, text});
   return grammar_.Sequence(
-      {grammar_.Literal(open), gap_, inside, gap_, grammar_.Literal(close)});
+      {grammar_.Literal(open), text, grammar_.Literal(close)});
 }
 
 ExpressionId JsonText::MakeCharacter() {
@@ -156,9 +155,11 @@ ExpressionId JsonText::Constant(const ordered_json& value) {
     }
     parts.push_back(Constant(element));
   }
-  const ExpressionId inside = grammar_.Sequence(std::move(parts));
-  return value.is_object() ? Enclosed("{", inside, "}")
-                           : Enclosed("[", inside, "]");
+  const bool empty = parts.empty();
+  const ExpressionId inside =
+      empty ? grammar_.Choice({}) : grammar_.Sequence(std::move(parts));
+  return value.is_object() ? Enclosed("{", inside, empty, "}")
+                           : Enclosed("[", inside, empty, "]");
 }
 
 }  // namespace trivium

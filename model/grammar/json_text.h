@@ -16,7 +16,6 @@ class JsonText {
   // `grammar` outlives this.
   JsonText(Grammar* grammar, JsonSpace space);
 
-  ExpressionId Gap() const { return gap_; }  // white space where any may be
   ExpressionId Comma() const { return comma_; }
   ExpressionId Colon() const { return colon_; }
 
@@ -32,13 +31,13 @@ class JsonText {
   ExpressionId Boolean() const { return boolean_; }
   ExpressionId Null() const { return null_; }
   ExpressionId Value() const { return value_; }
-  ExpressionId Object() const { return object_; }  // of any members
-  ExpressionId Array() const { return array_; }    // of any elements
+  ExpressionId Array() const { return array_; }  // of any elements
 
   // Exactly this value; strings are escaped only where they must be.
   ExpressionId Constant(const nlohmann::ordered_json& value);
-  // item (comma item)*, or nothing, between brackets such as "[" and "]".
-  ExpressionId Enclosed(const char* open, ExpressionId inside,
+  // `inside`, which is not empty, or with `empty_too` also nothing, between
+  // brackets such as "[" and "]".
+  ExpressionId Enclosed(const char* open, ExpressionId inside, bool empty_too,
                         const char* close);
 
  private:

@@ -13,9 +13,8 @@
 namespace trivium {
 namespace {
 
+// Two decimals of so many digits are never the same double.
 constexpr size_t kSignificantDigits = 15;
-// Digits before the point if only one bound is given, at least.
-constexpr size_t kWholeDigits = 9;
 constexpr char kNothing[] = "[^\\x{0}-\\x{10FFFF}]";
 
 // Digits low .. high, or an expression without a match.
@@ -69,11 +68,11 @@ std::string Naturals(std::string low, const std::optional<std::string>& high) {
   return fmt::format("(?:{})", choices);
 }
 
-absl::StatusOr<CharDfa> DfaOf(const std::string& expression) {
+absl::StatusOr<CharDfa> DfaOf(const std::string& expression, WorkBudget* work) {
   TRIVIUM_ASSIGN_OR_RETURN(
       const RegexNode node,
       ParseRegex(expression, RegexDialect::kRe2, /*search=*/false));
-  return CharDfa::Create(node);
+  return CharDfa::Create(node, work);
 }
 
 // A decimal that is not negative: digits without leading zeros, and those
@@ -169,20 +168,30 @@ std::string DecimalsOn(const Decimal& bound, bool upper, bool exclusive) {
                      alone ? "?" : "");
 }
 
-// Decimals that are not negative, with at most so many digits, low .. high.
-absl::StatusOr<CharDfa> Decimals(const std::optional<NumberBound>& low,
-                                 const std::optional<NumberBound>& high,
-                                 size_t whole, size_t fraction) {
-  std::string all = fmt::format("(?:0|[1-9][0-9]{{0,{}}})", whole - 1);
-  if (fraction > 0) all += fmt::format("(?:\\.[0-9]{{1,{}}})?", fraction);
-  TRIVIUM_ASSIGN_OR_RETURN(CharDfa result, DfaOf(all));
+// Decimals that are not negative, low .. high.
+absl::StatusOr<CharDfa> DecimalsBetween(const std::optional<NumberBound>& low,
+                                        const std::optional<NumberBound>& high,
+                                        WorkBudget* work) {
+  CharDfa result = CharDfa::Decimals(kSignificantDigits);
   for (const bool upper : {false, true}) {
     const std::optional<NumberBound>& bound = upper ? high : low;
     if (!bound.has_value()) continue;
-    TRIVIUM_ASSIGN_OR_RETURN(
-        const CharDfa side,
-        DfaOf(DecimalsOn(DecimalOf(bound->value), upper, bound->exclusive)));
-    TRIVIUM_ASSIGN_OR_RETURN(result, result.Intersection(side));
+    Decimal digits = DecimalOf(bound->value);
+    bool exclusive = bound->exclusive;
+    // All decimals are less than a bound of more digits.
+    if (digits.whole.size() > kSignificantDigits) {
+      if (upper) continue;
+      return CharDfa::OfTexts({}, work);
+    }
+    // No decimal lies between the bound and its first digits, which are less.
+    if (digits.fraction.size() > kSignificantDigits) {
+      digits.fraction.resize(kSignificantDigits);
+      while (digits.fraction.ends_with('0')) digits.fraction.pop_back();
+      exclusive = !upper;
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(const CharDfa side,
+                             DfaOf(DecimalsOn(digits, upper, exclusive), work));
+    TRIVIUM_ASSIGN_OR_RETURN(result, result.Intersection(side, work));
   }
   return result;
 }
@@ -190,7 +199,8 @@ absl::StatusOr<CharDfa> Decimals(const std::optional<NumberBound>& low,
 }  // namespace
 
 absl::StatusOr<CharDfa> IntegersBetween(std::optional<int64_t> low,
-                                        std::optional<int64_t> high) {
+                                        std::optional<int64_t> high,
+                                        WorkBudget* work) {
   const auto digits = [](int64_t value) {
     return fmt::format("{}", value < 0 ? -value : value);
   };
@@ -206,20 +216,16 @@ absl::StatusOr<CharDfa> IntegersBetween(std::optional<int64_t> low,
                                   low.has_value() ? std::optional(digits(*low))
                                                   : std::nullopt);
   }
-  return DfaOf(expression);
+  return DfaOf(expression, work);
+}
+
+absl::StatusOr<CharDfa> IntegersOfDigits(int digits, WorkBudget* work) {
+  return DfaOf(fmt::format("0|-?[1-9][0-9]{{0,{}}}", digits - 1), work);
 }
 
 absl::StatusOr<CharDfa> NumbersBetween(std::optional<NumberBound> low,
-                                       std::optional<NumberBound> high) {
-  size_t whole = low.has_value() && high.has_value() ? 1 : kWholeDigits;
-  for (const auto& bound : {low, high}) {
-    if (!bound.has_value()) continue;
-    whole = std::max(whole, DecimalOf(std::abs(bound->value)).whole.size());
-  }
-  whole = std::min(whole, kSignificantDigits);
-  const size_t fraction = kSignificantDigits - whole;
-  // A bound beyond all digits is none, or leaves nothing, as the comparison of
-  // digits tells.
+                                       std::optional<NumberBound> high,
+                                       WorkBudget* work) {
   const auto negated = [](const std::optional<NumberBound>& bound) {
     std::optional<NumberBound> result = bound;
     if (result.has_value()) result->value = -result->value;
@@ -229,10 +235,10 @@ absl::StatusOr<CharDfa> NumbersBetween(std::optional<NumberBound> low,
   const bool high_negative =
       high.has_value() &&
       (high->value < 0 || (high->value == 0 && high->exclusive));
-  TRIVIUM_ASSIGN_OR_RETURN(CharDfa result, CharDfa::OfTexts({}));
+  TRIVIUM_ASSIGN_OR_RETURN(CharDfa result, CharDfa::OfTexts({}, work));
   if (!high_negative) {
-    TRIVIUM_ASSIGN_OR_RETURN(result, Decimals(low_negative ? std::nullopt : low,
-                                              high, whole, fraction));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        result, DecimalsBetween(low_negative ? std::nullopt : low, high, work));
   }
   if (low.has_value() && low->value >= 0) return result;
   // -y with y > 0, from -high to -low.
@@ -240,7 +246,7 @@ absl::StatusOr<CharDfa> NumbersBetween(std::optional<NumberBound> low,
   const std::optional<NumberBound> least =
       high.has_value() && high->value < 0 ? negated(high) : above_zero;
   TRIVIUM_ASSIGN_OR_RETURN(const CharDfa negative,
-                           Decimals(least, negated(low), whole, fraction));
+                           DecimalsBetween(least, negated(low), work));
   return result.UnionWithPrefix('-', negative);
 }
 

@@ -7,13 +7,18 @@
 
 #include "absl/status/statusor.h"
 #include "model/grammar/char_dfa.h"
+#include "model/grammar/work_budget.h"
 
 namespace trivium {
 
 // The integers low .. high as decimal texts, without leading zeros and "-0". An
 // absent bound is none. |bounds| <= 10^18.
 absl::StatusOr<CharDfa> IntegersBetween(std::optional<int64_t> low,
-                                        std::optional<int64_t> high);
+                                        std::optional<int64_t> high,
+                                        WorkBudget* work);
+
+// The integers of at most so many digits, in the same form.
+absl::StatusOr<CharDfa> IntegersOfDigits(int digits, WorkBudget* work);
 
 struct NumberBound {
   double value;
@@ -21,10 +26,11 @@ struct NumberBound {
 };
 
 // Decimals between the bounds, without an exponent and "-0". They have at most
-// 15 significant digits, so that every one is told apart from the bounds as a
-// double. At least one bound is given.
+// 15 digits, a zero before the point not counted, so that every one is told
+// apart from the bounds as a double. At least one bound is given.
 absl::StatusOr<CharDfa> NumbersBetween(std::optional<NumberBound> low,
-                                       std::optional<NumberBound> high);
+                                       std::optional<NumberBound> high,
+                                       WorkBudget* work);
 
 }  // namespace trivium
 

@@ -34,9 +34,9 @@ ParseStates::ParseStates(const Automaton* automaton, size_t most_bytes)
   states_[kDead].next->fill(kDead);
 }
 
-bool ParseStates::Hold(size_t bytes) {
-  held_ += bytes;
-  exhausted_ = exhausted_ || held_ > most_bytes_;
+bool ParseStates::Allocate(size_t bytes) {
+  bytes_ += bytes;
+  exhausted_ = exhausted_ || bytes_ > most_bytes_;
   return !exhausted_;
 }
 
@@ -114,7 +114,7 @@ ParseStates::Id ParseStates::Compute(Id id, uint8_t byte) {
   if (exhausted_) return kDead;
   State& state = states_[id];
   if (state.next == nullptr) {
-    if (!Hold(sizeof(Next))) return kDead;
+    if (!Allocate(sizeof(Next))) return kDead;
     state.next = std::make_unique<Next>();
     state.next->fill(kUnknown);
   }
@@ -152,7 +152,8 @@ ParseStates::Id ParseStates::Intern(bool complete) {
       return table_[slot];
     }
   }
-  if (!Hold(sizeof(State) + added_.size() * sizeof(Item) + 16)) return kDead;
+  if (!Allocate(sizeof(State) + added_.size() * sizeof(Item) + 16))
+    return kDead;
   const Id id = static_cast<Id>(states_.size());
   table_[slot] = id;
   State& state = states_.emplace_back();
@@ -193,13 +194,18 @@ void ParseStates::Close(Id id) {
   std::sort(state.waiting.begin(), state.waiting.end(),
             [](const Waiting& a, const Waiting& b) { return a.rule < b.rule; });
   state.items = added_;
-  Hold(state.items.size() * sizeof(Item) +
-       state.waiting.size() * sizeof(Waiting));
+  Allocate(state.items.size() * sizeof(Item) +
+           state.waiting.size() * sizeof(Waiting));
 }
 
 std::vector<Position> ParseStates::Kernel(Id state) const {
   std::vector<Position> positions;
-  for (const Item& item : states_[state].kernel) positions.push_back(item.at);
+  // The kernel is sorted by position.
+  for (const Item& item : states_[state].kernel) {
+    if (positions.empty() || positions.back() != item.at) {
+      positions.push_back(item.at);
+    }
+  }
   return positions;
 }
 

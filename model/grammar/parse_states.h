@@ -30,7 +30,7 @@ class ParseStates {
   // The state in which nothing is possible.
   static constexpr Id kDead = 0;
 
-  // `automaton` outlives this. At most `most_bytes` are held, about.
+  // `automaton` outlives this. Takes at most `most_bytes` of memory, about.
   ParseStates(const Automaton* automaton, size_t most_bytes);
 
   // The state before the first byte of the root.
@@ -49,8 +49,8 @@ class ParseStates {
   Id Walk(Id state, std::string_view bytes);
 
   bool IsComplete(Id state) const { return states_[state].complete; }
-  // Positions from which the state goes on, those of rules that are called from
-  // them not included.
+  // Positions from which the state goes on, each once, those of rules
+  // that are called from them not included.
   std::vector<Position> Kernel(Id state) const;
   // Returns the bytes that may come next.
   std::bitset<256> NextBytes(Id state);
@@ -58,7 +58,6 @@ class ParseStates {
   // True if the bound was reached. Then states may be kDead that should not be,
   // and no answer counts.
   bool exhausted() const { return exhausted_; }
-  size_t held_bytes() const { return held_; }
 
  private:
   struct Item {
@@ -83,8 +82,7 @@ class ParseStates {
   };
   static constexpr Id kSelf = ~Id{0};
   static constexpr Id kUnknown = ~Id{0};
-  // The most items of a state. Only grammars that are ambiguous without bound
-  // have more.
+  // The most items of a state; a state that needs more exhausts the bound.
   static constexpr size_t kMostItems = 4096;
 
   Id Compute(Id state, uint8_t byte);
@@ -95,11 +93,12 @@ class ParseStates {
   bool EndRules();
   void Close(Id id);
   Id Intern(bool complete);
-  bool Hold(size_t bytes);
+  // Counts bytes of memory. Returns false beyond most_bytes_.
+  bool Allocate(size_t bytes);
 
   const Automaton& automaton_;
   const size_t most_bytes_;
-  size_t held_ = 0;
+  size_t bytes_ = 0;
   bool exhausted_ = false;
   std::vector<State> states_;
   std::vector<Id> table_;  // open addressing by hash; kUnknown: free

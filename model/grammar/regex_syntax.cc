@@ -50,6 +50,11 @@ RegexNode Character(CodePointSet set) {
   return node;
 }
 
+absl::Status ErrorAtByte(size_t at, std::string_view what) {
+  return absl::InvalidArgumentError(
+      fmt::format("byte {} of the expression: {}", at, what));
+}
+
 class RegexParser {
  public:
   RegexParser(std::string_view text, RegexDialect dialect)
@@ -64,8 +69,7 @@ class RegexParser {
 
  private:
   absl::Status Error(std::string_view what) const {
-    return absl::InvalidArgumentError(
-        fmt::format("byte {} of the expression: {}", at_, what));
+    return ErrorAtByte(at_, what);
   }
 
   bool Peek(char c) const { return at_ < text_.size() && text_[at_] == c; }
@@ -162,6 +166,7 @@ class RegexParser {
 
   absl::StatusOr<RegexNode> Atom(int depth) {
     RegexNode node;
+    node.at = at_;
     if (Take("^")) {
       node.kind = RegexNode::Kind::kBegin;
       return node;
@@ -371,10 +376,16 @@ RegexNode AnyText() {
   return any;
 }
 
-bool HasAnchor(const RegexNode& node) {
-  return node.kind == RegexNode::Kind::kBegin ||
-         node.kind == RegexNode::Kind::kEnd ||
-         std::any_of(node.parts.begin(), node.parts.end(), HasAnchor);
+// Returns the first ^ or $; null if there is none.
+const RegexNode* FirstAnchor(const RegexNode& node) {
+  if (node.kind == RegexNode::Kind::kBegin ||
+      node.kind == RegexNode::Kind::kEnd) {
+    return &node;
+  }
+  for (const RegexNode& part : node.parts) {
+    if (const RegexNode* anchor = FirstAnchor(part)) return anchor;
+  }
+  return nullptr;
 }
 
 // Takes ^ and $ away from the ends of each alternative. With `search`, any text
@@ -393,7 +404,7 @@ absl::Status Anchor(bool search, RegexNode* node) {
   }
   std::vector<RegexNode>& parts = node->parts;
   // A group around all of an alternative.
-  if (parts.size() == 1 && HasAnchor(parts[0]) &&
+  if (parts.size() == 1 && FirstAnchor(parts[0]) != nullptr &&
       (parts[0].kind == RegexNode::Kind::kChoice ||
        parts[0].kind == RegexNode::Kind::kSequence)) {
     return Anchor(search, &parts[0]);
@@ -407,10 +418,11 @@ absl::Status Anchor(bool search, RegexNode* node) {
   for (size_t i = begin; i < end; ++i) rest.push_back(std::move(parts[i]));
   if (search && !anchored_end) rest.push_back(AnyText());
   parts = std::move(rest);
-  if (!HasAnchor(*node)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "^ and $ inside of the expression are not known; put them at the "
-      "beginning and the end of an alternative");
+  const RegexNode* anchor = FirstAnchor(*node);
+  if (anchor == nullptr) return absl::OkStatus();
+  return ErrorAtByte(anchor->at,
+                     "^ and $ are known at the beginning and the end of an "
+                     "alternative only; put them there");
 }
 
 }  // namespace

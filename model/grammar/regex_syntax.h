@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_GRAMMAR_REGEX_SYNTAX_H_
 #define TRIVIUM_MODEL_GRAMMAR_REGEX_SYNTAX_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -26,6 +27,7 @@ struct RegexNode {
   CodePointSet set;
   std::vector<RegexNode> parts;
   int32_t min = 0, max = 0;
+  size_t at = 0;  // the byte of ^ or $
 };
 
 // The dialects differ in `.`, `\s` and in what `\d \w \s` leave to `\D \W \S`.

@@ -15,11 +15,13 @@ using StateSet = std::vector<uint32_t>;  // sorted, without duplicates
 
 class SubsetConstruction {
  public:
-  SubsetConstruction(const RuleNfa& nfa, size_t most_states, bool merge,
-                     size_t* work)
+  // `most_steps` bounds this construction's part of the work.
+  SubsetConstruction(const RuleNfa& nfa, size_t most_states, size_t most_steps,
+                     bool merge, WorkBudget* work)
       : nfa_(nfa),
         most_states_(most_states),
         merge_(merge),
+        steps_left_(most_steps),
         work_(work),
         seen_(nfa.states.size(), 0) {}
 
@@ -27,7 +29,7 @@ class SubsetConstruction {
   bool Run(RuleStates* result) {
     IdOf({0});
     for (size_t i = 0; i < sets_.size(); ++i) {
-      if (sets_.size() > most_states_ || *work_ == 0) return false;
+      if (sets_.size() > most_states_) return false;
       result->states.emplace_back();
       if (!AddEdges(StateSet(*sets_[i]), &result->states.back())) return false;
     }
@@ -36,8 +38,9 @@ class SubsetConstruction {
 
  private:
   bool Spend(size_t steps) {
-    *work_ -= std::min(*work_, steps);
-    return *work_ > 0;
+    if (steps > steps_left_) return false;
+    steps_left_ -= steps;
+    return work_->Take(steps);
   }
 
   uint32_t IdOf(StateSet set) {
@@ -135,7 +138,8 @@ class SubsetConstruction {
   const RuleNfa& nfa_;
   const size_t most_states_;
   const bool merge_;
-  size_t* const work_;
+  size_t steps_left_;
+  WorkBudget* const work_;
   std::vector<uint32_t> seen_;  // [states] the last round that saw it
   uint32_t round_ = 0;
   std::map<StateSet, uint32_t> ids_;
@@ -144,20 +148,19 @@ class SubsetConstruction {
 
 }  // namespace
 
-bool RemoveEmptyEdges(const RuleNfa& nfa, size_t* work, RuleStates* result) {
+bool RemoveEmptyEdges(const RuleNfa& nfa, WorkBudget* work,
+                      RuleStates* result) {
   // Determinism is worth a few times the states. The attempt may use a tenth of
   // the work that is left.
   const size_t most_states = 4 * nfa.states.size() + 256;
-  const size_t share = *work / 10;
-  size_t attempt = share;
-  if (SubsetConstruction(nfa, most_states, /*merge=*/true, &attempt)
+  if (SubsetConstruction(nfa, most_states, work->left() / 10, /*merge=*/true,
+                         work)
           .Run(result)) {
-    *work -= share - attempt;
     return true;
   }
-  *work -= share - attempt;
   result->states.clear();
-  return SubsetConstruction(nfa, nfa.states.size() + 1, /*merge=*/false, work)
+  return SubsetConstruction(nfa, nfa.states.size() + 1,
+                            /*most_steps=*/~size_t{0}, /*merge=*/false, work)
       .Run(result);
 }
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "model/grammar/automaton.h"
 #include "model/grammar/grammar.h"
+#include "model/grammar/work_budget.h"
 
 namespace trivium {
 
@@ -33,9 +33,8 @@ struct RuleStates {
 };
 
 // Removes empty edges. The result is deterministic unless that would need many
-// more states than the NFA has. Each step takes one of *work; returns false if
-// it runs out.
-bool RemoveEmptyEdges(const RuleNfa& nfa, size_t* work, RuleStates* result);
+// more states than the NFA has. Returns false if `work` does not suffice.
+bool RemoveEmptyEdges(const RuleNfa& nfa, WorkBudget* work, RuleStates* result);
 
 }  // namespace trivium
 

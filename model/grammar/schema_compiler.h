@@ -14,6 +14,7 @@
 #include "model/grammar/grammar.h"
 #include "model/grammar/json_text.h"
 #include "model/grammar/schema_document.h"
+#include "model/grammar/work_budget.h"
 
 namespace trivium {
 
@@ -21,9 +22,9 @@ namespace trivium {
 // rules; they are compiled one after the other, so references may be deep.
 class SchemaCompiler {
  public:
-  // `root` outlives this.
+  // `root` and `work` outlive this.
   SchemaCompiler(const Schema* root, const JsonSchemaOptions& options,
-                 const GrammarLimits& limits);
+                 const GrammarLimits& limits, WorkBudget* work);
 
   absl::StatusOr<Grammar> Compile();
 
@@ -69,9 +70,11 @@ class SchemaCompiler {
   // The property names that a key of patternProperties matches.
   absl::StatusOr<const CharDfa*> NamesOf(const std::string& pattern,
                                          const std::string& pointer);
-  absl::StatusOr<bool> NameMatches(const std::string& pattern,
-                                   const std::string& name,
-                                   const std::string& pointer);
+  // The schema in patternProperties whose key matches the name; null if there
+  // is none.
+  absl::StatusOr<const Schema*> PatternOf(const Schema& schema,
+                                          const std::string& name,
+                                          const std::string& pointer);
   ExpressionId InOrder(const Members& members);
   ExpressionId InAnyOrder(const Members& members);
   ExpressionId Pair(ExpressionId name, ExpressionId value);
@@ -85,12 +88,9 @@ class SchemaCompiler {
                                                  const char* keyword,
                                                  const std::string& pointer);
 
-  // Takes the states of an automaton from those that a schema may need.
-  absl::StatusOr<CharDfa> Counted(absl::StatusOr<CharDfa> automaton,
-                                  const std::string& pointer);
-
   SchemaDocument document_;
   const JsonSchemaOptions options_;
+  WorkBudget* const work_;
   Grammar grammar_;
   JsonText text_;
   std::map<std::string, RuleId> rules_;  // of references
@@ -101,7 +101,6 @@ class SchemaCompiler {
   };
   std::deque<Pending> pending_;
   std::map<std::string, CharDfa> patterns_;  // made by NamesOf
-  size_t states_left_ = 200'000;             // of CharDfas
 };
 
 }  // namespace trivium

@@ -11,11 +11,11 @@
 namespace trivium {
 namespace {
 
-// A keyword, the types of values that it concerns, and if it is held.
+// A keyword, the types of values that it concerns, and if it is supported.
 struct Keyword {
   std::string_view name;
   JsonTypes types;
-  bool held;
+  bool supported;
 };
 
 constexpr std::array kKeywords = {
@@ -64,32 +64,11 @@ constexpr std::array kKeywords = {
     Keyword{"unevaluatedProperties", kObjectType, false},
 };
 
-constexpr std::string_view kAnnotations[] = {"title",
-                                             "description",
-                                             "default",
-                                             "examples",
-                                             "example",
-                                             "deprecated",
-                                             "readOnly",
-                                             "writeOnly",
-                                             "$schema",
-                                             "$comment",
-                                             "$id",
-                                             "id",
-                                             "$defs",
-                                             "definitions",
-                                             "contentEncoding",
-                                             "contentMediaType",
-                                             "$vocabulary",
-                                             "contentSchema"};
-
-bool IsAnnotation(std::string_view key) {
-  if (key.starts_with("x-")) return true;
-  for (const std::string_view name : kAnnotations) {
-    if (name == key) return true;
-  }
-  return false;
-}
+constexpr std::string_view kAnnotations[] = {
+    "title",           "description",      "default",     "examples",
+    "example",         "deprecated",       "readOnly",    "writeOnly",
+    "$schema",         "$comment",         "$defs",       "definitions",
+    "contentEncoding", "contentMediaType", "$vocabulary", "contentSchema"};
 
 constexpr std::pair<std::string_view, JsonTypes> kTypeNames[] = {
     {"null", kNullType},      {"boolean", kBooleanType},
@@ -101,6 +80,12 @@ constexpr std::pair<std::string_view, JsonTypes> kTypeNames[] = {
 
 absl::Status SchemaError(std::string_view pointer, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", pointer, what));
+}
+
+absl::Status At(std::string_view pointer, const absl::Status& status) {
+  return absl::Status(
+      status.code(),
+      fmt::format("{}: {}", pointer, std::string(status.message())));
 }
 
 std::string Below(std::string_view pointer, std::string_view key) {
@@ -183,6 +168,12 @@ absl::StatusOr<const Schema*> SchemaDocument::Resolve(
   return at;
 }
 
+bool SchemaDocument::IsAnnotation(std::string_view key) {
+  return key.starts_with("x-") ||
+         std::find(std::begin(kAnnotations), std::end(kAnnotations), key) !=
+             std::end(kAnnotations);
+}
+
 bool SchemaDocument::Restricts(const Schema& schema) {
   if (!schema.is_object()) return true;
   for (const auto& [key, value] : schema.items()) {
@@ -201,11 +192,19 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
     for (const Keyword& keyword : kKeywords) {
       if (keyword.name != key) continue;
       known = true;
-      if (!keyword.held && (keyword.types & types) != 0) {
-        return SchemaError(place, "this keyword cannot be held; remove it");
+      if (!keyword.supported && (keyword.types & types) != 0) {
+        return SchemaError(place, "this keyword is not supported; remove it");
       }
     }
-    if (!known) return SchemaError(place, "this keyword is not known");
+    if (key == "$id" || key == "id") {
+      return SchemaError(place,
+                         "only the whole schema may have one, since references "
+                         "below it would mean something else; remove it");
+    }
+    if (!known) {
+      return SchemaError(
+          place, "this keyword is not known; remove it or name it x-...");
+    }
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/grammar/work_budget.h"
 #include "nlohmann/json.hpp"
 
 namespace trivium {
@@ -26,23 +27,31 @@ JsonTypes TypeOf(const Schema& value);
 
 // INVALID_ARGUMENT at a keyword: "#/properties/a/not: ...".
 absl::Status SchemaError(std::string_view pointer, std::string_view what);
+// Puts a pointer before the error of a part.
+absl::Status At(std::string_view pointer, const absl::Status& status);
+template <typename T>
+absl::StatusOr<T> At(std::string_view pointer, absl::StatusOr<T> result) {
+  if (!result.ok()) return At(pointer, result.status());
+  return result;
+}
 // The pointer of a member.
 std::string Below(std::string_view pointer, std::string_view key);
 
 // A schema with its definitions, as far as references and types go.
 class SchemaDocument {
  public:
-  // `root` outlives this.
-  explicit SchemaDocument(const Schema* root) : root_(*root) {}
+  // `root` and `work` outlive this.
+  SchemaDocument(const Schema* root, WorkBudget* work)
+      : root_(*root), work_(work) {}
 
-  const Schema& root() const { return root_; }
   // Returns what "$ref" points to. `pointer` is the place of the reference.
   absl::StatusOr<const Schema*> Resolve(const std::string& reference,
                                         std::string_view pointer) const;
+  static bool IsAnnotation(std::string_view key);
   // True if the schema has a keyword that is not an annotation.
   static bool Restricts(const Schema& schema);
-  // Refuses keywords that are not known or cannot be held, if they concern one
-  // of `types`.
+  // Refuses keywords that are not known, and those that are not supported if
+  // they concern one of `types`.
   static absl::Status CheckKeywords(const Schema& schema, JsonTypes types,
                                     std::string_view pointer);
   // True if a known keyword concerns values of one of the types.
@@ -51,8 +60,8 @@ class SchemaDocument {
   absl::StatusOr<JsonTypes> TypesOf(const Schema& schema,
                                     std::string_view pointer) const;
 
-  // Joins two schemas into one that accepts what both accept. An error if one
-  // schema cannot say so.
+  // Joins two schemas into one that accepts what both accept. INVALID_ARGUMENT
+  // if one schema cannot say so; RESOURCE_EXHAUSTED if there is too much work.
   absl::StatusOr<Schema> Merge(const Schema& a, const Schema& b,
                                std::string_view pointer, int depth = 0) const;
   // True if it is certain that no value is accepted by both.
@@ -66,15 +75,14 @@ class SchemaDocument {
   absl::Status MergeProperties(const Schema& a, const Schema& b,
                                std::string_view pointer, Schema* merged) const;
 
-  // Takes the members of two schemas from the work that joins may do.
-  absl::Status Charge(const Schema& a, const Schema& b,
-                      std::string_view pointer) const;
+  // Takes steps of joins from the work.
+  absl::Status Take(size_t steps, std::string_view pointer) const;
 
   const Schema& root_;
-  mutable size_t work_ = 2'000'000;
+  WorkBudget* const work_;
 };
 
-// References, joins and schemas are followed so deep.
+// Most levels of references, joins and nested schemas.
 inline constexpr int kMostSchemaDepth = 64;
 
 }  // namespace trivium

@@ -1,6 +1,7 @@
 // Joins of schemas: what allOf, and keywords beside $ref, anyOf and oneOf, ask
 // for.
 #include <algorithm>
+#include <set>
 
 #include "base/status.h"
 #include "fmt/format.h"
@@ -9,8 +10,12 @@
 namespace trivium {
 namespace {
 
-bool In(const Schema& list, const Schema& value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
+// The steps for one value of a schema, which is copied several times.
+constexpr size_t kStepsPerValue = 10;
+
+// The values of a list. Objects are equal in any order of their members.
+std::set<nlohmann::json> ValuesIn(const Schema& list) {
+  return std::set<nlohmann::json>(list.begin(), list.end());
 }
 
 // The values that a schema lists; null if it lists none.
@@ -29,9 +34,15 @@ const Schema* RestOf(const Schema& schema) {
   return found == schema.end() ? nullptr : &*found;
 }
 
-bool Requires(const Schema& schema, const std::string& name) {
+std::set<nlohmann::json> RequiredBy(const Schema& schema) {
   const auto found = schema.find("required");
-  return found != schema.end() && found->is_array() && In(*found, Schema(name));
+  if (found == schema.end() || !found->is_array()) return {};
+  return ValuesIn(*found);
+}
+
+size_t PropertiesOf(const Schema& schema) {
+  const auto found = schema.find("properties");
+  return found == schema.end() ? 0 : found->size();
 }
 
 Schema TypeNames(JsonTypes types) {
@@ -49,9 +60,16 @@ Schema TypeNames(JsonTypes types) {
   return names;
 }
 
-// Both schemas, in one.
+// Both schemas, in one. Many are one list, so that they do not nest.
 Schema Both(const Schema& a, const Schema& b) {
-  return a == b ? a : Schema{{"allOf", Schema::array({a, b})}};
+  if (a == b) return a;
+  if (a.is_object() && a.size() == 1 && a.contains("allOf") &&
+      a.at("allOf").is_array()) {
+    Schema both = a;
+    both["allOf"].push_back(b);
+    return both;
+  }
+  return Schema{{"allOf", Schema::array({a, b})}};
 }
 
 // The number of values in a schema.
@@ -65,14 +83,10 @@ size_t DeepSize(const Schema& schema) {
 
 }  // namespace
 
-absl::Status SchemaDocument::Charge(const Schema& a, const Schema& b,
-                                    std::string_view pointer) const {
-  work_ -= std::min(work_, DeepSize(a) + DeepSize(b));
-  if (work_ > 0) return absl::OkStatus();
-  return absl::ResourceExhaustedError(fmt::format(
-      "{}: joining schemas by allOf, or beside $ref, anyOf and oneOf, takes "
-      "too much work; give fewer of them",
-      pointer));
+absl::Status SchemaDocument::Take(size_t steps,
+                                  std::string_view pointer) const {
+  if (work_->Take(steps)) return absl::OkStatus();
+  return At(pointer, work_->status());
 }
 
 absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
@@ -115,7 +129,8 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
                                              const Schema& second,
                                              std::string_view pointer,
                                              int depth) const {
-  TRIVIUM_RETURN_IF_ERROR(Charge(first, second, pointer));
+  TRIVIUM_RETURN_IF_ERROR(
+      Take(kStepsPerValue * (DeepSize(first) + DeepSize(second)), pointer));
   TRIVIUM_ASSIGN_OR_RETURN(const Schema a, Flatten(first, pointer, depth));
   TRIVIUM_ASSIGN_OR_RETURN(const Schema b, Flatten(second, pointer, depth));
   if (a.is_boolean()) return a.get<bool>() ? b : a;
@@ -123,6 +138,10 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
   if (!a.is_object() || !b.is_object()) {
     return SchemaError(pointer, "a schema must be an object, true or false");
   }
+  // Members are looked up one by one.
+  const size_t properties = PropertiesOf(a) + PropertiesOf(b);
+  TRIVIUM_RETURN_IF_ERROR(
+      Take(a.size() * b.size() + properties * PropertiesOf(b), pointer));
   const auto places = [](const Schema& schema) {
     return schema.contains("prefixItems");
   };
@@ -154,9 +173,9 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
         continue;
       }
       Schema common = Schema::array();
-      const Schema others = ListedValues(b);
+      const std::set<nlohmann::json> others = ValuesIn(ListedValues(b));
       for (const Schema& one : listed) {
-        if (In(others, one)) common.push_back(one);
+        if (others.contains(one)) common.push_back(one);
       }
       merged.erase("const");
       merged["enum"] = common;
@@ -173,18 +192,18 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
       }
       merged[key] = *old < value ? *old : value;
     } else if (key == "required" && value.is_array() && old->is_array()) {
+      std::set<nlohmann::json> names = ValuesIn(*old);
       for (const Schema& name : value) {
-        if (!In(merged[key], name)) merged[key].push_back(name);
+        if (names.insert(name).second) merged[key].push_back(name);
       }
     } else if (key == "items") {
       merged[key] = Both(*old, value);
-    } else if (CheckKeywords(Schema{{key, value}}, kAllTypes, pointer).ok() &&
-               !Restricts(Schema{{key, value}})) {
-      // The first annotation stays.
+    } else if (IsAnnotation(key)) {
+      // The first one stays.
     } else {
       return SchemaError(Below(pointer, key),
-                         "two different values are joined here, which cannot "
-                         "be held; write one");
+                         "two different values are joined here, which is not "
+                         "supported; write one");
     }
   }
   TRIVIUM_RETURN_IF_ERROR(MergeProperties(a, b, pointer, &merged));
@@ -239,8 +258,8 @@ absl::StatusOr<bool> SchemaDocument::Disjoint(const Schema& first,
                                               const Schema& second,
                                               std::string_view pointer,
                                               int depth) const {
-  TRIVIUM_RETURN_IF_ERROR(Charge(first, second, pointer));
-  TRIVIUM_RETURN_IF_ERROR(Charge(first, second, pointer));
+  TRIVIUM_RETURN_IF_ERROR(
+      Take(kStepsPerValue * (DeepSize(first) + DeepSize(second)), pointer));
   TRIVIUM_ASSIGN_OR_RETURN(const Schema a, Flatten(first, pointer, depth));
   TRIVIUM_ASSIGN_OR_RETURN(const Schema b, Flatten(second, pointer, depth));
   if (a == Schema(false) || b == Schema(false)) return true;
@@ -250,22 +269,26 @@ absl::StatusOr<bool> SchemaDocument::Disjoint(const Schema& first,
   if ((left & right) == 0) return true;
   const Schema a_values = ListedValues(a), b_values = ListedValues(b);
   if (!a_values.is_null() && !b_values.is_null()) {
+    const std::set<nlohmann::json> values = ValuesIn(b_values);
     return std::none_of(
         a_values.begin(), a_values.end(),
-        [&](const Schema& value) { return In(b_values, value); });
+        [&](const Schema& value) { return values.contains(value); });
   }
   if ((left & right) != kObjectType) return false;
+  TRIVIUM_RETURN_IF_ERROR(Take(PropertiesOf(a) * PropertiesOf(b), pointer));
   // A property that both must have tells them apart, or one that only one may.
   const auto told_apart = [&](const Schema& one,
                               const Schema& other) -> absl::StatusOr<bool> {
     const auto properties = one.find("properties");
     if (properties == one.end() || !properties->is_object()) return false;
+    const auto required = RequiredBy(one),
+               required_by_other = RequiredBy(other);
     for (const auto& [name, schema] : properties->items()) {
-      if (!Requires(one, name)) continue;
+      if (!required.contains(name)) continue;
       const auto others = other.find("properties");
       if (others != other.end() && others->is_object() &&
           others->contains(name)) {
-        if (!Requires(other, name)) continue;
+        if (!required_by_other.contains(name)) continue;
         TRIVIUM_ASSIGN_OR_RETURN(
             const bool disjoint,
             Disjoint(schema, others->at(name), pointer, depth + 1));

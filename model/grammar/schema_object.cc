@@ -1,9 +1,10 @@
 // Objects of a schema. In declared order, node (i, c) of the graph stands
 // before property i with c properties written; a property that is not required
 // is stepped over. Counts are told apart only as far as minProperties and
-// maxProperties need it: at the least, none from some, for the comma.
+// maxProperties need it: at the least, none from some, for the comma. The
+// object without members is not a path of the graph.
 #include <algorithm>
-#include <bit>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,23 @@
 #include "model/grammar/schema_compiler.h"
 
 namespace trivium {
+namespace {
+
+absl::Status TwoPatterns(const std::string& pointer, const std::string& other) {
+  return SchemaError(pointer,
+                     fmt::format("a name may match this pattern and {}, which "
+                                 "is not supported; make them exclude each "
+                                 "other",
+                                 other));
+}
+
+// The number of members up to which nodes tell counts apart: at the least, none
+// from some.
+int64_t MostCounted(int64_t min, int64_t max) {
+  return max >= 0 ? max : std::max<int64_t>(min, 1);
+}
+
+}  // namespace
 
 ExpressionId SchemaCompiler::Pair(ExpressionId name, ExpressionId value) {
   return grammar_.Sequence({name, text_.Colon(), value});
@@ -31,8 +49,26 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Object(const Schema& schema,
                     "ask for the declared order",
                     kMostFreeProperties, declared));
   }
+  const size_t counts =
+      static_cast<size_t>(MostCounted(members.min, members.max)) + 1;
+  const size_t extra = members.extra.size();
+  // Nodes and edges of the graph, which has one node a count in each place.
+  const size_t size = options_.any_order ? counts * (size_t{1} << declared) *
+                                               (1 + declared + extra)
+                                         : counts * (3 * declared + 1 + extra);
+  if (size > grammar_.limits().expressions) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "{}: {} properties with counts up to {} are too many to be told apart; "
+        "lower minProperties and maxProperties, or declare fewer",
+        pointer, declared, counts - 1));
+  }
+  const bool none =
+      members.min == 0 &&
+      std::none_of(members.declared.begin(), members.declared.end(),
+                   [](const Property& property) { return property.required; });
   return grammar_.AsRule(text_.Enclosed(
-      "{", options_.any_order ? InAnyOrder(members) : InOrder(members), "}"));
+      "{", options_.any_order ? InAnyOrder(members) : InOrder(members), none,
+      "}"));
 }
 
 absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
@@ -45,51 +81,42 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
     }
     properties = *found;
   }
-  Schema required = Schema::array();
+  std::vector<std::string> required;
   if (const auto found = schema.find("required"); found != schema.end()) {
     if (!found->is_array() ||
         !std::all_of(found->begin(), found->end(),
                      [](const Schema& name) { return name.is_string(); })) {
       return SchemaError(Below(pointer, "required"), "must be a list of names");
     }
-    required = *found;
+    for (const Schema& name : *found) required.push_back(name);
+    if (!work_->Take(required.size() * (required.size() + properties.size()))) {
+      return At(pointer, work_->status());
+    }
   }
   // A required property that is not declared is one of the others.
   const auto other = schema.find("additionalProperties");
-  for (const Schema& name : required) {
-    const std::string& text = name.get_ref<const std::string&>();
-    if (properties.contains(text)) continue;
-    properties[text] = true;
-    bool patterned = false;
-    if (const auto found = schema.find("patternProperties");
-        found != schema.end() && found->is_object()) {
-      for (const auto& [pattern, value] : found->items()) {
-        TRIVIUM_ASSIGN_OR_RETURN(const bool matches,
-                                 NameMatches(pattern, text, pointer));
-        patterned = patterned || matches;
-      }
-    }
-    if (other != schema.end() && !patterned) properties[text] = *other;
+  for (const std::string& name : required) {
+    if (properties.contains(name)) continue;
+    TRIVIUM_ASSIGN_OR_RETURN(const Schema* also,
+                             PatternOf(schema, name, pointer));
+    const bool rest = also == nullptr && other != schema.end();
+    properties[name] = rest ? *other : Schema(true);
   }
+  const std::set<std::string> is_required(required.begin(), required.end());
   std::vector<std::string> names;
   for (const auto& [name, value] : properties.items()) {
     names.push_back(name);
     const std::string place = Below(Below(pointer, "properties"), name);
-    Schema whole = value;
-    if (const auto found = schema.find("patternProperties");
-        found != schema.end() && found->is_object()) {
-      for (const auto& [pattern, also] : found->items()) {
-        TRIVIUM_ASSIGN_OR_RETURN(const bool matches,
-                                 NameMatches(pattern, name, pointer));
-        if (matches) whole = Schema{{"allOf", Schema::array({whole, also})}};
-      }
-    }
-    const bool is_required = std::find(required.begin(), required.end(),
-                                       Schema(name)) != required.end();
+    TRIVIUM_ASSIGN_OR_RETURN(const Schema* also,
+                             PatternOf(schema, name, pointer));
+    const Schema whole = also == nullptr
+                             ? value
+                             : Schema{{"allOf", Schema::array({value, *also})}};
     TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId expression,
                              Any(whole, place, depth + 1));
     members.declared.push_back(
-        {Pair(grammar_.Literal(Schema(name).dump()), expression), is_required});
+        {Pair(grammar_.Literal(Schema(name).dump()), expression),
+         is_required.contains(name)});
   }
   TRIVIUM_RETURN_IF_ERROR(
       AddExtra(schema, pointer, depth, std::move(names), &members));
@@ -112,8 +139,13 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
     // A name that is written twice counts once.
     return SchemaError(
         Below(pointer, "minProperties"),
-        "cannot be held with additional properties, whose names may be equal; "
-        "require properties by name");
+        "is not supported with additional properties, whose names may be "
+        "equal; require properties by name");
+  }
+  if (members.extra.empty() &&
+      members.min > static_cast<int64_t>(members.declared.size())) {
+    return SchemaError(Below(pointer, "minProperties"),
+                       "is more than the properties that may come; lower it");
   }
   // Without extra members there are no more than the declared ones.
   if (members.extra.empty() &&
@@ -128,11 +160,24 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
   return members;
 }
 
-absl::StatusOr<bool> SchemaCompiler::NameMatches(const std::string& pattern,
-                                                 const std::string& name,
-                                                 const std::string& pointer) {
-  TRIVIUM_ASSIGN_OR_RETURN(const CharDfa* names, NamesOf(pattern, pointer));
-  return names->Matches(name);
+absl::StatusOr<const Schema*> SchemaCompiler::PatternOf(
+    const Schema& schema, const std::string& name, const std::string& pointer) {
+  const Schema* of_name = nullptr;
+  std::string matched;
+  const auto patterns = schema.find("patternProperties");
+  if (patterns == schema.end() || !patterns->is_object()) return of_name;
+  for (const auto& [pattern, also] : patterns->items()) {
+    TRIVIUM_ASSIGN_OR_RETURN(const CharDfa* names, NamesOf(pattern, pointer));
+    if (!work_->Take(1 + name.size())) return At(pointer, work_->status());
+    if (!names->Matches(name)) continue;
+    if (of_name != nullptr) {
+      return TwoPatterns(Below(Below(pointer, "patternProperties"), pattern),
+                         matched);
+    }
+    of_name = &also;
+    matched = pattern;
+  }
+  return of_name;
 }
 
 absl::StatusOr<const CharDfa*> SchemaCompiler::NamesOf(
@@ -146,7 +191,7 @@ absl::StatusOr<const CharDfa*> SchemaCompiler::NamesOf(
     return SchemaError(place, std::string(node.status().message()));
   }
   TRIVIUM_ASSIGN_OR_RETURN(CharDfa names,
-                           Counted(CharDfa::Create(*node), place));
+                           At(place, CharDfa::Create(*node, work_)));
   return &patterns_.emplace(pattern, std::move(names)).first->second;
 }
 
@@ -173,11 +218,13 @@ absl::Status SchemaCompiler::AddExtra(const Schema& schema,
     return absl::OkStatus();
   }
   const std::string place = Below(pointer, "additionalProperties");
-  TRIVIUM_ASSIGN_OR_RETURN(CharDfa taken,
-                           Counted(CharDfa::OfTexts(names), place));
-  CharDfa free = taken.Complement();
+  TRIVIUM_ASSIGN_OR_RETURN(const CharDfa taken,
+                           At(place, CharDfa::OfTexts(names, work_)));
+  TRIVIUM_ASSIGN_OR_RETURN(const CharDfa not_taken,
+                           At(place, taken.Complement(work_)));
+  CharDfa free = not_taken;
   if (patterned) {
-    std::vector<std::pair<std::string, CharDfa>> before;
+    std::vector<std::pair<std::string, const CharDfa*>> before;
     for (const auto& [pattern, also] : patterns->items()) {
       const std::string at =
           Below(Below(pointer, "patternProperties"), pattern);
@@ -185,25 +232,21 @@ absl::Status SchemaCompiler::AddExtra(const Schema& schema,
                                NamesOf(pattern, pointer));
       for (const auto& [other, known] : before) {
         TRIVIUM_ASSIGN_OR_RETURN(const CharDfa both,
-                                 Counted(known.Intersection(*matching), at));
-        if (!both.empty()) {
-          return SchemaError(at, fmt::format("a name may match this pattern "
-                                             "and {}, which cannot be held",
-                                             other));
-        }
+                                 At(at, known->Intersection(*matching, work_)));
+        if (!both.empty()) return TwoPatterns(at, other);
       }
-      before.push_back({pattern, *matching});
+      before.push_back({pattern, matching});
       // Declared names are not free.
       TRIVIUM_ASSIGN_OR_RETURN(
-          const CharDfa own,
-          Counted(taken.Complement().Intersection(*matching), at));
+          const CharDfa own, At(at, not_taken.Intersection(*matching, work_)));
       TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId expression,
                                Any(also, at, depth + 1));
       if (!own.empty() && also != Schema(false)) {
         members->extra.push_back(Pair(Quoted(own), expression));
       }
-      TRIVIUM_ASSIGN_OR_RETURN(
-          free, Counted(free.Intersection(matching->Complement()), at));
+      TRIVIUM_ASSIGN_OR_RETURN(const CharDfa others,
+                               At(at, matching->Complement(work_)));
+      TRIVIUM_ASSIGN_OR_RETURN(free, At(at, free.Intersection(others, work_)));
     }
   }
   if (!closed && !free.empty()) {
@@ -214,53 +257,60 @@ absl::Status SchemaCompiler::AddExtra(const Schema& schema,
 
 ExpressionId SchemaCompiler::InOrder(const Members& members) {
   const int32_t count = static_cast<int32_t>(members.declared.size());
-  const int32_t most = static_cast<int32_t>(
-      members.max >= 0 ? members.max : std::max<int64_t>(members.min, 1));
+  const int32_t most =
+      static_cast<int32_t>(MostCounted(members.min, members.max));
   ExpressionGraph graph;
   for (int32_t i = 0; i <= count; ++i) {
     for (int32_t c = 0; c <= most; ++c) graph.AddNode();
   }
   const auto node = [most](int32_t i, int32_t c) { return i * (most + 1) + c; };
-  const auto with_comma = [this](ExpressionId pair, int32_t c) {
-    return c == 0 ? pair : grammar_.Sequence({text_.Comma(), pair});
-  };
-  for (int32_t i = 0; i <= count; ++i) {
+  // Adds edges (i, c) -> (to, c + 1) that write the member.
+  const auto add = [&](ExpressionId pair, int32_t i, int32_t to) {
+    const ExpressionId further = grammar_.Sequence({text_.Comma(), pair});
     for (int32_t c = 0; c <= most; ++c) {
-      const bool full = members.max >= 0 && c == most;
-      const int32_t next = std::min(c + 1, most);
-      if (i == count) {
-        graph.final[static_cast<size_t>(node(i, c))] = c >= members.min;
-        for (const ExpressionId pair : members.extra) {
-          if (full) break;
-          graph.edges.push_back(
-              {node(i, c), node(i, next), with_comma(pair, c)});
-        }
-        continue;
-      }
-      const Property& property = members.declared[static_cast<size_t>(i)];
-      if (!full) {
-        graph.edges.push_back(
-            {node(i, c), node(i + 1, next), with_comma(property.pair, c)});
-      }
-      if (!property.required) {
-        graph.edges.push_back(
-            {node(i, c), node(i + 1, c), ExpressionGraph::kNoLabel});
-      }
+      if (members.max >= 0 && c == most) break;
+      graph.edges.push_back({node(i, c), node(to, std::min(c + 1, most)),
+                             c == 0 ? pair : further});
     }
+  };
+  for (int32_t i = 0; i < count; ++i) {
+    const Property& property = members.declared[static_cast<size_t>(i)];
+    // Written once a count, so that many counts call one rule.
+    add(most > 1 ? grammar_.AsRule(property.pair) : property.pair, i, i + 1);
+    if (property.required) continue;
+    for (int32_t c = 0; c <= most; ++c) {
+      graph.edges.push_back(
+          {node(i, c), node(i + 1, c), ExpressionGraph::kNoLabel});
+    }
+  }
+  for (const ExpressionId pair : members.extra) {
+    add(most > 1 ? grammar_.AsRule(pair) : pair, count, count);
+  }
+  for (int32_t c = 1; c <= most; ++c) {
+    graph.final[static_cast<size_t>(node(count, c))] = c >= members.min;
   }
   return grammar_.Graph(std::move(graph));
 }
 
 ExpressionId SchemaCompiler::InAnyOrder(const Members& members) {
   // Node (set of written properties, number of members as far as it counts).
-  const int32_t most = static_cast<int32_t>(
-      members.max >= 0 ? members.max : std::max<int64_t>(members.min, 1));
+  const int32_t most =
+      static_cast<int32_t>(MostCounted(members.min, members.max));
   const uint32_t sets = 1u << members.declared.size();
   uint32_t required = 0;
-  std::vector<ExpressionId> pairs;
+  struct Member {
+    ExpressionId first, further;  // without and with a comma before it
+  };
+  const auto with_comma = [this](ExpressionId pair) {
+    return Member{pair, grammar_.Sequence({text_.Comma(), pair})};
+  };
+  std::vector<Member> declared, extra;
   for (size_t i = 0; i < members.declared.size(); ++i) {
     if (members.declared[i].required) required |= 1u << i;
-    pairs.push_back(grammar_.AsRule(members.declared[i].pair));
+    declared.push_back(with_comma(grammar_.AsRule(members.declared[i].pair)));
+  }
+  for (const ExpressionId pair : members.extra) {
+    extra.push_back(with_comma(pair));
   }
   const auto node = [most](uint32_t set, int32_t c) {
     return static_cast<int32_t>(set) * (most + 1) + c;
@@ -270,18 +320,17 @@ ExpressionId SchemaCompiler::InAnyOrder(const Members& members) {
     for (int32_t c = 0; c <= most; ++c) {
       const int32_t from = graph.AddNode();
       graph.final[static_cast<size_t>(from)] =
-          (set & required) == required && c >= members.min;
+          c > 0 && (set & required) == required && c >= members.min;
       if (members.max >= 0 && c == most) continue;
       const int32_t next = std::min(c + 1, most);
-      const auto add = [&](ExpressionId pair, uint32_t to) {
+      const auto add = [&](const Member& member, uint32_t to) {
         graph.edges.push_back(
-            {from, node(to, next),
-             c == 0 ? pair : grammar_.Sequence({text_.Comma(), pair})});
+            {from, node(to, next), c == 0 ? member.first : member.further});
       };
-      for (size_t i = 0; i < pairs.size(); ++i) {
-        if ((set >> i & 1) == 0) add(pairs[i], set | 1u << i);
+      for (size_t i = 0; i < declared.size(); ++i) {
+        if ((set >> i & 1) == 0) add(declared[i], set | 1u << i);
       }
-      for (const ExpressionId pair : members.extra) add(pair, set);
+      for (const Member& member : extra) add(member, set);
     }
   }
   return grammar_.Graph(std::move(graph));

@@ -15,15 +15,9 @@ namespace trivium {
 namespace {
 
 constexpr double kGreatestInteger = 1e18;
-constexpr int64_t kGreatestDivisor = 10'000;
-constexpr int64_t kGreatestMultiple = 999'999'999'999'999;
-
-// Puts the pointer before an error of a part.
-absl::Status At(const std::string& pointer, const absl::Status& status) {
-  return absl::Status(
-      status.code(),
-      fmt::format("{}: {}", pointer, std::string(status.message())));
-}
+constexpr int64_t kGreatestDivisor = 1000;
+// Beyond them a reader that has doubles sees another integer.
+constexpr int kMultipleDigits = 15;
 
 }  // namespace
 
@@ -38,17 +32,6 @@ absl::StatusOr<std::optional<int64_t>> SchemaCompiler::Natural(
   // Nothing longer can be written.
   return std::optional<int64_t>(
       static_cast<int64_t>(std::min(value, double{kMaxRepetitions} + 1)));
-}
-
-absl::StatusOr<CharDfa> SchemaCompiler::Counted(
-    absl::StatusOr<CharDfa> automaton, const std::string& pointer) {
-  if (!automaton.ok()) return At(pointer, automaton.status());
-  states_left_ -= std::min(states_left_, automaton->states());
-  if (states_left_ > 0) return automaton;
-  return absl::ResourceExhaustedError(fmt::format(
-      "{}: the schema's patterns, formats and bounds need too many states; "
-      "give fewer or simpler ones",
-      pointer));
 }
 
 ExpressionId SchemaCompiler::Quoted(ExpressionId inside) {
@@ -113,13 +96,13 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
   if (conditions.size() == 1 && !bounded) return Quoted(conditions[0].second);
   TRIVIUM_ASSIGN_OR_RETURN(
       CharDfa texts,
-      Counted(CharDfa::Create(conditions[0].second), conditions[0].first));
+      At(conditions[0].first, CharDfa::Create(conditions[0].second, work_)));
   if (conditions.size() == 2) {
     TRIVIUM_ASSIGN_OR_RETURN(
         const CharDfa other,
-        Counted(CharDfa::Create(conditions[1].second), conditions[1].first));
+        At(conditions[1].first, CharDfa::Create(conditions[1].second, work_)));
     TRIVIUM_ASSIGN_OR_RETURN(
-        texts, Counted(texts.Intersection(other), conditions[1].first));
+        texts, At(conditions[1].first, texts.Intersection(other, work_)));
   }
   if (bounded) {
     // A bound that no text reaches asks for no states.
@@ -130,9 +113,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
         Below(pointer, limit >= 0 ? "maxLength" : "minLength");
     TRIVIUM_ASSIGN_OR_RETURN(
         const CharDfa lengths,
-        Counted(CharDfa::OfLength(min.value_or(0), limit), place));
+        At(place, CharDfa::OfLength(min.value_or(0), limit, work_)));
     TRIVIUM_ASSIGN_OR_RETURN(texts,
-                             Counted(texts.Intersection(lengths), place));
+                             At(place, texts.Intersection(lengths, work_)));
   }
   if (texts.empty()) {
     return SchemaError(pointer, "no string meets all of its keywords");
@@ -151,22 +134,18 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
       const char* name = exclusive ? exclusive_keyword : keyword;
       const auto found = schema.find(name);
       if (found == schema.end()) continue;
-      bool open = exclusive;
-      const auto flag = schema.find(exclusive_keyword);
-      if (flag != schema.end() && flag->is_boolean()) {
-        // Draft 4: a flag beside the bound.
-        if (exclusive) continue;
-        open = flag->get<bool>();
-      }
       if (!found->is_number()) {
-        return SchemaError(Below(pointer, name), "must be a number");
+        return SchemaError(
+            Below(pointer, name),
+            exclusive ? fmt::format("must be a number; write {}: 3", name)
+                      : "must be a number");
       }
       const double value = found->get<double>();
       std::optional<NumberBound>& bound = upper ? high : low;
       if (!bound.has_value() ||
           (upper ? value < bound->value : value > bound->value) ||
-          (value == bound->value && open)) {
-        bound = NumberBound{value, open};
+          (value == bound->value && exclusive)) {
+        bound = NumberBound{value, exclusive};
       }
       // Integers keep all of their digits.
       double whole = upper ? std::floor(value) : std::ceil(value);
@@ -175,10 +154,10 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
       int64_t limit = exact && found->is_number_integer()
                           ? found->get<int64_t>()
                           : static_cast<int64_t>(whole);
-      if (exact && open && static_cast<double>(limit) == value) {
+      if (exact && exclusive && static_cast<double>(limit) == value) {
         limit += upper ? -1 : 1;
       }
-      if (!exact && (value < 0) == upper) {
+      if (integer && !exact && (value < 0) == upper) {
         return SchemaError(Below(pointer, name),
                            "no integer of at most 18 digits is left");
       }
@@ -198,8 +177,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
         value != std::floor(value)) {
       return SchemaError(
           Below(pointer, "multipleOf"),
-          fmt::format("only integers from 1 to {} can be held, since fractions "
-                      "are rounded in binary",
+          fmt::format("only integers from 1 to {} are supported, since "
+                      "fractions are rounded in binary",
                       kGreatestDivisor));
     }
     divisor = static_cast<int64_t>(value);
@@ -213,18 +192,22 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
     if (divisor <= 1 && !least.has_value() && !greatest.has_value()) {
       return text_.Integer();
     }
-    if (divisor > 1) {
-      // Beyond 15 digits a reader that has doubles sees another integer.
-      least = std::max(least.value_or(-kGreatestMultiple), -kGreatestMultiple);
-      greatest =
-          std::min(greatest.value_or(kGreatestMultiple), kGreatestMultiple);
-    }
+    const bool bounded = least.has_value() || greatest.has_value();
     TRIVIUM_ASSIGN_OR_RETURN(
-        CharDfa digits, Counted(IntegersBetween(least, greatest), pointer));
+        CharDfa digits,
+        At(pointer, bounded ? IntegersBetween(least, greatest, work_)
+                            : IntegersOfDigits(kMultipleDigits, work_)));
     if (divisor > 1) {
+      const std::string place = Below(pointer, "multipleOf");
       TRIVIUM_ASSIGN_OR_RETURN(
-          digits, Counted(digits.Intersection(CharDfa::MultiplesOf(divisor)),
-                          Below(pointer, "multipleOf")));
+          const CharDfa lengths,
+          At(place, IntegersOfDigits(kMultipleDigits, work_)));
+      TRIVIUM_ASSIGN_OR_RETURN(const CharDfa multiples,
+                               At(place, CharDfa::MultiplesOf(divisor, work_)));
+      TRIVIUM_ASSIGN_OR_RETURN(digits,
+                               At(place, digits.Intersection(lengths, work_)));
+      TRIVIUM_ASSIGN_OR_RETURN(
+          digits, At(place, digits.Intersection(multiples, work_)));
     }
     if (digits.empty()) {
       return SchemaError(pointer, "no integer meets all of its bounds");
@@ -233,7 +216,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
   }
   if (!low.has_value() && !high.has_value()) return text_.Number();
   TRIVIUM_ASSIGN_OR_RETURN(CharDfa digits,
-                           Counted(NumbersBetween(low, high), pointer));
+                           At(pointer, NumbersBetween(low, high, work_)));
   if (digits.empty()) {
     return SchemaError(
         pointer, "no number of at most 15 digits meets all of its bounds");
@@ -260,8 +243,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
   if (const auto unique = schema.find("uniqueItems");
       unique != schema.end() && *unique != Schema(false) &&
       (max < 0 || max > 1)) {
-    return SchemaError(Below(pointer, "uniqueItems"),
-                       "cannot be held; leave it out, or allow one item only");
+    return SchemaError(
+        Below(pointer, "uniqueItems"),
+        "is not supported; leave it out, or allow one item only");
   }
   const auto prefix = schema.find("prefixItems");
   const auto items = schema.find("items");
@@ -295,12 +279,11 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
                               static_cast<int64_t>(first.size()));
     }
   }
-  // Node i: i items are written.
+  // Node i: i items are written. The empty array is apart.
   ExpressionGraph graph;
   graph.AddNode();
   const int64_t listed = std::min<int64_t>(static_cast<int64_t>(first.size()),
                                            max < 0 ? kMaxRepetitions : max);
-  graph.final[0] = min == 0;
   for (int64_t i = 0; i < listed; ++i) {
     const int32_t node = graph.AddNode();
     graph.final[static_cast<size_t>(node)] = i + 1 >= min;
@@ -327,7 +310,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
     graph.edges.push_back({end - 1, end, others});
   }
   return grammar_.AsRule(
-      text_.Enclosed("[", grammar_.Graph(std::move(graph)), "]"));
+      text_.Enclosed("[", grammar_.Graph(std::move(graph)), min == 0, "]"));
 }
 
 }  // namespace trivium

@@ -57,8 +57,9 @@ struct Visitor {
   }
 
   void ForEach(const ExpertsDescription& description) const {
-    const auto& [router, chosen, over_all, experts] = description;
+    const auto& [router, chosen, over_all, experts, bias] = description;
     ForEach(router);
+    ForEach(bias);
     for (const auto& [gate, up, down] : experts) {
       for (const auto* linear : {&gate, &up, &down}) ForEach(*linear);
     }

@@ -161,10 +161,10 @@ struct RelativeAttentionDescription {
   std::vector<float> slopes = {};
 };
 
-// A mixture of experts (Shazeer et al. 2017): of many gated feed-forwards, a
+// A mixture of experts (Shazeer et al. 2017): of many feed-forwards, a
 // token goes through the few whose logits W x are greatest.
 struct ExpertTensors {
-  LinearTensors gate, up, down;  // as in LayerDescription
+  LinearTensors gate, up, down;  // as in LayerDescription; gate may be null
 
   bool operator==(const ExpertTensors&) const = default;
 };
@@ -176,6 +176,7 @@ struct ExpertsDescription {
   // 2024).
   bool over_all = false;
   std::vector<ExpertTensors> experts;
+  const TensorView* bias = nullptr;  // [d_model], added to the weighted sum
 
   bool operator==(const ExpertsDescription&) const = default;
 };

@@ -1,9 +1,11 @@
 // For a row x, r = W_r x are the router's logits, and C is the set of its k
 // greatest (of equal ones the first):
 //
-//   y = sum over e in C of p_e W_down,e (activation(W_gate,e x) * W_up,e x)
+//   y = b + sum over e in C of p_e W_down,e (activation(W_gate,e x) * W_up,e x)
 //   p = softmax of r over C ("Mixtral of Experts", Jiang et al. 2024), or over
 //       all experts ("Outrageously Large Neural Networks", Shazeer et al. 2017)
+//
+// Without a gate it is activation(W_up,e x); b is in few models.
 #include "model/transformer/experts.h"
 
 #include <algorithm>
@@ -17,6 +19,7 @@ void ExpertRunner::Resize(int rows, const FeedForward& weights) {
   rows_ = rows;
   chosen_ = weights.router->chosen;
   d_model_ = weights.router->product.in();
+  bias_ = weights.router->bias.data();
   router_input_.Resize(rows, d_model_);
   choices_.resize(static_cast<size_t>(rows) * chosen_);
   const int places = rows * chosen_;
@@ -129,7 +132,11 @@ void ExpertRunner::Gather(const Operand& input) {
 }
 
 void ExpertRunner::Output(int row, float* y) const {
-  std::fill_n(y, d_model_, 0.0f);
+  if (bias_ != nullptr) {
+    std::copy_n(bias_, d_model_, y);
+  } else {
+    std::fill_n(y, d_model_, 0.0f);
+  }
   const Choice* const choices = &choices_[static_cast<size_t>(row) * chosen_];
   for (int i = 0; i < chosen_; ++i) {
     AddScaledRow(

@@ -34,7 +34,8 @@ class ExpertRunner {
   // `input` holds the same rows in the format that experts read.
   absl::Status Run(const FeedForward& weights, const Operand& input,
                    Workspace* workspace);
-  // Sets y [d_model] to the weighted sum of the outputs of the row's experts.
+  // Sets y [d_model] to the weighted sum of the outputs of the row's experts,
+  // plus the bias.
   void Output(int row, float* y) const;
 
  private:
@@ -60,6 +61,7 @@ class ExpertRunner {
   int rows_ = 0;
   int chosen_ = 0;
   int d_model_ = 0;
+  const float* bias_ = nullptr;  // [d_model], or null
   Operand router_input_;         // [rows, d_model]
   std::vector<Choice> choices_;  // [rows, chosen]
   std::vector<int> begin_;  // first gathered row of each expert, [experts + 1]

@@ -30,7 +30,8 @@ bool IsFinite(const float* row, int size) {
 }
 
 // True if `position` is that of the last token that is no padding, or 0 in a
-// text of nothing else. Over all positions, each token is looked at twice.
+// text of nothing else. Asked for every position of a text, it looks at each
+// token at most twice.
 bool IsLast(std::span<const int32_t> ids, size_t position,
             std::optional<int32_t> padding_id) {
   if (ids[position] == padding_id && position > 0) return false;

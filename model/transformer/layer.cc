@@ -48,7 +48,9 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
   for (size_t e = 0; e < experts.size(); ++e) {
     const ExpertTensors& tensors = description.experts->experts[e];
     TRIVIUM_RETURN_IF_ERROR(
-        pack(Parts{tensors.gate, tensors.up}, &experts[e].up));
+        tensors.gate.weight != nullptr
+            ? pack(Parts{tensors.gate, tensors.up}, &experts[e].up)
+            : pack(Parts{tensors.up}, &experts[e].up));
     TRIVIUM_RETURN_IF_ERROR(pack(Parts{tensors.down}, &experts[e].down));
   }
   return absl::OkStatus();
@@ -69,6 +71,7 @@ absl::StatusOr<FeedForward> EmptyFeedForward(
         Linear::Create(kF32Formats, std::span(&experts.router, 1)));
     router.chosen = experts.chosen;
     router.over_all = experts.over_all;
+    if (experts.bias != nullptr) router.bias.values = ToVector(*experts.bias);
   }
   return feed_forward;
 }

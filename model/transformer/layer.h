@@ -100,17 +100,28 @@ struct Expert {
   }
 };
 
+// A vector that a mixture of experts adds to its output: [d_model], or empty.
+struct ExpertsBias {
+  AlignedVector<float> values;
+
+  const float* data() const { return values.empty() ? nullptr : values.data(); }
+  int64_t bytes() const {
+    return static_cast<int64_t>(values.size() * sizeof(float));
+  }
+};
+
 // Chooses the experts of a row. It is f32 in every format, for it costs next to
 // nothing and decides much.
 struct Router {
   Linear product;  // [experts, d_model]
   int chosen = 0;
   bool over_all = false;  // see ExpertsDescription
+  ExpertsBias bias;
 
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_product, of_chosen, of_over_all] = *this;
-    VisitParts(f, of_product, of_chosen, of_over_all);
+    const auto& [of_product, of_chosen, of_over_all, of_bias] = *this;
+    VisitParts(f, of_product, of_chosen, of_over_all, of_bias);
   }
 };
 

@@ -19,12 +19,9 @@ absl::Status Check(const StackDescription& stack) {
   const RelativeAttentionDescription& relative = *stack.relative_attention;
   const bool biased = relative.bias != nullptr || !relative.slopes.empty();
   double rows = biased ? stack.heads : 0;
-  bool disentangled = false;
   for (const LayerDescription& layer : stack.layer) {
     const AttentionGeometry& geometry = layer.self_attention.geometry;
-    if (layer.position_key || layer.position_query) {
-      disentangled = true;
-    }
+    const bool disentangled = layer.position_key || layer.position_query;
     if (disentangled && geometry.kv_heads != geometry.heads) {
       return absl::InvalidArgumentError(
           "relative attention needs as many heads of keys and values as of "

@@ -39,8 +39,9 @@ void RotaryTurns::Grow(const AttentionGeometry& geometry, int position,
   if (rotary.query_growth == 0) return;
   const int lengths = position / rotary.growth_length;
   if (lengths == 0) return;
-  const auto factor = static_cast<float>(
-      1 + double{rotary.query_growth} * std::log1p(double{1} * lengths));
+  const auto factor =
+      static_cast<float>(1 + double{rotary.query_growth} *
+                                 std::log1p(static_cast<double>(lengths)));
   for (int i = 0; i < geometry.query_width(); ++i) x[i] *= factor;
 }
 

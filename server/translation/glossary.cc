@@ -18,7 +18,6 @@
 #include "server/translation/glossary.h"
 
 #include <libstemmer.h>
-#include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 
@@ -29,6 +28,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/translation/characters.h"
+#include "server/translation/language_code.h"
 
 namespace trivium {
 namespace {
@@ -48,8 +48,7 @@ Stemmer NewStemmer(const std::string& algorithm) {
 }
 
 std::string AlgorithmOf(std::string_view language) {
-  const std::string code =
-      icu::Locale(std::string(language).c_str()).getLanguage();
+  const std::string code = LanguageCode(language);
   // Snowball has two stemmers for English; "en" is the newer one. Its "no" also
   // covers the two Norwegian languages.
   return code == "nb" || code == "nn" ? "no" : code;

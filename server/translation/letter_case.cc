@@ -6,8 +6,6 @@
 //   knows in capitals.
 #include "server/translation/letter_case.h"
 
-#include <unicode/locid.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "server/translation/characters.h"
+#include "server/translation/language_code.h"
 
 namespace trivium {
 namespace {
@@ -130,8 +129,7 @@ struct LetterCases::Word {
 
 LetterCases::LetterCases(std::string_view language, IdsOfWord ids_of_word)
     : ids_of_word_(std::move(ids_of_word)) {
-  const std::string_view code =
-      icu::Locale(std::string(language).c_str()).getLanguage();
+  const std::string code = LanguageCode(language);
   nouns_ = code == "de" || code == "lb" || code == "nds";
 }
 

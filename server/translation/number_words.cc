@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/utf8.h"
 #include "server/translation/characters.h"
+#include "server/translation/language_code.h"
 
 namespace trivium {
 namespace {
@@ -55,8 +56,7 @@ std::vector<std::string> WordsOf(std::string_view text) {
 }  // namespace
 
 const NumberWords& NumberWords::For(std::string_view language) {
-  const std::string code =
-      icu::Locale(std::string(language).c_str()).getLanguage();
+  const std::string code = LanguageCode(language);
   static Mutex mutex;
   static auto* const all =
       new std::map<std::string, std::unique_ptr<const NumberWords>>;

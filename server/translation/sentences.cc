@@ -25,6 +25,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/translation/characters.h"
+#include "server/translation/language_code.h"
 #include "server/translation/sentence_rules.h"
 
 namespace trivium {
@@ -166,7 +167,7 @@ class SentenceSplitter::Lines {
 
 SentenceSplitter::SentenceSplitter(std::string_view language)
     // ICU knows "eng_Latn" as "en".
-    : language_(icu::Locale(std::string(language).c_str()).getLanguage()) {}
+    : language_(LanguageCode(language)) {}
 
 absl::StatusOr<std::vector<TextSpan>> SentenceSplitter::Split(
     std::string_view text, const AliveCheck& check_alive) const {

@@ -13,7 +13,6 @@
 
 #include <cld2/public/compact_lang_det.h>
 #include <cld2/public/encodings.h>
-#include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/ulocdata.h>
 
@@ -26,6 +25,7 @@
 
 #include "base/utf8.h"
 #include "server/translation/characters.h"
+#include "server/translation/language_code.h"
 #include "server/translation/language_detection.h"
 
 namespace trivium {
@@ -188,7 +188,7 @@ std::string Canonical(std::string_view language) {
           {"sr", "hr"},  {"sh", "hr"}, {"cnr", "hr"}, {"id", "ms"},
           {"in", "ms"},  {"iw", "he"}, {"jw", "jv"},  {"ji", "yi"},
           {"fil", "tl"}, {"pt", "gl"}};
-  std::string code = icu::Locale(std::string(language).c_str()).getLanguage();
+  std::string code = LanguageCode(language);
   const auto common = kCommon->find(code);
   return common == kCommon->end() ? code : common->second;
 }
@@ -242,8 +242,7 @@ bool HasReplacementCharacters(std::string_view source,
 }
 
 std::optional<LanguageCheck> LanguageCheck::For(std::string_view language) {
-  const std::string code =
-      icu::Locale(std::string(language).c_str()).getLanguage();
+  const std::string code = LanguageCode(language);
   if (code.empty() ||
       CLD2::GetLanguageFromName(code.c_str()) == CLD2::UNKNOWN_LANGUAGE) {
     return std::nullopt;

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "gtest/gtest.h"
 #include "model/families/registry.h"
+#include "model/text_tower.h"
 #include "tests/support/golden.h"
 
 namespace trivium {
@@ -27,13 +28,13 @@ struct DescribedGolden {
     DescribedGolden described;
     TRIVIUM_ASSIGN_OR_RETURN(described.golden, GoldenCase::Open(folder));
     const std::string& model = described.golden->model_folder();
-    TRIVIUM_ASSIGN_OR_RETURN(const auto config,
-                             ReadJsonFile(model + "/config.json"));
+    TRIVIUM_ASSIGN_OR_RETURN(auto config, ReadJsonFile(model + "/config.json"));
     TRIVIUM_ASSIGN_OR_RETURN(described.weights, Weights::Open(model));
+    Problems problems;
+    UseTextTower(&config, &described.weights, &problems);
     const std::string type = config.at("model_type").get<std::string>();
     const FamilyLoader load = FindFamily(type);
     if (load == nullptr) return absl::NotFoundError("unknown family " + type);
-    Problems problems;
     described.family = load(config, described.weights.get(), &problems);
     EXPECT_EQ(problems, Problems());
     // A decoder with a head is used as an encoder (model/state_use.h).

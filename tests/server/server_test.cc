@@ -184,6 +184,13 @@ TEST(StartupTest, NamesTheWrongOptionInErrors) {
   options.model_names.aliases.clear();
   options.models.push_back({"a", "/elsewhere", std::nullopt});
   EXPECT_THAT(StartServer(options), is_error_at("--model"));
+  options.http_listen = "";
+  options.cors_origins = {"https://a.example"};
+  EXPECT_THAT(StartServer(options), is_error_at("--cors-allow-origin"));
+  options.cors_origins.clear();
+  options.http_metrics = true;
+  EXPECT_THAT(StartServer(options), is_error_at("--http-metrics"));
+  options.http_metrics = false;
   options.trace_sample_rate = 0.5;
   EXPECT_THAT(StartServer(options), is_error_at("--trace-sample-rate"));
   options.trace_sample_rate.reset();

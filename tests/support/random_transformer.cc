@@ -263,9 +263,12 @@ ExpertsDescription RandomTransformer::Experts() {
   description.router = Linear(shape_.experts, shape_.d_model);
   description.chosen = 2;
   description.over_all = shape_.weigh_over_all;
+  if (shape_.plain_experts) description.bias = Tensor({shape_.d_model}, 0, 1);
   for (int i = 0; i < shape_.experts; ++i) {
     description.experts.push_back(
-        {.gate = Linear(shape_.feed_forward, shape_.d_model),
+        {.gate = shape_.plain_experts
+                     ? LinearTensors()
+                     : Linear(shape_.feed_forward, shape_.d_model),
          .up = Linear(shape_.feed_forward, shape_.d_model),
          .down = Linear(shape_.d_model, shape_.feed_forward)});
   }

@@ -38,7 +38,8 @@ class RandomTransformer {
     int max_positions = 64;
     Activation activation = Activation::kRelu;
     bool gated = false;
-    int experts = 0;              // gated, of which each token has two; 0: none
+    int experts = 0;             // of which each token has two; 0: none
+    bool plain_experts = false;  // without a gate, and with a bias of their sum
     bool weigh_over_all = false;  // the experts' logits
     std::optional<GateClip> gate_clip = std::nullopt;
     NormPlacement norm_placement = NormPlacement::kAfter;

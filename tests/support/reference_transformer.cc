@@ -280,9 +280,15 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   return numbers.Product(joined, tensors.output);
 }
 
-// W_down (activation(W_gate x) * W_up x), or with GPT-OSS's clipped gate.
+// W_down (activation(W_gate x) * W_up x), or with GPT-OSS's clipped gate, or
+// W_down activation(W_up x).
 Matrix Gated(const Matrix& x, const ExpertTensors& tensors,
              const StackDescription& stack, const Numbers& numbers) {
+  if (tensors.gate.weight == nullptr) {
+    return numbers.Product(
+        Activated(numbers.Product(x, tensors.up), stack.activation),
+        tensors.down);
+  }
   Matrix gate = numbers.Product(x, tensors.gate);
   const Matrix up = numbers.Product(x, tensors.up);
   for (size_t i = 0; i < up.data.size(); ++i) {
@@ -305,8 +311,12 @@ Matrix Gated(const Matrix& x, const ExpertTensors& tensors,
 Matrix Experts(const Matrix& x, const ExpertsDescription& description,
                const StackDescription& stack, const Numbers& numbers) {
   const Matrix logits = Linear(x, description.router);
+  const std::vector<float> bias = description.bias
+                                      ? Values(description.bias)
+                                      : std::vector<float>(x.columns);
   Matrix y(x.rows, x.columns);
   for (int i = 0; i < x.rows; ++i) {
+    std::copy(bias.begin(), bias.end(), y.row(i));
     const double* row = logits.row(i);
     std::vector<int> order(logits.columns);
     std::iota(order.begin(), order.end(), 0);
@@ -333,12 +343,9 @@ Matrix Experts(const Matrix& x, const ExpertsDescription& description,
 Matrix FeedForward(const Matrix& x, const LayerDescription& tensors,
                    const StackDescription& stack, const Numbers& numbers) {
   if (tensors.experts) return Experts(x, *tensors.experts, stack, numbers);
-  if (tensors.gate) {
-    return Gated(x, {*tensors.gate, tensors.up, tensors.down}, stack, numbers);
-  }
-  return numbers.Product(
-      Activated(numbers.Product(x, tensors.up), stack.activation),
-      tensors.down);
+  return Gated(
+      x, {tensors.gate.value_or(LinearTensors()), tensors.up, tensors.down},
+      stack, numbers);
 }
 
 // The row of the table of positions for every token. Padding takes no place in

@@ -1,13 +1,12 @@
 // Placeholders stay as they are, in what the model reads and in what it writes.
 #include "server/translation/pipeline/letter_case_stage.h"
 
-#include <unicode/locid.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "server/translation/characters.h"
+#include "server/translation/language_code.h"
 #include "server/translation/pipeline/span_protection.h"
 
 namespace trivium {
@@ -37,8 +36,7 @@ LetterCases::IdsOfWord WordsOf(const Tokenizer* tokenizer) {
 LetterCaseStage::LetterCaseStage(const TranslationOptions& options)
     : cases_(options.model->direction().source_language,
              WordsOf(options.model->tokenizer())) {
-  const std::string& target = options.model->direction().target_language;
-  titles_ = std::string_view(icu::Locale(target.c_str()).getLanguage()) == "en";
+  titles_ = LanguageCode(options.model->direction().target_language) == "en";
 }
 
 absl::Status LetterCaseStage::Before(const TranslationJob& job,

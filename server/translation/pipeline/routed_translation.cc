@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "model/language_names.h"
@@ -35,11 +36,13 @@ namespace {
 
 // Returns the router's refusal as an error of the call's options.
 absl::Status Refusal(const absl::Status& status, const std::string& path) {
-  const std::string message(status.message());
-  const char* const field = absl::StartsWith(message, "source_language")
-                                ? ".source_language"
-                                : ".target_language";
-  return InvalidField(path + field, message);
+  const absl::string_view message = status.message();
+  const std::string field = absl::StartsWith(message, "source_language")
+                                ? "source_language"
+                                : "target_language";
+  // The message may begin with the name of the field.
+  return InvalidField(path + "." + field,
+                      std::string(absl::StripPrefix(message, field + " ")));
 }
 
 // True if the two names are one language for the models of `route`, which was

@@ -26,6 +26,8 @@ constexpr uint64_t kWake = 0;
 constexpr uint64_t kListener = 1;
 // Pause of accepting while kMaxGoing connections wait to be closed.
 constexpr absl::Duration kGoingPause = absl::Milliseconds(1);
+// A connection that was in use so lately is not evicted for lack of files.
+constexpr absl::Duration kInUse = absl::Seconds(1);
 
 }  // namespace
 
@@ -75,7 +77,7 @@ void HttpConnections::Accept(absl::Time now) {
   int going = 0;
   {
     MutexLock lock(&mutex_);
-    going = static_cast<int>(connections_.size()) - limits_.size();
+    going = CountGoing();
   }
   MutexLock lock(&accept_mutex_);
   const int most = std::min(PausingAcceptor::kAtOnce, kMaxGoing - going);
@@ -88,8 +90,7 @@ void HttpConnections::Accept(absl::Time now) {
   if (acceptor_->Accept(now, take, most)) return;
   room_log_.Log(spdlog::level::err, "cannot accept a connection",
                 {{"error", strerror(errno)}});
-  MutexLock connections_lock(&mutex_);
-  EndLongestIdle("");
+  EndIdleForFiles(now);
 }
 
 std::optional<HttpConnections::Id> HttpConnections::Add(
@@ -112,6 +113,22 @@ std::optional<HttpConnections::Id> HttpConnections::Add(
   connection.grows_old = absl::Now() + Spread(options_.max_age);
   SetPhaseLocked(id, &connection, Phase::kConnected);
   return id;
+}
+
+int HttpConnections::CountGoing() const {
+  return static_cast<int>(connections_.size()) - limits_.size();
+}
+
+void HttpConnections::EndIdleForFiles(absl::Time now) {
+  MutexLock lock(&mutex_);
+  if (CountGoing() > 0) return;  // their files come back soon
+  const std::optional<Id> id = limits_.LongestIdle();
+  if (!id) return;
+  const Connection& connection = connections_.at(*id);
+  if (connection.phase == Phase::kIdle && now - connection.since < kInUse) {
+    return;
+  }
+  EndLongestIdle("");
 }
 
 bool HttpConnections::EndLongestIdle(const std::string& network) {
@@ -154,6 +171,7 @@ void HttpConnections::SetPhaseLocked(Id id, Connection* connection,
                                      Phase phase) {
   const absl::Time now = absl::Now();
   connection->phase = phase;
+  connection->since = now;
   if (phase <= Phase::kIdle) {
     limits_.SetIdle(id);
   } else {

@@ -111,6 +111,7 @@ class HttpConnections {
   struct Connection {
     int socket = -1;
     Phase phase = Phase::kConnected;
+    absl::Time since;     // when the phase began
     absl::Time deadline;  // when it is broken
     absl::Time grows_old;
     bool counted_old = false;
@@ -119,6 +120,13 @@ class HttpConnections {
 
   // Evicts for a new connection if it must. Nothing: the connection is refused.
   std::optional<Id> Add(int socket, const sockaddr_storage& client);
+  // The evicted connections that the library has not closed yet.
+  int CountGoing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The process has no files left: evicts one connection, unless an evicted one
+  // is about to give back its files. That there are none left is old news by
+  // the time it is heard, and the silent connections that held the files may
+  // be gone: so no connection is evicted that was in use a moment ago.
+  void EndIdleForFiles(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   bool EndLongestIdle(const std::string& network)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Accept(absl::Time now);

@@ -141,7 +141,7 @@ std::string PackGzip(std::string_view text) {
                    Z_DEFAULT_STRATEGY) != Z_OK) {
     return "";
   }
-  // What does not fit is no smaller.
+  // A result that does not fit is no smaller.
   std::string packed(text.size() - 1, '\0');
   stream.next_out = BytesOf(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());

@@ -38,7 +38,7 @@ constexpr int64_t kReceiveMargin = 4;
 constexpr int kStreamStatus = 200;
 constexpr char kEventStream[] = "text/event-stream";
 constexpr char kComment[] = ":\n\n";  // clients skip it
-// What the network's thread unpacks itself of a piece of a body.
+// The network's thread itself unpacks so much of a piece of a body.
 constexpr size_t kInlineUnpackedBytes = 64 << 10;
 constexpr absl::Duration kComeBack = absl::Seconds(1);
 // Connect's bound on the digits of a timeout in milliseconds.
@@ -218,13 +218,12 @@ bool Exchange::Unpack(size_t most) {
 }
 
 void Exchange::UnpackOnPool() {
-  environment_->handlers.tokenizing->Run(this, WorkPool::kPieceBytes,
-                                         [self = shared_from_this()] {
-                                           if (!self->Unpack(0))
-                                             return self->UnpackOnPool();
-                                           MutexLock lock(&self->mutex_);
-                                           self->sleep_->Wake();
-                                         });
+  const auto unpack = [self = shared_from_this()] {
+    if (!self->Unpack(0)) return self->UnpackOnPool();
+    MutexLock lock(&self->mutex_);
+    self->sleep_->Wake();
+  };
+  environment_->handlers.tokenizing->Run(this, WorkPool::kPieceBytes, unpack);
 }
 
 void Exchange::EndBody() {

@@ -27,6 +27,19 @@ TEST(LlamaFamiliesTest, ChecksSizes) {
   EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
 }
 
+TEST(LlamaFamiliesTest, Gemma3MayHaveSoftCaps) {
+  Folder folder("gemma3_text.lm");
+  ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  EXPECT_EQ(folder.description.logit_soft_cap, 0);
+  folder.config["attn_logit_softcapping"] = 50;
+  folder.config["final_logit_softcapping"] = 30;
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.logit_soft_cap, 30);
+  EXPECT_EQ(
+      folder.description.decoder->layer[0].self_attention.geometry.soft_cap,
+      50);
+}
+
 TEST(LlamaFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
   Folder folder("mistral.lm");
   folder.config["layer_types"] = {"sliding_attention", "full_attention"};
@@ -38,10 +51,10 @@ TEST(LlamaFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
   folder.config["layer_types"] = {"sliding_attention", "full_attention"};
   EXPECT_THAT(folder.LoadWithoutWeights(),
               ElementsAre(ErrorAt("sliding_window")));
-  folder = Folder("gemma3_text.lm");
-  folder.config["final_logit_softcapping"] = 30.0;
+  folder = Folder("mistral.lm");
+  folder.config["use_bidirectional_attention"] = true;
   EXPECT_THAT(folder.LoadWithoutWeights(),
-              ElementsAre(ErrorAt("final_logit_softcapping")));
+              ElementsAre(ErrorAt("use_bidirectional_attention")));
   folder = Folder("gemma3_text.lm");
   folder.config["rope_parameters"]["chunked_attention"] = json::object();
   EXPECT_THAT(folder.LoadWithoutWeights(),

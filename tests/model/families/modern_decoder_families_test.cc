@@ -60,6 +60,23 @@ TEST_P(ModernFamilyTest, NamesEachMissingTensor) {
   }
 }
 
+TEST_P(ModernFamilyTest, ReadsASequenceClassifier) {
+  folder_.config["architectures"] =
+      json::array({"AnyForSequenceClassification"});
+  EXPECT_THAT(folder_.Load(), ElementsAre(ErrorAt("score.weight")));
+  folder_.weights.Set("score.weight", {2, 32});
+  ASSERT_THAT(folder_.Load(), IsEmpty());
+  EXPECT_EQ(folder_.description.output_projection.weight, nullptr);
+  ASSERT_TRUE(folder_.description.head.has_value());
+  EXPECT_EQ(folder_.description.head->input,
+            HeadDescription::Input::kLastToken);
+}
+
+TEST_P(ModernFamilyTest, RefusesAttentionBothWays) {
+  folder_.config["is_causal"] = false;
+  EXPECT_THAT(folder_.LoadWithoutWeights(), ElementsAre(ErrorAt("is_causal")));
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, ModernFamilyTest,
                          ::testing::ValuesIn(kFamilies),
                          [](const auto& info) { return info.param; });
@@ -79,13 +96,21 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"hunyuan_v1_dense.lm", "use_cla", true},
       {"phi3.lm", "attention_bias", true},
       {"stablelm.lm", "qk_layernorm", true},
-      {"gptj.lm", "rotary_dim", 17},
+      {"gptj.lm", "rotary_dim", 18},
+      {"gptj.lm", "rotary_dim", 7},
+      {"phi3.lm", "head_dim", 1 << 20},
   };
   for (const auto& [name, key, value] : cases) {
     Folder folder(name);
     folder.config[key] = value;
     EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt(key)));
   }
+}
+
+TEST(ModernFamiliesTest, GptJsUsualRotaryDimMustFitAHead) {
+  Folder folder("gptj.lm");
+  folder.config.erase("rotary_dim");
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("rotary_dim")));
 }
 
 TEST(ModernFamiliesTest, OnlySomeKnowTheirOwnRotaryKeys) {

@@ -221,6 +221,9 @@ TEST(GteTest, ReadsTheNamesOfItsOwnCode) {
   ASSERT_THAT(folder.Load(), IsEmpty());
   const float as_gte = folder.description.encoder->rotary[0].frequencies[0];
   EXPECT_EQ(as_gte, 1);
+  // Snowflake's folders have the first type and their own code's keys.
+  folder.config["position_embedding_type"] = "rope";
+  ASSERT_THAT(folder.Load(), IsEmpty());
   const FakeWeights original = folder.weights;
   for (const std::string_view view : original.Names()) {
     const std::string name(view);
@@ -295,6 +298,34 @@ TEST(NomicBertTest, ReadsTheKeysOfItsOwnCode) {
   EXPECT_EQ(own.layer[2].up.weight, theirs.layer[2].up.weight);
 }
 
+TEST(NomicBertTest, EverySecondLayerHasExperts) {
+  Folder folder("nomic_bert.experts");
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  const std::vector<LayerDescription>& layers =
+      folder.description.encoder->layer;
+  ASSERT_EQ(layers.size(), 4u);
+  EXPECT_FALSE(layers[0].experts.has_value());
+  EXPECT_FALSE(layers[0].gate.has_value());
+  EXPECT_FALSE(layers[2].experts.has_value());
+  ASSERT_TRUE(layers[3].experts.has_value());
+  const ExpertsDescription& experts = *layers[3].experts;
+  EXPECT_EQ(experts.chosen, 2);
+  EXPECT_TRUE(experts.over_all);
+  EXPECT_EQ(experts.bias,
+            folder.weights.Find("encoder.layers.3.mlp.experts.bias"));
+  ASSERT_EQ(experts.experts.size(), 4u);
+  EXPECT_EQ(experts.experts[3].gate.weight, nullptr);
+  EXPECT_THAT(experts.experts[3].up.weight->shape, ElementsAre(48, 32));
+  EXPECT_THAT(experts.experts[3].down.weight->shape, ElementsAre(32, 48));
+  EXPECT_THAT(ConfigProblem("nomic_bert.experts", "moe_top_k", 5),
+              ErrorAt("moe_top_k"));
+  EXPECT_THAT(
+      ConfigProblem("nomic_bert.experts", "moe_normalize_expert_weights", true),
+      ErrorAt("moe_normalize_expert_weights"));
+  EXPECT_THAT(ConfigProblem("nomic_bert.experts", "expert_choice_router", true),
+              ErrorAt("expert_choice_router"));
+}
+
 // With a scaling factor, texts beyond those of training would be scaled.
 TEST(NomicBertTest, ServesTextsThatItsRotaryPositionsDoNotScale) {
   Folder folder("nomic_bert.base");
@@ -324,7 +355,8 @@ TEST(NomicBertTest, RefusesOptionsThatChangeTheArithmetic) {
               ErrorAt("rotary_emb_scale_base"));
   EXPECT_THAT(problem("activation_function", "glu"),
               ErrorAt("activation_function"));
-  EXPECT_THAT(problem("num_experts", 8), ErrorAt("num_experts"));
+  EXPECT_THAT(problem("num_experts", 8), ErrorAt("activation_function"));
+  EXPECT_THAT(problem("num_shared_experts", 1), ErrorAt("num_shared_experts"));
   EXPECT_THAT(ConfigProblem("nomic_bert.base", "head_dim", 8),
               ErrorAt("head_dim"));
 }

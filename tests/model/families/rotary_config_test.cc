@@ -134,14 +134,18 @@ TEST(RotaryConfigTest, EveryTypeEqualsTransformers) {
 
 // The model's longest text decides, not the length of a text.
 TEST(RotaryConfigTest, LongRopeUsesLongFactorsForALongModel) {
-  const json config =
+  json config =
       json::parse(std::string(R"({"original_max_position_embeddings": 4096,
                       "rope_scaling": {"type": "longrope", )") +
                   kLongRope + "}}");
   Problems problems;
-  ExpectFrequencies(Read(config, 131072, &problems), 1.19023807f,
-                    {1, 0.210818499f, 0.05f, 0.010540925f, 0.0025f,
-                     0.00052704633f, 0.000125f, 1.97642366e-05f});
+  // Phi 3's first folders have the other names.
+  for (const char* type : {"longrope", "su", "yarn"}) {
+    config["rope_scaling"]["type"] = type;
+    ExpectFrequencies(Read(config, 131072, &problems), 1.19023807f,
+                      {1, 0.210818499f, 0.05f, 0.010540925f, 0.0025f,
+                       0.00052704633f, 0.000125f, 1.97642366e-05f});
+  }
   ExpectFrequencies(Read(config, 4096, &problems), 1,
                     {1, 0.316227764f, 0.1f, 0.0287479796f, 0.00833333284f,
                      0.00243252143f, 0.00066666666f, 0.000158113893f});

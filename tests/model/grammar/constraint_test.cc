@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -232,6 +233,18 @@ TEST(ConstraintTest, TokensMayEndInsideACharacter) {
   const auto second = matcher.Mask(*matcher.Advance(matcher.Start(), 1));
   EXPECT_TRUE(second->Has(3) && second->Has(6));
   EXPECT_EQ(second->Count(), 2u);
+}
+
+TEST(ConstraintTest, AKernelNamesEachPositionOnce) {
+  // After "aa" the rule list is in one place, but may have begun at three.
+  const auto constraint = ConstraintOf(
+      GrammarOfGbnf("root ::= \"a\"* list \"!\"\nlist ::= \"a\"* \"b\"\n"));
+  ParseStates states(&constraint->automaton(), 1 << 20);
+  const std::vector<Position> kernel =
+      states.Kernel(states.Walk(states.Start(), "aa"));
+  EXPECT_FALSE(kernel.empty());
+  EXPECT_EQ(std::set<Position>(kernel.begin(), kernel.end()).size(),
+            kernel.size());
 }
 
 // Counts far from their bounds share their masks; near them they are exact.

@@ -57,6 +57,12 @@ std::vector<SchemaCase> SchemaCases() {
            "^y":{"type":"string"}},"additionalProperties":false})",
        {R"({"x1":1,"yy":"a"})", R"({})"},
        {R"({"x":1})", R"({"x1":"a"})", R"({"z":1})", R"({"y":1})"}},
+      {R"({"type":"object","properties":{"a":{},"b":{},"c":{}},
+           "additionalProperties":false,"minProperties":2})",
+       {R"({"a":1,"c":2})", R"({"a":1,"b":2,"c":3})"},
+       {R"({})", R"({"b":1})", R"({"c":1,"a":2})"}},
+      {R"({"type":"object","maxProperties":0})", {"{}"}, {R"({"a":1})"}},
+      {R"({"type":"object","minProperties":1})", {R"({"a":1})"}, {"{}"}},
       {R"({"type":"object","required":["q"],"minProperties":1,
            "maxProperties":2})",
        {R"({"q":1})", R"({"q":1,"r":2})"},
@@ -100,9 +106,38 @@ std::vector<SchemaCase> SchemaCases() {
       {R"({"type":"number","exclusiveMinimum":-1.5,"exclusiveMaximum":0})",
        {"-1.4", "-0.001", "-1"},
        {"-1.5", "0", "-0", "-2", "1", "-0.0"}},
+      {R"({"type":"number","minimum":0})",
+       {"1700000000.5", "0.0000001", "123456789012345", "0.123456789012345",
+        "12345678901234.5", "0", "0.0"},
+       {"-1", "1234567890123456", "0.1234567890123456", "12345678901234.56",
+        "00", "1.", ".5"}},
+      {R"({"type":"number","minimum":-1e308,"maximum":1e308})",
+       {"-5", "5.25", "0", "-999999999999999"},
+       {"-0", "5."}},
+      {R"({"type":"number","exclusiveMinimum":5e-324})",
+       {"0.000000000000001", "2"},
+       {"0", "0.0", "-1"}},
+      {R"({"type":"number","maximum":5e-324})",
+       {"0", "0.0", "-0.000000000000001"},
+       {"0.000000000000001", "1"}},
+      {R"({"type":"number","minimum":-5e-324,"maximum":1})",
+       {"0", "0.5"},
+       {"-0.000000000000001", "-1"}},
+      {R"({"type":"integer","multipleOf":1000})",
+       {"0", "3000", "-999999999999000"},
+       {"10", "-1500", "1000000000000000"}},
+      {R"({"type":"integer","multipleOf":997,"minimum":0})",
+       {"0", "997", "997000000"},
+       {"1", "-997"}},
       {R"({"enum":["a",1,null,{"k":[1,2]}]})",
        {R"("a")", "1", "null", R"({"k":[1,2]})", R"({ "k": [1, 2] })"},
        {R"("b")", "2", R"({"k":[1]})"}},
+      {R"({"const":{"a":1,"b":2},"enum":[{"b":2,"a":1}]})",
+       {R"({"a":1,"b":2})"},
+       {R"({"b":2})"}},
+      {R"({"allOf":[{"enum":[{"a":1,"b":2},3]},{"enum":[{"b":2,"a":1},4]}]})",
+       {R"({"a":1,"b":2})"},
+       {"3", "4"}},
       {R"({"const":"x\"\n"})", {R"("x\"\n")"}, {R"("x")"}},
       {R"({"oneOf":[{"type":"object","properties":{"t":{"const":"a"},
            "v":{"type":"integer"}},"required":["t","v"]},
@@ -189,6 +224,11 @@ TEST(JsonSchemaTest, PropertiesComeAsDeclaredUnlessAsked) {
   EXPECT_TRUE(Accepts(*any, R"({"a":null,"z":null})"));
   EXPECT_FALSE(Accepts(*any, R"({"a":null,"a":null})"));
   EXPECT_FALSE(Accepts(*any, R"({"a":null})"));
+  // A required property that is not declared comes as it is required.
+  const auto required = ConstraintOf(
+      GrammarOfJsonSchema(R"({"type":"object","required":["z","a"]})"));
+  EXPECT_TRUE(Accepts(*required, R"({"z":null,"a":null})"));
+  EXPECT_FALSE(Accepts(*required, R"({"a":null,"z":null})"));
 }
 
 TEST(JsonSchemaTest, WhiteSpaceIsAsAsked) {
@@ -208,7 +248,20 @@ TEST(JsonSchemaTest, WhiteSpaceIsAsAsked) {
   const auto any = with(JsonSpace::kAny);
   EXPECT_TRUE(Accepts(*any, kCompact) && Accepts(*any, kSpaced) &&
               Accepts(*any, kLoose));
-  EXPECT_FALSE(Accepts(*any, "{" + std::string(100, ' ') + "}"));
+  // Brackets with nothing in them have one gap.
+  for (const char* schema :
+       {R"({"type":["object","array"]})", "true", R"({"enum":[{},[]]})",
+        R"({"type":["object","array"],"items":{"type":"null"},
+            "properties":{"a":{}}})"}) {
+    const auto empty = ConstraintOf(GrammarOfJsonSchema(schema));
+    for (const std::string brackets : {"{}", "[]"}) {
+      for (const size_t blanks : {0, 32, 33, 64}) {
+        const std::string text =
+            brackets[0] + std::string(blanks, ' ') + brackets[1];
+        EXPECT_EQ(Accepts(*empty, text), blanks <= 32) << schema << text;
+      }
+    }
+  }
 }
 
 TEST(JsonSchemaTest, Formats) {
@@ -267,6 +320,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"array","contains":{}})", "#/contains"},
       {R"({"type":"array","items":[{}]})", "#/items"},
       {R"({"type":"number","multipleOf":0.01})", "#/multipleOf"},
+      {R"({"type":"integer","multipleOf":1001})", "#/multipleOf"},
       {R"({"type":"object","minProperties":2})", "#/minProperties"},
       {R"({"oneOf":[{"type":"integer"},{"type":"number"}]})", "#/oneOf"},
       {R"({"$ref":"#/$defs/x"})", "#/$ref"},
@@ -274,7 +328,20 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"allOf":[{"pattern":"a"},{"pattern":"b"}]})", "#/pattern"},
       {R"({"properties":{"a/b":{"then":1}}})", "#/properties/a~1b/then"},
       {R"({"enum":["abc"],"maxLength":2})", "#/maxLength"},
+      {R"({"properties":{"a":{"allOf":[{"not":{}}]}}})",
+       "joined at #/properties/a)"},
+      {R"({"type":"object","anyOf":[{"not":{}}]})", "joined at #/anyOf/0)"},
       {R"({"items":7})", "#/items"},
+      {R"({"properties":{"a":{"$id":"x","type":"null"}}})",
+       "#/properties/a/$id"},
+      {R"({"$id":"x","allOf":[{"id":"y","type":"null"}]})", "#/id"},
+      {R"({"type":"number","minimum":3,"exclusiveMinimum":true})",
+       "#/exclusiveMinimum"},
+      {R"({"type":"number","exclusiveMaximum":false})", "#/exclusiveMaximum"},
+      {R"({"type":"number","minimum":1e308})", "#"},
+      {R"({"type":"integer","minimum":1e308})", "#/minimum"},
+      {R"({"oneOf":[{"const":{"a":1,"b":2}},{"const":{"b":2,"a":1}}]})",
+       "#/oneOf"},
       {R"({"type":"string",)", "#"},
       {"7", "#"},
   };
@@ -284,6 +351,10 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
   // A keyword that concerns no value that may come is no obstacle.
   EXPECT_TRUE(Refusal(R"({"type":"string","uniqueItems":true})").ok());
   EXPECT_TRUE(Refusal(R"({"type":"string","contains":{}})").ok());
+  // The whole schema may have a name, also where it is joined.
+  EXPECT_TRUE(Refusal(R"({"$id":"x","type":"object","properties":{"id":
+                          {"$ref":"#"}},"anyOf":[{"minProperties":1}]})")
+                  .ok());
 }
 
 TEST(JsonSchemaTest, WhatNothingMatchesIsRefused) {
@@ -344,10 +415,14 @@ TEST(JsonSchemaTest, BombsAreHeldOrRefused) {
   EXPECT_EQ(Refusal(std::string(100, '[') + std::string(100, ']')).code(),
             kInvalidArgument);
   json wide = {{"type", "object"}, {"properties", json::object()}};
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 500; ++i) {
     wide["properties"]["property " + std::to_string(i)] = true;
   }
-  EXPECT_EQ(Refusal(wide.dump()).code(), kResourceExhausted);
+  GrammarLimits limits;
+  limits.edges = 100'000;
+  const auto grammar = GrammarOfJsonSchema(wide.dump(), {}, limits);
+  ASSERT_TRUE(grammar.ok()) << grammar.status();
+  EXPECT_EQ(Automaton::Create(*grammar).status().code(), kResourceExhausted);
 }
 
 TEST(JsonSchemaTest, ForcedTextIsWrittenWithoutAModel) {

@@ -341,6 +341,18 @@ Shape RotaryBert() {
           .head_input = HeadDescription::Input::kMeanOfDense};
 }
 
+// Nomic BERT's experts.
+Shape PlainExperts() {
+  return {.decoder_layers = 0,
+          .activation = Activation::kGelu,
+          .experts = 4,
+          .plain_experts = true,
+          .weigh_over_all = true,
+          .positions = PositionEncoding::kNone,
+          .rotary_pairs = 8,
+          .embedding_norm = true};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, EncoderOnlyTest,
     ::testing::Values(
@@ -397,6 +409,7 @@ INSTANTIATE_TEST_SUITE_P(
               .relative = Buckets::kT5,
               .head = HeadKind::kClassify},
         CausalEncoder(), PaddedClassifier(), ModernBert(), RotaryBert(),
+        PlainExperts(),
         Shape{.decoder_layers = 0,
               .gated = true,
               .experts = 5,

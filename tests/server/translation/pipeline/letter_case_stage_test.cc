@@ -12,7 +12,8 @@ using testing::IsEmpty;
 // capitals. letter_case_test.cc tests what is.
 class LetterCaseStageTest : public StageTest {
  protected:
-  const LetterCaseStage stage_{ByteOptions()};
+  const TranslationOptions options_ = ByteOptions();
+  const LetterCaseStage stage_{options_};
 };
 
 TEST_F(LetterCaseStageTest, NormalSentencesStay) {

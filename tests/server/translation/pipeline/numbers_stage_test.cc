@@ -11,7 +11,8 @@ using testing::ElementsAre;
 
 class NumbersStageTest : public StageTest {
  protected:
-  const NumbersStage stage_{*NumberCheck::For("en", "de"), ByteOptions()};
+  const TranslationOptions options_ = ByteOptions();
+  const NumbersStage stage_{*NumberCheck::For("en", "de"), options_};
 
   // The attempt that follows one whose best hypothesis is `text`.
   Attempt Next(TranslationJob* job, const Attempt& attempt,

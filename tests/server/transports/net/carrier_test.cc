@@ -334,6 +334,15 @@ TEST_F(PlainCarrierTest, SilentConnectionsReachTheServer) {
   EXPECT_TRUE(Accepted());
 }
 
+int CountFiles() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& file :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++count;
+  }
+  return count;
+}
+
 // Of the three that a connection takes. The carrier has two for the next one.
 class FewFilesTest : public PlainCarrierTest,
                      public testing::WithParamInterface<int> {};
@@ -342,9 +351,12 @@ INSTANTIATE_TEST_SUITE_P(Left, FewFilesTest, testing::Values(0, 1, 2, 3));
 TEST_P(FewFilesTest, TellsTheServerAndWaitsForFiles) {
   const auto files_left = static_cast<rlim_t>(GetParam());
   Start();
+  const int before = CountFiles();
   HttpSocket first(PortOf(acceptor_->address()));
   UniqueFd server = Accepted();
   ASSERT_TRUE(server);
+  // The client's, three of its connection, and two for the next one.
+  while (CountFiles() < before + 6) absl::SleepFor(absl::Milliseconds(1));
   // The clients' sockets exist, and the carrier gets few for its sides.
   const UniqueFd next(socket(AF_INET, SOCK_STREAM, 0));
   const UniqueFd client(socket(AF_INET, SOCK_STREAM, 0));

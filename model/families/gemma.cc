@@ -1,0 +1,119 @@
+#include "model/families/gemma.h"
+
+#include <cmath>
+#include <vector>
+
+#include "model/families/family_reader.h"
+#include "model/families/layer_rotaries.h"
+#include "model/families/llama_stack.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+nlohmann::json GenerationDefaults() {
+  return {{"bos_token_id", 2}, {"eos_token_id", 1}, {"pad_token_id", 0}};
+}
+
+// Reads what both have, but for rotary positions, windows and soft caps.
+StackDescription ReadGemmaConfig(ConfigReader* config, bool both_ways,
+                                 AttentionGeometry* geometry) {
+  StackDescription stack =
+      ReadLlamaConfig(config,
+                      {.activation = "hidden_activation",
+                       .usual_activation = Activation::kGeluTanh,
+                       .head_size = 256,
+                       .kv_heads = 4,
+                       .both_ways = both_ways},
+                      geometry);
+  geometry->scale = static_cast<float>(
+      1 / std::sqrt(config->Real("query_pre_attn_scalar", 1e-6, kMaxWidth)
+                        .value_or(256)));
+  stack.embedding_scale = std::sqrt(static_cast<float>(stack.d_model));
+  return stack;
+}
+
+// A null means no cap, a missing key means `usual`; 0: none.
+float ReadSoftCap(const nlohmann::json& json, const char* key, double usual,
+                  ConfigReader* config) {
+  const double none = json.contains(key) ? 0 : usual;
+  return static_cast<float>(config->Real(key, 1e-3, 1e9).value_or(none));
+}
+
+int ReadWindow(ConfigReader* config) {
+  return config->Integer("sliding_window", 1, kMaxPositions).value_or(4096);
+}
+
+LlamaTensors ReadGemmaOptions(ConfigReader* config) {
+  LlamaTensors has = {.one_plus_weight = true, .norms = kGemmaNorms};
+  has.attention_bias = has.output_bias =
+      config->Boolean("attention_bias").value_or(false);
+  return has;
+}
+
+}  // namespace
+
+FamilyModel LoadGemma2(const nlohmann::json& json, const Weights* weights,
+                       Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  model.generation_defaults = GenerationDefaults();
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  StackDescription& decoder = description.decoder.emplace(
+      ReadGemmaConfig(config, /*both_ways=*/false, &geometry));
+  geometry.soft_cap = ReadSoftCap(json, "attn_logit_softcapping", 50, config);
+  description.logit_soft_cap =
+      ReadSoftCap(json, "final_logit_softcapping", 30, config);
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
+      config, geometry, ReadWindow(config),
+      ReadLayerTypes(config, EachNthIsFull(2, decoder.layers)));
+  ReadLlamaModel(&family, ReadGemmaOptions(config), geometries,
+                 /*tied_by_default=*/true, &description);
+  return model;
+}
+
+FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
+                           Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  model.generation_defaults = GenerationDefaults();
+  TransformerDescription& description = model.description;
+  const bool both_ways = ReadBothWays(config);
+  AttentionGeometry geometry;
+  StackDescription& stack =
+      (both_ways ? description.encoder : description.decoder)
+          .emplace(ReadGemmaConfig(config, /*both_ways=*/true, &geometry));
+  geometry.soft_cap = ReadSoftCap(json, "attn_logit_softcapping", 0, config);
+  description.logit_soft_cap =
+      ReadSoftCap(json, "final_logit_softcapping", 0, config);
+  stack.rotary =
+      ReadLayerRotaries(config,
+                        {.thetas = {"rope_theta", "rope_local_base_freq"},
+                         .usual_thetas = {1e6, 1e4}},
+                        geometry.head_size, stack.max_positions);
+  const int window = ReadWindow(config);
+  const int pattern =
+      config->Integer("sliding_window_pattern", 1, kMaxLayers).value_or(6);
+  const std::vector<bool> slides =
+      ReadLayerTypes(config, EachNthIsFull(pattern, stack.layers));
+  std::vector<AttentionGeometry> geometries =
+      SlidingGeometries(config, geometry, window, slides);
+  for (int i = 0; i < stack.layers; ++i) {
+    geometries[i].rotary = slides[i] ? kSlidingLayer : kFullLayer;
+    if (!both_ways) continue;
+    // In both directions, the window extends half as far to either side.
+    if (slides[i]) geometries[i].look_back = window / 2;
+    geometries[i].look_ahead = slides[i] ? window / 2 : kAllKeys;
+  }
+  LlamaTensors has = ReadGemmaOptions(config);
+  has.head_norms = true;
+  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/true,
+                 &description);
+  return model;
+}
+
+}  // namespace trivium

@@ -254,6 +254,7 @@ Subcommand AddChat(CLI::App& app) {
   AddTemplateFlags(*sub, request->mutable_chat());
   AddJsonFlag(*sub, &command->json_);
   AddDecodingFlags(*sub, request->mutable_decoding());
+  AddConstraintFlags(*sub, request->mutable_decoding());
   return {sub, std::move(command)};
 }
 

@@ -1,7 +1,10 @@
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
+#include "base/file.h"
 #include "client/commands/flags.h"
 
 namespace trivium {
@@ -135,6 +138,43 @@ void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options) {
            "Id of the last token if --max-new-tokens cuts the text");
   AddField(app, options, "--top-logprobs", &Options::set_top_logprobs,
            "Alternatives to report for each token, in --json");
+}
+
+void AddConstraintFlags(CLI::App& app, v1::DecodingOptions* options) {
+  const auto add = [&](const char* flag,
+                       std::function<void(const std::string&)> set,
+                       const char* help) {
+    return app.add_option_function<std::string>(flag, std::move(set), help)
+        ->group(kMoreFlags);
+  };
+  CLI::Option* const schema = add(
+      "--json-schema",
+      [options](const std::string& path) {
+        const absl::StatusOr<std::string> text = ReadFile(path);
+        if (!text.ok()) {
+          throw CLI::ValidationError("--json-schema",
+                                     std::string(text.status().message()));
+        }
+        options->mutable_constraint()->set_json_schema(*text);
+      },
+      "Write JSON that the schema in this file accepts");
+  CLI::Option* const regex = add(
+      "--regex",
+      [options](const std::string& text) {
+        options->mutable_constraint()->set_regex(text);
+      },
+      "Write a text that this whole expression matches");
+  CLI::Option* const choices =
+      add(
+          "--choice",
+          [options](const std::string& text) {
+            options->mutable_constraint()->mutable_choices()->add_texts(text);
+          },
+          "Write one of these texts (repeatable)")
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->trigger_on_parse();
+  schema->excludes(regex)->excludes(choices);
+  regex->excludes(choices);
 }
 
 }  // namespace trivium

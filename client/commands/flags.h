@@ -45,6 +45,8 @@ void AddModelFlag(CLI::App& app, std::string* model);
 void AddJsonFlag(CLI::App& app, bool* json);
 
 void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options);
+// Adds --json-schema, --regex and --choice, for calls that take a constraint.
+void AddConstraintFlags(CLI::App& app, v1::DecodingOptions* options);
 
 // Adds --source-language and --target-language, for a message with these
 // fields, and --task if the message has it.

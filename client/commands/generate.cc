@@ -104,6 +104,7 @@ Subcommand AddGenerate(CLI::App& app) {
   AddJsonFlag(*sub, &command->json_);
   AddTextFlags(*sub, request);
   AddDecodingFlags(*sub, request->mutable_decoding());
+  AddConstraintFlags(*sub, request->mutable_decoding());
   return {sub, std::move(command)};
 }
 

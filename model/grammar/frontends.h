@@ -44,6 +44,7 @@ struct JsonSchemaOptions {
   // Properties in any order, of which an object may then name at most
   // kMostFreeProperties; else as the schema declares them.
   bool any_order = false;
+  bool operator==(const JsonSchemaOptions&) const = default;
 };
 inline constexpr int kMostFreeProperties = 10;
 

@@ -75,6 +75,10 @@ std::unique_ptr<StreamingDecoder> BoundedTokenizer::NewStreamingDecoder()
   return tokenizer_->NewStreamingDecoder();
 }
 
+std::unique_ptr<StreamingDecoder> BoundedTokenizer::NewJoiningDecoder() const {
+  return tokenizer_->NewJoiningDecoder();
+}
+
 int BoundedTokenizer::vocabulary_size(TextSide side) const {
   return std::min(tokenizer_->vocabulary_size(side), embeddings(side));
 }

@@ -41,6 +41,7 @@ class BoundedTokenizer final : public Tokenizer {
 
   std::string Decode(std::span<const int32_t> ids) const override;
   std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override;
+  std::unique_ptr<StreamingDecoder> NewJoiningDecoder() const override;
 
   int vocabulary_size(TextSide side) const override;
   std::string IdToPiece(int32_t id, TextSide side) const override;

@@ -85,6 +85,8 @@ class BpeStep : public DecoderStep {
     ReplaceAll(suffix_, "", &held_);
     if (!held_.empty()) next(std::exchange(held_, ""));
   }
+  // A suffix is a space only before other pieces.
+  bool joins_pieces() const override { return false; }
 
  private:
   const std::string suffix_;
@@ -198,6 +200,7 @@ class StripStep : public DecoderStep {
     }
     next(std::move(text));
   }
+  bool joins_pieces() const override { return !fused_ || stop_ == 0; }
 
  private:
   std::string content_;
@@ -273,6 +276,11 @@ void PieceDecoder::PushTo(size_t step, std::string piece, std::string* out) {
 
 void PieceDecoder::Push(std::string piece, std::string* out) {
   PushTo(0, std::move(piece), out);
+}
+
+bool PieceDecoder::joins_pieces() const {
+  return std::all_of(steps_.begin(), steps_.end(),
+                     [](const auto& step) { return step->joins_pieces(); });
 }
 
 void PieceDecoder::Finish(std::string* out) {

@@ -19,6 +19,10 @@ class DecoderStep {
   virtual ~DecoderStep() = default;
   virtual void Push(std::string piece, const Sink& next) = 0;
   virtual void Finish(const Sink& next) {}
+  // True if the text of each piece but the first does not depend on the pieces
+  // beside it, and so the text is theirs joined. Pieces may be parts of
+  // characters.
+  virtual bool joins_pieces() const { return true; }
 };
 
 // Makes a step for a new text.
@@ -56,6 +60,8 @@ class PieceDecoder {
   // Appends to `out` the text that can no longer change.
   void Push(std::string piece, std::string* out);
   void Finish(std::string* out);
+  // True if all steps join pieces.
+  bool joins_pieces() const;
 
  private:
   void PushTo(size_t step, std::string piece, std::string* out);

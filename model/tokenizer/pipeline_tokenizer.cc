@@ -59,9 +59,9 @@ std::vector<ByteSpan> Behind(uint32_t before, std::span<const ByteSpan> spans) {
 
 class PipelineTokenizer::Streaming : public StreamingDecoder {
  public:
-  explicit Streaming(const PipelineTokenizer* tokenizer)
+  Streaming(const PipelineTokenizer* tokenizer, bool clean_up)
       : tokenizer_(*tokenizer), decoder_(tokenizer->parts_.decoder) {
-    if (tokenizer_.parts_.clean_up_spaces) clean_up_ = MakeCleanUp();
+    if (clean_up) clean_up_ = MakeCleanUp();
   }
 
   std::string Push(int32_t id) override {
@@ -325,7 +325,7 @@ SpecialTokenIds PipelineTokenizer::special_token_ids() const {
 }
 
 std::string PipelineTokenizer::Decode(std::span<const int32_t> ids) const {
-  Streaming decoder(this);
+  Streaming decoder(this, parts_.clean_up_spaces);
   std::string text;
   for (const int32_t id : ids) text += decoder.Push(id);
   text += decoder.Finish();
@@ -334,7 +334,12 @@ std::string PipelineTokenizer::Decode(std::span<const int32_t> ids) const {
 
 std::unique_ptr<StreamingDecoder> PipelineTokenizer::NewStreamingDecoder()
     const {
-  return std::make_unique<Streaming>(this);
+  return std::make_unique<Streaming>(this, parts_.clean_up_spaces);
+}
+
+std::unique_ptr<StreamingDecoder> PipelineTokenizer::NewJoiningDecoder() const {
+  if (!PieceDecoder(parts_.decoder).joins_pieces()) return nullptr;
+  return std::make_unique<Streaming>(this, /*clean_up=*/false);
 }
 
 int PipelineTokenizer::vocabulary_size(TextSide) const {

@@ -65,6 +65,7 @@ class PipelineTokenizer : public Tokenizer {
   }
   std::string Decode(std::span<const int32_t> ids) const override;
   std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override;
+  std::unique_ptr<StreamingDecoder> NewJoiningDecoder() const override;
   int vocabulary_size(TextSide side) const override;
   std::string IdToPiece(int32_t id, TextSide side) const override;
   int32_t PieceToId(std::string_view piece, TextSide side) const override;

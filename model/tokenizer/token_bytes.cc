@@ -47,7 +47,8 @@ std::string BytesOfSpelling(const std::string& piece) {
 
 }  // namespace
 
-TokenBytes::TokenBytes(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+TokenBytes::TokenBytes(const Tokenizer& tokenizer, bool joining)
+    : tokenizer_(tokenizer), joining_(joining) {
   for (const std::string& piece :
        {std::string(kBefore), std::string(kSpaceMark) + kBefore,
         std::string(kBefore) + "</w>"}) {
@@ -58,9 +59,13 @@ TokenBytes::TokenBytes(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
   }
 }
 
+std::unique_ptr<StreamingDecoder> TokenBytes::NewDecoder() const {
+  return joining_ ? tokenizer_.NewJoiningDecoder()
+                  : tokenizer_.NewStreamingDecoder();
+}
+
 TokenBytes::Bytes TokenBytes::Of(int32_t id) const {
-  const std::unique_ptr<StreamingDecoder> decoder =
-      tokenizer_.NewStreamingDecoder();
+  const std::unique_ptr<StreamingDecoder> decoder = NewDecoder();
   std::string text;
   if (before_ >= 0) text = decoder->Push(before_);
   text += decoder->Push(id);

@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_TOKENIZER_TOKEN_BYTES_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "model/tokenizer/tokenizer.h"
@@ -16,17 +17,24 @@ namespace trivium {
 //   bytes.Of(id)
 class TokenBytes {
  public:
-  // `tokenizer` outlives this.
-  explicit TokenBytes(const Tokenizer& tokenizer);
+  // `tokenizer` outlives this. `joining`: the bytes of its joining decoder,
+  // which it has.
+  explicit TokenBytes(const Tokenizer& tokenizer, bool joining = false);
 
   struct Bytes {
     std::string bytes;
     bool special = false;  // the text does not have them
   };
   Bytes Of(int32_t id) const;
+  // False if tokens could only be asked as the first of a text, which some
+  // tokenizers treat in a way of its own.
+  bool after_text() const { return before_ >= 0; }
 
  private:
+  std::unique_ptr<StreamingDecoder> NewDecoder() const;
+
   const Tokenizer& tokenizer_;
+  const bool joining_;
   // A token whose text is kBefore. Decoders treat the first token of a text in
   // a way of its own, so another stands before the one that is asked for.
   static constexpr char kBefore[] = "a";

@@ -176,6 +176,12 @@ class Tokenizer {
   // range. Byte pieces that form no UTF-8 become U+FFFD.
   virtual std::string Decode(std::span<const int32_t> ids) const = 0;
   virtual std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const = 0;
+  // The same, but without the clean-up of spaces that some folders ask for, so
+  // that after a first token with text each token adds the same bytes wherever
+  // it stands. Null if the tokenizer knows no such text (Marian).
+  virtual std::unique_ptr<StreamingDecoder> NewJoiningDecoder() const {
+    return nullptr;
+  }
 
   virtual int vocabulary_size(TextSide side) const = 0;
   // Returns the piece of an id, or an empty string if it is out of range.

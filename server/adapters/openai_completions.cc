@@ -14,6 +14,7 @@
 #include "internal/completions.pb.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/openai.h"
+#include "server/adapters/openai_constraint.h"
 #include "server/adapters/openai_logprobs.h"
 #include "server/adapters/openai_request.h"
 #include "server/calls/allowed_models.h"
@@ -28,15 +29,21 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// The names of a request's fields. `max_tokens`: its name for max_new_tokens.
-std::vector<FieldName> NamesWith(const char* max_tokens) {
+// The names of a request's fields.
+std::vector<FieldName> NamesOf(const CompletionOptions& options) {
   return {
       {"input.text", "prompt"},
       {"input", "prompt"},
       {"chat.variables", "chat_template_kwargs"},
       {"chat.", ""},
       {"chat", "messages"},
-      {"decoding.max_new_tokens", max_tokens},
+      {"decoding.max_new_tokens", options.max_tokens_name},
+      {"decoding.constraint.json_schema", options.constraint_name},
+      {"decoding.constraint.json_object", options.constraint_name},
+      {"decoding.constraint.regex", options.constraint_name},
+      {"decoding.constraint.choices", options.constraint_name},
+      {"decoding.constraint.grammar", options.constraint_name},
+      {"decoding.constraint", options.constraint_name},
       {"decoding.", ""},
   };
 }
@@ -101,6 +108,7 @@ class CompletionCodec : public Codec {
     JsonFields fields(value, "");
     v1::GenerateRequest request;
     ReadCompletionOptions(&fields, ignored_, &request, &options_);
+    ReadOpenAiConstraint(body, &fields, request.mutable_decoding(), &options_);
     std::vector<v1::Input> prompts;
     if (chat_) {
       ReadChat(&fields, ignored_, &request, &options_);
@@ -163,7 +171,7 @@ class CompletionCodec : public Codec {
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Write(*last);
     if (!ending.status.ok()) {
-      return OpenAiFailure(ending, NamesWith(options_.max_tokens_name));
+      return OpenAiFailure(ending, NamesOf(options_));
     }
     if (kept_bytes_ > limits_.max_response_bytes) {
       return OpenAiFailure(
@@ -186,8 +194,7 @@ class CompletionCodec : public Codec {
   std::string EndStream(const Ending& ending, const Message* last) override {
     std::string events = last != nullptr ? Write(*last) : "";
     if (!ending.status.ok()) {
-      return events +
-             Event(OpenAiError(ending, NamesWith(options_.max_tokens_name)));
+      return events + Event(OpenAiError(ending, NamesOf(options_)));
     }
     if (options_.include_usage) {
       ordered_json chunk = Head(ChunkName());

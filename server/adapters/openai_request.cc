@@ -331,7 +331,6 @@ void ReadChat(JsonFields* fields, IgnoredMembers* ignored,
   } else if (alternatives) {
     fields->Fail("top_logprobs", "needs logprobs: set it to true");
   }
-  fields->Only("response_format", {json{{"type", "text"}}}, kNotSupported);
   fields->Only("tools", {json::array()}, kNotSupported);
   fields->Only("tool_choice", {"none", "auto"}, kNotSupported);
   fields->Only("parallel_tool_calls", {true, false}, kNotSupported);

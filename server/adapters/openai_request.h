@@ -19,6 +19,8 @@ struct CompletionOptions {
   int top_logprobs = 0;
   // The request's name for max_new_tokens.
   const char* max_tokens_name = "max_tokens";
+  // The request's name for the constraint, if it has one.
+  const char* constraint_name = "constraint";
   bool echo = false;  // begin the text with the prompt
   // With echo and max_tokens 0: the answer has no new tokens. The call makes
   // one all the same, which is not shown.

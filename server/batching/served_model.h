@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "model/constraint_cache.h"
 #include "model/model.h"
 
 namespace trivium {
@@ -26,6 +27,9 @@ struct ServedModel {
   int64_t result_cache_bytes = 0;  // of all models
   // Unique for ever, because cached results outlive the model.
   const uint64_t id = NewModelId();
+  // The constraints that its requests have been held to.
+  const std::shared_ptr<ConstraintCache> constraints =
+      std::make_shared<ConstraintCache>();
 };
 
 using ModelHandle = std::shared_ptr<const ServedModel>;

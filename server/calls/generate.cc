@@ -190,7 +190,9 @@ class GenerateCall final : public PreparedCall {
       // Once the message is written, another thread may be in Deliver.
       if (message && last) return End(absl::OkStatus(), message.get());
       if (message) return stream_->Write(*message);
-      if (news.result && !news.result->ok()) return End(news.result->status());
+      if (news.result && !news.result->ok()) {
+        return End(generation_.AboutResult(news.result->status()));
+      }
       MakeMessages(std::move(news));
     }
   }

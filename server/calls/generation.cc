@@ -7,13 +7,23 @@
 #include <utility>
 
 #include "base/status.h"
+#include "server/calls/convert/constraint.h"
+#include "server/errors/status.h"
 
 namespace trivium {
+namespace {
+
+constexpr char kConstraint[] = "decoding.constraint";
+
+}  // namespace
 
 int64_t Generation::text_bytes() const {
   const int64_t bytes = TextBytes(request_);
-  // A template is a program, so it must not run on the transport's thread.
-  return job_.chat ? std::max(bytes, kInlineTextBytes + 1) : bytes;
+  // A template is a program, so it must not run on the transport's thread. A
+  // constraint is compiled.
+  return job_.chat || job_.decoding.constraint
+             ? std::max(bytes, kInlineTextBytes + 1)
+             : bytes;
 }
 
 absl::Status Generation::Open(Transport* transport) {
@@ -36,6 +46,11 @@ absl::StatusOr<Request> Generation::Prepare() {
       ReadGenerateInput(request_, job_, call_->environment().clock->Now()));
   messages_.emplace(job_, input_);
   Request request;
+  if (input_.blank && job_.decoding.constraint) {
+    return InvalidField(field(),
+                        "is blank, and has an empty answer, whatever the "
+                        "constraint; send a text");
+  }
   if (input_.blank) return request;
   const Model& model = *job_.options.model;
   const CallDecoding& decoding = job_.decoding;
@@ -51,12 +66,14 @@ absl::StatusOr<Request> Generation::Prepare() {
     request.scoring = Scoring{.top_logprobs = *job_.prompt_logprobs};
   }
   if (job_.attention) AskForAttention(&request);
+  TRIVIUM_RETURN_IF_ERROR(Constrain(&request));
   request.stop = decoding.matcher;
-  if (job_.prompted() && request.stop != nullptr) {
+  const bool joining = decoding.constraint.has_value();
+  if ((job_.prompted() || joining) && request.stop != nullptr) {
     request.stop = std::make_shared<StopStringMatcher>(
-        decoding.stop, [tokenizer = model.tokenizer(),
-                        prompt = input_.prefix](std::span<const int32_t> ids) {
-          ContinuedText text(*tokenizer, prompt);
+        decoding.stop, [tokenizer = model.tokenizer(), prompt = prompt(),
+                        joining](std::span<const int32_t> ids) {
+          ContinuedText text(*tokenizer, prompt, joining);
           std::string whole;
           for (const int32_t id : ids) whole += text.Push(id);
           return whole + text.Finish();
@@ -64,6 +81,24 @@ absl::StatusOr<Request> Generation::Prepare() {
   }
   request.stream = true;
   return request;
+}
+
+std::vector<int32_t> Generation::prompt() const {
+  return job_.prompted() ? input_.prefix : std::vector<int32_t>();
+}
+
+absl::Status Generation::Constrain(Request* request) {
+  if (!job_.decoding.constraint) return absl::OkStatus();
+  TRIVIUM_ASSIGN_OR_RETURN(
+      request->decoding->constraint,
+      CompileConstraint(*job_.decoding.constraint, kConstraint, call_->model(),
+                        request->decoding->end_ids, job_.options.check_alive));
+  return CheckJoins(*request->decoding->constraint,
+                    *job_.options.model->tokenizer(), prompt(), field());
+}
+
+absl::Status Generation::AboutResult(const absl::Status& status) const {
+  return AboutConstraint(status, kConstraint);
 }
 
 void Generation::AskForAttention(Request* request) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -46,6 +47,9 @@ class Generation {
   }
   // Adds all that was not said yet of each hypothesis, and its end.
   void AddEnd(RequestResult result);
+  // The status of a result that is an error, about the request's field if it
+  // has one.
+  absl::Status AboutResult(const absl::Status& status) const;
   // True after AddEnd: no messages come after those that are there.
   bool complete() const { return complete_; }
 
@@ -53,7 +57,11 @@ class Generation {
   GenerateMessages::Messages TakeMessages() { return messages_->Take(); }
 
  private:
+  // The tokens that the answer continues as a text.
+  std::vector<int32_t> prompt() const;
   void AskForAttention(Request* request);
+  // Compiles the constraint, if there is one.
+  absl::Status Constrain(Request* request);
 
   Call* const call_;
   v1::GenerateRequest request_;

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "model/search/length_penalty.h"
 #include "model/search/stop_strings.h"
+#include "server/calls/convert/constraint.h"
 #include "server/calls/convert/convert.h"
 #include "server/errors/status.h"
 
@@ -262,6 +263,30 @@ absl::Status ReadStop(const v1::DecodingOptions& in, const std::string& path,
   return absl::OkStatus();
 }
 
+absl::Status CheckConstraint(const v1::DecodingOptions& in,
+                             const std::string& name,
+                             const DecodingOptions& out, const Model& model) {
+  if (in.ignore_eos()) {
+    return InvalidField(
+        name,
+        "does not go with ignore_eos: a text of its form must be able to end; "
+        "leave one of them out");
+  }
+  if (model.tokenizer() == nullptr) {
+    return absl::FailedPreconditionError(
+        name +
+        ": the model has no tokenizer, so its texts are not known; leave the "
+        "constraint out");
+  }
+  if (out.end_ids.empty()) {
+    return absl::FailedPreconditionError(
+        name +
+        ": the model names no token that ends a text; leave the constraint "
+        "out");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
@@ -331,6 +356,12 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
   }
   TRIVIUM_RETURN_IF_ERROR(reader.status());
   TRIVIUM_RETURN_IF_ERROR(ReadStop(in, path, model, limits, &result));
+  if (in.has_constraint()) {
+    const std::string name = path + ".constraint";
+    TRIVIUM_RETURN_IF_ERROR(CheckConstraint(in, name, out, model));
+    TRIVIUM_ASSIGN_OR_RETURN(result.constraint,
+                             ReadConstraint(in.constraint(), name));
+  }
   return result;
 }
 

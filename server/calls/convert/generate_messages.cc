@@ -21,7 +21,8 @@ GenerateMessages::GenerateMessages(const GenerateJob& job,
                      : std::span<const int32_t>();
   for (int i = 0; i < job.hypotheses(); ++i) {
     texts_.emplace_back(job.options.model->tokenizer(), prompt,
-                        job.decoding.stop, job.decoding.options.stop_ids);
+                        job.decoding.constraint.has_value(), job.decoding.stop,
+                        job.decoding.options.stop_ids);
   }
 }
 

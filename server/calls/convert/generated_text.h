@@ -23,13 +23,17 @@ namespace trivium {
 // the prompt began.
 class ContinuedText {
  public:
-  // An empty prompt is allowed.
-  ContinuedText(const Tokenizer& tokenizer, std::span<const int32_t> prompt)
-      : decoder_(tokenizer.NewStreamingDecoder()) {
+  // An empty prompt is allowed. `joining`: as the tokenizer's joining decoder
+  // has it, which must be there.
+  ContinuedText(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                bool joining)
+      : decoder_(NewDecoder(tokenizer, joining)) {
     // Earlier tokens never change the text of a token.
     constexpr size_t kContext = 32;
     prompt = prompt.last(std::min(prompt.size(), kContext));
-    said_ = tokenizer.Decode(prompt);
+    const auto whole = NewDecoder(tokenizer, joining);
+    for (const int32_t id : prompt) said_ += whole->Push(id);
+    said_ += whole->Finish();
     for (const int32_t id : prompt) Skip(decoder_->Push(id));
   }
 
@@ -38,6 +42,11 @@ class ContinuedText {
   std::string Finish() { return Skip(decoder_->Finish()); }
 
  private:
+  static std::unique_ptr<StreamingDecoder> NewDecoder(
+      const Tokenizer& tokenizer, bool joining) {
+    return joining ? tokenizer.NewJoiningDecoder()
+                   : tokenizer.NewStreamingDecoder();
+  }
   // Drops the characters of the prompt's own text. If the prompt ends within a
   // character, its last one differs from that of both together.
   std::string Skip(std::string text) {
@@ -64,12 +73,14 @@ class ContinuedText {
 // taken back, cut before the first stop string or id.
 class GeneratedText {
  public:
-  // `tokenizer` null: there is no text. `prompt` is ContinuedText's.
+  // `tokenizer` null: there is no text. `prompt` and `joining` are
+  // ContinuedText's.
   GeneratedText(const Tokenizer* tokenizer, std::span<const int32_t> prompt,
-                std::vector<std::string> stop, std::vector<int32_t> stop_ids)
+                bool joining, std::vector<std::string> stop,
+                std::vector<int32_t> stop_ids)
       : filter_(std::move(stop)), stop_ids_(std::move(stop_ids)) {
     if (tokenizer != nullptr) {
-      text_ = std::make_unique<ContinuedText>(*tokenizer, prompt);
+      text_ = std::make_unique<ContinuedText>(*tokenizer, prompt, joining);
     }
   }
 

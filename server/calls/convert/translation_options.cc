@@ -269,6 +269,11 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
   TRIVIUM_ASSIGN_OR_RETURN(input.direction,
                            ConvertDirection(in, path + ".", model));
   TranslationOptions out;
+  if (in.decoding().has_constraint()) {
+    return InvalidField(path + ".decoding.constraint",
+                        "is for Generate: a translation has the form of its "
+                        "source; leave it out");
+  }
   TRIVIUM_ASSIGN_OR_RETURN(out.decoding,
                            ConvertDecoding(in.decoding(), path + ".decoding",
                                            input.direction, model, limits));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/constraint_cache.h"
 #include "model/engine.h"
 #include "model/search/decoding.h"
 #include "model/tokenizer/tokenizer.h"
@@ -43,6 +44,7 @@ struct CallDecoding {
   int most_by_default = 0;
   std::vector<std::string> stop;
   std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
+  std::optional<ConstraintText> constraint;    // not compiled yet
 };
 
 // The attention maps that a call asks for. They are computed whole; only the

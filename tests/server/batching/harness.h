@@ -2,10 +2,13 @@
 #define TRIVIUM_TESTS_SERVER_BATCHING_HARNESS_H_
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "model/grammar/automaton.h"
+#include "model/grammar/frontends.h"
 #include "server/batching/batcher.h"
 #include "server/batching/queued_request.h"
 #include "server/batching/request_cost.h"
@@ -38,6 +41,20 @@ inline DecodingOptions Greedy(int max_new_tokens) {
   options.max_new_tokens = max_new_tokens;
   options.end_ids = {kEnd};
   return options;
+}
+
+// Holds texts to (a|bc)*. After each beginning of such a text several tokens
+// may follow, so that rules that forbid a few never leave none. Token i is a
+// letter, or sometimes two.
+inline std::shared_ptr<const Constraint> LettersConstraint(int vocabulary) {
+  std::vector<std::string> tokens(vocabulary);
+  for (int i = 0; i < vocabulary; ++i) {
+    tokens[i] = i % 7 == 0 ? "bc" : std::string(1, "abc"[i % 3]);
+  }
+  return std::make_shared<Constraint>(
+      *Automaton::Create(*GrammarOfRegex("(a|bc)*")),
+      std::make_shared<TokenTrie>(std::move(tokens),
+                                  std::vector<int32_t>{kEnd}));
 }
 
 inline DecodingOptions Beams(int beams, int max_new_tokens) {

@@ -66,6 +66,11 @@ inline Request RandomRequest(std::mt19937* random) {
   if (pick(0, 3) == 0) request.prefix.push_back(pick(2, 30));
   if (pick(0, 7) == 0) request.salt = "tenant";
   request.stream = pick(0, 1) == 1;
+  if (pick(0, 4) == 0) {
+    static const auto constraint =
+        LettersConstraint(PuppetEngine::Options().limits.vocabulary);
+    request.decoding->constraint = constraint;
+  }
   return request;
 }
 

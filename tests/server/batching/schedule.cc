@@ -66,6 +66,10 @@ Request RandomScheduledRequest(std::mt19937* random, bool has_encoder) {
   }
   request.stream = request.decoding && pick(0, 1) == 0;
   if (pick(0, 6) == 0) request.salt = "tenant";
+  if (request.decoding && pick(0, 4) == 0) {
+    static const auto constraint = LettersConstraint(kScheduleVocabulary);
+    request.decoding->constraint = constraint;
+  }
   return request;
 }
 
@@ -131,6 +135,7 @@ std::string Describe(const Schedule& schedule) {
           std::max(request.decoding->beam_size, request.decoding->hypotheses),
           request.decoding->max_new_tokens);
     }
+    if (request.decoding && request.decoding->constraint) text += ", held";
     if (request.scoring) text += ", scored";
     if (request.decoder_attention || request.cross_attention) text += ", maps";
     if (request.stream) text += ", streams";

@@ -94,6 +94,10 @@ class SpeculationBitsTest : public testing::TestWithParam<Shaped> {
     if (Random(5) == 0) options.banned_sequences = {{4}, {5, 6}};
     if (Random(4) == 0) options.top_logprobs = 3;
     if (Random(5) == 0) options.stop_ids = {7};
+    if (Random(3) == 0 && !options.forced_last_id) {
+      static const auto constraint = LettersConstraint(40);
+      options.constraint = constraint;
+    }
     Request request = MakeRequest({}, options, nullptr);
     request.prefix.clear();
     for (int i = 1 + Random(30); i > 0; --i) {

@@ -22,6 +22,10 @@ FINISH_REASON_LENGTH: FinishReason
 FINISH_REASON_REPETITION: FinishReason
 FINISH_REASON_STOP: FinishReason
 FINISH_REASON_UNSPECIFIED: FinishReason
+JSON_SPACE_ANY: JsonSpace
+JSON_SPACE_COMPACT: JsonSpace
+JSON_SPACE_SPACED: JsonSpace
+JSON_SPACE_UNSPECIFIED: JsonSpace
 SAMPLING_DEFAULTS_CHAT: SamplingDefaults
 SAMPLING_DEFAULTS_UNSPECIFIED: SamplingDefaults
 TRUNCATION_DIRECTION_LEFT: TruncationDirection
@@ -84,8 +88,32 @@ class BeamTrace(_message.Message):
     truncated: bool
     def __init__(self, steps: _Optional[_Iterable[_Union[BeamTrace.Step, _Mapping]]] = ..., truncated: bool = ...) -> None: ...
 
+class Choices(_message.Message):
+    __slots__ = ["texts"]
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    texts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, texts: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Constraint(_message.Message):
+    __slots__ = ["any_property_order", "choices", "grammar", "json_object", "json_schema", "json_space", "regex"]
+    ANY_PROPERTY_ORDER_FIELD_NUMBER: _ClassVar[int]
+    CHOICES_FIELD_NUMBER: _ClassVar[int]
+    GRAMMAR_FIELD_NUMBER: _ClassVar[int]
+    JSON_OBJECT_FIELD_NUMBER: _ClassVar[int]
+    JSON_SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    JSON_SPACE_FIELD_NUMBER: _ClassVar[int]
+    REGEX_FIELD_NUMBER: _ClassVar[int]
+    any_property_order: bool
+    choices: Choices
+    grammar: str
+    json_object: bool
+    json_schema: str
+    json_space: JsonSpace
+    regex: str
+    def __init__(self, json_schema: _Optional[str] = ..., json_object: bool = ..., regex: _Optional[str] = ..., choices: _Optional[_Union[Choices, _Mapping]] = ..., grammar: _Optional[str] = ..., json_space: _Optional[_Union[JsonSpace, str]] = ..., any_property_order: bool = ...) -> None: ...
+
 class DecodingOptions(_message.Message):
-    __slots__ = ["banned", "beam_size", "early_stopping", "forced_first_id", "forced_last_id", "frequency_penalty", "ignore_eos", "length_penalty", "logit_bias", "max_new_tokens", "min_new_tokens", "min_p", "no_repeat_ngram_size", "num_hypotheses", "presence_penalty", "repetition_penalty", "sample", "sampling_defaults", "seed", "stop", "stop_ids", "stop_repetition", "temperature", "top_k", "top_logprobs", "top_p", "trace", "typical_p"]
+    __slots__ = ["banned", "beam_size", "constraint", "early_stopping", "forced_first_id", "forced_last_id", "frequency_penalty", "ignore_eos", "length_penalty", "logit_bias", "max_new_tokens", "min_new_tokens", "min_p", "no_repeat_ngram_size", "num_hypotheses", "presence_penalty", "repetition_penalty", "sample", "sampling_defaults", "seed", "stop", "stop_ids", "stop_repetition", "temperature", "top_k", "top_logprobs", "top_p", "trace", "typical_p"]
     class LogitBiasEntry(_message.Message):
         __slots__ = ["key", "value"]
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -95,6 +123,7 @@ class DecodingOptions(_message.Message):
         def __init__(self, key: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
     BANNED_FIELD_NUMBER: _ClassVar[int]
     BEAM_SIZE_FIELD_NUMBER: _ClassVar[int]
+    CONSTRAINT_FIELD_NUMBER: _ClassVar[int]
     EARLY_STOPPING_FIELD_NUMBER: _ClassVar[int]
     FORCED_FIRST_ID_FIELD_NUMBER: _ClassVar[int]
     FORCED_LAST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -123,6 +152,7 @@ class DecodingOptions(_message.Message):
     TYPICAL_P_FIELD_NUMBER: _ClassVar[int]
     banned: _containers.RepeatedCompositeFieldContainer[TokenIds]
     beam_size: int
+    constraint: Constraint
     early_stopping: EarlyStopping
     forced_first_id: int
     forced_last_id: int
@@ -149,7 +179,7 @@ class DecodingOptions(_message.Message):
     top_p: float
     trace: bool
     typical_p: float
-    def __init__(self, beam_size: _Optional[int] = ..., num_hypotheses: _Optional[int] = ..., length_penalty: _Optional[float] = ..., early_stopping: _Optional[_Union[EarlyStopping, str]] = ..., max_new_tokens: _Optional[int] = ..., min_new_tokens: _Optional[int] = ..., sample: bool = ..., temperature: _Optional[float] = ..., top_k: _Optional[int] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., no_repeat_ngram_size: _Optional[int] = ..., stop: _Optional[_Iterable[str]] = ..., banned: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., forced_first_id: _Optional[int] = ..., forced_last_id: _Optional[int] = ..., top_logprobs: _Optional[int] = ..., trace: bool = ..., min_p: _Optional[float] = ..., typical_p: _Optional[float] = ..., frequency_penalty: _Optional[float] = ..., presence_penalty: _Optional[float] = ..., logit_bias: _Optional[_Mapping[int, float]] = ..., ignore_eos: bool = ..., stop_ids: _Optional[_Iterable[int]] = ..., sampling_defaults: _Optional[_Union[SamplingDefaults, str]] = ..., stop_repetition: bool = ...) -> None: ...
+    def __init__(self, beam_size: _Optional[int] = ..., num_hypotheses: _Optional[int] = ..., length_penalty: _Optional[float] = ..., early_stopping: _Optional[_Union[EarlyStopping, str]] = ..., max_new_tokens: _Optional[int] = ..., min_new_tokens: _Optional[int] = ..., sample: bool = ..., temperature: _Optional[float] = ..., top_k: _Optional[int] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., no_repeat_ngram_size: _Optional[int] = ..., stop: _Optional[_Iterable[str]] = ..., banned: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., forced_first_id: _Optional[int] = ..., forced_last_id: _Optional[int] = ..., top_logprobs: _Optional[int] = ..., trace: bool = ..., min_p: _Optional[float] = ..., typical_p: _Optional[float] = ..., frequency_penalty: _Optional[float] = ..., presence_penalty: _Optional[float] = ..., logit_bias: _Optional[_Mapping[int, float]] = ..., ignore_eos: bool = ..., stop_ids: _Optional[_Iterable[int]] = ..., sampling_defaults: _Optional[_Union[SamplingDefaults, str]] = ..., stop_repetition: bool = ..., constraint: _Optional[_Union[Constraint, _Mapping]] = ...) -> None: ...
 
 class Hypothesis(_message.Message):
     __slots__ = ["cross_attention", "decoder_attention", "finish_reason", "ids", "logprobs", "pieces", "score", "text", "token_count", "total_logprob", "words"]
@@ -273,6 +303,9 @@ class TruncationDirection(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class EarlyStopping(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class JsonSpace(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class SamplingDefaults(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

@@ -1,0 +1,119 @@
+#include "model/constraint_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "model/grammar/automaton.h"
+#include "model/tokenizer/token_bytes.h"
+
+namespace trivium {
+namespace {
+
+// Requests of one constraint share the masks; each has states of its own.
+constexpr Constraint::Limits kLimits = {.request_bytes = 16 << 20,
+                                        .position_bytes = 16 << 20};
+constexpr size_t kMostTries = 4;
+// Tokens between two checks whether the call is alive.
+constexpr int kTokensAtOnce = 1024;
+
+absl::StatusOr<Grammar> GrammarOf(const ConstraintText& text) {
+  switch (text.form) {
+    case ConstraintText::Form::kJsonSchema:
+      return GrammarOfJsonSchema(text.text, text.json);
+    case ConstraintText::Form::kJsonObject:
+      return GrammarOfJsonObject(text.json);
+    case ConstraintText::Form::kRegex:
+      return GrammarOfRegex(text.text);
+    case ConstraintText::Form::kChoices:
+      return GrammarOfChoices(text.choices);
+    case ConstraintText::Form::kGrammar:
+      return GrammarOfGbnf(text.text);
+  }
+  return absl::InternalError("no such form of a constraint");
+}
+
+// A constraint that is too large is wrong, however often it is sent.
+absl::Status AboutTheText(const absl::Status& status) {
+  if (status.code() != absl::StatusCode::kResourceExhausted) return status;
+  return absl::InvalidArgumentError(status.message());
+}
+
+}  // namespace
+
+std::shared_ptr<const Constraint> ConstraintCache::Find(
+    const ConstraintText& text, std::span<const int32_t> end_ids) {
+  MutexLock lock(&mutex_);
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+        return std::equal(entry.end_ids.begin(), entry.end_ids.end(),
+                          end_ids.begin(), end_ids.end()) &&
+               entry.text == text;
+      });
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return found->constraint;
+}
+
+absl::StatusOr<ConstraintCache::Trie> ConstraintCache::TrieFor(
+    const Tokenizer& tokenizer, int vocabulary,
+    std::span<const int32_t> end_ids, const AliveCheck& check_alive) {
+  {
+    MutexLock lock(&mutex_);
+    for (const Trie& trie : tries_) {
+      if (std::equal(trie->end_ids().begin(), trie->end_ids().end(),
+                     end_ids.begin(), end_ids.end())) {
+        return trie;
+      }
+    }
+  }
+  const TokenBytes bytes(tokenizer, /*joining=*/true);
+  if (!bytes.after_text()) {
+    return absl::FailedPreconditionError(
+        "the vocabulary has no token for the letter 'a', so the texts of its "
+        "tokens are not known; leave the constraint out");
+  }
+  std::vector<std::string> tokens(vocabulary);
+  for (int32_t id = 0; id < vocabulary; ++id) {
+    if (id % kTokensAtOnce == 0) TRIVIUM_RETURN_IF_ERROR(check_alive());
+    TokenBytes::Bytes token = bytes.Of(id);
+    if (!token.special) tokens[id] = std::move(token.bytes);
+  }
+  auto trie = std::make_shared<const TokenTrie>(
+      std::move(tokens), std::vector<int32_t>(end_ids.begin(), end_ids.end()));
+  MutexLock lock(&mutex_);
+  tries_.push_front(trie);
+  if (tries_.size() > kMostTries) tries_.pop_back();
+  return trie;
+}
+
+absl::StatusOr<std::shared_ptr<const Constraint>> ConstraintCache::Get(
+    const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,
+    std::span<const int32_t> end_ids, const AliveCheck& check_alive) {
+  if (auto known = Find(text, end_ids)) return known;
+  if (tokenizer.NewJoiningDecoder() == nullptr) {
+    return absl::FailedPreconditionError(
+        "the model's tokenizer changes texts as it joins their pieces, so they "
+        "cannot be held to a form; leave the constraint out");
+  }
+  TRIVIUM_RETURN_IF_ERROR(check_alive());
+  absl::StatusOr<Grammar> grammar = GrammarOf(text);
+  if (!grammar.ok()) return AboutTheText(grammar.status());
+  TRIVIUM_RETURN_IF_ERROR(check_alive());
+  absl::StatusOr<Automaton> automaton = Automaton::Create(*grammar);
+  if (!automaton.ok()) return AboutTheText(automaton.status());
+  TRIVIUM_ASSIGN_OR_RETURN(
+      Trie trie, TrieFor(tokenizer, vocabulary, end_ids, check_alive));
+  std::shared_ptr<const Constraint> constraint = std::make_shared<Constraint>(
+      *std::move(automaton), std::move(trie), kLimits);
+  std::list<Entry> dropped;  // freed without the lock
+  MutexLock lock(&mutex_);
+  entries_.push_front(
+      {text, std::vector<int32_t>(end_ids.begin(), end_ids.end()), constraint});
+  if (entries_.size() > kMost) {
+    dropped.splice(dropped.begin(), entries_, std::prev(entries_.end()));
+  }
+  return constraint;
+}
+
+}  // namespace trivium

@@ -1,0 +1,79 @@
+#ifndef TRIVIUM_MODEL_CONSTRAINT_CACHE_H_
+#define TRIVIUM_MODEL_CONSTRAINT_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/alive_check.h"
+#include "base/mutex.h"
+#include "model/grammar/constraint.h"
+#include "model/grammar/frontends.h"
+#include "model/tokenizer/tokenizer.h"
+
+namespace trivium {
+
+// A constraint as a request writes it.
+struct ConstraintText {
+  enum class Form : uint8_t {
+    kJsonSchema,
+    kJsonObject,
+    kRegex,
+    kChoices,
+    kGrammar,  // GBNF
+  };
+  Form form = Form::kJsonObject;
+  std::string text;                  // of a schema, an expression, a grammar
+  std::vector<std::string> choices;  // of kChoices
+  JsonSchemaOptions json;            // of kJsonSchema and kJsonObject
+  bool operator==(const ConstraintText&) const = default;
+};
+
+// The constraints of one model: compiled when they are first needed, and kept
+// for the requests that follow. Thread-safe.
+class ConstraintCache {
+ public:
+  // The constraints that are kept; the one used least recently is dropped.
+  static constexpr size_t kMost = 16;
+
+  // Returns the constraint for a model's vocabulary and the tokens that end its
+  // texts. Compiling takes up to a second or so, thus not on a thread of a
+  // transport. Every call of a cache has the same tokenizer and vocabulary.
+  //
+  // INVALID_ARGUMENT if the text is wrong or too large, or cannot be held
+  // exactly; the message names the place in it. FAILED_PRECONDITION if the
+  // tokenizer's texts are not its tokens' bytes joined. Or the error of
+  // check_alive.
+  absl::StatusOr<std::shared_ptr<const Constraint>> Get(
+      const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,
+      std::span<const int32_t> end_ids, const AliveCheck& check_alive)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Entry {
+    ConstraintText text;
+    std::vector<int32_t> end_ids;
+    std::shared_ptr<const Constraint> constraint;
+  };
+  using Trie = std::shared_ptr<const TokenTrie>;
+
+  std::shared_ptr<const Constraint> Find(const ConstraintText& text,
+                                         std::span<const int32_t> end_ids);
+  absl::StatusOr<Trie> TrieFor(const Tokenizer& tokenizer, int vocabulary,
+                               std::span<const int32_t> end_ids,
+                               const AliveCheck& check_alive);
+
+  Mutex mutex_;
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // last used first
+  // Mostly one: models have one list of end tokens.
+  std::list<Trie> tries_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_CONSTRAINT_CACHE_H_

@@ -1,0 +1,165 @@
+#include "server/adapters/openai_constraint.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr char kNoSuchForm[] = "is not supported; leave it out";
+
+class ConstraintReader {
+ public:
+  ConstraintReader(std::string_view body, v1::DecodingOptions* decoding,
+                   CompletionOptions* options)
+      : body_(body), decoding_(decoding), options_(options) {}
+
+  void ResponseFormat(JsonFields* fields) {
+    const json* const value = fields->Value("response_format");
+    if (value == nullptr) return;
+    JsonFields format(*value, "response_format.");
+    format.Require("type");
+    const std::string type = format.String("type").value_or("");
+    if (type == "json_object") {
+      // llama-server takes a schema here.
+      if (format.Value("schema") != nullptr) {
+        Schema({"response_format", "schema"}, "response_format.schema",
+               &format);
+      } else if (v1::Constraint* out = Begin("response_format", &format)) {
+        out->set_json_object(true);
+      }
+    } else if (type == "json_schema") {
+      JsonSchemaFormat(&format);
+    } else if (type != "text") {
+      format.Fail("type", "must be text, json_object or json_schema");
+    }
+    fields->Keep(format.Done());
+  }
+
+  void StructuredOutputs(JsonFields* fields) {
+    const json* const value = fields->Value("structured_outputs");
+    if (value == nullptr) return;
+    JsonFields in(*value, "structured_outputs.");
+    if (in.Value("json") != nullptr) {
+      Schema({"structured_outputs", "json"}, "structured_outputs.json", &in);
+    }
+    Regex("regex", "structured_outputs.regex", &in);
+    Choice("choice", "structured_outputs.choice", &in);
+    Grammar("grammar", "structured_outputs.grammar", &in);
+    if (in.Bool("json_object").value_or(false)) {
+      if (v1::Constraint* out = Begin("structured_outputs", &in)) {
+        out->set_json_object(true);
+      }
+    }
+    in.Only("structural_tag", {}, kNoSuchForm);
+    in.Only("whitespace_pattern", {}, kNoSuchForm);
+    fields->Keep(in.Done());
+  }
+
+  // The names of older vLLM and of llama-server.
+  void OtherNames(JsonFields* fields) {
+    for (const char* const name : {"guided_json", "json_schema"}) {
+      if (fields->Value(name) != nullptr) Schema({name}, name, fields);
+    }
+    Regex("guided_regex", "guided_regex", fields);
+    Choice("guided_choice", "guided_choice", fields);
+    Grammar("guided_grammar", "guided_grammar", fields);
+    Grammar("grammar", "grammar", fields);
+  }
+
+ private:
+  // Returns the constraint to set for the member `name`, of which errors tell.
+  // Null, with an error, if there is one already.
+  v1::Constraint* Begin(const char* name, JsonFields* fields) {
+    if (decoding_->has_constraint()) {
+      fields->Keep(
+          InvalidField(name, fmt::format("is there beside {}; send one of them",
+                                         options_->constraint_name)));
+      return nullptr;
+    }
+    options_->constraint_name = name;
+    return decoding_->mutable_constraint();
+  }
+
+  void JsonSchemaFormat(JsonFields* format) {
+    format->Require("json_schema");
+    const json* const value = format->Value("json_schema");
+    if (value == nullptr) return;
+    JsonFields in(*value, "response_format.json_schema.");
+    in.Value("name");
+    in.Value("description");
+    in.Bool("strict");
+    in.Require("schema");
+    if (in.Value("schema") != nullptr) {
+      Schema({"response_format", "json_schema", "schema"},
+             "response_format.json_schema.schema", &in);
+    }
+    format->Keep(in.Done());
+  }
+
+  // A schema as an object, or as its text.
+  void Schema(std::vector<const char*> path, const char* name,
+              JsonFields* fields) {
+    v1::Constraint* const out = Begin(name, fields);
+    if (out == nullptr) return;
+    const ordered_json whole =
+        ordered_json::parse(body_, nullptr, /*allow_exceptions=*/false);
+    const ordered_json* value = &whole;
+    for (const char* const key : path) {
+      const auto found = value->find(key);
+      if (found == value->end()) return;
+      value = &*found;
+    }
+    out->set_json_schema(value->is_string() ? value->get<std::string>()
+                                            : value->dump());
+  }
+
+  void Regex(const char* key, const char* name, JsonFields* fields) {
+    const auto text = fields->String(key);
+    if (!text) return;
+    if (v1::Constraint* out = Begin(name, fields)) out->set_regex(*text);
+  }
+
+  void Grammar(const char* key, const char* name, JsonFields* fields) {
+    const auto text = fields->String(key);
+    // llama-server's clients send an empty one for none.
+    if (!text || text->empty()) return;
+    if (v1::Constraint* out = Begin(name, fields)) out->set_grammar(*text);
+  }
+
+  void Choice(const char* key, const char* name, JsonFields* fields) {
+    if (fields->Value(key) == nullptr) return;
+    v1::Constraint* const out = Begin(name, fields);
+    if (out == nullptr) return;
+    for (std::string& text : fields->Strings(key)) {
+      out->mutable_choices()->add_texts(std::move(text));
+    }
+  }
+
+  const std::string_view body_;
+  v1::DecodingOptions* const decoding_;
+  CompletionOptions* const options_;
+};
+
+}  // namespace
+
+void ReadOpenAiConstraint(std::string_view body, JsonFields* fields,
+                          v1::DecodingOptions* decoding,
+                          CompletionOptions* options) {
+  ConstraintReader reader(body, decoding, options);
+  reader.ResponseFormat(fields);
+  reader.StructuredOutputs(fields);
+  reader.OtherNames(fields);
+}
+
+}  // namespace trivium

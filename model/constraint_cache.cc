@@ -17,10 +17,11 @@ constexpr size_t kMostTries = 4;
 // Tokens between two checks whether the call is alive.
 constexpr int kTokensAtOnce = 1024;
 
-absl::StatusOr<Grammar> GrammarOf(const ConstraintText& text) {
+absl::StatusOr<Grammar> GrammarOf(const ConstraintText& text,
+                                  const AliveCheck& check_alive) {
   switch (text.form) {
     case ConstraintText::Form::kJsonSchema:
-      return GrammarOfJsonSchema(text.text, text.json);
+      return GrammarOfJsonSchema(text.text, text.json, {}, check_alive);
     case ConstraintText::Form::kJsonObject:
       return GrammarOfJsonObject(text.json);
     case ConstraintText::Form::kRegex:
@@ -97,10 +98,10 @@ absl::StatusOr<std::shared_ptr<const Constraint>> ConstraintCache::Get(
         "cannot be held to a form; leave the constraint out");
   }
   TRIVIUM_RETURN_IF_ERROR(check_alive());
-  absl::StatusOr<Grammar> grammar = GrammarOf(text);
+  absl::StatusOr<Grammar> grammar = GrammarOf(text, check_alive);
   if (!grammar.ok()) return AboutTheText(grammar.status());
-  TRIVIUM_RETURN_IF_ERROR(check_alive());
-  absl::StatusOr<Automaton> automaton = Automaton::Create(*grammar);
+  absl::StatusOr<Automaton> automaton =
+      Automaton::Create(*grammar, check_alive);
   if (!automaton.ok()) return AboutTheText(automaton.status());
   TRIVIUM_ASSIGN_OR_RETURN(
       Trie trie, TrieFor(tokenizer, vocabulary, end_ids, check_alive));

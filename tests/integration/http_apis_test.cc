@@ -530,7 +530,7 @@ TEST_F(HttpTest, AnswersChatsLikeOpenAi) {
         json{{"messages", {{{"role", "user"}, {"speech", "x"}}}}},
         json{{"tools", {{{"type", "function"}}}}}, json{{"top_logprobs", 1}},
         json{{"max_tokens", 1}},
-        json{{"response_format", {{"type", "json_object"}}}}}) {
+        json{{"response_format", {{"type", "xml"}}}}}) {
     json all = body;
     all.update(bad);
     EXPECT_EQ(Refusal("/v1/chat/completions", all)["error"]["type"],

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 import unittest
 
 SKIPPED = 77
@@ -154,6 +155,35 @@ class OpenAiClientTest(unittest.TestCase):
             self.client.chat.completions.create(**options, tools=[
                 {"type": "function", "function": {"name": "f"}}])
 
+    def test_answers_with_a_form(self):
+        class City(pydantic.BaseModel):
+            name: typing.Literal["Paris", "Bern"]
+            hills: list[typing.Literal[1, 2, 3]] = pydantic.Field(max_length=3)
+            capital: bool
+
+        options = dict(model="chat", temperature=0, max_completion_tokens=500,
+                       messages=[{"role": "user", "content": "Hello you"}])
+        parsed = self.client.chat.completions.parse(
+            **options, response_format=City)
+        self.assertEqual(parsed.choices[0].finish_reason, "stop")
+        self.assertIsInstance(parsed.choices[0].message.parsed, City)
+        with self.client.chat.completions.stream(
+                **options, response_format=City) as stream:
+            for _ in stream:
+                pass
+            streamed = stream.get_final_completion()
+        self.assertEqual(streamed.choices[0].message.parsed,
+                         parsed.choices[0].message.parsed)
+        chosen = self.client.chat.completions.create(
+            **options, extra_body={"structured_outputs": {"choice": ["left"]}})
+        self.assertEqual(chosen.choices[0].message.content, "left")
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.client.chat.completions.create(
+                **options, response_format={"type": "json_schema", "json_schema": {
+                    "name": "x", "schema": {"not": {}}}})
+        self.assertEqual(caught.exception.param,
+                         "response_format.json_schema.schema")
+
     def test_a_stream_that_is_left(self):
         stream = self.client.chat.completions.create(
             model="chat", stream=True, max_tokens=900,
@@ -170,4 +200,5 @@ if __name__ == "__main__":
     sys.path.insert(0, str(PACKAGES))
     os.environ.pop("OPENAI_BASE_URL", None)
     import openai
+    import pydantic
     unittest.main(argv=sys.argv[:1])

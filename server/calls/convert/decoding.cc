@@ -272,6 +272,12 @@ absl::Status CheckConstraint(const v1::DecodingOptions& in,
         "does not go with ignore_eos: a text of its form must be able to end; "
         "leave one of them out");
   }
+  if (in.stop_repetition()) {
+    return InvalidField(
+        name,
+        "does not go with stop_repetition, which could end a text before it "
+        "has its form; leave one of them out");
+  }
   if (model.tokenizer() == nullptr) {
     return absl::FailedPreconditionError(
         name +
@@ -332,8 +338,11 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
                             static_cast<int>(in.sampling_defaults())));
   }
   const bool chat = in.sampling_defaults() == v1::SAMPLING_DEFAULTS_CHAT;
-  out.stop_repetition = in.has_stop_repetition() ? in.stop_repetition()
-                                                 : chat && out.beam_size == 1;
+  // A form may repeat itself for long, as a list of zeros does.
+  out.stop_repetition =
+      in.has_stop_repetition()
+          ? in.stop_repetition()
+          : chat && out.beam_size == 1 && !in.has_constraint();
   if (out.stop_repetition && out.beam_size > 1) {
     reader.Fail("stop_repetition",
                 "is for searches without beams; leave it out, or set beam_size "

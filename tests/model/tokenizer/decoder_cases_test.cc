@@ -2,10 +2,13 @@
 // the results of Hugging Face's library (make_decoder_cases.py).
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "gtest/gtest.h"
+#include "model/tokenizer/token_bytes.h"
 #include "nlohmann/json.hpp"
 #include "tests/model/tokenizer/tokenizer_test_util.h"
 
@@ -74,6 +77,39 @@ TEST_F(DecoderCasesTest, EqualsTheReference) {
     folder_.Write("tokenizer.json", family["tokenizer"].dump());
     ExpectEqual(*LoadOrDie(folder_.path()), family["cases"]);
   }
+}
+
+TEST_F(DecoderCasesTest, JoiningDecodersJoinTheBytesOfTokens) {
+  int joining = 0;
+  std::minstd_rand random(1);
+  for (const auto& [name, family] : Decoders().items()) {
+    SCOPED_TRACE(name);
+    folder_.Write("tokenizer.json", family["tokenizer"].dump());
+    const auto tokenizer = LoadOrDie(folder_.path());
+    if (tokenizer->NewJoiningDecoder() == nullptr) continue;
+    const TokenBytes bytes(*tokenizer, /*joining=*/true);
+    if (!bytes.after_text()) continue;
+    ++joining;
+    const auto first = tokenizer->Encode("a", {.add_special_tokens = false});
+    ASSERT_TRUE(first.ok());
+    for (int round = 0; round < 200; ++round) {
+      const auto decoder = tokenizer->NewJoiningDecoder();
+      std::string text;
+      for (const int32_t id : first->ids) text += decoder->Push(id);
+      std::string joined = text;
+      for (int i = 0; i < 12; ++i) {
+        const auto id = static_cast<int32_t>(
+            random() % tokenizer->vocabulary_size(TextSide::kTarget));
+        const TokenBytes::Bytes token = bytes.Of(id);
+        // Of parts of characters the text has U+FFFD until they are whole.
+        if (token.special || !IsUtf8(token.bytes)) continue;
+        text += decoder->Push(id);
+        joined += token.bytes;
+      }
+      EXPECT_EQ(text + decoder->Finish(), joined);
+    }
+  }
+  EXPECT_GE(joining, 4);
 }
 
 TEST_F(DecoderCasesTest, OlderFilesGiveTheSameTokenizer) {

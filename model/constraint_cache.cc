@@ -42,6 +42,20 @@ absl::Status AboutTheText(const absl::Status& status) {
 
 }  // namespace
 
+absl::Status ConstraintCache::CheckTokenizer(const Tokenizer* tokenizer) {
+  if (tokenizer == nullptr) {
+    return absl::FailedPreconditionError(
+        "the model has no tokenizer, so its texts are not known; leave the "
+        "constraint out");
+  }
+  if (tokenizer->NewJoiningDecoder() == nullptr) {
+    return absl::FailedPreconditionError(
+        "the model's tokenizer changes texts as it joins their pieces, so they "
+        "cannot be held to a form; leave the constraint out");
+  }
+  return absl::OkStatus();
+}
+
 std::shared_ptr<const Constraint> ConstraintCache::Find(
     const ConstraintText& text, std::span<const int32_t> end_ids) {
   MutexLock lock(&mutex_);
@@ -92,11 +106,6 @@ absl::StatusOr<std::shared_ptr<const Constraint>> ConstraintCache::Get(
     const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,
     std::span<const int32_t> end_ids, const AliveCheck& check_alive) {
   if (auto known = Find(text, end_ids)) return known;
-  if (tokenizer.NewJoiningDecoder() == nullptr) {
-    return absl::FailedPreconditionError(
-        "the model's tokenizer changes texts as it joins their pieces, so they "
-        "cannot be held to a form; leave the constraint out");
-  }
   TRIVIUM_RETURN_IF_ERROR(check_alive());
   absl::StatusOr<Grammar> grammar = GrammarOf(text, check_alive);
   if (!grammar.ok()) return AboutTheText(grammar.status());

@@ -41,14 +41,20 @@ class ConstraintCache {
   // The constraints that are kept; the one used least recently is dropped.
   static constexpr size_t kMost = 16;
 
+  // FAILED_PRECONDITION if the texts of a model with this tokenizer cannot be
+  // held to a constraint: it has none (null), or its texts are not its tokens'
+  // bytes joined.
+  static absl::Status CheckTokenizer(const Tokenizer* tokenizer);
+
   // Returns the constraint for a model's vocabulary and the tokens that end its
   // texts. Compiling takes up to a second or so, thus not on a thread of a
-  // transport. Every call of a cache has the same tokenizer and vocabulary.
+  // transport. Every call of a cache has the same tokenizer and vocabulary, and
+  // CheckTokenizer has nothing against it.
   //
   // INVALID_ARGUMENT if the text is wrong or too large, or cannot be held
   // exactly; the message names the place in it. FAILED_PRECONDITION if the
-  // tokenizer's texts are not its tokens' bytes joined. Or the error of
-  // check_alive.
+  // vocabulary has not the letter that the tokens' bytes are told by. Or the
+  // error of check_alive.
   absl::StatusOr<std::shared_ptr<const Constraint>> Get(
       const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,
       std::span<const int32_t> end_ids, const AliveCheck& check_alive)

@@ -178,10 +178,10 @@ void RunningBatch::ApplyResults(absl::Time now) {
     }
     if (sequence->done()) {
       absl::StatusOr<RequestResult> result = sequence->TakeResult(now);
-      if (result.ok()) {
-        Answer(sequence, std::move(result));
-      } else {
+      if (absl::IsInternal(result.status())) {
         AnswerNotFinite(sequence);
+      } else {
+        Answer(sequence, std::move(result));
       }
     }
   }

@@ -54,10 +54,8 @@ class ConstraintsTest : public testing::Test {
         "constraints_test", [](const std::filesystem::path& folder) {
           MakeChatFolder(folder / "chat");
           return std::vector<std::string>{
-              "--http-listen", "127.0.0.1:0",
-              "--precision",   "f32",
-              "--model",       (folder / "chat").string(),
-              "--model",       std::string("en-de=") + TRIVIUM_EMBEDDED};
+              "--http-listen", "127.0.0.1:0", "--precision",
+              "f32",           "--model",     (folder / "chat").string()};
         });
   }
   static void TearDownTestSuite() { delete server_; }

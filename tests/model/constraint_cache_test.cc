@@ -82,16 +82,19 @@ TEST_F(ConstraintCacheTest, ErrorsNameThePlace) {
                    .text = R"({"not": {}})"}),
               IsError(StatusCode::kInvalidArgument, "#/not"));
   // It is not the client's to try again.
-  EXPECT_THAT(Get(Regex("((a{1000}){1000}){1000}")),
-              IsError(StatusCode::kInvalidArgument, ""));
+  EXPECT_THAT(Get({.form = ConstraintText::Form::kJsonSchema,
+                   .text = R"({"type": "string", "maxLength": 30,
+                               "pattern": "a[ab]{25}$"})"}),
+              IsError(StatusCode::kInvalidArgument, "#/pattern"));
 }
 
 TEST_F(ConstraintCacheTest, TokenizersThatJoinInAWayOfTheirOwnAreRefused) {
   const auto marian = LoadOrDie(kEmbedded);
-  EXPECT_THAT(cache_.Get(Regex("a"), *marian,
-                         marian->vocabulary_size(TextSide::kTarget),
-                         std::vector<int32_t>{0}, {}),
+  EXPECT_THAT(ConstraintCache::CheckTokenizer(marian.get()),
               IsError(StatusCode::kFailedPrecondition, "tokenizer"));
+  EXPECT_THAT(ConstraintCache::CheckTokenizer(nullptr),
+              IsError(StatusCode::kFailedPrecondition, "tokenizer"));
+  EXPECT_TRUE(ConstraintCache::CheckTokenizer(tokenizer_.get()).ok());
 }
 
 TEST_F(ConstraintCacheTest, ACallThatHasGoneEndsTheWork) {

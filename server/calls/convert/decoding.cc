@@ -278,11 +278,11 @@ absl::Status CheckConstraint(const v1::DecodingOptions& in,
         "does not go with stop_repetition, which could end a text before it "
         "has its form; leave one of them out");
   }
-  if (model.tokenizer() == nullptr) {
-    return absl::FailedPreconditionError(
-        name +
-        ": the model has no tokenizer, so its texts are not known; leave the "
-        "constraint out");
+  if (const absl::Status status =
+          ConstraintCache::CheckTokenizer(model.tokenizer());
+      !status.ok()) {
+    return absl::FailedPreconditionError(name + ": " +
+                                         std::string(status.message()));
   }
   if (out.end_ids.empty()) {
     return absl::FailedPreconditionError(
@@ -339,10 +339,9 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
   }
   const bool chat = in.sampling_defaults() == v1::SAMPLING_DEFAULTS_CHAT;
   // A form may repeat itself for long, as a list of zeros does.
-  out.stop_repetition =
-      in.has_stop_repetition()
-          ? in.stop_repetition()
-          : chat && out.beam_size == 1 && !in.has_constraint();
+  out.stop_repetition = in.has_stop_repetition() ? in.stop_repetition()
+                                                 : chat && out.beam_size == 1 &&
+                                                       !in.has_constraint();
   if (out.stop_repetition && out.beam_size > 1) {
     reader.Fail("stop_repetition",
                 "is for searches without beams; leave it out, or set beam_size "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "server/calls/convert/call_fields.h"
 
@@ -19,10 +20,16 @@ GenerateMessages::GenerateMessages(const GenerateJob& job,
   const std::span<const int32_t> prompt =
       job.prompted() ? std::span<const int32_t>(input.prefix)
                      : std::span<const int32_t>();
+  const bool constrained = job.decoding.constraint.has_value();
+  std::vector<int32_t> stop_ids = job.decoding.options.stop_ids;
+  if (constrained) {
+    // In some folders an end token has a text, which is none of the form's.
+    const std::vector<int32_t>& end_ids = job.decoding.options.end_ids;
+    stop_ids.insert(stop_ids.end(), end_ids.begin(), end_ids.end());
+  }
   for (int i = 0; i < job.hypotheses(); ++i) {
-    texts_.emplace_back(job.options.model->tokenizer(), prompt,
-                        job.decoding.constraint.has_value(), job.decoding.stop,
-                        job.decoding.options.stop_ids);
+    texts_.emplace_back(job.options.model->tokenizer(), prompt, constrained,
+                        job.decoding.stop, stop_ids);
   }
 }
 

@@ -273,7 +273,7 @@ void BeamSearch::Finish() {
 
 void BeamSearch::GiveUp(absl::Status why) {
   status_ = std::move(why);
-  // What was certain stays so.
+  // The tokens that were certain stay so.
   Beam& certain = running_[0];
   certain.tokens.resize(prefix_size_ + certain_);
   certain.logprobs.resize(certain_);

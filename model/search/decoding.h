@@ -135,10 +135,10 @@ struct DecodingOptions {
   std::shared_ptr<const WordPieces>
       word_pieces;  // null: any token may follow a phrase
 
-  // What a text must be; null: anything. Tokens that it forbids are impossible,
-  // end tokens too where the text is not complete. Forced tokens without bytes
-  // pass by it. It does not go with `required`, and needs end_ids. It has the
-  // vocabulary of the model.
+  // Holds the text to a form; null: to none. Tokens that it forbids are
+  // impossible, end tokens too where the text is not complete. Forced tokens
+  // without bytes pass by it. It does not go with `required`, and needs
+  // end_ids. It has the vocabulary of the model.
   std::shared_ptr<const Constraint> constraint;
 
   // End a text that only repeats itself (repetition.h). Needs beam_size 1.

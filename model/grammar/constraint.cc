@@ -123,10 +123,10 @@ ConstraintMatcher::ConstraintMatcher(
 
 absl::Status ConstraintMatcher::status() const {
   if (!exhausted_ && !states_.exhausted()) return absl::OkStatus();
-  return absl::ResourceExhaustedError(fmt::format(
-      "the constraint: a text needs more than {} MiB to be followed; give a "
-      "constraint with fewer ways to read the same text",
-      constraint_->limits().request_bytes >> 20));
+  return absl::ResourceExhaustedError(
+      fmt::format("a text needs more than {} MiB to be followed; give a "
+                  "constraint with fewer ways to read the same text",
+                  constraint_->limits().request_bytes >> 20));
 }
 
 std::shared_ptr<const TokenMask> ConstraintMatcher::Mask(State state) {

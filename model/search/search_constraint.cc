@@ -1,5 +1,7 @@
 #include "model/search/search_constraint.h"
 
+#include <string>
+
 namespace trivium {
 
 SearchConstraint::SearchConstraint(const DecodingOptions& options)
@@ -42,7 +44,8 @@ absl::Status SearchConstraint::status() const {
   if (!matcher_) return absl::OkStatus();
   const absl::Status status = matcher_->status();
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(status.message());
+  return absl::InvalidArgumentError("constraint: " +
+                                    std::string(status.message()));
 }
 
 }  // namespace trivium

@@ -256,6 +256,12 @@ TEST_F(ConstraintsTest, ErrorsNameTheFieldAndThePlace) {
         decoding.mutable_constraint()->set_json_space(v1::JSON_SPACE_COMPACT);
       }),
       IsError(absl::StatusCode::kInvalidArgument, field + ".json_space"));
+  EXPECT_THAT(refused([](v1::DecodingOptions& decoding) {
+                decoding.mutable_constraint()->set_regex(
+                    "((([a-z ]{0,1000}){0,1000}){0,1000})");
+                decoding.set_min_new_tokens(400);
+              }),
+              IsError(absl::StatusCode::kInvalidArgument, field));
   // The rules forbid what the form needs.
   EXPECT_THAT(refused([](v1::DecodingOptions& decoding) {
                 decoding.mutable_constraint()->set_regex("ab?");

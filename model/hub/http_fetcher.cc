@@ -171,7 +171,8 @@ absl::StatusOr<HttpAnswer> HttpFetcher::Get(const std::string& address,
     for (const auto& [name, value] : answer.headers) {
       if (IsHubHeader(name)) of_hub.emplace(name, value);
     }
-    const absl::StatusOr<Url> next = ResolveLocation(url, location);
+    const absl::StatusOr<Url> next =
+        ResolveLocation(url, WrittenLocation(location, answer.body));
     if (!next.ok()) {
       return absl::InvalidArgumentError(
           fmt::format("{} redirects elsewhere: {}", url.Origin(),

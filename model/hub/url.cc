@@ -85,6 +85,24 @@ absl::StatusOr<Url> ParseUrl(std::string_view text) {
                   clean ? text.substr(0, 200) : "(not printable)"));
 }
 
+std::string WrittenLocation(std::string_view location, std::string_view body) {
+  for (size_t at = body.find("http"); at != body.npos;
+       at = body.find("http", at + 1)) {
+    const std::string_view rest = body.substr(at);
+    const std::string_view found =
+        rest.substr(0, rest.find_first_of(" \t\r\n\"<>"));
+    if (PercentDecode(found) == location) return std::string(found);
+  }
+  std::string encoded;
+  for (const char c : location) {
+    const bool fits =
+        absl::ascii_isgraph(static_cast<unsigned char>(c)) &&
+        std::string_view("\"<>\\^`{|}").find(c) == std::string::npos;
+    encoded += fits ? std::string(1, c) : PercentEncode({&c, 1}, false);
+  }
+  return encoded;
+}
+
 absl::StatusOr<Url> ResolveLocation(const Url& base,
                                     std::string_view location) {
   if (location.starts_with("//")) {

@@ -23,6 +23,13 @@ struct Url {
 // or control characters.
 absl::StatusOr<Url> ParseUrl(std::string_view text);
 
+// Returns the address that an answer redirects to, as the server wrote it.
+// cpp-httplib decodes the value of every header, also of Location: what was
+// "%2B" in a signature is "+" there. The answer's text mostly has the address,
+// too; it is used if it means the same. Otherwise only what no address may
+// have is encoded again.
+std::string WrittenLocation(std::string_view location, std::string_view body);
+
 // Returns the address that an answer of `base` redirects to.
 absl::StatusOr<Url> ResolveLocation(const Url& base, std::string_view location);
 

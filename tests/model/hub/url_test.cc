@@ -36,6 +36,22 @@ TEST(UrlTest, LocationsAreRelativeOrWhole) {
   EXPECT_EQ(resolve("g"), "");
 }
 
+// The HTTP library gives a decoded address.
+TEST(UrlTest, ALocationIsTheWrittenOne) {
+  const std::string decoded = "https://cdn.test/a?s=b/c+d&n=\"e f\"";
+  const std::string written = "https://cdn.test/a?s=b%2Fc%2Bd&n=%22e%20f%22";
+  EXPECT_EQ(WrittenLocation(decoded, "Found. Redirecting to " + written),
+            written);
+  EXPECT_EQ(WrittenLocation(decoded, "<a href=\"" + written + "\">"), written);
+  // Another address is not believed.
+  const std::string encoded = "https://cdn.test/a?s=b/c+d&n=%22e%20f%22";
+  EXPECT_EQ(WrittenLocation(decoded, "Redirecting to http://evil.test"),
+            encoded);
+  EXPECT_EQ(WrittenLocation(decoded, ""), encoded);
+  EXPECT_EQ(WrittenLocation("/a\r\nX: b", ""), "/a%0D%0AX:%20b");
+  EXPECT_EQ(WrittenLocation(written, ""), written);
+}
+
 TEST(UrlTest, EncodesEveryOddByte) {
   EXPECT_EQ(PercentEncode("a/b c?#%\xC3\xA4~", true),
             "a/b%20c%3F%23%25%C3%A4~");

@@ -2,7 +2,10 @@
 # x86-64 and 64-bit Arm.
 #   docker build -t trivium .
 #   docker run --read-only -p 50051:50051 -p 9464:9464 trivium
-# Flags go after the image's name, or into the environment as TRIVIUM_*.
+# Flags go after the image's name, or into the environment as TRIVIUM_*. A model
+# of the Hugging Face Hub, kept in a folder that user 65532 may write:
+#   docker run --read-only -p 8080:8080 -v FOLDER:/cache -e HF_HOME=/cache \
+#     -e TRIVIUM_MODEL=hf:OWNER/NAME trivium
 
 FROM debian:bookworm-slim AS build
 COPY deploy/packages.txt /tmp/

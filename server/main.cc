@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "server/host_port.h"
 #include "server/limits/access.h"
 #include "server/model_manager.h"
+#include "server/model_pull.h"
 #include "server/observability/version.h"
 #include "server/options.h"
 #include "server/plan/commands.h"
@@ -128,6 +130,27 @@ int WaitForStop(const sigset_t& signals) {
   return number;
 }
 
+// Ends the process while models are fetched. As the first process of a
+// container it would ignore these signals without a handler.
+void OnSignalInPull(int number) {
+  constexpr std::string_view kMessage =
+      "\ninterrupted; running it again goes on where it stopped\n";
+  [[maybe_unused]] const ssize_t written =
+      write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  _exit(128 + number);
+}
+
+absl::Status PullWithSignals(Options* options) {
+  const auto on_interrupt = signal(SIGINT, OnSignalInPull);
+  const auto on_terminate = signal(SIGTERM, OnSignalInPull);
+  // systemd ends a service that takes long to start, unless it hears of it.
+  const absl::Status status =
+      PullModels([] { sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000"); }, options);
+  signal(SIGINT, on_interrupt);
+  signal(SIGTERM, on_terminate);
+  return status;
+}
+
 absl::Status Serve(const Options& options, const sigset_t& signals) {
   const absl::Time begin = absl::Now();
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
@@ -174,7 +197,7 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
 
 int Main(int argc, char** argv) {
   std::optional<int> exit_code;
-  const Options options = ParseOptions(argc, argv, &exit_code);
+  Options options = ParseOptions(argc, argv, &exit_code);
   if (exit_code) return *exit_code;
   if (options.hash_token) return HashToken();
   absl::Status status = InitLog(options.log_level, options.log_format);
@@ -186,6 +209,11 @@ int Main(int argc, char** argv) {
   variables.push_back("TRIVIUM_EMBEDDED_MODEL");
   for (const std::string& unknown : UnknownVariables(variables, environ)) {
     Log(spdlog::level::warn, unknown);
+  }
+  if (status = PullWithSignals(&options); !status.ok()) {
+    Log(spdlog::level::critical, "cannot fetch a model",
+        {{"error", std::string(status.message())}});
+    return EXIT_FAILURE;
   }
   if (!options.check_folder.empty()) return CheckFolder(options);
   if (options.plan) return PrintPlan(options);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
+#include "model/hub/hub_name.h"
 #include "model/model.h"
 
 namespace trivium {
@@ -54,6 +55,12 @@ void AddFile(const fs::path& file, std::vector<std::string>* all) {
 
 absl::StatusOr<ModelSpec> FindModelFolder(const std::string& root,
                                           const std::string& folder) {
+  if (IsHubName(folder)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "folder: '{}' is a model of a hub, which only --model fetches; fetch "
+        "it into a folder below the server's --model-root, and name that",
+        folder));
+  }
   TRIVIUM_ASSIGN_OR_RETURN(const fs::path real_root, RealRoot(root));
   const fs::path path = AbsoluteFolder(real_root / folder);
   const fs::path relative = path.lexically_relative(real_root);

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "model/hub/hub_name.h"
 
 namespace trivium {
 namespace {
@@ -76,6 +77,10 @@ absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text) {
   if (spec.folder.empty()) {
     return absl::InvalidArgumentError(
         fmt::format("'{}' names no folder", text));
+  }
+  if (IsHubName(spec.folder)) {
+    TRIVIUM_ASSIGN_OR_RETURN(const HubName hub, ParseHubName(spec.folder));
+    if (spec.name.empty()) spec.name = hub.ShortName();
   }
   if (spec.name.empty()) spec.name = NameOfFolder(spec.folder);
   if (spec.name.empty()) {

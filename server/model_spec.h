@@ -15,6 +15,7 @@ namespace trivium {
 // [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off].
 struct ModelSpec {
   std::string name;
+  // Or hf:OWNER/NAME[@REVISION][:QUANT], which PullModels replaces by a path.
   std::string folder;
   // Each overrides a flag: --precision, --kv-precision, --vocabulary-shortlist.
   std::optional<Precision> precision = std::nullopt;
@@ -24,7 +25,8 @@ struct ModelSpec {
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
-// Without NAME, the model gets the folder's name. The error for an unknown
+// Without NAME, the model gets the folder's name, or the name of a hub's
+// repository without its owner. The error for an unknown
 // setting names the nearest one. A folder whose name ends with ",key=value" can
 // be written with a slash after it.
 absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text);

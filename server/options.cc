@@ -89,8 +89,10 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       app->add_option_function<std::vector<std::string>>(
              "--model,folders", add,
              "Serve [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]; "
-             "repeat it for more models, the first is the default. Without it, "
-             "the embedded model is served")
+             "repeat it for more models, the first is the default. "
+             "hf:OWNER/NAME[@REVISION][:QUANT] instead of FOLDER fetches a "
+             "model of the Hugging Face Hub. Without --model, the embedded "
+             "model is served")
           ->delimiter(';')
           ->type_name("[NAME=]FOLDER"));
   // Repeatable; the delimiter is for the environment.
@@ -480,7 +482,8 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.set_group("Instead of serving");
   CLI::Option* const check =
       flags.Add("check", &options->check_folder,
-                "List all problems of a model folder and exit");
+                "List all problems of a model folder, or of hf:OWNER/NAME "
+                "before its weights are fetched, and exit");
   CLI::Option* const plan = AddPlanFlag(&flags, app, options);
   plan->excludes(check);
   flags.Flag("json", &options->json, "Write --plan as JSON")->needs(plan);

@@ -52,6 +52,7 @@ Subcommand AddFillMask(CLI::App& app);
 Subcommand AddAttention(CLI::App& app);
 Subcommand AddBeams(CLI::App& app);
 Subcommand AddModels(CLI::App& app);
+Subcommand AddPull(CLI::App& app);
 Subcommand AddHealth(CLI::App& app);
 Subcommand AddDoctor(CLI::App& app);
 Subcommand AddCompletion(CLI::App& app);

@@ -176,6 +176,9 @@ TEST_F(ModelManagerTest, LoadsNothingOutsideItsRoot) {
                 IsError(absl::StatusCode::kInvalidArgument, "--model-root"))
         << folder;
   }
+  // Only the command line fetches.
+  EXPECT_THAT(Load({.folder = "hf:test/tiny"}),
+              IsError(absl::StatusCode::kInvalidArgument, "'hf:test/tiny'"));
   EXPECT_THAT(Load({.folder = "nothing"}),
               IsError(absl::StatusCode::kInvalidArgument, "'nothing'"));
   EXPECT_EQ(Load({.folder = "below"}).status().code(),

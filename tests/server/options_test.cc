@@ -156,6 +156,21 @@ TEST_F(OptionsTest, ReadsSettingsOfAModel) {
   EXPECT_EQ(parse("a=/x,B=on"), (ModelSpec{"a", "/x,B=on", std::nullopt}));
 }
 
+TEST_F(OptionsTest, AModelOfAHubHasTheNameOfItsRepository) {
+  const auto parse = [](const char* text) {
+    return ParseModelSpec(text).value_or(ModelSpec());
+  };
+  EXPECT_EQ(parse("hf:Qwen/Qwen3-0.6B"),
+            (ModelSpec{"Qwen3-0.6B", "hf:Qwen/Qwen3-0.6B", std::nullopt}));
+  ModelSpec spec = {"chat", "hf:a/b@refs/pr/1:Q4_0", std::nullopt};
+  EXPECT_EQ(parse("chat=hf:a/b@refs/pr/1:Q4_0"), spec);
+  spec.precision = Precision::kF32;
+  EXPECT_EQ(parse("chat=hf:a/b@refs/pr/1:Q4_0,precision=f32"), spec);
+  EXPECT_EQ(parse("./hf:a/b"), (ModelSpec{"b", "./hf:a/b", std::nullopt}));
+  EXPECT_THAT(ParseModelSpec("hf:a/b/c"),
+              IsError(absl::StatusCode::kInvalidArgument, "a/b/c"));
+}
+
 TEST_F(OptionsTest, AModelWithoutANameHasTheNameOfItsFolder) {
   const auto name = [](const std::string& text) {
     const auto spec = ParseModelSpec(text);

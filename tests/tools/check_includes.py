@@ -43,7 +43,9 @@ LAYERS = {
     ),
     "model/gguf": (r"model/weights/.*",),
     "model/marian": (r"model/search/decoding\.h", r"model/(tokenizer|weights)/.*"),
-    "model": (r"model/.*",),
+    # Above the model: a pull makes the checks of a folder.
+    "model/hub": (r"model/[a-z_]+\.h", r"model/gguf/architecture\.h"),
+    "model": (r"model/(?!hub/).*",),
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
     "server/errors": (),
@@ -91,9 +93,9 @@ LAYERS = {
     "server": (
         r"server/(?!plan/).*",
         r"server/plan/commands\.h",
-        r"model/kernels/runtime\.h",
+        r"model/(hub/.*|kernels/runtime\.h)",
     ) + MODEL,
-    "client": (r"client/.*",),
+    "client": (r"client/.*", r"model/hub/.*"),
     "library": (
         r"client/(client|tls)\.h",
         r"server/(batching|calls|errors|limits)/.*",
@@ -115,11 +117,12 @@ OUTSIDE = {
     r"microhttpd\.h": (
         "server/transports/http/daemon", "server/transports/http/http_api"),
     r"nghttp2/.*": ("server/transports/grpc/header_fields",),
-    r"httplib\.h": ("server/tracing", "client/load"),
+    r"httplib\.h": ("server/tracing", "client/load", "model/hub"),
     r"opentelemetry/.*": ("server/tracing",),
     r"re2/.*": ("server/translation",),
     # TLS; and hashes and random numbers.
-    r"openssl/.*": ("server/transports/net", "server/limits/crypto"),
+    r"openssl/.*": (
+        "server/transports/net", "server/limits/crypto", "model/hub/file_hash"),
     r"google/.*": (
         "server/adapters", "server/calls", "server/errors", "server/transports",
         "client", "library"),

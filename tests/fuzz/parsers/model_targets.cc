@@ -14,6 +14,9 @@
 #include "model/grammar/automaton.h"
 #include "model/grammar/constraint.h"
 #include "model/grammar/frontends.h"
+#include "model/hub/file_choice.h"
+#include "model/hub/listing.h"
+#include "model/hub/url.h"
 #include "model/lexical_shortlist.h"
 #include "model/marian/yaml.h"
 #include "model/sentence_encoder.h"
@@ -280,6 +283,27 @@ void RunJsonSchema(std::string_view bytes) {
 void RunRegex(std::string_view bytes) {
   UseGrammar(GrammarOfRegex(bytes, kFuzzedGrammar));
 }
+// A hub's list of files, an index of weights, and an address to go to.
+void RunHubListing(std::string_view bytes) {
+  const Url base = {"https", "hub.test", 443, ""};
+  if (const auto url = ResolveLocation(base, bytes); url.ok()) {
+    Ensure(ParseUrl(url->Origin() + url->target).ok(), "an address is one");
+  }
+  const absl::StatusOr<HubListing> listing = ParseListing(bytes);
+  if (!listing.ok()) return;
+  for (const HubFile& file : listing->files) {
+    Ensure(IsSafePath(file.path) && !file.path.starts_with("/"),
+           "a file stays in its folder");
+    Ensure(file.size >= 0 && IsHash(file.blob, file.lfs ? 64 : 40),
+           "a file has a size and a hash");
+  }
+  const HubName name = {"test/fuzz"};
+  const auto choice = ChooseFiles(name, listing->files);
+  if (choice.ok() && choice->index) {
+    ReadShards(name, *choice->index, bytes, listing->files).IgnoreError();
+  }
+}
+
 void RunGbnf(std::string_view bytes) {
   UseGrammar(GrammarOfGbnf(bytes, kFuzzedGrammar));
 }
@@ -308,6 +332,7 @@ std::span<const FuzzTarget> ModelTargets() {
       {"json_schema", RunJsonSchema},
       {"regex", RunRegex},
       {"gbnf", RunGbnf},
+      {"hub_listing", RunHubListing},
   };
   return kTargets;
 }

@@ -1,0 +1,218 @@
+// The hash always is that of the first have_ bytes of the incomplete file, and
+// the file has no others.
+#include "model/hub/blob_download.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "base/status.h"
+#include "model/folder_report.h"
+#include "model/hub/file_hash.h"
+
+namespace trivium {
+namespace {
+
+// With fewer new bytes than this, a try counts as one without progress.
+constexpr int64_t kProgress = 64 << 10;
+
+// Returns the first byte's position of "bytes 5-9/10"; -1: unreadable.
+int64_t RangeBegin(const std::string& text) {
+  constexpr std::string_view kUnit = "bytes ";
+  int64_t begin = -1;
+  if (text.starts_with(kUnit) &&
+      absl::SimpleAtoi(text.substr(kUnit.size(), text.find('-') - kUnit.size()),
+                       &begin)) {
+    return begin;
+  }
+  return -1;
+}
+
+class Download {
+ public:
+  Download(const HubName& name, const std::string& commit, const HubFile& file,
+           const std::string& blob, HubClient* client, PullObserver* observer)
+      : name_(name),
+        commit_(commit),
+        file_(file),
+        blob_(blob),
+        incomplete_(blob + ".incomplete"),
+        client_(client),
+        observer_(observer),
+        hash_(file.lfs ? FileHash::kSha256 : FileHash::kGitBlob, file.size) {}
+  ~Download() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+  absl::Status Run() {
+    TRIVIUM_RETURN_IF_ERROR(OpenIncomplete());
+    const bool resumed = have_ > 0;
+    observer_->OnFile(file_, have_);
+    absl::Status status = ReadAll();
+    if (status.ok()) status = Finish();
+    if (absl::IsDataLoss(status) && resumed) {
+      // An earlier run may have left other bytes.
+      observer_->OnNote(fmt::format(
+          "what an earlier run fetched of {} is not right; it is fetched anew",
+          file_.path));
+      status = OpenIncomplete();
+      if (status.ok()) status = ReadAll();
+      if (status.ok()) status = Finish();
+    }
+    observer_->OnFileEnd();
+    return status;
+  }
+
+ private:
+  absl::Status OpenIncomplete() {
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = open(incomplete_.c_str(),
+                       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (descriptor_ < 0) return CacheError("open", incomplete_, errno);
+    struct stat status;
+    if (fstat(descriptor_, &status) != 0) {
+      return CacheError("read", incomplete_, errno);
+    }
+    if (status.st_size > file_.size) return Restart();
+    std::array<char, 1 << 16> bytes;
+    while (have_ < status.st_size) {
+      const ssize_t count =
+          pread(descriptor_, bytes.data(), bytes.size(), have_);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return CacheError("read", incomplete_, errno);
+      if (count == 0) break;
+      Count({bytes.data(), static_cast<size_t>(count)});
+    }
+    return absl::OkStatus();
+  }
+
+  void Count(std::string_view bytes) {
+    hash_.Add(bytes);
+    have_ += static_cast<int64_t>(bytes.size());
+  }
+
+  absl::Status Restart() {
+    have_ = 0;
+    hash_.Restart();
+    if (ftruncate(descriptor_, 0) == 0) return absl::OkStatus();
+    return CacheError("write", incomplete_, errno);
+  }
+
+  // Reads until all bytes are there.
+  absl::Status ReadAll() {
+    int tries = 0;
+    while (have_ < file_.size) {
+      const int64_t before = have_;
+      const absl::Status status = ReadOnce();
+      if (have_ == file_.size) break;
+      tries = have_ - before >= kProgress ? 1 : tries + 1;
+      absl::Status again =
+          status.ok() ? absl::UnavailableError(fmt::format(
+                            "hf:{}: {} ended after {} of {} bytes",
+                            name_.repository, file_.path, have_, file_.size))
+                      : status;
+      if (tries < HubClient::kMostTries) {
+        again = client_->WaitToRetry(again, tries);
+        if (again.ok()) continue;
+      }
+      if (!absl::IsUnavailable(again)) return again;
+      return absl::UnavailableError(fmt::format(
+          "{}; {} of {} is kept, and running it again goes on "
+          "from there",
+          std::string(again.message()), RoundedBytes(have_), file_.path));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadOnce() {
+    HttpFetcher::Receiver receiver;
+    receiver.begin = [this](const HttpAnswer& answer) {
+      // The server may send the whole file instead of a part.
+      if (answer.status == 200 && have_ > 0) return Restart();
+      if (answer.status == 206 &&
+          RangeBegin(answer.Header("content-range")) != have_) {
+        return absl::UnavailableError(
+            fmt::format("hf:{}: {} came from another byte than asked for",
+                        name_.repository, file_.path));
+      }
+      return absl::OkStatus();
+    };
+    receiver.bytes = [this](std::string_view bytes) { return Write(bytes); };
+    return client_->Read(name_, commit_, file_, have_, receiver);
+  }
+
+  absl::Status Write(std::string_view bytes) {
+    if (static_cast<int64_t>(bytes.size()) > file_.size - have_) {
+      TRIVIUM_RETURN_IF_ERROR(Restart());
+      return absl::DataLossError(fmt::format(
+          "hf:{}: {} has more than the {} bytes that the hub lists; what came "
+          "is deleted, run it again or use another HF_ENDPOINT",
+          name_.repository, file_.path, file_.size));
+    }
+    while (!bytes.empty()) {
+      const ssize_t count =
+          pwrite(descriptor_, bytes.data(), bytes.size(), have_);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return CacheError("write", incomplete_, errno);
+      Count(bytes.substr(0, static_cast<size_t>(count)));
+      bytes.remove_prefix(static_cast<size_t>(count));
+    }
+    observer_->OnBytes(have_);
+    return absl::OkStatus();
+  }
+
+  // Checks the hash, and gives the file its name.
+  absl::Status Finish() {
+    const std::string hash = hash_.Hex();
+    if (hash != file_.blob) {
+      TRIVIUM_RETURN_IF_ERROR(Restart());
+      return absl::DataLossError(fmt::format(
+          "hf:{}: {} has the hash {}, but the hub lists {}: it was changed on "
+          "the way; what came is deleted, run it again or use another "
+          "HF_ENDPOINT",
+          name_.repository, file_.path, hash, file_.blob));
+    }
+    if (rename(incomplete_.c_str(), blob_.c_str()) != 0) {
+      return CacheError("rename", incomplete_, errno);
+    }
+    return absl::OkStatus();
+  }
+
+  const HubName& name_;
+  const std::string& commit_;
+  const HubFile& file_;
+  const std::string blob_, incomplete_;
+  HubClient* const client_;
+  PullObserver* const observer_;
+  FileHash hash_;
+  int descriptor_ = -1;
+  int64_t have_ = 0;
+};
+
+}  // namespace
+
+absl::Status FetchBlob(const HubName& name, const std::string& commit,
+                       const HubFile& file, const HubCache& cache,
+                       HubClient* client, PullObserver* observer) {
+  const std::string blob = cache.Blob(file);
+  const auto is_there = [&] {
+    struct stat status;
+    return stat(blob.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_size == file.size;
+  };
+  if (is_there()) return absl::OkStatus();
+  TRIVIUM_ASSIGN_OR_RETURN(const FileLock lock, cache.Lock(file, [&] {
+    observer->OnNote(
+        fmt::format("another process fetches {}; waiting for it", file.path));
+  }));
+  if (is_there()) return absl::OkStatus();
+  return Download(name, commit, file, blob, client, observer).Run();
+}
+
+}  // namespace trivium

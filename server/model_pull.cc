@@ -1,0 +1,106 @@
+#include "server/model_pull.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "model/hub/hub_name.h"
+#include "model/hub/hub_settings.h"
+#include "model/hub/pull.h"
+#include "model/hub/pull_display.h"
+#include "server/model_manager.h"
+#include "server/observability/log.h"
+#include "server/startup.h"
+
+namespace trivium {
+namespace {
+
+constexpr absl::Duration kLogInterval = absl::Seconds(10);
+
+// Logs a pull.
+class PullLog : public PullObserver {
+ public:
+  explicit PullLog(const std::function<void()>& alive) : alive_(alive) {}
+
+  void OnFile(const HubFile& file, int64_t have) override {
+    path_ = file.path;
+    logged_ = absl::Now();
+    alive_();
+    Log(spdlog::level::info, "fetching",
+        {{"file", path_}, {"bytes", file.size}, {"fetched", have}});
+  }
+  void OnBytes(int64_t have) override {
+    const absl::Time now = absl::Now();
+    if (now - logged_ < kLogInterval) return;
+    logged_ = now;
+    alive_();
+    Log(spdlog::level::info, "fetching", {{"file", path_}, {"fetched", have}});
+  }
+  void OnNote(const std::string& text) override {
+    alive_();
+    Log(spdlog::level::warn, text);
+  }
+
+ private:
+  const std::function<void()> alive_;
+  std::string path_;
+  absl::Time logged_;
+};
+
+absl::StatusOr<std::string> PullOne(const std::string& text,
+                                    const PullOptions& pull,
+                                    PullObserver* observer) {
+  TRIVIUM_ASSIGN_OR_RETURN(const HubName name, ParseHubName(text));
+  TRIVIUM_ASSIGN_OR_RETURN(const HubSettings settings,
+                           HubSettings::FromEnvironment());
+  return Pull(name, settings, pull, observer);
+}
+
+}  // namespace
+
+absl::Status PullModels(const std::function<void()>& alive, Options* options) {
+  const bool check = IsHubName(options->check_folder);
+  if (!check && std::none_of(options->models.begin(), options->models.end(),
+                             [](const ModelSpec& spec) {
+                               return IsHubName(spec.folder);
+                             })) {
+    return absl::OkStatus();
+  }
+  std::unique_ptr<PullObserver> observer = std::make_unique<PullLog>(alive);
+  if (options->log_format == LogFormat::kText && isatty(STDERR_FILENO) == 1) {
+    observer = std::make_unique<PullDisplay>(stderr);
+  }
+  if (check) {
+    // --check itself lists the problems, and needs no weights.
+    PullOptions pull = CheckedPull({});
+    pull.check = nullptr;
+    pull.weights = false;
+    TRIVIUM_ASSIGN_OR_RETURN(
+        options->check_folder,
+        PullOne(options->check_folder, pull, observer.get()));
+    return absl::OkStatus();
+  }
+  // Cheap errors come before long waits.
+  TRIVIUM_RETURN_IF_ERROR(CheckOptions(*options));
+  for (ModelSpec& spec : options->models) {
+    if (!IsHubName(spec.folder)) continue;
+    const std::string name = spec.folder;
+    const absl::Time begin = absl::Now();
+    TRIVIUM_ASSIGN_OR_RETURN(
+        spec.folder, PullOne(name, CheckedPull(LoadOptionsOf(spec, *options)),
+                             observer.get()));
+    Log(spdlog::level::info, "model fetched",
+        {{"model", name},
+         {"folder", spec.folder},
+         {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

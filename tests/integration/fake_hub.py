@@ -1,0 +1,229 @@
+"""A hub of our own for tests: the parts of huggingface.co's HTTP API that a
+download needs, on two ports. The first is the hub; it redirects to the second,
+the store, for large files, as the real one does.
+
+    with FakeHub() as hub:
+        hub.add("test/tiny", {"config.json": b"{}", "model.safetensors": b"..."})
+        ... HF_ENDPOINT=hub.url ...
+        hub.requests    # [(place, path, headers)]
+"""
+
+import hashlib
+import http.server
+import json
+import threading
+import time
+import urllib.parse
+
+LARGE_ENDINGS = (".safetensors", ".bin", ".gguf", ".onnx")
+PIECE = 16 << 10
+
+
+class Repository:
+    def __init__(self, files, revision, info):
+        self.files = dict(files)
+        self.revision = revision
+        self.info = info
+        self.commit = hashlib.sha1(
+            json.dumps(sorted((path, hashlib.sha256(data).hexdigest())
+                              for path, data in files.items())).encode()).hexdigest()
+        self.gated = False
+
+
+def is_large(path):
+    return path.endswith(LARGE_ENDINGS)
+
+
+def blob_of(path, data):
+    """The name of a file's blob in the cache."""
+    if is_large(path):
+        return hashlib.sha256(data).hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+class FakeHub:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.repositories = {}
+        self.requests = []
+        # How the servers behave, by the path of a file or "" for all:
+        self.failures = []         # [(status, headers)] of the next answers
+        self.cut_after = {}        # path -> [bytes of each next answer]
+        self.tampered = {}         # path -> other bytes
+        self.ranges = True
+        self.seconds_a_piece = 0
+        self.hub, self.store = (self._serve(place) for place in ("hub", "store"))
+        self.url = self._url(self.hub)
+
+    def _serve(self, place):
+        owner = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *arguments):
+                pass
+
+            def do_GET(self):
+                owner.answer(place, self)
+
+            do_HEAD = do_GET
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server
+
+    @staticmethod
+    def _url(server):
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+    def stop(self):
+        for server in (self.hub, self.store):
+            server.shutdown()
+            server.server_close()
+
+    def add(self, name, files, revision="main", **info):
+        repository = Repository(files, revision, info)
+        self.repositories[name] = repository
+        return repository
+
+    def fetched(self, path):
+        """The requests of a file's bytes that reached the place that has them."""
+        place = "store" if is_large(path) else "hub"
+        with self.lock:
+            return [headers for where, what, headers in self.requests
+                    if where == place and what.split("?")[0].endswith("/" + path)]
+
+    def answer(self, place, request):
+        target = request.path
+        if target.startswith("http://"):  # this is the proxy of a request
+            target = "/" + target.split("/", 3)[3]
+            place = "proxy" if place == "hub" else place
+        with self.lock:
+            self.requests.append((place, target, dict(request.headers)))
+            failure = self.failures.pop(0) if self.failures else None
+        if failure:
+            return self.send(request, failure[0], b"{}", failure[1])
+        path = urllib.parse.unquote(target.split("?")[0]).strip("/")
+        if place == "store":
+            name, _, file = path.partition("/+/")
+            return self.send_file(request, file, self.repositories[name].files[file], {})
+        if path.startswith("api/models/"):
+            return self.send_listing(request, path[len("api/models/"):])
+        name, _, rest = path.partition("/resolve/")
+        commit, _, file = rest.partition("/")
+        return self.resolve(request, name, commit, file)
+
+    def find(self, request, name, revision):
+        """Returns the repository, or None after answering that there is none."""
+        repository = self.repositories.get(name)
+        if repository is None:
+            self.send(request, 401, b"{}", {"X-Error-Code": "RepoNotFound",
+                                            "X-Error-Message": "Repository not found"})
+        elif revision not in (repository.revision, repository.commit):
+            self.send(request, 404, b"{}", {"X-Error-Code": "RevisionNotFound"})
+        else:
+            return repository
+        return None
+
+    def send_tree(self, request, path):
+        """The list that newer versions of huggingface_hub ask for."""
+        name, _, revision = path.partition("/tree/")
+        repository = self.find(request, name, revision)
+        if repository is None:
+            return
+        tree = []
+        for file, data in repository.files.items():
+            entry = {"type": "file", "path": file, "size": len(data),
+                     "oid": hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()}
+            if is_large(file):
+                entry["lfs"] = {"oid": blob_of(file, data), "size": len(data),
+                                "pointerSize": 134}
+            tree.append(entry)
+        self.send(request, 200, json.dumps(tree).encode(),
+                  {"Content-Type": "application/json"})
+
+    def send_listing(self, request, path):
+        if "/tree/" in path:
+            return self.send_tree(request, path)
+        name, _, revision = path.partition("/revision/")
+        repository = self.find(request, name, revision)
+        if repository is None:
+            return
+        siblings = []
+        for file, data in repository.files.items():
+            sha1 = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+            entry = {"rfilename": file, "size": len(data), "blobId": sha1}
+            if is_large(file):
+                entry["lfs"] = {"sha256": blob_of(file, data), "size": len(data),
+                                "pointerSize": 134}
+            siblings.append(entry)
+        answer = {"id": name, "sha": repository.commit, "siblings": siblings}
+        answer.update(repository.info)
+        self.send(request, 200, json.dumps(answer).encode(),
+                  {"Content-Type": "application/json"})
+
+    def resolve(self, request, name, commit, file):
+        repository = self.find(request, name, commit)
+        if repository is None:
+            return
+        if repository.gated:
+            return self.send(request, 403, b"{}", {"X-Error-Code": "GatedRepo"})
+        data = repository.files.get(file)
+        if data is None:
+            return self.send(request, 404, b"{}", {"X-Error-Code": "EntryNotFound"})
+        blob = blob_of(file, data)
+        headers = {"X-Repo-Commit": repository.commit, "ETag": f'"{blob}"'}
+        if not is_large(file):
+            return self.send_file(request, file, data, headers)
+        location = (f"{self._url(self.store)}/{name}/+/{urllib.parse.quote(file)}"
+                    "?signature=a%2Fb%2B%3D")
+        headers.update({"X-Linked-Etag": f'"{blob}"', "Location": location,
+                        "X-Linked-Size": str(len(data))})
+        self.send(request, 302, f"Found. Redirecting to {location}".encode(), headers)
+
+    def send(self, request, status, body, headers):
+        request.send_response(status)
+        for name, value in headers.items():
+            request.send_header(name, value)
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        if request.command != "HEAD":
+            request.wfile.write(body)
+
+    def send_file(self, request, path, data, headers):
+        data = self.tampered.get(path, data)
+        begin, status = 0, 200
+        asked = request.headers.get("Range")
+        if asked and self.ranges:
+            begin, status = int(asked.split("=")[1].split("-")[0]), 206
+            headers = headers | {
+                "Content-Range": f"bytes {begin}-{len(data) - 1}/{len(data)}"}
+        request.send_response(status)
+        for name, value in headers.items():
+            request.send_header(name, value)
+        request.send_header("Accept-Ranges", "bytes")
+        request.send_header("Content-Length", str(len(data) - begin))
+        request.end_headers()
+        if request.command == "HEAD":
+            return
+        with self.lock:
+            cuts = self.cut_after.get(path)
+            cut = cuts.pop(0) if cuts else None
+        end = len(data) if cut is None else min(begin + cut, len(data))
+        try:
+            for at in range(begin, end, PIECE):
+                request.wfile.write(data[at:min(at + PIECE, end)])
+                request.wfile.flush()
+                time.sleep(self.seconds_a_piece)
+        except OSError:
+            pass  # the client has gone
+        if cut is not None:
+            request.close_connection = True

@@ -109,14 +109,15 @@ class SpanExporter::Sender {
     }
   }
 
-  // Returns when everything is sent, or after kLastWait. Afterwards metrics_ is
-  // not used.
+  // Returns when everything is sent, or after kLastWait: what is not sent by
+  // then counts as dropped. Afterwards metrics_ is not used.
   void Stop() {
     MutexLock lock(&mutex_);
     stopping_ = true;
     changed_.SignalAll();
     const absl::Time give_up = absl::Now() + kLastWait;
     while (!ended_ && absl::Now() < give_up) WaitLocked(give_up);
+    CountLocked("dropped", waiting_.size() + being_sent_);
     metrics_ = nullptr;
   }
 
@@ -153,6 +154,7 @@ class SpanExporter::Sender {
     std::vector<Span> spans(std::make_move_iterator(waiting_.begin()),
                             std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
+    being_sent_ = spans.size();
     return spans;
   }
 
@@ -242,6 +244,7 @@ class SpanExporter::Sender {
 
   void Count(size_t sent, size_t dropped) {
     MutexLock lock(&mutex_);
+    being_sent_ = 0;
     CountLocked("sent", sent);
     CountLocked("dropped", dropped);
   }
@@ -258,6 +261,7 @@ class SpanExporter::Sender {
   CondVar changed_;
   Metrics* metrics_ ABSL_GUARDED_BY(mutex_);
   std::deque<Span> waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t being_sent_ ABSL_GUARDED_BY(mutex_) = 0;  // spans not counted yet
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };

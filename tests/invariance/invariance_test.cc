@@ -60,7 +60,7 @@ std::vector<std::string> Texts() {
   }
   std::shuffle(texts.begin(), texts.end(), generator);
 #ifdef TRIVIUM_FEW_INPUTS
-  texts.resize(150);
+  texts.resize(60);
 #endif
   return texts;
 }
@@ -85,7 +85,7 @@ std::vector<Job> Inputs(const Model& model) {
   }
   std::mt19937 generator(23);
 #ifdef TRIVIUM_FEW_INPUTS
-  jobs.resize(100);
+  jobs.resize(40);
 #else
   jobs.resize(400);
 #endif

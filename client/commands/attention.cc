@@ -29,9 +29,8 @@ class AttentionCommand : public Command {
     }
     TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, client.GetModel(model_));
     AttentionReader reader(client, model, input, Options());
-    TRIVIUM_ASSIGN_OR_RETURN(std::vector<AttentionMaps> maps,
-                             reader.Plan(choice_));
-    std::vector<AttentionMaps> on_page = maps;
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<DrawnMaps> maps, reader.Plan(choice_));
+    std::vector<DrawnMaps> on_page = maps;
     if (!html_.empty() && !ShrinkToFit(kMaxPageWeights, &on_page)) {
       return absl::InvalidArgumentError(
           "the text is too long for a page: choose tokens with --row, or write "
@@ -55,7 +54,7 @@ class AttentionCommand : public Command {
               .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     }
     const Colors colors(ShowsColors(io.out));
-    for (const AttentionMaps& one : maps) {
+    for (const DrawnMaps& one : maps) {
       TRIVIUM_RETURN_IF_ERROR(output.Piece(AttentionText(one, colors)));
     }
     return absl::OkStatus();
@@ -90,9 +89,9 @@ class AttentionCommand : public Command {
     if (!answer.empty()) context->texts.push_back(answer);
   }
 
-  absl::Status WriteNpz(const std::vector<AttentionMaps>& maps) const {
+  absl::Status WriteNpz(const std::vector<DrawnMaps>& maps) const {
     NpzWriter npz;
-    for (const AttentionMaps& one : maps) {
+    for (const DrawnMaps& one : maps) {
       const std::string name = NameOf(one.kind);
       npz.Add(name + ".weights",
               {one.layers.size(), one.heads.size(), one.rows.size(),
@@ -108,18 +107,18 @@ class AttentionCommand : public Command {
   }
 
   absl::Status WritePage(const AttentionContext& context,
-                         const std::vector<AttentionMaps>& maps,
-                         std::vector<AttentionMaps>* on_page,
+                         const std::vector<DrawnMaps>& maps,
+                         std::vector<DrawnMaps>* on_page,
                          Output& output) const {
     for (size_t i = 0; i < maps.size(); ++i) {
-      AttentionMaps& one = (*on_page)[i];
+      DrawnMaps& one = (*on_page)[i];
       one = Slice(maps[i], one.layers, one.heads);
     }
     const std::string page = AttentionPage(context, *on_page);
     TRIVIUM_RETURN_IF_ERROR(WriteFile(html_, page));
     output.Complain(
         fmt::format("wrote {} ({:.1f} MB)", html_, page.size() / 1e6));
-    for (const AttentionMaps& one : *on_page) {
+    for (const DrawnMaps& one : *on_page) {
       if (one.all_maps > one.layers.size() * one.heads.size()) {
         output.Complain(fmt::format(
             "of {} attention, the page has only layers {} and heads {}, since "

@@ -18,14 +18,14 @@ const char* NameOf(AttentionKind kind) {
   return "";
 }
 
-AttentionMaps::Range AttentionMaps::Seen(size_t layer, size_t row) const {
+DrawnMaps::Range DrawnMaps::Seen(size_t layer, size_t row) const {
   if (!seen_first) return {0, keys.size()};
   const size_t end = std::min<size_t>(keys.size(), *seen_first + rows[row]);
   const size_t window = windows.empty() ? 0 : windows[layer];
   return {window == 0 || window > end ? 0 : end - window, end};
 }
 
-bool ChooseRows(const std::vector<uint32_t>& chosen, AttentionMaps* maps) {
+bool ChooseRows(const std::vector<uint32_t>& chosen, DrawnMaps* maps) {
   maps->all_queries = static_cast<uint32_t>(maps->queries.size());
   maps->rows.resize(maps->all_queries);
   std::iota(maps->rows.begin(), maps->rows.end(), 0u);
@@ -39,12 +39,12 @@ bool ChooseRows(const std::vector<uint32_t>& chosen, AttentionMaps* maps) {
   return !maps->rows.empty();
 }
 
-bool ShrinkToFit(size_t cells, std::vector<AttentionMaps>* maps) {
+bool ShrinkToFit(size_t cells, std::vector<DrawnMaps>* maps) {
   while (true) {
     size_t sum = 0;
-    for (const AttentionMaps& one : *maps) sum += one.size();
+    for (const DrawnMaps& one : *maps) sum += one.size();
     if (sum <= cells) return true;
-    AttentionMaps& largest = *std::max_element(
+    DrawnMaps& largest = *std::max_element(
         maps->begin(), maps->end(),
         [](const auto& a, const auto& b) { return a.size() < b.size(); });
     if (largest.layers.size() > 1) {
@@ -60,10 +60,9 @@ bool ShrinkToFit(size_t cells, std::vector<AttentionMaps>* maps) {
   }
 }
 
-AttentionMaps Slice(const AttentionMaps& maps,
-                    const std::vector<uint32_t>& layers,
-                    const std::vector<uint32_t>& heads) {
-  AttentionMaps slice = maps;
+DrawnMaps Slice(const DrawnMaps& maps, const std::vector<uint32_t>& layers,
+                const std::vector<uint32_t>& heads) {
+  DrawnMaps slice = maps;
   slice.layers = layers;
   slice.heads = heads;
   slice.weights.clear();

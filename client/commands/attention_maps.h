@@ -21,7 +21,7 @@ enum class AttentionKind {
 const char* NameOf(AttentionKind kind);
 
 // Attention maps of one kind, with their tokens.
-struct AttentionMaps {
+struct DrawnMaps {
   AttentionKind kind = AttentionKind::kEncoder;
   std::vector<uint32_t> layers, heads;  // numbers of the layers and heads
   std::vector<uint32_t> rows;           // numbers of the queries
@@ -57,16 +57,15 @@ struct AttentionMaps {
 
 // Keeps only those rows of `maps` that are in `chosen`; all if `chosen` is
 // empty. `maps` must not have weights yet. Returns false if no row is left.
-bool ChooseRows(const std::vector<uint32_t>& chosen, AttentionMaps* maps);
+bool ChooseRows(const std::vector<uint32_t>& chosen, DrawnMaps* maps);
 
 // Drops layers (the first ones first), then heads, until all maps together have
 // at most `cells` weights. Returns false if one head of each kind has more.
-bool ShrinkToFit(size_t cells, std::vector<AttentionMaps>* maps);
+bool ShrinkToFit(size_t cells, std::vector<DrawnMaps>* maps);
 
 // Returns a copy of `maps` with only these of its layers and heads.
-AttentionMaps Slice(const AttentionMaps& maps,
-                    const std::vector<uint32_t>& layers,
-                    const std::vector<uint32_t>& heads);
+DrawnMaps Slice(const DrawnMaps& maps, const std::vector<uint32_t>& layers,
+                const std::vector<uint32_t>& heads);
 
 }  // namespace trivium
 

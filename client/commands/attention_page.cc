@@ -33,7 +33,7 @@ nlohmann::json Optional(const std::optional<uint32_t>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-nlohmann::json Describe(const AttentionMaps& maps) {
+nlohmann::json Describe(const DrawnMaps& maps) {
   return {{"kind", NameOf(maps.kind)},
           {"layers", maps.layers},
           {"heads", maps.heads},
@@ -50,15 +50,15 @@ nlohmann::json Describe(const AttentionMaps& maps) {
 }  // namespace
 
 std::string AttentionPage(const AttentionContext& context,
-                          const std::vector<AttentionMaps>& maps) {
+                          const std::vector<DrawnMaps>& maps) {
   size_t weights = 0;
-  for (const AttentionMaps& one : maps) weights += one.size();
+  for (const DrawnMaps& one : maps) weights += one.size();
   const int bits = 2 * weights <= kMaxPageWeights ? 16 : 8;
   nlohmann::json data = {{"model", context.model},
                          {"texts", context.texts},
                          {"bits", bits},
                          {"maps", nlohmann::json::array()}};
-  for (const AttentionMaps& one : maps) {
+  for (const DrawnMaps& one : maps) {
     nlohmann::json added = Describe(one);
     added["weights"] = Pack(one.weights, bits);
     data["maps"].push_back(std::move(added));
@@ -67,11 +67,11 @@ std::string AttentionPage(const AttentionContext& context,
 }
 
 nlohmann::json AttentionJson(const AttentionContext& context,
-                             const std::vector<AttentionMaps>& maps) {
+                             const std::vector<DrawnMaps>& maps) {
   nlohmann::json all = {{"model", context.model},
                         {"texts", context.texts},
                         {"attention", nlohmann::json::array()}};
-  for (const AttentionMaps& one : maps) {
+  for (const DrawnMaps& one : maps) {
     nlohmann::json added = Describe(one);
     nlohmann::json& layers = added["weights"] = nlohmann::json::array();
     auto from = one.weights.begin();

@@ -24,17 +24,17 @@ inline constexpr size_t kMaxPageWeights = 3'500'000;
 // `maps`, which have at most kMaxPageWeights weights. Weights have 16 bits if
 // that fits, else 8.
 std::string AttentionPage(const AttentionContext& context,
-                          const std::vector<AttentionMaps>& maps);
+                          const std::vector<DrawnMaps>& maps);
 
 // Returns the context and the maps, with weights nested as
 // [layer][head][query][key].
 nlohmann::json AttentionJson(const AttentionContext& context,
-                             const std::vector<AttentionMaps>& maps);
+                             const std::vector<DrawnMaps>& maps);
 
 // Returns the mean of all heads of the last layer, for a terminal: a line for
 // each query, with a character for each key and the keys of the largest
 // weights.
-std::string AttentionText(const AttentionMaps& maps, const Colors& colors);
+std::string AttentionText(const DrawnMaps& maps, const Colors& colors);
 
 }  // namespace trivium
 

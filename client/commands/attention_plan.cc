@@ -75,26 +75,25 @@ void SetLanguages(const v1::TranslateOptions& options, Message* request) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::Plan(
+absl::StatusOr<std::vector<DrawnMaps>> AttentionReader::Plan(
     const Choice& choice) {
   TRIVIUM_RETURN_IF_ERROR(CheckChoice(choice));
-  std::vector<AttentionMaps> maps;
+  std::vector<DrawnMaps> maps;
   if (model_.design() == v1::DESIGN_DECODER) {
     TRIVIUM_ASSIGN_OR_RETURN(maps.emplace_back(), PlanPrompt());
   } else if (choice.Wants(AttentionKind::kEncoder)) {
     TRIVIUM_ASSIGN_OR_RETURN(maps.emplace_back(), PlanEncoder());
   }
   if (model_.design() == v1::DESIGN_ENCODER_DECODER && choice.WantsADecoder()) {
-    TRIVIUM_ASSIGN_OR_RETURN(std::vector<AttentionMaps> both,
-                             PlanTranslation());
-    for (AttentionMaps& one : both) {
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<DrawnMaps> both, PlanTranslation());
+    for (DrawnMaps& one : both) {
       if (choice.Wants(one.kind)) maps.push_back(std::move(one));
     }
   }
-  for (AttentionMaps& one : maps) {
+  for (DrawnMaps& one : maps) {
     TRIVIUM_RETURN_IF_ERROR(PlanHeads(choice, &one));
   }
-  std::erase_if(maps, [&choice](AttentionMaps& one) {
+  std::erase_if(maps, [&choice](DrawnMaps& one) {
     return !ChooseRows(choice.rows, &one);
   });
   if (maps.empty()) {
@@ -127,7 +126,7 @@ absl::Status AttentionReader::CheckChoice(const Choice& choice) const {
 }
 
 absl::Status AttentionReader::PlanHeads(const Choice& choice,
-                                        AttentionMaps* maps) const {
+                                        DrawnMaps* maps) const {
   const uint32_t layers = maps->kind == AttentionKind::kEncoder
                               ? model_.encoder_layer_count()
                               : model_.decoder_layer_count();
@@ -199,14 +198,14 @@ absl::StatusOr<std::vector<std::string>> AttentionReader::PiecesOf(
   return pieces;
 }
 
-absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
+absl::StatusOr<DrawnMaps> AttentionReader::PlanEncoder() {
   v1::EncodeRequest request = EncodeOnly();
   request.set_tokens(true);
   TRIVIUM_ASSIGN_OR_RETURN(const v1::EncodeResponse response,
                            client_.Encode(request));
   TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
   const v1::EncodeResult& result = response.results(0);
-  AttentionMaps maps;
+  DrawnMaps maps;
   TRIVIUM_ASSIGN_OR_RETURN(
       maps.keys, Labels(result.pieces(), input_.ids(), result.token_count()));
   maps.queries = maps.keys;
@@ -220,7 +219,7 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
   return maps;
 }
 
-absl::StatusOr<AttentionMaps> AttentionReader::PlanPrompt() {
+absl::StatusOr<DrawnMaps> AttentionReader::PlanPrompt() {
   v1::GenerateRequest request = GenerateOnly();
   request.mutable_decoding()->set_top_logprobs(1);  // they include pieces
   std::vector<std::string> pieces;
@@ -239,7 +238,7 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanPrompt() {
         return absl::OkStatus();
       }));
   TRIVIUM_ASSIGN_OR_RETURN(pieces, Labels(pieces, v1::InputIds(), new_tokens_));
-  AttentionMaps maps;
+  DrawnMaps maps;
   maps.kind = AttentionKind::kDecoder;
   maps.prompt = true;
   if (input_.has_text()) {
@@ -257,7 +256,7 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanPrompt() {
   return maps;
 }
 
-absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::PlanTranslation() {
+absl::StatusOr<std::vector<DrawnMaps>> AttentionReader::PlanTranslation() {
   v1::TranslateRequest request = TranslateOnly();
   request.mutable_options()->set_tokens(true);
   TRIVIUM_ASSIGN_OR_RETURN(const v1::TranslateResponse response,
@@ -270,14 +269,14 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::PlanTranslation() {
   new_tokens_ = hypothesis.token_count();
   v1::TokenIds ids;
   *ids.mutable_ids() = hypothesis.ids();
-  AttentionMaps cross;
+  DrawnMaps cross;
   cross.kind = AttentionKind::kCross;
   TRIVIUM_ASSIGN_OR_RETURN(cross.queries, Labels(hypothesis.pieces(), ids,
                                                  hypothesis.token_count()));
   TRIVIUM_ASSIGN_OR_RETURN(cross.keys,
                            Labels(result.source_pieces(), input_.ids(),
                                   result.source_token_count()));
-  AttentionMaps decoder;
+  DrawnMaps decoder;
   decoder.kind = AttentionKind::kDecoder;
   decoder.queries = cross.queries;
   decoder.keys.assign(result.prefix_pieces().begin(),
@@ -291,7 +290,7 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::PlanTranslation() {
     return absl::InvalidArgumentError(
         "the text is blank: there is nothing to translate");
   }
-  return std::vector<AttentionMaps>{std::move(cross), std::move(decoder)};
+  return std::vector<DrawnMaps>{std::move(cross), std::move(decoder)};
 }
 
 }  // namespace trivium

@@ -12,7 +12,7 @@
 namespace trivium {
 
 absl::StatusOr<v1::Attention> AttentionReader::Call(
-    const AttentionMaps& maps, const v1::AttentionSelection& part) {
+    const DrawnMaps& maps, const v1::AttentionSelection& part) {
   if (maps.kind == AttentionKind::kEncoder) {
     v1::EncodeRequest request = EncodeOnly();
     *request.mutable_attention() = part;
@@ -51,8 +51,8 @@ absl::StatusOr<v1::Attention> AttentionReader::Call(
                          : *hypothesis->mutable_decoder_attention());
 }
 
-absl::Status AttentionReader::Read(std::vector<AttentionMaps>* maps) {
-  for (AttentionMaps& one : *maps) {
+absl::Status AttentionReader::Read(std::vector<DrawnMaps>* maps) {
+  for (DrawnMaps& one : *maps) {
     one.weights.resize(one.size());
     const Steps step = StepsOf(one);
     for (size_t l = 0; l < one.layers.size(); l += step.layers) {
@@ -66,8 +66,7 @@ absl::Status AttentionReader::Read(std::vector<AttentionMaps>* maps) {
   return absl::OkStatus();
 }
 
-AttentionReader::Steps AttentionReader::StepsOf(
-    const AttentionMaps& maps) const {
+AttentionReader::Steps AttentionReader::StepsOf(const DrawnMaps& maps) const {
   // Leaves room for the other fields of a response.
   const size_t most = std::max<size_t>(
       1, model_.limits().max_response_bytes() / sizeof(float) / 8 * 7);
@@ -85,7 +84,7 @@ AttentionReader::Steps AttentionReader::StepsOf(
 }
 
 absl::Status AttentionReader::ReadPart(size_t layer, size_t head, size_t row,
-                                       const Steps& step, AttentionMaps* maps) {
+                                       const Steps& step, DrawnMaps* maps) {
   const auto part_of = [](const std::vector<uint32_t>& all, size_t first,
                           size_t count) {
     return std::span(all).subspan(first, std::min(count, all.size() - first));

@@ -43,8 +43,8 @@ class AttentionReader {
                   const v1::Input& input, const v1::TranslateOptions& options)
       : client_(client), model_(model), input_(input), options_(options) {}
 
-  absl::StatusOr<std::vector<AttentionMaps>> Plan(const Choice& choice);
-  absl::Status Read(std::vector<AttentionMaps>* maps);
+  absl::StatusOr<std::vector<DrawnMaps>> Plan(const Choice& choice);
+  absl::Status Read(std::vector<DrawnMaps>* maps);
 
   // Text that the decoder wrote. Set by Plan if it plans maps of a decoder.
   const std::string& answer() const { return answer_; }
@@ -54,23 +54,23 @@ class AttentionReader {
   v1::TranslateRequest TranslateOnly() const;
   v1::GenerateRequest GenerateOnly() const;
   absl::Status CheckChoice(const Choice& choice) const;
-  absl::StatusOr<AttentionMaps> PlanEncoder();
-  absl::StatusOr<std::vector<AttentionMaps>> PlanTranslation();
-  absl::StatusOr<AttentionMaps> PlanPrompt();
+  absl::StatusOr<DrawnMaps> PlanEncoder();
+  absl::StatusOr<std::vector<DrawnMaps>> PlanTranslation();
+  absl::StatusOr<DrawnMaps> PlanPrompt();
   // Fills in the layers, the heads and their properties in the model.
-  absl::Status PlanHeads(const Choice& choice, AttentionMaps* maps) const;
+  absl::Status PlanHeads(const Choice& choice, DrawnMaps* maps) const;
   // Returns the pieces of `text` alone.
   absl::StatusOr<std::vector<std::string>> PiecesOf(const std::string& text);
-  absl::StatusOr<v1::Attention> Call(const AttentionMaps& maps,
+  absl::StatusOr<v1::Attention> Call(const DrawnMaps& maps,
                                      const v1::AttentionSelection& part);
   // The part of the maps that fits into one response of the server.
   struct Steps {
     size_t layers = 1, heads = 1, rows = 1;
   };
-  Steps StepsOf(const AttentionMaps& maps) const;
+  Steps StepsOf(const DrawnMaps& maps) const;
   // Reads the part that begins at these indices and is as large as `step`.
   absl::Status ReadPart(size_t layer, size_t head, size_t row,
-                        const Steps& step, AttentionMaps* maps);
+                        const Steps& step, DrawnMaps* maps);
 
   Client& client_;
   const v1::Model model_;

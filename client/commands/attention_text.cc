@@ -13,7 +13,7 @@ constexpr size_t kMostShadedKeys = 64;
 constexpr size_t kBestKeys = 3;
 constexpr int kLabelColumns = 14;
 
-std::string Heads(const AttentionMaps& maps) {
+std::string Heads(const DrawnMaps& maps) {
   if (maps.heads.size() > 1) {
     return fmt::format("mean of {} heads", maps.heads.size());
   }
@@ -25,7 +25,7 @@ std::string Heads(const AttentionMaps& maps) {
   return head;
 }
 
-std::string Title(const AttentionMaps& maps) {
+std::string Title(const DrawnMaps& maps) {
   static const std::map<AttentionKind, const char*> kNames = {
       {AttentionKind::kEncoder, "Encoder self-attention"},
       {AttentionKind::kCross, "Cross-attention"},
@@ -35,7 +35,7 @@ std::string Title(const AttentionMaps& maps) {
 }
 
 // Returns the mean weights of a row in the last layer, [keys].
-std::vector<float> MeanOfHeads(const AttentionMaps& maps, size_t row) {
+std::vector<float> MeanOfHeads(const DrawnMaps& maps, size_t row) {
   const size_t keys = maps.keys.size();
   const size_t rows = maps.rows.size();
   std::vector<float> mean(keys);
@@ -49,7 +49,7 @@ std::vector<float> MeanOfHeads(const AttentionMaps& maps, size_t row) {
 }
 
 // Returns a character for each key; masked keys are hatched.
-std::string Shades(const std::vector<float>& weights, AttentionMaps::Range seen,
+std::string Shades(const std::vector<float>& weights, DrawnMaps::Range seen,
                    const Colors& colors) {
   constexpr std::array<const char*, 5> kShades = {" ", "\u2591", "\u2592",
                                                   "\u2593", "\u2588"};
@@ -67,8 +67,8 @@ std::string Shades(const std::vector<float>& weights, AttentionMaps::Range seen,
   return line;
 }
 
-std::string Best(const AttentionMaps& maps, const std::vector<float>& weights,
-                 AttentionMaps::Range seen, const Colors& colors) {
+std::string Best(const DrawnMaps& maps, const std::vector<float>& weights,
+                 DrawnMaps::Range seen, const Colors& colors) {
   std::vector<size_t> order(seen.end - seen.begin);
   std::iota(order.begin(), order.end(), seen.begin);
   const size_t shown = std::min(kBestKeys, order.size());
@@ -87,7 +87,7 @@ std::string Best(const AttentionMaps& maps, const std::vector<float>& weights,
 
 }  // namespace
 
-std::string AttentionText(const AttentionMaps& maps, const Colors& colors) {
+std::string AttentionText(const DrawnMaps& maps, const Colors& colors) {
   std::string text = colors.Bold(Title(maps)) + "\n";
   int columns = 1;
   for (const std::string& query : maps.queries) {
@@ -96,7 +96,7 @@ std::string AttentionText(const AttentionMaps& maps, const Colors& colors) {
   columns = std::min(columns, kLabelColumns);
   for (size_t row = 0; row < maps.rows.size(); ++row) {
     const std::vector<float> weights = MeanOfHeads(maps, row);
-    const AttentionMaps::Range seen = maps.Seen(maps.layers.size() - 1, row);
+    const DrawnMaps::Range seen = maps.Seen(maps.layers.size() - 1, row);
     if (maps.prompt && maps.boundary && maps.rows[row] >= *maps.boundary &&
         (row == 0 || maps.rows[row - 1] < *maps.boundary)) {
       text += colors.Dim("     answer:") + "\n";

@@ -38,8 +38,8 @@ class GrpcTransport {
   void Unary(UnaryMethod<Service, Request, Response> method, Request request) {
     Service* service;
     services_.Get(&service);
-    New<UnaryCall<Request, Response>>()->Run(service, method,
-                                             std::move(request));
+    New<LoadCall<Request, Response>>()->Run(service, method,
+                                            std::move(request));
   }
 
   void Generate(v1::GenerateRequest request) {

@@ -67,7 +67,7 @@ class GrpcCall {
 
 // One unary call. Deletes itself at its end.
 template <typename Request, typename Response>
-class UnaryCall : public GrpcCall {
+class LoadCall : public GrpcCall {
  public:
   using GrpcCall::GrpcCall;
 

@@ -116,7 +116,7 @@ bool Post(const HttpTarget& target, const std::string& path,
 class HttpTransport {
  public:
   HttpTransport(const Workload::Options& workload, const HttpTarget& target,
-                HttpConnections* connections, std::stop_token stop, Done done)
+                LoadConnections* connections, std::stop_token stop, Done done)
       : workload_(workload),
         target_(target),
         connections_(connections),
@@ -221,13 +221,13 @@ class HttpTransport {
                        target.url);
   }
 
-  void Do(HttpConnections::Work work) {
+  void Do(LoadConnections::Work work) {
     connections_->Do(std::move(work), std::move(done_));
   }
 
   const Workload::Options& workload_;
   const HttpTarget& target_;
-  HttpConnections* const connections_;
+  LoadConnections* const connections_;
   const std::stop_token stop_;
   Done done_;
 };
@@ -248,7 +248,7 @@ class HttpCaller : public Caller {
  private:
   const Workload::Options& workload_;
   const HttpTarget target_;
-  HttpConnections connections_;  // last, since its work uses the other members
+  LoadConnections connections_;  // last, since its work uses the other members
 };
 
 }  // namespace

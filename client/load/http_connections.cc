@@ -4,7 +4,7 @@
 
 namespace trivium {
 
-HttpConnections::~HttpConnections() {
+LoadConnections::~LoadConnections() {
   {
     MutexLock lock(&mutex_);
     closing_ = true;
@@ -13,7 +13,7 @@ HttpConnections::~HttpConnections() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void HttpConnections::Do(Work work, Done done) {
+void LoadConnections::Do(Work work, Done done) {
   size_t unfinished;
   {
     MutexLock lock(&mutex_);
@@ -30,7 +30,7 @@ void HttpConnections::Do(Work work, Done done) {
   }
 }
 
-void HttpConnections::Run() {
+void LoadConnections::Run() {
   httplib::Client client(url_);
   client.set_keep_alive(true);
   client.set_tcp_nodelay(true);
@@ -50,7 +50,7 @@ void HttpConnections::Run() {
   }
 }
 
-HttpConnections::Task HttpConnections::NextTask() {
+LoadConnections::Task LoadConnections::NextTask() {
   MutexLock lock(&mutex_);
   while (waiting_.empty() && !closing_) changed_.Wait(&mutex_);
   if (waiting_.empty()) return {};

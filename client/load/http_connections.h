@@ -18,15 +18,15 @@ namespace trivium {
 
 // A pool of threads, each with a connection that it keeps. Starts another
 // thread whenever all are busy.
-class HttpConnections {
+class LoadConnections {
  public:
   // Makes one call on a thread's connection.
   using Work = std::function<CallOutcome(httplib::Client&)>;
 
-  HttpConnections(std::string url, absl::Duration timeout)
+  LoadConnections(std::string url, absl::Duration timeout)
       : url_(std::move(url)), timeout_(timeout) {}
   // Waits until all work is done.
-  ~HttpConnections();
+  ~LoadConnections();
 
   // Queues work. To be called by one thread only.
   void Do(Work work, Done done);

@@ -132,7 +132,7 @@ class Download {
 
   absl::Status ReadOnce() {
     HttpFetcher::Receiver receiver;
-    receiver.begin = [this](const HttpAnswer& answer) {
+    receiver.begin = [this](const HubAnswer& answer) {
       // The server may send the whole file instead of a part.
       if (answer.status == 200 && have_ > 0) return Restart();
       if (answer.status == 206 &&

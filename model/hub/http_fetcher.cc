@@ -82,10 +82,9 @@ class HttpFetcher::Connection {
   }
 
   // Sends one request. A receiver takes the body if the status is of content.
-  absl::StatusOr<HttpAnswer> Get(const Url& url,
-                                 const httplib::Headers& headers,
-                                 const Receiver* receiver) {
-    HttpAnswer answer;
+  absl::StatusOr<HubAnswer> Get(const Url& url, const httplib::Headers& headers,
+                                const Receiver* receiver) {
+    HubAnswer answer;
     absl::Status received = absl::OkStatus();
     bool takes = false;
     httplib::Request request;
@@ -106,7 +105,7 @@ class HttpFetcher::Connection {
       const std::string_view bytes(data, size);
       if (takes) {
         received = receiver->bytes(bytes);
-      } else if (answer.body.size() + size > HttpAnswer::kMostBody) {
+      } else if (answer.body.size() + size > HubAnswer::kMostBody) {
         received = absl::InvalidArgumentError(
             fmt::format("{}: the answer is too large", url.Origin()));
       } else {
@@ -148,9 +147,9 @@ absl::StatusOr<HttpFetcher::Connection*> HttpFetcher::Connect(const Url& url) {
   return (connections_[origin] = std::move(connection)).get();
 }
 
-absl::StatusOr<HttpAnswer> HttpFetcher::Get(const std::string& address,
-                                            int64_t from,
-                                            const Receiver* receiver) {
+absl::StatusOr<HubAnswer> HttpFetcher::Get(const std::string& address,
+                                           int64_t from,
+                                           const Receiver* receiver) {
   TRIVIUM_ASSIGN_OR_RETURN(Url url, ParseUrl(address));
   std::map<std::string, std::string> of_hub;
   for (int i = 0; i <= kMostRedirects; ++i) {
@@ -161,7 +160,7 @@ absl::StatusOr<HttpAnswer> HttpFetcher::Get(const std::string& address,
       headers.emplace("Authorization", "Bearer " + settings_.token);
     }
     TRIVIUM_ASSIGN_OR_RETURN(Connection* const connection, Connect(url));
-    TRIVIUM_ASSIGN_OR_RETURN(HttpAnswer answer,
+    TRIVIUM_ASSIGN_OR_RETURN(HubAnswer answer,
                              connection->Get(url, headers, receiver));
     const std::string location = answer.Header("location");
     if (!IsRedirect(answer.status) || location.empty()) {

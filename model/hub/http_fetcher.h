@@ -16,7 +16,7 @@
 namespace trivium {
 
 // An answer after redirects.
-struct HttpAnswer {
+struct HubAnswer {
   int status = 0;
   // By name in lower case. The first answer's X-Error-... are kept, too, if a
   // redirect led elsewhere.
@@ -43,7 +43,7 @@ class HttpFetcher {
   // Takes the body of an answer with status 200 or 206.
   struct Receiver {
     // Called once before the body.
-    std::function<absl::Status(const HttpAnswer& answer)> begin;
+    std::function<absl::Status(const HubAnswer& answer)> begin;
     std::function<absl::Status(std::string_view bytes)> bytes;
   };
 
@@ -51,8 +51,8 @@ class HttpFetcher {
   // answer has the body. An error of the receiver ends the request and is
   // returned. UNAVAILABLE: no answer, or the connection broke. INVALID_ARGUMENT
   // and FAILED_PRECONDITION: the same request would fail again.
-  absl::StatusOr<HttpAnswer> Get(const std::string& url, int64_t from = 0,
-                                 const Receiver* receiver = nullptr);
+  absl::StatusOr<HubAnswer> Get(const std::string& url, int64_t from = 0,
+                                const Receiver* receiver = nullptr);
 
  private:
   class Connection;

@@ -17,7 +17,7 @@ constexpr absl::Duration kLongestWait = absl::Minutes(1);
 constexpr size_t kLongestMessage = 200;
 
 // What a hub says about an error, fit for a terminal; " (...)" or "".
-std::string MessageOf(const HttpAnswer& answer) {
+std::string MessageOf(const HubAnswer& answer) {
   std::string text;
   for (const char c : answer.Header("x-error-message")) {
     if (text.size() == kLongestMessage) break;
@@ -27,7 +27,7 @@ std::string MessageOf(const HttpAnswer& answer) {
 }
 
 // Retry-After is a number of seconds or a date.
-std::optional<absl::Duration> RetryAfter(const HttpAnswer& answer) {
+std::optional<absl::Duration> RetryAfter(const HubAnswer& answer) {
   const std::string text = answer.Header("retry-after");
   int seconds = 0;
   if (absl::SimpleAtoi(text, &seconds)) {
@@ -43,7 +43,7 @@ std::optional<absl::Duration> RetryAfter(const HttpAnswer& answer) {
 }  // namespace
 
 absl::Status HubClient::Refusal(const HubName& name, const std::string& what,
-                                const HttpAnswer& answer) {
+                                const HubAnswer& answer) {
   const std::string code = answer.Header("x-error-code");
   const std::string page =
       fmt::format("{}/{}", settings_.endpoint, name.repository);
@@ -124,7 +124,7 @@ absl::StatusOr<HubListing> HubClient::List(const HubName& name, int tries) {
                   PercentEncode(name.revision, false));
   for (int i = 1;; ++i) {
     retry_after_.reset();
-    absl::StatusOr<HttpAnswer> answer = http_.Get(url);
+    absl::StatusOr<HubAnswer> answer = http_.Get(url);
     if (answer.ok() && answer->status == 200) {
       absl::StatusOr<HubListing> listing = ParseListing(answer->body);
       if (listing.ok()) return listing;
@@ -146,7 +146,7 @@ absl::Status HubClient::Read(const HubName& name, const std::string& commit,
   const std::string url = fmt::format("{}/{}/resolve/{}/{}", settings_.endpoint,
                                       PercentEncode(name.repository, true),
                                       commit, PercentEncode(file.path, true));
-  TRIVIUM_ASSIGN_OR_RETURN(const HttpAnswer answer,
+  TRIVIUM_ASSIGN_OR_RETURN(const HubAnswer answer,
                            http_.Get(url, from, &receiver));
   if (answer.status == 200 || answer.status == 206) return absl::OkStatus();
   return Refusal(name, file.path, answer);

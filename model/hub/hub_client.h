@@ -47,7 +47,7 @@ class HubClient {
  private:
   // Returns the status of an answer that is not content.
   absl::Status Refusal(const HubName& name, const std::string& what,
-                       const HttpAnswer& answer);
+                       const HubAnswer& answer);
 
   const HubSettings settings_;
   PullObserver* const observer_;

@@ -47,12 +47,12 @@ class ClassifyTokensCall final
 
   // Returns the tokens of input i, without the special ones around the text.
   // Those in the text, as an unknown word, count.
-  std::vector<ScoredToken> ScoreTokens(int i,
-                                       std::span<const float> logits) const {
+  std::vector<LabeledToken> ScoreTokens(int i,
+                                        std::span<const float> logits) const {
     const std::string* text = TextOf(message(i));
     const size_t count = input(i).source.ids.size();
     const size_t outputs = logits.size() / count;
-    std::vector<ScoredToken> tokens;
+    std::vector<LabeledToken> tokens;
     for (size_t t = 0; t < count; ++t) {
       const Token* token = text != nullptr ? &input(i).tokens[t] : nullptr;
       if (token != nullptr && token->special &&

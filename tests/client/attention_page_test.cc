@@ -17,9 +17,9 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 
-AttentionMaps Maps(AttentionKind kind, uint32_t layers, uint32_t heads,
-                   uint32_t tokens) {
-  AttentionMaps maps;
+DrawnMaps Maps(AttentionKind kind, uint32_t layers, uint32_t heads,
+               uint32_t tokens) {
+  DrawnMaps maps;
   maps.kind = kind;
   for (uint32_t i = 0; i < layers; ++i) maps.layers.push_back(i);
   for (uint32_t i = 0; i < heads; ++i) maps.heads.push_back(i);
@@ -30,8 +30,8 @@ AttentionMaps Maps(AttentionKind kind, uint32_t layers, uint32_t heads,
 }
 
 TEST(ShrinkToFitTest, DropsLayersThenHeadsOfTheLargest) {
-  std::vector<AttentionMaps> maps = {Maps(AttentionKind::kEncoder, 3, 2, 10),
-                                     Maps(AttentionKind::kCross, 1, 2, 5)};
+  std::vector<DrawnMaps> maps = {Maps(AttentionKind::kEncoder, 3, 2, 10),
+                                 Maps(AttentionKind::kCross, 1, 2, 5)};
   EXPECT_TRUE(ShrinkToFit(650, &maps));
   EXPECT_EQ(maps[0].layers.size(), 3u);
   EXPECT_TRUE(ShrinkToFit(649, &maps));
@@ -44,7 +44,7 @@ TEST(ShrinkToFitTest, DropsLayersThenHeadsOfTheLargest) {
 }
 
 TEST(ShrinkToFitTest, DropsWindowsWithTheirLayers) {
-  std::vector<AttentionMaps> maps = {Maps(AttentionKind::kDecoder, 3, 1, 2)};
+  std::vector<DrawnMaps> maps = {Maps(AttentionKind::kDecoder, 3, 1, 2)};
   maps[0].windows = {4, 0, 5};
   maps[0].weights.resize(12);
   EXPECT_THAT(Slice(maps[0], {0, 2}, {0}).windows, ElementsAre(4, 5));
@@ -53,9 +53,9 @@ TEST(ShrinkToFitTest, DropsWindowsWithTheirLayers) {
 }
 
 TEST(AttentionMapsTest, ARowSeesEarlierKeysWithinItsWindow) {
-  AttentionMaps maps = Maps(AttentionKind::kDecoder, 2, 1, 5);
+  DrawnMaps maps = Maps(AttentionKind::kDecoder, 2, 1, 5);
   const auto seen = [&maps](size_t layer, size_t row) {
-    const AttentionMaps::Range range = maps.Seen(layer, row);
+    const DrawnMaps::Range range = maps.Seen(layer, row);
     return std::vector<size_t>{range.begin, range.end};
   };
   EXPECT_THAT(seen(0, 1), ElementsAre(0, 5));
@@ -68,7 +68,7 @@ TEST(AttentionMapsTest, ARowSeesEarlierKeysWithinItsWindow) {
 }
 
 TEST(AttentionPageTest, StaysUnderFiveMegabytesWhenFull) {
-  AttentionMaps maps = Maps(AttentionKind::kEncoder, 1, 13, 512);
+  DrawnMaps maps = Maps(AttentionKind::kEncoder, 1, 13, 512);
   maps.weights.resize(maps.size());
   for (size_t i = 0; i < maps.weights.size(); ++i) {
     maps.weights[i] = static_cast<float>(i % 1000) / 1000;
@@ -89,7 +89,7 @@ TEST(AttentionPageTest, StaysUnderFiveMegabytesWhenFull) {
 }
 
 TEST(AttentionPageTest, AcceptsWeightsThatAreNoProbabilities) {
-  AttentionMaps maps = Maps(AttentionKind::kEncoder, 1, 1, 2);
+  DrawnMaps maps = Maps(AttentionKind::kEncoder, 1, 1, 2);
   maps.weights = {NAN, -1, 7, INFINITY};
   const json data = PageData(AttentionPage({"m", {}}, {maps}));
   std::string bytes;

@@ -408,7 +408,7 @@ class ServerTest(HubTestCase):
             server.send_signal(signal.SIGTERM)
             _, err = server.communicate(timeout=60)
         self.assertEqual(server.returncode, 0)
-        self.assertIn(f"fetching file={WEIGHTS}", err)
+        self.assertIn(f'"message":"fetching","file":"{WEIGHTS}"', err)
         self.assertIn("model fetched", err)
 
     def test_check_looks_before_the_weights_come(self):

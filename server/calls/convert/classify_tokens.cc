@@ -36,7 +36,7 @@ absl::StatusOr<SpanOptions> ReadSpanOptions(
   return options;
 }
 
-void AddSpans(const SpanOptions& options, std::span<const ScoredToken> tokens,
+void AddSpans(const SpanOptions& options, std::span<const LabeledToken> tokens,
               std::span<const std::string> labels, const std::string* text,
               v1::TokenClassification* out) {
   for (auto& span : MakeSpans(tokens, labels, options.aggregation)) {

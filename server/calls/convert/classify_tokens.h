@@ -23,7 +23,7 @@ absl::StatusOr<SpanOptions> ReadSpanOptions(
     const v1::ClassifyTokensRequest& in);
 
 // Adds the spans of an input, whose text may be null: it is ids.
-void AddSpans(const SpanOptions& options, std::span<const ScoredToken> tokens,
+void AddSpans(const SpanOptions& options, std::span<const LabeledToken> tokens,
               std::span<const std::string> labels, const std::string* text,
               v1::TokenClassification* out);
 

@@ -28,25 +28,26 @@ struct Tag {
 };
 
 // The label and score of the tokens of a word together.
-std::vector<float> ScoresOfWord(std::span<const ScoredToken> word,
+std::vector<float> ScoresOfWord(std::span<const LabeledToken> word,
                                 v1::Aggregation aggregation) {
   switch (aggregation) {
     case v1::AGGREGATION_AVERAGE: {
       std::vector<float> mean(word[0].scores.size());
-      for (const ScoredToken& token : word) {
+      for (const LabeledToken& token : word) {
         for (size_t i = 0; i < mean.size(); ++i) mean[i] += token.scores[i];
       }
       for (float& score : mean) score /= static_cast<float>(word.size());
       return mean;
     }
     case v1::AGGREGATION_MAX: {
-      const auto most = [](const ScoredToken& token) {
+      const auto most = [](const LabeledToken& token) {
         return token.scores[Largest(token.scores)];
       };
-      return std::max_element(word.begin(), word.end(),
-                              [&](const ScoredToken& a, const ScoredToken& b) {
-                                return most(a) < most(b);
-                              })
+      return std::max_element(
+                 word.begin(), word.end(),
+                 [&](const LabeledToken& a, const LabeledToken& b) {
+                   return most(a) < most(b);
+                 })
           ->scores;
     }
     default:
@@ -55,7 +56,7 @@ std::vector<float> ScoresOfWord(std::span<const ScoredToken> word,
 }
 
 // A span of `tokens` with neither label nor score.
-Span Cover(std::span<const ScoredToken> tokens) {
+Span Cover(std::span<const LabeledToken> tokens) {
   Span span;
   span.set_token_begin(static_cast<uint32_t>(tokens.front().index));
   span.set_token_end(static_cast<uint32_t>(tokens.back().index) + 1);
@@ -89,7 +90,7 @@ bool IsInsideWord(const Tokenizer& tokenizer, std::string_view text,
              std::string_view::npos;
 }
 
-std::vector<Span> MakeSpans(std::span<const ScoredToken> tokens,
+std::vector<Span> MakeSpans(std::span<const LabeledToken> tokens,
                             std::span<const std::string> labels,
                             v1::Aggregation aggregation) {
   const bool words = aggregation == v1::AGGREGATION_FIRST ||

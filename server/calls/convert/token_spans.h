@@ -12,7 +12,7 @@
 namespace trivium {
 
 // A token of an input and its scores.
-struct ScoredToken {
+struct LabeledToken {
   int index = 0;                 // in the input
   const Token* token = nullptr;  // null: the input is ids, not a text
   bool inside_word = false;      // continues the previous token's word
@@ -29,7 +29,7 @@ bool IsInsideWord(const Tokenizer& tokenizer, std::string_view text,
 // pipeline does. Tokens whose indices are not consecutive are never in one
 // span.
 std::vector<v1::TokenClassification::Span> MakeSpans(
-    std::span<const ScoredToken> tokens, std::span<const std::string> labels,
+    std::span<const LabeledToken> tokens, std::span<const std::string> labels,
     v1::Aggregation aggregation);
 
 }  // namespace trivium

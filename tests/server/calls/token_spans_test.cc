@@ -60,7 +60,7 @@ class TokenSpansTest : public ::testing::TestWithParam<bool> {
          {.9f, .02f, .03f, .05f},
          {.1f, .2f, .1f, .6f},
          {.55f, .05f, .1f, .3f}}};
-    std::vector<ScoredToken> scored;
+    std::vector<LabeledToken> scored;
     for (size_t i = 0; i < tokens_.size(); ++i) {
       scored.push_back({static_cast<int>(i) + first_,
                         &tokens_[i],
@@ -109,9 +109,9 @@ TEST_P(TokenSpansTest, UnknownPiecesBeginWords) {
 }
 
 TEST_P(TokenSpansTest, GapsEndSpansAndWords) {
-  std::vector<ScoredToken> scored = {{1, nullptr, false, {0, 0, 1, 0}},
-                                     {3, nullptr, true, {0, 0, 1, 0}},
-                                     {4, nullptr, true, {1, 0, 0, 0}}};
+  std::vector<LabeledToken> scored = {{1, nullptr, false, {0, 0, 1, 0}},
+                                      {3, nullptr, true, {0, 0, 1, 0}},
+                                      {4, nullptr, true, {1, 0, 0, 0}}};
   const auto spans = MakeSpans(scored, kLabels, v1::AGGREGATION_FIRST);
   ASSERT_EQ(spans.size(), 2u);
   EXPECT_EQ(spans[0].token_end(), 2);

@@ -57,30 +57,32 @@ absl::Status ConstraintCache::CheckTokenizer(const Tokenizer* tokenizer) {
 }
 
 std::shared_ptr<const Constraint> ConstraintCache::Find(
-    const ConstraintText& text, std::span<const int32_t> end_ids) {
-  MutexLock lock(&mutex_);
+    const ConstraintText& text, const std::vector<int32_t>& end_ids) {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-        return std::equal(entry.end_ids.begin(), entry.end_ids.end(),
-                          end_ids.begin(), end_ids.end()) &&
-               entry.text == text;
+        return entry.end_ids == end_ids && entry.text == text;
       });
   if (found == entries_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found);
   return found->constraint;
 }
 
+ConstraintCache::Trie ConstraintCache::FindTrie(
+    const std::vector<int32_t>& end_ids) const {
+  const auto found =
+      std::find_if(tries_.begin(), tries_.end(), [&](const Trie& trie) {
+        return std::equal(trie->end_ids().begin(), trie->end_ids().end(),
+                          end_ids.begin(), end_ids.end());
+      });
+  return found == tries_.end() ? nullptr : *found;
+}
+
 absl::StatusOr<ConstraintCache::Trie> ConstraintCache::TrieFor(
     const Tokenizer& tokenizer, int vocabulary,
-    std::span<const int32_t> end_ids, const AliveCheck& check_alive) {
+    const std::vector<int32_t>& end_ids, const AliveCheck& check_alive) {
   {
     MutexLock lock(&mutex_);
-    for (const Trie& trie : tries_) {
-      if (std::equal(trie->end_ids().begin(), trie->end_ids().end(),
-                     end_ids.begin(), end_ids.end())) {
-        return trie;
-      }
-    }
+    if (Trie known = FindTrie(end_ids)) return known;
   }
   const TokenBytes bytes(tokenizer, /*joining=*/true);
   if (!bytes.after_text()) {
@@ -94,9 +96,10 @@ absl::StatusOr<ConstraintCache::Trie> ConstraintCache::TrieFor(
     TokenBytes::Bytes token = bytes.Of(id);
     if (!token.special) tokens[id] = std::move(token.bytes);
   }
-  auto trie = std::make_shared<const TokenTrie>(
-      std::move(tokens), std::vector<int32_t>(end_ids.begin(), end_ids.end()));
+  auto trie = std::make_shared<const TokenTrie>(std::move(tokens), end_ids);
   MutexLock lock(&mutex_);
+  // Calls that made it at the same time share one.
+  if (Trie known = FindTrie(end_ids)) return known;
   tries_.push_front(trie);
   if (tries_.size() > kMostTries) tries_.pop_back();
   return trie;
@@ -104,8 +107,12 @@ absl::StatusOr<ConstraintCache::Trie> ConstraintCache::TrieFor(
 
 absl::StatusOr<std::shared_ptr<const Constraint>> ConstraintCache::Get(
     const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,
-    std::span<const int32_t> end_ids, const AliveCheck& check_alive) {
-  if (auto known = Find(text, end_ids)) return known;
+    std::span<const int32_t> end_tokens, const AliveCheck& check_alive) {
+  const std::vector<int32_t> end_ids(end_tokens.begin(), end_tokens.end());
+  {
+    MutexLock lock(&mutex_);
+    if (auto known = Find(text, end_ids)) return known;
+  }
   TRIVIUM_RETURN_IF_ERROR(check_alive());
   absl::StatusOr<Grammar> grammar = GrammarOf(text, check_alive);
   if (!grammar.ok()) return AboutTheText(grammar.status());
@@ -118,8 +125,9 @@ absl::StatusOr<std::shared_ptr<const Constraint>> ConstraintCache::Get(
       *std::move(automaton), std::move(trie), kLimits);
   std::list<Entry> dropped;  // freed without the lock
   MutexLock lock(&mutex_);
-  entries_.push_front(
-      {text, std::vector<int32_t>(end_ids.begin(), end_ids.end()), constraint});
+  // Calls that compiled it at the same time share one, and its masks.
+  if (auto known = Find(text, end_ids)) return known;
+  entries_.push_front({text, end_ids, constraint});
   if (entries_.size() > kMost) {
     dropped.splice(dropped.begin(), entries_, std::prev(entries_.end()));
   }

@@ -57,7 +57,7 @@ class ConstraintCache {
   // error of check_alive.
   absl::StatusOr<std::shared_ptr<const Constraint>> Get(
       const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,
-      std::span<const int32_t> end_ids, const AliveCheck& check_alive)
+      std::span<const int32_t> end_tokens, const AliveCheck& check_alive)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -68,11 +68,16 @@ class ConstraintCache {
   };
   using Trie = std::shared_ptr<const TokenTrie>;
 
+  // Null: there is none. What Find returns becomes the one used last.
   std::shared_ptr<const Constraint> Find(const ConstraintText& text,
-                                         std::span<const int32_t> end_ids);
+                                         const std::vector<int32_t>& end_ids)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Trie FindTrie(const std::vector<int32_t>& end_ids) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Trie> TrieFor(const Tokenizer& tokenizer, int vocabulary,
-                               std::span<const int32_t> end_ids,
-                               const AliveCheck& check_alive);
+                               const std::vector<int32_t>& end_ids,
+                               const AliveCheck& check_alive)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   Mutex mutex_;
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // last used first

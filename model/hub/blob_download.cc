@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "absl/strings/numbers.h"
+#include "base/socket.h"
 #include "base/status.h"
 #include "model/folder_report.h"
 #include "model/hub/file_hash.h"
@@ -46,9 +47,6 @@ class Download {
         client_(client),
         observer_(observer),
         hash_(file.lfs ? FileHash::kSha256 : FileHash::kGitBlob, file.size) {}
-  ~Download() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
 
   absl::Status Run() {
     TRIVIUM_RETURN_IF_ERROR(OpenIncomplete());
@@ -71,19 +69,18 @@ class Download {
 
  private:
   absl::Status OpenIncomplete() {
-    if (descriptor_ >= 0) close(descriptor_);
-    descriptor_ = open(incomplete_.c_str(),
-                       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (descriptor_ < 0) return CacheError("open", incomplete_, errno);
+    incomplete_file_ = UniqueFd(open(
+        incomplete_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (!incomplete_file_) return CacheError("open", incomplete_, errno);
     struct stat status;
-    if (fstat(descriptor_, &status) != 0) {
+    if (fstat(incomplete_file_.get(), &status) != 0) {
       return CacheError("read", incomplete_, errno);
     }
     if (status.st_size > file_.size) return Restart();
     std::array<char, 1 << 16> bytes;
     while (have_ < status.st_size) {
       const ssize_t count =
-          pread(descriptor_, bytes.data(), bytes.size(), have_);
+          pread(incomplete_file_.get(), bytes.data(), bytes.size(), have_);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return CacheError("read", incomplete_, errno);
       if (count == 0) break;
@@ -100,7 +97,7 @@ class Download {
   absl::Status Restart() {
     have_ = 0;
     hash_.Restart();
-    if (ftruncate(descriptor_, 0) == 0) return absl::OkStatus();
+    if (ftruncate(incomplete_file_.get(), 0) == 0) return absl::OkStatus();
     return CacheError("write", incomplete_, errno);
   }
 
@@ -157,7 +154,7 @@ class Download {
     }
     while (!bytes.empty()) {
       const ssize_t count =
-          pwrite(descriptor_, bytes.data(), bytes.size(), have_);
+          pwrite(incomplete_file_.get(), bytes.data(), bytes.size(), have_);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return CacheError("write", incomplete_, errno);
       Count(bytes.substr(0, static_cast<size_t>(count)));
@@ -191,7 +188,7 @@ class Download {
   HubClient* const client_;
   PullObserver* const observer_;
   FileHash hash_;
-  int descriptor_ = -1;
+  UniqueFd incomplete_file_;
   int64_t have_ = 0;
 };
 
@@ -207,7 +204,7 @@ absl::Status FetchBlob(const HubName& name, const std::string& commit,
            status.st_size == file.size;
   };
   if (is_there()) return absl::OkStatus();
-  TRIVIUM_ASSIGN_OR_RETURN(const FileLock lock, cache.Lock(file, [&] {
+  TRIVIUM_ASSIGN_OR_RETURN(const UniqueFd lock, cache.Lock(file, [&] {
     observer->OnNote(
         fmt::format("another process fetches {}; waiting for it", file.path));
   }));

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "model/hub/split.h"
 
 namespace trivium {
 namespace {
@@ -68,19 +68,12 @@ bool IsModule(std::string_view folder) {
   return end != 0 && end != folder.npos && folder[end] == '_';
 }
 
-const HubFile* Find(const std::vector<HubFile>& files, std::string_view path) {
-  const auto found =
-      std::find_if(files.begin(), files.end(),
-                   [path](const HubFile& file) { return file.path == path; });
-  return found == files.end() ? nullptr : &*found;
-}
-
 // Returns the weights file of a folder (which ends with "/", or is empty) that
 // the loader would read; null if there is none.
 const HubFile* FindWeights(const std::vector<HubFile>& files,
                            const std::string& folder) {
   for (const std::string_view name : kWeights) {
-    const HubFile* const file = Find(files, folder + std::string(name));
+    const HubFile* const file = FindFile(files, folder + std::string(name));
     if (file != nullptr) return file;
   }
   return nullptr;
@@ -88,7 +81,7 @@ const HubFile* FindWeights(const std::vector<HubFile>& files,
 
 // Returns "" or "0_Transformer/", where config.json and the weights are.
 std::string TransformerPrefix(const std::vector<HubFile>& files) {
-  if (Find(files, "config.json") != nullptr) return "";
+  if (FindFile(files, "config.json") != nullptr) return "";
   for (const HubFile& file : files) {
     if (file.path.starts_with("0_") && file.path.ends_with("/config.json") &&
         std::count(file.path.begin(), file.path.end(), '/') == 1) {
@@ -197,15 +190,15 @@ absl::StatusOr<FileChoice> ChooseFiles(const HubName& name,
   const HubFile* const weights = FindWeights(files, prefix);
   const std::vector<HubFile> ggufs = GgufFiles(files);
   const bool folder =
-      weights != nullptr && Find(files, prefix + "config.json") != nullptr;
+      weights != nullptr && FindFile(files, prefix + "config.json") != nullptr;
   if (!name.quant.empty() || (!folder && !ggufs.empty())) {
     TRIVIUM_ASSIGN_OR_RETURN(choice.weights.emplace_back(),
                              ChooseGguf(name, ggufs));
     choice.gguf = choice.weights[0].path;
     return choice;
   }
-  const bool adapter = Find(files, "adapter_config.json") != nullptr &&
-                       Find(files, "config.json") == nullptr;
+  const bool adapter = FindFile(files, "adapter_config.json") != nullptr &&
+                       FindFile(files, "config.json") == nullptr;
   if (!folder && !adapter) {
     return absl::NotFoundError(fmt::format(
         "hf:{}: the repository has no model that this server loads: neither "
@@ -214,12 +207,12 @@ absl::StatusOr<FileChoice> ChooseFiles(const HubName& name,
         name.repository));
   }
   for (const HubFile& file : files) {
-    const std::vector<std::string_view> parts = Split(file.path, '/');
+    const std::vector<std::string> parts = absl::StrSplit(file.path, '/');
     const bool module = parts.size() == 2 && IsModule(parts[0]);
-    const std::string own = module ? std::string(parts[0]) + "/" : "";
+    const std::string own = module ? parts[0] + "/" : "";
     const bool module_weights =
         module && own != prefix &&
-        FindWeights(files, own) == Find(files, file.path);
+        FindWeights(files, own) == FindFile(files, file.path);
     const bool chat = parts.size() == 2 &&
                       parts[0] == "additional_chat_templates" &&
                       file.path.ends_with(".jinja");
@@ -258,7 +251,7 @@ absl::StatusOr<std::vector<HubFile>> ReadShards(
   }
   std::vector<HubFile> shards;
   for (const std::string& shard : names) {
-    const HubFile* const file = Find(files, folder + shard);
+    const HubFile* const file = FindFile(files, folder + shard);
     if (file == nullptr) {
       return error("names a file that the repository does not have");
     }

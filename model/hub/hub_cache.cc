@@ -13,12 +13,12 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "model/folder_report.h"
-#include "model/hub/split.h"
 
 namespace trivium {
 namespace {
@@ -29,11 +29,7 @@ constexpr absl::Duration kLockPoll = absl::Milliseconds(100);
 
 // "OWNER/NAME" -> "models--OWNER--NAME".
 std::string FolderName(const std::string& repository) {
-  std::string name = "models";
-  for (const std::string_view part : Split(repository, '/')) {
-    name += "--" + std::string(part);
-  }
-  return name;
+  return "models--" + absl::StrReplaceAll(repository, {{"/", "--"}});
 }
 
 absl::Status MakeFolder(const fs::path& folder) {
@@ -66,30 +62,6 @@ absl::Status CacheError(const std::string& doing, const std::string& path,
       fmt::format("cannot {} {}: {}; the cache's folder is named by "
                   "HF_HUB_CACHE or HF_HOME",
                   doing, path, std::strerror(error)));
-}
-
-absl::StatusOr<FileLock> FileLock::Acquire(
-    const std::string& path, const std::function<void()>& on_wait) {
-  bool told = false;
-  while (true) {
-    const int descriptor =
-        open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) return CacheError("open", path, errno);
-    FileLock lock(descriptor);
-    while (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK && errno != EINTR) {
-        return CacheError("lock", path, errno);
-      }
-      if (!told) on_wait();
-      told = true;
-      absl::SleepFor(kLockPoll);
-    }
-    if (IsAt(descriptor, path)) return lock;
-  }
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 HubCache::HubCache(const std::string& cache, const std::string& repository)
@@ -145,10 +117,23 @@ absl::Status HubCache::Prepare() const {
   return MakeFolder(locks_);
 }
 
-absl::StatusOr<FileLock> HubCache::Lock(
+absl::StatusOr<UniqueFd> HubCache::Lock(
     const HubFile& file, const std::function<void()>& on_wait) const {
-  return FileLock::Acquire(fmt::format("{}/{}.lock", locks_, file.blob),
-                           on_wait);
+  const std::string path = fmt::format("{}/{}.lock", locks_, file.blob);
+  bool told = false;
+  while (true) {
+    UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!lock) return CacheError("open", path, errno);
+    while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) {
+        return CacheError("lock", path, errno);
+      }
+      if (!told) on_wait();
+      told = true;
+      absl::SleepFor(kLockPoll);
+    }
+    if (IsAt(lock.get(), path)) return lock;
+  }
 }
 
 absl::Status HubCache::Link(const std::string& commit,
@@ -179,12 +164,11 @@ absl::Status HubCache::WriteRef(const std::string& revision,
   const fs::path path = fs::path(folder_ + "/refs") / revision;
   TRIVIUM_RETURN_IF_ERROR(MakeFolder(path.parent_path()));
   const std::string part = fmt::format("{}.{}", path.string(), getpid());
-  const int descriptor =
-      open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return CacheError("write", part, errno);
-  const ssize_t written = write(descriptor, commit.data(), commit.size());
+  const UniqueFd file(
+      open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file) return CacheError("write", part, errno);
+  const ssize_t written = write(file.get(), commit.data(), commit.size());
   const int write_error = errno;
-  close(descriptor);
   if (written != static_cast<ssize_t>(commit.size())) {
     unlink(part.c_str());
     return CacheError("write", part, written < 0 ? write_error : ENOSPC);

@@ -7,27 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/socket.h"
 #include "model/hub/listing.h"
 
 namespace trivium {
-
-// A lock of a file that other processes see (flock). The destructor unlocks.
-class FileLock {
- public:
-  // Waits until the lock is free, and calls `on_wait` once if that takes time.
-  static absl::StatusOr<FileLock> Acquire(const std::string& path,
-                                          const std::function<void()>& on_wait);
-  ~FileLock();
-  FileLock(FileLock&& other) noexcept : descriptor_(other.descriptor_) {
-    other.descriptor_ = -1;
-  }
-  FileLock& operator=(FileLock&&) = delete;
-
- private:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
-
-  int descriptor_;  // -1: moved from
-};
 
 // A repository in huggingface_hub's cache:
 //
@@ -53,7 +36,9 @@ class HubCache {
 
   // Makes the folders of blobs and locks. Errors name the folder.
   absl::Status Prepare() const;
-  absl::StatusOr<FileLock> Lock(const HubFile& file,
+  // Locks the blob of a file against other processes until the result is
+  // closed (flock). Calls `on_wait` once if that takes time.
+  absl::StatusOr<UniqueFd> Lock(const HubFile& file,
                                 const std::function<void()>& on_wait) const;
   // Makes snapshots/COMMIT/PATH, unless it is there.
   absl::Status Link(const std::string& commit, const HubFile& file) const;

@@ -16,7 +16,7 @@ namespace {
 constexpr absl::Duration kLongestWait = absl::Minutes(1);
 constexpr size_t kLongestMessage = 200;
 
-// What a hub says about an error, fit for a terminal; " (...)" or "".
+// Returns the hub's words about an error, fit for a terminal: " (...)" or "".
 std::string MessageOf(const HubAnswer& answer) {
   std::string text;
   for (const char c : answer.Header("x-error-message")) {

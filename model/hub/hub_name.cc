@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/ascii.h"
-#include "model/hub/split.h"
+#include "absl/strings/str_split.h"
 
 namespace trivium {
 namespace {
@@ -22,6 +23,10 @@ bool HasOnly(std::string_view text, std::string_view signs) {
   });
 }
 
+std::vector<std::string> PartsOf(std::string_view text) {
+  return absl::StrSplit(absl::string_view(text.data(), text.size()), '/');
+}
+
 bool IsRepositoryPart(std::string_view part) {
   constexpr std::string_view kInside = ".-";
   return HasOnly(part, "._-") && kInside.find(part.front()) == kInside.npos &&
@@ -30,14 +35,14 @@ bool IsRepositoryPart(std::string_view part) {
 }
 
 bool IsRepository(std::string_view text) {
-  const std::vector<std::string_view> parts = Split(text, '/');
+  const std::vector<std::string> parts = PartsOf(text);
   return text.size() <= kLongestRepository && parts.size() <= 2 &&
          std::all_of(parts.begin(), parts.end(), IsRepositoryPart);
 }
 
 // A revision is the name of a file below refs/.
 bool IsRevision(std::string_view text) {
-  const std::vector<std::string_view> parts = Split(text, '/');
+  const std::vector<std::string> parts = PartsOf(text);
   return text.size() <= kLongestRevision &&
          std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
            return HasOnly(part, "._-+") && part.front() != '.';

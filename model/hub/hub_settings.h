@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// Where models come from and where they are kept. The variables of the
+// Names the hub and the folder that keeps its models. The variables of the
 // environment, their defaults and their order are huggingface_hub's, so that
 // both programs share one cache.
 struct HubSettings {

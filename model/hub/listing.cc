@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_split.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "base/utf8.h"
-#include "model/hub/split.h"
 
 namespace trivium {
 namespace {
@@ -67,7 +67,8 @@ absl::StatusOr<HubFile> ReadEntry(const json& entry) {
 
 }  // namespace
 
-const HubFile* HubListing::Find(std::string_view path) const {
+const HubFile* FindFile(const std::vector<HubFile>& files,
+                        std::string_view path) {
   const auto found =
       std::find_if(files.begin(), files.end(),
                    [path](const HubFile& file) { return file.path == path; });
@@ -89,8 +90,9 @@ bool IsSafePath(std::string_view path) {
     }
     i += c.size;
   }
-  const std::vector<std::string_view> parts = Split(path, '/');
-  return std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+  const std::vector<std::string> parts =
+      absl::StrSplit(absl::string_view(path.data(), path.size()), '/');
+  return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
     return !part.empty() && part != "." && part != ".." &&
            part.size() <= kLongestName;
   });

@@ -27,9 +27,11 @@ struct HubListing {
   std::vector<HubFile> files;
   // The architecture of the repository's GGUF files; empty: not told.
   std::string gguf_architecture;
-
-  const HubFile* Find(std::string_view path) const;
 };
+
+// Null: there is no file of this path.
+const HubFile* FindFile(const std::vector<HubFile>& files,
+                        std::string_view path);
 
 // Reads the answer to /api/models/REPOSITORY/revision/REVISION?blobs=true.
 // Nothing in it is trusted: paths lead nowhere outside of a folder and have no

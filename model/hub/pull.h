@@ -24,7 +24,7 @@ namespace trivium {
 // the cache has of the revision are the model.
 
 struct PullOptions {
-  // Whether weights are fetched, too. A GGUF file always is.
+  // Fetches weights, too. A GGUF file is fetched always.
   bool weights = true;
   // Refuses a model for what the files of `folder` say, which has no weights
   // yet. Null: nothing is checked.

@@ -1,12 +1,12 @@
 #include "model/hub/pull_display.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "base/progress_bar.h"
 #include "model/folder_report.h"
 
 namespace trivium {
@@ -15,38 +15,22 @@ namespace {
 constexpr int kBar = 20;
 constexpr absl::Duration kRedraw = absl::Milliseconds(100);
 
-int WidthOf(FILE* terminal) {
-  winsize size{};
-  if (ioctl(fileno(terminal), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
-    return 80;
-  }
-  return size.ws_col;
-}
-
 }  // namespace
 
 std::string PullLine(const std::string& path, int64_t have, int64_t size,
                      int64_t fetched, absl::Duration elapsed, int width) {
   const double fraction =
       size > 0 ? static_cast<double>(have) / static_cast<double>(size) : 1;
-  const int filled = static_cast<int>(fraction * kBar);
-  std::string line = fmt::format(
-      "{}  [{}{}] {:3d} %  {} of {}", path, std::string(filled, '#'),
-      std::string(kBar - filled, ' '), static_cast<int>(fraction * 100),
-      RoundedBytes(have), RoundedBytes(size));
+  std::string line =
+      fmt::format("{}  {}  {} of {}", path, ProgressBar(fraction, kBar),
+                  RoundedBytes(have), RoundedBytes(size));
   const double seconds = absl::ToDoubleSeconds(elapsed);
   if (seconds >= 0.5 && fetched > 0) {
     const double rate = static_cast<double>(fetched) / seconds;
-    const auto left =
-        static_cast<int64_t>(static_cast<double>(size - have) / rate + 0.5);
-    line += fmt::format("  {}/s  {}:{:02d} left",
-                        RoundedBytes(static_cast<int64_t>(rate)), left / 60,
-                        left % 60);
+    line += fmt::format("  {}/s  {}", RoundedBytes(static_cast<int64_t>(rate)),
+                        TimeLeft(static_cast<double>(size - have) / rate));
   }
-  // Leaves the last column free, since some terminals wrap there.
-  if (line.size() >= static_cast<size_t>(width)) {
-    line.resize(std::max(width, 1) - 1);
-  }
+  CutToWidth(&line, width);
   return line;
 }
 
@@ -77,7 +61,7 @@ void PullDisplay::Draw(absl::Time now) {
   drawn_ = now;
   fmt::print(file_, "\r{}\033[K",
              PullLine(path_, have_, size_, have_ - had_, now - begin_,
-                      WidthOf(file_)));
+                      TerminalWidth(file_)));
   std::fflush(file_);
 }
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "model/hub/split.h"
 
 namespace trivium {
 namespace {
@@ -153,13 +154,12 @@ absl::StatusOr<Proxy> ParseProxy(std::string_view text) {
 }
 
 bool IsExempt(std::string_view host, std::string_view no_proxy) {
-  for (std::string_view domain : Split(no_proxy, ',')) {
-    while (domain.starts_with(' ') || domain.starts_with('.')) {
-      domain.remove_prefix(1);
-    }
-    while (domain.ends_with(' ')) domain.remove_suffix(1);
+  for (absl::string_view domain : absl::StrSplit(
+           absl::string_view(no_proxy.data(), no_proxy.size()), ',')) {
+    domain = absl::StripAsciiWhitespace(domain);
+    while (absl::StartsWith(domain, ".")) domain.remove_prefix(1);
     if (domain == "*") return true;
-    const std::string name = Lower(domain);
+    const std::string name = absl::AsciiStrToLower(domain);
     if (!name.empty() && (host == name || host.ends_with("." + name))) {
       return true;
     }

@@ -360,7 +360,6 @@ void Sequence::Stream() {
 }
 
 void Sequence::FinishSearch() {
-  search_status_ = decoding_->status();
   hypotheses_ = decoding_->TakeResults();
   trace_ = decoding_->TakeTrace();
   if (maps_hypotheses() && !hypotheses_.empty()) {

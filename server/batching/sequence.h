@@ -210,7 +210,6 @@ class Sequence {
   std::optional<int> cached_tokens_;    // of the prefix, found at first
   int steps_ = 0;                       // tokens that the search has chosen
   std::vector<size_t> streamed_;        // [hypotheses] tokens already streamed
-  absl::Status search_status_;          // of a search that was given up
   std::vector<Hypothesis> hypotheses_;  // after the search
   std::optional<BeamTrace> trace_;      // after the search, if asked for
   std::vector<AttentionPass> passes_;   // [hypotheses_] in kAttention

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "base/finite.h"
+#include "base/status.h"
 #include "server/batching/sequence.h"
 
 namespace trivium {
 
 absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
-  if (!search_status_.ok()) return search_status_;
+  if (decoding_ != nullptr) TRIVIUM_RETURN_IF_ERROR(decoding_->status());
   RequestResult result;
   const auto copy = [](std::span<const float> from, std::vector<float>* to) {
     to->assign(from.begin(), from.end());

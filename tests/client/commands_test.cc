@@ -168,6 +168,23 @@ TEST_F(CommandsTest, SortsInterleavedHypothesesOfGenerate) {
             "one0 two0\none1 two1\n");
 }
 
+TEST_F(CommandsTest, AConstraintComesFromAFlagOrAFile) {
+  const std::string path = testing::TempDir() + "/city.json";
+  std::ofstream(path) << R"({"type": "boolean"})";
+  Run({"generate", "--json-schema", path, "a"});
+  const v1::Constraint& sent = server_.last_generate.decoding().constraint();
+  EXPECT_EQ(sent.json_schema(), R"({"type": "boolean"})");
+  Run({"generate", "--regex", "[ab]+", "a"});
+  EXPECT_EQ(sent.regex(), "[ab]+");
+  Run({"generate", "--choice", "yes", "--choice", "[no,", "a"});
+  EXPECT_THAT(sent.choices().texts(), ElementsAre("yes", "[no,"));
+  CommandRun run = Run({"generate", "--json-schema", path + ".none", "a"});
+  EXPECT_EQ(run.code, kExitUsage);
+  EXPECT_THAT(run.err, ErrorAt("--json-schema"));
+  run = Run({"generate", "--regex", "a", "--choice", "b", "a"});
+  EXPECT_EQ(run.code, kExitUsage);
+}
+
 TEST_F(CommandsTest, WritesFlagsIntoTheRequest) {
   Run({"generate",
        "--model",

@@ -11,6 +11,10 @@ the store, for large files, as the real one does.
 import hashlib
 import http.server
 import json
+import select
+import socket
+import socketserver
+import ssl
 import threading
 import time
 import urllib.parse
@@ -34,15 +38,49 @@ def is_large(path):
     return path.endswith(LARGE_ENDINGS)
 
 
-def blob_of(path, data):
-    """The name of a file's blob in the cache."""
-    if is_large(path):
-        return hashlib.sha256(data).hexdigest()
+def git_blob_of(data):
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
-class FakeHub:
+def blob_of(path, data):
+    """The name of a file's blob in the cache."""
+    return hashlib.sha256(data).hexdigest() if is_large(path) else git_blob_of(data)
+
+
+class TunnelProxy(socketserver.ThreadingTCPServer):
+    """A proxy for https: it joins a client with the server that it names."""
+    daemon_threads = True
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            method, target = self.rfile.readline().split()[:2]
+            while self.rfile.readline().strip():
+                pass
+            self.server.targets.append((method.decode(), target.decode()))
+            host, _, port = target.decode().rpartition(":")
+            with socket.create_connection((host, int(port))) as server:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+                ends = {self.connection: server, server: self.connection}
+                while True:
+                    for end in select.select(list(ends), [], [])[0]:
+                        data = end.recv(1 << 16)
+                        if not data:
+                            return
+                        ends[end].sendall(data)
+
     def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.targets = []  # [(method, "HOST:PORT")]
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class FakeHub:
+    def __init__(self, certificate=None, safe_store=True):
+        """With the files (certificate, key) the ports speak TLS; the store's
+        only if it is safe."""
+        self.certificates = {"hub": certificate,
+                             "store": certificate if safe_store else None}
         self.lock = threading.Lock()
         self.repositories = {}
         self.requests = []
@@ -53,7 +91,7 @@ class FakeHub:
         self.ranges = True
         self.seconds_a_piece = 0
         self.hub, self.store = (self._serve(place) for place in ("hub", "store"))
-        self.url = self._url(self.hub)
+        self.url, self.store_url = self._url(self.hub), self._url(self.store)
 
     def _serve(self, place):
         owner = self
@@ -71,12 +109,18 @@ class FakeHub:
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
+        server.scheme = "http"
+        if self.certificates[place]:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*self.certificates[place])
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            server.scheme = "https"
         threading.Thread(target=server.serve_forever, daemon=True).start()
         return server
 
     @staticmethod
     def _url(server):
-        return f"http://127.0.0.1:{server.server_address[1]}"
+        return f"{server.scheme}://127.0.0.1:{server.server_address[1]}"
 
     def __enter__(self):
         return self
@@ -142,7 +186,7 @@ class FakeHub:
         tree = []
         for file, data in repository.files.items():
             entry = {"type": "file", "path": file, "size": len(data),
-                     "oid": hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()}
+                     "oid": git_blob_of(data)}
             if is_large(file):
                 entry["lfs"] = {"oid": blob_of(file, data), "size": len(data),
                                 "pointerSize": 134}
@@ -159,8 +203,8 @@ class FakeHub:
             return
         siblings = []
         for file, data in repository.files.items():
-            sha1 = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-            entry = {"rfilename": file, "size": len(data), "blobId": sha1}
+            entry = {"rfilename": file, "size": len(data),
+                     "blobId": git_blob_of(data)}
             if is_large(file):
                 entry["lfs"] = {"sha256": blob_of(file, data), "size": len(data),
                                 "pointerSize": 134}
@@ -183,7 +227,7 @@ class FakeHub:
         headers = {"X-Repo-Commit": repository.commit, "ETag": f'"{blob}"'}
         if not is_large(file):
             return self.send_file(request, file, data, headers)
-        location = (f"{self._url(self.store)}/{name}/+/{urllib.parse.quote(file)}"
+        location = (f"{self.store_url}/{name}/+/{urllib.parse.quote(file)}"
                     "?signature=a%2Fb%2B%3D")
         headers.update({"X-Linked-Etag": f'"{blob}"', "Location": location,
                         "X-Linked-Size": str(len(data))})

@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from fake_hub import FakeHub, blob_of
+from fake_hub import FakeHub, TunnelProxy, blob_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:3])
@@ -72,7 +72,7 @@ def tree(folder):
 class HubTestCase(unittest.TestCase):
     def setUp(self):
         self.hub = FakeHub()
-        self.addCleanup(self.hub.stop)
+        self.addCleanup(lambda: self.hub.stop())
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.scratch = pathlib.Path(scratch.name)
@@ -372,6 +372,61 @@ class NetworkTest(HubTestCase):
         error, _ = self.pull_fails("hf:test/other", http_proxy="socks5://a:1",
                                    HF_ENDPOINT="http://hub.invalid")
         self.assertIn("proxy", error)
+
+
+class TlsTest(HubTestCase):
+    """A hub that speaks https, with a certificate of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.hub.stop()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.certificate = [os.path.join(folder.name, name)
+                            for name in ("certificate.pem", "key.pem")]
+        try:
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                 "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                 "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                 "-out", self.certificate[0], "-keyout", self.certificate[1]],
+                check=True, stderr=subprocess.DEVNULL)
+        except FileNotFoundError:
+            self.skipTest("skipped: TLS of a hub, which needs openssl")
+
+    def start(self, **options):
+        self.hub = FakeHub(self.certificate, **options)
+        self.hub.add("test/tiny", tiny_model())
+
+    def environment(self, **more):
+        return super().environment(**{"SSL_CERT_FILE": self.certificate[0]} | more)
+
+    def test_fetches(self):
+        self.start()
+        path, _ = self.pull()
+        self.assertEqual((path / WEIGHTS).read_bytes(), tiny_model()[WEIGHTS])
+
+    def test_a_stranger_is_not_trusted(self):
+        self.start()
+        error, _ = self.pull_fails(SSL_CERT_FILE="/dev/null")
+        self.assertIn("certificate", error)
+        self.assertEqual(self.hub.requests, [])
+
+    def test_by_way_of_a_proxy(self):
+        self.start()
+        with TunnelProxy() as proxy:
+            path, _ = self.pull(HTTPS_PROXY=proxy.url)
+            self.assertEqual({method for method, _ in proxy.targets}, {"CONNECT"})
+            self.assertEqual({f"https://{target}" for _, target in proxy.targets},
+                             {self.hub.url, self.hub.store_url})
+            proxy.shutdown()
+        self.assertEqual((path / WEIGHTS).read_bytes(), tiny_model()[WEIGHTS])
+
+    def test_does_not_follow_to_plain_http(self):
+        self.start(safe_store=False)
+        error, _ = self.pull_fails()
+        self.assertIn("http://", error)
+        self.assertEqual(self.hub.fetched(WEIGHTS), [])
 
 
 class ServerTest(HubTestCase):

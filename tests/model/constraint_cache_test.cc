@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/model/tokenizer/tokenizer_test_util.h"
@@ -62,6 +63,16 @@ TEST_F(ConstraintCacheTest, TheOneUsedLeastRecentlyIsDropped) {
   }
   EXPECT_FALSE(kept.expired());
   EXPECT_TRUE(dropped.expired());
+}
+
+TEST_F(ConstraintCacheTest, CallsOfOneTimeShareAConstraint) {
+  std::vector<std::shared_ptr<const Constraint>> got(4);
+  std::vector<std::thread> threads;
+  for (auto& one : got) {
+    threads.emplace_back([&] { one = *Get(Regex("[a-z]{1,20}")); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& one : got) EXPECT_EQ(one, got[0]);
 }
 
 TEST_F(ConstraintCacheTest, SpecialTokensAreNoText) {

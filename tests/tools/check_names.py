@@ -34,20 +34,24 @@ def types(lines):
             yield found.group(1)
 
 
-def main():
-    root = pathlib.Path(sys.argv[1])
+def check(root):
+    """Returns the problems of a tree, and how many types it has."""
     places = collections.defaultdict(set)
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".h", ".cc"):
                 for name in types(path.read_text(encoding="utf-8").splitlines()):
                     places[name].add(str(path.relative_to(root)))
-    if len(places) < 500:
-        sys.exit(f"only {len(places)} types were found")
-    twice = {name: files for name, files in places.items() if len(files) > 1}
-    for name, files in sorted(twice.items()):
-        print(f"{name} is defined in {' and in '.join(sorted(files))}; rename one")
-    return 1 if twice else 0
+    return [f"{name} is defined in {' and in '.join(sorted(files))}; rename one"
+            for name, files in sorted(places.items()) if len(files) > 1], len(places)
+
+
+def main():
+    problems, count = check(pathlib.Path(sys.argv[1]))
+    if count < 500:
+        problems.append(f"only {count} types were found")
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ struct GlossaryOptions {
   struct Term {
     std::string source;
     std::string target;
-    std::optional<bool> match_case;  // as in Glossary::Term
+    std::optional<bool> match_case = std::nullopt;  // as in Glossary::Term
   };
   std::vector<Term> terms;
   bool inflections = false;

@@ -34,17 +34,18 @@ TEST(ListingTest, ReadsFilesAndHashes) {
   ASSERT_TRUE(listing.ok()) << listing.status();
   EXPECT_EQ(listing->commit, kCommit);
   EXPECT_EQ(listing->gguf_architecture, "llama");
-  const HubFile* const config = listing->Find("config.json");
+  const HubFile* const config = FindFile(listing->files, "config.json");
   ASSERT_NE(config, nullptr);
   EXPECT_EQ(config->size, 5);
   EXPECT_EQ(config->blob, kSha1);
   EXPECT_FALSE(config->lfs);
-  const HubFile* const weights = listing->Find("a/model.safetensors");
+  const HubFile* const weights =
+      FindFile(listing->files, "a/model.safetensors");
   ASSERT_NE(weights, nullptr);
   EXPECT_EQ(weights->size, 7000000000);
   EXPECT_EQ(weights->blob, kSha256);
   EXPECT_TRUE(weights->lfs);
-  EXPECT_EQ(listing->Find("model.safetensors"), nullptr);
+  EXPECT_EQ(FindFile(listing->files, "model.safetensors"), nullptr);
 }
 
 TEST(ListingTest, PathsStayInTheirFolder) {

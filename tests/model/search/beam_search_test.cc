@@ -184,20 +184,7 @@ TEST(BeamSearchTest, TokensBecomeCertainBeforeTheEnd) {
   std::vector<std::vector<int32_t>> live = {{0}};
   size_t certain_early = 0;
   for (int step = 0; step < 19; ++step) {
-    std::vector<std::unique_ptr<RowAnswer>> answers;
-    std::vector<LogitsRow> rows;
-    for (size_t i = 0; i < live.size(); ++i) {
-      answers.push_back(std::make_unique<RowAnswer>(model.Logits(live[i]),
-                                                    decoding->queries()[i]));
-      rows.push_back(answers.back()->row());
-    }
-    decoding->Advance(rows);
-    std::vector<std::vector<int32_t>> next;
-    for (const auto& continuation : decoding->continuations()) {
-      next.push_back(live[continuation.parent]);
-      next.back().push_back(continuation.token);
-    }
-    live = next;
+    StepSearch(decoding.get(), model, &live);
     // Exactly the tokens that all running hypotheses share (none can end here).
     size_t shared = 0;
     while (shared + 1 < live[0].size() &&

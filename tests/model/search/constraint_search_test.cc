@@ -225,20 +225,7 @@ absl::Status ReasonGivenUp(const DecodingOptions& options,
   auto decoding = Decoding::Create(options, {0}, nullptr).value();
   std::vector<std::vector<int32_t>> live = {{0}};
   while (!decoding->done()) {
-    std::vector<std::unique_ptr<RowAnswer>> answers;
-    std::vector<LogitsRow> rows;
-    for (size_t i = 0; i < live.size(); ++i) {
-      answers.push_back(std::make_unique<RowAnswer>(model.Logits(live[i]),
-                                                    decoding->queries()[i]));
-      rows.push_back(answers.back()->row());
-    }
-    decoding->Advance(rows);
-    std::vector<std::vector<int32_t>> next;
-    for (const auto& continuation : decoding->continuations()) {
-      next.push_back(live.at(continuation.parent));
-      next.back().push_back(continuation.token);
-    }
-    live = std::move(next);
+    StepSearch(decoding.get(), model, &live);
   }
   const absl::Status status = decoding->status();
   EXPECT_EQ(status.ok(), !decoding->TakeResults().empty());

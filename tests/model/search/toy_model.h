@@ -91,6 +91,25 @@ class RowAnswer {
   LogitsRow row_;
 };
 
+// Advances a search by one step. `live` has the tokens of its hypotheses.
+inline void StepSearch(Decoding* decoding, const ToyModel& model,
+                       std::vector<std::vector<int32_t>>* live) {
+  std::vector<std::unique_ptr<RowAnswer>> answers;
+  std::vector<LogitsRow> rows;
+  for (size_t i = 0; i < live->size(); ++i) {
+    answers.push_back(std::make_unique<RowAnswer>(model.Logits((*live)[i]),
+                                                  decoding->queries()[i]));
+    rows.push_back(answers.back()->row());
+  }
+  decoding->Advance(rows);
+  std::vector<std::vector<int32_t>> next;
+  for (const Decoding::Continuation& continuation : decoding->continuations()) {
+    next.push_back(live->at(continuation.parent));
+    next.back().push_back(continuation.token);
+  }
+  *live = std::move(next);
+}
+
 // Runs a search with the toy model. Checks after every step what the interface
 // promises of continuations and certain tokens.
 inline std::vector<Hypothesis> RunSearch(const DecodingOptions& options,
@@ -106,21 +125,7 @@ inline std::vector<Hypothesis> RunSearch(const DecodingOptions& options,
   int steps = 0;
   while (!decoding.done()) {
     EXPECT_EQ(decoding.queries().size(), live.size());
-    std::vector<std::unique_ptr<RowAnswer>> answers;
-    std::vector<LogitsRow> rows;
-    for (size_t i = 0; i < live.size(); ++i) {
-      answers.push_back(std::make_unique<RowAnswer>(model.Logits(live[i]),
-                                                    decoding.queries()[i]));
-      rows.push_back(answers.back()->row());
-    }
-    decoding.Advance(rows);
-    std::vector<std::vector<int32_t>> next;
-    for (const Decoding::Continuation& continuation :
-         decoding.continuations()) {
-      next.push_back(live.at(continuation.parent));
-      next.back().push_back(continuation.token);
-    }
-    live = std::move(next);
+    StepSearch(&decoding, model, &live);
     EXPECT_EQ(live.empty(), decoding.done());
     for (int i = 0; i < options.hypotheses; ++i) {
       const auto tokens = decoding.CertainTokens(i);

@@ -33,10 +33,32 @@ enum class HeadKind {
   kDiscriminate,  // every token as replaced or not (ELECTRA)
 };
 
+// One vector over the vocabulary for a whole text (SPLADE):
+//
+//   weight[v] = pool over the tokens t of f(logit[t, v])
+//   f(x) = log(1 + max(x, 0)), or log(1 + log(1 + max(x, 0)))
+//
+// where the logits are those of a kFillMask head.
+struct VocabularyPooling {
+  bool sum = false;         // pool by the sum instead of the maximum
+  bool double_log = false;  // the second f
+};
+
+// One weight of a sparse embedding, not 0.
+struct SparseWeight {
+  int32_t id = 0;  // of the vocabulary
+  float weight = 0;
+
+  friend bool operator==(const SparseWeight&, const SparseWeight&) = default;
+};
+
 // The encoder's input. `type_ids` (segments) is empty or as long as `ids`.
 struct EncoderInput {
   std::vector<int32_t> ids;
   std::vector<int32_t> type_ids;
+  // The part of the model that reads it, if the folder has a Router
+  // (Model::ReaderOf).
+  int route = 0;
 
   friend bool operator==(const EncoderInput&, const EncoderInput&) = default;
 };
@@ -60,6 +82,7 @@ struct SourceOptions {
   std::vector<int> logits_positions = {};
   // Number of largest logits to keep of each row, at most 1024; 0: keep all.
   int logits_best = 0;
+  bool sparse = false;     // the sparse embedding
   bool attention = false;  // maps of `selection`
   AttentionSelection selection;
 };
@@ -192,6 +215,11 @@ class Engine {
   virtual std::span<const float> HeadLogits(SourceId source) const = 0;
   // The best of each row of HeadLogits, of a ready source with `logits_best`.
   virtual std::span<const BestLogits> BestHeadLogits(SourceId source) const = 0;
+  // The sparse embedding of a ready source with `sparse`, ascending by id. One
+  // NaN if the states are not finite.
+  virtual std::span<const SparseWeight> SparseEmbedding(SourceId) const {
+    return {};
+  }
   // [layers, heads, tokens, tokens], of a ready source with `attention`.
   virtual std::span<const float> EncoderAttention(SourceId source) const = 0;
 

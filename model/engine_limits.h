@@ -29,6 +29,7 @@ struct EngineLimits {
   int type_vocabulary = 0;    // segments that the encoder knows; 0: none
   int pooled_size = 0;        // size of the pooler's output; 0: no pooler
   int head_outputs = 0;       // of the head, for each token or for all; 0: none
+  int sparse_size = 0;        // vocabulary of sparse embeddings; 0: none
   int block_tokens = 16;      // tokens in a KV block
   int total_blocks = 0;       // KV blocks of this engine
   int64_t block_bytes = 0;    // bytes of each block

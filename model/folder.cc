@@ -85,10 +85,11 @@ bool IsAdapter(const std::string& path, Problems* problems) {
 
 // Reads config, weights and tokenizer of a folder. Returns its
 // generation_config.json.
-json ReadFiles(const std::string& root, bool imagine, Problems* problems,
-               ModelFolder* folder) {
+json ReadFiles(const std::string& root, bool imagine, const ModuleList* modules,
+               Problems* problems, ModelFolder* folder) {
   if (IsAdapter(root, problems)) return nullptr;
-  const std::string path = TransformerFolder(root);
+  const std::string path =
+      modules != nullptr ? modules->front().folder : TransformerFolder(root);
   absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
   if (weights.ok()) {
     folder->weights = *std::move(weights);
@@ -97,7 +98,11 @@ json ReadFiles(const std::string& root, bool imagine, Problems* problems,
   } else {
     problems->push_back(std::string(weights.status().message()));
   }
-  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(root);
+  const absl::StatusOr<SentenceConfig> sentences =
+      modules != nullptr ? SentenceConfig::OfModule(path)
+                         : SentenceConfig::Load(root);
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer =
+      sentences.ok() ? LoadTokenizer(path, *sentences) : sentences.status();
   if (tokenizer.ok()) {
     folder->tokenizer = *std::move(tokenizer);
   } else {
@@ -235,9 +240,9 @@ void KeepStates(ModelFolder* folder) {
 
 // Reads what an encoder is for, or a decoder that is used as one (state_use.h):
 // its head, its mask token, its embeddings.
-void ReadEncoderUse(const std::string& path, Problems* problems,
-                    ModelFolder* folder) {
-  UseStates(path, problems, folder);
+void ReadEncoderUse(const std::string& path, const ModuleList* modules,
+                    Problems* problems, ModelFolder* folder) {
+  UseStates(path, modules, problems, folder);
   const TransformerDescription& description = folder->description;
   if (!description.encoder || description.decoder) return;
   if (!folder->head && description.head &&
@@ -307,8 +312,18 @@ std::string UnreadableFolder(const std::exception& error) {
       error.what());
 }
 
+std::optional<SentenceModules> SeparateModules(const std::string& path) {
+  absl::StatusOr<SentenceModules> modules = ReadSentenceModules(path);
+  if (!modules.ok() ||
+      (modules->lists.size() == 1 && !ReadsTable(modules->lists.front()))) {
+    return std::nullopt;
+  }
+  return *std::move(modules);
+}
+
 ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
-                            Problems* problems, bool imagine) {
+                            Problems* problems, bool imagine,
+                            const ModuleList* modules) {
   ModelFolder folder;
   const bool gguf = IsGgufFile(path), marian = IsMarianModel(path);
   if (!IsFolder(path) && !gguf && !marian) {
@@ -332,7 +347,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   } else if (marian) {
     generation = ReadMarian(path, problems, &folder);
   } else {
-    generation = ReadFiles(path, imagine, problems, &folder);
+    generation = ReadFiles(path, imagine, modules, problems, &folder);
   }
   if (!folder.config.is_object()) return folder;
 
@@ -347,7 +362,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   if (problems->empty() && !folder.weights->imagined()) {
     CheckFinite(folder.description, *folder.weights, problems);
   }
-  ReadEncoderUse(path, problems, &folder);
+  ReadEncoderUse(path, modules, problems, &folder);
   if (folder.description.decoder) {
     KeepStates(&folder);
     ReadGeneration(generation, model.generation_defaults, problems, &folder);

@@ -12,6 +12,7 @@
 #include "model/generation_config.h"
 #include "model/model.h"
 #include "model/pair_template.h"
+#include "model/sentence_modules.h"
 #include "model/tokenizer/tokenizer.h"
 #include "model/transformer/formats.h"
 #include "model/weights/weights.h"
@@ -46,8 +47,17 @@ struct ModelFolder {
 // Reads the folder at `path` and adds everything that is wrong with it to
 // `problems`; the result may be used only if there are none. With `imagine`,
 // missing weight files are replaced by imagined weights (imagined_weights.h).
+// `modules` are those of a Router's list, of which the first has the
+// transformer; null: as modules.json says.
 ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
-                            Problems* problems, bool imagine = false);
+                            Problems* problems, bool imagine = false,
+                            const ModuleList* modules = nullptr);
+
+// Returns the modules of the folder at `path` if its lists are loaded one by
+// one: those of a Router, or one that reads a table. Unset: the folder is that
+// of one Transformer, or its modules cannot be read, which ReadModelFolder
+// reports.
+std::optional<SentenceModules> SeparateModules(const std::string& path);
 
 // Returns the problem of a folder whose reading threw an exception or ran out
 // of memory.

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "model/folder.h"
 #include "model/precision.h"
+#include "model/static_model.h"
 #include "model/transformer/memory_plan.h"
 
 namespace trivium {
@@ -59,11 +63,29 @@ std::string RoundedBytes(int64_t bytes) {
                  {" bytes", " kB", " MB", " GB", " TB"});
 }
 
-FolderReport ReportFolder(const std::string& folder,
-                          const LoadOptions& options) try {
+namespace {
+
+// Reports a folder, or the part of it that `list` names (SeparateModules).
+FolderReport ReportList(const std::string& folder, const LoadOptions& options,
+                        const ModuleList* list) {
   FolderReport report;
-  const ModelFolder read =
-      ReadModelFolder(folder, options, &report.problems, /*imagine=*/true);
+  if (list != nullptr && ReadsTable(*list)) {
+    const auto model = LoadStaticModel(folder, *list);
+    if (!model.ok()) {
+      report.problems.push_back(std::string(model.status().message()));
+      return report;
+    }
+    const ModelInfo& info = (*model)->info();
+    report.has_weights = true;
+    report.family = info.family;
+    report.precision = info.precision;
+    report.parameters = info.parameters;
+    report.weight_bytes = info.weight_bytes;
+    report.max_source_tokens = info.max_source_tokens;
+    return report;
+  }
+  const ModelFolder read = ReadModelFolder(folder, options, &report.problems,
+                                           /*imagine=*/true, list);
   if (!report.problems.empty()) return report;
   report.warnings = WarningsOf(folder, read);
   const MemoryPlan plan = PlanMemory(read.description, read.formats);
@@ -79,6 +101,30 @@ FolderReport ReportFolder(const std::string& folder,
   }
   if (read.description.encoder.has_value()) {
     report.max_source_tokens = read.description.encoder->max_positions;
+  }
+  return report;
+}
+
+}  // namespace
+
+FolderReport ReportFolder(const std::string& folder,
+                          const LoadOptions& options) try {
+  const std::optional<SentenceModules> modules = SeparateModules(folder);
+  if (!modules) return ReportList(folder, options, nullptr);
+  FolderReport report = ReportList(folder, options, &modules->lists.front());
+  for (size_t i = 1; i < modules->lists.size(); ++i) {
+    FolderReport one = ReportList(folder, options, &modules->lists[i]);
+    for (const auto& [from, to] :
+         {std::pair(&one.problems, &report.problems),
+          std::pair(&one.warnings, &report.warnings)}) {
+      to->insert(to->end(), from->begin(), from->end());
+    }
+    report.has_weights &= one.has_weights;
+    report.family += " and " + one.family;
+    report.parameters += one.parameters;
+    report.weight_bytes += one.weight_bytes;
+    report.max_source_tokens =
+        std::max(report.max_source_tokens, one.max_source_tokens);
   }
   return report;
 } catch (const std::exception& error) {

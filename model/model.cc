@@ -30,6 +30,8 @@
 #include "model/marian/marian_model.h"
 #include "model/pair_template.h"
 #include "model/precision.h"
+#include "model/routed_model.h"
+#include "model/static_model.h"
 #include "model/tokenizer/sentence_config.h"
 #include "model/transformer/memory_plan.h"
 #include "model/transformer/transformer.h"
@@ -181,6 +183,39 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
   return info;
 }
 
+// Loads the part of a folder that `list` names (SeparateModules), or the whole
+// folder if it is null.
+absl::StatusOr<std::unique_ptr<Model>> LoadList(const std::string& folder,
+                                                const ModuleList* list,
+                                                const LoadOptions& options) {
+  if (list != nullptr && ReadsTable(*list)) {
+    absl::StatusOr<std::unique_ptr<Model>> model =
+        LoadStaticModel(folder, *list);
+    if (model.ok()) return model;
+    return ToStatus(folder, {std::string(model.status().message())});
+  }
+  Problems problems;
+  ModelFolder read =
+      ReadModelFolder(folder, options, &problems, /*imagine=*/false, list);
+  if (!problems.empty()) return ToStatus(folder, problems);
+  TRIVIUM_ASSIGN_OR_RETURN(std::shared_ptr<const Transformer> transformer,
+                           Transformer::Create(read.description, read.formats));
+  TRIVIUM_RETURN_IF_ERROR(read.weights->CheckUnchanged());
+  ModelInfo info = Describe(folder, read, *transformer);
+  return std::make_unique<LoadedModel>(std::move(info), &read,
+                                       std::move(transformer));
+}
+
+// Adds the problems of such a part.
+void CheckList(const std::string& folder, const ModuleList* list,
+               const LoadOptions& options, Problems* problems) {
+  if (list == nullptr || !ReadsTable(*list)) {
+    ReadModelFolder(folder, options, problems, /*imagine=*/false, list);
+  } else if (const auto model = LoadStaticModel(folder, *list); !model.ok()) {
+    problems->push_back(std::string(model.status().message()));
+  }
+}
+
 }  // namespace
 
 const SentenceEncoder& Model::sentence_encoder() const {
@@ -195,15 +230,15 @@ const ChatTemplates& Model::chat_templates() const {
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Load(
     const std::string& folder, const LoadOptions& options) try {
-  Problems problems;
-  ModelFolder read = ReadModelFolder(folder, options, &problems);
-  if (!problems.empty()) return ToStatus(folder, problems);
-  TRIVIUM_ASSIGN_OR_RETURN(std::shared_ptr<const Transformer> transformer,
-                           Transformer::Create(read.description, read.formats));
-  TRIVIUM_RETURN_IF_ERROR(read.weights->CheckUnchanged());
-  ModelInfo info = Describe(folder, read, *transformer);
-  return std::make_unique<LoadedModel>(std::move(info), &read,
-                                       std::move(transformer));
+  const std::optional<SentenceModules> modules = SeparateModules(folder);
+  if (!modules) return LoadList(folder, nullptr, options);
+  std::vector<std::unique_ptr<Model>> models;
+  for (const ModuleList& list : modules->lists) {
+    TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(),
+                             LoadList(folder, &list, options));
+  }
+  if (models.size() == 1) return std::move(models.front());
+  return NewRoutedModel(std::move(models), modules->query, modules->document);
 } catch (const std::exception& error) {
   return ToStatus(folder, {UnreadableFolder(error)});
 }
@@ -213,7 +248,7 @@ bool Model::IsAt(const std::string& path) {
   return std::filesystem::is_directory(path, error)
              ? std::filesystem::is_regular_file(
                    TransformerFolder(path) + "/config.json", error) ||
-                   IsMarianModel(path)
+                   SeparateModules(path).has_value() || IsMarianModel(path)
              : IsGgufFile(path);
 }
 
@@ -222,7 +257,13 @@ void LeaveSignalsAlone() { TruncationGuard::LeaveSignalsAlone(); }
 std::vector<std::string> Model::Check(const std::string& folder,
                                       const LoadOptions& options) try {
   Problems problems;
-  ReadModelFolder(folder, options, &problems);
+  if (const auto modules = SeparateModules(folder)) {
+    for (const ModuleList& list : modules->lists) {
+      CheckList(folder, &list, options, &problems);
+    }
+  } else {
+    CheckList(folder, nullptr, options, &problems);
+  }
   return problems;
 } catch (const std::exception& error) {
   return {UnreadableFolder(error)};

@@ -70,7 +70,17 @@ struct HeadInfo {
 };
 
 class ChatTemplates;
+class Model;
 class PairTemplate;
+
+// Kinds of texts that a search compares. Some models read them differently.
+enum class TextKind { kQuery, kDocument };
+
+// The part of a model that reads texts of one kind.
+struct TextReader {
+  const Model* model;  // describes the part; belongs to the whole model
+  int route;           // EncoderInput::route of its inputs
+};
 
 // Describes a loaded model; the answer of GetModel.
 struct ModelInfo {
@@ -173,6 +183,13 @@ class Model {
 
   // Describes how the folder turns token vectors into embeddings.
   virtual const SentenceEncoder& sentence_encoder() const;
+
+  // Returns what reads texts of `kind`, or texts without one: this model,
+  // unless its folder has a Router. Only the whole model makes engines for its
+  // parts.
+  virtual TextReader ReaderOf(std::optional<TextKind> kind) const {
+    return {.model = this, .route = 0};
+  }
 
   // Describes how a decoder reads pairs of texts whose relation it scores;
   // null: as the tokenizer reads pairs.

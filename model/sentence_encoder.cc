@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "base/json.h"
@@ -35,12 +37,6 @@ constexpr std::pair<const char*, TokenPooling> kPoolings[] = {
     {"weightedmean", TokenPooling::kWeightedMean},
     {"lasttoken", TokenPooling::kLast},
 };
-
-absl::Status Unusable(const std::string& file, const std::string& what) {
-  return absl::InvalidArgumentError(fmt::format(
-      "{}: {}; remove modules.json to use the model without its modules", file,
-      what));
-}
 
 // Pools the states from token `skipped` on, but for the first and the last
 // token, which are those of the whole text.
@@ -107,6 +103,11 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"LeakyReLU", [](double x) { return x > 0 ? x : 0.01 * x; }},
 };
 
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
 std::string LastPart(const std::string& type) {
   return type.substr(type.rfind('.') + 1);
 }
@@ -122,56 +123,67 @@ void NormalizeLength(std::vector<float>* vector) {
 }
 
 absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
-                                                      int d_model) {
+                                                      int d_model,
+                                                      const ModuleList* list) {
   SentenceEncoder encoder;
   const std::string file = folder + "/modules.json";
-  absl::StatusOr<json> modules = ReadJsonList(file);
-  if (absl::IsNotFound(modules.status())) return encoder;
-  TRIVIUM_RETURN_IF_ERROR(modules.status());
-  encoder.steps_.clear();
-  TRIVIUM_ASSIGN_OR_RETURN(const SentenceConfig config,
-                           SentenceConfig::Load(folder));
-  encoder.max_tokens_ = config.max_tokens;
-  constexpr size_t kMaxModules = 16;
-  if (modules->size() > kMaxModules) {
-    return Unusable(file, fmt::format("it has {} modules, and at most {} are "
-                                      "served",
-                                      modules->size(), kMaxModules));
-  }
-  for (const json& module : *modules) {
-    const auto text = [&](const char* key) {
-      const auto found = module.is_object() ? module.find(key) : module.end();
-      return found != module.end() && found->is_string()
-                 ? found->get<std::string>()
-                 : std::string();
-    };
-    const std::string type = LastPart(text("type"));
-    const std::string path = text("path");
-    if (path.find("..") != path.npos || path.rfind('/', 0) == 0) {
-      return Unusable(
-          file, fmt::format("path {} leads out of the model's folder", path));
+  SentenceModules read;
+  if (list == nullptr) {
+    absl::StatusOr<SentenceModules> modules = ReadSentenceModules(folder);
+    if (absl::IsNotFound(modules.status()) && !IsFile(file)) return encoder;
+    TRIVIUM_ASSIGN_OR_RETURN(read, std::move(modules));
+    if (read.lists.size() > 1) {
+      return UnusableModules(file, "a Router needs the folders of its modules");
     }
-    if (type == "Transformer" && &module == &modules->front()) continue;
-    if (type == "Pooling") {
-      TRIVIUM_RETURN_IF_ERROR(
-          encoder.ReadPooling(folder + "/" + path, d_model));
+    list = &read.lists.front();
+  }
+  encoder.steps_.clear();
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const SentenceConfig config,
+      list->empty() ? SentenceConfig::Load(folder)
+                    : SentenceConfig::OfModule(list->front().folder));
+  encoder.max_tokens_ = config.max_tokens;
+  // A StaticEmbedding reads texts of any length.
+  if (!list->empty() && list->front().type == kStaticEmbedding) {
+    encoder.max_tokens_ = 0;
+  }
+  for (const SentenceModule& module : *list) {
+    const auto& [type, path] = module;
+    const bool first = &module == &list->front();
+    if (first && (type == "Transformer" || type == "MLMTransformer")) continue;
+    if (first && type == kStaticEmbedding) continue;  // and pools the mean
+    if (first && type == kSparseStaticEmbedding) {
+      encoder.sparse_ = true;
+    } else if (encoder.sparse_) {
+      return UnusableModules(file,
+                             fmt::format("module {} follows one that makes "
+                                         "sparse embeddings, which is not "
+                                         "supported",
+                                         type));
+    } else if (type == "Pooling") {
+      TRIVIUM_RETURN_IF_ERROR(encoder.ReadPooling(path, d_model));
     } else if (type == "Dense") {
-      TRIVIUM_RETURN_IF_ERROR(encoder.ReadDense(
-          folder + "/" + path, encoder.embedding_size(d_model)));
+      TRIVIUM_RETURN_IF_ERROR(
+          encoder.ReadDense(path, encoder.embedding_size(d_model)));
     } else if (type == "LayerNorm") {
-      TRIVIUM_RETURN_IF_ERROR(encoder.ReadLayerNorm(
-          folder + "/" + path, encoder.embedding_size(d_model)));
+      TRIVIUM_RETURN_IF_ERROR(
+          encoder.ReadLayerNorm(path, encoder.embedding_size(d_model)));
     } else if (type == "Normalize") {
       encoder.steps_.emplace_back(Normalize());
+    } else if (type == "SpladePooling" && &module == &(*list)[1] &&
+               !ReadsTable(*list)) {
+      TRIVIUM_RETURN_IF_ERROR(encoder.ReadSplade(path));
     } else if (type == "LogitScore") {
-      TRIVIUM_RETURN_IF_ERROR(encoder.ReadLogitScore(folder + "/" + path));
+      TRIVIUM_RETURN_IF_ERROR(encoder.ReadLogitScore(path));
     } else {
-      return Unusable(
+      return UnusableModules(
           file,
-          fmt::format("module {} at \"{}\" is not one of Transformer (the "
-                      "first), Pooling, Dense, LayerNorm, Normalize and "
+          fmt::format("module {} at \"{}\" is not one of Transformer, "
+                      "MLMTransformer, StaticEmbedding, SparseStaticEmbedding "
+                      "and Router (the first), Pooling, Dense, LayerNorm, "
+                      "Normalize, SpladePooling (after a Transformer) and "
                       "LogitScore",
-                      text("type"), path));
+                      type, path));
     }
   }
   TRIVIUM_RETURN_IF_ERROR(encoder.ReadSettings(folder));
@@ -195,9 +207,10 @@ absl::Status SentenceEncoder::ReadPooling(const std::string& folder,
   TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
   const auto width = config.find("word_embedding_dimension");
   if (width != config.end() && *width != d_model) {
-    return Unusable(file, fmt::format("word_embedding_dimension is {}, but the "
-                                      "model's vectors have {}",
-                                      width->dump(), d_model));
+    return UnusableModules(
+        file, fmt::format("word_embedding_dimension is {}, but the "
+                          "model's vectors have {}",
+                          width->dump(), d_model));
   }
   poolings_.clear();
   // One flag for each mode; later versions name the mode, or several.
@@ -216,9 +229,9 @@ absl::Status SentenceEncoder::ReadPooling(const std::string& folder,
   }
   if (poolings_.empty() ||
       (modes.is_array() && modes.size() > poolings_.size())) {
-    return Unusable(file,
-                    "it asks for pooling other than cls, max, mean, "
-                    "mean_sqrt_len_tokens, weightedmean and lasttoken");
+    return UnusableModules(file,
+                           "it asks for pooling other than cls, max, mean, "
+                           "mean_sqrt_len_tokens, weightedmean and lasttoken");
   }
   includes_prompt_ = config.value("include_prompt", json()) != false;
   return absl::OkStatus();
@@ -240,20 +253,20 @@ absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
     for (const auto& [name, function] : kActivations) {
       names += (names.empty() ? "" : ", ") + std::string(name);
     }
-    return Unusable(file, fmt::format("activation_function {} is not one of {}",
-                                      activation.substr(0, 64), names));
+    return UnusableModules(
+        file, fmt::format("activation_function {} is not one of {}",
+                          activation.substr(0, 64), names));
   }
   for (const char* const name : {"module_input_name", "module_output_name"}) {
     const json value = config.value(name, json("sentence_embedding"));
     if (value != "sentence_embedding") {
-      return Unusable(file, fmt::format("{} is {}, and only "
-                                        "\"sentence_embedding\" is served",
-                                        name, value.dump()));
+      return UnusableModules(file,
+                             fmt::format("{} is {}, and only "
+                                         "\"sentence_embedding\" is served",
+                                         name, value.dump()));
     }
   }
-  if (config.value("use_residual", json()) == true) {
-    return Unusable(file, "use_residual is not supported");
-  }
+  const bool adds_residual = config.value("use_residual", json()) == true;
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Weights> weights,
                            Weights::Open(folder));
   const TensorView* weight = weights->Find("linear.weight");
@@ -262,14 +275,27 @@ absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
       weight->shape[1] != in || weight->shape[0] < 1 || !IsReal(*weight) ||
       (bias != nullptr &&
        (bias->elements() != weight->shape[0] || !IsReal(*bias)))) {
-    return Unusable(folder, fmt::format("its weights need linear.weight of "
-                                        "shape [any, {}] and a bias to match",
-                                        in));
+    return UnusableModules(folder,
+                           fmt::format("its weights need linear.weight of "
+                                       "shape [any, {}] and a bias to match",
+                                       in));
   }
-  for (const TensorView* tensor : {weight, bias}) {
+  const TensorView* residual = nullptr;
+  dense.adds_input = adds_residual && weight->shape[0] == in;
+  if (adds_residual && !dense.adds_input) {
+    residual = weights->Find("residual.weight");
+    if (residual == nullptr || residual->shape != weight->shape ||
+        !IsReal(*residual)) {
+      return UnusableModules(folder,
+                             fmt::format("its weights need residual.weight of "
+                                         "shape [{}, {}] for use_residual",
+                                         weight->shape[0], in));
+    }
+  }
+  for (const TensorView* tensor : {weight, bias, residual}) {
     if (tensor != nullptr && FirstNotFinite(*tensor).has_value()) {
-      return Unusable(folder,
-                      "some of its weights are infinite or not numbers");
+      return UnusableModules(folder,
+                             "some of its weights are infinite or not numbers");
     }
   }
   dense.in = in;
@@ -279,6 +305,10 @@ absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
   if (bias != nullptr) {
     dense.bias.resize(dense.out);
     CopyToF32(*bias, 0, dense.bias);
+  }
+  if (residual != nullptr) {
+    dense.residual.resize(residual->elements());
+    CopyToF32(*residual, 0, dense.residual);
   }
   TRIVIUM_RETURN_IF_ERROR(weights->CheckUnchanged());
   steps_.emplace_back(std::move(dense));
@@ -294,18 +324,39 @@ absl::Status SentenceEncoder::ReadLayerNorm(const std::string& folder,
        {std::pair("norm.weight", &norm.weight), {"norm.bias", &norm.bias}}) {
     const TensorView* const tensor = weights->Find(name);
     if (tensor == nullptr || tensor->elements() != size || !IsReal(*tensor)) {
-      return Unusable(
+      return UnusableModules(
           folder, fmt::format("its weights need {} of shape [{}]", name, size));
     }
     if (FirstNotFinite(*tensor).has_value()) {
-      return Unusable(folder,
-                      "some of its weights are infinite or not numbers");
+      return UnusableModules(folder,
+                             "some of its weights are infinite or not numbers");
     }
     values->resize(size);
     CopyToF32(*tensor, 0, *values);
   }
   TRIVIUM_RETURN_IF_ERROR(weights->CheckUnchanged());
   steps_.emplace_back(std::move(norm));
+  return absl::OkStatus();
+}
+
+absl::Status SentenceEncoder::ReadSplade(const std::string& folder) {
+  const std::string file = folder + "/config.json";
+  TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
+  // Sets `flag` to the key's value, which is `off` or `on`.
+  const auto read = [&](const char* key, const char* off, const char* on,
+                        bool* flag) -> absl::Status {
+    const json value = config.value(key, json(off));
+    *flag = value == on;
+    if (*flag || value == off) return absl::OkStatus();
+    return UnusableModules(file, fmt::format("{} is {}; it must be {} or {}",
+                                             key, value.dump(), off, on));
+  };
+  VocabularyPooling pooling;
+  TRIVIUM_RETURN_IF_ERROR(read("pooling_strategy", "max", "sum", &pooling.sum));
+  TRIVIUM_RETURN_IF_ERROR(
+      read("activation_function", "relu", "log1p_relu", &pooling.double_log));
+  vocabulary_pooling_ = pooling;
+  sparse_ = true;
   return absl::OkStatus();
 }
 
@@ -324,7 +375,8 @@ absl::Status SentenceEncoder::ReadLogitScore(const std::string& folder) {
   const std::optional<int32_t> false_id = id("false_token_id");
   if (!true_id ||
       (!false_id && !config.value("false_token_id", json()).is_null())) {
-    return Unusable(file, "true_token_id and false_token_id must be ids");
+    return UnusableModules(file,
+                           "true_token_id and false_token_id must be ids");
   }
   logit_score_ = {.true_id = *true_id, .false_id = false_id};
   return absl::OkStatus();
@@ -346,20 +398,23 @@ absl::Status SentenceEncoder::ReadSettings(const std::string& folder) {
     const std::string function = LastPart(activation.get<std::string>());
     logit_score_->sigmoid = function == "Sigmoid";
     if (!logit_score_->sigmoid && function != "Identity") {
-      return Unusable(file, "activation_fn is neither Sigmoid nor Identity");
+      return UnusableModules(file,
+                             "activation_fn is neither Sigmoid nor Identity");
     }
   }
   const json name = config->value("default_prompt_name", json());
   if (!name.is_string()) return absl::OkStatus();
   const auto found = prompts_.find(name.get<std::string>());
   if (found == prompts_.end()) {
-    return Unusable(file, "default_prompt_name names none of the prompts");
+    return UnusableModules(file,
+                           "default_prompt_name names none of the prompts");
   }
   default_prompt_ = found->second;
   return absl::OkStatus();
 }
 
 int SentenceEncoder::embedding_size(int d_model) const {
+  if (!has_dense()) return 0;
   int size = d_model * static_cast<int>(poolings_.size());
   for (const Step& step : steps_) {
     if (const auto* dense = std::get_if<Dense>(&step)) size = dense->out;
@@ -415,7 +470,14 @@ std::vector<float> SentenceEncoder::Apply(const Dense& dense,
     double sum = dense.bias.empty() ? 0 : dense.bias[o];
     const float* row = &dense.weight[static_cast<size_t>(o) * dense.in];
     for (int i = 0; i < dense.in; ++i) sum += double{row[i]} * x[i];
-    y[o] = static_cast<float>(dense.activation(sum));
+    double value = dense.activation(sum);
+    if (dense.adds_input) value += x[o];
+    if (!dense.residual.empty()) {
+      const float* residual =
+          &dense.residual[static_cast<size_t>(o) * dense.in];
+      for (int i = 0; i < dense.in; ++i) value += double{residual[i]} * x[i];
+    }
+    y[o] = static_cast<float>(value);
   }
   return y;
 }

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/engine.h"
+#include "model/sentence_modules.h"
 
 namespace trivium {
 
@@ -35,10 +36,10 @@ struct LogitScore {
   bool sigmoid = true;
 };
 
-// The steps of a sentence-transformers folder after the Transformer, as its
-// modules.json says: pooling, dense layers and normalization, or a decoder's
-// score. Also holds the prompts that texts begin with. A folder without
-// modules.json pools the mean.
+// The modules of a sentence-transformers folder after the one that reads texts:
+// pooling, dense layers and normalization, or a decoder's score, or SPLADE's
+// pooling, which the engine does. Also holds the prompts that texts begin with.
+// A folder without modules.json pools the mean.
 //
 //   encoder.Embed(states, d_model, {})   // [embedding_size]
 class SentenceEncoder {
@@ -52,10 +53,11 @@ class SentenceEncoder {
     int skipped_tokens = 0;
   };
 
-  // Reads modules.json and the folders that it names. Errors name the file,
-  // what is wrong and what is possible.
+  // Reads the modules of `folder`: `list`, or those of modules.json if it is
+  // null. Errors name the file, what is wrong and what is possible.
   static absl::StatusOr<SentenceEncoder> Load(const std::string& folder,
-                                              int d_model);
+                                              int d_model,
+                                              const ModuleList* list = nullptr);
 
   // Returns an encoder with `pooling` ("lasttoken", as sentence-transformers
   // names it) whose vectors have length 1; null if the name is unknown.
@@ -67,8 +69,18 @@ class SentenceEncoder {
   // Reads() names, or all.
   std::vector<float> Embed(std::span<const float> states, int d_model,
                            const Overrides& overrides) const;
-  // Size of Embed's result without overrides.
+  // Size of Embed's result without overrides; 0: the modules make no dense
+  // embedding.
   int embedding_size(int d_model) const;
+
+  // The embeddings that the modules make; pooling may be overridden where they
+  // make none that is dense.
+  bool has_dense() const { return !has_sparse(); }
+  bool has_sparse() const { return sparse_; }
+  // Set if they pool the logits of a fill-mask head.
+  const std::optional<VocabularyPooling>& vocabulary_pooling() const {
+    return vocabulary_pooling_;
+  }
 
   // The ways in which token vectors become one; several results are
   // concatenated.
@@ -86,11 +98,13 @@ class SentenceEncoder {
   const std::optional<LogitScore>& logit_score() const { return logit_score_; }
 
  private:
-  // y = activation(weight x + bias)
+  // y = activation(weight x + bias) + residual x
   struct Dense {
     int in = 0, out = 0;
-    std::vector<float> weight;  // [out, in]
-    std::vector<float> bias;    // [out] or empty
+    std::vector<float> weight;    // [out, in]
+    std::vector<float> bias;      // [out] or empty
+    bool adds_input = false;      // the residual is x itself
+    std::vector<float> residual;  // [out, in] or empty
     double (*activation)(double) = nullptr;
   };
   // y = (x - mean) / sqrt(variance + epsilon) * weight + bias
@@ -108,12 +122,15 @@ class SentenceEncoder {
   absl::Status ReadPooling(const std::string& folder, int d_model);
   absl::Status ReadDense(const std::string& folder, int in);
   absl::Status ReadLayerNorm(const std::string& folder, int size);
+  absl::Status ReadSplade(const std::string& folder);
   absl::Status ReadLogitScore(const std::string& folder);
   absl::Status ReadSettings(const std::string& folder);
 
   std::vector<TokenPooling> poolings_ = {
       TokenPooling::kMean};  // their results are concatenated
   std::vector<Step> steps_ = {Normalize()};
+  bool sparse_ = false;
+  std::optional<VocabularyPooling> vocabulary_pooling_;
   bool includes_prompt_ = true;
   int max_tokens_ = 0;
   std::map<std::string, std::string> prompts_;

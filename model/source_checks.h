@@ -59,6 +59,9 @@ inline absl::Status CheckSource(const EncoderInput& source,
   if (options.logits && limits.head_outputs == 0) {
     return absl::FailedPreconditionError("the model has no head");
   }
+  if (options.sparse && limits.sparse_size == 0) {
+    return absl::FailedPreconditionError("the model has no sparse embedding");
+  }
   if (options.logits_best < 0 || options.logits_best > 1024) {
     return absl::InvalidArgumentError(fmt::format(
         "the best {} logits of a row: give 0 .. 1024", options.logits_best));

@@ -94,8 +94,8 @@ void AddHead(const LogitScore& score, const LinearTensors& output,
 
 }  // namespace
 
-void UseStates(const std::string& path, Problems* problems,
-               ModelFolder* folder) {
+void UseStates(const std::string& path, const ModuleList* modules,
+               Problems* problems, ModelFolder* folder) {
   TransformerDescription& description = folder->description;
   if (description.encoder.has_value() == description.decoder.has_value()) {
     return;
@@ -132,10 +132,20 @@ void UseStates(const std::string& path, Problems* problems,
     return;
   }
   absl::StatusOr<SentenceEncoder> sentences =
-      SentenceEncoder::Load(path, description.encoder->d_model);
+      SentenceEncoder::Load(path, description.encoder->d_model, modules);
   if (!sentences.ok()) return fail(std::string(sentences.status().message()));
   folder->sentence_encoder = *std::move(sentences);
 
+  if (const auto& pooling = folder->sentence_encoder.vocabulary_pooling()) {
+    if (!description.head || description.head->kind != HeadKind::kFillMask) {
+      return fail(
+          "modules.json: SpladePooling needs a model that fills in masked "
+          "words "
+          "(a class ending in ForMaskedLM), but this folder has no such head; "
+          "fetch a complete model");
+    }
+    description.head->sparse = pooling;
+  }
   std::optional<LogitScore> score = folder->sentence_encoder.logit_score();
   if (is_reranker) {
     const Tokenizer& tokenizer = *folder->tokenizer;

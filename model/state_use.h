@@ -19,8 +19,10 @@ namespace trivium {
 // existed, it gets a head whose one logit is W_true x - W_false x of the last
 // state x;
 // - if a GGUF file says how to pool, its states are pooled.
-void UseStates(const std::string& path, Problems* problems,
-               ModelFolder* folder);
+//
+// SPLADE's pooling becomes a part of the head. `modules` are ReadModelFolder's.
+void UseStates(const std::string& path, const ModuleList* modules,
+               Problems* problems, ModelFolder* folder);
 
 }  // namespace trivium
 

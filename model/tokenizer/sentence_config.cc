@@ -58,7 +58,8 @@ std::string TransformerFolder(const std::string& folder) {
   const nlohmann::json& first = modules->front();
   if (!first.is_object()) return folder;
   const std::string path = StringField(first, "path", "");
-  if (!StringField(first, "type", "").ends_with(".Transformer") ||
+  const std::string type = StringField(first, "type", "");
+  if (!(type.ends_with(".Transformer") || type.ends_with(".MLMTransformer")) ||
       path.empty() || path.find("..") != path.npos || path.front() == '/') {
     return folder;
   }
@@ -66,9 +67,13 @@ std::string TransformerFolder(const std::string& folder) {
 }
 
 absl::StatusOr<SentenceConfig> SentenceConfig::Load(const std::string& root) {
+  if (!Exists(root + "/modules.json")) return SentenceConfig();
+  return OfModule(TransformerFolder(root));
+}
+
+absl::StatusOr<SentenceConfig> SentenceConfig::OfModule(
+    const std::string& folder) {
   SentenceConfig config;
-  if (!Exists(root + "/modules.json")) return config;
-  const std::string folder = TransformerFolder(root);
   TRIVIUM_RETURN_IF_ERROR(ReadSentenceFile(folder, &config));
   if (config.max_tokens == 0) {
     // "No limit" is written as a number too large for any integer.

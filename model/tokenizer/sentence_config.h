@@ -19,9 +19,13 @@ std::string TransformerFolder(const std::string& folder);
 struct SentenceConfig {
   int max_tokens = 0;  // of a text, special ones included; 0: not given
   bool lower_case = false;
+  // False for tables of embeddings, which know a text's own tokens only.
+  bool special_tokens = true;
 
   // Reads the files of the transformer of the folder `root`.
   static absl::StatusOr<SentenceConfig> Load(const std::string& root);
+  // Reads the files of the module in `folder`, which reads texts.
+  static absl::StatusOr<SentenceConfig> OfModule(const std::string& folder);
 };
 
 }  // namespace trivium

@@ -18,10 +18,9 @@ namespace trivium {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
-    const std::string& root, absl::StatusOr<TokenizerParts> parts) {
+    const std::string& folder, const SentenceConfig& sentences,
+    absl::StatusOr<TokenizerParts> parts) {
   TRIVIUM_RETURN_IF_ERROR(parts.status());
-  TRIVIUM_ASSIGN_OR_RETURN(const SentenceConfig sentences,
-                           SentenceConfig::Load(root));
   if (sentences.lower_case) {
     // Like sentence-transformers: before the tokenizer's own steps, but not for
     // its added tokens.
@@ -30,18 +29,25 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
     if (parts->normalizer) steps.push_back(std::move(parts->normalizer));
     parts->normalizer = MakeNormalizerSequence(std::move(steps));
   }
+  if (!sentences.special_tokens) parts->post_processor = PostProcessor();
   absl::StatusOr<std::unique_ptr<PipelineTokenizer>> tokenizer =
       PipelineTokenizer::Create(*std::move(parts));
   if (tokenizer.ok()) return *std::move(tokenizer);
   return absl::InvalidArgumentError(
-      fmt::format("{}: {}", root, std::string(tokenizer.status().message())));
+      fmt::format("{}: {}", folder, std::string(tokenizer.status().message())));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     const std::string& root) {
-  const std::string folder = TransformerFolder(root);
+  TRIVIUM_ASSIGN_OR_RETURN(const SentenceConfig sentences,
+                           SentenceConfig::Load(root));
+  return LoadTokenizer(TransformerFolder(root), sentences);
+}
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
+    const std::string& folder, const SentenceConfig& sentences) {
   const auto has = [&folder](const char* name) {
     std::error_code error;
     return std::filesystem::exists(std::filesystem::path(folder) / name, error);
@@ -55,14 +61,15 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     absl::StatusOr<TokenizerParts> parts = LoadTokenizerJson(folder);
     // The older files may say the same in a way that this version knows.
     if (!absl::IsUnimplemented(parts.status())) {
-      return Pipeline(root, std::move(parts));
+      return Pipeline(folder, sentences, std::move(parts));
     }
     unknown = parts.status();
   }
   if (has("merges.txt") && has("vocab.json")) {
-    return Pipeline(root, LoadByteLevelFiles(folder));
+    return Pipeline(folder, sentences, LoadByteLevelFiles(folder));
   }
-  if (has("vocab.txt")) return Pipeline(root, LoadWordPieceFiles(folder));
+  if (has("vocab.txt"))
+    return Pipeline(folder, sentences, LoadWordPieceFiles(folder));
   for (const auto& [file, family] :
        {std::pair("sentencepiece.bpe.model", "xlm-roberta"),
         {"spiece.model", "albert"},
@@ -71,8 +78,9 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     if (!has(file)) continue;
     TRIVIUM_ASSIGN_OR_RETURN(std::optional<TokenizerParts> parts,
                              LoadTextToTextFile(folder, file));
-    if (parts) return Pipeline(root, *std::move(parts));
-    return Pipeline(root, LoadSentencePieceFile(folder, file, family));
+    if (parts) return Pipeline(folder, sentences, *std::move(parts));
+    return Pipeline(folder, sentences,
+                    LoadSentencePieceFile(folder, file, family));
   }
   if (!unknown.ok()) return unknown;
   if (has("vocab.json")) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer.h"
 #include "nlohmann/json.hpp"
 
@@ -16,6 +17,10 @@ namespace trivium {
 // tokenizer that this version does not know.
 absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     const std::string& folder);
+// Does the same for the folder of a transformer or of another module that reads
+// texts.
+absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
+    const std::string& folder, const SentenceConfig& sentences);
 
 // Returns the tokenizer of a tokenizer.json and a tokenizer_config.json that
 // are not in files.

@@ -119,8 +119,8 @@ struct Visitor {
   }
 
   void ForEach(const HeadDescription& description) const {
-    const auto& [kind, input, dense, activation, norm, output, padding_id] =
-        description;
+    const auto& [kind, input, dense, activation, norm, output, padding_id,
+                 sparse] = description;
     ForEach(dense);
     ForEach(norm);
     ForEach(output);

@@ -292,6 +292,8 @@ struct HeadDescription {
   // The id that kLastToken skips at the end of a text. If there is nothing
   // else, it reads the first token.
   std::optional<int32_t> padding_id = std::nullopt;
+  // Set if sparse embeddings are made of the logits; kFillMask only.
+  std::optional<VocabularyPooling> sparse = std::nullopt;
 };
 
 class Shortlist;

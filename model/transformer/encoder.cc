@@ -87,7 +87,7 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
   if (sources.front()->layers_done == 0) {
     tokens_.clear();
     for (const SourceState* source : sources) {
-      const auto& [ids, types] = source->input;
+      const auto& [ids, types, route] = source->input;
       stack_.embeddings.Positions(ids, &positions_);
       for (size_t i = 0; i < ids.size(); ++i) {
         tokens_.push_back(

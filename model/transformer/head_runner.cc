@@ -2,11 +2,14 @@
 // rows of logits that sources request, in slices of kSliceRows. Within a slice
 // the head's dense layer and norm run over all rows, then the output product
 // block by block, so that no [rows, vocabulary] array exists if only the best
-// logits are requested. Results that come from states which are not finite are
-// set to NaN at the end.
+// logits are requested. A sparse embedding pools the rows of its source block
+// by block in the same way: threads divide the vocabulary, and each adds the
+// rows of a source in their order. Results that come from states which are not
+// finite are set to NaN at the end.
 #include "model/transformer/head_runner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,6 +48,23 @@ int LastToken(std::span<const int32_t> ids, std::optional<int32_t> padding_id) {
   return static_cast<int>(last);
 }
 
+// The value of one logit, or of the largest, see VocabularyPooling.
+float WeightOf(const VocabularyPooling& pooling, float logit) {
+  const float weight = std::log1p(std::max(logit, 0.0f));
+  return pooling.double_log ? std::log1p(weight) : weight;
+}
+
+// Adds `logits` [n] to a pool. The maximum is taken of the logits: the function
+// of it is monotonic.
+void AddToPool(const VocabularyPooling& pooling, const float* logits, int n,
+               float* pool) {
+  if (pooling.sum) {
+    for (int i = 0; i < n; ++i) pool[i] += WeightOf(pooling, logits[i]);
+  } else {
+    for (int i = 0; i < n; ++i) pool[i] = std::max(pool[i], logits[i]);
+  }
+}
+
 }  // namespace
 
 HeadRunner::HeadRunner(const Pooler* pooler, const Head* head)
@@ -60,6 +80,7 @@ bool HeadRunner::PoolsForHead(const SourceState& source) const {
 
 bool HeadRunner::Reads(const SourceState& source, int position) const {
   const SourceOptions& options = source.options;
+  if (options.sparse) return true;
   if (position == 0 && (options.pooled || PoolsForHead(source))) return true;
   if (!options.logits || head_ == nullptr) return false;
   switch (head_->input) {
@@ -87,6 +108,9 @@ absl::Status HeadRunner::Run(std::span<SourceState* const> sources,
   }
   if (head_ != nullptr) {
     TRIVIUM_RETURN_IF_ERROR(Logits(sources, state, workspace));
+    if (head_->sparse) {
+      TRIVIUM_RETURN_IF_ERROR(Sparse(sources, state, workspace));
+    }
   }
   return absl::OkStatus();
 }
@@ -222,17 +246,79 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
   return absl::OkStatus();
 }
 
-absl::Status HeadRunner::LogitsOf(std::span<Row> rows, Workspace* workspace) {
-  const int count = static_cast<int>(rows.size());
-  if (candidates_.size() < rows.size()) candidates_.resize(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].best != nullptr) candidates_[i].Start(rows[i].best_count, {});
+absl::Status HeadRunner::Sparse(std::span<SourceState* const> sources,
+                                StateOf state, Workspace* workspace) {
+  const auto outputs = static_cast<size_t>(head_->outputs);
+  const auto wanted = std::count_if(
+      sources.begin(), sources.end(),
+      [](const SourceState* source) { return source->options.sparse; });
+  pools_.assign(wanted * outputs, 0);
+  rows_.clear();
+  float* pool = pools_.data();
+  for (size_t s = 0; s < sources.size(); ++s) {
+    if (!sources[s]->options.sparse) continue;
+    for (int i = 0; i < sources[s]->tokens(); ++i) {
+      rows_.push_back({.input = state(s, i), .pool = pool});
+    }
+    pool += outputs;
   }
+  const std::span<const Row> all(rows_);
+  for (size_t begin = 0; begin < all.size(); begin += kSliceRows) {
+    const size_t count = std::min(kSliceRows, all.size() - begin);
+    TRIVIUM_RETURN_IF_ERROR(PoolLogits(all.subspan(begin, count), workspace));
+  }
+  const int in =
+      runs_dense() ? head_->dense->in() : head_->output_blocks.front().in();
+  const Row* row = rows_.data();
+  for (SourceState* const source : sources) {
+    if (!source->options.sparse) continue;
+    const std::span<const Row> of_source(row, source->tokens());
+    row += of_source.size();
+    if (!std::all_of(of_source.begin(), of_source.end(),
+                     [&](const Row& one) { return IsFinite(one.input, in); })) {
+      source->sparse = {{.weight = kNoNumber}};
+      continue;
+    }
+    const float* const pooled = of_source.front().pool;
+    for (int id = 0; id < head_->outputs; ++id) {
+      if (!(pooled[id] > 0)) continue;
+      source->sparse.push_back(
+          {.id = id,
+           .weight = head_->sparse->sum
+                         ? pooled[id]
+                         : WeightOf(*head_->sparse, pooled[id])});
+    }
+  }
+  return absl::OkStatus();
+}
 
+absl::Status HeadRunner::PoolLogits(std::span<const Row> rows,
+                                    Workspace* workspace) {
+  TRIVIUM_RETURN_IF_ERROR(Hidden(rows, workspace));
+  const std::vector<Linear>& blocks = head_->output_blocks;
+  const auto pool = [&](int block, int thread) {
+    const int first = block * kOutputBlock;
+    return blocks[block].ForwardRows(
+        hidden_, 0, static_cast<int>(rows.size()), &workspace->thread(thread),
+        [&](int row, const auto& product, float* y) {
+          FinishRow(product, y);
+          AddToPool(*head_->sparse, y, product.n, rows[row].pool + first);
+        });
+  };
+  return workspace->Run(static_cast<int>(blocks.size()), 1,
+                        [&](int begin, int end, int thread) -> absl::Status {
+                          for (int block = begin; block < end; ++block) {
+                            TRIVIUM_RETURN_IF_ERROR(pool(block, thread));
+                          }
+                          return absl::OkStatus();
+                        });
+}
+
+absl::Status HeadRunner::Hidden(std::span<const Row> rows,
+                                Workspace* workspace) {
+  const int count = static_cast<int>(rows.size());
   hidden_.Resize(count, head_->output_blocks.front().in());
-  const bool runs_dense = head_->dense.has_value() &&
-                          head_->input != HeadDescription::Input::kMeanOfDense;
-  if (runs_dense) {
+  if (runs_dense()) {
     input_.Resize(count, head_->dense->in());
     for (int i = 0; i < count; ++i) input_.Set(i, rows[i].input);
     TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
@@ -244,6 +330,17 @@ absl::Status HeadRunner::LogitsOf(std::span<Row> rows, Workspace* workspace) {
   } else {
     for (int i = 0; i < count; ++i) hidden_.Set(i, rows[i].input);
   }
+  return absl::OkStatus();
+}
+
+absl::Status HeadRunner::LogitsOf(std::span<Row> rows, Workspace* workspace) {
+  const int count = static_cast<int>(rows.size());
+  if (candidates_.size() < rows.size()) candidates_.resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].best != nullptr) candidates_[i].Start(rows[i].best_count, {});
+  }
+
+  TRIVIUM_RETURN_IF_ERROR(Hidden(rows, workspace));
   int begin = 0;
   for (const Linear& block : head_->output_blocks) {
     TRIVIUM_RETURN_IF_ERROR(block.Forward(
@@ -264,7 +361,7 @@ absl::Status HeadRunner::LogitsOf(std::span<Row> rows, Workspace* workspace) {
     rows[i].best->log_sum_exp = candidates_[i].rest_log_sum_exp();
   }
   const int in =
-      runs_dense ? head_->dense->in() : head_->output_blocks.front().in();
+      runs_dense() ? head_->dense->in() : head_->output_blocks.front().in();
   for (const Row& row : rows) {
     if (IsFinite(row.input, in)) continue;
     if (row.best != nullptr) {

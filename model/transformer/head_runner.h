@@ -13,8 +13,8 @@
 
 namespace trivium {
 
-// Computes the pooled outputs and logits of sources that have finished the last
-// layer. Each worker has one.
+// Computes the pooled outputs, logits and sparse embeddings of sources that
+// have finished the last layer. Each worker has one.
 class HeadRunner {
  public:
   // Each is null if the model has none; both must outlive this object.
@@ -40,15 +40,27 @@ class HeadRunner {
                     Workspace* workspace);
   absl::Status Logits(std::span<SourceState* const> sources, StateOf state,
                       Workspace* workspace);
+  absl::Status Sparse(std::span<SourceState* const> sources, StateOf state,
+                      Workspace* workspace);
 
-  // A requested row of logits.
+  // A row of logits to compute.
   struct Row {
     const float* input = nullptr;  // of the head's dense layer, or behind it
     float* logits = nullptr;       // [outputs], receives all logits
     BestLogits* best = nullptr;    // receives the best logits only
     int best_count = 0;
+    float* pool = nullptr;  // [outputs], pools the logits of a source's rows
   };
+  // True if the head's dense layer runs over rows of logits.
+  bool runs_dense() const {
+    return head_->dense.has_value() &&
+           head_->input != HeadDescription::Input::kMeanOfDense;
+  }
+  // Fills hidden_ with what the output product reads.
+  absl::Status Hidden(std::span<const Row> rows, Workspace* workspace);
   absl::Status LogitsOf(std::span<Row> rows, Workspace* workspace);
+  // Adds the rows' logits to their pools.
+  absl::Status PoolLogits(std::span<const Row> rows, Workspace* workspace);
 
   const Pooler* pooler_;
   const Head* head_;
@@ -60,6 +72,7 @@ class HeadRunner {
   std::vector<RowCandidates> candidates_;  // [rows of a slice]
   std::vector<float> means_;               // [sources, width]
   std::vector<float> activated_;           // [rows of a slice, width]
+  std::vector<float> pools_;  // [sources with sparse embeddings, outputs]
 };
 
 }  // namespace trivium

@@ -28,6 +28,7 @@ struct SourceState {
   std::vector<float> pooled;  // [pooler's outputs] if options.pooled
   std::vector<float> logits;  // [rows, head's outputs] if options.logits
   std::vector<BestLogits> best_logits;  // [rows] if options.logits_best
+  std::vector<SparseWeight> sparse;     // if options.sparse
   // Blocks of the cross keys and values: [groups of decoder layers].
   std::vector<BlockTable> cross_tables;
   AllowedTokens allowed;  // of the decoder; see shortlist.h

@@ -93,6 +93,9 @@ TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
     }
     if (weights_->head() != nullptr) {
       limits_.head_outputs = weights_->head()->outputs;
+      if (weights_->head()->sparse) {
+        limits_.sparse_size = weights_->head()->outputs;
+      }
     }
     encoder_.emplace(*weights_);
   }
@@ -173,6 +176,11 @@ std::span<const float> TransformerEngine::HeadLogits(SourceId source) const {
 std::span<const BestLogits> TransformerEngine::BestHeadLogits(
     SourceId source) const {
   return sources_[source].best_logits;
+}
+
+std::span<const SparseWeight> TransformerEngine::SparseEmbedding(
+    SourceId source) const {
+  return sources_[source].sparse;
 }
 
 std::span<const float> TransformerEngine::EncoderAttention(

@@ -45,6 +45,7 @@ class TransformerEngine : public Engine {
   std::span<const float> PooledOutput(SourceId source) const override;
   std::span<const float> HeadLogits(SourceId source) const override;
   std::span<const BestLogits> BestHeadLogits(SourceId source) const override;
+  std::span<const SparseWeight> SparseEmbedding(SourceId source) const override;
   std::span<const float> EncoderAttention(SourceId source) const override;
 
   HypothesisId AddHypothesis(SourceId source) override;

@@ -131,6 +131,60 @@ TEST_F(SentenceEncoderTest, AppliesDenseLayers) {
               IsError(StatusCode::kInvalidArgument, "activation_function"));
 }
 
+TEST_F(SentenceEncoderTest, DenseLayersMayAddTheirInput) {
+  WriteModules(Module("Pooling", "1_Pooling") + "," +
+               Module("Dense", "2_Dense"));
+  Write("1_Pooling/config.json", R"({"pooling_mode": "max"})");  // 5, 8
+  Write("2_Dense/config.json",
+        R"({"activation_function": "torch.nn.modules.activation.ReLU",
+            "use_residual": true})");
+  Write("2_Dense/model.safetensors",
+        Safetensors(R"({"linear.weight":{"dtype":"F32","shape":[2,2],
+                                         "data_offsets":[0,16]}})",
+                    Floats({1, 1, -1, 0})));
+  EXPECT_THAT(Embed(), ElementsAre(18, 8));
+  const std::string narrow = R"("linear.weight":{"dtype":"F32","shape":[1,2],
+                                                "data_offsets":[0,8]})";
+  Write("2_Dense/model.safetensors",
+        Safetensors("{" + narrow + "}", Floats({1, 1})));
+  EXPECT_THAT(Problem(),
+              IsError(StatusCode::kInvalidArgument, "residual.weight"));
+  Write("2_Dense/model.safetensors", Safetensors("{" + narrow + R"(,
+            "residual.weight":{"dtype":"F32","shape":[1,2],
+                               "data_offsets":[8,16]}})",
+                                                 Floats({1, 1, -2, 0})));
+  EXPECT_THAT(Embed(), ElementsAre(3));
+}
+
+TEST_F(SentenceEncoderTest, SpladePoolsTheVocabulary) {
+  WriteModules(Module("SpladePooling", "1_Splade"));
+  const auto pooling = [&](const std::string& config) {
+    Write("1_Splade/config.json", config);
+    const auto encoder = SentenceEncoder::Load(folder_.path(), 2);
+    EXPECT_TRUE(encoder.ok()) << encoder.status();
+    EXPECT_TRUE(encoder->has_sparse());
+    EXPECT_FALSE(encoder->has_dense());
+    return encoder->vocabulary_pooling().value();
+  };
+  EXPECT_FALSE(pooling("{}").sum);
+  EXPECT_FALSE(pooling(R"({"activation_function": "relu"})").double_log);
+  EXPECT_TRUE(pooling(R"({"pooling_strategy": "sum"})").sum);
+  EXPECT_TRUE(pooling(R"({"activation_function": "log1p_relu"})").double_log);
+  Write("1_Splade/config.json", R"({"pooling_strategy": "mean"})");
+  EXPECT_THAT(Problem(),
+              IsError(StatusCode::kInvalidArgument, "pooling_strategy"));
+  Write("1_Splade/config.json", "{}");
+  WriteModules(Module("SpladePooling", "1_Splade") + "," +
+               Module("Normalize", ""));
+  EXPECT_THAT(Problem(), IsError(StatusCode::kInvalidArgument, "Normalize"));
+  Write("1_Pooling/config.json", R"({"pooling_mode": "mean"})");
+  WriteModules(Module("Pooling", "1_Pooling") + "," +
+               Module("SpladePooling", "1_Splade"));
+  EXPECT_THAT(Problem(),
+              IsError(StatusCode::kInvalidArgument, "SpladePooling"));
+  EXPECT_FALSE(SentenceEncoder().has_sparse());
+}
+
 TEST_F(SentenceEncoderTest, MakesTheStepsInTheirOrder) {
   Write("1_Pooling/config.json", R"({"pooling_mode": ["cls", "max"]})");
   Write("2_LayerNorm/config.json", R"({"dimension": 4})");

@@ -47,6 +47,10 @@ class ForwardingEngine : public Engine {
   std::span<const BestLogits> BestHeadLogits(SourceId source) const override {
     return engine_->BestHeadLogits(source);
   }
+  std::span<const SparseWeight> SparseEmbedding(
+      SourceId source) const override {
+    return engine_->SparseEmbedding(source);
+  }
   int BlocksNeeded(const StepPlan& plan) override {
     return engine_->BlocksNeeded(plan);
   }

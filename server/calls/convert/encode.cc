@@ -142,6 +142,15 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
   TRIVIUM_RETURN_IF_ERROR(
       ConvertTruncation(in, path, environment, model, &job.options));
   TRIVIUM_RETURN_IF_ERROR(ReadPooling(in, &job));
+  if (job.embedding != EncodeJob::Embedding::kNone &&
+      !model.model->sentence_encoder().has_dense()) {
+    return InvalidField(
+        path + "pooling",
+        fmt::format("makes a dense embedding, and the model '{}' has a sparse "
+                    "one only, which Encode does not return yet; ask for none "
+                    "and for token_vectors, or take another model",
+                    model.name));
+  }
   job.prompted = in.has_prompt() || in.has_prompt_name();
   TRIVIUM_ASSIGN_OR_RETURN(job.options.prompt,
                            ConvertPrompt(in, path, job.options));

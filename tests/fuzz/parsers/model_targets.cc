@@ -121,7 +121,8 @@ void RunGenerationConfig(std::string_view bytes) {
   }
 }
 
-// A modules.json and, behind NULs, the configurations of two of its folders.
+// A modules.json and, behind NULs, the configurations of two of its folders and
+// a Router's.
 void RunModules(std::string_view bytes) {
   constexpr int kSize = 4;
   static const TemporaryFolder* const folder = [] {
@@ -131,8 +132,8 @@ void RunModules(std::string_view bytes) {
     }
     return made;
   }();
-  for (const char* name :
-       {"modules.json", "1_Pooling/config.json", "2_Dense/config.json"}) {
+  for (const char* name : {"modules.json", "1_Pooling/config.json",
+                           "2_Dense/config.json", "router_config.json"}) {
     const std::string_view part = bytes.substr(0, bytes.find('\0'));
     folder->Write(name, part);
     bytes.remove_prefix(std::min(bytes.size(), part.size() + 1));

@@ -105,6 +105,70 @@ TEST_F(EncoderOptionsTest, TheBestLogitsAreThoseOfAll) {
       absl::IsInvalidArgument(engine_->AddSource(input, too_many).status()));
 }
 
+// Several blocks of the vocabulary, which threads divide.
+TEST(SparseEmbeddingTest, PoolsTheLogitsOfEachText) {
+  const RandomTransformer random({.decoder_layers = 0,
+                                  .vocabulary = 2500,
+                                  .positions = PositionEncoding::kLearned,
+                                  .head = HeadKind::kFillMask},
+                                 3);
+  const std::vector<EncoderInput> texts = {
+      {RandomIds(20, 2500, 1), {}}, {{7}, {}}, {RandomIds(33, 2500, 2), {}}};
+  TransformerDescription description = random.description();
+  for (const Formats& formats : {kF32Formats, kInt8Formats}) {
+    for (const auto& [sum, double_log] : {std::pair(false, false),
+                                          {false, true},
+                                          {true, false},
+                                          {true, true}}) {
+      description.head->sparse = VocabularyPooling{sum, double_log};
+      const auto weights = Transformer::Create(description, formats);
+      ASSERT_TRUE(weights.ok()) << weights.status();
+      const auto engine = *TransformerEngine::Create(*weights, 0, 1);
+      const auto team = *TransformerEngine::Create(*weights, 0, 3);
+      StepPlan together;
+      for (const EncoderInput& text : texts) {
+        const SourceOptions wanted = {.sparse = true, .selection = {}};
+        together.encode.push_back({*team->AddSource(text, wanted), 2});
+      }
+      StepResult result;
+      ASSERT_TRUE(team->Step(together, &result).ok());
+      for (size_t i = 0; i < texts.size(); ++i) {
+        const SourceOptions both = {
+            .logits = true, .sparse = true, .selection = {}};
+        const SourceId source = *engine->AddSource(texts[i], both);
+        StepPlan plan;
+        plan.encode.push_back({source, 2});
+        ASSERT_TRUE(engine->Step(plan, &result).ok());
+        const std::span<const float> logits = engine->HeadLogits(source);
+        const std::span<const SparseWeight> found =
+            engine->SparseEmbedding(source);
+        EXPECT_TRUE(std::ranges::equal(
+            found, team->SparseEmbedding(together.encode[i].source)));
+        auto next = found.begin();
+        for (int32_t id = 0; id < 2500; ++id) {
+          double pooled = 0;
+          for (size_t at = id; at < logits.size(); at += 2500) {
+            double weight = std::log1p(std::max(0.0, double{logits[at]}));
+            if (double_log) weight = std::log1p(weight);
+            pooled = sum ? pooled + weight : std::max(pooled, weight);
+          }
+          if (pooled == 0) continue;
+          ASSERT_NE(next, found.end());
+          ASSERT_EQ(next->id, id);
+          ASSERT_NEAR(next->weight, pooled, 1e-5 * pooled + 1e-7);
+          ++next;
+        }
+        EXPECT_EQ(next, found.end());
+      }
+    }
+  }
+}
+
+TEST_F(EncoderOptionsTest, OnlySomeHeadsMakeSparseEmbeddings) {
+  EXPECT_EQ(Code({{1, 2}, {}}, {.sparse = true, .selection = {}}),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 // Causal states do not change when padding follows.
 TEST_F(EncoderOptionsTest, TheLastTokenIsTheLastThatIsNoPadding) {
   constexpr int32_t kPadding = 9;

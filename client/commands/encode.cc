@@ -23,8 +23,9 @@ double Similarity(const v1::EncodeResult& a, const v1::EncodeResult& b) {
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
 }
 
-// Prints an embedding a line, its numbers separated by spaces; or, when all are
-// known, each text's similarity to every text.
+// Prints an embedding a line, its numbers separated by spaces; or the tokens
+// and weights of a sparse one; or, when all are known, each text's similarity
+// to every text.
 class EncodeCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -70,6 +71,18 @@ class EncodeCommand : public Command {
       return absl::OkStatus();
     }
     if (json_) return output.Json(result);
+    if (result.has_sparse()) {
+      const v1::SparseEmbedding& sparse = result.sparse();
+      std::string line;
+      for (int i = 0; i < sparse.ids_size(); ++i) {
+        line += fmt::format("{}{}:{:.4f}", line.empty() ? "" : " ",
+                            i < sparse.tokens_size()
+                                ? sparse.tokens(i)
+                                : std::to_string(sparse.ids(i)),
+                            sparse.weights(i));
+      }
+      return output.Line(line);
+    }
     // Nine digits suffice to restore every float.
     return output.Line(fmt::format(
         "{:.9g}",
@@ -109,6 +122,30 @@ Subcommand AddEncode(CLI::App& app) {
          "mean, cls, last, max, pooler or none")
       ->check(CLI::IsMember({"mean", "cls", "last", "max", "pooler", "none"}));
   AddPromptFlags(*sub, request);
+  sub->add_flag_function(
+         "--sparse",
+         [request](int64_t) {
+           request->add_outputs(v1::ENCODE_OUTPUT_SPARSE);
+           request->set_tokens(true);
+         },
+         "Print the tokens and weights of a sparse embedding")
+      ->excludes("--similarity", "--pooling");
+  sub->add_option_function<std::string>(
+         "--kind",
+         [request](const std::string& name) {
+           request->set_kind(name == "query" ? v1::TEXT_KIND_QUERY
+                                             : v1::TEXT_KIND_DOCUMENT);
+         },
+         "query or document: the texts begin with that prompt, and the model's "
+         "part for them reads them")
+      ->check(CLI::IsMember({"query", "document"}));
+  sub->add_option_function<uint32_t>(
+         "--top-k",
+         [request](uint32_t count) {
+           request->mutable_sparse()->set_top_k(count);
+         },
+         "Only so many weights of a sparse embedding, the largest")
+      ->group(kMoreFlags);
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [request](int64_t count) { request->set_normalize(count > 0); },

@@ -45,13 +45,18 @@ constexpr char kTypes[] =
 struct InputType {
   std::string_view name;
   std::vector<std::string> prompts;
+  v1::TextKind kind;
 };
 const std::vector<InputType>& InputTypes() {
   static const auto* const kAll = new std::vector<InputType>{
-      {"search_query", {"search_query", "query"}},
-      {"search_document", {"search_document", "document", "passage"}},
-      {"classification", {"classification", "Classification"}},
-      {"clustering", {"clustering", "Clustering"}},
+      {"search_query", {"search_query", "query"}, v1::TEXT_KIND_QUERY},
+      {"search_document",
+       {"search_document", "document", "passage"},
+       v1::TEXT_KIND_DOCUMENT},
+      {"classification",
+       {"classification", "Classification"},
+       v1::TEXT_KIND_UNSPECIFIED},
+      {"clustering", {"clustering", "Clustering"}, v1::TEXT_KIND_UNSPECIFIED},
   };
   return *kAll;
 }
@@ -67,6 +72,7 @@ class CohereEmbedCodec : public Codec {
     JsonFields fields(value, "");
     request->set_model(fields.String("model").value_or(""));
     request->set_normalize(true);
+    request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
     ReadTexts(&fields, request);
     ReadInputType(&fields, request);
     ReadTypes(&fields);
@@ -161,6 +167,7 @@ class CohereEmbedCodec : public Codec {
     if (!type) return;
     for (const InputType& known : InputTypes()) {
       if (known.name != *type) continue;
+      request->set_kind(known.kind);
       const auto model = models_.FindFor(Rpc::kEncode, request->model());
       if (!model.ok()) return;  // the call says so
       for (const std::string& name : known.prompts) {

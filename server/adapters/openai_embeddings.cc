@@ -64,6 +64,7 @@ class OpenAiEmbeddingsCodec : public Codec {
     auto* const request = static_cast<v1::EncodeRequest*>(message);
     JsonFields fields(value, "");
     request->set_model(fields.String("model").value_or(""));
+    request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
     ReadInput(&fields, request);
     const std::string format =
         fields.String("encoding_format").value_or("float");

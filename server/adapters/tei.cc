@@ -25,6 +25,7 @@ class TeiEmbedCodec : public TeiCodec {
     auto* const request = static_cast<v1::EncodeRequest*>(message);
     ReadInputs(fields, request);
     fields->Only("parameters", {json::object()}, kNoParameters);
+    request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
     // Normalizes by default like TEI, whatever the folder says.
     request->set_normalize(fields->Bool("normalize").value_or(true));
     if (const auto size = fields->Integer("dimensions", 1, INT32_MAX)) {
@@ -109,10 +110,35 @@ class TeiEmbedAllCodec : public TeiEmbedCodec {
   }
 };
 
+class TeiEmbedSparseCodec : public TeiEmbedCodec {
+ private:
+  void ReadFields(JsonFields* fields, Message* message) override {
+    auto* const request = static_cast<v1::EncodeRequest*>(message);
+    ReadInputs(fields, request);
+    request->add_outputs(v1::ENCODE_OUTPUT_SPARSE);
+    ReadRest(fields, request);
+  }
+
+  std::string AnswerOf(const Message& message) const override {
+    ordered_json all = ordered_json::array();
+    for (const v1::EncodeResult& result :
+         static_cast<const v1::EncodeResponse&>(message).results()) {
+      ordered_json weights = ordered_json::array();
+      for (int i = 0; i < result.sparse().ids_size(); ++i) {
+        weights.push_back({{"index", result.sparse().ids(i)},
+                           {"value", result.sparse().weights(i)}});
+      }
+      all.push_back(std::move(weights));
+    }
+    return ToJsonText(all);
+  }
+};
+
 class TeiSimilarityCodec : public TeiEmbedCodec {
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::EncodeRequest*>(message);
+    request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
     request->set_normalize(true);
     fields->Require("inputs");
     if (const json* const value = fields->Value("inputs")) {
@@ -257,6 +283,10 @@ std::unique_ptr<Codec> NewTeiEmbedCodec(const Environment&,
 std::unique_ptr<Codec> NewTeiEmbedAllCodec(const Environment&,
                                            const RequestHead&) {
   return std::make_unique<TeiEmbedAllCodec>();
+}
+std::unique_ptr<Codec> NewTeiEmbedSparseCodec(const Environment&,
+                                              const RequestHead&) {
+  return std::make_unique<TeiEmbedSparseCodec>();
 }
 std::unique_ptr<Codec> NewTeiSimilarityCodec(const Environment&,
                                              const RequestHead&) {

@@ -14,6 +14,8 @@ namespace trivium {
 NewCodec NewTeiEmbedCodec;
 // POST /embed_all: makes the vectors of their tokens.
 NewCodec NewTeiEmbedAllCodec;
+// POST /embed_sparse: makes sparse embeddings of texts or ids.
+NewCodec NewTeiEmbedSparseCodec;
 // POST /similarity: compares a sentence with others, by the cosine of their
 // vectors.
 NewCodec NewTeiSimilarityCodec;

@@ -50,6 +50,7 @@ struct RequestResult {
   std::vector<float> pooled;            // [pooled_size]
   std::vector<float> logits;            // of the head
   std::vector<BestLogits> best_logits;  // instead, with logits_best
+  std::vector<SparseWeight> sparse;     // ascending by id
   AttentionMap encoder_attention;
   std::vector<Hypothesis> hypotheses;           // best first
   std::vector<AttentionMap> cross_attention;    // [hypotheses]
@@ -141,6 +142,7 @@ struct Request {
   bool logits = false;
   std::vector<int> logits_positions;  // as SourceOptions'
   int logits_best = 0;                // as SourceOptions'
+  bool sparse = false;                // the sparse embedding
   std::optional<AttentionSelection> encoder_attention;
   std::optional<AttentionSelection> cross_attention;
   // Reduce cross_attention's maps to their mean: one layer with one head.

@@ -33,6 +33,11 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   } else if (request_.logits) {
     copy(engine_->HeadLogits(sources_->id(source_slot_)), &result.logits);
   }
+  if (request_.sparse) {
+    const std::span<const SparseWeight> sparse =
+        engine_->SparseEmbedding(sources_->id(source_slot_));
+    result.sparse.assign(sparse.begin(), sparse.end());
+  }
   if (request_.encoder_attention) result.encoder_attention = EncoderMap();
   result.hypotheses = std::move(hypotheses_);
   result.trace = std::move(trace_);
@@ -51,7 +56,10 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
       !std::all_of(result.best_logits.begin(), result.best_logits.end(),
                    [](const BestLogits& row) {
                      return std::isfinite(row.log_sum_exp);
-                   })) {
+                   }) ||
+      !std::all_of(
+          result.sparse.begin(), result.sparse.end(),
+          [](const SparseWeight& one) { return std::isfinite(one.weight); })) {
     return NotFiniteStatus();
   }
   result.source_tokens = request_.source_tokens();

@@ -13,6 +13,7 @@ SourceOptions SourceOptionsOf(const Request& request) {
   options.logits = request.logits;
   options.logits_positions = request.logits_positions;
   options.logits_best = request.logits_best;
+  options.sparse = request.sparse;
   options.attention = request.encoder_attention.has_value();
   if (options.attention) options.selection = *request.encoder_attention;
   return options;
@@ -28,6 +29,7 @@ bool Covers(const SourceOptions& have, const SourceOptions& want) {
     return false;
   }
   if (want.pooled && !have.pooled) return false;
+  if (want.sparse && !have.sparse) return false;
   if (want.logits &&
       (!have.logits || have.logits_positions != want.logits_positions ||
        have.logits_best != want.logits_best)) {
@@ -42,7 +44,7 @@ uint64_t SourceKey(const Request& request) {
   const EncoderInput& source = request.source;
   if (source.ids.empty()) return kNoSourceKey;
   const uint64_t hash = absl::HashOf(request.model->id, request.salt,
-                                     source.ids, source.type_ids);
+                                     source.ids, source.type_ids, source.route);
   return hash == kNoSourceKey ? 1 : hash;
 }
 

@@ -54,6 +54,7 @@ absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
   request.source = item.input.source;
   request.pooled = job_.embedding == EncodeJob::Embedding::kPooler;
   request.states = WantedStates();
+  request.sparse = job_.sparse;
   request.hidden_layers = job_.hidden_layers;
   std::sort(request.hidden_layers.begin(), request.hidden_layers.end());
   if (job_.attention) request.encoder_attention = job_.attention->maps;
@@ -84,6 +85,14 @@ int64_t EncodeWork::ResponseBytes(size_t tokens) const {
   const auto layers = static_cast<int64_t>(job_.hidden_layers.size());
   floats += (job_.token_vectors + layers) * count * info().d_model;
   int64_t bytes = floats * static_cast<int64_t>(sizeof(float));
+  if (job_.sparse) {
+    // SPLADE gives a text some tens of weights for each of its tokens.
+    constexpr int64_t kWeightsOfToken = 32, kBytesOfWeight = 16;
+    int64_t weights =
+        std::min<int64_t>(count * kWeightsOfToken, info().vocabulary);
+    if (job_.top_k) weights = std::min<int64_t>(weights, *job_.top_k);
+    bytes += weights * kBytesOfWeight;
+  }
   if (job_.attention) {
     bytes += AttentionBytes(*job_.attention, info().encoder_layers,
                             info().encoder_heads, count, count);

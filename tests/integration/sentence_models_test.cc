@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -25,8 +27,11 @@ constexpr char kFolder[] = "tests/golden/sentences/";
 // Folders of sentence-transformers 6.2, with what it makes of queries and
 // documents.
 constexpr char kRetrieval[] = "tests/golden/retrieval/";
-constexpr const char* kDense[] = {"dense.cls_and_max", "dense.prompt_excluded",
-                                  "dense.weighted_mean"};
+constexpr const char* kDense[] = {"dense.cls_and_max",     "dense.modernbert",
+                                  "dense.prompt_excluded", "dense.router",
+                                  "dense.weighted_mean",   "static.mean"};
+constexpr const char* kSparse[] = {"splade.bert", "splade.inference_free",
+                                   "splade.sum_log1p"};
 
 class SentencesTest : public testing::Test {
  protected:
@@ -37,9 +42,11 @@ class SentencesTest : public testing::Test {
       flags.insert(flags.end(),
                    {"--model", std::string(name) + "=" + kFolder + name});
     }
-    for (const char* name : kDense) {
-      flags.insert(flags.end(),
-                   {"--model", std::string(name) + "=" + kRetrieval + name});
+    for (const auto& names : {std::span(kDense), std::span(kSparse)}) {
+      for (const char* name : names) {
+        flags.insert(flags.end(),
+                     {"--model", std::string(name) + "=" + kRetrieval + name});
+      }
     }
     server_ = new ServerProcess(flags);
   }
@@ -111,12 +118,13 @@ TEST_F(SentencesTest, EncodesQueriesAndDocumentsLikeSentenceTransformers) {
     SCOPED_TRACE(model);
     std::ifstream file(std::string(kRetrieval) + model + "/expected.json");
     const json expected = json::parse(file);
-    for (const auto& [prompt, texts, vectors] :
-         {std::tuple("query", "queries", "query_embeddings"),
-          std::tuple("document", "documents", "document_embeddings")}) {
+    for (const auto& [kind, texts, vectors] :
+         {std::tuple(v1::TEXT_KIND_QUERY, "queries", "query_embeddings"),
+          std::tuple(v1::TEXT_KIND_DOCUMENT, "documents",
+                     "document_embeddings")}) {
       v1::EncodeRequest request;
       request.set_model(model);
-      request.set_prompt_name(prompt);
+      request.set_kind(kind);
       request.set_truncate(true);  // as sentence-transformers does
       for (const json& text : expected[texts]) {
         request.add_inputs()->set_text(text.get<std::string>());
@@ -136,6 +144,92 @@ TEST_F(SentencesTest, EncodesQueriesAndDocumentsLikeSentenceTransformers) {
       }
     }
   }
+}
+
+TEST_F(SentencesTest, MakesSparseEmbeddingsLikeSentenceTransformers) {
+  for (const char* model : kSparse) {
+    SCOPED_TRACE(model);
+    std::ifstream file(std::string(kRetrieval) + model + "/expected.json");
+    const json expected = json::parse(file);
+    for (const auto& [kind, texts, vectors] :
+         {std::tuple(v1::TEXT_KIND_QUERY, "queries", "query_embeddings"),
+          std::tuple(v1::TEXT_KIND_DOCUMENT, "documents",
+                     "document_embeddings")}) {
+      v1::EncodeRequest request;
+      request.set_model(model);
+      request.set_kind(kind);
+      request.set_truncate(true);
+      request.set_tokens(true);
+      for (const json& text : expected[texts]) {
+        request.add_inputs()->set_text(text.get<std::string>());
+      }
+      const auto response = client_->Encode(request);
+      ASSERT_TRUE(response.ok()) << response.status();
+      for (int i = 0; i < response->results_size(); ++i) {
+        const json& weights = expected[vectors][i];
+        const v1::SparseEmbedding& sparse = response->results(i).sparse();
+        EXPECT_EQ(response->results(i).embedding_size(), 0);
+        ASSERT_EQ(sparse.ids_size(), sparse.weights_size());
+        ASSERT_EQ(sparse.ids_size(), sparse.tokens_size());
+        EXPECT_NEAR(sparse.ids_size(), static_cast<int>(weights.size()), 2);
+        for (int k = 0; k < sparse.ids_size(); ++k) {
+          EXPECT_NEAR(sparse.weights(k),
+                      weights.value(std::to_string(sparse.ids(k)), 0.0f), 1e-3)
+              << sparse.tokens(k);
+        }
+      }
+      // The three largest weights.
+      request.mutable_sparse()->set_top_k(3);
+      request.mutable_sparse()->set_threshold(0);
+      const auto top = client_->Encode(request);
+      ASSERT_TRUE(top.ok()) << top.status();
+      const v1::SparseEmbedding& some = top->results(0).sparse();
+      std::vector<float> all(response->results(0).sparse().weights().begin(),
+                             response->results(0).sparse().weights().end());
+      std::sort(all.begin(), all.end(), std::greater<>());
+      ASSERT_EQ(some.ids_size(), 3);
+      EXPECT_TRUE(std::is_sorted(some.ids().begin(), some.ids().end()));
+      EXPECT_EQ(*std::min_element(some.weights().begin(), some.weights().end()),
+                all[2]);
+    }
+  }
+}
+
+TEST_F(SentencesTest, NamesTheEmbeddingsThatAModelHas) {
+  const auto error = [&](const char* model, auto change) {
+    v1::EncodeRequest request;
+    request.set_model(model);
+    request.add_inputs()->set_text("cats");
+    change(&request);
+    return client_->Encode(request).status();
+  };
+  using R = v1::EncodeRequest;
+  const auto code = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(
+      error("splade.bert",
+            [](R* r) { r->add_outputs(v1::ENCODE_OUTPUT_DENSE); }),
+      AllOf(IsError(code, "outputs[0]"), IsError(code, "'splade.bert'")));
+  EXPECT_THAT(
+      error("static.mean",
+            [](R* r) { r->add_outputs(v1::ENCODE_OUTPUT_SPARSE); }),
+      AllOf(IsError(code, "outputs[0]"), IsError(code, "'static.mean'")));
+  EXPECT_THAT(error("splade.bert", [](R* r) { r->set_dimensions(3); }),
+              IsError(code, "dimensions"));
+  EXPECT_THAT(
+      error("splade.bert", [](R* r) { r->mutable_sparse()->set_top_k(0); }),
+      IsError(code, "sparse.top_k"));
+  EXPECT_THAT(error("splade.bert",
+                    [](R* r) { r->mutable_sparse()->set_threshold(-1); }),
+              IsError(code, "sparse.threshold"));
+  EXPECT_THAT(
+      error("static.mean", [](R* r) { r->mutable_sparse()->set_top_k(1); }),
+      IsError(code, "sparse"));
+  EXPECT_THAT(error("static.mean",
+                    [](R* r) {
+                      r->add_outputs(v1::ENCODE_OUTPUT_DENSE);
+                      r->add_outputs(v1::ENCODE_OUTPUT_DENSE);
+                    }),
+              IsError(code, "outputs[1]"));
 }
 
 TEST_F(SentencesTest, ScoresLikeTheModelCard) {

@@ -15,8 +15,8 @@ using google::protobuf::Message;
 
 template <typename Request>
 absl::StatusOr<InnerCall> Ask(NewHandler* handler, const std::string& model,
-                              std::vector<std::string> texts) {
-  Request request;
+                              std::vector<std::string> texts,
+                              Request request = {}) {
   request.set_model(model);
   for (std::string& text : texts) {
     request.add_inputs()->set_text(std::move(text));
@@ -97,7 +97,9 @@ const std::vector<InferKind>& Kinds() {
       {"Generate", AskGenerate, nullptr, {{"text", "BYTES", {1}}}},
       {"Encode",
        [](const std::string& model, std::vector<std::string> texts) {
-         return Ask<v1::EncodeRequest>(NewEncode, model, std::move(texts));
+         v1::EncodeRequest request;
+         request.add_outputs(v1::ENCODE_OUTPUT_DENSE);
+         return Ask(NewEncode, model, std::move(texts), std::move(request));
        },
        TellEncode,
        {{"embedding", "FP32", {-1, -1}}}},

@@ -40,6 +40,7 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
 
 struct InputOptions {
   const Model* model = nullptr;
+  int route = 0;  // EncoderInput::route of its sources (Model::ReaderOf)
   const RequestLimits* limits = nullptr;
   Direction direction;
   bool truncate = false;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "server/calls/convert/embedding_bytes.h"
@@ -29,6 +31,79 @@ std::optional<TokenPooling> ToTokenPooling(v1::Pooling pooling) {
   }
 }
 
+// Reads which embeddings are made.
+absl::Status ReadOutputs(const v1::EncodeRequest& in, const std::string& name,
+                         EncodeJob* job) {
+  const SentenceEncoder& sentences = job->options.model->sentence_encoder();
+  bool dense = false;
+  for (int i = 0; i < in.outputs_size(); ++i) {
+    const std::string field = fmt::format("{}outputs[{}]", job->path, i);
+    const v1::EncodeOutput output = in.outputs(i);
+    if (output != v1::ENCODE_OUTPUT_DENSE &&
+        output != v1::ENCODE_OUTPUT_SPARSE) {
+      return InvalidField(
+          field, fmt::format("has no value {}", static_cast<int>(output)));
+    }
+    const bool is_dense = output == v1::ENCODE_OUTPUT_DENSE;
+    if (!(is_dense ? sentences.has_dense() : sentences.has_sparse())) {
+      return InvalidField(
+          field, fmt::format("is {}; the model '{}' makes {} embeddings",
+                             is_dense ? "dense" : "sparse", name,
+                             is_dense ? "sparse" : "dense"));
+    }
+    bool* const wanted = is_dense ? &dense : &job->sparse;
+    if (*wanted) return InvalidField(field, "is listed before");
+    *wanted = true;
+  }
+  if (dense && in.pooling() == v1::POOLING_NONE) {
+    return InvalidField(job->path + "pooling",
+                        "is none, and outputs asks for a dense embedding; "
+                        "leave one of them out");
+  }
+  if (in.outputs().empty()) {
+    dense = sentences.has_dense() && in.pooling() != v1::POOLING_NONE;
+    job->sparse =
+        !sentences.has_dense() && in.pooling() == v1::POOLING_UNSPECIFIED;
+  }
+  if (dense) return absl::OkStatus();
+  job->embedding = EncodeJob::Embedding::kNone;
+  for (const auto& [field, has] :
+       {std::pair("pooling", in.pooling() != v1::POOLING_UNSPECIFIED &&
+                                 in.pooling() != v1::POOLING_NONE),
+        std::pair("normalize", in.normalize()),
+        std::pair("dimensions", in.has_dimensions()),
+        std::pair("embedding_format", in.embedding_format() != 0)}) {
+    if (!has) continue;
+    return InvalidField(
+        job->path + field,
+        fmt::format("is of a dense embedding, and none is asked for of the "
+                    "model '{}'; leave it out, or ask for one in outputs",
+                    name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadSparse(const v1::EncodeRequest& in, EncodeJob* job) {
+  if (!in.has_sparse()) return absl::OkStatus();
+  const std::string path = job->path + "sparse";
+  if (!job->sparse) {
+    return InvalidField(path,
+                        "is of a sparse embedding, and none is asked for; "
+                        "leave it out, or ask for one in outputs");
+  }
+  if (in.sparse().has_top_k()) {
+    job->top_k = in.sparse().top_k();
+    if (*job->top_k < 1) return InvalidField(path + ".top_k", "is 0");
+  }
+  if (in.sparse().has_threshold()) {
+    job->threshold = in.sparse().threshold();
+    if (!(*job->threshold >= 0)) {
+      return InvalidField(path + ".threshold", "is not 0 or more");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadPooling(const v1::EncodeRequest& in, EncodeJob* job) {
   const v1::Pooling pooling = in.pooling();
   if (!v1::Pooling_IsValid(pooling)) {
@@ -36,7 +111,6 @@ absl::Status ReadPooling(const v1::EncodeRequest& in, EncodeJob* job) {
         job->path + "pooling",
         fmt::format("has no value {}", static_cast<int>(pooling)));
   }
-  if (pooling == v1::POOLING_NONE) job->embedding = EncodeJob::Embedding::kNone;
   if (pooling == v1::POOLING_POOLER) {
     job->embedding = EncodeJob::Embedding::kPooler;
     if (job->options.model->info().pooled_size == 0) {
@@ -46,18 +120,41 @@ absl::Status ReadPooling(const v1::EncodeRequest& in, EncodeJob* job) {
   }
   job->overrides.pooling = ToTokenPooling(pooling);
   if (in.has_normalize()) job->overrides.normalize = in.normalize();
-  if (pooling != v1::POOLING_NONE) return absl::OkStatus();
-  for (const auto& [name, has] :
-       {std::pair("normalize", in.normalize()),
-        std::pair("dimensions", in.has_dimensions()),
-        std::pair("embedding_format", in.embedding_format() != 0)}) {
-    if (has) {
-      return InvalidField(job->path + name,
-                          "is of the embedding, and pooling is none; leave one "
-                          "of them out");
-    }
-  }
   return absl::OkStatus();
+}
+
+// Reads what the texts are: which part of the model reads them.
+absl::Status ReadKind(const v1::EncodeRequest& in, const ServedModel& model,
+                      EncodeJob* job) {
+  std::optional<TextKind> kind;
+  if (in.kind() == v1::TEXT_KIND_QUERY) kind = TextKind::kQuery;
+  if (in.kind() == v1::TEXT_KIND_DOCUMENT) kind = TextKind::kDocument;
+  if (!kind && in.kind() != v1::TEXT_KIND_UNSPECIFIED) {
+    return InvalidField(
+        job->path + "kind",
+        fmt::format("has no value {}", static_cast<int>(in.kind())));
+  }
+  const TextReader reader = model.model->ReaderOf(kind);
+  job->options.model = reader.model;
+  job->options.route = reader.route;
+  return absl::OkStatus();
+}
+
+// Returns the prompt of the request's texts. A kind has the prompt that
+// sentence-transformers' encode_query and encode_document take.
+absl::StatusOr<std::string> ReadPrompt(const v1::EncodeRequest& in,
+                                       const EncodeJob& job) {
+  const auto& prompts = job.options.model->sentence_encoder().prompts();
+  std::initializer_list<const char*> names = {};
+  if (!job.prompted && in.kind() == v1::TEXT_KIND_QUERY) names = {"query"};
+  if (!job.prompted && in.kind() == v1::TEXT_KIND_DOCUMENT) {
+    names = {"document", "passage", "corpus"};
+  }
+  for (const char* const name : names) {
+    const auto found = prompts.find(name);
+    if (found != prompts.end()) return found->second;
+  }
+  return ConvertPrompt(in, job.path, job.options);
 }
 
 absl::Status ReadFormat(const v1::EncodeRequest& in, EncodeJob* job) {
@@ -117,6 +214,38 @@ void AddHiddenStates(const EncodeJob& job, const std::vector<float>& hidden,
   }
 }
 
+void SetSparse(const EncodeJob& job, std::vector<SparseWeight> weights,
+               v1::EncodeResult* out) {
+  if (job.threshold) {
+    std::erase_if(weights, [&](const SparseWeight& one) {
+      return one.weight <= *job.threshold;
+    });
+  }
+  if (job.top_k && *job.top_k < weights.size()) {
+    std::nth_element(
+        weights.begin(), weights.begin() + *job.top_k, weights.end(),
+        [](const SparseWeight& a, const SparseWeight& b) {
+          return a.weight > b.weight || (a.weight == b.weight && a.id < b.id);
+        });
+    weights.resize(*job.top_k);
+    std::sort(weights.begin(), weights.end(),
+              [](const SparseWeight& a, const SparseWeight& b) {
+                return a.id < b.id;
+              });
+  }
+  v1::SparseEmbedding* const sparse = out->mutable_sparse();
+  std::vector<int32_t> ids;
+  for (const SparseWeight& one : weights) {
+    ids.push_back(one.id);
+    sparse->add_ids(static_cast<uint32_t>(one.id));
+    sparse->add_weights(one.weight);
+  }
+  if (job.tokens) {
+    AddPieces(ids, job.options.model->tokenizer(), TextSide::kSource,
+              sparse->mutable_tokens());
+  }
+}
+
 }  // namespace
 
 int EncodeJob::embedding_size() const {
@@ -133,32 +262,24 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
                                      const Environment& environment,
                                      const ServedModel& model,
                                      AliveCheck check_alive) {
-  const ModelInfo& info = model.model->info();
   EncodeJob job;
   job.path = path;
-  job.options.model = model.model.get();
   job.options.limits = &environment.limits;
   job.options.check_alive = std::move(check_alive);
+  TRIVIUM_RETURN_IF_ERROR(ReadKind(in, model, &job));
   TRIVIUM_RETURN_IF_ERROR(
       ConvertTruncation(in, path, environment, model, &job.options));
   TRIVIUM_RETURN_IF_ERROR(ReadPooling(in, &job));
-  if (job.embedding != EncodeJob::Embedding::kNone &&
-      !model.model->sentence_encoder().has_dense()) {
-    return InvalidField(
-        path + "pooling",
-        fmt::format("makes a dense embedding, and the model '{}' has a sparse "
-                    "one only, which Encode does not return yet; ask for none "
-                    "and for token_vectors, or take another model",
-                    model.name));
-  }
+  TRIVIUM_RETURN_IF_ERROR(ReadOutputs(in, model.name, &job));
+  TRIVIUM_RETURN_IF_ERROR(ReadSparse(in, &job));
   job.prompted = in.has_prompt() || in.has_prompt_name();
-  TRIVIUM_ASSIGN_OR_RETURN(job.options.prompt,
-                           ConvertPrompt(in, path, job.options));
+  TRIVIUM_ASSIGN_OR_RETURN(job.options.prompt, ReadPrompt(in, job));
   TRIVIUM_RETURN_IF_ERROR(ReadFormat(in, &job));
   TRIVIUM_RETURN_IF_ERROR(ReadHiddenLayers(in, &job));
   job.tokens = in.tokens();
   job.token_vectors = in.token_vectors();
   if (in.has_attention()) {
+    const ModelInfo& info = job.options.model->info();
     TRIVIUM_ASSIGN_OR_RETURN(
         job.attention,
         ConvertSelection(in.attention(), path + "attention",
@@ -183,6 +304,7 @@ v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
   if (job.embedding != EncodeJob::Embedding::kNone) {
     SetEmbedding(embedding, job.format, &out);
   }
+  if (job.sparse) SetSparse(job, result.sparse, &out);
   if (job.token_vectors) {
     out.mutable_token_vectors()->Add(result.states.begin(),
                                      result.states.end());

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_CALLS_CONVERT_ENCODE_H_
 #define TRIVIUM_SERVER_CALLS_CONVERT_ENCODE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct EncodeJob {
   SentenceEncoder::Overrides overrides;
   std::optional<int> dimensions;
   v1::EmbeddingFormat format = v1::EMBEDDING_FORMAT_UNSPECIFIED;
+  bool sparse = false;            // a sparse embedding is made
+  std::optional<uint32_t> top_k;  // of its weights
+  std::optional<float> threshold;
   bool tokens = false;
   bool token_vectors = false;
   std::vector<int> hidden_layers;  // in the request's order, from 0

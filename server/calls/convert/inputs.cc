@@ -344,6 +344,7 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   }
   if (has_encoder) {
     out.source = ToSource(std::move(encoding), info);
+    out.source.route = options.route;
     out.prefix = model.decoder_prefix();
     if (options.direction.start_id) out.prefix = {*options.direction.start_id};
     const std::optional<int32_t> first = options.direction.forced_first_id;

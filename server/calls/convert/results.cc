@@ -71,6 +71,7 @@ int64_t MessageBytes(const RequestResult& result) {
   for (const BestLogits& logits : result.best_logits) {
     values += 8 * logits.best.size();
   }
+  values += 8 * result.sparse.size();  // an id, a weight and a piece
   if (result.trace) {
     for (const auto& step : result.trace->steps) values += 10 * step.size();
   }

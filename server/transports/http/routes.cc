@@ -68,6 +68,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/embed", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec},
     {"POST", "/embed_all", Rpc::kEncode, NewEncode, nullptr,
      NewTeiEmbedAllCodec},
+    {"POST", "/embed_sparse", Rpc::kEncode, NewEncode, nullptr,
+     NewTeiEmbedSparseCodec},
     {"POST", "/similarity", Rpc::kEncode, NewEncode, nullptr,
      NewTeiSimilarityCodec},
     {"POST", "/rerank", Rpc::kRerank, NewRerank, nullptr, NewTeiRerankCodec},

@@ -26,6 +26,9 @@ EMBEDDING_FORMAT_BINARY: EmbeddingFormat
 EMBEDDING_FORMAT_FLOAT16: EmbeddingFormat
 EMBEDDING_FORMAT_INT8: EmbeddingFormat
 EMBEDDING_FORMAT_UNSPECIFIED: EmbeddingFormat
+ENCODE_OUTPUT_DENSE: EncodeOutput
+ENCODE_OUTPUT_SPARSE: EncodeOutput
+ENCODE_OUTPUT_UNSPECIFIED: EncodeOutput
 POOLING_CLS: Pooling
 POOLING_LAST: Pooling
 POOLING_MAX: Pooling
@@ -50,6 +53,9 @@ TEXT_FORMAT_MARKDOWN: TextFormat
 TEXT_FORMAT_PLAIN: TextFormat
 TEXT_FORMAT_UNSPECIFIED: TextFormat
 TEXT_FORMAT_XML: TextFormat
+TEXT_KIND_DOCUMENT: TextKind
+TEXT_KIND_QUERY: TextKind
+TEXT_KIND_UNSPECIFIED: TextKind
 TEXT_STAGES_OFF: TextStages
 TEXT_STAGES_UNSPECIFIED: TextStages
 TEXT_STAGE_EMOJI: TextStage
@@ -255,18 +261,21 @@ class DetokenizeResponse(_message.Message):
     def __init__(self, texts: _Optional[_Iterable[str]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class EncodeRequest(_message.Message):
-    __slots__ = ["attention", "dimensions", "embedding_format", "hidden_layers", "inputs", "model", "normalize", "pooling", "prompt", "prompt_name", "source_language", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["attention", "dimensions", "embedding_format", "hidden_layers", "inputs", "kind", "model", "normalize", "outputs", "pooling", "prompt", "prompt_name", "source_language", "sparse", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DIMENSIONS_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FORMAT_FIELD_NUMBER: _ClassVar[int]
     HIDDEN_LAYERS_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     NORMALIZE_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     POOLING_FIELD_NUMBER: _ClassVar[int]
     PROMPT_FIELD_NUMBER: _ClassVar[int]
     PROMPT_NAME_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    SPARSE_FIELD_NUMBER: _ClassVar[int]
     TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     TOKEN_VECTORS_FIELD_NUMBER: _ClassVar[int]
@@ -277,18 +286,21 @@ class EncodeRequest(_message.Message):
     embedding_format: EmbeddingFormat
     hidden_layers: _containers.RepeatedScalarFieldContainer[int]
     inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
+    kind: TextKind
     model: str
     normalize: bool
+    outputs: _containers.RepeatedScalarFieldContainer[EncodeOutput]
     pooling: Pooling
     prompt: str
     prompt_name: str
     source_language: str
+    sparse: SparseOptions
     target_language: str
     token_vectors: bool
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ..., outputs: _Optional[_Iterable[_Union[EncodeOutput, str]]] = ..., kind: _Optional[_Union[TextKind, str]] = ..., sparse: _Optional[_Union[SparseOptions, _Mapping]] = ...) -> None: ...
 
 class EncodeResponse(_message.Message):
     __slots__ = ["model", "results", "timings"]
@@ -301,7 +313,7 @@ class EncodeResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[EncodeResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class EncodeResult(_message.Message):
-    __slots__ = ["attention", "embedding", "embedding_bytes", "embedding_scale", "hidden_states", "ids", "pieces", "token_count", "token_vectors", "truncated_tokens"]
+    __slots__ = ["attention", "embedding", "embedding_bytes", "embedding_scale", "hidden_states", "ids", "pieces", "sparse", "token_count", "token_vectors", "truncated_tokens"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_BYTES_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FIELD_NUMBER: _ClassVar[int]
@@ -309,6 +321,7 @@ class EncodeResult(_message.Message):
     HIDDEN_STATES_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
     PIECES_FIELD_NUMBER: _ClassVar[int]
+    SPARSE_FIELD_NUMBER: _ClassVar[int]
     TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
     TOKEN_VECTORS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -319,10 +332,11 @@ class EncodeResult(_message.Message):
     hidden_states: _containers.RepeatedCompositeFieldContainer[HiddenStates]
     ids: _containers.RepeatedScalarFieldContainer[int]
     pieces: _containers.RepeatedScalarFieldContainer[str]
+    sparse: SparseEmbedding
     token_count: int
     token_vectors: _containers.RepeatedScalarFieldContainer[float]
     truncated_tokens: int
-    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ...) -> None: ...
+    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ..., sparse: _Optional[_Union[SparseEmbedding, _Mapping]] = ...) -> None: ...
 
 class EncodeStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
@@ -682,6 +696,24 @@ class SentencePair(_message.Message):
     targets: _containers.RepeatedCompositeFieldContainer[SentencePair.Span]
     def __init__(self, source: _Optional[_Union[SentencePair.Span, _Mapping]] = ..., targets: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., cut: bool = ...) -> None: ...
 
+class SparseEmbedding(_message.Message):
+    __slots__ = ["ids", "tokens", "weights"]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    ids: _containers.RepeatedScalarFieldContainer[int]
+    tokens: _containers.RepeatedScalarFieldContainer[str]
+    weights: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, ids: _Optional[_Iterable[int]] = ..., weights: _Optional[_Iterable[float]] = ..., tokens: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class SparseOptions(_message.Message):
+    __slots__ = ["threshold", "top_k"]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    TOP_K_FIELD_NUMBER: _ClassVar[int]
+    threshold: float
+    top_k: int
+    def __init__(self, top_k: _Optional[int] = ..., threshold: _Optional[float] = ...) -> None: ...
+
 class Suspicion(_message.Message):
     __slots__ = ["check", "hypothesis", "source"]
     CHECK_FIELD_NUMBER: _ClassVar[int]
@@ -941,6 +973,12 @@ class Pooling(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class EmbeddingFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class EncodeOutput(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class TextKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Split(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

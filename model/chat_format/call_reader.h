@@ -52,7 +52,21 @@ class CallReader {
 // A name is at most this long; longer ones are no calls.
 inline constexpr size_t kMostNameBytes = 256;
 
-// All pointers outlive the reader. `format` is neither kUnknown nor kHarmony.
+// The readers by form; MakeCallReader chooses. All pointers outlive the reader.
+std::unique_ptr<CallReader> MakeJsonCall(const ToolCallFormat* format,
+                                         const std::vector<ChatTool>* tools,
+                                         DeltaCollector* deltas);
+std::unique_ptr<CallReader> MakeNamedJsonCall(
+    const ToolCallFormat* format, const std::vector<ChatTool>* tools,
+    DeltaCollector* deltas);
+std::unique_ptr<CallReader> MakeParametersCall(
+    const ToolCallFormat* format, const std::vector<ChatTool>* tools,
+    DeltaCollector* deltas);
+std::unique_ptr<CallReader> MakeQuotedCall(const ToolCallFormat* format,
+                                           const std::vector<ChatTool>* tools,
+                                           DeltaCollector* deltas);
+
+// `format` is neither kUnknown nor kHarmony.
 std::unique_ptr<CallReader> MakeCallReader(const ToolCallFormat* format,
                                            const std::vector<ChatTool>* tools,
                                            DeltaCollector* deltas);

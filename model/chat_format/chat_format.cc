@@ -52,8 +52,9 @@ bool ChatFormat::OpensThinking(std::string_view prompt) const {
 ChatFormat FormatLearner::Learn() && {
   const auto plain = chats_.Prompt(/*tools=*/false, Json::object());
   const auto with_tools = chats_.Prompt(/*tools=*/true, Json::object());
-  format_.knows_tools_ =
-      chats_.MayRead("tools") && plain && with_tools && *plain != *with_tools;
+  // Some templates cannot do without tools.
+  format_.knows_tools_ = chats_.MayRead("tools") && with_tools &&
+                         (!plain || *plain != *with_tools);
   const auto prompt = chats_.Answer(nullptr, Json::object());
   const auto content = chats_.Answer(Reply(sample::kContent), Json::object());
   if (!prompt || !content ||

@@ -10,8 +10,9 @@
 
 namespace trivium {
 
-// How a model writes what it thinks before it answers. Marks are without white
-// space at their ends; both are empty if the template does not tell them.
+// The form of the thoughts that a model writes before it answers. Marks are
+// without white space at their ends; both are empty if the template does not
+// tell them.
 struct ThinkingFormat {
   std::string begin, end;
   // The template's variable that switches thinking and its JSON values; an
@@ -22,7 +23,7 @@ struct ThinkingFormat {
   bool known() const { return !end.empty(); }
 };
 
-// How a model's messages look, learned from the chat template of its folder.
+// The form of a model's messages, learned from the chat template of its folder.
 // Immutable.
 //
 //   const ChatFormat format = ChatFormat::Learn(*chat_template);

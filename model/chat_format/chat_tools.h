@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<ChatTool>> ParseChatTools(std::string_view json);
 const ChatTool* FindTool(const std::vector<ChatTool>& tools,
                          std::string_view name);
 
-// How a value that a model wrote as bare text becomes JSON.
+// The JSON that a value becomes which a model wrote as bare text.
 enum class BareValue {
   kString,        // always a string
   kJsonOrString,  // JSON if it is JSON, else a string

@@ -29,9 +29,6 @@ class FormatLearner {
 
   ChatFormat Learn() &&;
 
-  // What the header and tail of answers are; set by Learn.
-  const std::string& header() const { return header_; }
-
  private:
   void LearnSwitch();
   void LearnHeader();

@@ -75,7 +75,7 @@ class GrammarCopy {
   std::map<ExpressionId, ExpressionId> copies_;
 };
 
-// Where in a character of UTF-8 a text stands (RFC 3629): the range of the next
+// A place in a character of UTF-8 (RFC 3629): the range of the next
 // byte and how many follow it.
 struct CharacterState {
   uint8_t low = 0, high = 0;  // of the next byte; 0, 0 at a character's begin

@@ -83,6 +83,13 @@ std::string_view Trim(std::string_view text) {
   return TrimStart(TrimEnd(text));
 }
 
+size_t PartialMark(std::string_view text, std::string_view mark) {
+  for (size_t size = std::min(text.size(), mark.size()); size > 0; --size) {
+    if (mark.starts_with(text.substr(text.size() - size))) return size;
+  }
+  return 0;
+}
+
 std::string ClosingTag(std::string_view tag) {
   if (tag.size() < 3) return "";
   const char open = tag.front(), close = tag.back();

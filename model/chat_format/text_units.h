@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_CHAT_FORMAT_TEXT_UNITS_H_
 #define TRIVIUM_MODEL_CHAT_FORMAT_TEXT_UNITS_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ bool IsSpace(char c);
 std::string_view TrimStart(std::string_view text);
 std::string_view TrimEnd(std::string_view text);
 std::string_view Trim(std::string_view text);
+
+// Returns the size of the longest end of `text` that `mark` begins with.
+size_t PartialMark(std::string_view text, std::string_view mark);
 
 // Returns the tag that ends what `tag` begins: "</a>" of "<a>", "[/A]" of
 // "[A]"; empty if `tag` is no such tag.

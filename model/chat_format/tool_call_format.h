@@ -21,7 +21,7 @@ struct CallMember {
   std::string json = {};  // of the first call; "" for kName and kArguments
 };
 
-// How a model writes its tool calls:
+// The form of a model's tool calls:
 //
 //   section_begin  call  separator  call  ...  section_end
 //

@@ -106,7 +106,7 @@ class ToolGrammar {
     TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId arguments,
                              Schema(tool.parameters));
     if (format_.form == Form::kHarmony) {
-      // Behind a mark that the model wrote, the channel may have come before.
+      // The channel may have come before a mark that the model wrote.
       std::vector<ExpressionId> headers = {
           grammar_.Literal("<|channel|>commentary json<|message|>")};
       if (!options_.with_mark) {

@@ -54,6 +54,7 @@ constexpr Style kStyles[] = {
      "<tool_call>\n<function=", "<think>", 0},
     {"keys and values", kKeysAndValues, Form::kParameters, "<tool_call>", "",
      0},
+    {"quoted", kQuoted, Form::kQuoted, "<|tool_call>call:", "", 0},
     {"channels", kChannels, Form::kHarmony, "to=functions.",
      "<|channel|>analysis<|message|>", 0},
 };
@@ -228,6 +229,22 @@ TEST(ChatReaderTest, ACallThatBreaksHasNoEnd) {
   EXPECT_EQ(cut.content, "");
 }
 
+// Values that are no strings come as JSON, or as Python writes them.
+TEST(ChatReaderTest, ReadsBareValuesByTheirTypes) {
+  const ChatFormat format = Learned(kKeysAndValues);
+  const ReadMessage read = ReadChatMessage(
+      format, Tools(), false,
+      "<tool_call>get_weather<arg_key>city</arg_key><arg_value>7</arg_value>"
+      "<arg_key>days</arg_key><arg_value>8</arg_value>"
+      "<arg_key>options</arg_key><arg_value>{'a': [True, None, \"it's\"]}"
+      "</arg_value><arg_key>exact</arg_key><arg_value>False</arg_value>"
+      "<arg_key>other</arg_key><arg_value>so</arg_value></tool_call>");
+  ASSERT_EQ(read.calls.size(), 1u);
+  EXPECT_EQ(read.calls[0].arguments,
+            "{\"city\": \"7\", \"days\": 8, \"options\": {\"a\": [true, "
+            "null, \"it's\"]}, \"exact\": false, \"other\": \"so\"}");
+}
+
 TEST(ChatReaderTest, WithoutToolsCallsAreContent) {
   const ChatFormat format = Learned(kTagged);
   const std::string text =
@@ -338,8 +355,13 @@ TEST(ToolGrammarTest, HoldsTextsToCallsThatReadBack) {
     SCOPED_TRACE(style.name);
     const ChatTemplate chat_template = ParseTemplate(style.source);
     const ChatFormat format = ChatFormat::Learn(chat_template);
-    const auto constraint = ConstraintOf(
-        GrammarOfToolCalls(format, Tools(), {.parallel = true}), vocabulary);
+    const auto grammar =
+        GrammarOfToolCalls(format, Tools(), {.parallel = true});
+    if (style.form == Form::kQuoted) {
+      EXPECT_THAT(grammar, IsError(kInvalidArgument, "tools"));
+      continue;
+    }
+    const auto constraint = ConstraintOf(grammar, vocabulary);
     ASSERT_NE(constraint, nullptr);
     for (int i = 0; i < 3; ++i) {
       const auto text = RandomText(constraint, &random, 120);

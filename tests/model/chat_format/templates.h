@@ -88,6 +88,20 @@ inline constexpr char kKeysAndValues[] =
 {%- for k, v in c.function.arguments | items %}<arg_key>{{ k }}</arg_key><arg_value>{{ v if v is string else v | tojson }}</arg_value>{% endfor %}</tool_call>{% endfor %}{% endfor %}
 {%- if add_generation_prompt %}<|assistant|>{% endif %})";
 
+// An object with bare keys and quotes of its own; content behind the calls.
+inline constexpr char kQuoted[] =
+    R"q({%- macro write(v) -%}
+{%- if v is string %}<|"|>{{ v }}<|"|>
+{%- elif v is mapping %}{{ '{' }}{% for k, x in v | items %}{{ k }}:{{ write(x) }}{% if not loop.last %},{% endif %}{% endfor %}{{ '}' }}
+{%- elif v is sequence %}[{% for x in v %}{{ write(x) }}{% if not loop.last %},{% endif %}{% endfor %}]
+{%- else %}{{ v | tojson }}{% endif %}
+{%- endmacro %}
+{%- if tools %}<|tools>{{ tools | tojson }}<tools|>{% endif %}
+{%- for m in messages %}<|turn>{{ m.role }}
+{% for c in m.tool_calls %}<|tool_call>call:{{ c.function.name }}{{ write(c.function.arguments) }}<tool_call|>{% endfor %}{{ m.content }}<turn|>{% endfor %}
+{%- if add_generation_prompt %}<|turn>assistant
+{% endif %})q";
+
 // Channels.
 inline constexpr char kChannels[] =
     R"({%- if tools %}<|start|>developer<|message|>{{ tools | tojson }}<|end|>{% endif %}

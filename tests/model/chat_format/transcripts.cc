@@ -21,7 +21,11 @@ std::optional<std::string> Render(const ChatTemplate& chat_template,
                                   const std::string& variables) {
   Json messages = Json::array({{{"role", "user"}, {"content", kQuestion}}});
   if (!answer.is_null()) messages.push_back(answer);
-  const std::string json = messages.dump(), tools = TranscriptTools();
+  Json list = Json::parse(TranscriptTools());
+  // Command R+'s template writes this type and cannot do without.
+  list[0]["function"]["parameters"]["properties"]["options"]
+      ["additionalProperties"] = {{"type", "string"}};
+  const std::string json = messages.dump(), tools = list.dump();
   const auto segments =
       chat_template.Render({.messages = json,
                             .tools = tools,

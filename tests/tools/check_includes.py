@@ -26,6 +26,7 @@ LAYERS = {
     "model/tokenizer": (),
     "model/jinja": (),
     "model/grammar": (),
+    "model/chat_format": (r"model/chat_template\.h", r"model/grammar/.*"),
     "model/search": (r"model/grammar/(constraint|token_trie)\.h", r"model/logits\.h"),
     "model/transformer": (
         r"model/kernels/.*",

@@ -127,7 +127,9 @@ class Answers(_message.Message):
     def __init__(self, answers: _Optional[_Iterable[_Union[Answers.Answer, _Mapping]]] = ..., window_count: _Optional[int] = ..., token_count: _Optional[int] = ...) -> None: ...
 
 class Chat(_message.Message):
-    __slots__ = ["add_generation_prompt", "continue_final_message", "messages", "template_name", "tools", "variables"]
+    __slots__ = ["add_generation_prompt", "answer_parts", "continue_final_message", "messages", "parallel_tool_calls", "template_name", "tool_choice", "tool_name", "tools", "variables"]
+    class ToolChoice(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = []
     class Message(_message.Message):
         __slots__ = ["content", "name", "reasoning_content", "role", "tool_call_id", "tool_calls"]
         CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -153,18 +155,30 @@ class Chat(_message.Message):
         name: str
         def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., arguments: _Optional[str] = ...) -> None: ...
     ADD_GENERATION_PROMPT_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_PARTS_FIELD_NUMBER: _ClassVar[int]
     CONTINUE_FINAL_MESSAGE_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    PARALLEL_TOOL_CALLS_FIELD_NUMBER: _ClassVar[int]
     TEMPLATE_NAME_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
+    TOOL_CHOICE_AUTO: Chat.ToolChoice
+    TOOL_CHOICE_FIELD_NUMBER: _ClassVar[int]
+    TOOL_CHOICE_NONE: Chat.ToolChoice
+    TOOL_CHOICE_REQUIRED: Chat.ToolChoice
+    TOOL_CHOICE_UNSPECIFIED: Chat.ToolChoice
+    TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
     VARIABLES_FIELD_NUMBER: _ClassVar[int]
     add_generation_prompt: bool
+    answer_parts: bool
     continue_final_message: bool
     messages: _containers.RepeatedCompositeFieldContainer[Chat.Message]
+    parallel_tool_calls: bool
     template_name: str
+    tool_choice: Chat.ToolChoice
+    tool_name: str
     tools: _containers.RepeatedScalarFieldContainer[str]
     variables: _struct_pb2.Struct
-    def __init__(self, messages: _Optional[_Iterable[_Union[Chat.Message, _Mapping]]] = ..., tools: _Optional[_Iterable[str]] = ..., variables: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., template_name: _Optional[str] = ..., add_generation_prompt: bool = ..., continue_final_message: bool = ...) -> None: ...
+    def __init__(self, messages: _Optional[_Iterable[_Union[Chat.Message, _Mapping]]] = ..., tools: _Optional[_Iterable[str]] = ..., variables: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., template_name: _Optional[str] = ..., add_generation_prompt: bool = ..., continue_final_message: bool = ..., tool_choice: _Optional[_Union[Chat.ToolChoice, str]] = ..., tool_name: _Optional[str] = ..., parallel_tool_calls: bool = ..., answer_parts: bool = ...) -> None: ...
 
 class Checks(_message.Message):
     __slots__ = ["kinds", "second_try"]
@@ -473,19 +487,36 @@ class GenerateResponse(_message.Message):
         usage: Usage
         def __init__(self, finish_reason: _Optional[_Union[_common_pb2.FinishReason, str]] = ..., token_count: _Optional[int] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., seed: _Optional[int] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ...) -> None: ...
     class Piece(_message.Message):
-        __slots__ = ["ids", "logprobs", "text"]
+        __slots__ = ["ids", "logprobs", "reasoning", "text", "tool_calls"]
         IDS_FIELD_NUMBER: _ClassVar[int]
         LOGPROBS_FIELD_NUMBER: _ClassVar[int]
+        REASONING_FIELD_NUMBER: _ClassVar[int]
         TEXT_FIELD_NUMBER: _ClassVar[int]
+        TOOL_CALLS_FIELD_NUMBER: _ClassVar[int]
         ids: _containers.RepeatedScalarFieldContainer[int]
         logprobs: _containers.RepeatedCompositeFieldContainer[_common_pb2.TokenLogprobs]
+        reasoning: str
         text: str
-        def __init__(self, text: _Optional[str] = ..., ids: _Optional[_Iterable[int]] = ..., logprobs: _Optional[_Iterable[_Union[_common_pb2.TokenLogprobs, _Mapping]]] = ...) -> None: ...
+        tool_calls: _containers.RepeatedCompositeFieldContainer[GenerateResponse.ToolCallPiece]
+        def __init__(self, text: _Optional[str] = ..., ids: _Optional[_Iterable[int]] = ..., logprobs: _Optional[_Iterable[_Union[_common_pb2.TokenLogprobs, _Mapping]]] = ..., reasoning: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[GenerateResponse.ToolCallPiece, _Mapping]]] = ...) -> None: ...
     class Prompt(_message.Message):
         __slots__ = ["logprobs"]
         LOGPROBS_FIELD_NUMBER: _ClassVar[int]
         logprobs: _containers.RepeatedCompositeFieldContainer[_common_pb2.TokenLogprobs]
         def __init__(self, logprobs: _Optional[_Iterable[_Union[_common_pb2.TokenLogprobs, _Mapping]]] = ...) -> None: ...
+    class ToolCallPiece(_message.Message):
+        __slots__ = ["arguments", "complete", "id", "index", "name"]
+        ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
+        COMPLETE_FIELD_NUMBER: _ClassVar[int]
+        ID_FIELD_NUMBER: _ClassVar[int]
+        INDEX_FIELD_NUMBER: _ClassVar[int]
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        arguments: str
+        complete: bool
+        id: str
+        index: int
+        name: str
+        def __init__(self, index: _Optional[int] = ..., name: _Optional[str] = ..., id: _Optional[str] = ..., arguments: _Optional[str] = ..., complete: bool = ...) -> None: ...
     DONE_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     PIECE_FIELD_NUMBER: _ClassVar[int]

@@ -1,0 +1,330 @@
+#include "model/chat_format/tool_grammar.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "model/chat_format/grammar_parts.h"
+#include "model/chat_format/json_scanner.h"
+#include "model/chat_format/text_units.h"
+#include "model/grammar/frontends.h"
+
+namespace trivium {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Form = ToolCallFormat::Form;
+
+class ToolGrammar {
+ public:
+  ToolGrammar(const ChatFormat& format, const ToolGrammarOptions& options)
+      : format_(format.calls()),
+        mark_(format.CallMark()),
+        options_(options),
+        grammar_(options.limits) {}
+
+  absl::StatusOr<Grammar> Make(const std::vector<ChatTool>& tools) {
+    std::vector<ExpressionId> calls;
+    for (size_t i = 0; i < tools.size(); ++i) {
+      if (!options_.tool.empty() && tools[i].name != options_.tool) continue;
+      auto call = Call(tools[i]);
+      if (!call.ok()) {
+        return absl::Status(call.status().code(),
+                            fmt::format("tools[{}].function.parameters: {}", i,
+                                        std::string(call.status().message())));
+      }
+      calls.push_back(*call);
+    }
+    if (calls.empty()) {
+      return absl::InvalidArgumentError(
+          options_.tool.empty()
+              ? std::string("tools: there is none that could be called")
+              : fmt::format("tool_choice: there is no tool '{}' in tools",
+                            options_.tool));
+    }
+    const RuleId root = grammar_.AddRule();
+    grammar_.Define(root, Calls(grammar_.AsRule(grammar_.Choice(calls))));
+    grammar_.set_root(root);
+    TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
+    return std::move(grammar_);
+  }
+
+ private:
+  // White space between the parts of a JSON text.
+  ExpressionId Space() {
+    return grammar_.Repeat(
+        grammar_.Choice({grammar_.Literal(" "), grammar_.Literal("\n")}), 0, 8);
+  }
+
+  // The section: each call with its marks, and what stands around them.
+  ExpressionId Calls(ExpressionId call) {
+    // A turn of gpt-oss ends with its call.
+    if (format_.form == Form::kHarmony) {
+      return grammar_.Sequence(
+          {grammar_.Literal(options_.with_mark ? " to=functions." : ""), call});
+    }
+    std::string begin = format_.section_begin, call_begin = format_.call_begin;
+    if (!options_.with_mark) {
+      std::string& first = Trim(begin).empty() ? call_begin : begin;
+      const size_t at = first.find(mark_);
+      first.erase(0, at == std::string::npos ? 0 : at + mark_.size());
+    }
+    const std::string end = format_.call_end;
+    std::vector<ExpressionId> parts = {grammar_.Literal(begin)};
+    const std::string separator = format_.separator + format_.call_begin;
+    if (format_.in_list) {
+      parts.push_back(grammar_.Literal("["));
+      parts.push_back(Space());
+    }
+    parts.push_back(grammar_.Literal(call_begin));
+    parts.push_back(call);
+    parts.push_back(grammar_.Literal(end));
+    if (options_.parallel && (format_.parallel || format_.in_list)) {
+      std::vector<ExpressionId> more;
+      if (format_.in_list) {
+        more = {grammar_.Literal(","), Space(), call};
+      } else {
+        more = {grammar_.Literal(separator), call, grammar_.Literal(end)};
+      }
+      parts.push_back(grammar_.Repeat(grammar_.Sequence(more), 0, -1));
+    }
+    if (format_.in_list) {
+      parts.push_back(Space());
+      parts.push_back(grammar_.Literal("]"));
+    }
+    // The mark may be a token that ends the turn, which is no text then.
+    parts.push_back(grammar_.Optional(grammar_.Literal(format_.section_end)));
+    return grammar_.Sequence(std::move(parts));
+  }
+
+  // One call, from behind its begin mark to before its end mark.
+  absl::StatusOr<ExpressionId> Call(const ChatTool& tool) {
+    if (format_.form == Form::kParameters) return Parameters(tool);
+    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId arguments,
+                             Schema(tool.parameters));
+    if (format_.form == Form::kHarmony) {
+      // The channel may have come before a mark that the model wrote.
+      std::vector<ExpressionId> headers = {
+          grammar_.Literal("<|channel|>commentary json<|message|>")};
+      if (!options_.with_mark) {
+        headers.push_back(grammar_.Literal(" <|constrain|>json<|message|>"));
+      }
+      return grammar_.Sequence({grammar_.Literal(tool.name),
+                                grammar_.Choice(std::move(headers)),
+                                arguments});
+    }
+    if (format_.form == Form::kNamedJson) {
+      std::vector<ExpressionId> parts = {
+          grammar_.Literal(tool.name + format_.name_end)};
+      if (!format_.id_end.empty()) {
+        parts.push_back(grammar_.Repeat(Alphanumeric(), 1, 40));
+        parts.push_back(grammar_.Literal(format_.id_end));
+      }
+      parts.push_back(arguments);
+      return grammar_.Sequence(std::move(parts));
+    }
+    const ExpressionId name = grammar_.Literal(Json(tool.name).dump());
+    std::vector<ExpressionId> parts = {grammar_.Literal("{"), Space()};
+    if (format_.name_is_key) {
+      parts.insert(parts.end(),
+                   {name, grammar_.Literal(":"), Space(), arguments});
+    }
+    for (size_t i = 0; i < format_.members.size(); ++i) {
+      const CallMember& member = format_.members[i];
+      if (i > 0) parts.insert(parts.end(), {grammar_.Literal(","), Space()});
+      parts.insert(parts.end(),
+                   {grammar_.Literal(Json(member.key).dump() + ":"), Space()});
+      switch (member.role) {
+        case CallMember::Role::kName:
+          parts.push_back(name);
+          break;
+        case CallMember::Role::kArguments:
+          parts.push_back(arguments);
+          break;
+        case CallMember::Role::kConstant:
+          parts.push_back(grammar_.Literal(member.json));
+          break;
+        case CallMember::Role::kId:
+        case CallMember::Role::kIndex: {
+          const bool quoted = member.json.starts_with('"');
+          const ExpressionId quote = grammar_.Literal(quoted ? "\"" : "");
+          parts.push_back(quote);
+          parts.push_back(quoted ? grammar_.Repeat(Alphanumeric(), 1, 40)
+                                 : grammar_.Choice({grammar_.Literal("0"),
+                                                    grammar_.Bytes('1', '9')}));
+          parts.push_back(quote);
+        }
+      }
+    }
+    parts.insert(parts.end(), {Space(), grammar_.Literal("}")});
+    return grammar_.Sequence(std::move(parts));
+  }
+
+  ExpressionId Alphanumeric() {
+    return grammar_.Choice({grammar_.Bytes('0', '9'), grammar_.Bytes('a', 'z'),
+                            grammar_.Bytes('A', 'Z')});
+  }
+
+  absl::StatusOr<ExpressionId> Schema(const Json& schema) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const Grammar part,
+        GrammarOfJsonSchema(schema.dump(), {}, options_.limits,
+                            options_.check_alive));
+    return AddGrammar(part, &grammar_);
+  }
+
+  // The parameters in the schema's order, those that are not required optional.
+  // An object schema with other keywords says more than a list of parameters.
+  absl::StatusOr<ExpressionId> Parameters(const ChatTool& tool) {
+    static constexpr std::string_view kKnown[] = {
+        "type",  "properties",  "required", "additionalProperties",
+        "title", "description", "$schema"};
+    for (const auto& [key, value] : tool.parameters.items()) {
+      bool known = false;
+      for (const std::string_view one : kKnown) known |= key == one;
+      if (!known) {
+        return absl::InvalidArgumentError(fmt::format(
+            "#/{}: cannot be held, since this model writes parameters one by "
+            "one; use properties and required only",
+            key));
+      }
+    }
+    const Json properties = tool.parameters.value("properties", Json::object());
+    const Json required = tool.parameters.value("required", Json::array());
+    if (!properties.is_object() || !required.is_array()) {
+      return absl::InvalidArgumentError(
+          "#/properties: an object with properties and a list `required` are "
+          "needed");
+    }
+    std::vector<ExpressionId> parts = {
+        grammar_.Literal(tool.name + format_.name_end)};
+    std::vector<std::pair<ExpressionId, bool>> all;
+    for (const auto& [name, schema] : properties.items()) {
+      auto value = Parameter(name, schema);
+      if (!value.ok()) {
+        return absl::Status(value.status().code(),
+                            fmt::format("#/properties/{}: {}", name,
+                                        std::string(value.status().message())));
+      }
+      bool is_required = false;
+      for (const Json& one : required) is_required |= one == name;
+      all.emplace_back(*value, is_required);
+    }
+    // Separators stand between parameters only, whichever are left out.
+    if (!all.empty()) parts.push_back(Listed(all));
+    parts.push_back(grammar_.Literal(format_.parameters_end));
+    return grammar_.Sequence(std::move(parts));
+  }
+
+  // A list of items of which some may be left out. Node 2i is before item i
+  // with nothing written yet, node 2i + 1 with something.
+  ExpressionId Listed(const std::vector<std::pair<ExpressionId, bool>>& items) {
+    ExpressionGraph graph;
+    for (size_t i = 0; i <= items.size(); ++i) {
+      graph.AddNode();
+      graph.AddNode();
+    }
+    const ExpressionId separator =
+        grammar_.Literal(format_.parameter_separator);
+    for (size_t i = 0; i < items.size(); ++i) {
+      const auto [item, required] = items[i];
+      const int32_t first = static_cast<int32_t>(2 * i), later = first + 1;
+      graph.edges.push_back({first, later + 2, item});
+      graph.edges.push_back(
+          {later, later + 2, grammar_.Sequence({separator, item})});
+      if (required) continue;
+      graph.edges.push_back({first, first + 2, ExpressionGraph::kNoLabel});
+      graph.edges.push_back({later, later + 2, ExpressionGraph::kNoLabel});
+    }
+    graph.final[2 * items.size()] = true;
+    graph.final[2 * items.size() + 1] = true;
+    return grammar_.Graph(std::move(graph));
+  }
+
+  absl::StatusOr<ExpressionId> Parameter(const std::string& name,
+                                         const Json& schema) {
+    const Json type =
+        schema.is_object() ? schema.value("type", Json()) : Json();
+    std::vector<ExpressionId> parts = {
+        grammar_.Literal(format_.parameter_begin + name)};
+    if (type != "string") {
+      // Texts of JSON values that are read as such: no strings on the way.
+      static constexpr std::string_view kTypes[] = {
+          "integer", "number", "boolean", "object", "array", "null"};
+      bool known = false;
+      for (const std::string_view one : kTypes) known |= type == one;
+      if (!known) {
+        return absl::InvalidArgumentError(
+            "cannot be held where a model writes values as bare text; give one "
+            "type");
+      }
+      TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId value, Schema(schema));
+      parts.insert(parts.end(), {grammar_.Literal(format_.other_key_end), value,
+                                 grammar_.Literal(format_.parameter_end)});
+      return grammar_.Sequence(std::move(parts));
+    }
+    parts.push_back(grammar_.Literal(format_.string_key_end));
+    std::vector<ExpressionId> texts;
+    for (const auto& [key, value] : schema.items()) {
+      if (key == "const") TRIVIUM_RETURN_IF_ERROR(AddText(value, &texts));
+      if (key == "enum" && value.is_array()) {
+        for (const Json& one : value) {
+          TRIVIUM_RETURN_IF_ERROR(AddText(one, &texts));
+        }
+      }
+      if (key != "type" && key != "title" && key != "description" &&
+          key != "default" && key != "examples" && key != "enum" &&
+          key != "const") {
+        return absl::InvalidArgumentError(fmt::format(
+            "{}: cannot be held where a model writes strings as bare text; use "
+            "enum, or leave it out",
+            key));
+      }
+    }
+    parts.push_back(texts.empty()
+                        ? TextUpTo(Trim(format_.parameter_end), &grammar_)
+                        : grammar_.Choice(std::move(texts)));
+    return grammar_.Sequence(std::move(parts));
+  }
+
+  absl::Status AddText(const Json& value, std::vector<ExpressionId>* texts) {
+    if (!value.is_string() ||
+        value.get_ref<const std::string&>().find(Trim(format_.parameter_end)) !=
+            std::string::npos) {
+      return absl::InvalidArgumentError(
+          "enum: has a value that cannot be written as bare text");
+    }
+    texts->push_back(grammar_.Literal(value.get_ref<const std::string&>() +
+                                      format_.parameter_end));
+    return absl::OkStatus();
+  }
+
+  const ToolCallFormat& format_;
+  const std::string mark_;  // ChatFormat::CallMark
+  const ToolGrammarOptions& options_;
+  Grammar grammar_;
+};
+
+}  // namespace
+
+absl::StatusOr<Grammar> GrammarOfToolCalls(const ChatFormat& format,
+                                           const std::vector<ChatTool>& tools,
+                                           const ToolGrammarOptions& options) {
+  const ToolCallFormat& calls = format.calls();
+  if (calls.form == Form::kUnknown) {
+    return absl::InvalidArgumentError(
+        "tools: the model's chat template does not tell how it writes calls, "
+        "so they cannot be required");
+  }
+  if (calls.form == Form::kQuoted || calls.arguments_are_text) {
+    return absl::InvalidArgumentError(
+        "tools: this model's calls are not written as JSON, so they cannot be "
+        "held to a schema; use tool_choice auto");
+  }
+  return ToolGrammar(format, options).Make(tools);
+}
+
+}  // namespace trivium

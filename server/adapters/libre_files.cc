@@ -58,17 +58,26 @@ std::string PlainName(const std::string& name) {
   return plain;
 }
 
-// Returns the scheme and host by which the client came, for the download's
-// address.
-std::string OriginOf(const RequestHead& head) {
-  std::string host = head.header("Host");
-  const bool plain = std::all_of(host.begin(), host.end(), [](char c) {
-    return absl::ascii_isalnum(c) ||
-           std::string_view("-._:[]").find(c) != std::string_view::npos;
+// True if an address may have `text` as it is.
+bool IsPlain(const std::string& text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return absl::ascii_isalnum(c) || others.find(c) != others.npos;
   });
-  if (!plain) return "";
+}
+
+// Returns the scheme and host by which the client came, and the prefix that a
+// proxy took off the path, for the download's address.
+std::string OriginOf(const RequestHead& head) {
+  const std::string host = head.header("Host");
+  if (!IsPlain(host, "-._:[]")) return "";
+  std::string prefix = head.header("X-Forwarded-Prefix");
+  while (prefix.ends_with('/')) prefix.pop_back();
+  if (!prefix.starts_with('/') || prefix.starts_with("//") ||
+      !IsPlain(prefix, "-._~/")) {
+    prefix.clear();
+  }
   const bool tls = head.tls || head.header("X-Forwarded-Proto") == "https";
-  return (tls ? "https://" : "http://") + host;
+  return fmt::format("{}{}{}", tls ? "https://" : "http://", host, prefix);
 }
 
 class LibreFileCodec : public Codec {

@@ -125,7 +125,8 @@ TEST_F(HttpApiTest, RefusesFormsOfWebPages) {
 TEST_F(HttpApiTest, TranslatesFilesAndServesTheResults) {
   Start();
   const auto post = [this](const std::string& name, const std::string& text,
-                           const std::string& more = "") {
+                           const std::string& more = "",
+                           const std::string& headers = "") {
     const auto field = [](const std::string& head, const std::string& value) {
       return "--b\r\nContent-Disposition: form-data; name=" + head +
              "\r\n\r\n" + value + "\r\n";
@@ -134,7 +135,12 @@ TEST_F(HttpApiTest, TranslatesFilesAndServesTheResults) {
                 field("source", "en") + field("target", "de") +
                     field("\"file\"; filename=\"" + name + "\"", text) + more +
                     "--b--\r\n",
-                "Content-Type: multipart/form-data; boundary=b\r\n");
+                "Content-Type: multipart/form-data; boundary=b\r\n" + headers);
+  };
+  const auto address = [&post](const std::string& headers) {
+    return json::parse(post("a.txt", "abc", "", headers).body)
+        .at("translatedFileUrl")
+        .get<std::string>();
   };
   const HttpResult answer = post("my \xc3\xa4 page.html", "<p>abc</p>\r\n");
   ASSERT_EQ(answer.status, 200) << answer.body;
@@ -152,6 +158,16 @@ TEST_F(HttpApiTest, TranslatesFilesAndServesTheResults) {
               HasSubstr("attachment; filename=\"my____page.html"));
   EXPECT_THAT(file.headers, HasSubstr("nosniff"));
   EXPECT_EQ(HttpGet(api_->port(), "/download_file/0.a.txt").status, 404);
+
+  // A proxy says by which address the client came.
+  EXPECT_THAT(address("X-Forwarded-Proto: https\r\n"
+                      "X-Forwarded-Prefix: /libre/\r\n"),
+              testing::StartsWith("https://localhost/libre/download_file/"));
+  for (const char* bad : {"//evil.example", "libre", "/a\"b", "/"}) {
+    EXPECT_THAT(address(std::string("X-Forwarded-Prefix: ") + bad + "\r\n"),
+                testing::StartsWith("http://localhost/download_file/"))
+        << bad;
+  }
 
   EXPECT_EQ(post("a.docx", "abc").status, 400);
   EXPECT_EQ(post("a.txt", "\xff").status, 400);

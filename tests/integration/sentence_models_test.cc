@@ -42,7 +42,8 @@ class SentencesTest : public testing::Test {
       flags.insert(flags.end(),
                    {"--model", std::string(name) + "=" + kFolder + name});
     }
-    for (const auto& names : {std::span(kDense), std::span(kSparse)}) {
+    for (const std::span<const char* const> names :
+         std::initializer_list<std::span<const char* const>>{kDense, kSparse}) {
       for (const char* name : names) {
         flags.insert(flags.end(),
                      {"--model", std::string(name) + "=" + kRetrieval + name});

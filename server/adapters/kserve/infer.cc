@@ -68,8 +68,14 @@ class ModelInfer : public Adapter {
 
 }  // namespace
 
+std::unique_ptr<Handler> NewKserveInfer(const Environment& environment,
+                                        CallContext context,
+                                        Transport* transport) {
+  return NewAdapter<ModelInfer>(environment, std::move(context), transport);
+}
+
 std::vector<KserveMethod> KserveMethods() {
-  std::vector<KserveMethod> methods = {{"ModelInfer", NewAdapter<ModelInfer>}};
+  std::vector<KserveMethod> methods = {{"ModelInfer", NewKserveInfer}};
   for (const auto& part : {KserveServerMethods(), KserveRepositoryMethods()}) {
     methods.insert(methods.end(), part.begin(), part.end());
   }

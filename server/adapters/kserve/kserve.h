@@ -27,6 +27,16 @@ struct KserveMethod {
 };
 std::vector<KserveMethod> KserveMethods();
 
+// The handlers of those that HTTP has, too (rest.h).
+NewHandler NewKserveInfer;
+NewHandler NewKserveServerLive;
+NewHandler NewKserveServerReady;
+NewHandler NewKserveServerMetadata;
+NewHandler NewKserveModelReady;
+NewHandler NewKserveModelMetadata;
+NewHandler NewKserveModelStatistics;
+NewHandler NewKserveRepositoryIndex;
+
 // Parts of KserveMethods: those about the server and its models, and those
 // about the models as a repository.
 std::vector<KserveMethod> KserveServerMethods();

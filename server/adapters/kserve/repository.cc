@@ -130,8 +130,14 @@ class RepositoryModelUnload : public Adapter {
 
 }  // namespace
 
+std::unique_ptr<Handler> NewKserveRepositoryIndex(
+    const Environment& environment, CallContext context, Transport* transport) {
+  return NewAdapter<RepositoryIndex>(environment, std::move(context),
+                                     transport);
+}
+
 std::vector<KserveMethod> KserveRepositoryMethods() {
-  return {{"RepositoryIndex", NewAdapter<RepositoryIndex>},
+  return {{"RepositoryIndex", NewKserveRepositoryIndex},
           {"RepositoryModelLoad", NewAdapter<RepositoryModelLoad>},
           {"RepositoryModelUnload", NewAdapter<RepositoryModelUnload>}};
 }

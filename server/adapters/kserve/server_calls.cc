@@ -211,13 +211,49 @@ class ModelStatistics : public Adapter {
 
 }  // namespace
 
+std::unique_ptr<Handler> NewKserveServerLive(const Environment& environment,
+                                             CallContext context,
+                                             Transport* transport) {
+  return NewAdapter<ServerLive>(environment, std::move(context), transport);
+}
+
+std::unique_ptr<Handler> NewKserveServerReady(const Environment& environment,
+                                              CallContext context,
+                                              Transport* transport) {
+  return NewAdapter<ServerReady>(environment, std::move(context), transport);
+}
+
+std::unique_ptr<Handler> NewKserveServerMetadata(const Environment& environment,
+                                                 CallContext context,
+                                                 Transport* transport) {
+  return NewAdapter<ServerMetadata>(environment, std::move(context), transport);
+}
+
+std::unique_ptr<Handler> NewKserveModelReady(const Environment& environment,
+                                             CallContext context,
+                                             Transport* transport) {
+  return NewAdapter<ModelReady>(environment, std::move(context), transport);
+}
+
+std::unique_ptr<Handler> NewKserveModelMetadata(const Environment& environment,
+                                                CallContext context,
+                                                Transport* transport) {
+  return NewAdapter<ModelMetadata>(environment, std::move(context), transport);
+}
+
+std::unique_ptr<Handler> NewKserveModelStatistics(
+    const Environment& environment, CallContext context, Transport* transport) {
+  return NewAdapter<ModelStatistics>(environment, std::move(context),
+                                     transport);
+}
+
 std::vector<KserveMethod> KserveServerMethods() {
-  return {{"ServerLive", NewAdapter<ServerLive>},
-          {"ServerReady", NewAdapter<ServerReady>},
-          {"ServerMetadata", NewAdapter<ServerMetadata>},
-          {"ModelReady", NewAdapter<ModelReady>},
-          {"ModelMetadata", NewAdapter<ModelMetadata>},
-          {"ModelStatistics", NewAdapter<ModelStatistics>}};
+  return {{"ServerLive", NewKserveServerLive},
+          {"ServerReady", NewKserveServerReady},
+          {"ServerMetadata", NewKserveServerMetadata},
+          {"ModelReady", NewKserveModelReady},
+          {"ModelMetadata", NewKserveModelMetadata},
+          {"ModelStatistics", NewKserveModelStatistics}};
 }
 
 }  // namespace trivium

@@ -72,20 +72,26 @@ absl::Status CheckInput(const ModelInferRequest& request) {
   return absl::OkStatus();
 }
 
+// Moves the first element of a raw form to `elements`. False if there is no
+// whole one.
+bool TakeElement(std::string_view* raw, std::vector<std::string>* elements) {
+  uint32_t size = 0;
+  if (raw->size() < sizeof(size)) return false;
+  std::memcpy(&size, raw->data(), sizeof(size));
+  if (raw->size() - sizeof(size) < size) return false;
+  elements->emplace_back(raw->substr(sizeof(size), size));
+  raw->remove_prefix(sizeof(size) + size);
+  return true;
+}
+
 absl::StatusOr<std::vector<std::string>> SplitRaw(std::string_view raw,
                                                   int count) {
   std::vector<std::string> texts;
   while (!raw.empty() && static_cast<int>(texts.size()) < count) {
-    uint32_t size = 0;
-    if (raw.size() >= sizeof(size)) {
-      std::memcpy(&size, raw.data(), sizeof(size));
-    }
-    if (raw.size() < sizeof(size) || raw.size() - sizeof(size) < size) {
+    if (!TakeElement(&raw, &texts)) {
       return InvalidField("raw_input_contents[0]",
                           fmt::format("ends within element {}", texts.size()));
     }
-    texts.emplace_back(raw.substr(sizeof(size), size));
-    raw.remove_prefix(sizeof(size) + size);
   }
   if (static_cast<int>(texts.size()) != count || !raw.empty()) {
     return InvalidField("raw_input_contents[0]",
@@ -196,12 +202,34 @@ void OutputTensors::Add(const char* name, const std::vector<int64_t>& shape,
     }
     return;
   }
-  std::string* const raw = response_->add_raw_output_contents();
-  for (const std::string& value : values) {
-    const auto size = static_cast<uint32_t>(value.size());
-    raw->append(reinterpret_cast<const char*>(&size), sizeof(size));
-    raw->append(value);
+  response_->add_raw_output_contents(JoinElements(values));
+}
+
+std::string JoinElements(std::span<const std::string> elements) {
+  std::string raw;
+  for (const std::string& element : elements) {
+    const auto size = static_cast<uint32_t>(element.size());
+    raw.append(reinterpret_cast<const char*>(&size), sizeof(size));
+    raw.append(element);
   }
+  return raw;
+}
+
+std::vector<std::string> SplitElements(std::string_view raw) {
+  std::vector<std::string> elements;
+  while (TakeElement(&raw, &elements)) continue;
+  return elements;
+}
+
+std::string RawOf(
+    const inference::ModelInferResponse::InferOutputTensor& output) {
+  const auto& contents = output.contents();
+  if (output.datatype() == "BYTES") {
+    return JoinElements(std::vector<std::string>(
+        contents.bytes_contents().begin(), contents.bytes_contents().end()));
+  }
+  return {reinterpret_cast<const char*>(contents.fp32_contents().data()),
+          contents.fp32_contents().size() * sizeof(float)};
 }
 
 }  // namespace trivium

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,15 @@ absl::StatusOr<std::vector<std::string>> TakeTexts(
 // parameters of an output.
 absl::Status CheckOutputs(const inference::ModelInferRequest& request,
                           std::span<const TensorInfo> outputs);
+
+// Elements of type BYTES in the raw form: each follows its size, which has four
+// bytes.
+std::string JoinElements(std::span<const std::string> elements);
+// Returns the elements of a raw form that is whole.
+std::vector<std::string> SplitElements(std::string_view raw);
+// Returns the raw form of an output's contents.
+std::string RawOf(
+    const inference::ModelInferResponse::InferOutputTensor& output);
 
 // Adds the outputs that the request asks for to a response, in the form of the
 // request's input: raw, or as contents.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -52,7 +51,7 @@ absl::Status ReadOutputs(const v1::EncodeRequest& in, const std::string& name,
                              is_dense ? "sparse" : "dense"));
     }
     bool* const wanted = is_dense ? &dense : &job->sparse;
-    if (*wanted) return InvalidField(field, "is listed before");
+    if (*wanted) return InvalidField(field, "is listed before; list each once");
     *wanted = true;
   }
   if (dense && in.pooling() == v1::POOLING_NONE) {
@@ -93,12 +92,16 @@ absl::Status ReadSparse(const v1::EncodeRequest& in, EncodeJob* job) {
   }
   if (in.sparse().has_top_k()) {
     job->top_k = in.sparse().top_k();
-    if (*job->top_k < 1) return InvalidField(path + ".top_k", "is 0");
+    if (*job->top_k < 1) {
+      return InvalidField(path + ".top_k",
+                          "is 0; ask for at least 1, or leave it out");
+    }
   }
   if (in.sparse().has_threshold()) {
     job->threshold = in.sparse().threshold();
     if (!(*job->threshold >= 0)) {
-      return InvalidField(path + ".threshold", "is not 0 or more");
+      return InvalidField(path + ".threshold",
+                          "is not 0 or more; only larger weights are kept");
     }
   }
   return absl::OkStatus();
@@ -145,7 +148,7 @@ absl::Status ReadKind(const v1::EncodeRequest& in, const ServedModel& model,
 absl::StatusOr<std::string> ReadPrompt(const v1::EncodeRequest& in,
                                        const EncodeJob& job) {
   const auto& prompts = job.options.model->sentence_encoder().prompts();
-  std::initializer_list<const char*> names = {};
+  std::vector<const char*> names;
   if (!job.prompted && in.kind() == v1::TEXT_KIND_QUERY) names = {"query"};
   if (!job.prompted && in.kind() == v1::TEXT_KIND_DOCUMENT) {
     names = {"document", "passage", "corpus"};

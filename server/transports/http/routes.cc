@@ -8,6 +8,8 @@
 #include "server/adapters/connect.h"
 #include "server/adapters/deepl.h"
 #include "server/adapters/json_body.h"
+#include "server/adapters/kserve/kserve.h"
+#include "server/adapters/kserve/rest.h"
 #include "server/adapters/libre_translate.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/tei.h"
@@ -112,6 +114,26 @@ constexpr Route kRoutes[] = {
     {"GET", "/v2/glossary-language-pairs", Rpc::kListModels, NewListModels,
      nullptr, NewDeeplGlossaryPairsCodec},
 
+    // KServe's. The first of a method that fits counts.
+    {"GET", "/v2", Rpc::kListModels, NewKserveServerMetadata, nullptr,
+     NewKserveCodec},
+    {"GET", "/v2/health/live", Rpc::kListModels, NewKserveServerLive, nullptr,
+     NewKserveCodec},
+    {"GET", "/v2/health/ready", Rpc::kListModels, NewKserveServerReady, nullptr,
+     NewKserveCodec},
+    {"GET", kKserveAllStatistics, Rpc::kListModels, NewKserveModelStatistics,
+     nullptr, NewKserveCodec},
+    {"GET", kKserveModels, Rpc::kListModels, NewKserveModelStatistics, nullptr,
+     NewKserveCodec, "", "/stats"},
+    {"GET", kKserveModels, Rpc::kGetModel, NewKserveModelReady, nullptr,
+     NewKserveCodec, "", "/ready"},
+    {"GET", kKserveModels, Rpc::kGetModel, NewKserveModelMetadata, nullptr,
+     NewKserveCodec},
+    {"POST", kKserveModels, Rpc::kModelInfer, NewKserveInfer, nullptr,
+     NewKserveInferCodec, "", "/infer"},
+    {"POST", "/v2/repository/index", Rpc::kListModels, NewKserveRepositoryIndex,
+     nullptr, NewKserveCodec},
+
     {"POST", "/translate", Rpc::kTranslate, NewTranslate, nullptr,
      NewLibreTranslateCodec},
     {"POST", "/detect", Rpc::kListModels, NewListModels, nullptr,
@@ -131,7 +153,8 @@ std::span<const Route> Routes() { return kRoutes; }
 namespace {
 
 bool SharesPath(const Route& route, const Route& other) {
-  return route.method == other.method && route.path == other.path;
+  return route.method == other.method && route.path == other.path &&
+         route.ending == other.ending;
 }
 
 // Without doubled slashes and without one at the end.
@@ -152,13 +175,17 @@ void AddMethod(std::string_view method, std::string* methods) {
   *methods += method;
 }
 
+// True if `path` is the route's prefix, a name, and the route's ending.
+bool HasName(const Route& route, std::string_view path) {
+  return path.size() > route.path.size() + route.ending.size() &&
+         path.starts_with(route.path) && path.ends_with(route.ending);
+}
+
 RouteMatch FindWritten(std::string_view method, std::string_view path) {
   RouteMatch match;
   for (const Route& route : kRoutes) {
-    const bool same = route.path.ends_with('/') && route.path != "/"
-                          ? path.starts_with(route.path) && path != route.path
-                          : path == route.path;
-    if (!same) continue;
+    const bool named = route.path.ends_with('/') && route.path != "/";
+    if (!(named ? HasName(route, path) : path == route.path)) continue;
     if (route.method == method || (route.method == "GET" && method == "HEAD")) {
       return {.route = &route, .path = std::string(path)};
     }

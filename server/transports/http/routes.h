@@ -24,6 +24,8 @@ struct Route {
   // The member of a body that tells this route from others of the same method
   // and path. Empty: bodies that have none of the others' (ChooseRoute).
   std::string_view member = "";
+  // What follows a name after the prefix `path`: "/infer".
+  std::string_view ending = "";
 };
 
 // All routes. docs/openapi.json describes each, and the paths below.

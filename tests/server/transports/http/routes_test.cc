@@ -23,10 +23,12 @@ std::set<std::string> RoutesAsDescribed() {
   std::set<std::string> routes;
   for (const Route& route : Routes()) {
     std::string path(route.path);
-    if (path.ends_with('/') && path != "/")
-      path += path == "/v1/models/"       ? "{model}"
+    if (path.ends_with('/') && path != "/") {
+      path += path.ends_with("/models/")  ? "{model}"
               : path == "/v2/glossaries/" ? "{glossary}"
                                           : "{file}";
+    }
+    path += route.ending;
     routes.insert(std::string(route.method) + " " + path);
   }
   routes.insert("GET " + std::string(kHealthPath));

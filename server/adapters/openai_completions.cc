@@ -37,6 +37,7 @@ std::vector<FieldName> NamesOf(const CompletionOptions& options) {
       {"input", "prompt"},
       {"chat.variables", "chat_template_kwargs"},
       {"chat.tool_name", "tool_choice.function.name"},
+      {"chat.answer_parts", "tools"},
       {"chat.", ""},
       {"chat", "messages"},
       {"decoding.max_new_tokens", options.max_tokens_name},
@@ -249,7 +250,7 @@ class CompletionCodec : public Codec {
         model_->model->chat_templates().Find(/*name=*/"", shows_tools);
     // The call says why there is no template.
     if (!found.ok()) return absl::OkStatus();
-    return SetThinking(options_.thinking, **found, chat);
+    return SetOpenAiThinking(options_.thinking, **found, chat);
   }
 
   // Reads the prompts' texts. With logprobs, prompts become ids, as the call

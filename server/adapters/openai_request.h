@@ -30,7 +30,7 @@ struct CompletionOptions {
   // With echo and max_tokens 0: the answer has no new tokens. The call makes
   // one all the same, which is not shown.
   bool prompt_only = false;
-  OpenAiThinking thinking;  // of chats, for SetThinking
+  OpenAiThinking thinking;  // of chats, for SetOpenAiThinking
 };
 
 // Reads the options that completions of chats and of texts share. `ignored` may

@@ -78,8 +78,9 @@ OpenAiThinking ReadOpenAiThinking(JsonFields* fields) {
   return thinking;
 }
 
-absl::Status SetThinking(const OpenAiThinking& thinking,
-                         const ChatTemplate& chat_template, v1::Chat* chat) {
+absl::Status SetOpenAiThinking(const OpenAiThinking& thinking,
+                               const ChatTemplate& chat_template,
+                               v1::Chat* chat) {
   if (thinking.enabled) {
     if (!chat_template.MayRead(kEnable)) {
       return InvalidField(kEnable,

@@ -27,8 +27,9 @@ OpenAiThinking ReadOpenAiThinking(JsonFields* fields);
 //   the switch.
 // INVALID_ARGUMENT if the template reads none of them, or if the chat has
 // another value already (`chat_template_kwargs`).
-absl::Status SetThinking(const OpenAiThinking& thinking,
-                         const ChatTemplate& chat_template, v1::Chat* chat);
+absl::Status SetOpenAiThinking(const OpenAiThinking& thinking,
+                               const ChatTemplate& chat_template,
+                               v1::Chat* chat);
 
 }  // namespace trivium
 

@@ -367,7 +367,8 @@ TEST_F(OpenAiChatTest, EffortsSwitchWhatTheTemplateHas) {
     json all = {{"model", model}};
     all.update(more);
     std::set<std::string> texts;
-    for (const auto& [name, value] : Chat(all).variables().fields()) {
+    const v1::Chat chat = Chat(all);
+    for (const auto& [name, value] : chat.variables().fields()) {
       texts.insert(name + "=" +
                    (value.has_bool_value()
                         ? (value.bool_value() ? "true" : "false")
@@ -542,7 +543,7 @@ TEST_F(OpenAiChatTest, DeltasOfCallsAreAsClientsExpectThem) {
 }
 
 TEST_F(OpenAiChatTest, ErrorsHaveTheNamesOfTheRequest) {
-  ASSERT_TRUE(Read({}).ok());
+  ASSERT_TRUE(Read(json::object()).ok());
   const std::pair<const char*, const char*> names[] = {
       {"chat.tools[0]", "tools[0]"},
       {"chat.tool_choice", "tool_choice"},

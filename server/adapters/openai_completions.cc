@@ -14,6 +14,7 @@
 #include "internal/completions.pb.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/openai.h"
+#include "server/adapters/openai_answer.h"
 #include "server/adapters/openai_constraint.h"
 #include "server/adapters/openai_logprobs.h"
 #include "server/adapters/openai_request.h"
@@ -35,6 +36,8 @@ std::vector<FieldName> NamesOf(const CompletionOptions& options) {
       {"input.text", "prompt"},
       {"input", "prompt"},
       {"chat.variables", "chat_template_kwargs"},
+      {"chat.tool_name", "tool_choice.function.name"},
+      {"chat.answer_parts", "tools"},
       {"chat.", ""},
       {"chat", "messages"},
       {"decoding.max_new_tokens", options.max_tokens_name},
@@ -52,11 +55,12 @@ std::string NewId(const char* kind) {
   return fmt::format("{}-{:016x}{:016x}", kind, RandomBits(), RandomBits());
 }
 
-const char* ReasonOf(v1::FinishReason reason) {
-  return reason == v1::FINISH_REASON_LENGTH ||
-                 reason == v1::FINISH_REASON_REPETITION
-             ? "length"
-             : "stop";
+const char* ReasonOf(v1::FinishReason reason, bool calls) {
+  if (reason == v1::FINISH_REASON_LENGTH ||
+      reason == v1::FINISH_REASON_REPETITION) {
+    return "length";
+  }
+  return calls ? "tool_calls" : "stop";
 }
 
 ordered_json UsageOf(const v1::Usage& usage) {
@@ -73,7 +77,8 @@ std::string Event(const ordered_json& data) {
 
 // A choice of the answer, as far as it has come.
 struct Choice {
-  std::string text;
+  std::string text;     // of a completion of a text
+  OpenAiAnswer answer;  // of a chat
   std::vector<v1::TokenLogprobs> logprobs;
   v1::FinishReason reason = v1::FINISH_REASON_UNSPECIFIED;
 };
@@ -111,7 +116,7 @@ class CompletionCodec : public Codec {
     ReadOpenAiConstraint(body, &fields, request.mutable_decoding(), &options_);
     std::vector<v1::Input> prompts;
     if (chat_) {
-      ReadChat(&fields, ignored_, &request, &options_);
+      ReadChat(body, &fields, ignored_, &request, &options_);
     } else {
       prompts = ReadPrompts(&fields, &request, &options_);
     }
@@ -119,6 +124,7 @@ class CompletionCodec : public Codec {
     TRIVIUM_RETURN_IF_ERROR(FindModel(&request));
     per_prompt_ = request.decoding().num_hypotheses();
     if (chat_) {
+      TRIVIUM_RETURN_IF_ERROR(SetVariables(request.mutable_chat()));
       choices_.resize(per_prompt_);
       *static_cast<v1::GenerateRequest*>(message) = request;
     } else {
@@ -140,19 +146,9 @@ class CompletionCodec : public Codec {
 
   std::string Write(const Message& message) override {
     const auto& response = static_cast<const v1::GenerateResponse&>(message);
-    Choice now;
-    if (!options_.prompt_only) {
-      now.text = response.piece().text();
-      now.logprobs.assign(response.piece().logprobs().begin(),
-                          response.piece().logprobs().end());
-    }
-    if (response.has_done()) {
-      now.reason = options_.prompt_only ? v1::FINISH_REASON_LENGTH
-                                        : response.done().finish_reason();
-      AddUsage(response.done().usage());
-    }
+    if (response.has_done()) AddUsage(response.done().usage());
     if (response.index() >= choices_.size()) return "";
-    if (options_.stream) return ChunkOf(response.index(), std::move(now));
+    if (options_.stream) return ChunkOf(response);
     kept_bytes_ += static_cast<int64_t>(response.ByteSizeLong());
     if (kept_bytes_ > limits_.max_response_bytes) return "";
     if (response.has_prompt()) {
@@ -161,10 +157,16 @@ class CompletionCodec : public Codec {
       kept.insert(kept.end(), more.begin(), more.end());
     }
     Choice& choice = choices_[response.index()];
-    choice.text += now.text;
-    if (response.has_done()) choice.reason = now.reason;
-    choice.logprobs.insert(choice.logprobs.end(), now.logprobs.begin(),
-                           now.logprobs.end());
+    if (response.has_done()) choice.reason = ReasonIn(response);
+    if (options_.prompt_only) return "";
+    const v1::GenerateResponse::Piece& piece = response.piece();
+    if (chat_) {
+      choice.answer.Add(piece);
+    } else {
+      choice.text += piece.text();
+    }
+    choice.logprobs.insert(choice.logprobs.end(), piece.logprobs().begin(),
+                           piece.logprobs().end());
     return "";
   }
 
@@ -238,6 +240,17 @@ class CompletionCodec : public Codec {
                         fmt::format("is for models that continue a prompt, and "
                                     "'{}' has a source instead; leave it out",
                                     model_->name));
+  }
+
+  // Sets the variables of a chat's template that have members of their own.
+  absl::Status SetVariables(v1::Chat* chat) const {
+    const bool shows_tools = !chat->tools().empty() &&
+                             chat->tool_choice() != v1::Chat::TOOL_CHOICE_NONE;
+    const auto found =
+        model_->model->chat_templates().Find(/*name=*/"", shows_tools);
+    // The call says why there is no template.
+    if (!found.ok()) return absl::OkStatus();
+    return SetOpenAiThinking(options_.thinking, **found, chat);
   }
 
   // Reads the prompts' texts. With logprobs, prompts become ids, as the call
@@ -326,37 +339,48 @@ class CompletionCodec : public Codec {
     const Choice& choice = choices_[index];
     ordered_json out = {{"index", index}};
     if (chat_) {
-      out["message"] = {{"role", "assistant"},
-                        {"content", choice.text},
-                        {"refusal", nullptr}};
+      out["message"] = choice.answer.Message();
     } else {
       out["text"] = options_.echo
                         ? echoes_[index / per_prompt_].text + choice.text
                         : choice.text;
     }
-    out["logprobs"] = LogprobsOf(index, choice);
-    out["finish_reason"] = ReasonOf(choice.reason);
+    out["logprobs"] = LogprobsOf(index, choice.logprobs);
+    out["finish_reason"] = ReasonOf(choice.reason, choice.answer.calls());
     return out;
   }
 
-  std::string ChunkOf(size_t index, Choice now) {
+  // The reason in the last response of a choice.
+  v1::FinishReason ReasonIn(const v1::GenerateResponse& response) const {
+    return options_.prompt_only ? v1::FINISH_REASON_LENGTH
+                                : response.done().finish_reason();
+  }
+
+  std::string ChunkOf(const v1::GenerateResponse& response) {
+    const size_t index = response.index();
+    v1::GenerateResponse::Piece none;
+    const auto& piece = options_.prompt_only ? none : response.piece();
     ordered_json out = {{"index", index}};
     const bool first = !std::exchange(progress_[index].started, true);
-    if (first && options_.echo) {
-      now.text.insert(0, echoes_[index / per_prompt_].text);
-    }
+    OpenAiAnswer& answer = choices_[index].answer;
     if (chat_) {
-      ordered_json delta = ordered_json::object();
-      if (first) delta["role"] = "assistant";
-      if (!now.text.empty()) delta["content"] = now.text;
-      out["delta"] = delta;
+      out["delta"] = ordered_json::object();
+      if (first) out["delta"]["role"] = "assistant";
+      out["delta"].update(answer.Delta(piece));
+      if (out["delta"].empty() && piece.logprobs().empty() &&
+          !response.has_done()) {
+        return "";
+      }
     } else {
-      out["text"] = now.text;
+      out["text"] = first && options_.echo
+                        ? echoes_[index / per_prompt_].text + piece.text()
+                        : piece.text();
     }
-    out["logprobs"] = LogprobsOf(index, now);
+    out["logprobs"] =
+        LogprobsOf(index, {piece.logprobs().begin(), piece.logprobs().end()});
     out["finish_reason"] = nullptr;
-    if (now.reason != v1::FINISH_REASON_UNSPECIFIED) {
-      out["finish_reason"] = ReasonOf(now.reason);
+    if (response.has_done()) {
+      out["finish_reason"] = ReasonOf(ReasonIn(response), answer.calls());
     }
     ordered_json chunk = Head(ChunkName());
     chunk["choices"] = ordered_json::array({out});
@@ -364,16 +388,17 @@ class CompletionCodec : public Codec {
     return Event(chunk);
   }
 
-  ordered_json LogprobsOf(size_t index, const Choice& choice) {
+  ordered_json LogprobsOf(size_t index,
+                          const std::vector<v1::TokenLogprobs>& tokens) {
     if (!logprobs_) return nullptr;
-    if (chat_) return logprobs_->OfChat(choice.logprobs);
+    if (chat_) return logprobs_->OfChat(tokens);
     OpenAiLogprobs::Place* const place = &progress_[index].place;
     if (!options_.echo) {
-      return logprobs_->OfText(std::nullopt, choice.logprobs, place);
+      return logprobs_->OfText(std::nullopt, tokens, place);
     }
     const Echo& echo = echoes_[index / per_prompt_];
     std::vector<v1::TokenLogprobs> all = echo.logprobs;
-    all.insert(all.end(), choice.logprobs.begin(), choice.logprobs.end());
+    all.insert(all.end(), tokens.begin(), tokens.end());
     return logprobs_->OfText(echo.first, all, place);
   }
 

@@ -8,7 +8,8 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
-#include "server/errors/status.h"
+#include "server/adapters/openai_messages.h"
+#include "server/adapters/openai_tools.h"
 
 namespace trivium {
 namespace {
@@ -19,7 +20,6 @@ constexpr char kNotSupported[] = "is not supported; leave it out";
 constexpr int kMostTopLogprobs = 20;
 constexpr size_t kMostStops = 4;
 constexpr float kMostTemperature = 2;
-constexpr char kShape[] = "OpenAI";
 
 void ReadBias(JsonFields* fields, v1::DecodingOptions* decoding) {
   const json* const bias = fields->Value("logit_bias");
@@ -106,100 +106,6 @@ void ReadPrompt(const json& prompt, const std::string& field,
   AddIds(prompt, input->mutable_ids()->mutable_ids());
 }
 
-// Reads a message's content: a text, or parts that are texts.
-void ReadContent(const json& content, const std::string& field,
-                 IgnoredMembers* ignored, JsonFields* fields,
-                 v1::Chat::Message* message) {
-  if (content.is_string()) {
-    return message->set_content(content.get<std::string>());
-  }
-  if (!content.is_array()) {
-    return fields->Fail(field, "must be a text or a list of parts");
-  }
-  std::string text;
-  for (size_t i = 0; i < content.size(); ++i) {
-    JsonFields part(content[i], fmt::format("{}[{}].", field, i));
-    const auto type = part.String("type").value_or("");
-    part.Require("text");
-    text += part.String("text").value_or("");
-    // A hint for the caches of others, and where a text is from.
-    part.Ignore(kShape, ignored, {"cache_control", "annotations"});
-    if ((type != "text" && type != "input_text") || !part.Done().ok()) {
-      return fields->Fail(fmt::format("{}[{}]", field, i),
-                          "is not a text; the models here read texts only");
-    }
-  }
-  message->set_content(text);
-}
-
-void ReadToolCalls(const json& calls, const std::string& field,
-                   JsonFields* fields, v1::Chat::Message* message) {
-  if (!calls.is_array()) return fields->Fail(field, "must be a list");
-  for (size_t i = 0; i < calls.size(); ++i) {
-    const std::string path = fmt::format("{}[{}]", field, i);
-    JsonFields call(calls[i], path + ".");
-    v1::Chat::ToolCall* const out = message->add_tool_calls();
-    if (const auto id = call.String("id")) out->set_id(*id);
-    call.Only("type", {"function"}, "must be function");
-    call.Require("function");
-    if (const json* const value = call.Value("function")) {
-      JsonFields function(*value, path + ".function.");
-      function.Require("name");
-      out->set_name(function.String("name").value_or(""));
-      out->set_arguments(function.String("arguments").value_or(""));
-      call.Keep(function.Done());
-    }
-    fields->Keep(call.Done());
-  }
-}
-
-// Newer clients call a system message "developer".
-absl::Status ReadRole(const std::string& role, const std::string& field,
-                      v1::Chat::Message* message) {
-  for (const char* const known : {"system", "user", "assistant", "tool"}) {
-    if (role == known) message->set_role(role);
-  }
-  if (role == "developer") message->set_role("system");
-  if (!message->role().empty()) return absl::OkStatus();
-  return InvalidField(
-      field, fmt::format("is '{}'; it must be system, developer, user, "
-                         "assistant or tool",
-                         Shorten(role)));
-}
-
-void ReadMessage(const json& value, int i, IgnoredMembers* ignored,
-                 JsonFields* fields, v1::Chat::Message* message) {
-  const std::string path = fmt::format("messages[{}]", i);
-  JsonFields in(value, path + ".");
-  in.Require("role");
-  if (const auto role = in.String("role")) {
-    in.Keep(ReadRole(*role, path + ".role", message));
-  }
-  if (const auto name = in.String("name")) message->set_name(*name);
-  if (const auto id = in.String("tool_call_id")) message->set_tool_call_id(*id);
-  if (const auto thought = in.String("reasoning_content")) {
-    message->set_reasoning_content(*thought);
-  }
-  if (const json* const content = in.Value("content")) {
-    ReadContent(*content, path + ".content", ignored, fields, message);
-  }
-  if (const json* const calls = in.Value("tool_calls")) {
-    ReadToolCalls(*calls, path + ".tool_calls", fields, message);
-  }
-  // A refusal that another server gave instead of an answer.
-  const auto refusal = in.String("refusal");
-  if (refusal && !message->has_content()) message->set_content(*refusal);
-  // An answer without text, sent back: `"content": null`.
-  if (message->role() == "assistant" && !message->has_content() &&
-      message->tool_calls().empty() && value.contains("content")) {
-    message->set_content("");
-  }
-  // Clients send these back with an answer; no template reads them.
-  in.Ignore(kShape, ignored,
-            {"annotations", "id", "status", "timestamp", "audio"});
-  fields->Keep(in.Done());
-}
-
 // The names are vLLM's and Transformers'.
 void ReadTemplateOptions(JsonFields* fields, v1::Chat* chat) {
   if (const auto begin = fields->Bool("add_generation_prompt")) {
@@ -252,7 +158,7 @@ void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
   // They are about logs, bills, stores and caches of others: metadata of the
   // request, who sent it, which machines answer it, and hints for caches. What
   // one request leaves in the prefix cache here changes no other's answer.
-  fields->Ignore(kShape, ignored,
+  fields->Ignore(kOpenAiShape, ignored,
                  {"metadata", "service_tier", "safety_identifier",
                   "prompt_cache_key", "prompt_cache_retention", "cache_prompt",
                   "id_slot", "store", "prediction"});
@@ -300,19 +206,16 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
   return inputs;
 }
 
-void ReadChat(JsonFields* fields, IgnoredMembers* ignored,
-              v1::GenerateRequest* request, CompletionOptions* options) {
+void ReadChat(std::string_view body, JsonFields* fields,
+              IgnoredMembers* ignored, v1::GenerateRequest* request,
+              CompletionOptions* options) {
   if (options->prompt_only) fields->Fail("max_tokens", "must be at least 1");
-  const json* const messages = fields->Value("messages");
-  if (messages == nullptr) return fields->Require("messages");
-  if (!messages->is_array() || messages->empty()) {
-    return fields->Fail("messages", "must be a list of at least one message");
-  }
-  for (size_t i = 0; i < messages->size() && fields->ok(); ++i) {
-    ReadMessage((*messages)[i], static_cast<int>(i), ignored, fields,
-                request->mutable_chat()->add_messages());
-  }
-  ReadTemplateOptions(fields, request->mutable_chat());
+  v1::Chat* const chat = request->mutable_chat();
+  chat->set_answer_parts(true);
+  ReadOpenAiMessages(fields, ignored, chat);
+  ReadOpenAiTools(body, fields, ignored, chat);
+  ReadTemplateOptions(fields, chat);
+  options->thinking = ReadOpenAiThinking(fields);
   request->mutable_decoding()->set_sampling_defaults(
       v1::SAMPLING_DEFAULTS_CHAT);
   if (const auto most = fields->Integer("max_completion_tokens", 1, INT_MAX)) {
@@ -331,9 +234,6 @@ void ReadChat(JsonFields* fields, IgnoredMembers* ignored,
   } else if (alternatives) {
     fields->Fail("top_logprobs", "needs logprobs: set it to true");
   }
-  fields->Only("tools", {json::array()}, kNotSupported);
-  fields->Only("tool_choice", {"none", "auto"}, kNotSupported);
-  fields->Only("parallel_tool_calls", {true, false}, kNotSupported);
   fields->Only("modalities", {json::array({"text"})}, kNotSupported);
 }
 

@@ -1,15 +1,20 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_REQUEST_H_
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_REQUEST_H_
 
+#include <string_view>
 #include <vector>
 
 #include "nlohmann/json.hpp"
 #include "server/adapters/json_fields.h"
+#include "server/adapters/openai_thinking.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 
-// The options of a completion that say how the answer is sent.
+// The name of this shape in JsonFields::Ignore.
+inline constexpr char kOpenAiShape[] = "OpenAI";
+
+// The options of a completion that its GenerateRequest has no place for.
 struct CompletionOptions {
   bool stream = false;
   bool include_usage = false;  // at a stream's end
@@ -25,6 +30,7 @@ struct CompletionOptions {
   // With echo and max_tokens 0: the answer has no new tokens. The call makes
   // one all the same, which is not shown.
   bool prompt_only = false;
+  OpenAiThinking thinking;  // of chats, for SetOpenAiThinking
 };
 
 // Reads the options that completions of chats and of texts share. `ignored` may
@@ -39,9 +45,11 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
                                    v1::GenerateRequest* request,
                                    CompletionOptions* options);
 
-// Reads `messages` and the other options of chats alone.
-void ReadChat(JsonFields* fields, IgnoredMembers* ignored,
-              v1::GenerateRequest* request, CompletionOptions* options);
+// Reads `messages` and the other options of chats alone. `body` is the text of
+// the fields' object (ReadOpenAiTools).
+void ReadChat(std::string_view body, JsonFields* fields,
+              IgnoredMembers* ignored, v1::GenerateRequest* request,
+              CompletionOptions* options);
 
 }  // namespace trivium
 

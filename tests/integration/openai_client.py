@@ -151,9 +151,88 @@ class OpenAiClientTest(unittest.TestCase):
         drawn = self.client.chat.completions.create(**{
             **options, "temperature": 0.8, "n": 2, "seed": 3})
         self.assertEqual(len(drawn.choices), 2)
-        with self.assertRaisesRegex(openai.BadRequestError, "tools"):
-            self.client.chat.completions.create(**options, tools=[
-                {"type": "function", "function": {"name": "f"}}])
+
+    def test_a_loop_with_a_tool(self):
+        tool = {"type": "function", "function": {
+            "name": "weather", "description": "The weather of a city.",
+            "parameters": {
+                "type": "object",
+                "properties": {"city": {"type": "string", "enum": ["Bern", "Oslo"]}},
+                "required": ["city"], "additionalProperties": False},
+            "strict": True}}
+        options = dict(model="chat", temperature=0, max_completion_tokens=300,
+                       tools=[tool], parallel_tool_calls=False)
+        messages = [{"role": "user", "content": "Hello you"}]
+        named = {"type": "function", "function": {"name": "weather"}}
+        whole = self.client.chat.completions.create(
+            **options, messages=messages, tool_choice=named)
+        self.assertEqual(whole.choices[0].finish_reason, "tool_calls")
+        message = whole.choices[0].message
+        self.assertIsNone(message.content)
+        [call] = message.tool_calls
+        self.assertEqual(call.function.name, "weather")
+        self.assertIn(json.loads(call.function.arguments)["city"], ("Bern", "Oslo"))
+
+        # The client joins the deltas of a stream, and reads the arguments.
+        with self.client.chat.completions.stream(
+                **options, messages=messages, tool_choice="required") as stream:
+            kinds = {event.type for event in stream}
+            streamed = stream.get_final_completion()
+        self.assertIn("tool_calls.function.arguments.delta", kinds)
+        self.assertIn("tool_calls.function.arguments.done", kinds)
+        self.assertEqual(streamed.choices[0].finish_reason, "tool_calls")
+        [same] = streamed.choices[0].message.tool_calls
+        self.assertEqual(same.function.arguments, call.function.arguments)
+        self.assertEqual(same.function.parsed_arguments,
+                         json.loads(call.function.arguments))
+
+        # The plain stream's first delta of a call names it.
+        chunks = list(self.client.chat.completions.create(
+            **options, messages=messages, tool_choice="required", stream=True))
+        deltas = [part for chunk in chunks for choice in chunk.choices
+                  for part in choice.delta.tool_calls or []]
+        self.assertEqual((deltas[0].index, deltas[0].type, deltas[0].function.name),
+                         (0, "function", "weather"))
+        self.assertTrue(deltas[0].id.startswith("call_"))
+        self.assertEqual([part.id for part in deltas[1:]], [None] * len(deltas[1:]))
+        self.assertEqual("".join(part.function.arguments for part in deltas),
+                         call.function.arguments)
+        self.assertEqual(chunks[-1].choices[0].finish_reason, "tool_calls")
+
+        # The tool's answer goes back, after the very message that called it.
+        messages += [message, {"role": "tool", "tool_call_id": call.id,
+                               "content": "It rains."}]
+        answered = dict(options, messages=messages, tool_choice="none",
+                        max_completion_tokens=8)
+        end = self.client.chat.completions.create(**answered).choices[0]
+        self.assertTrue(end.message.content)
+        self.assertIsNone(end.message.tool_calls)
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in
+                       self.client.chat.completions.create(**answered, stream=True))
+        self.assertEqual(text, end.message.content)
+
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.client.chat.completions.create(
+                **options, messages=messages, tool_choice={
+                    "type": "function", "function": {"name": "sing"}})
+        self.assertEqual(caught.exception.param, "tool_choice.function.name")
+        with self.assertRaisesRegex(openai.BadRequestError, "use tools"):
+            self.client.chat.completions.create(
+                model="chat", messages=messages[:1], functions=[tool["function"]])
+
+    def test_thoughts(self):
+        # A bias for <think>, which the template knows.
+        options = dict(model="chat", temperature=0, max_completion_tokens=6,
+                       messages=[{"role": "user", "content": "Hello you"}],
+                       logit_bias={"267": 100})
+        whole = self.client.chat.completions.create(**options).choices[0].message
+        self.assertTrue(whole.reasoning_content)
+        self.assertEqual(whole.content, "")
+        thoughts = "".join(
+            getattr(chunk.choices[0].delta, "reasoning_content", None) or ""
+            for chunk in self.client.chat.completions.create(**options, stream=True))
+        self.assertEqual(thoughts, whole.reasoning_content)
+        self.client.chat.completions.create(**options, reasoning_effort="none")
 
     def test_answers_with_a_form(self):
         class City(pydantic.BaseModel):

@@ -1,0 +1,22 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_TOOLS_H_
+#define TRIVIUM_SERVER_ADAPTERS_OPENAI_TOOLS_H_
+
+#include <string_view>
+
+#include "server/adapters/json_fields.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// Reads `tools`, which are functions, `tool_choice` and `parallel_tool_calls`.
+// The older `functions` and `function_call` are errors. Calls are held to their
+// schemas whether `strict` is true or not, so the template never sees it.
+//
+// `body` is the text of the fields' object: tools are taken from it as they are
+// written there, since the model reads the order of their members.
+void ReadOpenAiTools(std::string_view body, JsonFields* fields,
+                     IgnoredMembers* ignored, v1::Chat* chat);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_OPENAI_TOOLS_H_

@@ -46,6 +46,25 @@ class ConstraintReader {
     fields->Keep(format.Done());
   }
 
+  // The same in the Responses API, where a schema has no object of its own.
+  void TextFormat(JsonFields* text) {
+    const json* const value = text->Value("format");
+    if (value == nullptr) return;
+    JsonFields format(*value, "text.format.");
+    format.Require("type");
+    const std::string type = format.String("type").value_or("");
+    if (type == "json_schema") {
+      SchemaOf({"text", "format", "schema"}, "text.format.schema", &format);
+    } else if (type == "json_object") {
+      if (v1::Constraint* out = Begin("text.format", &format)) {
+        out->set_json_object(true);
+      }
+    } else if (type != "text") {
+      format.Fail("type", "must be text, json_object or json_schema");
+    }
+    text->Keep(format.Done());
+  }
+
   void StructuredOutputs(JsonFields* fields) {
     const json* const value = fields->Value("structured_outputs");
     if (value == nullptr) return;
@@ -96,15 +115,19 @@ class ConstraintReader {
     const json* const value = format->Value("json_schema");
     if (value == nullptr) return;
     JsonFields in(*value, "response_format.json_schema.");
-    in.Value("name");
-    in.Value("description");
-    in.Bool("strict");
-    in.Require("schema");
-    if (in.Value("schema") != nullptr) {
-      Schema({"response_format", "json_schema", "schema"},
+    SchemaOf({"response_format", "json_schema", "schema"},
              "response_format.json_schema.schema", &in);
-    }
     format->Keep(in.Done());
+  }
+
+  // Reads the members of a schema with a name.
+  void SchemaOf(std::vector<const char*> path, const char* name,
+                JsonFields* in) {
+    in->Value("name");
+    in->Value("description");
+    in->Bool("strict");
+    in->Require("schema");
+    if (in->Value("schema") != nullptr) Schema(std::move(path), name, in);
   }
 
   // A schema as an object, or as its text.
@@ -160,6 +183,14 @@ void ReadOpenAiConstraint(std::string_view body, JsonFields* fields,
   reader.ResponseFormat(fields);
   reader.StructuredOutputs(fields);
   reader.OtherNames(fields);
+}
+
+void ReadResponsesConstraint(std::string_view body, JsonFields* fields,
+                             JsonFields* text, v1::DecodingOptions* decoding,
+                             CompletionOptions* options) {
+  ConstraintReader reader(body, decoding, options);
+  if (text != nullptr) reader.TextFormat(text);
+  reader.StructuredOutputs(fields);
 }
 
 }  // namespace trivium

@@ -20,6 +20,13 @@ void ReadOpenAiConstraint(std::string_view body, JsonFields* fields,
                           v1::DecodingOptions* decoding,
                           CompletionOptions* options);
 
+// Reads the members of the Responses API that do so: the `format` of `text`,
+// which is the request's member of this name or null, or vLLM's
+// `structured_outputs`.
+void ReadResponsesConstraint(std::string_view body, JsonFields* fields,
+                             JsonFields* text, v1::DecodingOptions* decoding,
+                             CompletionOptions* options);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_ADAPTERS_OPENAI_CONSTRAINT_H_

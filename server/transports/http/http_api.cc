@@ -186,8 +186,9 @@ class HttpApiImpl final : public HttpApi, public HttpService {
     const auto path = DecodePathPart(match.path);
     if (match.route == nullptr || !path) {
       if (match.allowed.empty() || !path) {
-        return Queue(connection, {.status = 404},
-                     NoCall(fmt::format("there is no {}", url)));
+        return Queue(
+            connection, {.status = 404},
+            NoCall(fmt::format("there is no {}{}", url, HintFor(url))));
       }
       return RefuseMethod(connection, url, AllowedMethods(url));
     }

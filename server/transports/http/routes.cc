@@ -12,6 +12,7 @@
 #include "server/adapters/kserve/rest.h"
 #include "server/adapters/libre_translate.h"
 #include "server/adapters/openai.h"
+#include "server/adapters/openai_responses.h"
 #include "server/adapters/tei.h"
 #include "server/calls/convert/model_calls.h"
 
@@ -63,6 +64,8 @@ constexpr Route kRoutes[] = {
      NewOpenAiCompletionsCodec},
     {"POST", "/v1/chat/completions", Rpc::kGenerate, nullptr, NewGenerate,
      NewOpenAiChatCodec},
+    {"POST", "/v1/responses", Rpc::kGenerate, nullptr, NewGenerate,
+     NewOpenAiResponsesCodec},
 
     // TEI's. Its name for OpenAI's path:
     {"POST", "/embeddings", Rpc::kEncode, NewEncode, nullptr,
@@ -203,6 +206,12 @@ RouteMatch FindRoute(std::string_view method, std::string_view path) {
   const std::string tidy = Tidied(path);
   constexpr std::string_view kOwnCalls = "/trivium.";
   return tidy.starts_with(kOwnCalls) ? match : FindWritten(method, tidy);
+}
+
+std::string_view HintFor(std::string_view path) {
+  if (!path.starts_with("/v1/responses/")) return "";
+  return ": responses are not stored here; keep the answers of "
+         "POST /v1/responses, and send their items in the next request's input";
 }
 
 const Route& ChooseRoute(const Route& route, std::string_view body,

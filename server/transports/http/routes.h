@@ -51,6 +51,10 @@ struct RouteMatch {
 // so that a proxy in front can forbid them.
 RouteMatch FindRoute(std::string_view method, std::string_view path);
 
+// Words to add to "there is no PATH" for clients of APIs that have such a path;
+// empty for others.
+std::string_view HintFor(std::string_view path);
+
 // The route of a body among those that share `route`'s method and path: the one
 // whose member the body has, else the first of those without a member that one
 // of `models` serves, in the order of the models.

@@ -1,0 +1,22 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_H_
+#define TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_H_
+
+#include "server/adapters/codec.h"
+
+namespace trivium {
+
+// POST /v1/responses: OpenAI's Responses API
+// (https://platform.openai.com/docs/api-reference/responses), for models that
+// take chats. An answer has items: the model's thoughts, messages and calls of
+// the client's functions. With stream, events tell them as they grow
+// (ResponsesOutput). Nothing is stored, so each request brings its whole
+// conversation.
+// With logprobs an answer is one message, the thoughts within its text.
+//
+// usage.output_tokens_details.reasoning_tokens is how many tokens the thoughts
+// have as a text, without the marks around them.
+NewCodec NewOpenAiResponsesCodec;
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_H_

@@ -1,0 +1,354 @@
+#include "server/adapters/openai_responses_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/status.h"
+#include "model/chat_template.h"
+#include "server/adapters/json_body.h"
+#include "server/adapters/json_fields.h"
+#include "server/adapters/openai_constraint.h"
+#include "server/adapters/openai_responses_input.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr char kResponsesShape[] = "OpenAI";
+constexpr int kMostResponsesLogprobs = 20;
+
+// Reads a request once. The members' order here is that of errors.
+class ResponsesReader {
+ public:
+  ResponsesReader(std::string_view body, const json& value,
+                  IgnoredMembers* ignored, ResponsesRequest* out)
+      : body_(body), fields_(value, ""), ignored_(ignored), out_(out) {
+    // A request's own order of names: the model reads that of its tools.
+    if (value.contains("tools") || value.contains("text")) {
+      ordered_ = ordered_json::parse(body, nullptr, /*allow_exceptions=*/false);
+    }
+  }
+
+  absl::Status Read() {
+    RefuseNamesOfChats();
+    RefuseWhatIsStored();
+    ReadCompletionOptions(&fields_, ignored_, request(), &out_->options);
+    ReadLimits();
+    ReadLogprobs();
+    ReadText();
+    ReadReasoning();
+    ReadTools();
+    ReadToolChoice();
+    ReadInput();
+    ReadOthers();
+    // Log-probabilities are those of all that the model writes.
+    if (!out_->options.logprobs) chat()->set_answer_parts(true);
+    request()->mutable_decoding()->set_sampling_defaults(
+        v1::SAMPLING_DEFAULTS_CHAT);
+    return fields_.Done();
+  }
+
+ private:
+  v1::GenerateRequest* request() { return &out_->request; }
+  v1::Chat* chat() { return request()->mutable_chat(); }
+  ordered_json& echo() { return out_->echo; }
+
+  // Members of /v1/chat/completions, which have other names here.
+  void RefuseNamesOfChats() {
+    for (const auto& [name, here] :
+         {std::pair("messages", "input"),
+          {"max_tokens", "max_output_tokens"},
+          {"max_completion_tokens", "max_output_tokens"},
+          {"response_format", "text.format"},
+          {"reasoning_effort", "reasoning.effort"}}) {
+      if (fields_.Value(name) != nullptr) {
+        fields_.Fail(name, fmt::format("is {} in /v1/responses", here));
+      }
+    }
+    fields_.Only("n", {1},
+                 "is not a member of responses; send the request as often");
+  }
+
+  void RefuseWhatIsStored() {
+    constexpr char kSendItems[] =
+        "is not supported, as nothing is stored here; send the items of the "
+        "conversation so far as input";
+    fields_.Only("previous_response_id", {}, kSendItems);
+    fields_.Only("conversation", {}, kSendItems);
+    fields_.Only("prompt", {},
+                 "is not supported, as no templates are stored here; send the "
+                 "text as instructions and input");
+    fields_.Only("background", {false},
+                 "is not supported, as nothing is stored here; leave it out, "
+                 "and set stream to see the answer as it comes");
+    fields_.Only("truncation", {"disabled"},
+                 "must be disabled: nothing is dropped unasked; leave out the "
+                 "oldest items of an input that is too long");
+  }
+
+  void ReadLimits() {
+    const auto most = fields_.Integer("max_output_tokens", 1, INT_MAX);
+    out_->options.max_tokens_name = "max_output_tokens";
+    echo()["max_output_tokens"] = nullptr;
+    if (most) {
+      request()->mutable_decoding()->set_max_new_tokens(
+          static_cast<uint32_t>(*most));
+      echo()["max_output_tokens"] = *most;
+    }
+    for (const char* const name : {"temperature", "top_p"}) {
+      const json* const value = fields_.Value(name);
+      echo()[name] = value == nullptr ? ordered_json() : ordered_json(*value);
+    }
+  }
+
+  // Log-probabilities come with top_logprobs, or if `include` names them.
+  void ReadLogprobs() {
+    const int64_t alternatives =
+        fields_.Integer("top_logprobs", 0, kMostResponsesLogprobs).value_or(0);
+    bool asked = alternatives > 0;
+    const std::vector<std::string> includes = fields_.Strings("include");
+    for (size_t i = 0; i < includes.size(); ++i) {
+      if (includes[i] == "message.output_text.logprobs") {
+        asked = true;
+        // Agents ask for it in every request. Thoughts are not encrypted here:
+        // an answer has them as text.
+      } else if (includes[i] != "reasoning.encrypted_content") {
+        fields_.Fail(fmt::format("include[{}]", i),
+                     fmt::format("is '{}'; the answers here have only "
+                                 "message.output_text.logprobs to include",
+                                 Shorten(includes[i])));
+      }
+    }
+    echo()["top_logprobs"] = alternatives;
+    if (!asked) return;
+    out_->options.logprobs = true;
+    out_->options.top_logprobs = static_cast<int>(alternatives);
+    request()->mutable_decoding()->set_top_logprobs(
+        static_cast<uint32_t>(std::max<int64_t>(1, alternatives)));
+  }
+
+  void ReadText() {
+    echo()["text"] = {{"format", {{"type", "text"}}}, {"verbosity", "medium"}};
+    v1::DecodingOptions* const decoding = request()->mutable_decoding();
+    const json* const value = fields_.Value("text");
+    if (value == nullptr) {
+      return ReadResponsesConstraint(body_, &fields_, nullptr, decoding,
+                                     &out_->options);
+    }
+    JsonFields text(*value, "text.");
+    ReadResponsesConstraint(body_, &fields_, &text, decoding, &out_->options);
+    text.Only("verbosity", {"medium"},
+              "must be medium: templates have no place for another; say it in "
+              "instructions");
+    if (text.Value("format") != nullptr) {
+      echo()["text"]["format"] = ordered_["text"]["format"];
+    }
+    fields_.Keep(text.Done());
+  }
+
+  void ReadReasoning() {
+    echo()["reasoning"] = {{"effort", nullptr}, {"summary", nullptr}};
+    const json* const value = fields_.Value("reasoning");
+    if (value == nullptr) return;
+    JsonFields reasoning(*value, "reasoning.");
+    out_->effort = reasoning.String("effort").value_or("");
+    if (!out_->effort.empty()) echo()["reasoning"]["effort"] = out_->effort;
+    // Nobody summarizes: an answer has the thoughts themselves.
+    reasoning.String("summary");
+    reasoning.String("generate_summary");
+    fields_.Keep(reasoning.Done());
+  }
+
+  void ReadTools() {
+    echo()["tools"] = ordered_json::array();
+    const json* const tools = fields_.Value("tools");
+    if (tools == nullptr) return;
+    if (!tools->is_array()) return fields_.Fail("tools", "must be a list");
+    for (size_t i = 0; i < tools->size(); ++i) {
+      const std::string path = fmt::format("tools[{}]", i);
+      JsonFields tool((*tools)[i], path + ".");
+      tool.Require("type");
+      tool.Only("type", {"function"},
+                "must be function: this server runs no tools itself; offer a "
+                "function of yours");
+      tool.Require("name");
+      tool_names_.push_back(tool.String("name").value_or(""));
+      tool.String("description");
+      tool.Value("parameters");
+      // Arguments are always held to the schema.
+      tool.Bool("strict");
+      fields_.Keep(tool.Done());
+      if (!fields_.ok()) return;
+      AddTool(ordered_["tools"][i], i);
+    }
+    echo()["tools"] = ordered_["tools"];
+    if (out_->options.logprobs && !tool_names_.empty()) {
+      fields_.Fail("top_logprobs",
+                   "is of a text, and with tools an answer has other parts; "
+                   "leave one of them out");
+    }
+  }
+
+  // Templates read tools as /v1/chat/completions has them.
+  void AddTool(const ordered_json& tool, size_t i) {
+    ordered_json function = {{"name", tool["name"]}};
+    if (tool.contains("description") && !tool["description"].is_null()) {
+      function["description"] = tool["description"];
+    }
+    const bool has_parameters =
+        tool.contains("parameters") && !tool["parameters"].is_null();
+    function["parameters"] =
+        has_parameters ? tool["parameters"]
+                       : ordered_json{{"type", "object"},
+                                      {"properties", ordered_json::object()}};
+    chat()->add_tools(
+        ToJsonText(ordered_json{{"type", "function"}, {"function", function}}));
+    AddName(fmt::format("chat.tools[{}].function", i),
+            fmt::format("tools[{}]", i));
+  }
+
+  void ReadToolChoice() {
+    const auto parallel = fields_.Bool("parallel_tool_calls");
+    echo()["parallel_tool_calls"] = parallel.value_or(true);
+    if (parallel && !tool_names_.empty()) {
+      chat()->set_parallel_tool_calls(*parallel);
+    }
+    echo()["tool_choice"] = "auto";
+    const json* const choice = fields_.Value("tool_choice");
+    if (choice == nullptr) return;
+    echo()["tool_choice"] = *choice;
+    if (choice->is_object()) return ReadChosenTool(*choice);
+    if (*choice == "none") {
+      if (!tool_names_.empty()) {
+        chat()->set_tool_choice(v1::Chat::TOOL_CHOICE_NONE);
+      }
+    } else if (*choice == "required") {
+      if (tool_names_.empty()) {
+        fields_.Fail("tool_choice", "is required, and there are no tools");
+      }
+      chat()->set_tool_choice(v1::Chat::TOOL_CHOICE_REQUIRED);
+    } else if (*choice != "auto") {
+      fields_.Fail("tool_choice",
+                   "must be none, auto, required, or an object with the type "
+                   "function and a name");
+    }
+  }
+
+  void ReadChosenTool(const json& choice) {
+    JsonFields in(choice, "tool_choice.");
+    in.Require("type");
+    in.Only("type", {"function"},
+            "must be function; to allow some tools, send only those as tools");
+    in.Require("name");
+    const std::string name = in.String("name").value_or("");
+    fields_.Keep(in.Done());
+    if (std::find(tool_names_.begin(), tool_names_.end(), name) ==
+        tool_names_.end()) {
+      fields_.Fail("tool_choice.name", fmt::format("is '{}', which none of the "
+                                                   "tools is called",
+                                                   Shorten(name)));
+    }
+    chat()->set_tool_choice(v1::Chat::TOOL_CHOICE_REQUIRED);
+    chat()->set_tool_name(name);
+  }
+
+  void ReadInput() {
+    ResponsesInput input(chat());
+    echo()["instructions"] = nullptr;
+    if (const auto instructions = fields_.String("instructions")) {
+      echo()["instructions"] = *instructions;
+      input.AddInstructions(*instructions);
+    }
+    input.Read(&fields_);
+    for (size_t i = 0; i < input.fields().size(); ++i) {
+      AddName(fmt::format("chat.messages[{}]", i), input.fields()[i]);
+    }
+  }
+
+  void ReadOthers() {
+    echo()["metadata"] = ordered_json::object();
+    if (const json* const metadata = fields_.Value("metadata")) {
+      if (!metadata->is_object()) {
+        fields_.Fail("metadata", "must be an object");
+      }
+      echo()["metadata"] = *metadata;
+    }
+    // `store`, too, is ignored (ReadCompletionOptions). Calls of tools that a
+    // server runs are none here.
+    fields_.Ignore(kResponsesShape, ignored_,
+                   {"max_tool_calls", "prompt_cache_options"});
+  }
+
+  void AddName(std::string field, std::string name) {
+    out_->names.emplace_back(std::move(field), std::move(name));
+  }
+
+  const std::string_view body_;
+  JsonFields fields_;
+  IgnoredMembers* const ignored_;
+  ResponsesRequest* const out_;
+  ordered_json ordered_;  // the body, if it has tools or text
+  std::vector<std::string> tool_names_;
+};
+
+}  // namespace
+
+std::vector<FieldName> ResponsesRequest::field_names() const {
+  std::vector<FieldName> all;
+  for (const auto& [field, name] : names) all.push_back({field, name});
+  all.insert(all.end(), {{"chat.tools", "tools"},
+                         {"chat.tool_name", "tool_choice.name"},
+                         {"chat.tool_choice", "tool_choice"},
+                         {"chat.parallel_tool_calls", "parallel_tool_calls"},
+                         {"chat.variables", "reasoning.effort"},
+                         {"chat", "input"},
+                         {"decoding.max_new_tokens", options.max_tokens_name}});
+  for (const char* const kind :
+       {"decoding.constraint.json_schema", "decoding.constraint.json_object",
+        "decoding.constraint.regex", "decoding.constraint.choices",
+        "decoding.constraint.grammar", "decoding.constraint"}) {
+    all.push_back({kind, options.constraint_name});
+  }
+  all.push_back({"decoding.", ""});
+  return all;
+}
+
+absl::Status ReadResponsesRequest(std::string_view body,
+                                  IgnoredMembers* ignored,
+                                  ResponsesRequest* out) {
+  TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+  return ResponsesReader(body, value, ignored, out).Read();
+}
+
+absl::Status SetReasoningEffort(const std::string& effort, const Model& model,
+                                v1::Chat* chat) {
+  const auto found = model.chat_templates().Find(chat->template_name(),
+                                                 chat->tools_size() > 0);
+  // The call itself says why there is no template.
+  if (effort.empty() || !found.ok()) return absl::OkStatus();
+  auto* const variables = chat->mutable_variables()->mutable_fields();
+  if ((*found)->MayRead("reasoning_effort")) {
+    (*variables)["reasoning_effort"].set_string_value(effort);
+  }
+  for (const char* const name : {"enable_thinking", "thinking"}) {
+    if ((*found)->MayRead(name)) {
+      (*variables)[name].set_bool_value(effort != "none");
+    }
+  }
+  if (!variables->empty()) return absl::OkStatus();
+  return InvalidField("reasoning.effort",
+                      fmt::format("is '{}', and the model's chat template has "
+                                  "no place for it; leave it out",
+                                  Shorten(effort)));
+}
+
+}  // namespace trivium

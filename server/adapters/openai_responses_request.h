@@ -1,0 +1,47 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_REQUEST_H_
+#define TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_REQUEST_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "model/model.h"
+#include "nlohmann/json.hpp"
+#include "server/adapters/http_status.h"
+#include "server/adapters/openai_request.h"
+#include "server/observability/ignored_members.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// A request of OpenAI's Responses API.
+struct ResponsesRequest {
+  v1::GenerateRequest request;
+  CompletionOptions options;
+  std::string effort;  // reasoning.effort; empty: the template decides
+  // The members that a response repeats, as its client reads them.
+  nlohmann::ordered_json echo;
+  // From a field of `request` to the client's name.
+  std::vector<std::pair<std::string, std::string>> names;
+
+  std::vector<FieldName> field_names() const;
+};
+
+// Reads a request. INVALID_ARGUMENT names the member that is wrong, or that
+// asks for what this server has not, and what to do. `ignored` may be null
+// (JsonFields::Ignore). After an error `out` has what was read before it.
+absl::Status ReadResponsesRequest(std::string_view body,
+                                  IgnoredMembers* ignored,
+                                  ResponsesRequest* out);
+
+// Tells the chat template how much to think: `reasoning_effort` is the effort;
+// `enable_thinking` and `thinking` are false for "none", else true.
+// INVALID_ARGUMENT if the model's template reads none of them.
+absl::Status SetReasoningEffort(const std::string& effort, const Model& model,
+                                v1::Chat* chat);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_REQUEST_H_

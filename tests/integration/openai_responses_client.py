@@ -1,0 +1,152 @@
+"""Tests POST /v1/responses of a real server with OpenAI's own Python client.
+
+openai_responses_client.py SERVER PACKAGES: the server's program, and the folder
+of packages of openai_client.py. Exits with 77, which skips the test, if
+`openai` was not fetched before and cannot be fetched.
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+import typing
+import unittest
+
+import openai_client
+
+SERVER, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:3])
+HELLO = [{"role": "user", "content": "Hello you"}]
+
+
+class ResponsesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        scratch = pathlib.Path(cls.folder.name)
+        openai_client.make_chat_folder(scratch / "chat")
+        cls.server, port = openai_client.start_server(
+            SERVER, scratch, ["--model", scratch / "chat"])
+        cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1",
+                                   api_key="none", timeout=60, max_retries=0)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.terminate()
+        code = cls.server.wait(60)
+        cls.folder.cleanup()
+        assert code == 0, code
+
+    def create(self, **options):
+        return self.client.responses.create(**{
+            "model": "chat", "temperature": 0, "max_output_tokens": 8,
+            "input": "Hello you", **options})
+
+    def check(self, response):
+        """The client builds its types unchecked, so check them here."""
+        return openai.types.responses.Response.model_validate(
+            response.model_dump(mode="json", by_alias=True))
+
+    def test_answers_are_those_of_chats(self):
+        chat = self.client.chat.completions.create(
+            model="chat", temperature=0, max_completion_tokens=8, messages=HELLO)
+        for given in ("Hello you", HELLO, [
+                {"type": "message", "role": "user", "content": [
+                    {"type": "input_text", "text": "Hello you"}]}]):
+            response = self.create(input=given)
+            self.check(response)
+            self.assertEqual(response.output_text, chat.choices[0].message.content)
+            self.assertEqual(response.usage.input_tokens, chat.usage.prompt_tokens)
+            self.assertEqual(response.usage.output_tokens, 8)
+            self.assertEqual(response.status, "incomplete")
+            self.assertEqual(response.incomplete_details.reason, "max_output_tokens")
+
+    def test_streams_are_the_whole(self):
+        whole = self.create()
+        checked = pydantic.TypeAdapter(openai.types.responses.ResponseStreamEvent)
+        text, events = "", list(self.create(stream=True))
+        for number, event in enumerate(events):
+            checked.validate_python(event.model_dump(mode="json", by_alias=True))
+            self.assertEqual(event.sequence_number, number)
+            if event.type == "response.output_text.delta":
+                text += event.delta
+        self.assertEqual(text, whole.output_text)
+        self.assertEqual(events[0].type, "response.created")
+        self.assertEqual(events[-1].type, "response.incomplete")
+        self.assertEqual(events[-1].response.output_text, text)
+
+    def test_answers_go_back_as_input(self):
+        first = self.create(instructions="Be kind.")
+        second = self.create(
+            instructions="Be kind.",
+            input=HELLO + [item.model_dump(exclude_none=True)
+                           for item in first.output] +
+            [{"role": "user", "content": "And?"}])
+        chat = self.client.chat.completions.create(
+            model="chat", temperature=0, max_completion_tokens=8,
+            messages=[{"role": "system", "content": "Be kind."}] + HELLO +
+            [{"role": "assistant", "content": first.output_text},
+             {"role": "user", "content": "And?"}])
+        self.assertEqual(second.output_text, chat.choices[0].message.content)
+        self.assertEqual(second.usage.input_tokens, chat.usage.prompt_tokens)
+
+    def test_texts_of_a_form(self):
+        class City(pydantic.BaseModel):
+            name: typing.Literal["Paris", "Bern"]
+            hills: list[typing.Literal[1, 2, 3]] = pydantic.Field(max_length=3)
+            capital: bool
+
+        options = dict(model="chat", temperature=0, max_output_tokens=500,
+                       input="Hello you")
+        parsed = self.client.responses.parse(**options, text_format=City)
+        self.assertEqual(parsed.status, "completed")
+        self.assertIsInstance(parsed.output_parsed, City)
+        with self.client.responses.stream(**options, text_format=City) as stream:
+            for _ in stream:
+                pass
+            streamed = stream.get_final_response()
+        self.assertEqual(streamed.output_parsed, parsed.output_parsed)
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.create(text={"format": {"type": "json_schema", "name": "x",
+                                         "schema": {"not": {}}}})
+        self.assertEqual(caught.exception.param, "text.format.schema")
+
+    def test_logprobs(self):
+        response = self.create(top_logprobs=2,
+                               include=["message.output_text.logprobs"])
+        self.check(response)
+        logprobs = response.output[0].content[0].logprobs
+        self.assertEqual(len(logprobs), 8)
+        self.assertEqual(len(logprobs[0].top_logprobs), 2)
+
+    def test_refusals(self):
+        for options, place in (
+                ({"previous_response_id": "resp_1"}, "previous_response_id"),
+                ({"background": True}, "background"),
+                ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+                ({"reasoning": {"depth": 1}}, "reasoning.depth")):
+            with self.assertRaises(openai.BadRequestError) as caught:
+                self.create(**options)
+            self.assertEqual(caught.exception.param, place)
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.create(input="Hello " * 3000)
+        self.assertEqual(caught.exception.code, "context_length_exceeded")
+        self.assertEqual(caught.exception.param, "input")
+
+    def test_nothing_is_stored(self):
+        response = self.create(store=True)
+        self.assertIs(response.store, False)
+        for call in (self.client.responses.retrieve, self.client.responses.delete,
+                     self.client.responses.cancel):
+            with self.assertRaisesRegex(openai.NotFoundError, "stored"):
+                call(response.id)
+
+
+if __name__ == "__main__":
+    if not openai_client.have_packages(PACKAGES):
+        sys.exit(openai_client.SKIPPED)
+    sys.path.insert(0, str(PACKAGES))
+    os.environ.pop("OPENAI_BASE_URL", None)
+    import openai
+    import pydantic
+    unittest.main(argv=sys.argv[:1])

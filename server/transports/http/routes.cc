@@ -9,6 +9,7 @@
 #include "server/adapters/deepl.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/libre_translate.h"
+#include "server/adapters/ollama.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/tei.h"
 #include "server/calls/convert/model_calls.h"
@@ -112,6 +113,28 @@ constexpr Route kRoutes[] = {
     {"GET", "/v2/glossary-language-pairs", Rpc::kListModels, NewListModels,
      nullptr, NewDeeplGlossaryPairsCodec},
 
+    // A request to Ollama without a message or a prompt loads the model.
+    {"POST", "/api/chat", Rpc::kGenerate, nullptr, NewGenerate,
+     NewOllamaChatCodec, "messages", /*filled=*/true},
+    {"POST", "/api/chat", Rpc::kGetModel, NewGetModel, nullptr,
+     NewOllamaChatLoadCodec},
+    {"POST", "/api/generate", Rpc::kGenerate, nullptr, NewGenerate,
+     NewOllamaGenerateCodec, "prompt", /*filled=*/true},
+    {"POST", "/api/generate", Rpc::kGetModel, NewGetModel, nullptr,
+     NewOllamaGenerateLoadCodec},
+    {"POST", "/api/embed", Rpc::kEncode, NewEncode, nullptr,
+     NewOllamaEmbedCodec},
+    {"POST", "/api/embeddings", Rpc::kEncode, NewEncode, nullptr,
+     NewOllamaEmbeddingsCodec},
+    {"GET", "/api/tags", Rpc::kListModels, NewListModels, nullptr,
+     NewOllamaTagsCodec},
+    {"GET", "/api/ps", Rpc::kListModels, NewListModels, nullptr,
+     NewOllamaPsCodec},
+    {"GET", "/api/version", Rpc::kListModels, NewListModels, nullptr,
+     NewOllamaVersionCodec},
+    {"POST", "/api/show", Rpc::kGetModel, NewGetModel, nullptr,
+     NewOllamaShowCodec},
+
     {"POST", "/translate", Rpc::kTranslate, NewTranslate, nullptr,
      NewLibreTranslateCodec},
     {"POST", "/detect", Rpc::kListModels, NewListModels, nullptr,
@@ -185,7 +208,7 @@ const Route& ChooseRoute(const Route& route, std::string_view body,
     if (!SharesPath(route, other)) continue;
     if (other.member.empty()) {
       plain.push_back(&other);
-    } else if (HasMember(body, other.member)) {
+    } else if (HasMember(body, other.member, other.filled)) {
       return other;
     }
   }

@@ -24,6 +24,7 @@ struct Route {
   // The member of a body that tells this route from others of the same method
   // and path. Empty: bodies that have none of the others' (ChooseRoute).
   std::string_view member = "";
+  bool filled = false;  // the member counts unless it is null, "" or []
 };
 
 // All routes. docs/openapi.json describes each, and the paths below.

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 6> kModelPaths = {
     "/api/copy", "/api/delete", "/api/blobs"};
 
 // A count of parameters as Ollama writes it: "134.52M", "8.0B".
-std::string CountText(uint64_t count) {
+std::string ParameterText(uint64_t count) {
   const auto number = static_cast<double>(count);
   if (count >= 1'000'000'000) return fmt::format("{:.1f}B", number / 1e9);
   if (count >= 1'000'000) return fmt::format("{:.2f}M", number / 1e6);
@@ -41,7 +41,7 @@ std::string CountText(uint64_t count) {
   return std::to_string(count);
 }
 
-const char* QuantizationOf(v1::Precision precision) {
+const char* OllamaQuantization(v1::Precision precision) {
   switch (precision) {
     case v1::PRECISION_BF16:
       return "BF16";
@@ -53,28 +53,28 @@ const char* QuantizationOf(v1::Precision precision) {
 }
 
 // Without `format`: the kind of the model's file is not known.
-ordered_json DetailsOf(const v1::Model& model) {
+ordered_json OllamaDetails(const v1::Model& model) {
   return {{"parent_model", ""},
           {"family", model.family()},
           {"families", {model.family()}},
-          {"parameter_size", CountText(model.parameter_count())},
-          {"quantization_level", QuantizationOf(model.precision())}};
+          {"parameter_size", ParameterText(model.parameter_count())},
+          {"quantization_level", OllamaQuantization(model.precision())}};
 }
 
 // The tokens that a model reads, and what it writes after them.
-uint32_t ContextOf(const v1::Model& model) {
+uint32_t OllamaContext(const v1::Model& model) {
   return model.design() == v1::DESIGN_DECODER
              ? model.limits().max_target_tokens()
              : model.limits().max_source_tokens();
 }
 
 // A model in a list; the time at which a folder was made is not known.
-ordered_json EntryOf(const v1::Model& model, uint64_t bytes) {
+ordered_json OllamaEntry(const v1::Model& model, uint64_t bytes) {
   return {{"name", model.name()},
           {"model", model.name()},
           {"size", bytes},
           {"digest", model.revision()},
-          {"details", DetailsOf(model)}};
+          {"details", OllamaDetails(model)}};
 }
 
 class OllamaTagsCodec final : public Codec {
@@ -91,7 +91,7 @@ class OllamaTagsCodec final : public Codec {
     for (const v1::Model& model :
          static_cast<const v1::ListModelsResponse*>(last)->models()) {
       models.push_back(loaded_ ? LoadedOf(model)
-                               : EntryOf(model, model.weight_bytes()));
+                               : OllamaEntry(model, model.weight_bytes()));
     }
     return {.body = ToJsonText(ordered_json{{"models", models}})};
   }
@@ -99,10 +99,10 @@ class OllamaTagsCodec final : public Codec {
  private:
   static ordered_json LoadedOf(const v1::Model& model) {
     ordered_json entry =
-        EntryOf(model, model.weight_bytes() + model.kv_cache_bytes());
+        OllamaEntry(model, model.weight_bytes() + model.kv_cache_bytes());
     entry["expires_at"] = kNever;
     entry["size_vram"] = 0;  // all of it is in the processor's memory
-    entry["context_length"] = ContextOf(model);
+    entry["context_length"] = OllamaContext(model);
     return entry;
   }
 
@@ -148,7 +148,7 @@ class OllamaShowCodec final : public Codec {
     }
     const auto& model = *static_cast<const v1::Model*>(last);
     return {.body = ToJsonText(
-                ordered_json{{"details", DetailsOf(model)},
+                ordered_json{{"details", OllamaDetails(model)},
                              {"model_info", InfoOf(model)},
                              {"capabilities", CapabilitiesOf(model.name())}})};
   }
@@ -160,7 +160,7 @@ class OllamaShowCodec final : public Codec {
     ordered_json info = {
         {"general.architecture", family},
         {"general.parameter_count", model.parameter_count()},
-        {family + ".context_length", ContextOf(model)},
+        {family + ".context_length", OllamaContext(model)},
         {family + ".embedding_length", model.d_model()},
         {family + ".block_count", model.decoder_layer_count() > 0
                                       ? model.decoder_layer_count()

@@ -55,7 +55,7 @@ std::span<const FieldName> OllamaNames(OllamaPath path) {
                                    : std::span<const FieldName>(kGenerateNames);
 }
 
-int64_t Nanoseconds(const google::protobuf::Duration& duration) {
+int64_t OllamaNanoseconds(const google::protobuf::Duration& duration) {
   return duration.seconds() * 1'000'000'000 + duration.nanos();
 }
 
@@ -229,10 +229,10 @@ class OllamaTextCodec final : public Codec {
                 done.finish_reason() == v1::FINISH_REASON_REPETITION
             ? "length"
             : "stop";
-    line["total_duration"] = Nanoseconds(done.timings().total());
+    line["total_duration"] = OllamaNanoseconds(done.timings().total());
     line["prompt_eval_count"] = done.usage().prompt_tokens();
     line["eval_count"] = done.usage().new_tokens();
-    line["eval_duration"] = Nanoseconds(done.timings().inference());
+    line["eval_duration"] = OllamaNanoseconds(done.timings().inference());
     return ToJsonText(line);
   }
 

@@ -23,17 +23,17 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr char kOllama[] = "Ollama";
-constexpr char kNoImages[] =
+constexpr char kNoOllamaImages[] =
     "is not supported: the models here read texts only; leave it out";
-constexpr char kNoHistory[] =
+constexpr char kNoOllamaHistory[] =
     "is not supported: a chat that is too long is an error; leave it out";
-constexpr int kMostAlternatives = 20;
+constexpr int kMostOllamaAlternatives = 20;
 
 // The members of a body as they are written there: models see the order of an
 // object's members, and so do constraints.
-class WrittenBody {
+class OllamaBody {
  public:
-  explicit WrittenBody(std::string_view body) : body_(body) {}
+  explicit OllamaBody(std::string_view body) : body_(body) {}
 
   // `pointer` is a JSON pointer, such as "/tools/0", to a member that is there.
   std::string TextOf(const std::string& pointer) {
@@ -204,7 +204,8 @@ class OllamaReader {
   void ReadLogprobs(JsonFields* fields) {
     request_.logprobs = fields->Bool("logprobs").value_or(false);
     request_.top_logprobs = static_cast<int>(
-        fields->Integer("top_logprobs", 0, kMostAlternatives).value_or(0));
+        fields->Integer("top_logprobs", 0, kMostOllamaAlternatives)
+            .value_or(0));
     if (!request_.logprobs) {
       if (request_.top_logprobs > 0) {
         fields->Fail("top_logprobs", "needs logprobs: set it to true");
@@ -248,7 +249,7 @@ class OllamaReader {
     if (const auto id = in.String("tool_call_id")) {
       message->set_tool_call_id(*id);
     }
-    in.Only("images", {json::array()}, kNoImages);
+    in.Only("images", {json::array()}, kNoOllamaImages);
     if (const json* const calls = in.Value("tool_calls")) {
       ReadCalls(*calls, i, &in, message);
     }
@@ -317,7 +318,7 @@ class OllamaReader {
                  "prompt; leave it out, or send the whole prompt with raw");
     fields->Only("context", {json::array()},
                  "is not supported; send the conversation to /api/chat");
-    fields->Only("images", {json::array()}, kNoImages);
+    fields->Only("images", {json::array()}, kNoOllamaImages);
   }
 
   bool PromptIsChat() const {
@@ -353,7 +354,8 @@ class OllamaReader {
   }
 
   absl::Status MakeChat() {
-    if (truncate_.value_or(false)) return InvalidField("truncate", kNoHistory);
+    if (truncate_.value_or(false))
+      return InvalidField("truncate", kNoOllamaHistory);
     if (path_ == OllamaPath::kGenerate && !prompt_.empty()) {
       AddText("system", system_);
       AddText("user", prompt_);
@@ -413,7 +415,7 @@ class OllamaReader {
     return absl::OkStatus();
   }
 
-  WrittenBody written_;
+  OllamaBody written_;
   const OllamaPath path_;
   const AllowedModels& models_;
   IgnoredMembers* const ignored_;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -672,7 +673,15 @@ TEST_F(HttpApiTest, OllamasStreamsAreLines) {
   const HttpResult answer = Send(prompt);
   EXPECT_EQ(answer.status, 200);
   EXPECT_THAT(answer.headers, HasSubstr("Content-Type: application/x-ndjson"));
-  EXPECT_THAT(answer.body, HasSubstr("\"response\":\"abc\""));
+  std::string text;
+  json line;
+  std::istringstream lines(answer.body);
+  for (std::string one; std::getline(lines, one);) {
+    line = json::parse(one);
+    text += line["response"];
+  }
+  EXPECT_EQ(text, "abc");
+  EXPECT_EQ(line["done"], true);
   EXPECT_THAT(answer.body, EndsWith("}\n"));
   batcher_.Hold();
   HttpSocket socket(api_->port());

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "google/rpc/error_details.pb.h"
 #include "server/errors/rpc_status.h"
 
 namespace trivium {
 namespace {
+
+constexpr std::string_view kMaxTokens = "decoding.max_new_tokens";
 
 // Replaces the beginning of `text` if it is a field of one of the names.
 std::string Renamed(std::string text, std::span<const FieldName> names) {
@@ -97,8 +100,13 @@ std::string_view ConnectCodeOf(absl::StatusCode code) {
 }
 
 std::string MessageOf(const Ending& ending, std::span<const FieldName> names) {
-  const std::string message =
-      Renamed(ToRpcStatus(ending.status).message(), names);
+  std::string message = Renamed(ToRpcStatus(ending.status).message(), names);
+  // Errors about lengths name this field within the text, too.
+  for (const FieldName& name : names) {
+    if (name.field != kMaxTokens) continue;
+    absl::StrReplaceAll(
+        {{"max_new_tokens", {name.name.data(), name.name.size()}}}, &message);
+  }
   if (ending.request_id.empty()) return message;
   return fmt::format("{} (request {})", message, ending.request_id);
 }

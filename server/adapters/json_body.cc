@@ -28,6 +28,23 @@ std::string Dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Returns the text behind white space.
+std::string_view WithoutSpace(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  return text.substr(std::min(begin, text.size()));
+}
+
+// False if the value behind a member's name is null, "" or [].
+bool IsFilled(std::string_view text) {
+  text = WithoutSpace(text);
+  if (!text.starts_with(':')) return false;
+  text = WithoutSpace(text.substr(1));
+  if (text.starts_with('[')) {
+    return !WithoutSpace(text.substr(1)).starts_with(']');
+  }
+  return !text.starts_with("null") && !text.starts_with("\"\"");
+}
+
 }  // namespace
 
 absl::Status CheckJsonBody(std::string_view body) {
@@ -43,12 +60,13 @@ absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body) {
   return value;
 }
 
-bool HasMember(std::string_view body, std::string_view name) {
+bool HasMember(std::string_view body, std::string_view name, bool filled) {
   const size_t dot = std::min(name.find('.'), name.size());
   int depth = 0;
   bool objects[2] = {false, false};  // what the two outermost levels are
   bool is_name = false;              // the next string is a member's name
   std::string_view outer;            // the last such name of the body itself
+  bool has = false;
   for (size_t i = 0; i < body.size(); ++i) {
     switch (body[i]) {
       case '"': {
@@ -59,11 +77,14 @@ bool HasMember(std::string_view body, std::string_view name) {
         if (!std::exchange(is_name, false)) break;
         const std::string_view text = body.substr(begin, i - begin);
         if (depth == 1) outer = text;
-        if (depth == 1 ? text == name
-                       : outer == name.substr(0, dot) && dot < name.size() &&
-                             text == name.substr(dot + 1)) {
-          return true;
-        }
+        const bool found = depth == 1 ? text == name
+                                      : outer == name.substr(0, dot) &&
+                                            dot < name.size() &&
+                                            text == name.substr(dot + 1);
+        if (!found) break;
+        // Of a member that is there twice, the last counts.
+        has = !filled || i >= body.size() || IsFilled(body.substr(i + 1));
+        if (has && !filled) return true;
         break;
       }
       case '{':
@@ -81,7 +102,7 @@ bool HasMember(std::string_view body, std::string_view name) {
         break;
     }
   }
-  return false;
+  return has;
 }
 
 std::string ToJsonText(const nlohmann::json& value) { return Dump(value); }

@@ -26,8 +26,9 @@ absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body);
 
 // True if a body seems to be a JSON object with this member; "a.b" is the
 // member b of its member a. The body need not be valid JSON; nothing is
-// allocated.
-bool HasMember(std::string_view body, std::string_view name);
+// allocated. If `filled`, members that are null, "" or [] do not count.
+bool HasMember(std::string_view body, std::string_view name,
+               bool filled = false);
 
 // Writes JSON. Bytes that are not UTF-8 are replaced.
 std::string ToJsonText(const nlohmann::json& value);

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "absl/strings/str_replace.h"
 #include "server/adapters/json_body.h"
 #include "server/errors/status.h"
 #include "trivium/v1/models.pb.h"
@@ -13,8 +12,6 @@ namespace {
 
 using google::protobuf::Message;
 using nlohmann::ordered_json;
-
-constexpr std::string_view kMaxTokens = "decoding.max_new_tokens";
 
 const char* TypeOfError(absl::StatusCode code) {
   const int status = HttpStatusOf(code);
@@ -73,15 +70,7 @@ class OpenAiModelCodec : public Codec {
 ordered_json OpenAiError(const Ending& ending,
                          std::span<const FieldName> names) {
   const std::string field = FieldOf(ending.status, names);
-  std::string message = MessageOf(ending, names);
-  // The field's name within the text, too.
-  for (const FieldName& name : names) {
-    if (name.field == kMaxTokens) {
-      absl::StrReplaceAll(
-          {{"max_new_tokens", {name.name.data(), name.name.size()}}}, &message);
-    }
-  }
-  ordered_json error = {{"message", message},
+  ordered_json error = {{"message", MessageOf(ending, names)},
                         {"type", TypeOfError(ending.status.code())},
                         {"param", nullptr},
                         {"code", nullptr}};

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "server/adapters/form_body.h"
 #include "server/adapters/json_body.h"
+#include "server/adapters/ollama.h"
 #include "server/calls/call_registry.h"
 #include "server/errors/status.h"
 #include "server/limits/access.h"
@@ -112,6 +113,13 @@ MHD_Response* NoCall(const std::string& message,
                                   {"code", nullptr}}}}));
 }
 
+// The answer to a path that there is not.
+MHD_Response* NoPath(std::string_view path) {
+  return path.starts_with(kOllamaPaths)
+             ? WholeResponse(OllamaNoPath(path))
+             : NoCall(fmt::format("there is no {}{}", path, HintFor(path)));
+}
+
 class HttpApiImpl final : public HttpApi, public HttpService {
  public:
   HttpApiImpl(std::unique_ptr<HttpDaemon> daemon, const Options& options,
@@ -186,9 +194,7 @@ class HttpApiImpl final : public HttpApi, public HttpService {
     const auto path = DecodePathPart(match.path);
     if (match.route == nullptr || !path) {
       if (match.allowed.empty() || !path) {
-        return Queue(
-            connection, {.status = 404},
-            NoCall(fmt::format("there is no {}{}", url, HintFor(url))));
+        return Queue(connection, {.status = 404}, NoPath(url));
       }
       return RefuseMethod(connection, url, AllowedMethods(url));
     }
@@ -231,8 +237,9 @@ class HttpApiImpl final : public HttpApi, public HttpService {
     }
     const std::string methods = AllowedMethods(path);
     if (methods.empty()) {
-      return Queue(connection, {.status = 404},
-                   NoCall(fmt::format("there is no {}", path)));
+      return Queue(
+          connection, {.status = 404},
+          NoCall(fmt::format("there is no {}{}", path, HintFor(path))));
     }
     HttpAnswer answer = {.status = 204, .type = ""};
     CorsPolicy::AddPreflightHeaders(

@@ -11,6 +11,7 @@
 #include "server/adapters/kserve/kserve.h"
 #include "server/adapters/kserve/rest.h"
 #include "server/adapters/libre_translate.h"
+#include "server/adapters/ollama.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_responses.h"
 #include "server/adapters/tei.h"
@@ -137,6 +138,28 @@ constexpr Route kRoutes[] = {
     {"POST", "/v2/repository/index", Rpc::kListModels, NewKserveRepositoryIndex,
      nullptr, NewKserveCodec},
 
+    // A request to Ollama without a message or a prompt loads the model.
+    {"POST", "/api/chat", Rpc::kGenerate, nullptr, NewGenerate,
+     NewOllamaChatCodec, "messages", "", /*filled=*/true},
+    {"POST", "/api/chat", Rpc::kGetModel, NewGetModel, nullptr,
+     NewOllamaChatLoadCodec},
+    {"POST", "/api/generate", Rpc::kGenerate, nullptr, NewGenerate,
+     NewOllamaGenerateCodec, "prompt", "", /*filled=*/true},
+    {"POST", "/api/generate", Rpc::kGetModel, NewGetModel, nullptr,
+     NewOllamaGenerateLoadCodec},
+    {"POST", "/api/embed", Rpc::kEncode, NewEncode, nullptr,
+     NewOllamaEmbedCodec},
+    {"POST", "/api/embeddings", Rpc::kEncode, NewEncode, nullptr,
+     NewOllamaEmbeddingsCodec},
+    {"GET", "/api/tags", Rpc::kListModels, NewListModels, nullptr,
+     NewOllamaTagsCodec},
+    {"GET", "/api/ps", Rpc::kListModels, NewListModels, nullptr,
+     NewOllamaPsCodec},
+    {"GET", "/api/version", Rpc::kListModels, NewListModels, nullptr,
+     NewOllamaVersionCodec},
+    {"POST", "/api/show", Rpc::kGetModel, NewGetModel, nullptr,
+     NewOllamaShowCodec},
+
     {"POST", "/translate", Rpc::kTranslate, NewTranslate, nullptr,
      NewLibreTranslateCodec},
     {"POST", "/detect", Rpc::kListModels, NewListModels, nullptr,
@@ -221,7 +244,7 @@ const Route& ChooseRoute(const Route& route, std::string_view body,
     if (!SharesPath(route, other)) continue;
     if (other.member.empty()) {
       plain.push_back(&other);
-    } else if (HasMember(body, other.member)) {
+    } else if (HasMember(body, other.member, other.filled)) {
       return other;
     }
   }

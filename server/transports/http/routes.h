@@ -26,6 +26,7 @@ struct Route {
   std::string_view member = "";
   // What follows a name after the prefix `path`: "/infer".
   std::string_view ending = "";
+  bool filled = false;  // the member counts unless it is null, "" or []
 };
 
 // All routes. docs/openapi.json describes each, and the paths below.

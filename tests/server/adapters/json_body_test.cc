@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <string>
+
 namespace trivium {
 namespace {
 
@@ -18,6 +20,26 @@ TEST(JsonBodyTest, FindsMembersOfTheBodyOnly) {
   for (const char* name : {"documents", "texts", "d", "e", "x", "g", ""}) {
     EXPECT_FALSE(HasMember(body, name)) << name;
   }
+}
+
+TEST(JsonBodyTest, FilledMembersHaveAValue) {
+  const auto filled = [](const std::string& value) {
+    const std::string body = "{\"a\": 1, \"b\" : " + value + ", \"c\": 2}";
+    EXPECT_TRUE(HasMember(body, "b")) << value;
+    return HasMember(body, "b", /*filled=*/true);
+  };
+  for (const char* value : {"null", "\"\"", "[]", "[ \n]"}) {
+    EXPECT_FALSE(filled(value)) << value;
+  }
+  for (const char* value : {"\"x\"", "[0]", "{}", "0", "false", "[[]]"}) {
+    EXPECT_TRUE(filled(value)) << value;
+  }
+  EXPECT_FALSE(HasMember(R"({"c":"b"})", "b", true));
+  EXPECT_FALSE(HasMember(R"({"b)", "b", true));
+  EXPECT_FALSE(HasMember(R"({"b")", "b", true));
+  // The last one counts, as where the body is read.
+  EXPECT_FALSE(HasMember(R"({"b":"x","b":""})", "b", true));
+  EXPECT_TRUE(HasMember(R"({"b":"","b":"x"})", "b", true));
 }
 
 TEST(JsonBodyTest, SearchesAnyBytes) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace trivium {
 namespace {
 
 using nlohmann::json;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -678,6 +680,51 @@ TEST_F(HttpApiTest, AFailureAfterTheHeadIsAnEvent) {
   const std::string rest = socket.Receive();
   EXPECT_THAT(rest, HasSubstr("data: {\"error\""));
   EXPECT_THAT(rest, Not(HasSubstr("[DONE]")));
+}
+
+TEST_F(HttpApiTest, OllamasStreamsAreLines) {
+  Start();
+  const std::string prompt = PostText("/api/generate", R"({"prompt":"abc"})",
+                                      "Content-Type: application/json\r\n");
+  const HttpResult answer = Send(prompt);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.headers, HasSubstr("Content-Type: application/x-ndjson"));
+  std::string text;
+  json line;
+  std::istringstream lines(answer.body);
+  for (std::string one; std::getline(lines, one);) {
+    line = json::parse(one);
+    text += line["response"];
+  }
+  EXPECT_EQ(text, "abc");
+  EXPECT_EQ(line["done"], true);
+  EXPECT_THAT(answer.body, EndsWith("}\n"));
+  batcher_.Hold();
+  HttpSocket socket(api_->port());
+  socket.Send(prompt);
+  EXPECT_THAT(socket.ReceiveSome(), StartsWith("HTTP/1.1 200 "));
+  batcher_.Fail(absl::InternalError("the engine failed"));
+  batcher_.Release();
+  const std::string rest = socket.Receive();
+  EXPECT_THAT(rest, HasSubstr("{\"error\":\""));
+  EXPECT_THAT(rest, Not(HasSubstr("done")));
+}
+
+TEST_F(HttpApiTest, PathsThatOllamaHasAndThisHasNotSaySo) {
+  Start();
+  for (const char* path : {"/api/pull", "/api/push", "/api/create", "/api/copy",
+                           "/api/blobs/sha256:00"}) {
+    const HttpResult answer = Post(path, R"({"model":"llama3.2"})");
+    EXPECT_EQ(answer.status, 404) << path;
+    EXPECT_THAT(json::parse(answer.body)["error"].get<std::string>(),
+                HasSubstr("--model"))
+        << path;
+  }
+  const HttpResult removal = Send(
+      "DELETE /api/delete HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+      "Content-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(removal.status, 404);
+  EXPECT_THAT(removal.body, HasSubstr("--model"));
 }
 
 TEST_F(HttpApiTest, AStreamThatIsNotAdmittedHasAStatus) {

@@ -133,6 +133,11 @@ TEST(RoutesTest, ABodyTellsTheShape) {
   EXPECT_EQ(&ChooseRoute(embed, R"({"documents":1})", models), &embed);
   const Route& root = *FindRoute("POST", "/").route;
   EXPECT_EQ(ChooseRoute(root, R"({"texts":[]})", models).rpc, Rpc::kRerank);
+  const Route& chat = *FindRoute("POST", "/api/chat").route;
+  EXPECT_EQ(ChooseRoute(chat, R"({"messages":[{}]})", models).rpc,
+            Rpc::kGenerate);
+  EXPECT_EQ(ChooseRoute(chat, R"({"messages":[]})", models).rpc,
+            Rpc::kGetModel);
 }
 
 }  // namespace

@@ -21,4 +21,10 @@ absl::Status Codec::Check(const RequestHead& head) {
 
 int Codec::StatusOf(absl::StatusCode code) const { return HttpStatusOf(code); }
 
+HttpAnswer Codec::Refuse(const Ending& ending, int status) {
+  HttpAnswer answer = Finish(ending, nullptr);
+  answer.status = status;
+  return answer;
+}
+
 }  // namespace trivium

@@ -84,6 +84,10 @@ class Codec {
                                 const google::protobuf::Message* last) {
     return "";
   }
+
+  // Returns the whole answer to a request that is refused with an HTTP status
+  // more exact than its code's, such as 413.
+  virtual HttpAnswer Refuse(const Ending& ending, int status);
 };
 
 // Makes the codec of a request. `environment` outlives it.

@@ -12,6 +12,7 @@
 #include "base/random_bits.h"
 #include "base/status.h"
 #include "internal/completions.pb.h"
+#include "server/adapters/chat_models.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_answer.h"
@@ -19,7 +20,6 @@
 #include "server/adapters/openai_logprobs.h"
 #include "server/adapters/openai_request.h"
 #include "server/calls/allowed_models.h"
-#include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -208,34 +208,16 @@ class CompletionCodec : public Codec {
   }
 
  private:
-  // Finds the model. A chat that names none goes to the first that takes chats.
   absl::Status FindModel(v1::GenerateRequest* request) {
-    if (chat_ && !models_.Names(request->model())) {
-      for (const ModelHandle& model : models_.List()) {
-        if (!TakesChats(*model->model)) continue;
-        request->set_model(model->name);
-        break;
-      }
+    if (chat_) {
+      TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, request));
+      return absl::OkStatus();
     }
     TRIVIUM_ASSIGN_OR_RETURN(model_,
                              models_.FindFor(Rpc::kGenerate, request->model()));
-    const Design design = model_->model->info().design;
-    if (design == Design::kDecoder) return absl::OkStatus();
-    if (chat_) {
-      return InvalidField(
-          "messages",
-          design == Design::kEncoderDecoder
-              ? fmt::format(
-                    "are for models that chat, and '{}' reads one text; "
-                    "send it as prompt to /v1/completions, or to "
-                    "/translate",
-                    model_->name)
-              : fmt::format(
-                    "are for models that chat, and '{}' has no decoder; "
-                    "/v1/models lists the others",
-                    model_->name));
+    if (!options_.echo || model_->model->info().design == Design::kDecoder) {
+      return absl::OkStatus();
     }
-    if (!options_.echo) return absl::OkStatus();
     return InvalidField("echo",
                         fmt::format("is for models that continue a prompt, and "
                                     "'{}' has a source instead; leave it out",

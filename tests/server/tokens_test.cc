@@ -134,6 +134,19 @@ TEST_F(TokensTest, RefusesHttpRequestsWithoutAToken) {
   EXPECT_THAT(none.headers, HasSubstr("WWW-Authenticate: Bearer"));
   EXPECT_EQ(nlohmann::json::parse(none.body)["code"], "unauthenticated");
   EXPECT_EQ(Post("Authorization: Bearer wrong\r\n").status, 401);
+  // Anthropic's clients send a header of their own. It counts only without
+  // Authorization.
+  const std::string key = "x-api-key: " + std::string(kToken) + "\r\n";
+  EXPECT_EQ(Post(key).status, 200);
+  EXPECT_EQ(Post("x-api-key: wrong\r\n").status, 401);
+  EXPECT_EQ(Post("x-api-key: Bearer " + std::string(kToken) + "\r\n").status,
+            401);
+  EXPECT_EQ(Post(key + "Authorization: Bearer wrong\r\n").status, 401);
+  const HttpResult message =
+      HttpPost(server_->http_port(), "/v1/messages", "{}");
+  EXPECT_EQ(message.status, 401);
+  EXPECT_EQ(nlohmann::json::parse(message.body)["error"]["type"],
+            "authentication_error");
   EXPECT_EQ(HttpGet(server_->http_port(), "/v1/models").status, 401);
   // The only model that it may use does not translate.
   EXPECT_EQ(

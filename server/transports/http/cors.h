@@ -27,7 +27,8 @@ absl::Status CheckOrigins(const std::vector<std::string>& origins);
 // a preflight: OPTIONS with the request's method and headers.
 //
 // Answers never allow credentials: no cookie and no client certificate of the
-// browser's counts here. A page that has a token sends it in Authorization.
+// browser's counts here. A page that has a token sends it in Authorization or
+// x-api-key.
 //
 // Pure functions. Headers are pairs of a name and a value.
 class CorsPolicy {

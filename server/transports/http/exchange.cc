@@ -61,6 +61,15 @@ absl::Status ReadTimeout(const RequestHead& head, absl::Time now,
   return absl::OkStatus();
 }
 
+// Returns the value of Authorization. Anthropic's clients send the bare token
+// in a header of their own instead.
+std::string AuthorizationOf(const RequestHead& head) {
+  std::string authorization = head.header("Authorization");
+  if (!authorization.empty()) return authorization;
+  const std::string token = head.header("x-api-key");
+  return token.empty() ? token : "Bearer " + token;
+}
+
 }  // namespace
 
 Exchange::Exchange(HttpEnvironment* environment, const Route& route,
@@ -94,7 +103,7 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
       !key.empty()) {
     context_.client_key = head.header(key.c_str());
   }
-  Admit(handlers.access, head.header("Authorization"), &context_);
+  Admit(handlers.access, AuthorizationOf(head), &context_);
   head.grant = context_.grant;
   path_ = head.path;
   codec_ = route_->codec(handlers, head);
@@ -140,9 +149,8 @@ absl::Status Exchange::CheckBodyType(const RequestHead& head) const {
   return codec_->Check(head);
 }
 
-HttpAnswer Exchange::AnswerOf(const Ending& ending,
-                              const google::protobuf::Message* last) {
-  HttpAnswer answer = codec_->Finish(ending, last);
+HttpAnswer Exchange::WithHeaders(const Ending& ending,
+                                 HttpAnswer answer) const {
   if (const auto delay = RetryDelay(ending.status)) {
     answer.headers.emplace_back(
         "Retry-After", fmt::format("{}", absl::ToInt64Seconds(absl::Ceil(
@@ -171,8 +179,8 @@ void Exchange::Refuse(const Ending& ending, int status) {
   body_ = std::string();
   unpacker_.reset();
   held_->Set(Held::kIncoming, 0);
-  answer_ = AnswerOf(ending, nullptr);
-  if (status != 0) answer_.status = status;
+  answer_ = WithHeaders(ending, status == 0 ? codec_->Finish(ending, nullptr)
+                                            : codec_->Refuse(ending, status));
   MutexLock lock(&mutex_);
   ready_ = true;
 }
@@ -390,7 +398,7 @@ void Exchange::Finish(const Ending& ending,
                       const google::protobuf::Message* last) {
   const Ending told = {AsTold(ending.status), ending.request_id};
   if (!Streams(told.status)) {
-    HttpAnswer answer = AnswerOf(told, last);
+    HttpAnswer answer = WithHeaders(told, codec_->Finish(told, last));
     const size_t size = answer.body.size();
     if (!IsPackable(answer.type, size)) return Deliver(std::move(answer));
     answer.headers.emplace_back("Vary", "Accept-Encoding");

@@ -125,9 +125,8 @@ class Exchange final : public ResponseStream,
   absl::Status ReadCoding(const RequestHead& head);
   // UNIMPLEMENTED if the body is not of a type that the route reads.
   absl::Status CheckBodyType(const RequestHead& head) const;
-  // Returns the answer of a call that does not stream.
-  HttpAnswer AnswerOf(const Ending& ending,
-                      const google::protobuf::Message* last);
+  // Adds the headers that the end of a call brings with it, in every shape.
+  HttpAnswer WithHeaders(const Ending& ending, HttpAnswer answer) const;
   // Adds the report of the server's load, if the client asks for one.
   void AddLoad(HttpAnswer* answer) const;
   // Adds bytes to the body, unpacked ones.

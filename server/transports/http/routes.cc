@@ -3,9 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "server/adapters/anthropic.h"
 #include "server/adapters/cohere.h"
 #include "server/adapters/completions.h"
 #include "server/adapters/connect.h"
+#include "server/adapters/count_tokens.h"
 #include "server/adapters/deepl.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/kserve/kserve.h"
@@ -67,6 +69,11 @@ constexpr Route kRoutes[] = {
      NewOpenAiChatCodec},
     {"POST", "/v1/responses", Rpc::kGenerate, nullptr, NewGenerate,
      NewOpenAiResponsesCodec},
+
+    {"POST", "/v1/messages", Rpc::kGenerate, nullptr, NewGenerate,
+     NewAnthropicMessagesCodec},
+    {"POST", "/v1/messages/count_tokens", Rpc::kTokenize, NewCountTokens,
+     nullptr, NewAnthropicCountTokensCodec},
 
     // TEI's. Its name for OpenAI's path:
     {"POST", "/embeddings", Rpc::kEncode, NewEncode, nullptr,

@@ -1,0 +1,267 @@
+// Messages, counts of their tokens, and errors. The stop of a message that
+// ended with a call of a tool is the call, whatever else ended the text.
+#include "server/adapters/anthropic.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_replace.h"
+#include "base/random_bits.h"
+#include "base/status.h"
+#include "server/adapters/anthropic_answer.h"
+#include "server/adapters/anthropic_request.h"
+#include "server/adapters/chat_models.h"
+#include "server/adapters/http_status.h"
+#include "server/adapters/json_body.h"
+#include "server/calls/allowed_models.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr FieldName kAnthropicNames[] = {
+    {"chat.variables", "thinking"},
+    {"chat.tool_name", "tool_choice.name"},
+    {"chat.parallel_tool_calls", "tool_choice.disable_parallel_tool_use"},
+    {"chat.continue_final_message", "messages"},
+    {"chat.answer_parts", "messages"},
+    {"chat.", ""},
+    {"chat", "messages"},
+    {"decoding.max_new_tokens", "max_tokens"},
+    {"decoding.stop", "stop_sequences"},
+    {"decoding.", ""},
+};
+
+// https://docs.anthropic.com/en/api/errors
+const char* TypeOfStatus(int status) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 413:
+      return "request_too_large";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+      return "overloaded_error";
+    case 504:
+      return "timeout_error";
+    default:
+      return status < 500 ? "invalid_request_error" : "api_error";
+  }
+}
+
+ordered_json AnthropicError(const Ending& ending, int status) {
+  std::string message = MessageOf(ending, kAnthropicNames);
+  // The field's name within the text, too.
+  absl::StrReplaceAll({{"max_new_tokens", "max_tokens"}}, &message);
+  ordered_json error = {
+      {"type", "error"},
+      {"error", {{"type", TypeOfStatus(status)}, {"message", message}}}};
+  if (!ending.request_id.empty()) error["request_id"] = ending.request_id;
+  return error;
+}
+
+// What the two paths share: the prompt, the model, and errors.
+class AnthropicCodec : public Codec {
+ public:
+  AnthropicCodec(const Environment& environment, const RequestHead& head)
+      : models_(environment.models, head.grant),
+        ignored_(environment.ignored_members) {}
+
+  HttpAnswer Refuse(const Ending& ending, int status) override {
+    HttpAnswer answer = {.status = status,
+                         .body = ToJsonText(AnthropicError(ending, status))};
+    if (!ending.request_id.empty()) {
+      answer.headers.emplace_back("request-id", ending.request_id);
+    }
+    return answer;
+  }
+
+ protected:
+  // Reads a body. `read` reads the members that are not of the prompt.
+  template <typename ReadMore>
+  absl::Status ReadBody(std::string_view body, v1::GenerateRequest* request,
+                        const ReadMore& read) {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    JsonFields fields(value, "");
+    const AnthropicThinking thinking =
+        ReadAnthropicPrompt(body, &fields, ignored_, request);
+    read(&fields);
+    TRIVIUM_RETURN_IF_ERROR(fields.Done());
+    TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, request));
+    SetThinking(thinking, *model_->model, request->mutable_chat());
+    return absl::OkStatus();
+  }
+
+  HttpAnswer Failure(const Ending& ending) {
+    return Refuse(ending, StatusOf(ending.status.code()));
+  }
+
+  const AllowedModels models_;
+  IgnoredMembers* const ignored_;
+  ModelHandle model_;  // after ReadBody
+};
+
+class AnthropicMessagesCodec : public AnthropicCodec {
+ public:
+  AnthropicMessagesCodec(const Environment& environment,
+                         const RequestHead& head)
+      : AnthropicCodec(environment, head),
+        limits_(environment.limits),
+        id_(fmt::format("msg_{:016x}{:08x}", RandomBits(),
+                        RandomBits() >> 32)) {}
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    auto* const request = static_cast<v1::GenerateRequest*>(message);
+    TRIVIUM_RETURN_IF_ERROR(ReadBody(body, request, [&](JsonFields* fields) {
+      options_ = ReadAnthropicOptions(fields, ignored_, request);
+    }));
+    answer_.emplace(options_.stream);
+    return absl::OkStatus();
+  }
+
+  bool streams() const override { return options_.stream; }
+
+  std::string Write(const Message& message) override {
+    const auto& response = static_cast<const v1::GenerateResponse&>(message);
+    std::string events = Start();
+    if (response.has_done()) done_ = response.done();
+    if (!options_.stream) {
+      kept_bytes_ += static_cast<int64_t>(response.ByteSizeLong());
+      if (kept_bytes_ > limits_.max_response_bytes) return "";
+    }
+    if (response.has_piece()) events += answer_->Add(response.piece());
+    return events;
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (last != nullptr) Write(*last);
+    if (!ending.status.ok()) return Failure(ending);
+    if (kept_bytes_ > limits_.max_response_bytes) {
+      return Failure({absl::InvalidArgumentError(fmt::format(
+                          "the answer has more than the {} bytes that the "
+                          "server sends at once; set stream, or ask for fewer "
+                          "tokens",
+                          limits_.max_response_bytes)),
+                      ending.request_id});
+    }
+    answer_->End();
+    return {.body = ToJsonText(WholeMessage()),
+            .headers = {{"request-id", ending.request_id}}};
+  }
+
+  std::string EndStream(const Ending& ending, const Message* last) override {
+    std::string events = last != nullptr ? Write(*last) : "";
+    if (!ending.status.ok()) {
+      return events + AnthropicEvent(AnthropicError(
+                          ending, StatusOf(ending.status.code())));
+    }
+    events += Start() + answer_->End();
+    events += AnthropicEvent(
+        {{"type", "message_delta"},
+         {"delta",
+          {{"stop_reason", StopReason()}, {"stop_sequence", StopSequence()}}},
+         {"usage", Usage()}});
+    return events + AnthropicEvent({{"type", "message_stop"}});
+  }
+
+ private:
+  // Begins a stream, if it has not begun.
+  std::string Start() {
+    if (!options_.stream || std::exchange(started_, true)) return "";
+    return AnthropicEvent(
+        {{"type", "message_start"}, {"message", WholeMessage()}});
+  }
+
+  // As far as it has come: at a stream's beginning, without content.
+  ordered_json WholeMessage() const {
+    ordered_json message = {{"id", id_},
+                            {"type", "message"},
+                            {"role", "assistant"},
+                            {"model", model_->name},
+                            {"content", answer_->blocks()},
+                            {"stop_reason", nullptr},
+                            {"stop_sequence", nullptr},
+                            {"usage", Usage()}};
+    if (!options_.stream) {
+      message["stop_reason"] = StopReason();
+      message["stop_sequence"] = StopSequence();
+    }
+    return message;
+  }
+
+  std::string StopReason() const {
+    const v1::FinishReason reason = done_.finish_reason();
+    if (reason == v1::FINISH_REASON_LENGTH ||
+        reason == v1::FINISH_REASON_REPETITION) {
+      return "max_tokens";
+    }
+    if (answer_->calls()) return "tool_use";
+    return reason == v1::FINISH_REASON_STOP && options_.stops ? "stop_sequence"
+                                                              : "end_turn";
+  }
+  ordered_json StopSequence() const {
+    if (StopReason() != "stop_sequence" || !options_.only_stop) return nullptr;
+    return *options_.only_stop;
+  }
+
+  // Zero until the call tells it, in its last response.
+  ordered_json Usage() const {
+    const v1::Usage& usage = done_.usage();
+    return {{"input_tokens", usage.prompt_tokens() - usage.cached_tokens()},
+            {"cache_creation_input_tokens", 0},
+            {"cache_read_input_tokens", usage.cached_tokens()},
+            {"output_tokens", usage.new_tokens()}};
+  }
+
+  const RequestLimits& limits_;
+  const std::string id_;
+  AnthropicOptions options_;
+  std::optional<AnthropicAnswer> answer_;  // after Read
+  v1::GenerateResponse::Done done_;        // empty until it comes
+  bool started_ = false;                   // the stream
+  int64_t kept_bytes_ = 0;                 // of the responses in answer_
+};
+
+class AnthropicCountTokensCodec : public AnthropicCodec {
+ public:
+  using AnthropicCodec::AnthropicCodec;
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    return ReadBody(body, static_cast<v1::GenerateRequest*>(message),
+                    [](JsonFields*) {});
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return Failure(ending);
+    const auto& usage = *static_cast<const v1::Usage*>(last);
+    return {.body = ToJsonText(
+                ordered_json{{"input_tokens", usage.prompt_tokens()}}),
+            .headers = {{"request-id", ending.request_id}}};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> NewAnthropicMessagesCodec(const Environment& environment,
+                                                 const RequestHead& head) {
+  return std::make_unique<AnthropicMessagesCodec>(environment, head);
+}
+
+std::unique_ptr<Codec> NewAnthropicCountTokensCodec(
+    const Environment& environment, const RequestHead& head) {
+  return std::make_unique<AnthropicCountTokensCodec>(environment, head);
+}
+
+}  // namespace trivium

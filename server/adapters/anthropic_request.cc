@@ -1,0 +1,447 @@
+// Messages of Anthropic's shape have blocks; those of a chat have a role, a
+// text, thoughts and calls. A user's message with results of tools becomes a
+// message of the tool for each result, and one of the user for the text beside
+// them.
+#include "server/adapters/anthropic_request.h"
+
+#include <fmt/format.h>
+
+#include <climits>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "model/chat_template.h"
+#include "server/adapters/json_body.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr char kAnthropicShape[] = "Anthropic";
+constexpr char kNotForAnthropic[] = "is not supported; leave it out";
+constexpr char kEnableThinking[] = "enable_thinking";
+
+// The values of a body with their names in the order of writing, which the
+// model reads. Parsed when the first one is asked for.
+class WrittenBody {
+ public:
+  explicit WrittenBody(std::string_view body) : body_(body) {}
+
+  // The value at a JSON pointer; null if there is none.
+  ordered_json At(const std::string& pointer) {
+    if (whole_.is_null()) {
+      whole_ = ordered_json::parse(body_, nullptr, /*allow_exceptions=*/false);
+    }
+    const ordered_json::json_pointer place(pointer);
+    return whole_.contains(place) ? whole_.at(place) : ordered_json();
+  }
+
+ private:
+  const std::string_view body_;
+  ordered_json whole_;
+};
+
+class AnthropicPromptReader {
+ public:
+  AnthropicPromptReader(std::string_view body, JsonFields* fields,
+                        IgnoredMembers* ignored, v1::Chat* chat)
+      : body_(body), fields_(fields), ignored_(ignored), chat_(chat) {}
+
+  void ReadSystem() {
+    const json* const system = fields_->Value("system");
+    if (system == nullptr) return;
+    const std::string text = Texts(*system, "system", fields_);
+    if (!text.empty()) AddText("system", text);
+  }
+
+  void ReadMessages() {
+    const json* const messages = fields_->Value("messages");
+    if (messages == nullptr) return fields_->Require("messages");
+    if (!messages->is_array() || messages->empty()) {
+      return fields_->Fail("messages",
+                           "must be a list of at least one message");
+    }
+    for (size_t i = 0; i < messages->size() && fields_->ok(); ++i) {
+      ReadMessage((*messages)[i], i);
+    }
+    if (fields_->ok() && messages->back()["role"] == "assistant") {
+      ContinueLast(fmt::format("messages[{}].content", messages->size() - 1));
+    }
+  }
+
+  void ReadTools() {
+    const json* const tools = fields_->Value("tools");
+    if (tools == nullptr) return;
+    if (!tools->is_array()) return fields_->Fail("tools", "must be a list");
+    for (size_t i = 0; i < tools->size() && fields_->ok(); ++i) {
+      ReadTool((*tools)[i], i);
+    }
+  }
+
+  // After ReadTools.
+  void ReadToolChoice() {
+    const json* const value = fields_->Value("tool_choice");
+    if (value == nullptr) return;
+    JsonFields choice(*value, "tool_choice.");
+    choice.Require("type");
+    const std::string type = choice.String("type").value_or("");
+    const auto name = choice.String("name");
+    const bool parallel =
+        !choice.Bool("disable_parallel_tool_use").value_or(false);
+    v1::Chat::ToolChoice wanted = v1::Chat::TOOL_CHOICE_AUTO;
+    if (type == "none") {
+      wanted = v1::Chat::TOOL_CHOICE_NONE;
+    } else if (type == "any" || type == "tool") {
+      wanted = v1::Chat::TOOL_CHOICE_REQUIRED;
+    } else if (type != "auto") {
+      choice.Fail("type", fmt::format("is '{}'; it must be auto, any, tool or "
+                                      "none",
+                                      Shorten(type)));
+    }
+    if (type == "tool") {
+      choice.Require("name");
+    } else if (name) {
+      choice.Fail("name", "is for the type tool; leave it out");
+    }
+    fields_->Keep(choice.Done());
+    if (chat_->tools().empty()) {
+      if (wanted == v1::Chat::TOOL_CHOICE_REQUIRED) {
+        fields_->Fail("tool_choice",
+                      "asks for a call and there are no tools; "
+                      "send tools, too");
+      }
+      return;
+    }
+    chat_->set_tool_choice(wanted);
+    if (name) chat_->set_tool_name(*name);
+    if (!parallel) chat_->set_parallel_tool_calls(false);
+  }
+
+ private:
+  // A part of a message, or of the system prompt.
+  struct Block {
+    std::string type;
+    JsonFields* fields;
+    std::string path;     // "messages[0].content[2]"
+    std::string pointer;  // the same for WrittenBody
+  };
+  using ReadBlock = std::function<void(const Block& block)>;
+
+  v1::Chat::Message* Add(const char* role) {
+    v1::Chat::Message* const message = chat_->add_messages();
+    message->set_role(role);
+    return message;
+  }
+  void AddText(const char* role, const std::string& text) {
+    Add(role)->set_content(text);
+  }
+
+  // Reads the members of a block of text but for its type.
+  std::string Text(JsonFields* block) {
+    block->Require("text");
+    // A hint for the caches of others.
+    block->Ignore(kAnthropicShape, ignored_, {"cache_control"});
+    block->Only("citations", {json::array()}, kNotForAnthropic);
+    return block->String("text").value_or("");
+  }
+
+  static void FailType(const Block& block, const char* known) {
+    block.fields->Fail("type", fmt::format("is '{}'; blocks may be {} here",
+                                           Shorten(block.type), known));
+  }
+
+  // Reads a text, or blocks of text, which are joined as they are.
+  std::string Texts(const json& content, const std::string& field,
+                    JsonFields* fields) {
+    if (content.is_string()) return content.get<std::string>();
+    std::string text;
+    ReadBlocks(content, field, "", fields, [&](const Block& block) {
+      if (block.type != "text") return FailType(block, "text");
+      text += Text(block.fields);
+    });
+    return text;
+  }
+
+  static void ReadBlocks(const json& content, const std::string& field,
+                         const std::string& pointer, JsonFields* fields,
+                         const ReadBlock& read) {
+    if (!content.is_array()) {
+      return fields->Keep(
+          InvalidField(field, "must be a text or a list of blocks"));
+    }
+    for (size_t i = 0; i < content.size() && fields->ok(); ++i) {
+      JsonFields block(content[i], fmt::format("{}[{}].", field, i));
+      block.Require("type");
+      const auto type = block.String("type");
+      if (type) {
+        read({*type, &block, fmt::format("{}[{}]", field, i),
+              fmt::format("{}/{}", pointer, i)});
+      }
+      fields->Keep(block.Done());
+    }
+  }
+
+  void ReadMessage(const json& value, size_t i) {
+    const std::string path = fmt::format("messages[{}]", i);
+    JsonFields in(value, path + ".");
+    in.Require("role");
+    in.Require("content");
+    const std::string role = in.String("role").value_or("");
+    if (role != "user" && role != "assistant" && role != "system") {
+      in.Fail("role", fmt::format("is '{}'; it must be user, assistant or "
+                                  "system",
+                                  Shorten(role)));
+    }
+    const json* const content = in.Value("content");
+    if (in.ok()) {
+      const std::string field = path + ".content";
+      const std::string pointer = fmt::format("/messages/{}/content", i);
+      if (content->is_string() || role == "system") {
+        AddText(role.c_str(), Texts(*content, field, &in));
+      } else if (role == "user") {
+        ReadUser(*content, field, pointer, &in);
+      } else {
+        ReadAssistant(*content, field, pointer, &in);
+      }
+    }
+    fields_->Keep(in.Done());
+  }
+
+  void ReadUser(const json& content, const std::string& field,
+                const std::string& pointer, JsonFields* in) {
+    std::optional<std::string> text;  // of the blocks since the last result
+    const int before = chat_->messages_size();
+    ReadBlocks(content, field, pointer, in, [&](const Block& block) {
+      if (block.type == "text") {
+        text = text.value_or("") + Text(block.fields);
+      } else if (block.type == "tool_result") {
+        if (text) AddText("user", *std::exchange(text, {}));
+        ReadResult(block);
+      } else {
+        FailType(block, "text or tool_result");
+      }
+    });
+    if (text || chat_->messages_size() == before) {
+      AddText("user", text.value_or(""));
+    }
+  }
+
+  void ReadResult(const Block& in) {
+    JsonFields* const block = in.fields;
+    block->Require("tool_use_id");
+    const std::string id = block->String("tool_use_id").value_or("");
+    const auto call = calls_.find(id);
+    if (call == calls_.end()) {
+      block->Fail("tool_use_id",
+                  fmt::format("is '{}', and no tool_use before it has this id",
+                              Shorten(id)));
+      return;
+    }
+    v1::Chat::Message* const message = Add("tool");
+    message->set_tool_call_id(id);
+    message->set_name(call->second);
+    std::string text;
+    if (const json* const content = block->Value("content")) {
+      text = Texts(*content, in.path + ".content", block);
+    }
+    // Templates have no place for it but the text.
+    if (block->Bool("is_error").value_or(false)) text.insert(0, "Error: ");
+    message->set_content(text);
+    block->Ignore(kAnthropicShape, ignored_, {"cache_control"});
+  }
+
+  void ReadAssistant(const json& content, const std::string& field,
+                     const std::string& pointer, JsonFields* in) {
+    v1::Chat::Message* const message = Add("assistant");
+    std::optional<std::string> text;
+    std::string thoughts;
+    ReadBlocks(content, field, pointer, in, [&](const Block& block) {
+      JsonFields* const fields = block.fields;
+      if (block.type == "text") {
+        text = text.value_or("") + Text(fields);
+      } else if (block.type == "thinking") {
+        fields->Require("thinking");
+        thoughts += fields->String("thinking").value_or("");
+        fields->String("signature");  // nothing here is signed
+      } else if (block.type == "redacted_thinking") {
+        fields->String("data");  // only Anthropic can read it
+      } else if (block.type == "tool_use") {
+        ReadCall(block, message->add_tool_calls());
+      } else {
+        FailType(block, "text, thinking or tool_use");
+      }
+    });
+    if (!thoughts.empty()) message->set_reasoning_content(thoughts);
+    if (text || message->tool_calls().empty()) {
+      message->set_content(text.value_or(""));
+    }
+  }
+
+  void ReadCall(const Block& in, v1::Chat::ToolCall* call) {
+    JsonFields* const block = in.fields;
+    block->Require("id");
+    block->Require("name");
+    block->Require("input");
+    call->set_id(block->String("id").value_or(""));
+    call->set_name(block->String("name").value_or(""));
+    const json* const input = block->Value("input");
+    if (input != nullptr && !input->is_object()) {
+      block->Fail("input", "must be an object");
+    }
+    block->Only("caller", {json{{"type", "direct"}}}, kNotForAnthropic);
+    block->Ignore(kAnthropicShape, ignored_, {"cache_control"});
+    if (!block->ok()) return;
+    if (call->name().empty()) block->Fail("name", "is empty; name the tool");
+    call->set_arguments(ToJsonText(body_.At(in.pointer + "/input")));
+    calls_[call->id()] = call->name();
+  }
+
+  // The answer continues the last message.
+  void ContinueLast(const std::string& field) {
+    const v1::Chat::Message& last = *chat_->messages().rbegin();
+    if (!last.tool_calls().empty()) {
+      return fields_->Keep(InvalidField(
+          field, "calls a tool, and no message has its tool_result; send it"));
+    }
+    if (last.content().empty()) {
+      return fields_->Keep(
+          InvalidField(field,
+                       "has no text that the answer could continue; leave the "
+                       "message out"));
+    }
+    chat_->set_continue_final_message(true);
+  }
+
+  void ReadTool(const json& value, size_t i) {
+    JsonFields tool(value, fmt::format("tools[{}].", i));
+    const std::string type = tool.String("type").value_or("custom");
+    if (type != "custom") {
+      tool.Fail("type", fmt::format("is '{}', a tool that Anthropic defines; "
+                                    "send one of your own, of the type custom",
+                                    Shorten(type)));
+      return fields_->Keep(tool.Done());
+    }
+    tool.Require("name");
+    tool.Require("input_schema");
+    const auto name = tool.String("name");
+    const auto description = tool.String("description");
+    const json* const schema = tool.Value("input_schema");
+    if (schema != nullptr && !schema->is_object()) {
+      tool.Fail("input_schema", "must be an object");
+    }
+    // Calls always have the form of their schema.
+    tool.Bool("strict");
+    tool.Ignore(kAnthropicShape, ignored_,
+                {"cache_control", "eager_input_streaming"});
+    tool.Only("defer_loading", {false}, kNotForAnthropic);
+    tool.Only("allowed_callers", {json::array({"direct"})}, kNotForAnthropic);
+    tool.Only("input_examples", {json::array()}, kNotForAnthropic);
+    const absl::Status status = tool.Done();
+    if (!status.ok()) return fields_->Keep(status);
+    ordered_json function = {{"name", *name}};
+    if (description) function["description"] = *description;
+    function["parameters"] = body_.At(fmt::format("/tools/{}/input_schema", i));
+    chat_->add_tools(
+        ToJsonText(ordered_json{{"type", "function"}, {"function", function}}));
+  }
+
+  WrittenBody body_;
+  JsonFields* const fields_;
+  IgnoredMembers* const ignored_;
+  v1::Chat* const chat_;
+  std::map<std::string, std::string> calls_;  // id -> the tool's name
+};
+
+AnthropicThinking ReadAnthropicThinking(JsonFields* fields,
+                                        IgnoredMembers* ignored) {
+  const json* const value = fields->Value("thinking");
+  if (value == nullptr) return AnthropicThinking::kDisabled;
+  JsonFields thinking(*value, "thinking.");
+  thinking.Require("type");
+  const std::string type = thinking.String("type").value_or("");
+  auto result = AnthropicThinking::kDisabled;
+  if (type == "enabled") {
+    result = AnthropicThinking::kEnabled;
+  } else if (type == "adaptive") {
+    result = AnthropicThinking::kAdaptive;
+  } else if (type != "disabled") {
+    thinking.Fail("type",
+                  fmt::format("is '{}'; it must be enabled, adaptive or "
+                              "disabled",
+                              Shorten(type)));
+  }
+  // To Anthropic's models it is an aim, not a bound; these have no such aim.
+  thinking.Ignore(kAnthropicShape, ignored, {"budget_tokens"});
+  thinking.Only("display", {"summarized"},
+                "is not supported: thoughts are shown as they are");
+  fields->Keep(thinking.Done());
+  return result;
+}
+
+}  // namespace
+
+AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
+                                      IgnoredMembers* ignored,
+                                      v1::GenerateRequest* request) {
+  request->set_model(fields->String("model").value_or(""));
+  v1::Chat* const chat = request->mutable_chat();
+  chat->set_answer_parts(true);
+  AnthropicPromptReader reader(body, fields, ignored, chat);
+  reader.ReadSystem();
+  reader.ReadMessages();
+  reader.ReadTools();
+  reader.ReadToolChoice();
+  // Servers of tools, rooms for their files, and what to forget of a long chat.
+  for (const char* const name :
+       {"mcp_servers", "container", "context_management"}) {
+    fields->Only(name, {json::array(), json::object()}, kNotForAnthropic);
+  }
+  fields->Ignore(kAnthropicShape, ignored, {"cache_control"});
+  return ReadAnthropicThinking(fields, ignored);
+}
+
+AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
+                                      IgnoredMembers* ignored,
+                                      v1::GenerateRequest* request) {
+  AnthropicOptions options;
+  v1::DecodingOptions* const decoding = request->mutable_decoding();
+  decoding->set_sampling_defaults(v1::SAMPLING_DEFAULTS_CHAT);
+  fields->Require("max_tokens");
+  if (const auto most = fields->Integer("max_tokens", 1, INT_MAX)) {
+    decoding->set_max_new_tokens(static_cast<uint32_t>(*most));
+  }
+  std::vector<std::string> stops = fields->Strings("stop_sequences");
+  for (const std::string& stop : stops) decoding->add_stop(stop);
+  options.stops = !stops.empty();
+  if (stops.size() == 1) options.only_stop = std::move(stops.front());
+  if (const auto temperature = fields->Number("temperature")) {
+    decoding->set_temperature(*temperature);
+  } else {
+    decoding->set_sample(true);
+  }
+  if (const auto p = fields->Number("top_p")) decoding->set_top_p(*p);
+  if (const auto k = fields->Integer("top_k", 0, UINT32_MAX)) {
+    decoding->set_top_k(static_cast<uint32_t>(*k));
+  }
+  options.stream = fields->Bool("stream").value_or(false);
+  // The user for whom a request is sent, and which machines answer it.
+  fields->Ignore(kAnthropicShape, ignored, {"metadata", "service_tier"});
+  return options;
+}
+
+void SetThinking(AnthropicThinking thinking, const Model& model,
+                 v1::Chat* chat) {
+  const auto found =
+      model.chat_templates().Find("", /*has_tools=*/!chat->tools().empty());
+  const bool read = found.ok() && (*found)->MayRead(kEnableThinking);
+  if (!read && thinking != AnthropicThinking::kEnabled) return;
+  (*chat->mutable_variables()->mutable_fields())[kEnableThinking]
+      .set_bool_value(thinking != AnthropicThinking::kDisabled);
+}
+
+}  // namespace trivium

@@ -1,0 +1,46 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_REQUEST_H_
+#define TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_REQUEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/model.h"
+#include "server/adapters/json_fields.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// The member `thinking`. Without it, a model does not think.
+enum class AnthropicThinking : uint8_t { kDisabled, kEnabled, kAdaptive };
+
+// The options of a message that say how the answer is sent.
+struct AnthropicOptions {
+  bool stream = false;
+  // The only one of stop_sequences. Unset: there are none, or several, of which
+  // a call does not tell the one that ended it.
+  std::optional<std::string> only_stop;
+  bool stops = false;  // there are stop_sequences
+};
+
+// Reads the members that make the prompt: model, system, messages, tools,
+// tool_choice and thinking. `body` is the request's text, which keeps the order
+// of names in tools. `ignored` may be null (JsonFields::Ignore).
+AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
+                                      IgnoredMembers* ignored,
+                                      v1::GenerateRequest* request);
+
+// Reads the other members, which say how the answer is made.
+AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
+                                      IgnoredMembers* ignored,
+                                      v1::GenerateRequest* request);
+
+// Sets the template's variable enable_thinking. If the model's template never
+// reads it, only kEnabled sets it, which the call then refuses.
+void SetThinking(AnthropicThinking thinking, const Model& model,
+                 v1::Chat* chat);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_REQUEST_H_

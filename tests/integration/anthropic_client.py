@@ -1,0 +1,182 @@
+"""Tests a real server with Anthropic's own Python client.
+
+anthropic_client.py SERVER MODEL PACKAGES: the server's program, the embedded
+model, and a folder that keeps the packages from pip. Exits with 77, which skips
+the test, if `anthropic` was not fetched before and cannot be fetched.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
+HELLO = [{"role": "user", "content": "Hello you"}]
+# The client has no option for it since its version 2.
+GREEDY = {"temperature": 0}
+
+
+def have_packages():
+    done = PACKAGES / "done"
+    if done.exists():
+        return True
+    installed = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
+         "--timeout", "20", "--target", PACKAGES, "--upgrade", "anthropic"],
+        check=False, capture_output=True, text=True)
+    if installed.returncode != 0:
+        print("skipped, as pip could not install anthropic:",
+              (installed.stderr.strip().splitlines() or [""])[-1])
+        return False
+    done.touch()
+    return True
+
+
+def make_chat_folder(folder):
+    """Makes the folder of tests/integration/chat_folder.h."""
+    golden = ROOT / "tests/golden/qwen3.lm"
+    chats = ROOT / "tests/integration/chats"
+    folder.mkdir()
+    for file in (golden / "generation_config.json", golden / "model.safetensors",
+                 chats / "tokenizer.json", chats / "chat_template.jinja"):
+        shutil.copy(file, folder)
+    config = json.loads((golden / "config.json").read_text())
+    config["max_position_embeddings"] = 1024
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+class AnthropicClientTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        scratch = pathlib.Path(cls.folder.name)
+        make_chat_folder(scratch / "chat")
+        ports = scratch / "ports"
+        cls.server = subprocess.Popen(
+            [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
+             "--http-listen", "127.0.0.1:0", "--port-file", ports,
+             "--log-level", "warn", "--model", f"en-de={MODEL}",
+             "--model", scratch / "chat"])
+        while not ports.exists():
+            if cls.server.poll() is not None:
+                raise SystemExit("the server did not start")
+            time.sleep(0.02)
+        port = dict(line.split() for line in ports.read_text().splitlines())["http"]
+        cls.client = anthropic.Anthropic(base_url=f"http://127.0.0.1:{port}",
+                                         api_key="none", timeout=60,
+                                         max_retries=0)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.terminate()
+        code = cls.server.wait(60)
+        cls.folder.cleanup()
+        assert code == 0, code
+
+    def create(self, **options):
+        return self.client.messages.create(**{
+            "model": "chat", "max_tokens": 8, "messages": HELLO,
+            "extra_body": GREEDY, **options})
+
+    def test_a_message(self):
+        message = self.create(system="Be kind.")
+        self.assertEqual(message.type, "message")
+        self.assertEqual(message.role, "assistant")
+        self.assertEqual(message.model, "chat")
+        self.assertIsInstance(message, anthropic.types.Message)
+        self.assertEqual([block.type for block in message.content], ["text"])
+        self.assertEqual(message.stop_reason, "max_tokens")
+        self.assertIsNone(message.stop_sequence)
+        self.assertEqual(message.usage.output_tokens, 8)
+        # The same prompt again is cached but for its end.
+        again = self.create(system="Be kind.")
+        self.assertEqual(again.content, message.content)
+        self.assertEqual(
+            again.usage.input_tokens + again.usage.cache_read_input_tokens,
+            message.usage.input_tokens + message.usage.cache_read_input_tokens)
+
+    def test_a_stream_is_the_whole(self):
+        whole = self.create(max_tokens=100)
+        with self.client.messages.stream(
+                model="chat", max_tokens=100, messages=HELLO,
+                extra_body=GREEDY) as stream:
+            text = "".join(stream.text_stream)
+            streamed = stream.get_final_message()
+        self.assertEqual(text, whole.content[0].text)
+        self.assertEqual(streamed.content[0].text, text)
+        self.assertEqual(streamed.stop_reason, whole.stop_reason)
+        self.assertEqual(streamed.usage.output_tokens, whole.usage.output_tokens)
+        names = [event.type for event in self.create(max_tokens=100, stream=True)]
+        self.assertEqual(names[:2], ["message_start", "content_block_start"])
+        self.assertEqual(names[-3:],
+                         ["content_block_stop", "message_delta", "message_stop"])
+
+    def test_counts_tokens(self):
+        for more in ({}, {"system": "Be kind."},
+                     {"thinking": {"type": "enabled", "budget_tokens": 1024}}):
+            counted = self.client.messages.count_tokens(
+                model="chat", messages=HELLO, **more)
+            usage = self.create(**more).usage
+            self.assertEqual(counted.input_tokens,
+                             usage.input_tokens + usage.cache_read_input_tokens)
+
+    def test_an_answer_is_continued(self):
+        whole = self.create(max_tokens=40).content[0].text
+        stop = whole[10:14]
+        begin = self.create(max_tokens=40, stop_sequences=[stop])
+        self.assertEqual(begin.stop_reason, "stop_sequence")
+        self.assertEqual(begin.stop_sequence, stop)
+        self.assertTrue(whole.startswith(begin.content[0].text))
+        continued = self.create(
+            messages=[*HELLO, {"role": "assistant", "content": "I am"}])
+        self.assertEqual(continued.role, "assistant")
+        # Shorter by what would begin another answer.
+        counts = [self.client.messages.count_tokens(
+            model="chat", messages=messages).input_tokens for messages in (
+                [*HELLO, {"role": "assistant", "content": "I am"}],
+                [*HELLO, {"role": "assistant", "content": "I am"}, *HELLO])]
+        self.assertLess(counts[0], counts[1])
+
+    def test_errors(self):
+        with self.assertRaises(anthropic.NotFoundError) as caught:
+            self.create(model="none")
+        self.assertEqual(caught.exception.body["error"]["type"], "not_found_error")
+        self.assertTrue(caught.exception.request_id)
+        with self.assertRaises(anthropic.BadRequestError) as caught:
+            self.create(messages=[{"role": "user", "content": [{
+                "type": "image", "source": {
+                    "type": "base64", "media_type": "image/png", "data": ""}}]}])
+        error = caught.exception.body["error"]
+        self.assertEqual(error["type"], "invalid_request_error")
+        self.assertIn("messages[0].content[0].type", error["message"])
+        with self.assertRaisesRegex(anthropic.BadRequestError, "max_tokens"):
+            self.create(max_tokens=1020)
+        with self.assertRaisesRegex(anthropic.BadRequestError, "tools"):
+            self.create(tools=[{"type": "web_search_20250305",
+                                "name": "web_search"}])
+        with self.assertRaisesRegex(anthropic.BadRequestError, "messages"):
+            self.create(model="en-de")
+
+    def test_a_stream_that_is_left(self):
+        stream = self.create(max_tokens=900, stream=True)
+        next(iter(stream))
+        stream.close()
+        self.assertEqual(self.create().stop_reason, "max_tokens")
+
+
+if __name__ == "__main__":
+    if not have_packages():
+        sys.exit(SKIPPED)
+    sys.path.insert(0, str(PACKAGES))
+    for variable in ("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"):
+        os.environ.pop(variable, None)
+    import anthropic
+    unittest.main(argv=sys.argv[:1])

@@ -27,6 +27,7 @@ using nlohmann::ordered_json;
 
 constexpr FieldName kChatNames[] = {
     {"chat.variables", "think"},
+    {"chat.answer_parts", "tools"},
     {"chat.", ""},
     {"chat", "messages"},
     {"decoding.max_new_tokens", "options.num_predict"},

@@ -16,6 +16,7 @@
 #include "server/adapters/openai_logprobs.h"
 #include "server/adapters/openai_responses_output.h"
 #include "server/adapters/openai_responses_request.h"
+#include "server/adapters/openai_thinking.h"
 #include "server/calls/allowed_models.h"
 #include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
@@ -41,11 +42,10 @@ class ResponsesCodec : public Codec {
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_RETURN_IF_ERROR(ReadResponsesRequest(body, ignored_, &asked_));
     TRIVIUM_RETURN_IF_ERROR(FindModel());
-    const Model& model = *model_->model;
-    TRIVIUM_RETURN_IF_ERROR(SetReasoningEffort(asked_.effort, model,
-                                               asked_.request.mutable_chat()));
+    TRIVIUM_RETURN_IF_ERROR(SetVariables(asked_.request.mutable_chat()));
     if (asked_.options.logprobs) {
-      logprobs_.emplace(model.tokenizer(), asked_.options.top_logprobs);
+      logprobs_.emplace(model_->model->tokenizer(),
+                        asked_.options.top_logprobs);
     }
     output_.emplace(streams() ? &events_ : nullptr,
                     logprobs_ ? &*logprobs_ : nullptr);
@@ -112,6 +112,18 @@ class ResponsesCodec : public Codec {
                                              "'{}' does not; /v1/models lists "
                                              "the others",
                                              model_->name));
+  }
+
+  // Tells the chat's template how much to think.
+  absl::Status SetVariables(v1::Chat* chat) const {
+    const bool shows_tools = !chat->tools().empty() &&
+                             chat->tool_choice() != v1::Chat::TOOL_CHOICE_NONE;
+    const auto found =
+        model_->model->chat_templates().Find(/*name=*/"", shows_tools);
+    // The call says why there is no template.
+    if (!found.ok()) return absl::OkStatus();
+    return SetOpenAiThinking({.effort = asked_.effort, .enabled = std::nullopt},
+                             **found, chat);
   }
 
   // Events before the first item.

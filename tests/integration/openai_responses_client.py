@@ -14,7 +14,6 @@ import unittest
 
 import openai_client
 
-SERVER, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:3])
 HELLO = [{"role": "user", "content": "Hello you"}]
 
 
@@ -143,6 +142,7 @@ class ResponsesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    SERVER, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:3])
     if not openai_client.have_packages(PACKAGES):
         sys.exit(openai_client.SKIPPED)
     sys.path.insert(0, str(PACKAGES))

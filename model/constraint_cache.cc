@@ -17,6 +17,14 @@ constexpr size_t kMostTries = 4;
 // Tokens between two checks whether the call is alive.
 constexpr int kTokensAtOnce = 1024;
 
+// A constraint that is too large is wrong, however often it is sent.
+absl::Status AboutTheText(const absl::Status& status) {
+  if (status.code() != absl::StatusCode::kResourceExhausted) return status;
+  return absl::InvalidArgumentError(status.message());
+}
+
+}  // namespace
+
 absl::StatusOr<Grammar> GrammarOf(const ConstraintText& text,
                                   const AliveCheck& check_alive) {
   switch (text.form) {
@@ -30,17 +38,11 @@ absl::StatusOr<Grammar> GrammarOf(const ConstraintText& text,
       return GrammarOfChoices(text.choices);
     case ConstraintText::Form::kGrammar:
       return GrammarOfGbnf(text.text);
+    case ConstraintText::Form::kMade:
+      break;
   }
   return absl::InternalError("no such form of a constraint");
 }
-
-// A constraint that is too large is wrong, however often it is sent.
-absl::Status AboutTheText(const absl::Status& status) {
-  if (status.code() != absl::StatusCode::kResourceExhausted) return status;
-  return absl::InvalidArgumentError(status.message());
-}
-
-}  // namespace
 
 absl::Status ConstraintCache::CheckTokenizer(const Tokenizer* tokenizer) {
   if (tokenizer == nullptr) {
@@ -57,32 +59,29 @@ absl::Status ConstraintCache::CheckTokenizer(const Tokenizer* tokenizer) {
 }
 
 std::shared_ptr<const Constraint> ConstraintCache::Find(
-    const ConstraintText& text, const std::vector<int32_t>& end_ids) {
+    const ConstraintText& text, const Tokens& tokens) {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-        return entry.end_ids == end_ids && entry.text == text;
+        return entry.tokens == tokens && entry.text == text;
       });
   if (found == entries_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found);
   return found->constraint;
 }
 
-ConstraintCache::Trie ConstraintCache::FindTrie(
-    const std::vector<int32_t>& end_ids) const {
+ConstraintCache::Trie ConstraintCache::FindTrie(const Tokens& tokens) const {
   const auto found =
-      std::find_if(tries_.begin(), tries_.end(), [&](const Trie& trie) {
-        return std::equal(trie->end_ids().begin(), trie->end_ids().end(),
-                          end_ids.begin(), end_ids.end());
-      });
-  return found == tries_.end() ? nullptr : *found;
+      std::find_if(tries_.begin(), tries_.end(),
+                   [&](const auto& trie) { return trie.first == tokens; });
+  return found == tries_.end() ? nullptr : found->second;
 }
 
 absl::StatusOr<ConstraintCache::Trie> ConstraintCache::TrieFor(
-    const Tokenizer& tokenizer, int vocabulary,
-    const std::vector<int32_t>& end_ids, const AliveCheck& check_alive) {
+    const Tokenizer& tokenizer, int vocabulary, const Tokens& tokens,
+    const AliveCheck& check_alive) {
   {
     MutexLock lock(&mutex_);
-    if (Trie known = FindTrie(end_ids)) return known;
+    if (Trie known = FindTrie(tokens)) return known;
   }
   const TokenBytes bytes(tokenizer, /*joining=*/true);
   if (!bytes.after_text()) {
@@ -90,44 +89,50 @@ absl::StatusOr<ConstraintCache::Trie> ConstraintCache::TrieFor(
         "the vocabulary has no token for the letter 'a', so the texts of its "
         "tokens are not known; leave the constraint out");
   }
-  std::vector<std::string> tokens(vocabulary);
+  std::vector<std::string> texts(vocabulary);
   for (int32_t id = 0; id < vocabulary; ++id) {
     if (id % kTokensAtOnce == 0) TRIVIUM_RETURN_IF_ERROR(check_alive());
     TokenBytes::Bytes token = bytes.Of(id);
-    if (!token.special) tokens[id] = std::move(token.bytes);
+    if (!token.special) texts[id] = std::move(token.bytes);
   }
-  auto trie = std::make_shared<const TokenTrie>(std::move(tokens), end_ids);
+  for (const auto& [id, text] : tokens.written) {
+    if (id < vocabulary) texts[id] = text;
+  }
+  auto trie =
+      std::make_shared<const TokenTrie>(std::move(texts), tokens.end_ids);
   MutexLock lock(&mutex_);
   // Calls that made it at the same time share one.
-  if (Trie known = FindTrie(end_ids)) return known;
-  tries_.push_front(trie);
+  if (Trie known = FindTrie(tokens)) return known;
+  tries_.push_front({tokens, trie});
   if (tries_.size() > kMostTries) tries_.pop_back();
   return trie;
 }
 
 absl::StatusOr<std::shared_ptr<const Constraint>> ConstraintCache::Get(
     const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,
-    std::span<const int32_t> end_tokens, const AliveCheck& check_alive) {
-  const std::vector<int32_t> end_ids(end_tokens.begin(), end_tokens.end());
+    std::span<const int32_t> end_tokens, const AliveCheck& check_alive,
+    const WrittenTokens& written, const MakeGrammar& make) {
+  const Tokens tokens = {{end_tokens.begin(), end_tokens.end()}, written};
   {
     MutexLock lock(&mutex_);
-    if (auto known = Find(text, end_ids)) return known;
+    if (auto known = Find(text, tokens)) return known;
   }
   TRIVIUM_RETURN_IF_ERROR(check_alive());
-  absl::StatusOr<Grammar> grammar = GrammarOf(text, check_alive);
+  absl::StatusOr<Grammar> grammar =
+      make ? make() : GrammarOf(text, check_alive);
   if (!grammar.ok()) return AboutTheText(grammar.status());
   absl::StatusOr<Automaton> automaton =
       Automaton::Create(*grammar, check_alive);
   if (!automaton.ok()) return AboutTheText(automaton.status());
-  TRIVIUM_ASSIGN_OR_RETURN(
-      Trie trie, TrieFor(tokenizer, vocabulary, end_ids, check_alive));
+  TRIVIUM_ASSIGN_OR_RETURN(Trie trie,
+                           TrieFor(tokenizer, vocabulary, tokens, check_alive));
   std::shared_ptr<const Constraint> constraint = std::make_shared<Constraint>(
       *std::move(automaton), std::move(trie), kLimits);
   std::list<Entry> dropped;  // freed without the lock
   MutexLock lock(&mutex_);
   // Calls that compiled it at the same time share one, and its masks.
-  if (auto known = Find(text, end_ids)) return known;
-  entries_.push_front({text, end_ids, constraint});
+  if (auto known = Find(text, tokens)) return known;
+  entries_.push_front({text, tokens, constraint});
   if (entries_.size() > kMost) {
     dropped.splice(dropped.begin(), entries_, std::prev(entries_.end()));
   }

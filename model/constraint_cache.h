@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,13 +29,23 @@ struct ConstraintText {
     kRegex,
     kChoices,
     kGrammar,  // GBNF
+    kMade,     // a grammar that the caller of Get makes; `text` tells it
   };
   Form form = Form::kJsonObject;
-  std::string text;                  // of a schema, an expression, a grammar
+  std::string text;                  // of the forms that are one text
   std::vector<std::string> choices;  // of kChoices
   JsonSchemaOptions json;            // of kJsonSchema and kJsonObject
   bool operator==(const ConstraintText&) const = default;
 };
+
+// Special tokens that are written as text, by id; those of a vocabulary are
+// no text otherwise.
+using WrittenTokens = std::map<int32_t, std::string>;
+
+// INVALID_ARGUMENT if the text is wrong; RESOURCE_EXHAUSTED if it is too large;
+// the message names the place in it. `text` is not kMade.
+absl::StatusOr<Grammar> GrammarOf(const ConstraintText& text,
+                                  const AliveCheck& check_alive);
 
 // The constraints of one model: compiled when they are first needed, and kept
 // for the requests that follow. Thread-safe.
@@ -54,35 +67,47 @@ class ConstraintCache {
   // INVALID_ARGUMENT if the text is wrong or too large, or cannot be held
   // exactly; the message names the place in it. FAILED_PRECONDITION if the
   // vocabulary has not the letter that the tokens' bytes are told by. Or the
-  // error of check_alive.
+  // error of check_alive or of `make`.
+  //
+  // `make` makes the grammar of a text that is kMade. `written` has no end
+  // tokens.
+  using MakeGrammar = std::function<absl::StatusOr<Grammar>()>;
   absl::StatusOr<std::shared_ptr<const Constraint>> Get(
       const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,
-      std::span<const int32_t> end_tokens, const AliveCheck& check_alive)
+      std::span<const int32_t> end_tokens, const AliveCheck& check_alive,
+      const WrittenTokens& written = {}, const MakeGrammar& make = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // What a trie is made of besides the vocabulary.
+  struct Tokens {
+    std::vector<int32_t> end_ids;
+    WrittenTokens written;
+    bool operator==(const Tokens&) const = default;
+  };
   struct Entry {
     ConstraintText text;
-    std::vector<int32_t> end_ids;
+    Tokens tokens;
     std::shared_ptr<const Constraint> constraint;
   };
   using Trie = std::shared_ptr<const TokenTrie>;
 
   // Null: there is none. What Find returns becomes the one used last.
   std::shared_ptr<const Constraint> Find(const ConstraintText& text,
-                                         const std::vector<int32_t>& end_ids)
+                                         const Tokens& tokens)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Trie FindTrie(const std::vector<int32_t>& end_ids) const
+  Trie FindTrie(const Tokens& tokens) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Trie> TrieFor(const Tokenizer& tokenizer, int vocabulary,
-                               const std::vector<int32_t>& end_ids,
+                               const Tokens& tokens,
                                const AliveCheck& check_alive)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   Mutex mutex_;
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // last used first
-  // Mostly one: models have one list of end tokens.
-  std::list<Trie> tries_ ABSL_GUARDED_BY(mutex_);
+  // Mostly one or two: models have one list of end tokens, and answers in parts
+  // have special tokens that are written.
+  std::list<std::pair<Tokens, Trie>> tries_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trivium

@@ -49,6 +49,27 @@ bool ChatFormat::OpensThinking(std::string_view prompt) const {
   return !thinking_.begin.empty() && TrimEnd(prompt).ends_with(thinking_.begin);
 }
 
+std::vector<std::string_view> ChatFormat::Marks() const {
+  std::vector<std::string_view> marks = {
+      thinking_.begin,       thinking_.end,
+      content_begin_,        content_end_,
+      calls_.section_begin,  calls_.section_end,
+      calls_.call_begin,     calls_.call_end,
+      calls_.separator,      calls_.name_end,
+      calls_.id_end,         calls_.parameter_begin,
+      calls_.string_key_end, calls_.other_key_end,
+      calls_.parameter_end,  calls_.parameter_separator,
+      calls_.parameters_end, calls_.quote};
+  if (calls_.form == ToolCallFormat::Form::kHarmony) {
+    for (const std::string_view mark :
+         {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>",
+          "<|call|>", "<|return|>"}) {
+      marks.push_back(mark);
+    }
+  }
+  return marks;
+}
+
 ChatFormat FormatLearner::Learn() && {
   const auto plain = chats_.Prompt(/*tools=*/false, Json::object());
   const auto with_tools = chats_.Prompt(/*tools=*/true, Json::object());
@@ -61,6 +82,7 @@ ChatFormat FormatLearner::Learn() && {
       content->find(sample::kContent) == std::string::npos) {
     return std::move(format_);
   }
+  format_.renders_chats_ = true;
   prompts_.push_back(*prompt);
   content_answer_ = *content;
   LearnSwitch();

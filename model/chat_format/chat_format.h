@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/alive_check.h"
 #include "model/chat_format/tool_call_format.h"
@@ -46,6 +47,9 @@ class ChatFormat {
     return Learn(chat_template, Options());
   }
 
+  // False if the template refuses a question and an answer, so that nothing
+  // was learned. It may need variables.
+  bool renders_chats() const { return renders_chats_; }
   // True if tools change the prompt.
   bool knows_tools() const { return knows_tools_; }
   // True if calls in earlier messages change the prompt in a form that is
@@ -68,10 +72,14 @@ class ChatFormat {
   const std::string& content_begin() const { return content_begin_; }
   const std::string& content_end() const { return content_end_; }
 
+  // All marks that a message may have, as the template writes them.
+  std::vector<std::string_view> Marks() const;
+
  private:
   friend class FormatLearner;
   ChatFormat() = default;
 
+  bool renders_chats_ = false;
   bool knows_tools_ = false;
   ToolCallFormat calls_;
   ThinkingFormat thinking_;

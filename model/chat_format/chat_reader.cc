@@ -5,11 +5,12 @@
 namespace trivium {
 
 ChatReader::ChatReader(const ChatFormat* format, std::vector<ChatTool> tools,
-                       bool thinking)
+                       bool thinking, bool calls_first)
     : tools_(std::move(tools)),
       reader_(format->calls().form == ToolCallFormat::Form::kHarmony
                   ? MakeHarmonyReader(&tools_, &deltas_)
-                  : MakeMarkedReader(format, &tools_, thinking, &deltas_)) {}
+                  : MakeMarkedReader(format, &tools_, thinking, calls_first,
+                                     &deltas_)) {}
 
 ChatReader::~ChatReader() = default;
 

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "model/chat_format/answer_reader.h"
 #include "model/chat_format/chat_delta.h"
 #include "model/chat_format/chat_format.h"
 #include "model/chat_format/chat_tools.h"
-#include "model/chat_format/text_reader.h"
 
 namespace trivium {
 
@@ -33,8 +33,10 @@ class ChatReader {
  public:
   // `format` must outlive this. Without tools calls are content. `thinking`:
   // the prompt has opened a thought, so the text begins inside of it.
+  // `calls_first`: content does not become a call, because calls come in its
+  // place only.
   ChatReader(const ChatFormat* format, std::vector<ChatTool> tools,
-             bool thinking);
+             bool thinking, bool calls_first = false);
   ChatReader(const ChatReader&) = delete;
   ChatReader& operator=(const ChatReader&) = delete;
   ~ChatReader();
@@ -46,7 +48,7 @@ class ChatReader {
  private:
   const std::vector<ChatTool> tools_;
   DeltaCollector deltas_;
-  std::unique_ptr<TextReader> reader_;  // uses the two
+  std::unique_ptr<AnswerReader> reader_;  // uses the two
 };
 
 // Reads a whole text.

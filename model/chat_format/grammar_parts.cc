@@ -5,8 +5,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
+
+#include "model/chat_format/text_units.h"
 
 namespace trivium {
 
@@ -106,66 +109,138 @@ std::optional<CharacterState> Next(const CharacterState& state, uint8_t byte) {
   return std::nullopt;
 }
 
+// The automaton of Aho and Corasick ("Efficient String Matching", 1975) for the
+// marks of each mode: a state is the longest beginning of a mark that the text
+// ends with, times the states of a character.
+class ModesGraph {
+ public:
+  ModesGraph(const std::vector<TextMode>& modes, Grammar* grammar)
+      : modes_(modes), grammar_(*grammar) {}
+
+  ExpressionId Make(int first) {
+    NodeOf({first, "", {}});
+    while (!open_.empty()) {
+      const State state = std::move(open_.back());
+      open_.pop_back();
+      AddEdges(state);
+    }
+    return grammar_.Graph(std::move(graph_));
+  }
+
+ private:
+  using Kind = TextMode::Kind;
+  struct State {
+    int mode;
+    std::string held;  // the beginning of a mark that may be under way
+    CharacterState character;
+
+    bool operator<(const State& other) const {
+      return std::tie(mode, held, character) <
+             std::tie(other.mode, other.held, other.character);
+    }
+  };
+
+  int32_t NodeOf(const State& state) {
+    const auto [found, is_new] = nodes_.try_emplace(state, 0);
+    if (!is_new) return found->second;
+    const TextMode& mode = modes_[state.mode];
+    const int32_t node = found->second = graph_.AddNode();
+    const bool whole = state.character.high == 0;
+    if (mode.may_end && whole) graph_.final[node] = true;
+    if (mode.then != ExpressionGraph::kNoLabel && state.held.empty() && whole) {
+      const int32_t end = graph_.AddNode();
+      graph_.final[end] = true;
+      graph_.edges.push_back({node, end, mode.then});
+    }
+    if (mode.kind != Kind::kEnd) open_.push_back(state);
+    return node;
+  }
+
+  // Neighbouring bytes that lead to one state are one edge.
+  void AddEdges(const State& state) {
+    const int32_t from = nodes_[state];
+    int32_t to = -1;
+    int low = 0;
+    for (int byte = 0; byte <= 256; ++byte) {
+      int32_t target = -1;
+      if (byte < 256) {
+        const auto next = Next(state, static_cast<uint8_t>(byte));
+        if (next) target = NodeOf(*next);
+      }
+      if (target == to) continue;
+      if (to >= 0) {
+        graph_.edges.push_back(
+            {from, to,
+             grammar_.Bytes(static_cast<uint8_t>(low),
+                            static_cast<uint8_t>(byte - 1))});
+      }
+      to = target;
+      low = byte;
+    }
+  }
+
+  std::optional<State> Next(const State& state, uint8_t byte) const {
+    const auto character = trivium::Next(state.character, byte);
+    if (!character) return std::nullopt;
+    std::string text = state.held + static_cast<char>(byte);
+    if (modes_[state.mode].kind == Kind::kText) {
+      return After(state.mode, text, *character);
+    }
+    if (text.size() == 1 && IsSpace(text[0])) return state;
+    if (auto next = AtMark(state.mode, text, *character)) return *next;
+    // The text's first byte belongs to no mark; a mark may begin behind it.
+    return After(modes_[state.mode].otherwise, text.substr(1), *character);
+  }
+
+  // The state behind `text`, of which marks may begin anywhere.
+  std::optional<State> After(int mode, std::string_view text,
+                             CharacterState character) const {
+    while (true) {
+      if (auto next = AtMark(mode, text, character)) return *next;
+      if (text.empty()) return State{mode, "", character};
+      text.remove_prefix(1);
+    }
+  }
+
+  // The state behind a mark or its beginning, if `text` is one; a mark that the
+  // text may not have leads to none.
+  std::optional<std::optional<State>> AtMark(int mode, std::string_view text,
+                                             CharacterState character) const {
+    if (text.empty()) return std::nullopt;
+    for (const TextMode::Mark& mark : modes_[mode].marks) {
+      if (mark.text != text) continue;
+      if (mark.next == TextMode::kNever) return std::optional<State>();
+      return State{mark.next, "", character};
+    }
+    for (const TextMode::Mark& mark : modes_[mode].marks) {
+      if (!mark.text.starts_with(text)) continue;
+      return State{mode, std::string(text), character};
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<TextMode>& modes_;
+  Grammar& grammar_;
+  ExpressionGraph graph_;
+  std::map<State, int32_t> nodes_;
+  std::vector<State> open_;  // without edges yet
+};
+
 }  // namespace
 
 ExpressionId AddGrammar(const Grammar& part, Grammar* grammar) {
   return GrammarCopy(part, grammar).Copy();
 }
 
-// The automaton of Knuth, Morris and Pratt ("Fast Pattern Matching in Strings",
-// 1977), whose state is the number of bytes of the mark that the text ends
-// with, times the states of a character.
 ExpressionId TextUpTo(std::string_view mark, Grammar* grammar) {
-  const auto next_match = [mark](size_t matched, char byte) {
-    std::string text(mark.substr(0, matched));
-    text.push_back(byte);
-    size_t size = std::min(text.size(), mark.size());
-    while (!std::string_view(text).ends_with(mark.substr(0, size))) --size;
-    return size;
-  };
-  using State = std::pair<size_t, CharacterState>;
-  ExpressionGraph graph;
-  std::map<State, int32_t> nodes;
-  std::vector<State> open;
-  const auto node_of = [&](const State& state) {
-    const auto [found, is_new] = nodes.try_emplace(state, 0);
-    if (is_new) {
-      found->second = graph.AddNode();
-      if (state.first == mark.size()) {
-        graph.final[found->second] = true;
-      } else {
-        open.push_back(state);
-      }
-    }
-    return found->second;
-  };
-  node_of({0, {}});
-  while (!open.empty()) {
-    const State state = open.back();
-    open.pop_back();
-    const int32_t from = nodes[state];
-    // Neighbouring bytes that lead to one state are one edge.
-    int32_t to = -1;
-    int low = 0;
-    for (int byte = 0; byte <= 256; ++byte) {
-      int32_t target = -1;
-      if (byte < 256) {
-        if (const auto next = Next(state.second, static_cast<uint8_t>(byte))) {
-          target = node_of(
-              {next_match(state.first, static_cast<char>(byte)), *next});
-        }
-      }
-      if (target == to) continue;
-      if (to >= 0) {
-        graph.edges.push_back({from, to,
-                               grammar->Bytes(static_cast<uint8_t>(low),
-                                              static_cast<uint8_t>(byte - 1))});
-      }
-      to = target;
-      low = byte;
-    }
-  }
-  return grammar->Graph(std::move(graph));
+  TextMode text{.kind = TextMode::Kind::kText};
+  text.marks.push_back({std::string(mark), 1});
+  return TextInModes({text, {.may_end = true}}, 0, grammar);
+}
+
+ExpressionId TextInModes(const std::vector<TextMode>& modes, int first,
+                         Grammar* grammar) {
+  return ModesGraph(modes, grammar).Make(first);
 }
 
 }  // namespace trivium

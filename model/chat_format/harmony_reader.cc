@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/chat_format/answer_reader.h"
 #include "model/chat_format/call_reader.h"
-#include "model/chat_format/text_reader.h"
 #include "model/chat_format/text_units.h"
 
 namespace trivium {
@@ -33,7 +33,7 @@ bool AgreesWith(std::string_view text, std::string_view mark) {
   return text.starts_with(mark) || mark.starts_with(text);
 }
 
-class HarmonyReader : public TextReader {
+class HarmonyReader : public AnswerReader {
  public:
   HarmonyReader(const std::vector<ChatTool>* tools, DeltaCollector* deltas)
       : tools_(tools), deltas_(deltas) {}
@@ -177,7 +177,7 @@ class HarmonyReader : public TextReader {
 
 }  // namespace
 
-std::unique_ptr<TextReader> MakeHarmonyReader(
+std::unique_ptr<AnswerReader> MakeHarmonyReader(
     const std::vector<ChatTool>* tools, DeltaCollector* deltas) {
   return std::make_unique<HarmonyReader>(tools, deltas);
 }

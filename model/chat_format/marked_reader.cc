@@ -21,8 +21,8 @@
 #include <string_view>
 #include <utility>
 
+#include "model/chat_format/answer_reader.h"
 #include "model/chat_format/call_reader.h"
-#include "model/chat_format/text_reader.h"
 #include "model/chat_format/text_units.h"
 
 namespace trivium {
@@ -36,16 +36,17 @@ bool IsTag(std::string_view text) {
   return text.size() > 2 && text.front() == '<' && TextUnits(text).size() == 1;
 }
 
-class MarkedReader : public TextReader {
+class MarkedReader : public AnswerReader {
  public:
   MarkedReader(const ChatFormat* format, const std::vector<ChatTool>* tools,
-               bool thinking, DeltaCollector* deltas)
+               bool thinking, bool calls_first, DeltaCollector* deltas)
       : format_(format->calls()),
         tools_(tools),
         deltas_(deltas),
         mode_(thinking ? Mode::kThinking : Mode::kStart) {
     AddThinkingMarks(*format);
     if (format_.form != Form::kUnknown && !tools_->empty()) AddCallMarks();
+    if (calls_first) marks_[static_cast<size_t>(Mode::kText)].clear();
   }
 
   void Feed(char c) override {
@@ -307,11 +308,11 @@ class MarkedReader : public TextReader {
 
 }  // namespace
 
-std::unique_ptr<TextReader> MakeMarkedReader(const ChatFormat* format,
-                                             const std::vector<ChatTool>* tools,
-                                             bool thinking,
-                                             DeltaCollector* deltas) {
-  return std::make_unique<MarkedReader>(format, tools, thinking, deltas);
+std::unique_ptr<AnswerReader> MakeMarkedReader(
+    const ChatFormat* format, const std::vector<ChatTool>* tools, bool thinking,
+    bool calls_first, DeltaCollector* deltas) {
+  return std::make_unique<MarkedReader>(format, tools, thinking, calls_first,
+                                        deltas);
 }
 
 }  // namespace trivium

@@ -310,16 +310,21 @@ class ToolGrammar {
 
 }  // namespace
 
+bool HasToolGrammar(const ChatFormat& format) {
+  const ToolCallFormat& calls = format.calls();
+  return calls.form != Form::kUnknown && calls.form != Form::kQuoted &&
+         !calls.arguments_are_text;
+}
+
 absl::StatusOr<Grammar> GrammarOfToolCalls(const ChatFormat& format,
                                            const std::vector<ChatTool>& tools,
                                            const ToolGrammarOptions& options) {
-  const ToolCallFormat& calls = format.calls();
-  if (calls.form == Form::kUnknown) {
+  if (!format.writes_calls()) {
     return absl::InvalidArgumentError(
         "tools: the model's chat template does not tell how it writes calls, "
         "so they cannot be required");
   }
-  if (calls.form == Form::kQuoted || calls.arguments_are_text) {
+  if (!HasToolGrammar(format)) {
     return absl::InvalidArgumentError(
         "tools: this model's calls are not written as JSON, so they cannot be "
         "held to a schema; use tool_choice auto");

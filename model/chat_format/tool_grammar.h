@@ -24,6 +24,10 @@ struct ToolGrammarOptions {
   AliveCheck check_alive = {};
 };
 
+// False if the form of calls has no grammar: it is not known, or calls are not
+// written as JSON.
+bool HasToolGrammar(const ChatFormat& format);
+
 // Texts that are calls of the tools, as the model writes them, with arguments
 // that their JSON schemas accept: one call, or one and more. ChatReader reads
 // each of them back. INVALID_ARGUMENT if the form of calls is not known, there

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "model/chat_format/chat_format_cache.h"
 #include "model/constraint_cache.h"
 #include "model/model.h"
 
@@ -30,6 +31,9 @@ struct ServedModel {
   // The constraints that its requests have been held to.
   const std::shared_ptr<ConstraintCache> constraints =
       std::make_shared<ConstraintCache>();
+  // The forms of its chat templates' messages.
+  const std::shared_ptr<ChatFormatCache> chat_formats =
+      std::make_shared<ChatFormatCache>();
 };
 
 using ModelHandle = std::shared_ptr<const ServedModel>;

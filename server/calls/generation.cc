@@ -41,10 +41,15 @@ absl::Status Generation::Open(Transport* transport) {
 }
 
 absl::StatusOr<Request> Generation::Prepare() {
+  ChatPrompt chat;
   TRIVIUM_ASSIGN_OR_RETURN(
-      input_,
-      ReadGenerateInput(request_, job_, call_->environment().clock->Now()));
-  messages_.emplace(job_, input_);
+      input_, ReadGenerateInput(request_, job_,
+                                call_->environment().clock->Now(), &chat));
+  if (job_.parts) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        parts_, ReadAnswerParts(request_, job_, call_->model(), chat));
+  }
+  messages_.emplace(job_, input_, parts_ ? &*parts_ : nullptr);
   Request request;
   if (input_.blank && job_.decoding.constraint) {
     return InvalidField(field(),
@@ -68,12 +73,14 @@ absl::StatusOr<Request> Generation::Prepare() {
   if (job_.attention) AskForAttention(&request);
   TRIVIUM_RETURN_IF_ERROR(Constrain(&request));
   request.stop = decoding.matcher;
-  const bool joining = decoding.constraint.has_value();
+  const bool joining = request.decoding->constraint != nullptr;
   if ((job_.prompted() || joining) && request.stop != nullptr) {
     request.stop = std::make_shared<StopStringMatcher>(
-        decoding.stop, [tokenizer = model.tokenizer(), prompt = prompt(),
-                        joining](std::span<const int32_t> ids) {
-          ContinuedText text(*tokenizer, prompt, joining);
+        decoding.stop,
+        [tokenizer = model.tokenizer(), prompt = prompt(), joining,
+         written = parts_ ? parts_->written
+                          : WrittenTokens()](std::span<const int32_t> ids) {
+          ContinuedText text(*tokenizer, prompt, joining, &written);
           std::string whole;
           for (const int32_t id : ids) whole += text.Push(id);
           return whole + text.Finish();
@@ -88,17 +95,26 @@ std::vector<int32_t> Generation::prompt() const {
 }
 
 absl::Status Generation::Constrain(Request* request) {
-  if (!job_.decoding.constraint) return absl::OkStatus();
-  TRIVIUM_ASSIGN_OR_RETURN(
-      request->decoding->constraint,
-      CompileConstraint(*job_.decoding.constraint, kConstraint, call_->model(),
-                        request->decoding->end_ids, job_.options.check_alive));
+  const std::vector<int32_t>& end_ids = request->decoding->end_ids;
+  if (parts_ && parts_->held) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        request->decoding->constraint,
+        CompileAnswer(request_, job_, call_->model(), *parts_, end_ids));
+  } else if (job_.decoding.constraint) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        request->decoding->constraint,
+        CompileConstraint(*job_.decoding.constraint, kConstraint,
+                          call_->model(), end_ids, job_.options.check_alive));
+  } else {
+    return absl::OkStatus();
+  }
   return CheckJoins(*request->decoding->constraint,
                     *job_.options.model->tokenizer(), prompt(), field());
 }
 
 absl::Status Generation::AboutResult(const absl::Status& status) const {
-  return AboutConstraint(status, kConstraint);
+  const bool about_tools = parts_ && !parts_->tools.empty();
+  return AboutConstraint(status, about_tools ? "chat.tools" : kConstraint);
 }
 
 void Generation::AskForAttention(Request* request) {

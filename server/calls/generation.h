@@ -60,15 +60,16 @@ class Generation {
   // The tokens that the answer continues as a text.
   std::vector<int32_t> prompt() const;
   void AskForAttention(Request* request);
-  // Compiles the constraint, if there is one.
+  // Compiles what the answer is held to, if anything.
   absl::Status Constrain(Request* request);
 
   Call* const call_;
   v1::GenerateRequest request_;
   GenerateJob job_;
   PreparedInput input_;
+  std::optional<AnswerParts> parts_;  // if job_.parts
   int64_t response_bytes_ = 0;
-  std::optional<GenerateMessages> messages_;  // of job_ and input_
+  std::optional<GenerateMessages> messages_;  // of the three
   bool complete_ = false;
 };
 

@@ -13,6 +13,7 @@ import sys
 # What of the model the layers above it may see.
 MODEL = (
     r"model/[a-z_]+\.h",
+    r"model/chat_format/.*",
     r"model/tokenizer/tokenizer\.h",
     r"model/search/.*",
 )
@@ -26,7 +27,11 @@ LAYERS = {
     "model/tokenizer": (),
     "model/jinja": (),
     "model/grammar": (),
-    "model/chat_format": (r"model/chat_template\.h", r"model/grammar/.*"),
+    "model/chat_format": (
+        r"model/chat_template\.h",
+        r"model/grammar/.*",
+        r"model/tokenizer/(token_bytes|tokenizer)\.h",
+    ),
     "model/search": (r"model/grammar/(constraint|token_trie)\.h", r"model/logits\.h"),
     "model/transformer": (
         r"model/kernels/.*",
@@ -78,6 +83,8 @@ LAYERS = {
         r"server/translation/pipeline/translation_(options|router)\.h",
         r"server/observability/(ignored_members|log|metrics|rpc|version)\.h",
         r"model/tokenizer/token_bytes\.h",
+        # Members that set what a template has a variable for.
+        r"model/chat_template\.h",
     ),
     "server/transports/net": (r"server/observability/(log|metrics)\.h",),
     "server/transports/http": (

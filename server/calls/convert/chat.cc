@@ -6,6 +6,7 @@
 // it until the tokenizer has read it (model/chat_template.h).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -121,16 +122,6 @@ absl::StatusOr<std::string> Messages(const v1::Chat& in,
   return messages + "]";
 }
 
-// Returns empty text if there are none.
-absl::StatusOr<std::string> Tools(const v1::Chat& in, const std::string& path) {
-  if (in.tools().empty()) return std::string();
-  for (int i = 0; i < in.tools_size(); ++i) {
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckObject(in.tools(i), fmt::format("{}.tools[{}]", path, i)));
-  }
-  return fmt::format("[{}]", fmt::join(in.tools(), ", "));
-}
-
 absl::StatusOr<std::string> ToJson(const google::protobuf::Struct& in,
                                    const std::string& path);
 
@@ -202,6 +193,11 @@ absl::Status CheckVariables(const google::protobuf::Struct& in,
   return absl::OkStatus();
 }
 
+// True if the answer may call tools; else the template does not see them.
+bool MayCall(const v1::Chat& in) {
+  return !in.tools().empty() && in.tool_choice() != v1::Chat::TOOL_CHOICE_NONE;
+}
+
 // INVALID_ARGUMENT for tools and variables that the template never reads: the
 // model would not learn of them.
 absl::Status CheckPlaces(const v1::Chat& in, const std::string& path,
@@ -213,7 +209,7 @@ absl::Status CheckPlaces(const v1::Chat& in, const std::string& path,
                                     "for {}; leave it out",
                                     what));
   };
-  if (!in.tools().empty() && !chat.MayRead("tools")) {
+  if (MayCall(in) && !chat.MayRead("tools")) {
     return no_place(".tools", "tools");
   }
   std::set<std::string_view> names;
@@ -238,7 +234,7 @@ absl::StatusOr<const ChatTemplate*> FindTemplate(const v1::Chat& in,
         path + ": the model's folder has no tokenizer; send token ids");
   }
   const auto found =
-      model.chat_templates().Find(in.template_name(), !in.tools().empty());
+      model.chat_templates().Find(in.template_name(), MayCall(in));
   if (found.ok()) return found;
   const std::string why(found.status().message());
   if (!absl::IsNotFound(found.status())) {
@@ -247,19 +243,38 @@ absl::StatusOr<const ChatTemplate*> FindTemplate(const v1::Chat& in,
   return InvalidField(path + ".template_name", why);
 }
 
+// The last bytes that one author wrote: more than any mark has.
+std::string EndOf(const std::vector<ChatSegment>& segments) {
+  constexpr size_t kMost = 256;
+  if (segments.empty()) return "";
+  const std::string& last = segments.back().text;
+  return last.substr(last.size() - std::min(last.size(), kMost));
+}
+
 }  // namespace
+
+absl::StatusOr<std::string> CallableTools(const v1::Chat& in,
+                                          const std::string& path) {
+  for (int i = 0; i < in.tools_size(); ++i) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckObject(in.tools(i), fmt::format("{}.tools[{}]", path, i)));
+  }
+  if (!MayCall(in)) return std::string();
+  return fmt::format("[{}]", fmt::join(in.tools(), ", "));
+}
 
 absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
                                           const std::string& path,
                                           absl::Time now,
-                                          const InputOptions& options) {
+                                          const InputOptions& options,
+                                          ChatPrompt* prompt) {
   const Model& model = *options.model;
   TRIVIUM_ASSIGN_OR_RETURN(const ChatTemplate* const chat,
                            FindTemplate(in, path, model));
   TRIVIUM_RETURN_IF_ERROR(
       CheckTextBytes(in.ByteSizeLong(), path, *options.limits));
   TRIVIUM_ASSIGN_OR_RETURN(const std::string messages, Messages(in, path));
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string tools, Tools(in, path));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string tools, CallableTools(in, path));
   TRIVIUM_RETURN_IF_ERROR(CheckVariables(in.variables(), path + ".variables"));
   TRIVIUM_RETURN_IF_ERROR(CheckPlaces(in, path, *chat));
   TRIVIUM_ASSIGN_OR_RETURN(const std::string variables,
@@ -285,11 +300,21 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
   input.check_alive = options.check_alive;
 
   const int most = model.info().max_target_tokens - 1;
+  const absl::StatusOr<std::vector<ChatSegment>> segments = chat->Render(input);
+  if (!segments.ok()) return AboutText(segments.status(), path);
+  prompt->chat_template = chat;
+  prompt->variables = variables;
+  prompt->end = EndOf(*segments);
+  std::vector<TextPart> parts;
+  for (const ChatSegment& segment : *segments) {
+    parts.push_back({segment.text, /*literal=*/!segment.from_template});
+  }
   EncodeOptions encode;
+  encode.add_special_tokens = false;
   encode.most_tokens = most;
   encode.check_alive = options.check_alive;
   absl::StatusOr<Encoding> encoding =
-      chat->Encode(input, *model.tokenizer(), encode);
+      model.tokenizer()->EncodeParts(parts, encode);
   if (!encoding.ok()) return AboutText(encoding.status(), path);
   TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
       *encoding, path, most, "send fewer messages, or shorter ones"));

@@ -9,8 +9,6 @@
 #include "server/errors/status.h"
 
 namespace trivium {
-namespace {
-
 std::string_view NameOf(ConstraintText::Form form) {
   switch (form) {
     case ConstraintText::Form::kJsonSchema:
@@ -23,9 +21,13 @@ std::string_view NameOf(ConstraintText::Form form) {
       return "choices";
     case ConstraintText::Form::kGrammar:
       return "grammar";
+    case ConstraintText::Form::kMade:
+      break;
   }
   return "form";
 }
+
+namespace {
 
 absl::Status ReadJsonOptions(const v1::Constraint& in, const std::string& path,
                              ConstraintText* out) {
@@ -96,15 +98,39 @@ absl::StatusOr<ConstraintText> ReadConstraint(const v1::Constraint& in,
   return out;
 }
 
-absl::StatusOr<std::shared_ptr<const Constraint>> CompileConstraint(
-    const ConstraintText& text, const std::string& path,
-    const ServedModel& served, std::span<const int32_t> end_ids,
-    const AliveCheck& check_alive) {
-  const Model& model = *served.model;
-  auto compiled = served.constraints->Get(
-      text, *model.tokenizer(), model.info().vocabulary, end_ids, check_alive);
-  if (compiled.ok()) return compiled;
-  const absl::Status& status = compiled.status();
+absl::Status CheckConstraint(const v1::DecodingOptions& in,
+                             const std::string& name,
+                             const DecodingOptions& out, const Model& model) {
+  if (in.ignore_eos()) {
+    return InvalidField(
+        name,
+        "does not go with ignore_eos: a text of its form must be able to end; "
+        "leave one of them out");
+  }
+  if (in.stop_repetition()) {
+    return InvalidField(
+        name,
+        "does not go with stop_repetition, which could end a text before it "
+        "has its form; leave one of them out");
+  }
+  if (const absl::Status status =
+          ConstraintCache::CheckTokenizer(model.tokenizer());
+      !status.ok()) {
+    return absl::FailedPreconditionError(name + ": " +
+                                         std::string(status.message()));
+  }
+  if (out.end_ids.empty()) {
+    return absl::FailedPreconditionError(
+        name +
+        ": the model names no token that ends a text; leave the constraint "
+        "out");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AboutCompiling(const absl::Status& status,
+                            const ConstraintText& text,
+                            const std::string& path) {
   if (status.code() == absl::StatusCode::kInvalidArgument) {
     return InvalidField(fmt::format("{}.{}", path, NameOf(text.form)),
                         std::string(status.message()));
@@ -114,6 +140,17 @@ absl::StatusOr<std::shared_ptr<const Constraint>> CompileConstraint(
                                          std::string(status.message()));
   }
   return status;
+}
+
+absl::StatusOr<std::shared_ptr<const Constraint>> CompileConstraint(
+    const ConstraintText& text, const std::string& path,
+    const ServedModel& served, std::span<const int32_t> end_ids,
+    const AliveCheck& check_alive) {
+  const Model& model = *served.model;
+  auto compiled = served.constraints->Get(
+      text, *model.tokenizer(), model.info().vocabulary, end_ids, check_alive);
+  if (compiled.ok()) return compiled;
+  return AboutCompiling(compiled.status(), text, path);
 }
 
 absl::Status CheckJoins(const Constraint& constraint,

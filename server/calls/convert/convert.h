@@ -101,12 +101,25 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options);
 
+// How a conversation became a prompt.
+struct ChatPrompt {
+  const ChatTemplate* chat_template = nullptr;  // the model's
+  std::string variables;                        // of the template, as JSON
+  std::string end;  // the prompt's last bytes, as far as one author wrote them
+};
+
+// The request's tools as a JSON list, as far as the answer may call any; empty
+// if it may not.
+absl::StatusOr<std::string> CallableTools(const v1::Chat& in,
+                                          const std::string& path);
+
 // Prepares a conversation, for models without an encoder. `now` is for
-// templates that write the date.
+// templates that write the date. Fills `prompt`.
 absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
                                           const std::string& path,
                                           absl::Time now,
-                                          const InputOptions& options);
+                                          const InputOptions& options,
+                                          ChatPrompt* prompt);
 
 // The first text of an encoder's pairs, tokenized once for all of them. If the
 // model has a template for pairs, that reads both texts of each pair instead,

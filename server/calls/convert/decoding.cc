@@ -263,36 +263,6 @@ absl::Status ReadStop(const v1::DecodingOptions& in, const std::string& path,
   return absl::OkStatus();
 }
 
-absl::Status CheckConstraint(const v1::DecodingOptions& in,
-                             const std::string& name,
-                             const DecodingOptions& out, const Model& model) {
-  if (in.ignore_eos()) {
-    return InvalidField(
-        name,
-        "does not go with ignore_eos: a text of its form must be able to end; "
-        "leave one of them out");
-  }
-  if (in.stop_repetition()) {
-    return InvalidField(
-        name,
-        "does not go with stop_repetition, which could end a text before it "
-        "has its form; leave one of them out");
-  }
-  if (const absl::Status status =
-          ConstraintCache::CheckTokenizer(model.tokenizer());
-      !status.ok()) {
-    return absl::FailedPreconditionError(name + ": " +
-                                         std::string(status.message()));
-  }
-  if (out.end_ids.empty()) {
-    return absl::FailedPreconditionError(
-        name +
-        ": the model names no token that ends a text; leave the constraint "
-        "out");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "server/calls/convert/answer_parts.h"
 #include "server/calls/environment.h"
 #include "server/errors/status.h"
 
@@ -76,7 +77,9 @@ absl::StatusOr<GenerateJob> ReadGenerate(const v1::GenerateRequest& in,
                                 model.info()));
   }
   TRIVIUM_RETURN_IF_ERROR(CheckInputFields(in, model));
+  TRIVIUM_RETURN_IF_ERROR(CheckAnswerFields(in.chat(), "chat"));
   job.chat = in.has_chat();
+  job.parts = in.chat().answer_parts();
   options.model = &model;
   options.limits = &limits;
   TRIVIUM_RETURN_IF_ERROR(
@@ -95,9 +98,11 @@ int64_t TextBytes(const v1::GenerateRequest& in) {
 
 absl::StatusOr<PreparedInput> ReadGenerateInput(const v1::GenerateRequest& in,
                                                 const GenerateJob& job,
-                                                absl::Time now) {
-  return job.chat ? ConvertChat(in.chat(), job.field(), now, job.options)
-                  : ConvertInput(in.input(), job.field(), job.options);
+                                                absl::Time now,
+                                                ChatPrompt* prompt) {
+  return job.chat
+             ? ConvertChat(in.chat(), job.field(), now, job.options, prompt)
+             : ConvertInput(in.input(), job.field(), job.options);
 }
 
 }  // namespace trivium

@@ -23,6 +23,7 @@ struct GenerateJob {
   InputOptions options;
   CallDecoding decoding;
   bool chat = false;      // the input is a chat
+  bool parts = false;     // its answer is returned in parts
   bool show_ids = false;  // of new tokens
   std::string salt;
   std::optional<int> prompt_logprobs;  // alternatives of each prompt token
@@ -37,10 +38,12 @@ absl::StatusOr<GenerateJob> ReadGenerate(const v1::GenerateRequest& in,
 
 // The bytes of the input (TextBytes); of a chat, those of its message.
 int64_t TextBytes(const v1::GenerateRequest& in);
-// Tokenizes the input. `now` is ConvertChat's.
+// Tokenizes the input. `now` and `prompt`, which is filled for chats only, are
+// ConvertChat's.
 absl::StatusOr<PreparedInput> ReadGenerateInput(const v1::GenerateRequest& in,
                                                 const GenerateJob& job,
-                                                absl::Time now);
+                                                absl::Time now,
+                                                ChatPrompt* prompt);
 
 }  // namespace trivium
 

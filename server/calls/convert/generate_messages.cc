@@ -12,25 +12,85 @@ namespace {
 // Few enough that every message is far below the response limit.
 constexpr size_t kMaxTokensPerPiece = 64;
 
+using Piece = v1::GenerateResponse::Piece;
+using Kind = ChatDelta::Kind;
+
+bool MayFollow(const Piece& piece, Kind kind) {
+  switch (kind) {
+    case Kind::kReasoning:
+      return piece.text().empty() && piece.tool_calls().empty();
+    case Kind::kContent:
+      return piece.tool_calls().empty();
+    case Kind::kCallBegin:
+    case Kind::kArguments:
+    case Kind::kCallEnd:
+      return true;
+  }
+  return true;
+}
+
+// The part of a call that a piece tells: one for each call.
+v1::GenerateResponse::ToolCallPiece* CallOf(int index, Piece* piece) {
+  const auto number = static_cast<uint32_t>(index);
+  if (!piece->tool_calls().empty() &&
+      piece->tool_calls().rbegin()->index() == number) {
+    return &*piece->mutable_tool_calls()->rbegin();
+  }
+  v1::GenerateResponse::ToolCallPiece* call = piece->add_tool_calls();
+  call->set_index(number);
+  return call;
+}
+
+void AddDelta(const ChatDelta& delta, Piece* piece) {
+  switch (delta.kind) {
+    case Kind::kContent:
+      piece->mutable_text()->append(delta.text);
+      break;
+    case Kind::kReasoning:
+      piece->mutable_reasoning()->append(delta.text);
+      break;
+    case Kind::kCallBegin: {
+      auto* const call = CallOf(delta.index, piece);
+      call->set_name(delta.text);
+      call->set_id(delta.id);
+      break;
+    }
+    case Kind::kArguments:
+      CallOf(delta.index, piece)->mutable_arguments()->append(delta.text);
+      break;
+    case Kind::kCallEnd:
+      CallOf(delta.index, piece)->set_complete(true);
+      break;
+  }
+}
+
 }  // namespace
 
 GenerateMessages::GenerateMessages(const GenerateJob& job,
-                                   const PreparedInput& input)
+                                   const PreparedInput& input,
+                                   const AnswerParts* parts)
     : job_(job), input_(input) {
   const std::span<const int32_t> prompt =
       job.prompted() ? std::span<const int32_t>(input.prefix)
                      : std::span<const int32_t>();
-  const bool constrained = job.decoding.constraint.has_value();
+  const bool joining =
+      parts != nullptr ? parts->held : job.decoding.constraint.has_value();
   std::vector<int32_t> stop_ids = job.decoding.options.stop_ids;
-  if (constrained) {
-    // In some folders an end token has a text, which is none of the form's.
+  if (joining || parts != nullptr) {
+    // In some folders an end token has a text, which is none of the answer's.
     const std::vector<int32_t>& end_ids = job.decoding.options.end_ids;
     stop_ids.insert(stop_ids.end(), end_ids.begin(), end_ids.end());
   }
   for (int i = 0; i < job.hypotheses(); ++i) {
-    texts_.emplace_back(job.options.model->tokenizer(), prompt, constrained,
-                        job.decoding.stop, stop_ids);
+    texts_.emplace_back(job.options.model->tokenizer(), prompt, joining,
+                        job.decoding.stop, stop_ids,
+                        parts != nullptr ? &parts->written : nullptr);
+    if (parts != nullptr) readers_.push_back(parts->NewReader());
   }
+}
+
+void GenerateMessages::DropEmptyPiece() {
+  if (messages_.back()->piece().ByteSizeLong() == 0) messages_.pop_back();
 }
 
 v1::GenerateResponse* GenerateMessages::AddMessage(int index) {
@@ -39,13 +99,31 @@ v1::GenerateResponse* GenerateMessages::AddMessage(int index) {
   return messages_.emplace_back(std::move(message)).get();
 }
 
+void GenerateMessages::AddText(int index, std::string text, bool last) {
+  Piece* piece = messages_.back()->mutable_piece();
+  if (readers_.empty()) {
+    piece->set_text(std::move(text));
+    return;
+  }
+  const auto add = [&](const std::vector<ChatDelta>& deltas) {
+    for (const ChatDelta& delta : deltas) {
+      // Within a piece thoughts come before content and content before calls.
+      if (!MayFollow(*piece, delta.kind)) {
+        piece = AddMessage(index)->mutable_piece();
+      }
+      AddDelta(delta, piece);
+    }
+  };
+  add(readers_[index]->Read(text));
+  if (last) add(readers_[index]->Finish());
+}
+
 void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
   GeneratedText& text = texts_[index];
   for (size_t begin = 0; begin < tokens.size(); begin += kMaxTokensPerPiece) {
     const TokenRun some =
         tokens.Part(begin, std::min(tokens.size() - begin, kMaxTokensPerPiece));
-    v1::GenerateResponse::Piece* piece = AddMessage(index)->mutable_piece();
-    piece->set_text(text.Push(some.ids));
+    Piece* piece = AddMessage(index)->mutable_piece();
     if (job_.show_ids) {
       piece->mutable_ids()->Add(some.ids.begin(), some.ids.end());
     }
@@ -54,10 +132,8 @@ void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
           ConvertLogprobs(some.ids[i], some.logprobs[i], some.top_logprobs[i],
                           job_.options.model->tokenizer());
     }
-    if (piece->text().empty() && piece->ids().empty() &&
-        piece->logprobs().empty()) {
-      messages_.pop_back();
-    }
+    AddText(index, text.Push(some.ids), /*last=*/false);
+    DropEmptyPiece();
   }
 }
 
@@ -86,9 +162,9 @@ void GenerateMessages::AddEnd(RequestResult result, const CallTimings& timings,
     const TokenRun whole = {hypothesis.ids, hypothesis.logprobs,
                             hypothesis.top_logprobs};
     AddTokens(index, whole.Part(said, whole.size() - said));
-    if (std::string rest = texts_[i].Finish(); !rest.empty()) {
-      AddMessage(index)->mutable_piece()->set_text(std::move(rest));
-    }
+    AddMessage(index);
+    AddText(index, texts_[i].Finish(), /*last=*/true);
+    DropEmptyPiece();
     done = AddDone(index, hypothesis,
                    i < result.decoder_attention.size()
                        ? &result.decoder_attention[i]

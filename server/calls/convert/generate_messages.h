@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "model/chat_format/chat_reader.h"
 #include "server/calls/call_timings.h"
+#include "server/calls/convert/answer_parts.h"
 #include "server/calls/convert/generate.h"
 #include "server/calls/convert/generated_text.h"
 
@@ -42,8 +45,10 @@ class GenerateMessages {
  public:
   using Messages = std::vector<std::unique_ptr<v1::GenerateResponse>>;
 
-  // `job` and `input` outlive this.
-  GenerateMessages(const GenerateJob& job, const PreparedInput& input);
+  // `job` and `input` outlive this. `parts`, too; null if the answer is one
+  // text.
+  GenerateMessages(const GenerateJob& job, const PreparedInput& input,
+                   const AnswerParts* parts);
 
   // Adds new tokens of a hypothesis that still runs.
   void AddTokens(int index, const TokenRun& tokens);
@@ -56,6 +61,11 @@ class GenerateMessages {
  private:
   // Appends an empty message about hypothesis `index`.
   v1::GenerateResponse* AddMessage(int index);
+  // Adds text of a hypothesis to the last message, which is a piece. `last`:
+  // it has no more.
+  void AddText(int index, std::string text, bool last);
+  // Drops the last message if it is a piece that tells nothing.
+  void DropEmptyPiece();
   void AddPrompt(const Hypothesis& scored);
   // Adds the end of a hypothesis. `map` may be null.
   v1::GenerateResponse::Done* AddDone(int index, const Hypothesis& hypothesis,
@@ -65,6 +75,8 @@ class GenerateMessages {
   const GenerateJob& job_;
   const PreparedInput& input_;
   std::vector<GeneratedText> texts_;  // [hypotheses]
+  // [hypotheses]; empty if the answer is one text.
+  std::vector<std::unique_ptr<ChatReader>> readers_;
   Messages messages_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,28 +25,46 @@ namespace trivium {
 class ContinuedText {
  public:
   // An empty prompt is allowed. `joining`: as the tokenizer's joining decoder
-  // has it, which must be there.
+  // has it, which must be there. `written` are texts of special tokens by id,
+  // which the text has, too; null: none. All pointers outlive this.
   ContinuedText(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
-                bool joining)
-      : decoder_(NewDecoder(tokenizer, joining)) {
+                bool joining,
+                const std::map<int32_t, std::string>* written = nullptr)
+      : tokenizer_(tokenizer), joining_(joining), written_(written) {
     // Earlier tokens never change the text of a token.
     constexpr size_t kContext = 32;
     prompt = prompt.last(std::min(prompt.size(), kContext));
-    const auto whole = NewDecoder(tokenizer, joining);
-    for (const int32_t id : prompt) said_ += whole->Push(id);
-    said_ += whole->Finish();
-    for (const int32_t id : prompt) Skip(decoder_->Push(id));
+    prompt_.assign(prompt.begin(), prompt.end());
+    Begin();
   }
 
   // Returns the text that became certain, as StreamingDecoder does.
-  std::string Push(int32_t id) { return Skip(decoder_->Push(id)); }
+  std::string Push(int32_t id) {
+    if (written_ != nullptr) {
+      if (const auto found = written_->find(id); found != written_->end()) {
+        // Whatever the decoder holds back stands before the token.
+        std::string text = Finish() + found->second;
+        Begin();
+        return text;
+      }
+    }
+    return Skip(decoder_->Push(id));
+  }
   std::string Finish() { return Skip(decoder_->Finish()); }
 
  private:
-  static std::unique_ptr<StreamingDecoder> NewDecoder(
-      const Tokenizer& tokenizer, bool joining) {
-    return joining ? tokenizer.NewJoiningDecoder()
-                   : tokenizer.NewStreamingDecoder();
+  std::unique_ptr<StreamingDecoder> NewDecoder() const {
+    return joining_ ? tokenizer_.NewJoiningDecoder()
+                    : tokenizer_.NewStreamingDecoder();
+  }
+  // Begins behind the prompt.
+  void Begin() {
+    const auto whole = NewDecoder();
+    said_.clear();
+    for (const int32_t id : prompt_) said_ += whole->Push(id);
+    said_ += whole->Finish();
+    decoder_ = NewDecoder();
+    for (const int32_t id : prompt_) Skip(decoder_->Push(id));
   }
   // Drops the characters of the prompt's own text. If the prompt ends within a
   // character, its last one differs from that of both together.
@@ -65,6 +84,10 @@ class ContinuedText {
     return text;
   }
 
+  const Tokenizer& tokenizer_;
+  const bool joining_;
+  const std::map<int32_t, std::string>* const written_;
+  std::vector<int32_t> prompt_;  // its last tokens
   std::unique_ptr<StreamingDecoder> decoder_;
   std::string said_;  // the prompt's text that the decoder has yet to give
 };
@@ -73,14 +96,16 @@ class ContinuedText {
 // taken back, cut before the first stop string or id.
 class GeneratedText {
  public:
-  // `tokenizer` null: there is no text. `prompt` and `joining` are
+  // `tokenizer` null: there is no text. `prompt`, `joining` and `written` are
   // ContinuedText's.
   GeneratedText(const Tokenizer* tokenizer, std::span<const int32_t> prompt,
                 bool joining, std::vector<std::string> stop,
-                std::vector<int32_t> stop_ids)
+                std::vector<int32_t> stop_ids,
+                const std::map<int32_t, std::string>* written = nullptr)
       : filter_(std::move(stop)), stop_ids_(std::move(stop_ids)) {
     if (tokenizer != nullptr) {
-      text_ = std::make_unique<ContinuedText>(*tokenizer, prompt, joining);
+      text_ =
+          std::make_unique<ContinuedText>(*tokenizer, prompt, joining, written);
     }
   }
 

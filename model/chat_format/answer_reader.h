@@ -1,5 +1,5 @@
-#ifndef TRIVIUM_MODEL_CHAT_FORMAT_TEXT_READER_H_
-#define TRIVIUM_MODEL_CHAT_FORMAT_TEXT_READER_H_
+#ifndef TRIVIUM_MODEL_CHAT_FORMAT_ANSWER_READER_H_
+#define TRIVIUM_MODEL_CHAT_FORMAT_ANSWER_READER_H_
 
 #include <memory>
 #include <vector>
@@ -12,24 +12,23 @@ namespace trivium {
 
 // Reads a message byte by byte, so that its deltas do not depend on where the
 // text was cut.
-class TextReader {
+class AnswerReader {
  public:
-  virtual ~TextReader() = default;
+  virtual ~AnswerReader() = default;
   virtual void Feed(char c) = 0;
   // The text has ended; whatever was held back is told.
   virtual void Finish() = 0;
 };
 
 // Messages with marks in the text: <think>...</think>, <tool_call>... All
-// pointers outlive the reader.
-std::unique_ptr<TextReader> MakeMarkedReader(const ChatFormat* format,
-                                             const std::vector<ChatTool>* tools,
-                                             bool thinking,
-                                             DeltaCollector* deltas);
+// pointers outlive the reader. The options are ChatReader's.
+std::unique_ptr<AnswerReader> MakeMarkedReader(
+    const ChatFormat* format, const std::vector<ChatTool>* tools, bool thinking,
+    bool calls_first, DeltaCollector* deltas);
 // gpt-oss's messages in channels.
-std::unique_ptr<TextReader> MakeHarmonyReader(
+std::unique_ptr<AnswerReader> MakeHarmonyReader(
     const std::vector<ChatTool>* tools, DeltaCollector* deltas);
 
 }  // namespace trivium
 
-#endif  // TRIVIUM_MODEL_CHAT_FORMAT_TEXT_READER_H_
+#endif  // TRIVIUM_MODEL_CHAT_FORMAT_ANSWER_READER_H_

@@ -1,0 +1,61 @@
+#ifndef TRIVIUM_SERVER_CALLS_CONVERT_ANSWER_PARTS_H_
+#define TRIVIUM_SERVER_CALLS_CONVERT_ANSWER_PARTS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/chat_format/chat_format_cache.h"
+#include "model/chat_format/chat_reader.h"
+#include "model/chat_format/chat_tools.h"
+#include "server/calls/convert/convert.h"
+
+namespace trivium {
+
+struct GenerateJob;
+
+// How the answer to a chat is read in parts (Chat.answer_parts). Its text is
+// what the model writes, with the special tokens that marks are made of; stop
+// strings are looked for in all of it, thoughts and calls included.
+struct AnswerParts {
+  std::unique_ptr<ChatReader> NewReader() const {
+    return std::make_unique<ChatReader>(&known->format, tools, thinking,
+                                        calls_first);
+  }
+
+  std::shared_ptr<const KnownChatFormat> known;
+  std::map<int32_t, std::string> written;  // special tokens that are text
+  std::string tools_json;       // the tools, as the template sees them
+  std::vector<ChatTool> tools;  // that the answer may call
+  bool thinking = false;        // the prompt has opened a thought
+  bool calls_first = false;     // ChatReader's
+  bool held = false;            // the answer is held to a grammar
+};
+
+// Checks the fields that say what an answer is; INVALID_ARGUMENT names the one
+// below `path` that does not go with the others.
+absl::Status CheckAnswerFields(const v1::Chat& in, const std::string& path);
+
+// Learns the form of the model's answers, and decides what this one is held to.
+// INVALID_ARGUMENT and FAILED_PRECONDITION name the field below `chat` or
+// `decoding`.
+absl::StatusOr<AnswerParts> ReadAnswerParts(const v1::GenerateRequest& in,
+                                            const GenerateJob& job,
+                                            const ServedModel& served,
+                                            const ChatPrompt& prompt);
+
+// Compiles what the answer is held to, which is `parts.held`, or returns the
+// constraint that the model keeps. Errors name tools by `chat.tools[i]`.
+absl::StatusOr<std::shared_ptr<const Constraint>> CompileAnswer(
+    const v1::GenerateRequest& in, const GenerateJob& job,
+    const ServedModel& served, const AnswerParts& parts,
+    std::span<const int32_t> end_ids);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_CONVERT_ANSWER_PARTS_H_

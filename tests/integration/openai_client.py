@@ -21,16 +21,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEXT = "The house is big."
 
 
-def have_packages(packages):
+def have_packages(packages, name="openai"):
     done = packages / "done"
     if done.exists():
         return True
     installed = subprocess.run(
         [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
-         "--timeout", "20", "--target", packages, "--upgrade", "openai"],
+         "--timeout", "20", "--target", packages, "--upgrade", name],
         check=False, capture_output=True, text=True)
     if installed.returncode != 0:
-        print("skipped, as pip could not install openai:",
+        print(f"skipped, as pip could not install {name}:",
               (installed.stderr.strip().splitlines() or [""])[-1])
         return False
     done.touch()

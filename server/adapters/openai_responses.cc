@@ -188,7 +188,7 @@ class ResponsesCodec : public Codec {
     return {{"input_tokens", usage_.prompt_tokens()},
             {"input_tokens_details",
              {{"cached_tokens", usage_.cached_tokens()},
-              // What later requests may reuse is not kept for them.
+              // No tokens are charged for what later requests reuse.
               {"cache_write_tokens", 0}}},
             {"output_tokens", usage_.new_tokens()},
             {"output_tokens_details", {{"reasoning_tokens", ThoughtTokens()}}},

@@ -23,7 +23,7 @@ struct ResponsesRequest {
   std::optional<std::string> effort;  // `reasoning.effort`
   // The members that a response repeats, as its client reads them.
   nlohmann::ordered_json echo;
-  // From a field of `request` to the client's name.
+  // Pairs of a field of `request` and the client's name for it.
   std::vector<std::pair<std::string, std::string>> names;
 
   std::vector<FieldName> field_names() const;

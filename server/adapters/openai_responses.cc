@@ -16,6 +16,7 @@
 #include "server/adapters/openai_logprobs.h"
 #include "server/adapters/openai_responses_output.h"
 #include "server/adapters/openai_responses_request.h"
+#include "server/adapters/openai_thinking.h"
 #include "server/calls/allowed_models.h"
 #include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
@@ -41,11 +42,10 @@ class ResponsesCodec : public Codec {
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_RETURN_IF_ERROR(ReadResponsesRequest(body, ignored_, &asked_));
     TRIVIUM_RETURN_IF_ERROR(FindModel());
-    const Model& model = *model_->model;
-    TRIVIUM_RETURN_IF_ERROR(SetReasoningEffort(asked_.effort, model,
-                                               asked_.request.mutable_chat()));
+    TRIVIUM_RETURN_IF_ERROR(SetVariables(asked_.request.mutable_chat()));
     if (asked_.options.logprobs) {
-      logprobs_.emplace(model.tokenizer(), asked_.options.top_logprobs);
+      logprobs_.emplace(model_->model->tokenizer(),
+                        asked_.options.top_logprobs);
     }
     output_.emplace(streams() ? &events_ : nullptr,
                     logprobs_ ? &*logprobs_ : nullptr);
@@ -114,6 +114,18 @@ class ResponsesCodec : public Codec {
                                              model_->name));
   }
 
+  // Tells the chat's template how much to think.
+  absl::Status SetVariables(v1::Chat* chat) const {
+    const bool shows_tools = !chat->tools().empty() &&
+                             chat->tool_choice() != v1::Chat::TOOL_CHOICE_NONE;
+    const auto found =
+        model_->model->chat_templates().Find(/*name=*/"", shows_tools);
+    // The call says why there is no template.
+    if (!found.ok()) return absl::OkStatus();
+    return SetOpenAiThinking({.effort = asked_.effort, .enabled = std::nullopt},
+                             **found, chat);
+  }
+
   // Events before the first item.
   void Begin() {
     if (!streams() || std::exchange(begun_, true)) return;
@@ -176,7 +188,7 @@ class ResponsesCodec : public Codec {
     return {{"input_tokens", usage_.prompt_tokens()},
             {"input_tokens_details",
              {{"cached_tokens", usage_.cached_tokens()},
-              // What later requests may reuse is not kept for them.
+              // No tokens are charged for what later requests reuse.
               {"cache_write_tokens", 0}}},
             {"output_tokens", usage_.new_tokens()},
             {"output_tokens_details", {{"reasoning_tokens", ThoughtTokens()}}},

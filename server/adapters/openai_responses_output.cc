@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/random_bits.h"
@@ -71,7 +72,12 @@ void ResponsesOutput::OpenCall(
     const v1::GenerateResponse::ToolCallPiece& call) {
   Begin(Kind::kCall);
   id_ = NewResponsesId("fc");
-  call_id_ = call.id().empty() ? NewResponsesId("call") : call.id();
+  // Ids that a model writes may come twice; clients tell calls by theirs.
+  const bool taken =
+      std::any_of(items_.begin(), items_.end(), [&](const ordered_json& item) {
+        return item.value("call_id", "") == call.id();
+      });
+  call_id_ = call.id().empty() || taken ? NewResponsesId("call") : call.id();
   name_ = call.name();
   Tell("response.output_item.added", {{"item", Item(kItemGrowing)}});
 }
@@ -130,8 +136,9 @@ void ResponsesOutput::AddLogprobs(const v1::GenerateResponse::Piece& piece) {
   if (logprobs_ == nullptr) return;
   const std::vector<v1::TokenLogprobs> tokens(piece.logprobs().begin(),
                                               piece.logprobs().end());
-  for (auto& token : logprobs_->OfChat(tokens)["content"]) {
-    new_logprobs_.push_back(std::move(token));
+  const ordered_json entries = logprobs_->OfChat(tokens);
+  for (const ordered_json& entry : entries["content"]) {
+    new_logprobs_.push_back(entry);
   }
 }
 

@@ -70,7 +70,7 @@ class ResponsesOutput {
   nlohmann::ordered_json Item(std::string_view status) const;
   nlohmann::ordered_json Part() const;
   void Tell(const char* type, nlohmann::ordered_json members);
-  // As Tell, about the open item's content.
+  // Tells of the open item's content.
   void TellContent(const char* type, nlohmann::ordered_json members);
 
   ResponsesEvents* const events_;
@@ -83,7 +83,7 @@ class ResponsesOutput {
   std::string id_;
   std::string call_id_, name_;  // of a call
   std::string text_;            // or the call's arguments
-  // Of text_, and of its end that no delta has told yet.
+  // Log-probabilities of text_, and those that no delta has told yet.
   nlohmann::ordered_json text_logprobs_ = nlohmann::ordered_json::array();
   nlohmann::ordered_json new_logprobs_ = nlohmann::ordered_json::array();
 };

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "base/status.h"
-#include "model/chat_template.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai_constraint.h"
@@ -23,7 +22,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-constexpr char kResponsesShape[] = "OpenAI";
 constexpr int kMostResponsesLogprobs = 20;
 
 // Reads a request once. The members' order here is that of errors.
@@ -160,8 +158,11 @@ class ResponsesReader {
     const json* const value = fields_.Value("reasoning");
     if (value == nullptr) return;
     JsonFields reasoning(*value, "reasoning.");
-    out_->effort = reasoning.String("effort").value_or("");
-    if (!out_->effort.empty()) echo()["reasoning"]["effort"] = out_->effort;
+    reasoning.Only("effort",
+                   {"none", "minimal", "low", "medium", "high", "xhigh"},
+                   "must be none, minimal, low, medium, high or xhigh");
+    out_->effort = reasoning.String("effort");
+    if (out_->effort) echo()["reasoning"]["effort"] = *out_->effort;
     // Nobody summarizes: an answer has the thoughts themselves.
     reasoning.String("summary");
     reasoning.String("generate_summary");
@@ -284,7 +285,7 @@ class ResponsesReader {
     }
     // `store`, too, is ignored (ReadCompletionOptions). Calls of tools that a
     // server runs are none here.
-    fields_.Ignore(kResponsesShape, ignored_,
+    fields_.Ignore(kOpenAiShape, ignored_,
                    {"max_tool_calls", "prompt_cache_options"});
   }
 
@@ -309,7 +310,8 @@ std::vector<FieldName> ResponsesRequest::field_names() const {
                          {"chat.tool_name", "tool_choice.name"},
                          {"chat.tool_choice", "tool_choice"},
                          {"chat.parallel_tool_calls", "parallel_tool_calls"},
-                         {"chat.variables", "reasoning.effort"},
+                         {"chat.answer_parts", "tools"},
+                         {"reasoning_effort", "reasoning.effort"},
                          {"chat", "input"},
                          {"decoding.max_new_tokens", options.max_tokens_name}});
   for (const char* const kind :
@@ -327,28 +329,6 @@ absl::Status ReadResponsesRequest(std::string_view body,
                                   ResponsesRequest* out) {
   TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
   return ResponsesReader(body, value, ignored, out).Read();
-}
-
-absl::Status SetReasoningEffort(const std::string& effort, const Model& model,
-                                v1::Chat* chat) {
-  const auto found = model.chat_templates().Find(chat->template_name(),
-                                                 chat->tools_size() > 0);
-  // The call itself says why there is no template.
-  if (effort.empty() || !found.ok()) return absl::OkStatus();
-  auto* const variables = chat->mutable_variables()->mutable_fields();
-  if ((*found)->MayRead("reasoning_effort")) {
-    (*variables)["reasoning_effort"].set_string_value(effort);
-  }
-  for (const char* const name : {"enable_thinking", "thinking"}) {
-    if ((*found)->MayRead(name)) {
-      (*variables)[name].set_bool_value(effort != "none");
-    }
-  }
-  if (!variables->empty()) return absl::OkStatus();
-  return InvalidField("reasoning.effort",
-                      fmt::format("is '{}', and the model's chat template has "
-                                  "no place for it; leave it out",
-                                  Shorten(effort)));
 }
 
 }  // namespace trivium

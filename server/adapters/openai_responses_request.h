@@ -1,13 +1,13 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_REQUEST_H_
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_REQUEST_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/model.h"
 #include "nlohmann/json.hpp"
 #include "server/adapters/http_status.h"
 #include "server/adapters/openai_request.h"
@@ -20,10 +20,10 @@ namespace trivium {
 struct ResponsesRequest {
   v1::GenerateRequest request;
   CompletionOptions options;
-  std::string effort;  // reasoning.effort; empty: the template decides
+  std::optional<std::string> effort;  // `reasoning.effort`
   // The members that a response repeats, as its client reads them.
   nlohmann::ordered_json echo;
-  // From a field of `request` to the client's name.
+  // Pairs of a field of `request` and the client's name for it.
   std::vector<std::pair<std::string, std::string>> names;
 
   std::vector<FieldName> field_names() const;
@@ -35,12 +35,6 @@ struct ResponsesRequest {
 absl::Status ReadResponsesRequest(std::string_view body,
                                   IgnoredMembers* ignored,
                                   ResponsesRequest* out);
-
-// Tells the chat template how much to think: `reasoning_effort` is the effort;
-// `enable_thinking` and `thinking` are false for "none", else true.
-// INVALID_ARGUMENT if the model's template reads none of them.
-absl::Status SetReasoningEffort(const std::string& effort, const Model& model,
-                                v1::Chat* chat);
 
 }  // namespace trivium
 

@@ -18,20 +18,19 @@ import unittest
 
 SKIPPED = 77
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
 TEXT = "The house is big."
 
 
-def have_packages():
-    done = PACKAGES / "done"
+def have_packages(packages, name="openai"):
+    done = packages / "done"
     if done.exists():
         return True
     installed = subprocess.run(
         [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
-         "--timeout", "20", "--target", PACKAGES, "--upgrade", "openai"],
+         "--timeout", "20", "--target", packages, "--upgrade", name],
         check=False, capture_output=True, text=True)
     if installed.returncode != 0:
-        print("skipped, as pip could not install openai:",
+        print(f"skipped, as pip could not install {name}:",
               (installed.stderr.strip().splitlines() or [""])[-1])
         return False
     done.touch()
@@ -51,23 +50,30 @@ def make_chat_folder(folder):
     (folder / "config.json").write_text(json.dumps(config))
 
 
+def start_server(program, scratch, flags):
+    """Starts a server, and returns its process and its HTTP port."""
+    ports = scratch / "ports"
+    server = subprocess.Popen(
+        [program, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
+         "--http-listen", "127.0.0.1:0", "--port-file", ports,
+         "--log-level", "warn", *flags])
+    while not ports.exists():
+        if server.poll() is not None:
+            raise SystemExit("the server did not start")
+        time.sleep(0.02)
+    return server, dict(line.split() for line in
+                        ports.read_text().splitlines())["http"]
+
+
 class OpenAiClientTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         scratch = pathlib.Path(cls.folder.name)
         make_chat_folder(scratch / "chat")
-        ports = scratch / "ports"
-        cls.server = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
-             "--http-listen", "127.0.0.1:0", "--port-file", ports,
-             "--log-level", "warn", "--model", f"en-de={MODEL}",
-             "--model", scratch / "chat"])
-        while not ports.exists():
-            if cls.server.poll() is not None:
-                raise SystemExit("the server did not start")
-            time.sleep(0.02)
-        port = dict(line.split() for line in ports.read_text().splitlines())["http"]
+        cls.server, port = start_server(
+            SERVER, scratch, ["--model", f"en-de={MODEL}",
+                              "--model", scratch / "chat"])
         cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1",
                                    api_key="none", timeout=60, max_retries=0)
 
@@ -274,7 +280,9 @@ class OpenAiClientTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not have_packages():
+    SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute()
+                               for path in sys.argv[1:4])
+    if not have_packages(PACKAGES):
         sys.exit(SKIPPED)
     sys.path.insert(0, str(PACKAGES))
     os.environ.pop("OPENAI_BASE_URL", None)

@@ -1,12 +1,15 @@
 """Tests POST /v1/responses of a real server with OpenAI's own Python client.
 
-openai_responses_client.py SERVER PACKAGES: the server's program, and the folder
-of packages of openai_client.py. Exits with 77, which skips the test, if
-`openai` was not fetched before and cannot be fetched.
+openai_responses_client.py SERVER PACKAGES AGENTS: the server's program, the
+folder of packages of openai_client.py, and one for those of `openai-agents`.
+Exits with 77, which skips the test, if `openai` was not fetched before and
+cannot be fetched; without `openai-agents` its part is skipped.
 """
 
+import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import typing
@@ -14,7 +17,34 @@ import unittest
 
 import openai_client
 
-SERVER, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:3])
+# An agent that must call a tool, and then says something.
+AGENT = """
+import sys
+import agents
+import openai
+
+agents.set_tracing_disabled(True)
+cities = []
+
+@agents.function_tool
+def weather(city: str) -> str:
+    cities.append(city)
+    return "It rains."
+
+client = openai.AsyncOpenAI(base_url=sys.argv[1], api_key="none", max_retries=0)
+agent = agents.Agent(
+    name="guide", instructions="Be kind.", tools=[weather],
+    model=agents.OpenAIResponsesModel("chat", client),
+    model_settings=agents.ModelSettings(
+        temperature=0, max_tokens=200, tool_choice="weather",
+        parallel_tool_calls=False))
+result = agents.Runner.run_sync(agent, "Hello you", max_turns=4)
+assert len(cities) >= 1, cities
+kinds = [item.type for item in result.new_items]
+assert kinds[:2] == ["tool_call_item", "tool_call_output_item"], kinds
+assert kinds[-1] == "message_output_item", kinds
+assert isinstance(result.final_output, str)
+"""
 HELLO = [{"role": "user", "content": "Hello you"}]
 
 
@@ -111,6 +141,56 @@ class ResponsesTest(unittest.TestCase):
                                          "schema": {"not": {}}}})
         self.assertEqual(caught.exception.param, "text.format.schema")
 
+    def test_a_loop_with_a_tool(self):
+        tool = {"type": "function", "name": "weather", "strict": True,
+                "description": "The weather of a city.",
+                "parameters": {
+                    "type": "object",
+                    "properties": {"city": {"type": "string",
+                                            "enum": ["Bern", "Oslo"]}},
+                    "required": ["city"], "additionalProperties": False}}
+        options = dict(tools=[tool], max_output_tokens=300,
+                       parallel_tool_calls=False, tool_choice="required")
+        first = self.create(**options)
+        self.check(first)
+        [call] = first.output
+        self.assertEqual((call.type, call.name), ("function_call", "weather"))
+        self.assertIn(json.loads(call.arguments)["city"], ("Bern", "Oslo"))
+        with self.client.responses.stream(
+                model="chat", temperature=0, input="Hello you", **options) as stream:
+            kinds = {event.type for event in stream}
+            [same] = stream.get_final_response().output
+        self.assertIn("response.function_call_arguments.delta", kinds)
+        self.assertEqual(same.arguments, call.arguments)
+        last = self.create(
+            tools=[tool], tool_choice="none",
+            input=[*HELLO, call.model_dump(exclude_none=True),
+                   {"type": "function_call_output", "call_id": call.call_id,
+                    "output": "It rains."}])
+        self.check(last)
+        self.assertEqual([item.type for item in last.output], ["message"])
+
+    def test_an_agent(self):
+        if not openai_client.have_packages(AGENTS, "openai-agents"):
+            self.skipTest("openai-agents is not there")
+        subprocess.run([sys.executable, "-B", "-c", AGENT,
+                        str(self.client.base_url)], check=True, timeout=300,
+                       env={**os.environ, "PYTHONPATH": str(AGENTS)})
+
+    def test_thoughts(self):
+        # The mark of a thought in chats/tokenizer.json.
+        options = dict(max_output_tokens=6,
+                       extra_body={"logit_bias": {"267": 100}})
+        response = self.create(**options)
+        self.check(response)
+        [item] = response.output
+        self.assertEqual(item.type, "reasoning")
+        self.assertGreater(
+            response.usage.output_tokens_details.reasoning_tokens, 0)
+        deltas = [event.delta for event in self.create(stream=True, **options)
+                  if event.type == "response.reasoning_text.delta"]
+        self.assertEqual("".join(deltas), item.content[0].text)
+
     def test_logprobs(self):
         response = self.create(top_logprobs=2,
                                include=["message.output_text.logprobs"])
@@ -143,6 +223,8 @@ class ResponsesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    SERVER, PACKAGES, AGENTS = (pathlib.Path(path).absolute()
+                                for path in sys.argv[1:4])
     if not openai_client.have_packages(PACKAGES):
         sys.exit(openai_client.SKIPPED)
     sys.path.insert(0, str(PACKAGES))

@@ -50,7 +50,8 @@ class OpenAiResponsesTest : public HandlersTest {
   // The messages, each as its role and members that are set.
   std::vector<std::string> MessagesOf(const json& input) {
     std::vector<std::string> all;
-    for (const auto& message : ChatOf({{"input", input}}).messages()) {
+    const v1::Chat chat = ChatOf({{"input", input}});
+    for (const auto& message : chat.messages()) {
       std::string text = message.role() + ":";
       if (message.has_reasoning_content()) {
         text += " (" + message.reasoning_content() + ")";

@@ -167,8 +167,8 @@ absl::Status ReadRole(const std::string& role, const std::string& field,
                          Shorten(role)));
 }
 
-void ReadMessage(const json& value, int i, IgnoredMembers* ignored,
-                 JsonFields* fields, v1::Chat::Message* message) {
+void ReadOpenAiMessage(const json& value, int i, IgnoredMembers* ignored,
+                       JsonFields* fields, v1::Chat::Message* message) {
   const std::string path = fmt::format("messages[{}]", i);
   JsonFields in(value, path + ".");
   in.Require("role");
@@ -309,8 +309,8 @@ void ReadChat(JsonFields* fields, IgnoredMembers* ignored,
     return fields->Fail("messages", "must be a list of at least one message");
   }
   for (size_t i = 0; i < messages->size() && fields->ok(); ++i) {
-    ReadMessage((*messages)[i], static_cast<int>(i), ignored, fields,
-                request->mutable_chat()->add_messages());
+    ReadOpenAiMessage((*messages)[i], static_cast<int>(i), ignored, fields,
+                      request->mutable_chat()->add_messages());
   }
   ReadTemplateOptions(fields, request->mutable_chat());
   request->mutable_decoding()->set_sampling_defaults(

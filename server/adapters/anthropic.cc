@@ -32,11 +32,13 @@ constexpr FieldName kAnthropicNames[] = {
     {"chat.tool_name", "tool_choice.name"},
     {"chat.parallel_tool_calls", "tool_choice.disable_parallel_tool_use"},
     {"chat.continue_final_message", "messages"},
-    {"chat.answer_parts", "messages"},
+    {"chat.answer_parts", "tools"},
     {"chat.", ""},
     {"chat", "messages"},
     {"decoding.max_new_tokens", "max_tokens"},
     {"decoding.stop", "stop_sequences"},
+    {"decoding.constraint.json_schema", "output_config.format.schema"},
+    {"decoding.constraint", "output_config.format"},
     {"decoding.", ""},
 };
 

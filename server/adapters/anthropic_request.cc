@@ -67,7 +67,7 @@ class AnthropicPromptReader {
                            "must be a list of at least one message");
     }
     for (size_t i = 0; i < messages->size() && fields_->ok(); ++i) {
-      ReadMessage((*messages)[i], i);
+      ReadOneMessage((*messages)[i], i);
     }
     if (fields_->ok() && messages->back()["role"] == "assistant") {
       ContinueLast(fmt::format("messages[{}].content", messages->size() - 1));
@@ -120,6 +120,29 @@ class AnthropicPromptReader {
     chat_->set_tool_choice(wanted);
     if (name) chat_->set_tool_name(*name);
     if (!parallel) chat_->set_parallel_tool_calls(false);
+  }
+
+  void ReadOutputConfig(v1::DecodingOptions* decoding) {
+    const json* const value = fields_->Value("output_config");
+    if (value == nullptr) return;
+    JsonFields config(*value, "output_config.");
+    config.Only("effort", {}, kNotForAnthropic);
+    if (const json* const form = config.Value("format")) {
+      JsonFields format(*form, "output_config.format.");
+      format.Require("type");
+      format.Only("type", {"json_schema"}, "must be json_schema");
+      format.Require("schema");
+      const json* const schema = format.Value("schema");
+      if (schema != nullptr && !schema->is_object()) {
+        format.Fail("schema", "must be an object");
+      }
+      config.Keep(format.Done());
+      if (config.ok()) {
+        decoding->mutable_constraint()->set_json_schema(
+            ToJsonText(body_.At("/output_config/format/schema")));
+      }
+    }
+    fields_->Keep(config.Done());
   }
 
  private:
@@ -186,7 +209,7 @@ class AnthropicPromptReader {
     }
   }
 
-  void ReadMessage(const json& value, size_t i) {
+  void ReadOneMessage(const json& value, size_t i) {
     const std::string path = fmt::format("messages[{}]", i);
     JsonFields in(value, path + ".");
     in.Require("role");
@@ -396,6 +419,7 @@ AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
   reader.ReadMessages();
   reader.ReadTools();
   reader.ReadToolChoice();
+  reader.ReadOutputConfig(request->mutable_decoding());
   // Servers of tools, rooms for their files, and what to forget of a long chat.
   for (const char* const name :
        {"mcp_servers", "container", "context_management"}) {

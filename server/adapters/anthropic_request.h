@@ -24,9 +24,10 @@ struct AnthropicOptions {
   bool stops = false;  // there are stop_sequences
 };
 
-// Reads the members that make the prompt: model, system, messages, tools,
-// tool_choice and thinking. `body` is the request's text, which keeps the order
-// of names in tools. `ignored` may be null (JsonFields::Ignore).
+// Reads the members that make the prompt, or say what may follow it: model,
+// system, messages, tools, tool_choice, thinking and output_config. `body` is
+// the request's text, which keeps the order of names in tools. `ignored` may be
+// null (JsonFields::Ignore).
 AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
                                       IgnoredMembers* ignored,
                                       v1::GenerateRequest* request);

@@ -106,8 +106,8 @@ void ReadReasoning(JsonFields* in, v1::Chat::Message* message) {
   }
 }
 
-void ReadMessage(const json& value, size_t i, IgnoredMembers* ignored,
-                 JsonFields* fields, v1::Chat::Message* message) {
+void ReadOneMessage(const json& value, size_t i, IgnoredMembers* ignored,
+                    JsonFields* fields, v1::Chat::Message* message) {
   const std::string path = fmt::format("messages[{}]", i);
   JsonFields in(value, path + ".");
   in.Require("role");
@@ -151,7 +151,7 @@ void ReadOpenAiMessages(JsonFields* fields, IgnoredMembers* ignored,
     return fields->Fail("messages", "must be a list of at least one message");
   }
   for (size_t i = 0; i < messages->size() && fields->ok(); ++i) {
-    ReadMessage((*messages)[i], i, ignored, fields, chat->add_messages());
+    ReadOneMessage((*messages)[i], i, ignored, fields, chat->add_messages());
   }
 }
 

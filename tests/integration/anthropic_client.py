@@ -21,6 +21,18 @@ SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:
 HELLO = [{"role": "user", "content": "Hello you"}]
 # The client has no option for it since its version 2.
 GREEDY = {"temperature": 0}
+WEATHER = {
+    "name": "weather", "description": "Tells the weather.",
+    "input_schema": {
+        "type": "object", "properties": {
+            "city": {"enum": ["Paris", "Bern", "Oslo"]},
+            "days": {"type": "integer", "minimum": 1, "maximum": 14}},
+        "required": ["city", "days"], "additionalProperties": False}}
+TIME = {
+    "name": "time",
+    "input_schema": {
+        "type": "object", "properties": {"utc": {"type": "boolean"}},
+        "required": ["utc"], "additionalProperties": False}}
 
 
 def have_packages():
@@ -144,6 +156,73 @@ class AnthropicClientTest(unittest.TestCase):
                 [*HELLO, {"role": "assistant", "content": "I am"}],
                 [*HELLO, {"role": "assistant", "content": "I am"}, *HELLO])]
         self.assertLess(counts[0], counts[1])
+
+    def test_a_tool_loop(self):
+        options = dict(tools=[WEATHER, TIME], max_tokens=200,
+                       tool_choice={"type": "any"})
+        message = self.create(**options)
+        self.assertEqual(message.stop_reason, "tool_use")
+        calls = [block for block in message.content if block.type == "tool_use"]
+        self.assertEqual(calls, message.content)
+        for call in calls:
+            self.check_call(call)
+        with self.client.messages.stream(
+                model="chat", messages=HELLO, extra_body=GREEDY,
+                **options) as stream:
+            streamed = stream.get_final_message()
+        self.assertEqual([(block.name, block.input) for block in streamed.content],
+                         [(block.name, block.input) for block in calls])
+        self.assertEqual(streamed.stop_reason, "tool_use")
+        # The client sends the blocks back as they came.
+        messages = [*HELLO, {"role": "assistant", "content": message.content},
+                    {"role": "user", "content": [
+                        {"type": "tool_result", "tool_use_id": call.id,
+                         "content": [{"type": "text", "text": "It is 9."}]}
+                        for call in calls]}]
+        answer = self.create(messages=messages, tools=[WEATHER, TIME])
+        self.assertGreater(answer.usage.output_tokens, 0)
+        counted = self.client.messages.count_tokens(
+            model="chat", messages=messages, tools=[WEATHER, TIME])
+        self.assertEqual(
+            counted.input_tokens,
+            answer.usage.input_tokens + answer.usage.cache_read_input_tokens)
+
+    def check_call(self, call):
+        self.assertTrue(call.id)
+        if call.name == "time":
+            self.assertEqual(list(call.input), ["utc"])
+            self.assertIsInstance(call.input["utc"], bool)
+        else:
+            self.assertEqual(call.name, "weather")
+            self.assertIn(call.input["city"], ["Paris", "Bern", "Oslo"])
+            self.assertIn(call.input["days"], range(1, 15))
+
+    def test_a_tool_is_chosen(self):
+        for name in ("weather", "time"):
+            message = self.create(
+                tools=[WEATHER, TIME], max_tokens=200, tool_choice={
+                    "type": "tool", "name": name,
+                    "disable_parallel_tool_use": True})
+            self.assertEqual([block.name for block in message.content], [name])
+            self.check_call(message.content[0])
+        with self.assertRaisesRegex(anthropic.BadRequestError, "tool_choice.name"):
+            self.create(tools=[TIME], tool_choice={"type": "tool", "name": "none"})
+        message = self.create(tools=[WEATHER], tool_choice={"type": "none"})
+        self.assertEqual(message.stop_reason, "max_tokens")
+
+    def test_a_call_that_is_cut(self):
+        message = self.create(tools=[TIME], max_tokens=35,
+                              tool_choice={"type": "any"})
+        self.assertEqual(message.stop_reason, "max_tokens")
+
+    def test_an_answer_of_a_form(self):
+        form = {"type": "json_schema", "schema": {
+            "type": "object", "properties": {"city": {"enum": ["Paris", "Bern"]}},
+            "required": ["city"], "additionalProperties": False}}
+        message = self.create(max_tokens=200, output_config={"format": form})
+        self.assertEqual(message.stop_reason, "end_turn")
+        self.assertIn(json.loads(message.content[0].text)["city"],
+                      ["Paris", "Bern"])
 
     def test_errors(self):
         with self.assertRaises(anthropic.NotFoundError) as caught:

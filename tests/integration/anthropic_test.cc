@@ -1,6 +1,9 @@
 // Anthropic's Messages API over HTTP, with a real server and a tiny Qwen 3 that
 // takes chats.
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -15,7 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 class AnthropicHttpTest : public testing::Test {
@@ -24,12 +26,20 @@ class AnthropicHttpTest : public testing::Test {
     server_ = new FolderServer(
         "anthropic_test", [](const std::filesystem::path& folder) {
           MakeChatFolder(folder / "chat");
+          // Its answers begin inside of a thought, if they may.
+          MakeChatFolder(folder / "thinker");
+          std::ofstream(folder / "thinker" / "chat_template.jinja",
+                        std::ios::app)
+              << "{%- if add_generation_prompt and enable_thinking %}"
+                 "{{- '<think>' }}{% endif %}";
           return std::vector<std::string>{"--http-listen",
                                           "127.0.0.1:0",
                                           "--model",
                                           (folder / "chat").string(),
                                           "--precision",
                                           "f32",
+                                          "--model",
+                                          (folder / "thinker").string(),
                                           "--model-alias",
                                           "claude=chat",
                                           "--max-request-bytes",
@@ -64,6 +74,46 @@ class AnthropicHttpTest : public testing::Test {
                  {"messages", {{{"role", "user"}, {"content", "Hello"}}}}};
     body.update(more);
     return body;
+  }
+
+  // The blocks of a body's stream, joined, and the event message_delta.
+  static std::pair<json, json> Streamed(json body) {
+    body["stream"] = true;
+    const HttpResult stream = Send("/v1/messages", body);
+    EXPECT_EQ(stream.status, 200) << stream.body;
+    EXPECT_THAT(stream.headers, HasSubstr("text/event-stream"));
+    json blocks = json::array(), last;
+    std::string input;
+    std::vector<std::string> names;
+    for (size_t at = 0; at < stream.body.size();) {
+      const size_t end = stream.body.find("\n\n", at);
+      const std::string event = stream.body.substr(at, end - at);
+      at = end + 2;
+      const size_t line = event.find("\ndata: ");
+      const json data = json::parse(event.substr(line + 7));
+      names.push_back(data["type"]);
+      EXPECT_EQ("event: " + names.back(), event.substr(0, line));
+      if (names.back() == "content_block_start") {
+        blocks.push_back(data["content_block"]);
+        input.clear();
+      } else if (names.back() == "content_block_delta") {
+        for (const auto& [name, value] : data["delta"].items()) {
+          if (name == "partial_json") {
+            input += value.get<std::string>();
+          } else if (name != "type") {
+            blocks.back()[name] = blocks.back()[name].get<std::string>() +
+                                  value.get<std::string>();
+          }
+        }
+      } else if (names.back() == "content_block_stop") {
+        if (!input.empty()) blocks.back()["input"] = json::parse(input);
+      } else if (names.back() == "message_delta") {
+        last = data;
+      }
+    }
+    EXPECT_EQ(names.front(), "message_start");
+    EXPECT_EQ(names.back(), "message_stop");
+    return {blocks, last};
   }
 
   static FolderServer* server_;
@@ -103,35 +153,61 @@ TEST_F(AnthropicHttpTest, AnswersLikeTheChatOfOpenAi) {
 
 TEST_F(AnthropicHttpTest, AStreamIsTheWholeInEvents) {
   const json whole = Post("/v1/messages", Body({{"max_tokens", 200}}));
-  const HttpResult stream =
-      Send("/v1/messages", Body({{"max_tokens", 200}, {"stream", true}}));
-  ASSERT_EQ(stream.status, 200);
-  EXPECT_THAT(stream.headers, HasSubstr("text/event-stream"));
-  std::string text;
-  std::vector<std::string> names;
-  json last;
-  for (size_t at = 0; at < stream.body.size();) {
-    const size_t end = stream.body.find("\n\n", at);
-    const std::string event = stream.body.substr(at, end - at);
-    at = end + 2;
-    const size_t line = event.find("\ndata: ");
-    ASSERT_NE(line, event.npos) << event;
-    const json data = json::parse(event.substr(line + 7));
-    EXPECT_EQ("event: " + data["type"].get<std::string>(),
-              event.substr(0, line));
-    if (data["type"] == "content_block_delta") {
-      text += data["delta"]["text"].get<std::string>();
-    } else {
-      names.push_back(data["type"]);
-    }
-    if (data["type"] == "message_delta") last = data;
-  }
-  EXPECT_EQ(text, whole["content"][0]["text"]);
-  EXPECT_THAT(names, ElementsAre("message_start", "content_block_start",
-                                 "content_block_stop", "message_delta",
-                                 "message_stop"));
+  const auto [blocks, last] = Streamed(Body({{"max_tokens", 200}}));
+  EXPECT_EQ(blocks, whole["content"]);
   EXPECT_EQ(last["delta"]["stop_reason"], whole["stop_reason"]);
   EXPECT_EQ(last["usage"]["output_tokens"], whole["usage"]["output_tokens"]);
+}
+
+TEST_F(AnthropicHttpTest, ThoughtsAreABlock) {
+  const json quiet = Post("/v1/messages", Body({{"model", "thinker"}}));
+  EXPECT_EQ(quiet["content"][0]["type"], "text");
+  const json body =
+      Body({{"model", "thinker"},
+            {"thinking", {{"type", "enabled"}, {"budget_tokens", 1024}}}});
+  const json whole = Post("/v1/messages", body);
+  ASSERT_EQ(whole["content"].size(), 1u) << whole;
+  EXPECT_EQ(whole["content"][0]["type"], "thinking");
+  EXPECT_NE(whole["content"][0]["thinking"], "");
+  EXPECT_NE(whole["content"][0]["signature"], "");
+  const auto [blocks, last] = Streamed(body);
+  EXPECT_EQ(blocks, whole["content"]);
+  // The blocks come back as they are.
+  Post("/v1/messages",
+       Body({{"model", "thinker"},
+             {"messages",
+              {{{"role", "user"}, {"content", "Hello"}},
+               {{"role", "assistant"},
+                {"content", {blocks[0], {{"type", "text"}, {"text", "Hi"}}}}},
+               {{"role", "user"}, {"content", "And?"}}}}}));
+}
+
+TEST_F(AnthropicHttpTest, CallsOfToolsAreBlocks) {
+  const json schema = {{"type", "object"},
+                       {"properties", {{"utc", {{"type", "boolean"}}}}},
+                       {"required", {"utc"}},
+                       {"additionalProperties", false}};
+  const json body = Body({{"max_tokens", 200},
+                          {"tools",
+                           {{{"name", "time"},
+                             {"description", "Tells the time."},
+                             {"input_schema", schema}}}},
+                          {"tool_choice",
+                           {{"type", "tool"},
+                            {"name", "time"},
+                            {"disable_parallel_tool_use", true}}}});
+  json whole = Post("/v1/messages", body);
+  ASSERT_EQ(whole["content"].size(), 1u) << whole;
+  EXPECT_EQ(whole["stop_reason"], "tool_use");
+  json& call = whole["content"][0];
+  EXPECT_EQ(call["type"], "tool_use");
+  EXPECT_EQ(call["name"], "time");
+  EXPECT_TRUE(call["input"]["utc"].is_boolean()) << call;
+  auto [blocks, last] = Streamed(body);
+  EXPECT_EQ(last["delta"]["stop_reason"], "tool_use");
+  EXPECT_NE(blocks[0]["id"], call["id"]);
+  blocks[0]["id"] = call["id"];
+  EXPECT_EQ(blocks, whole["content"]);
 }
 
 TEST_F(AnthropicHttpTest, RefusalsHaveItsShape) {

@@ -345,6 +345,20 @@ TEST_F(AnthropicTest, ReadsToolsInTheOrderOfWriting) {
   EXPECT_EQ(chat.tool_name(), "place");
 }
 
+TEST_F(AnthropicTest, HoldsAnAnswerToASchema) {
+  const ordered_json schema = {{"type", "object"},
+                               {"properties", {{"z", {}}, {"a", {}}}}};
+  const ordered_json format = {{"type", "json_schema"}, {"schema", schema}};
+  EXPECT_EQ(Good({{"output_config", {{"format", format}}}})
+                .decoding()
+                .constraint()
+                .json_schema(),
+            schema.dump());
+  EXPECT_FALSE(Good({{"output_config", {{"format", nullptr}}}})
+                   .decoding()
+                   .has_constraint());
+}
+
 TEST_F(AnthropicTest, AnAssistantsLastMessageIsContinued) {
   const v1::Chat chat =
       ChatOf({{{"role", "user"}, {"content", "Hi"}},
@@ -432,6 +446,9 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {{{"thinking", {{"type", "loud"}}}}, "thinking.type"},
       {{{"thinking", {{"type", "enabled"}, {"display", "omitted"}}}},
        "thinking.display"},
+      {{{"output_config", {{"effort", "low"}}}}, "output_config.effort"},
+      {{{"output_config", {{"format", {{"type", "xml"}}}}}},
+       "output_config.format.type"},
       {{{"container", "c"}}, "container"},
       {{{"mcp_servers", {schema}}}, "mcp_servers"},
       {{{"context_management", schema}}, "context_management"},

@@ -78,6 +78,8 @@ LAYERS = {
         r"server/translation/pipeline/translation_(options|router)\.h",
         r"server/observability/(ignored_members|log|metrics|rpc|version)\.h",
         r"model/tokenizer/token_bytes\.h",
+        # Members that set what a template has a variable for.
+        r"model/chat_template\.h",
     ),
     "server/transports/net": (r"server/observability/(log|metrics)\.h",),
     "server/transports/http": (

@@ -65,7 +65,8 @@ class OllamaReader {
     model_name_ = OllamaModelName(models_, fields.String("model").value_or(""));
     request_.stream = fields.Bool("stream").value_or(true);
     truncate_ = fields.Bool("truncate");
-    // Ollama forgets the beginning of the prompt when the answer no longer fits.
+    // Ollama forgets the beginning of the prompt when the answer no longer
+    // fits.
     fields.Only("shift", {false},
                 "is not supported: an answer ends where the model's limit is; "
                 "leave it out");

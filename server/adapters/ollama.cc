@@ -23,8 +23,8 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// When models are unloaded by themselves, which is never. Ollama's clients want
-// a time, and Ollama itself gives one in some centuries.
+// The time at which models are unloaded by themselves, for clients that want
+// one. Ollama, too, writes "never" as a time in some centuries.
 constexpr char kNever[] = "2300-01-01T00:00:00Z";
 
 // Paths that change the models of a server.

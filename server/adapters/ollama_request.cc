@@ -48,7 +48,7 @@ class OllamaBody {
   ordered_json parsed_;
 };
 
-// How much the model is asked to think before it answers.
+// The member `think`.
 struct OllamaThinking {
   std::optional<bool> on = std::nullopt;
   std::optional<std::string> effort = std::nullopt;  // "low", "medium", "high"
@@ -65,8 +65,8 @@ class OllamaReader {
     model_name_ = OllamaModelName(models_, fields.String("model").value_or(""));
     request_.stream = fields.Bool("stream").value_or(true);
     truncate_ = fields.Bool("truncate");
-    // What Ollama does when the answer no longer fits: it forgets the beginning
-    // of the prompt.
+    // Ollama forgets the beginning of the prompt when the answer no longer
+    // fits.
     fields.Only("shift", {false},
                 "is not supported: an answer ends where the model's limit is; "
                 "leave it out");

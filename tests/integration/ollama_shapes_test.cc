@@ -117,8 +117,8 @@ TEST_F(OllamaShapesTest, PromptsAreChatsUnlessRaw) {
   const json options = {{"temperature", 0}, {"num_predict", 12}};
   json chat = Chat();
   chat["stream"] = false;
-  chat["messages"].insert(chat["messages"].begin(),
-                          {{"role", "system"}, {"content", "Be kind."}});
+  chat["messages"] = {{{"role", "system"}, {"content", "Be kind."}},
+                      {{"role", "user"}, {"content", "Hello you"}}};
   const json prompt = {{"model", "chat"},
                        {"prompt", "Hello you"},
                        {"system", "Be kind."},

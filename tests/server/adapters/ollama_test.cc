@@ -333,7 +333,8 @@ TEST_F(OllamaTest, ModelsHaveTagsAndDefaults) {
   EXPECT_EQ(OllamaModelName(models(), "plain:latest"), "plain");
   EXPECT_EQ(OllamaModelName(models(), "none:latest"), "none:latest");
   EXPECT_EQ(OllamaModelName(models(), "plain:7b"), "plain:7b");
-  ASSERT_TRUE(environment_.models.Add(Chatting("plain:latest", "{{ messages }}")).ok());
+  ASSERT_TRUE(
+      environment_.models.Add(Chatting("plain:latest", "{{ messages }}")).ok());
   EXPECT_EQ(OllamaModelName(models(), "plain:latest"), "plain:latest");
 
   EXPECT_THAT(ReadChat({{"model", "none"}}),

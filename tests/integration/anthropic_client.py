@@ -64,18 +64,33 @@ def make_chat_folder(folder):
     (folder / "config.json").write_text(json.dumps(config))
 
 
+def make_tools_folder(folder):
+    """Makes the same folder with a template that tells no thoughts, in which a model
+    with random weights could lose itself before it calls."""
+    make_chat_folder(folder)
+    path = folder / "chat_template.jinja"
+    template = path.read_text()
+    begin = template.index("    {%- elif message.role == 'assistant'")
+    end = template.index("    {%- else %}", begin)
+    template = template[:begin] + template[end:]
+    begin = template.index("    {%- if enable_thinking")
+    end = template.index("    {%- endif %}", begin)
+    path.write_text(template[:begin] + template[end + len("    {%- endif %}"):])
+
+
 class AnthropicClientTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         scratch = pathlib.Path(cls.folder.name)
         make_chat_folder(scratch / "chat")
+        make_tools_folder(scratch / "tools")
         ports = scratch / "ports"
         cls.server = subprocess.Popen(
             [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
              "--http-listen", "127.0.0.1:0", "--port-file", ports,
              "--log-level", "warn", "--model", f"en-de={MODEL}",
-             "--model", scratch / "chat"])
+             "--model", scratch / "chat", "--model", scratch / "tools"])
         while not ports.exists():
             if cls.server.poll() is not None:
                 raise SystemExit("the server did not start")
@@ -158,8 +173,9 @@ class AnthropicClientTest(unittest.TestCase):
         self.assertLess(counts[0], counts[1])
 
     def test_a_tool_loop(self):
-        options = dict(tools=[WEATHER, TIME], max_tokens=200,
-                       tool_choice={"type": "any"})
+        options = dict(model="tools", tools=[WEATHER, TIME], max_tokens=500,
+                       tool_choice={
+                           "type": "any", "disable_parallel_tool_use": True})
         message = self.create(**options)
         self.assertEqual(message.stop_reason, "tool_use")
         calls = [block for block in message.content if block.type == "tool_use"]
@@ -167,8 +183,7 @@ class AnthropicClientTest(unittest.TestCase):
         for call in calls:
             self.check_call(call)
         with self.client.messages.stream(
-                model="chat", messages=HELLO, extra_body=GREEDY,
-                **options) as stream:
+                messages=HELLO, extra_body=GREEDY, **options) as stream:
             streamed = stream.get_final_message()
         self.assertEqual([(block.name, block.input) for block in streamed.content],
                          [(block.name, block.input) for block in calls])
@@ -179,10 +194,11 @@ class AnthropicClientTest(unittest.TestCase):
                         {"type": "tool_result", "tool_use_id": call.id,
                          "content": [{"type": "text", "text": "It is 9."}]}
                         for call in calls]}]
-        answer = self.create(messages=messages, tools=[WEATHER, TIME])
+        answer = self.create(model="tools", messages=messages,
+                             tools=[WEATHER, TIME])
         self.assertGreater(answer.usage.output_tokens, 0)
         counted = self.client.messages.count_tokens(
-            model="chat", messages=messages, tools=[WEATHER, TIME])
+            model="tools", messages=messages, tools=[WEATHER, TIME])
         self.assertEqual(
             counted.input_tokens,
             answer.usage.input_tokens + answer.usage.cache_read_input_tokens)
@@ -200,26 +216,27 @@ class AnthropicClientTest(unittest.TestCase):
     def test_a_tool_is_chosen(self):
         for name in ("weather", "time"):
             message = self.create(
-                tools=[WEATHER, TIME], max_tokens=200, tool_choice={
+                model="tools", tools=[WEATHER, TIME], max_tokens=500, tool_choice={
                     "type": "tool", "name": name,
                     "disable_parallel_tool_use": True})
             self.assertEqual([block.name for block in message.content], [name])
             self.check_call(message.content[0])
         with self.assertRaisesRegex(anthropic.BadRequestError, "tool_choice.name"):
-            self.create(tools=[TIME], tool_choice={"type": "tool", "name": "none"})
-        message = self.create(tools=[WEATHER], tool_choice={"type": "none"})
+            self.create(model="tools", tools=[TIME], tool_choice={"type": "tool", "name": "none"})
+        message = self.create(model="tools", tools=[WEATHER], tool_choice={"type": "none"})
         self.assertEqual(message.stop_reason, "max_tokens")
 
     def test_a_call_that_is_cut(self):
-        message = self.create(tools=[TIME], max_tokens=35,
-                              tool_choice={"type": "any"})
+        message = self.create(model="tools", tools=[TIME], max_tokens=35,
+                              tool_choice={
+                           "type": "any", "disable_parallel_tool_use": True})
         self.assertEqual(message.stop_reason, "max_tokens")
 
     def test_an_answer_of_a_form(self):
         form = {"type": "json_schema", "schema": {
             "type": "object", "properties": {"city": {"enum": ["Paris", "Bern"]}},
             "required": ["city"], "additionalProperties": False}}
-        message = self.create(max_tokens=200, output_config={"format": form})
+        message = self.create(model="tools", max_tokens=200, output_config={"format": form})
         self.assertEqual(message.stop_reason, "end_turn")
         self.assertIn(json.loads(message.content[0].text)["city"],
                       ["Paris", "Bern"])

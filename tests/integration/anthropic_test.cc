@@ -182,34 +182,6 @@ TEST_F(AnthropicHttpTest, ThoughtsAreABlock) {
                {{"role", "user"}, {"content", "And?"}}}}}));
 }
 
-TEST_F(AnthropicHttpTest, CallsOfToolsAreBlocks) {
-  const json schema = {{"type", "object"},
-                       {"properties", {{"utc", {{"type", "boolean"}}}}},
-                       {"required", {"utc"}},
-                       {"additionalProperties", false}};
-  const json body = Body({{"max_tokens", 200},
-                          {"tools",
-                           {{{"name", "time"},
-                             {"description", "Tells the time."},
-                             {"input_schema", schema}}}},
-                          {"tool_choice",
-                           {{"type", "tool"},
-                            {"name", "time"},
-                            {"disable_parallel_tool_use", true}}}});
-  json whole = Post("/v1/messages", body);
-  ASSERT_EQ(whole["content"].size(), 1u) << whole;
-  EXPECT_EQ(whole["stop_reason"], "tool_use");
-  json& call = whole["content"][0];
-  EXPECT_EQ(call["type"], "tool_use");
-  EXPECT_EQ(call["name"], "time");
-  EXPECT_TRUE(call["input"]["utc"].is_boolean()) << call;
-  auto [blocks, last] = Streamed(body);
-  EXPECT_EQ(last["delta"]["stop_reason"], "tool_use");
-  EXPECT_NE(blocks[0]["id"], call["id"]);
-  blocks[0]["id"] = call["id"];
-  EXPECT_EQ(blocks, whole["content"]);
-}
-
 TEST_F(AnthropicHttpTest, RefusalsHaveItsShape) {
   EXPECT_EQ(Refusal(Body({{"model", "none"}}), 404)["type"], "not_found_error");
   json error = Refusal(Body({{"max_tokens", 1020}}), 400);

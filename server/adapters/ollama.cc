@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "model/chat_template.h"
+#include "server/adapters/form_body.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/calls/convert/model_calls.h"
@@ -120,7 +121,7 @@ class OllamaVersionCodec final : public Codec {
   }
 };
 
-class OllamaShowCodec final : public Codec {
+class OllamaShowCodec final : public OllamaCodec {
  public:
   OllamaShowCodec(const Environment& environment,
                   std::shared_ptr<const Grant> grant)
@@ -200,6 +201,11 @@ class OllamaShowCodec final : public Codec {
 };
 
 }  // namespace
+
+absl::Status OllamaCodec::Check(const RequestHead& head) {
+  return TypeOf(head) == "application/json" ? absl::OkStatus()
+                                            : CheckFormIsNoPages(head);
+}
 
 std::string OllamaNoPath(std::string_view path) {
   const char* advice = "";

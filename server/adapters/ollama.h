@@ -41,6 +41,14 @@ NewCodec NewOllamaPsCodec;
 NewCodec NewOllamaVersionCodec;
 NewCodec NewOllamaShowCodec;
 
+// A request of Ollama's shape. Its body is JSON whatever its type says, since
+// `curl -d` says that it is a form; but a page's must say so, as browsers send
+// others without asking first.
+class OllamaCodec : public Codec {
+ public:
+  absl::Status Check(const RequestHead& head) override;
+};
+
 // The paths of Ollama's API begin so.
 inline constexpr std::string_view kOllamaPaths = "/api/";
 // The body of the answer to a path that begins so and has no route.

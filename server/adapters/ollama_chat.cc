@@ -140,7 +140,7 @@ class OllamaLines {
   const Clock* const clock_;
 };
 
-class OllamaTextCodec final : public Codec {
+class OllamaTextCodec final : public OllamaCodec {
  public:
   OllamaTextCodec(const Environment& environment,
                   std::shared_ptr<const Grant> grant, OllamaPath path)
@@ -251,7 +251,7 @@ class OllamaTextCodec final : public Codec {
 };
 
 // A request that asks for nothing but the model.
-class OllamaLoadCodec final : public Codec {
+class OllamaLoadCodec final : public OllamaCodec {
  public:
   OllamaLoadCodec(const Environment& environment,
                   std::shared_ptr<const Grant> grant, OllamaPath path)

@@ -20,7 +20,7 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::json;
 
-class OllamaEmbedCodec final : public Codec {
+class OllamaEmbedCodec final : public OllamaCodec {
  public:
   // `one`: /api/embeddings.
   OllamaEmbedCodec(const Environment& environment,

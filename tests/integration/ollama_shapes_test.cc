@@ -81,6 +81,21 @@ class OllamaShapesTest : public testing::Test {
 
 FolderServer* OllamaShapesTest::server_ = nullptr;
 
+// As `curl -d` sends it; a page could send the same without asking first.
+TEST_F(OllamaShapesTest, BodiesNeedNoTypeUnlessAPageSendsThem) {
+  const std::string form =
+      "Content-Type: application/x-www-form-urlencoded\r\n";
+  const auto post = [](const std::string& headers) {
+    return HttpPost((*server_)->http_port(), "/api/show",
+                    json({{"model", "chat"}}).dump(), headers)
+        .status;
+  };
+  EXPECT_EQ(post(form), 200);
+  EXPECT_EQ(post(""), 200);
+  EXPECT_EQ(post(form + "Origin: https://example.org\r\n"), 403);
+  EXPECT_EQ(post("Sec-Fetch-Site: cross-site\r\n"), 403);
+}
+
 TEST_F(OllamaShapesTest, ChatsAreThoseOfOpenAisShape) {
   const json openai =
       Post("/v1/chat/completions",

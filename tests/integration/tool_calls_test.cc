@@ -26,7 +26,7 @@ using nlohmann::json;
 constexpr uint32_t kLess = 27, kBrace = 90;
 constexpr uint32_t kThought = 267, kThoughtEnd = 268, kCall = 269;
 
-constexpr char kWeather[] = R"({"type": "function", "function": {
+constexpr char kWeatherTool[] = R"({"type": "function", "function": {
   "name": "weather", "description": "Tells the weather.",
   "parameters": {"type": "object", "properties": {
     "city": {"type": "string", "enum": ["Paris", "Bern", "Oslo"]},
@@ -144,7 +144,7 @@ class ToolCallsTest : public testing::Test {
     auto* message = chat.add_messages();
     message->set_role("user");
     message->set_content("Hello you");
-    chat.add_tools(kWeather);
+    chat.add_tools(kWeatherTool);
     chat.add_tools(kTime);
     chat.set_answer_parts(true);
     request.mutable_decoding()->set_max_new_tokens(300);

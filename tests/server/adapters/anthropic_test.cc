@@ -26,9 +26,9 @@ using nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kBadRequest = absl::StatusCode::kInvalidArgument;
 
-constexpr char kTemplate[] =
+constexpr char kThinkingTemplate[] =
     "{%- for m in messages %}{{ m.role }}:{{ m.content }};{% endfor -%}"
     "{%- for t in tools or [] %}{{ t|tojson }}{% endfor -%}"
     "{%- if add_generation_prompt %}assistant:{% endif -%}"
@@ -106,7 +106,7 @@ json Joined(const std::string& stream) {
 class AnthropicTest : public HandlersTest {
  protected:
   AnthropicTest() {
-    Serve("chatter", kTemplate);
+    Serve("chatter", kThinkingTemplate);
     Serve("plain", "{%- for m in messages %}{{ m.content }}{% endfor -%}");
   }
 
@@ -170,8 +170,8 @@ class AnthropicTest : public HandlersTest {
   std::unique_ptr<Codec> codec_;
 };
 
-v1::GenerateResponse Piece(const std::string& reasoning,
-                           const std::string& text) {
+v1::GenerateResponse AnswerPiece(const std::string& reasoning,
+                                 const std::string& text) {
   v1::GenerateResponse response;
   response.mutable_piece()->set_reasoning(reasoning);
   response.mutable_piece()->set_text(text);
@@ -455,24 +455,20 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {{{"seed", 1}}, "seed"},
   };
   for (const auto& [more, place] : cases) {
-    EXPECT_THAT(Bad(more), IsError(kInvalid, place)) << more;
+    EXPECT_THAT(Bad(more), IsError(kBadRequest, place)) << more;
   }
   EXPECT_TRUE(absl::IsNotFound(Bad({{"model", "claude"}})));
   IgnoredMembers strict(true);
   environment_.ignored_members = &strict;
-  EXPECT_THAT(Bad({{"metadata", schema}}), IsError(kInvalid, "metadata"));
+  EXPECT_THAT(Bad({{"metadata", schema}}), IsError(kBadRequest, "metadata"));
 }
 
 TEST_F(AnthropicTest, AnswersInBlocks) {
   const std::vector<v1::GenerateResponse> responses = {
-      Piece("Hm", ""),
-      Piece("m.", "Let "),
-      Piece("", "me see."),
-      CallPiece(0, "time", R"({"zone": )"),
-      CallPiece(0, "", R"("CET"})"),
-      CallPiece(1, "place", "{}", "own-id"),
-      Piece("", "So."),
-      DoneFor(v1::FINISH_REASON_END)};
+      AnswerPiece("Hm", ""),         AnswerPiece("m.", "Let "),
+      AnswerPiece("", "me see."),    CallPiece(0, "time", R"({"zone": )"),
+      CallPiece(0, "", R"("CET"})"), CallPiece(1, "place", "{}", "own-id"),
+      AnswerPiece("", "So."),        DoneFor(v1::FINISH_REASON_END)};
   Good({});
   json whole = json::parse(AnswerTo(responses));
   EXPECT_THAT(whole["id"].get<std::string>(), testing::StartsWith("msg_"));
@@ -508,7 +504,8 @@ TEST_F(AnthropicTest, AnswersInBlocks) {
 
 TEST_F(AnthropicTest, TellsWhyAnAnswerEnded) {
   const auto ending = [&](const ordered_json& more, v1::FinishReason reason,
-                          const v1::GenerateResponse& piece = Piece("", "x")) {
+                          const v1::GenerateResponse& piece =
+                              AnswerPiece("", "x")) {
     Good(more);
     const json whole = json::parse(AnswerTo({piece, DoneFor(reason)}));
     ordered_json streamed = more;
@@ -587,7 +584,7 @@ TEST_F(AnthropicTest, ErrorsHaveTypesAndTheClientsNames) {
 
 TEST_F(AnthropicTest, AnErrorAfterTheStartIsAnEvent) {
   Good({{"stream", true}});
-  std::string text = codec_->Write(Piece("", "Hel"));
+  std::string text = codec_->Write(AnswerPiece("", "Hel"));
   text +=
       codec_->EndStream({absl::UnavailableError("stopping"), "id"}, nullptr);
   const std::vector<Event> events = EventsOf(text);
@@ -602,7 +599,8 @@ TEST_F(AnthropicTest, AnErrorAfterTheStartIsAnEvent) {
 TEST_F(AnthropicTest, AWholeAnswerHasABound) {
   environment_.limits.max_response_bytes = 100;
   Good({});
-  for (int i = 0; i < 10; ++i) codec_->Write(Piece("", "twenty characters..."));
+  for (int i = 0; i < 10; ++i)
+    codec_->Write(AnswerPiece("", "twenty characters..."));
   const v1::GenerateResponse done = DoneFor(v1::FINISH_REASON_END);
   EXPECT_EQ(codec_->Finish({absl::OkStatus(), "id"}, &done).status, 400);
 }
@@ -612,7 +610,7 @@ TEST_F(AnthropicTest, CountsTheTokensOfThePrompt) {
   ordered_json body = Body({{"system", "Be kind."}});
   v1::GenerateRequest request;
   EXPECT_THAT(codec->Read(body.dump(), &request),
-              IsError(kInvalid, "max_tokens"));
+              IsError(kBadRequest, "max_tokens"));
   body.erase("max_tokens");
   request.Clear();
   ASSERT_TRUE(codec->Read(body.dump(), &request).ok());

@@ -25,7 +25,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kInvalidOption = absl::StatusCode::kInvalidArgument;
 
 ModelHandle Chatting(const std::string& name, const std::string& source) {
   auto model = std::make_unique<PuppetModel>(Design::kDecoder);
@@ -215,14 +215,14 @@ TEST_F(OllamaTest, NumbersThatMeanNoLimit) {
     EXPECT_EQ(request->decoding().top_k(), 0u);
   }
   EXPECT_THAT(ReadOptions({{"num_predict", -3}}),
-              IsError(kInvalid, "options.num_predict"));
+              IsError(kInvalidOption, "options.num_predict"));
 }
 
 TEST_F(OllamaTest, PenaltiesAreForAllTokensOrNone) {
   EXPECT_THAT(ReadOptions({{"repeat_penalty", 1.1}, {"repeat_last_n", 64}}),
-              IsError(kInvalid, "options.repeat_last_n"));
+              IsError(kInvalidOption, "options.repeat_last_n"));
   EXPECT_THAT(ReadOptions({{"presence_penalty", 1}, {"repeat_last_n", 64}}),
-              IsError(kInvalid, "options.repeat_last_n"));
+              IsError(kInvalidOption, "options.repeat_last_n"));
   // Nothing is penalized.
   EXPECT_TRUE(ReadOptions({{"repeat_penalty", 1}, {"repeat_last_n", 64}}).ok());
   const auto none = ReadOptions(
@@ -263,7 +263,7 @@ TEST_F(OllamaTest, WhatIsNotSupportedIsRefusedByName) {
       {{{"mesages", 1}}, "mesages"},
       {{{"model", "translator"}}, "messages"}};
   for (const auto& [more, place] : chats) {
-    EXPECT_THAT(ReadChat(more), IsError(kInvalid, place)) << more;
+    EXPECT_THAT(ReadChat(more), IsError(kInvalidOption, place)) << more;
   }
   const std::vector<std::pair<json, const char*>> prompts = {
       {{{"suffix", "x"}}, "suffix"},
@@ -276,7 +276,7 @@ TEST_F(OllamaTest, WhatIsNotSupportedIsRefusedByName) {
       {{{"model", "bare"}, {"system", "x"}}, "system"},
       {{{"prompt", 1}}, "prompt"}};
   for (const auto& [more, place] : prompts) {
-    EXPECT_THAT(ReadPrompt(more), IsError(kInvalid, place)) << more;
+    EXPECT_THAT(ReadPrompt(more), IsError(kInvalidOption, place)) << more;
   }
 }
 
@@ -302,7 +302,7 @@ TEST_F(OllamaTest, ThinkSetsWhatTheTemplateReads) {
   EXPECT_TRUE(variables("plain", false).fields().empty());
   for (const json& think : {json(true), json("high")}) {
     EXPECT_THAT(ReadChat({{"model", "plain"}, {"think", think}}),
-                IsError(kInvalid, "think"));
+                IsError(kInvalidOption, "think"));
   }
 }
 
@@ -504,7 +504,7 @@ TEST_F(OllamaTest, RequestsWithoutAPromptTellThatTheModelIsLoaded) {
   EXPECT_THAT(codec_->Read(R"({"model": "none"})", &request),
               IsError(absl::StatusCode::kNotFound, "none"));
   EXPECT_THAT(codec_->Read(R"({"mesages": []})", &request),
-              IsError(kInvalid, "mesages"));
+              IsError(kInvalidOption, "mesages"));
 }
 
 TEST_F(OllamaTest, EmbedsTexts) {
@@ -564,7 +564,8 @@ TEST_F(OllamaTest, EmbedsNothingElse) {
   codec_ = NewOllamaEmbedCodec(environment_, {});
   for (const auto& [body, place] : bad) {
     v1::EncodeRequest request;
-    EXPECT_THAT(codec_->Read(body.dump(), &request), IsError(kInvalid, place))
+    EXPECT_THAT(codec_->Read(body.dump(), &request),
+                IsError(kInvalidOption, place))
         << body;
   }
   codec_ = NewOllamaEmbeddingsCodec(environment_, {});
@@ -572,7 +573,7 @@ TEST_F(OllamaTest, EmbedsNothingElse) {
        {json{{"prompt", {"a"}}}, json{{"prompt", ""}}, json::object()}) {
     v1::EncodeRequest request;
     EXPECT_THAT(codec_->Read(body.dump(), &request),
-                IsError(kInvalid, "prompt"))
+                IsError(kInvalidOption, "prompt"))
         << body;
   }
 }
@@ -623,7 +624,7 @@ TEST_F(OllamaTest, ListsModels) {
   model->set_name("translator");
   shown = json::parse(codec_->Finish({}, model).body);
   EXPECT_EQ(shown["capabilities"], json({"completion", "embedding"}));
-  EXPECT_THAT(codec_->Read("{}", &request), IsError(kInvalid, "model"));
+  EXPECT_THAT(codec_->Read("{}", &request), IsError(kInvalidOption, "model"));
   EXPECT_TRUE(json::parse(NewOllamaVersionCodec(environment_, {})
                               ->Finish({}, nullptr)
                               .body)["version"]

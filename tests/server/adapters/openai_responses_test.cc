@@ -20,7 +20,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr char kTemplate[] =
+constexpr char kToolTemplate[] =
     "{%- for m in messages -%}{{ m.role + m.content }}{%- endfor -%}"
     "{%- if tools %}{{ tools|tojson }}{% endif -%}"
     "{%- if enable_thinking is defined %}{{ enable_thinking }}{% endif -%}";
@@ -29,8 +29,8 @@ class OpenAiResponsesTest : public HandlersTest {
  protected:
   OpenAiResponsesTest() {
     auto model = std::make_unique<PuppetModel>(Design::kDecoder);
-    model->mutable_chat_templates() =
-        *ChatTemplates::FromConfig({{"chat_template", kTemplate}}, "t.json");
+    model->mutable_chat_templates() = *ChatTemplates::FromConfig(
+        {{"chat_template", kToolTemplate}}, "t.json");
     environment_.models.Add(ServedPuppet("chatter", std::move(model)))
         .IgnoreError();
   }

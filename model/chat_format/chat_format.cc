@@ -254,6 +254,7 @@ void FormatLearner::CutHeader() {
 
 void FormatLearner::LearnTail() {
   const size_t at = content_answer_.find(sample::kContent);
+  if (at == content_answer_.npos) return;
   const std::string_view behind =
       std::string_view(content_answer_).substr(at + sample::kContent.size());
   const std::string_view before =
@@ -277,6 +278,7 @@ void FormatLearner::LearnTail() {
       if (answer.ends_with(tail_)) answer.remove_suffix(tail_.size());
       const std::string_view text = WithoutHeader(answer);
       const size_t name = text.find(sample::kFirstTool);
+      if (name == text.npos) return std::string_view();
       const std::string_view start = WithoutThinking(text.substr(0, name));
       return text.substr(name - start.size());
     };

@@ -8,6 +8,7 @@
 //
 // so that call_begin is what P and X end with, and call_end what S and the rest
 // of X begin with. A JSON object that holds the name counts as the name here.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -38,6 +39,12 @@ Span JsonAround(std::string_view text, char open, size_t at, size_t inside) {
     if (size != kNone && begin + size > inside) return {begin, begin + size};
   }
   return {};
+}
+
+// Returns the JSON of a part of a text; no object if it is none.
+Json ObjectOf(std::string_view text, const Span& span) {
+  return Json::parse(text.substr(span.begin, span.end - span.begin), nullptr,
+                     /*allow_exceptions=*/false);
 }
 
 void SplitMarks(std::string_view before, std::string_view between,
@@ -92,8 +99,8 @@ std::optional<ToolCallFormat> JsonForm(std::string_view one,
   if (object.begin == kNone) return std::nullopt;
   ToolCallFormat format;
   format.form = Form::kJson;
-  const Json call =
-      Json::parse(one.substr(object.begin, object.end - object.begin));
+  const Json call = ObjectOf(one, object);
+  if (!call.is_object()) return std::nullopt;
   Json second = Json::object();
   Span first_of_two, second_of_two;
   if (!two.empty()) {
@@ -104,8 +111,7 @@ std::optional<ToolCallFormat> JsonForm(std::string_view one,
     if (first_of_two.begin != kNone && second_of_two.begin > first_of_two.end &&
         second_of_two.end != kNone) {
       format.parallel = true;
-      second = Json::parse(two.substr(second_of_two.begin,
-                                      second_of_two.end - second_of_two.begin));
+      second = ObjectOf(two, second_of_two);
     }
   }
   if (call.contains(sample::kFirstTool)) {
@@ -180,9 +186,11 @@ std::optional<ToolCallFormat> NamedJsonForm(std::string_view one,
   std::string_view between, second_name_end;
   const Span a = arguments_of(two, sample::kFirstTool, sample::kFirstValue);
   const Span b = arguments_of(two, sample::kSecondTool, sample::kSecondValue);
-  if (a.begin != kNone && b.begin != kNone && b.begin > a.end) {
+  const size_t second =
+      a.begin == kNone ? kNone : two.find(sample::kSecondTool, a.end);
+  if (second != kNone && b.begin != kNone &&
+      b.begin >= second + sample::kSecondTool.size()) {
     format.parallel = true;
-    const size_t second = two.find(sample::kSecondTool, a.end);
     between = two.substr(a.end, second - a.end);
     const size_t second_end = second + sample::kSecondTool.size();
     second_name_end = two.substr(second_end, b.begin - second_end);
@@ -205,8 +213,10 @@ std::optional<std::string_view> Between(std::string_view text,
   return text.substr(begin + first.size(), end - begin - first.size());
 }
 
+// Returns the text behind the first `word`; empty if there is none.
 std::string_view Behind(std::string_view text, std::string_view word) {
-  return text.substr(text.find(word) + word.size());
+  const size_t at = text.find(word);
+  return at == kNone ? std::string_view() : text.substr(at + word.size());
 }
 
 std::optional<ToolCallFormat> WordsForm(std::string_view one,
@@ -248,7 +258,8 @@ std::optional<ToolCallFormat> WordsForm(std::string_view one,
     // `behind` begins where the first call's last parameter has ended.
     const std::string_view next =
         Behind(two.substr(0, second), sample::kNumber);
-    between = next.substr(Behind(one, sample::kNumber).size() - behind.size());
+    between = next.substr(std::min(
+        next.size(), Behind(one, sample::kNumber).size() - behind.size()));
   }
   SplitMarks(one.substr(0, one.find(sample::kFirstTool)), between, behind,
              &format);

@@ -23,7 +23,7 @@ using absl::StatusCode::kInvalidArgument;
 using nlohmann::json;
 
 // Tokens of tests/integration/chats.
-constexpr uint32_t kLess = 27, kBrace = 90;
+constexpr uint32_t kLessSign = 27, kBrace = 90;
 constexpr uint32_t kThought = 267, kThoughtEnd = 268, kCall = 269;
 
 constexpr char kWeatherTool[] = R"({"type": "function", "function": {
@@ -173,7 +173,7 @@ class ToolCallsTest : public testing::Test {
   // Random weights do not end a thought, in one token or spelled.
   static void NoThoughts(v1::GenerateRequest* request) {
     Bias(kThought, -100, request);
-    Bias(kLess, -100, request);
+    Bias(kLessSign, -100, request);
   }
   std::vector<Answer> Answers(const v1::GenerateRequest& request) {
     std::vector<Answer> answers = AnswersOf(*client_, request);

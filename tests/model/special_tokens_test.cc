@@ -93,6 +93,15 @@ std::map<int32_t, std::string> SpecialTokens(const Tokenizer& tokenizer,
   const SpecialTokenIds roles = tokenizer.special_token_ids();
   // (In GPT-2's kind it is also the end token, and no text becomes it.)
   if (roles.unknown != roles.end) specials.erase(roles.unknown);
+  // A folder may name it in tokenizer.json alone.
+  if (fs::exists(path + "/tokenizer.json")) {
+    const json model = ReadJsonFile(path + "/tokenizer.json").value()["model"];
+    if (model.contains("unk_token") && model["unk_token"].is_string()) {
+      const auto id = tokenizer.PieceToId(model["unk_token"].get<std::string>(),
+                                          TextSide::kSource);
+      if (id != roles.end) specials.erase(id);
+    }
+  }
   return specials;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "model/chat_format/answer_grammar.h"
 #include "model/chat_format/chat_reader.h"
 #include "model/chat_format/text_units.h"
 #include "model/chat_format/tool_grammar.h"
@@ -448,6 +450,46 @@ TEST(ChatToolsTest, NamesWhatIsWrong) {
   EXPECT_THAT(ParseChatTools(R"([{"function": {"name": "a"}},
                          {"function": {"name": "a"}}])"),
               IsError(kInvalidArgument, "tools[1].function.name"));
+}
+
+// A template with parts taken out, doubled and put elsewhere.
+std::string Damaged(std::string source, std::mt19937* random) {
+  const auto below = [random](size_t end) { return (*random)() % (end + 1); };
+  for (size_t edits = 1 + below(3); edits > 0; --edits) {
+    const size_t begin = below(source.size());
+    const size_t size = below(std::min<size_t>(source.size() - begin, 60));
+    const std::string part = source.substr(begin, size);
+    if (below(2) > 0) source.erase(begin, size);
+    if (below(2) > 0) source.insert(below(source.size()), part);
+  }
+  return source;
+}
+
+// No template may end the server, whatever it renders.
+TEST(ChatFormatTest, DamagedTemplatesAreLearnedAndRead) {
+  std::mt19937 random(33);
+  const std::vector<ChatTool> tools = Tools();
+  int learned = 0;
+  for (const Style& style : kStyles) {
+    for (int i = 0; i < 100; ++i) {
+      const std::string source = Damaged(style.source, &random);
+      SCOPED_TRACE(source);
+      const auto parsed = ChatTemplate::Parse(source);
+      if (!parsed.ok()) continue;
+      const ChatFormat format = ChatFormat::Learn(*parsed);
+      learned += format.writes_calls();
+      for (const bool thinking : {false, true}) {
+        ReadChatMessage(format, tools, thinking,
+                        "a <think>b</think> [TOOL_CALLS] <tool_call>\n"
+                        "{\"name\": \"search\"}</tool_call>");
+      }
+      for (const auto calls : {AnswerGrammarOptions::Calls::kMay,
+                               AnswerGrammarOptions::Calls::kMust}) {
+        GrammarOfAnswer(format, tools, {.calls = calls}).IgnoreError();
+      }
+    }
+  }
+  EXPECT_GT(learned, 100);
 }
 
 }  // namespace

@@ -103,7 +103,8 @@ class AnthropicCodec : public Codec {
     read(&fields);
     TRIVIUM_RETURN_IF_ERROR(fields.Done());
     TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, request));
-    SetThinking(thinking, *model_->model, request->mutable_chat());
+    SetThinking(thinking, model_->model->chat_templates(),
+                request->mutable_chat());
     return absl::OkStatus();
   }
 

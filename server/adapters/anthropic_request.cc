@@ -458,10 +458,9 @@ AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
   return options;
 }
 
-void SetThinking(AnthropicThinking thinking, const Model& model,
+void SetThinking(AnthropicThinking thinking, const ChatTemplates& templates,
                  v1::Chat* chat) {
-  const auto found =
-      model.chat_templates().Find("", /*has_tools=*/!chat->tools().empty());
+  const auto found = templates.Find("", /*has_tools=*/!chat->tools().empty());
   const bool read = found.ok() && (*found)->MayRead(kEnableThinking);
   if (!read && thinking != AnthropicThinking::kEnabled) return;
   (*chat->mutable_variables()->mutable_fields())[kEnableThinking]

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/model.h"
+#include "model/chat_template.h"
 #include "server/adapters/json_fields.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -39,7 +39,7 @@ AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
 
 // Sets the template's variable enable_thinking. If the model's template never
 // reads it, only kEnabled sets it, which the call then refuses.
-void SetThinking(AnthropicThinking thinking, const Model& model,
+void SetThinking(AnthropicThinking thinking, const ChatTemplates& templates,
                  v1::Chat* chat);
 
 }  // namespace trivium

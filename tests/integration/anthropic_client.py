@@ -8,15 +8,13 @@ the test, if `anthropic` was not fetched before and cannot be fetched.
 import json
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
+import chat_server
+
 SKIPPED = 77
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
 HELLO = [{"role": "user", "content": "Hello you"}]
 # The client has no option for it since its version 2.
@@ -35,67 +33,16 @@ TIME = {
         "required": ["utc"], "additionalProperties": False}}
 
 
-def have_packages():
-    done = PACKAGES / "done"
-    if done.exists():
-        return True
-    installed = subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
-         "--timeout", "20", "--target", PACKAGES, "--upgrade", "anthropic"],
-        check=False, capture_output=True, text=True)
-    if installed.returncode != 0:
-        print("skipped, as pip could not install anthropic:",
-              (installed.stderr.strip().splitlines() or [""])[-1])
-        return False
-    done.touch()
-    return True
-
-
-def make_chat_folder(folder):
-    """Makes the folder of tests/integration/chat_folder.h."""
-    golden = ROOT / "tests/golden/qwen3.lm"
-    chats = ROOT / "tests/integration/chats"
-    folder.mkdir()
-    for file in (golden / "generation_config.json", golden / "model.safetensors",
-                 chats / "tokenizer.json", chats / "chat_template.jinja"):
-        shutil.copy(file, folder)
-    config = json.loads((golden / "config.json").read_text())
-    config["max_position_embeddings"] = 1024
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def make_tools_folder(folder):
-    """Makes the same folder with a template that tells no thoughts, in which a model
-    with random weights could lose itself before it calls."""
-    make_chat_folder(folder)
-    path = folder / "chat_template.jinja"
-    template = path.read_text()
-    begin = template.index("    {%- elif message.role == 'assistant'")
-    end = template.index("    {%- else %}", begin)
-    template = template[:begin] + template[end:]
-    begin = template.index("    {%- if enable_thinking")
-    end = template.index("    {%- endif %}", begin)
-    path.write_text(template[:begin] + template[end + len("    {%- endif %}"):])
-
-
 class AnthropicClientTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         scratch = pathlib.Path(cls.folder.name)
-        make_chat_folder(scratch / "chat")
-        make_tools_folder(scratch / "tools")
-        ports = scratch / "ports"
-        cls.server = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
-             "--http-listen", "127.0.0.1:0", "--port-file", ports,
-             "--log-level", "warn", "--model", f"en-de={MODEL}",
-             "--model", scratch / "chat", "--model", scratch / "tools"])
-        while not ports.exists():
-            if cls.server.poll() is not None:
-                raise SystemExit("the server did not start")
-            time.sleep(0.02)
-        port = dict(line.split() for line in ports.read_text().splitlines())["http"]
+        chat_server.make_chat_folder(scratch / "chat")
+        chat_server.make_plain_folder(scratch / "tools")
+        cls.server, port = chat_server.start_server(
+            SERVER, scratch, ["--model", f"en-de={MODEL}",
+                              "--model", scratch / "chat", "--model", scratch / "tools"])
         cls.client = anthropic.Anthropic(base_url=f"http://127.0.0.1:{port}",
                                          api_key="none", timeout=60,
                                          max_retries=0)
@@ -269,7 +216,7 @@ class AnthropicClientTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not have_packages():
+    if not chat_server.have_packages(PACKAGES, "anthropic"):
         sys.exit(SKIPPED)
     sys.path.insert(0, str(PACKAGES))
     for variable in ("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"):

@@ -5,50 +5,18 @@ model, and a folder that keeps the packages from pip. Exits with 77, which skips
 the test, if `ollama` was not fetched before and cannot be fetched.
 """
 
-import json
 import pathlib
-import shutil
-import subprocess
 import sys
 import tempfile
-import time
 import typing
 import unittest
 
+import chat_server
+
 SKIPPED = 77
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
 TEXT = "The house is big."
 GREEDY = {"temperature": 0, "num_predict": 12}
-
-
-def have_packages():
-    done = PACKAGES / "done"
-    if done.exists():
-        return True
-    installed = subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
-         "--timeout", "20", "--target", PACKAGES, "--upgrade", "ollama"],
-        check=False, capture_output=True, text=True)
-    if installed.returncode != 0:
-        print("skipped, as pip could not install ollama:",
-              (installed.stderr.strip().splitlines() or [""])[-1])
-        return False
-    done.touch()
-    return True
-
-
-def make_chat_folder(folder):
-    """Makes the folder of tests/integration/chat_folder.h."""
-    golden = ROOT / "tests/golden/qwen3.lm"
-    chats = ROOT / "tests/integration/chats"
-    folder.mkdir()
-    for file in (golden / "generation_config.json", golden / "model.safetensors",
-                 chats / "tokenizer.json", chats / "chat_template.jinja"):
-        shutil.copy(file, folder)
-    config = json.loads((golden / "config.json").read_text())
-    config["max_position_embeddings"] = 1024
-    (folder / "config.json").write_text(json.dumps(config))
 
 
 class OllamaClientTest(unittest.TestCase):
@@ -56,18 +24,12 @@ class OllamaClientTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         scratch = pathlib.Path(cls.folder.name)
-        make_chat_folder(scratch / "chat")
-        ports = scratch / "ports"
-        cls.server = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
-             "--http-listen", "127.0.0.1:0", "--port-file", ports,
-             "--log-level", "warn", "--model", f"en-de={MODEL}",
-             "--model", scratch / "chat"])
-        while not ports.exists():
-            if cls.server.poll() is not None:
-                raise SystemExit("the server did not start")
-            time.sleep(0.02)
-        port = dict(line.split() for line in ports.read_text().splitlines())["http"]
+        chat_server.make_chat_folder(scratch / "chat")
+        chat_server.make_plain_folder(scratch / "plain")
+        cls.server, port = chat_server.start_server(
+            SERVER, scratch, ["--model", f"en-de={MODEL}",
+                              "--model", scratch / "chat",
+                              "--model", scratch / "plain"])
         cls.client = ollama.Client(host=f"http://127.0.0.1:{port}", timeout=60)
 
     @classmethod
@@ -79,11 +41,11 @@ class OllamaClientTest(unittest.TestCase):
 
     def test_models(self):
         listed = self.client.list().models
-        self.assertEqual([model.model for model in listed], ["en-de", "chat"])
+        self.assertEqual([model.model for model in listed], ["en-de", "chat", "plain"])
         self.assertGreater(listed[1].size, 0)
         self.assertEqual(listed[1].details.family, "qwen3")
         loaded = self.client.ps().models
-        self.assertEqual([model.name for model in loaded], ["en-de", "chat"])
+        self.assertEqual([model.name for model in loaded], ["en-de", "chat", "plain"])
         self.assertEqual(loaded[1].context_length, 1024)
         self.assertGreater(loaded[1].expires_at.year, 2200)
         shown = self.client.show("chat:latest")
@@ -123,7 +85,7 @@ class OllamaClientTest(unittest.TestCase):
             capital: bool
 
         answer = self.client.chat(
-            model="chat", options={"temperature": 0, "num_predict": 500},
+            model="plain", options={"temperature": 0, "num_predict": 500},
             messages=[{"role": "user", "content": "Hello you"}],
             format=City.model_json_schema())
         City.model_validate_json(answer.message.content)
@@ -169,7 +131,7 @@ class OllamaClientTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not have_packages():
+    if not chat_server.have_packages(PACKAGES, "ollama"):
         sys.exit(SKIPPED)
     sys.path.insert(0, str(PACKAGES))
     import ollama

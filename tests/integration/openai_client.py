@@ -8,64 +8,18 @@ the test, if `openai` was not fetched before and cannot be fetched.
 import json
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import tempfile
-import time
 import typing
 import unittest
 
+import chat_server
+
 SKIPPED = 77
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEXT = "The house is big."
 # Thoughts may be of any length, also where an answer is held to a form. This is
 # a bias against <think> and its first letter.
 NO_THOUGHTS = {"267": -100, "27": -100}
-
-
-def have_packages(packages, name="openai"):
-    done = packages / "done"
-    if done.exists():
-        return True
-    installed = subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
-         "--timeout", "20", "--target", packages, "--upgrade", name],
-        check=False, capture_output=True, text=True)
-    if installed.returncode != 0:
-        print(f"skipped, as pip could not install {name}:",
-              (installed.stderr.strip().splitlines() or [""])[-1])
-        return False
-    done.touch()
-    return True
-
-
-def make_chat_folder(folder):
-    """Makes the folder of tests/integration/chat_folder.h."""
-    golden = ROOT / "tests/golden/qwen3.lm"
-    chats = ROOT / "tests/integration/chats"
-    folder.mkdir()
-    for file in (golden / "generation_config.json", golden / "model.safetensors",
-                 chats / "tokenizer.json", chats / "chat_template.jinja"):
-        shutil.copy(file, folder)
-    config = json.loads((golden / "config.json").read_text())
-    config["max_position_embeddings"] = 1024
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def start_server(program, scratch, flags):
-    """Starts a server, and returns its process and its HTTP port."""
-    ports = scratch / "ports"
-    server = subprocess.Popen(
-        [program, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
-         "--http-listen", "127.0.0.1:0", "--port-file", ports,
-         "--log-level", "warn", *flags])
-    while not ports.exists():
-        if server.poll() is not None:
-            raise SystemExit("the server did not start")
-        time.sleep(0.02)
-    return server, dict(line.split() for line in
-                        ports.read_text().splitlines())["http"]
 
 
 class OpenAiClientTest(unittest.TestCase):
@@ -73,8 +27,8 @@ class OpenAiClientTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         scratch = pathlib.Path(cls.folder.name)
-        make_chat_folder(scratch / "chat")
-        cls.server, port = start_server(
+        chat_server.make_chat_folder(scratch / "chat")
+        cls.server, port = chat_server.start_server(
             SERVER, scratch, ["--model", f"en-de={MODEL}",
                               "--model", scratch / "chat"])
         cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1",
@@ -287,7 +241,7 @@ class OpenAiClientTest(unittest.TestCase):
 if __name__ == "__main__":
     SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute()
                                for path in sys.argv[1:4])
-    if not have_packages(PACKAGES):
+    if not chat_server.have_packages(PACKAGES, "openai"):
         sys.exit(SKIPPED)
     sys.path.insert(0, str(PACKAGES))
     os.environ.pop("OPENAI_BASE_URL", None)

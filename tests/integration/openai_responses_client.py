@@ -1,7 +1,7 @@
 """Tests POST /v1/responses of a real server with OpenAI's own Python client.
 
 openai_responses_client.py SERVER PACKAGES AGENTS: the server's program, the
-folder of packages of openai_client.py, and one for those of `openai-agents`.
+folder of packages of chat_server.py, and one for those of `openai-agents`.
 Exits with 77, which skips the test, if `openai` was not fetched before and
 cannot be fetched; without `openai-agents` its part is skipped.
 """
@@ -15,26 +15,31 @@ import tempfile
 import typing
 import unittest
 
-import openai_client
+import chat_server
 
-# An agent that must call a tool, and then says something.
+# An agent that must call a tool, and then fills a form.
 AGENT = """
 import sys
+import typing
 import agents
 import openai
+import pydantic
 
 agents.set_tracing_disabled(True)
 cities = []
 
 @agents.function_tool
-def weather(city: str) -> str:
+def weather(city: typing.Literal["Bern", "Oslo"]) -> str:
     cities.append(city)
     return "It rains."
+
+class Report(pydantic.BaseModel):
+    rain: bool
 
 client = openai.AsyncOpenAI(base_url=sys.argv[1], api_key="none", max_retries=0)
 agent = agents.Agent(
     name="guide", instructions="Be kind.", tools=[weather],
-    model=agents.OpenAIResponsesModel("chat", client),
+    output_type=Report, model=agents.OpenAIResponsesModel("plain", client),
     model_settings=agents.ModelSettings(
         temperature=0, max_tokens=200, tool_choice="weather",
         parallel_tool_calls=False))
@@ -43,7 +48,7 @@ assert len(cities) >= 1, cities
 kinds = [item.type for item in result.new_items]
 assert kinds[:2] == ["tool_call_item", "tool_call_output_item"], kinds
 assert kinds[-1] == "message_output_item", kinds
-assert isinstance(result.final_output, str)
+assert isinstance(result.final_output, Report)
 """
 HELLO = [{"role": "user", "content": "Hello you"}]
 
@@ -53,9 +58,11 @@ class ResponsesTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         scratch = pathlib.Path(cls.folder.name)
-        openai_client.make_chat_folder(scratch / "chat")
-        cls.server, port = openai_client.start_server(
-            SERVER, scratch, ["--model", scratch / "chat"])
+        chat_server.make_chat_folder(scratch / "chat")
+        chat_server.make_plain_folder(scratch / "plain")
+        cls.server, port = chat_server.start_server(
+            SERVER, scratch, ["--model", scratch / "chat",
+                              "--model", scratch / "plain"])
         cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1",
                                    api_key="none", timeout=60, max_retries=0)
 
@@ -126,7 +133,7 @@ class ResponsesTest(unittest.TestCase):
             hills: list[typing.Literal[1, 2, 3]] = pydantic.Field(max_length=3)
             capital: bool
 
-        options = dict(model="chat", temperature=0, max_output_tokens=500,
+        options = dict(model="plain", temperature=0, max_output_tokens=500,
                        input="Hello you")
         parsed = self.client.responses.parse(**options, text_format=City)
         self.assertEqual(parsed.status, "completed")
@@ -149,7 +156,7 @@ class ResponsesTest(unittest.TestCase):
                     "properties": {"city": {"type": "string",
                                             "enum": ["Bern", "Oslo"]}},
                     "required": ["city"], "additionalProperties": False}}
-        options = dict(tools=[tool], max_output_tokens=300,
+        options = dict(model="plain", tools=[tool], max_output_tokens=300,
                        parallel_tool_calls=False, tool_choice="required")
         first = self.create(**options)
         self.check(first)
@@ -157,13 +164,13 @@ class ResponsesTest(unittest.TestCase):
         self.assertEqual((call.type, call.name), ("function_call", "weather"))
         self.assertIn(json.loads(call.arguments)["city"], ("Bern", "Oslo"))
         with self.client.responses.stream(
-                model="chat", temperature=0, input="Hello you", **options) as stream:
+                temperature=0, input="Hello you", **options) as stream:
             kinds = {event.type for event in stream}
             [same] = stream.get_final_response().output
         self.assertIn("response.function_call_arguments.delta", kinds)
         self.assertEqual(same.arguments, call.arguments)
         last = self.create(
-            tools=[tool], tool_choice="none",
+            model="plain", tools=[tool], tool_choice="none",
             input=[*HELLO, call.model_dump(exclude_none=True),
                    {"type": "function_call_output", "call_id": call.call_id,
                     "output": "It rains."}])
@@ -171,7 +178,7 @@ class ResponsesTest(unittest.TestCase):
         self.assertEqual([item.type for item in last.output], ["message"])
 
     def test_an_agent(self):
-        if not openai_client.have_packages(AGENTS, "openai-agents"):
+        if not chat_server.have_packages(AGENTS, "openai-agents"):
             self.skipTest("openai-agents is not there")
         subprocess.run([sys.executable, "-B", "-c", AGENT,
                         str(self.client.base_url)], check=True, timeout=300,
@@ -225,8 +232,8 @@ class ResponsesTest(unittest.TestCase):
 if __name__ == "__main__":
     SERVER, PACKAGES, AGENTS = (pathlib.Path(path).absolute()
                                 for path in sys.argv[1:4])
-    if not openai_client.have_packages(PACKAGES):
-        sys.exit(openai_client.SKIPPED)
+    if not chat_server.have_packages(PACKAGES, "openai"):
+        sys.exit(chat_server.SKIPPED)
     sys.path.insert(0, str(PACKAGES))
     os.environ.pop("OPENAI_BASE_URL", None)
     import openai

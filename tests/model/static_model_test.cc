@@ -23,7 +23,8 @@ class StaticModelTest : public ::testing::Test {
  protected:
   StaticModelTest() {
     folder_.Write("vocab.txt", "[UNK]\na\nb\n");
-    folder_.Write("tokenizer_config.json", R"({"cls_token": "a", "sep_token": "b"})");
+    folder_.Write("tokenizer_config.json",
+                  R"({"cls_token": "a", "sep_token": "b"})");
     WriteModules("StaticEmbedding");
   }
   void WriteModules(const std::string& type, const std::string& more = "") {

@@ -71,13 +71,8 @@ absl::Status CheckForm(const v1::Chat& in, const ChatFormat& format,
 }
 
 // Checks that content of the constraint's form and calls can be told apart.
-absl::Status CheckUnion(const v1::Chat& in, const ConstraintText& constraint,
+absl::Status CheckUnion(const ConstraintText& constraint,
                         const ChatFormat& format) {
-  if (IsRequired(in)) {
-    return InvalidField(kConstraint,
-                        "is set beside chat.tool_choice REQUIRED, whose answer "
-                        "has no content; leave one of them out");
-  }
   const bool json = constraint.form == ConstraintText::Form::kJsonSchema ||
                     constraint.form == ConstraintText::Form::kJsonObject;
   if (!json || !HasToolGrammar(format) || MayBeginAsCalls(format)) {
@@ -170,8 +165,9 @@ absl::StatusOr<AnswerParts> ReadAnswerParts(const v1::GenerateRequest& in,
   parts.held = constraint.has_value();
   if (parts.tools.empty()) return parts;
   TRIVIUM_RETURN_IF_ERROR(CheckForm(chat, format, kChat));
-  if (constraint) {
-    TRIVIUM_RETURN_IF_ERROR(CheckUnion(chat, *constraint, format));
+  // An answer of calls alone has no content that a constraint could hold.
+  if (constraint && !IsRequired(chat)) {
+    TRIVIUM_RETURN_IF_ERROR(CheckUnion(*constraint, format));
     parts.calls_first = true;
   }
   parts.held = HasToolGrammar(format);
@@ -205,7 +201,7 @@ absl::StatusOr<std::shared_ptr<const Constraint>> CompileAnswer(
     if (!parts.tools.empty()) {
       options.calls = IsRequired(chat) ? Calls::kMust : Calls::kMay;
     }
-    if (!constraint) {
+    if (!constraint || IsRequired(chat)) {
       return GrammarOfAnswer(parts.known->format, parts.tools, options);
     }
     const absl::StatusOr<Grammar> content = GrammarOf(*constraint, check_alive);

@@ -403,8 +403,11 @@ TEST_F(OpenAiResponsesTest, EffortNeedsATemplateThatReadsIt) {
       {{"chat_template", "{{ messages|tojson }}"}}, "t.json");
   ASSERT_TRUE(
       environment_.models.Add(ServedPuppet("plain", std::move(model))).ok());
-  EXPECT_THAT(Read({{"model", "plain"}, {"reasoning", {{"effort", "low"}}}}),
-              InvalidAt("reasoning.effort"));
+  const absl::Status status =
+      Read({{"model", "plain"}, {"reasoning", {{"effort", "low"}}}});
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  const HttpAnswer answer = codec_->Finish({status, ""}, nullptr);
+  EXPECT_EQ(json::parse(answer.body)["error"]["param"], "reasoning.effort");
   EXPECT_TRUE(
       Read({{"model", "plain"}, {"reasoning", {{"summary", "auto"}}}}).ok());
 }

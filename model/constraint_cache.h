@@ -79,7 +79,7 @@ class ConstraintCache {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // What a trie is made of besides the vocabulary.
+  // A trie is made of these and the vocabulary.
   struct Tokens {
     std::vector<int32_t> end_ids;
     WrittenTokens written;

@@ -35,7 +35,7 @@ struct TextMode {
   std::vector<Mark> marks = {};
   int otherwise = 0;
   bool may_end = false;  // the text may end here
-  // What may stand here up to the text's end, where no mark has begun.
+  // The rest of a text that may end here, where no mark has begun.
   ExpressionId then = ExpressionGraph::kNoLabel;
 };
 

@@ -75,7 +75,7 @@ ordered_json AnthropicError(const Ending& ending, int status) {
   return error;
 }
 
-// What the two paths share: the prompt, the model, and errors.
+// The prompt, the model, and errors, which the two paths share.
 class AnthropicCodec : public Codec {
  public:
   AnthropicCodec(const Environment& environment, const RequestHead& head)
@@ -188,7 +188,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
         {{"type", "message_start"}, {"message", WholeMessage()}});
   }
 
-  // As far as it has come: at a stream's beginning, without content.
+  // Returns the message as far as it has come.
   ordered_json WholeMessage() const {
     ordered_json message = {{"id", id_},
                             {"type", "message"},

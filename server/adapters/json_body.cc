@@ -82,7 +82,7 @@ bool HasMember(std::string_view body, std::string_view name, bool filled) {
                                             dot < name.size() &&
                                             text == name.substr(dot + 1);
         if (!found) break;
-        // Of a member that is there twice, the last counts.
+        // The last of two members of this name counts.
         has = !filled || (i < body.size() && IsFilled(body.substr(i + 1)));
         if (has && !filled) return true;
         break;

@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// How much the model is asked to think before it answers.
+// A request says here how much the model thinks before it answers.
 struct OpenAiThinking {
   std::optional<std::string> effort;  // `reasoning_effort`
   std::optional<bool> enabled;        // `enable_thinking`

@@ -19,9 +19,9 @@ namespace trivium {
 
 struct GenerateJob;
 
-// How the answer to a chat is read in parts (Chat.answer_parts). Its text is
-// what the model writes, with the special tokens that marks are made of; stop
-// strings are looked for in all of it, thoughts and calls included.
+// Reads the answer to a chat in parts (Chat.answer_parts). The text that it
+// reads has the special tokens that marks are made of; stop strings are looked
+// for in all of it, thoughts and calls included.
 struct AnswerParts {
   std::unique_ptr<ChatReader> NewReader() const {
     return std::make_unique<ChatReader>(&known->format, tools, thinking,

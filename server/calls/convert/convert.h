@@ -101,7 +101,7 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options);
 
-// How a conversation became a prompt.
+// A conversation that became a prompt.
 struct ChatPrompt {
   const ChatTemplate* chat_template = nullptr;  // the model's
   std::string variables;                        // of the template, as JSON

@@ -24,7 +24,7 @@ struct Route {
   // The member of a body that tells this route from others of the same method
   // and path. Empty: bodies that have none of the others' (ChooseRoute).
   std::string_view member = "";
-  // What follows a name after the prefix `path`: "/infer".
+  // The end of a path behind a name: "/infer" of "/v2/models/NAME/infer".
   std::string_view ending = "";
   bool filled = false;  // the member counts unless it is null, "" or []
 };

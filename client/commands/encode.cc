@@ -138,7 +138,8 @@ Subcommand AddEncode(CLI::App& app) {
          },
          "query or document: the texts begin with that prompt, and the model's "
          "part for them reads them")
-      ->check(CLI::IsMember({"query", "document"}));
+      ->check(CLI::IsMember({"query", "document"}))
+      ->group(kMoreFlags);
   sub->add_option_function<uint32_t>(
          "--top-k",
          [request](uint32_t count) {

@@ -41,6 +41,7 @@ std::vector<FieldName> NamesOf(const CompletionOptions& options) {
       {"chat.", ""},
       {"chat", "messages"},
       {"decoding.max_new_tokens", options.max_tokens_name},
+      {"decoding.num_hypotheses", "n"},
       {"decoding.constraint.json_schema", options.constraint_name},
       {"decoding.constraint.json_object", options.constraint_name},
       {"decoding.constraint.regex", options.constraint_name},

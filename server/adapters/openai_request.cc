@@ -38,6 +38,13 @@ void ReadBias(JsonFields* fields, v1::DecodingOptions* decoding) {
   }
 }
 
+// Several answers without chance are the same one several times. A greedy
+// search has one, so draws among the best token alone make them.
+void DrawTheBest(v1::DecodingOptions* decoding) {
+  decoding->set_temperature(1);
+  decoding->set_top_k(1);
+}
+
 void ReadSampling(JsonFields* fields, v1::DecodingOptions* decoding) {
   const auto temperature = fields->Number("temperature");
   if (temperature) {
@@ -61,6 +68,7 @@ void ReadSampling(JsonFields* fields, v1::DecodingOptions* decoding) {
   if (const auto seed = fields->Integer("seed", INT64_MIN, INT64_MAX)) {
     decoding->set_seed(static_cast<uint64_t>(*seed));
   }
+  if (temperature == 0 && decoding->num_hypotheses() > 1) DrawTheBest(decoding);
 }
 
 void ReadPenalties(JsonFields* fields, v1::DecodingOptions* decoding) {

@@ -172,12 +172,14 @@ TEST_F(CommandsTest, AConstraintComesFromAFlagOrAFile) {
   const std::string path = testing::TempDir() + "/city.json";
   std::ofstream(path) << R"({"type": "boolean"})";
   Run({"generate", "--json-schema", path, "a"});
-  const v1::Constraint& sent = server_.last_generate.decoding().constraint();
-  EXPECT_EQ(sent.json_schema(), R"({"type": "boolean"})");
+  const auto sent = [this]() -> const v1::Constraint& {
+    return server_.last_generate.decoding().constraint();
+  };
+  EXPECT_EQ(sent().json_schema(), R"({"type": "boolean"})");
   Run({"generate", "--regex", "[ab]+", "a"});
-  EXPECT_EQ(sent.regex(), "[ab]+");
+  EXPECT_EQ(sent().regex(), "[ab]+");
   Run({"generate", "--choice", "yes", "--choice", "[no,", "a"});
-  EXPECT_THAT(sent.choices().texts(), ElementsAre("yes", "[no,"));
+  EXPECT_THAT(sent().choices().texts(), ElementsAre("yes", "[no,"));
   CommandRun run = Run({"generate", "--json-schema", path + ".none", "a"});
   EXPECT_EQ(run.code, kExitUsage);
   EXPECT_THAT(run.err, ErrorAt("--json-schema"));

@@ -111,6 +111,9 @@ class OpenAiClientTest(unittest.TestCase):
         text = "".join(piece.choices[0].delta.content or "" for piece in
                        self.client.chat.completions.create(**options, stream=True))
         self.assertEqual(text, whole.choices[0].message.content)
+        alike = self.client.chat.completions.create(**options, n=2)
+        self.assertEqual([choice.message.content for choice in alike.choices],
+                         [text, text])
         drawn = self.client.chat.completions.create(**{
             **options, "temperature": 0.8, "n": 2, "seed": 3})
         self.assertEqual(len(drawn.choices), 2)

@@ -236,9 +236,6 @@ TEST_F(OpenAiToolsTest, RefusesInItsClientsWords) {
   bad["function"]["parameters"]["properties"]["city"] = {{"not", {{"x", 1}}}};
   EXPECT_THAT(Refused({{"tools", {Tool("time", "zone"), bad}}}),
               testing::StartsWith("tools[1]"));
-  EXPECT_EQ(Refused({{"tool_choice", "required"},
-                     {"response_format", {{"type", "json_object"}}}}),
-            "response_format");
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ class KserveCodec : public Codec {
         request->GetDescriptor()->FindFieldByName("version");
     const google::protobuf::Reflection& fields = *request->GetReflection();
     fields.SetString(request, name, model.name);
-    fields.SetString(request, version, model.version);
+    if (version != nullptr) fields.SetString(request, version, model.version);
     return absl::OkStatus();
   }
 

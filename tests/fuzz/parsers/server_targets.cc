@@ -227,12 +227,15 @@ void RunHttpBody(std::string_view bytes) {
       }};
   std::string method(RpcMethod(route.rpc));
   std::replace(method.begin(), method.end(), '/', '.');
-  // A request of several prompts is several of the call's.
-  const auto* const type_of_request = route.path == "/v1/completions"
-                                          ? internal::Completions::descriptor()
-                                          : DescriptorPool::generated_pool()
-                                                ->FindMethodByName(method)
-                                                ->input_type();
+  const auto* type_of_request =
+      DescriptorPool::generated_pool()->FindMethodByName(method)->input_type();
+  // A request of several prompts is several of the call's. The tokens of a
+  // prompt are counted as Generate would read it.
+  if (route.path == "/v1/completions") {
+    type_of_request = internal::Completions::descriptor();
+  } else if (route.path == "/v1/messages/count_tokens") {
+    type_of_request = v1::GenerateRequest::descriptor();
+  }
   const std::unique_ptr<google::protobuf::Message> request(
       MessageFactory::generated_factory()
           ->GetPrototype(type_of_request)

@@ -175,11 +175,9 @@ absl::StatusOr<std::vector<ChatSegment>> ChatTemplate::Render(
   return segments;
 }
 
-absl::StatusOr<Encoding> ChatTemplate::Encode(const ChatInput& input,
-                                              const Tokenizer& tokenizer,
-                                              EncodeOptions options) const {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ChatSegment> segments,
-                           Render(input));
+absl::StatusOr<Encoding> EncodeSegments(
+    const std::vector<ChatSegment>& segments, const Tokenizer& tokenizer,
+    EncodeOptions options) {
   std::vector<TextPart> parts;
   for (const ChatSegment& segment : segments) {
     parts.push_back({segment.text, /*literal=*/!segment.from_template});

@@ -24,6 +24,12 @@ struct ChatSegment {
   bool from_template = false;
 };
 
+// Returns the ids of a prompt. Text that came with the request never becomes a
+// special token, and none is added: templates write them.
+absl::StatusOr<Encoding> EncodeSegments(
+    const std::vector<ChatSegment>& segments, const Tokenizer& tokenizer,
+    EncodeOptions options);
+
 // A conversation, with the arguments of Transformers' apply_chat_template. Each
 // part is JSON; an empty part is unset.
 struct ChatInput {
@@ -71,11 +77,6 @@ class ChatTemplate {
   // the text is too long; RESOURCE_EXHAUSTED if rendering takes too much memory
   // or work.
   absl::StatusOr<std::vector<ChatSegment>> Render(const ChatInput& input) const;
-  // Returns the ids of Render's text. Text that came with the request never
-  // becomes a special token, and none is added: Render writes them.
-  absl::StatusOr<Encoding> Encode(const ChatInput& input,
-                                  const Tokenizer& tokenizer,
-                                  EncodeOptions options) const;
   // False if the template never reads a variable of this name, so that it could
   // not change the prompt.
   bool MayRead(std::string_view variable) const;

@@ -2,19 +2,16 @@
 // ended with a call of a tool is the call, whatever else ended the text.
 #include "server/adapters/anthropic.h"
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_replace.h"
-#include "base/random_bits.h"
 #include "base/status.h"
+#include "server/adapters/answers.h"
 #include "server/adapters/anthropic_answer.h"
 #include "server/adapters/anthropic_request.h"
-#include "server/adapters/chat_models.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/calls/allowed_models.h"
@@ -26,6 +23,10 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
+
+constexpr ChatShape kAnthropicChats = {.field = "messages",
+                                       .prompt = "send it to /translate",
+                                       .models = "/v1/models"};
 
 constexpr FieldName kAnthropicNames[] = {
     {"chat.variables", "thinking"},
@@ -65,9 +66,7 @@ const char* TypeOfStatus(int status) {
 }
 
 ordered_json AnthropicError(const Ending& ending, int status) {
-  std::string message = MessageOf(ending, kAnthropicNames);
-  // The field's name within the text, too.
-  absl::StrReplaceAll({{"max_new_tokens", "max_tokens"}}, &message);
+  const std::string message = MessageOf(ending, kAnthropicNames);
   ordered_json error = {
       {"type", "error"},
       {"error", {{"type", TypeOfStatus(status)}, {"message", message}}}};
@@ -98,14 +97,14 @@ class AnthropicCodec : public Codec {
                         const ReadMore& read) {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     JsonFields fields(value, "");
-    const AnthropicThinking thinking =
+    const ChatThinking thinking =
         ReadAnthropicPrompt(body, &fields, ignored_, request);
     read(&fields);
     TRIVIUM_RETURN_IF_ERROR(fields.Done());
     TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, request));
-    SetThinking(thinking, model_->model->chat_templates(),
-                request->mutable_chat());
-    return absl::OkStatus();
+    TRIVIUM_RETURN_IF_ERROR(CheckTakesChats(*model_, kAnthropicChats));
+    return SetThinking(thinking, "thinking", *model_->model,
+                       request->mutable_chat());
   }
 
   HttpAnswer Failure(const Ending& ending) {
@@ -122,9 +121,8 @@ class AnthropicMessagesCodec : public AnthropicCodec {
   AnthropicMessagesCodec(const Environment& environment,
                          const RequestHead& head)
       : AnthropicCodec(environment, head),
-        limits_(environment.limits),
-        id_(fmt::format("msg_{:016x}{:08x}", RandomBits(),
-                        RandomBits() >> 32)) {}
+        kept_(environment.limits.max_response_bytes),
+        id_(NewAnswerId("msg_")) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
     auto* const request = static_cast<v1::GenerateRequest*>(message);
@@ -141,25 +139,16 @@ class AnthropicMessagesCodec : public AnthropicCodec {
     const auto& response = static_cast<const v1::GenerateResponse&>(message);
     std::string events = Start();
     if (response.has_done()) done_ = response.done();
-    if (!options_.stream) {
-      kept_bytes_ += static_cast<int64_t>(response.ByteSizeLong());
-      if (kept_bytes_ > limits_.max_response_bytes) return "";
-    }
+    if (!options_.stream && !kept_.Add(response)) return "";
     if (response.has_piece()) events += answer_->Add(response.piece());
     return events;
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Write(*last);
-    if (!ending.status.ok()) return Failure(ending);
-    if (kept_bytes_ > limits_.max_response_bytes) {
-      return Failure({absl::InvalidArgumentError(fmt::format(
-                          "the answer has more than the {} bytes that the "
-                          "server sends at once; set stream, or ask for fewer "
-                          "tokens",
-                          limits_.max_response_bytes)),
-                      ending.request_id});
-    }
+    const Ending told =
+        kept_.Check(ending, "set stream, or ask for fewer tokens");
+    if (!told.status.ok()) return Failure(told);
     answer_->End();
     return {.body = ToJsonText(WholeMessage()),
             .headers = {{"request-id", ending.request_id}}};
@@ -207,10 +196,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
 
   std::string StopReason() const {
     const v1::FinishReason reason = done_.finish_reason();
-    if (reason == v1::FINISH_REASON_LENGTH ||
-        reason == v1::FINISH_REASON_REPETITION) {
-      return "max_tokens";
-    }
+    if (IsCut(reason)) return "max_tokens";
     if (answer_->calls()) return "tool_use";
     return reason == v1::FINISH_REASON_STOP && options_.stops ? "stop_sequence"
                                                               : "end_turn";
@@ -229,13 +215,12 @@ class AnthropicMessagesCodec : public AnthropicCodec {
             {"output_tokens", usage.new_tokens()}};
   }
 
-  const RequestLimits& limits_;
+  KeptResponses kept_;  // in answer_, without a stream
   const std::string id_;
   AnthropicOptions options_;
   std::optional<AnthropicAnswer> answer_;  // after Read
   v1::GenerateResponse::Done done_;        // empty until it comes
   bool started_ = false;                   // the stream
-  int64_t kept_bytes_ = 0;                 // of the responses in answer_
 };
 
 class AnthropicCountTokensCodec : public AnthropicCodec {

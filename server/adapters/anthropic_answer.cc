@@ -1,10 +1,8 @@
 #include "server/adapters/anthropic_answer.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
-#include "base/random_bits.h"
+#include "server/adapters/answers.h"
 #include "server/adapters/json_body.h"
 
 namespace trivium {
@@ -18,9 +16,8 @@ constexpr char kNoSignature[] = "unsigned";
 }  // namespace
 
 std::string AnthropicEvent(const ordered_json& data) {
-  return fmt::format("event: {}\ndata: {}\n\n",
-                     data.at("type").get_ref<const std::string&>(),
-                     ToJsonText(data));
+  return ServerSentEvent(data.at("type").get_ref<const std::string&>(),
+                         ToJsonText(data));
 }
 
 std::string AnthropicAnswer::Add(const v1::GenerateResponse::Piece& piece) {
@@ -54,10 +51,7 @@ void AnthropicAnswer::AddCall(
     call_ = piece.index();
     Begin(Kind::kToolUse,
           {{"type", "tool_use"},
-           {"id", piece.id().empty()
-                      ? fmt::format("toolu_{:016x}{:08x}", RandomBits(),
-                                    RandomBits() >> 32)
-                      : piece.id()},
+           {"id", piece.id().empty() ? NewAnswerId("toolu_") : piece.id()},
            {"name", piece.name()},
            {"input", ordered_json::object()}});
   }

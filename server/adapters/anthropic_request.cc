@@ -12,8 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/chat_template.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/json_body.h"
+#include "server/adapters/written_body.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -24,27 +25,6 @@ using nlohmann::ordered_json;
 
 constexpr char kAnthropicShape[] = "Anthropic";
 constexpr char kNotForAnthropic[] = "is not supported; leave it out";
-constexpr char kEnableThinking[] = "enable_thinking";
-
-// The values of a body with their names in the order of writing, which the
-// model reads. Parsed when the first one is asked for.
-class WrittenBody {
- public:
-  explicit WrittenBody(std::string_view body) : body_(body) {}
-
-  // The value at a JSON pointer; null if there is none.
-  ordered_json At(const std::string& pointer) {
-    if (whole_.is_null()) {
-      whole_ = ordered_json::parse(body_, nullptr, /*allow_exceptions=*/false);
-    }
-    const ordered_json::json_pointer place(pointer);
-    return whole_.contains(place) ? whole_.at(place) : ordered_json();
-  }
-
- private:
-  const std::string_view body_;
-  ordered_json whole_;
-};
 
 class AnthropicPromptReader {
  public:
@@ -369,8 +349,7 @@ class AnthropicPromptReader {
     ordered_json function = {{"name", *name}};
     if (description) function["description"] = *description;
     function["parameters"] = body_.At(fmt::format("/tools/{}/input_schema", i));
-    chat_->add_tools(
-        ToJsonText(ordered_json{{"type", "function"}, {"function", function}}));
+    AddFunction(function, chat_);
   }
 
   WrittenBody body_;
@@ -380,19 +359,16 @@ class AnthropicPromptReader {
   std::map<std::string, std::string> calls_;  // id -> the tool's name
 };
 
-AnthropicThinking ReadAnthropicThinking(JsonFields* fields,
-                                        IgnoredMembers* ignored) {
+// A model thinks only if it is asked to. Only then must its template have a
+// place for it.
+ChatThinking ReadAnthropicThinking(JsonFields* fields,
+                                   IgnoredMembers* ignored) {
   const json* const value = fields->Value("thinking");
-  if (value == nullptr) return AnthropicThinking::kDisabled;
+  if (value == nullptr) return {.on = false, .required = false};
   JsonFields thinking(*value, "thinking.");
   thinking.Require("type");
   const std::string type = thinking.String("type").value_or("");
-  auto result = AnthropicThinking::kDisabled;
-  if (type == "enabled") {
-    result = AnthropicThinking::kEnabled;
-  } else if (type == "adaptive") {
-    result = AnthropicThinking::kAdaptive;
-  } else if (type != "disabled") {
+  if (type != "enabled" && type != "adaptive" && type != "disabled") {
     thinking.Fail("type",
                   fmt::format("is '{}'; it must be enabled, adaptive or "
                               "disabled",
@@ -403,14 +379,14 @@ AnthropicThinking ReadAnthropicThinking(JsonFields* fields,
   thinking.Only("display", {"summarized"},
                 "is not supported: thoughts are shown as they are");
   fields->Keep(thinking.Done());
-  return result;
+  return {.on = type != "disabled", .required = type == "enabled"};
 }
 
 }  // namespace
 
-AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
-                                      IgnoredMembers* ignored,
-                                      v1::GenerateRequest* request) {
+ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
+                                 IgnoredMembers* ignored,
+                                 v1::GenerateRequest* request) {
   request->set_model(fields->String("model").value_or(""));
   v1::Chat* const chat = request->mutable_chat();
   chat->set_answer_parts(true);
@@ -456,15 +432,6 @@ AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
   // The user for whom a request is sent, and which machines answer it.
   fields->Ignore(kAnthropicShape, ignored, {"metadata", "service_tier"});
   return options;
-}
-
-void SetThinking(AnthropicThinking thinking, const ChatTemplates& templates,
-                 v1::Chat* chat) {
-  const auto found = templates.Find("", /*has_tools=*/!chat->tools().empty());
-  const bool read = found.ok() && (*found)->MayRead(kEnableThinking);
-  if (!read && thinking != AnthropicThinking::kEnabled) return;
-  (*chat->mutable_variables()->mutable_fields())[kEnableThinking]
-      .set_bool_value(thinking != AnthropicThinking::kDisabled);
 }
 
 }  // namespace trivium

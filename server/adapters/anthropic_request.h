@@ -6,14 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "model/chat_template.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/json_fields.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
-
-// The member `thinking`. Without it, a model does not think.
-enum class AnthropicThinking : uint8_t { kDisabled, kEnabled, kAdaptive };
 
 // The options of a message that say how the answer is sent.
 struct AnthropicOptions {
@@ -28,19 +25,14 @@ struct AnthropicOptions {
 // system, messages, tools, tool_choice, thinking and output_config. `body` is
 // the request's text, which keeps the order of names in tools. `ignored` may be
 // null (JsonFields::Ignore).
-AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
-                                      IgnoredMembers* ignored,
-                                      v1::GenerateRequest* request);
+ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
+                                 IgnoredMembers* ignored,
+                                 v1::GenerateRequest* request);
 
 // Reads the other members, which say how the answer is made.
 AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
                                       IgnoredMembers* ignored,
                                       v1::GenerateRequest* request);
-
-// Sets the template's variable enable_thinking. If the model's template never
-// reads it, only kEnabled sets it, which the call then refuses.
-void SetThinking(AnthropicThinking thinking, const ChatTemplates& templates,
-                 v1::Chat* chat);
 
 }  // namespace trivium
 

@@ -105,6 +105,12 @@ bool HasMember(std::string_view body, std::string_view name, bool filled) {
   return has;
 }
 
+bool IsJsonObject(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != text.npos && text[begin] == '{' &&
+         nlohmann::json::accept(text);
+}
+
 std::string ToJsonText(const nlohmann::json& value) { return Dump(value); }
 std::string ToJsonText(const nlohmann::ordered_json& value) {
   return Dump(value);

@@ -30,6 +30,9 @@ absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body);
 bool HasMember(std::string_view body, std::string_view name,
                bool filled = false);
 
+// True if a text is a JSON object.
+bool IsJsonObject(std::string_view text);
+
 // Writes JSON. Bytes that are not UTF-8 are replaced.
 std::string ToJsonText(const nlohmann::json& value);
 std::string ToJsonText(const nlohmann::ordered_json& value);

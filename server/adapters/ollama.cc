@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 #include "base/status.h"
-#include "model/chat_template.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/form_body.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
@@ -183,16 +183,15 @@ class OllamaShowCodec final : public OllamaCodec {
       capabilities.push_back("completion");
     }
     if (ServesCall(model, Rpc::kEncode)) capabilities.push_back("embedding");
-    const auto reads = [&model](bool has_tools, const char* variable) {
-      const auto chat = model.chat_templates().Find("", has_tools);
-      return chat.ok() && (*chat)->MayRead(variable);
+    const auto with = [&model](bool tools) {
+      return model.chat_templates().Find(/*name=*/"", tools);
     };
-    if (reads(true, "tools")) capabilities.push_back("tools");
-    bool thinks = reads(false, kOllamaThinkingEffort);
-    for (const char* const name : kOllamaThinkingSwitches) {
-      thinks = thinks || reads(false, name);
+    if (const auto chat = with(true); chat.ok() && (*chat)->MayRead("tools")) {
+      capabilities.push_back("tools");
     }
-    if (thinks) capabilities.push_back("thinking");
+    if (const auto chat = with(false); chat.ok() && TellsThinking(**chat)) {
+      capabilities.push_back("thinking");
+    }
     return capabilities;
   }
 
@@ -235,6 +234,10 @@ std::string OllamaModelName(const AllowedModels& models, std::string name) {
   if (!name.ends_with(kLatest) || models.Find(name).ok()) return name;
   std::string plain = name.substr(0, name.size() - kLatest.size());
   return models.Find(plain).ok() ? plain : name;
+}
+
+int64_t OllamaNanoseconds(const google::protobuf::Duration& duration) {
+  return duration.seconds() * 1'000'000'000 + duration.nanos();
 }
 
 std::string OllamaTime(absl::Time time) {

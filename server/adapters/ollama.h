@@ -1,11 +1,13 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_OLLAMA_H_
 #define TRIVIUM_SERVER_ADAPTERS_OLLAMA_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "google/protobuf/duration.pb.h"
 #include "server/adapters/codec.h"
 #include "server/adapters/http_status.h"
 #include "server/calls/allowed_models.h"
@@ -65,11 +67,8 @@ HttpAnswer OllamaFailure(const Ending& ending,
 // none's name but the rest is.
 std::string OllamaModelName(const AllowedModels& models, std::string name);
 
-// The variables of chat templates that switch thoughts on and off, the first
-// that a template reads counts; and the one that says how long they are.
-inline constexpr const char* kOllamaThinkingSwitches[] = {"enable_thinking",
-                                                          "thinking"};
-inline constexpr char kOllamaThinkingEffort[] = "reasoning_effort";
+// A duration in nanoseconds, as Ollama tells times.
+int64_t OllamaNanoseconds(const google::protobuf::Duration& duration);
 
 // The time of an answer: "2026-01-02T03:04:05.678Z".
 std::string OllamaTime(absl::Time time);

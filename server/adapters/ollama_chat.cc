@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "google/protobuf/duration.pb.h"
+#include "server/adapters/answers.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/ollama.h"
 #include "server/adapters/ollama_request.h"
@@ -54,10 +54,6 @@ constexpr FieldName kGenerateNames[] = {
 std::span<const FieldName> OllamaNames(OllamaPath path) {
   return path == OllamaPath::kChat ? std::span<const FieldName>(kChatNames)
                                    : std::span<const FieldName>(kGenerateNames);
-}
-
-int64_t OllamaNanoseconds(const google::protobuf::Duration& duration) {
-  return duration.seconds() * 1'000'000'000 + duration.nanos();
 }
 
 // The parts of an answer, or of a piece of one.
@@ -147,7 +143,7 @@ class OllamaTextCodec final : public OllamaCodec {
       : path_(path),
         lines_(path, environment.clock),
         models_(environment.models, std::move(grant)),
-        limits_(environment.limits),
+        kept_(environment.limits.max_response_bytes),
         ignored_(environment.ignored_members) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
@@ -181,8 +177,7 @@ class OllamaTextCodec final : public OllamaCodec {
       line["done"] = false;
       return ToJsonText(line) + "\n";
     }
-    kept_bytes_ += static_cast<int64_t>(response.ByteSizeLong());
-    if (kept_bytes_ > limits_.max_response_bytes) return "";
+    if (!kept_.Add(response)) return "";
     whole_.Append(std::move(now));
     if (response.has_done()) done_ = response.done();
     return "";
@@ -190,16 +185,9 @@ class OllamaTextCodec final : public OllamaCodec {
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Write(*last);
-    if (!ending.status.ok()) return OllamaFailure(ending, OllamaNames(path_));
-    if (kept_bytes_ > limits_.max_response_bytes) {
-      return OllamaFailure(
-          {absl::InvalidArgumentError(fmt::format(
-               "the answer has more than the {} bytes that the server sends at "
-               "once; leave stream out, or ask for fewer tokens or "
-               "alternatives",
-               limits_.max_response_bytes)),
-           ending.request_id});
-    }
+    const Ending told = kept_.Check(
+        ending, "leave stream out, or ask for fewer tokens or alternatives");
+    if (!told.status.ok()) return OllamaFailure(told, OllamaNames(path_));
     return {.body = LastLine(whole_, done_)};
   }
 
@@ -225,11 +213,7 @@ class OllamaTextCodec final : public OllamaCodec {
                        const v1::GenerateResponse::Done& done) const {
     ordered_json line = LineOf(answer);
     line["done"] = true;
-    line["done_reason"] =
-        done.finish_reason() == v1::FINISH_REASON_LENGTH ||
-                done.finish_reason() == v1::FINISH_REASON_REPETITION
-            ? "length"
-            : "stop";
+    line["done_reason"] = IsCut(done.finish_reason()) ? "length" : "stop";
     line["total_duration"] = OllamaNanoseconds(done.timings().total());
     line["prompt_eval_count"] = done.usage().prompt_tokens();
     line["eval_count"] = done.usage().new_tokens();
@@ -240,13 +224,12 @@ class OllamaTextCodec final : public OllamaCodec {
   const OllamaPath path_;
   const OllamaLines lines_;
   const AllowedModels models_;
-  const RequestLimits& limits_;
+  KeptResponses kept_;  // in whole_
   IgnoredMembers* const ignored_;
   OllamaRequest request_;
   std::optional<OpenAiLogprobs> logprobs_;  // unset: nobody asked for them
   OllamaCalls calls_;
-  int64_t kept_bytes_ = 0;  // of the responses in whole_
-  OllamaAnswer whole_;      // without a stream
+  OllamaAnswer whole_;  // without a stream
   v1::GenerateResponse::Done done_;
 };
 

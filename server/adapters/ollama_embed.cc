@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "google/protobuf/duration.pb.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/ollama.h"
@@ -73,10 +72,9 @@ class OllamaEmbedCodec final : public OllamaCodec {
       tokens += response.results(i).token_count();
       AddJsonList(response.results(i).embedding(), &text);
     }
-    const google::protobuf::Duration& total = response.timings().total();
     fmt::format_to(std::back_inserter(text),
                    R"(],"total_duration":{},"prompt_eval_count":{}}})",
-                   total.seconds() * 1'000'000'000 + total.nanos(), tokens);
+                   OllamaNanoseconds(response.timings().total()), tokens);
     return {.body = std::move(text)};
   }
 

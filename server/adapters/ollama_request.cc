@@ -9,10 +9,11 @@
 #include <utility>
 
 #include "base/status.h"
-#include "model/chat_template.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/ollama.h"
+#include "server/adapters/written_body.h"
 #include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
 
@@ -20,7 +21,6 @@ namespace trivium {
 namespace {
 
 using nlohmann::json;
-using nlohmann::ordered_json;
 
 constexpr char kOllama[] = "Ollama";
 constexpr char kNoOllamaImages[] =
@@ -29,30 +29,10 @@ constexpr char kNoOllamaHistory[] =
     "is not supported: a chat that is too long is an error; leave it out";
 constexpr int kMostOllamaAlternatives = 20;
 
-// The members of a body as they are written there: models see the order of an
-// object's members, and so do constraints.
-class OllamaBody {
- public:
-  explicit OllamaBody(std::string_view body) : body_(body) {}
-
-  // `pointer` is a JSON pointer, such as "/tools/0", to a member that is there.
-  std::string TextOf(const std::string& pointer) {
-    if (parsed_.is_null()) {
-      parsed_ = ordered_json::parse(body_, nullptr, /*allow_exceptions=*/false);
-    }
-    return ToJsonText(parsed_.at(ordered_json::json_pointer(pointer)));
-  }
-
- private:
-  const std::string_view body_;
-  ordered_json parsed_;
-};
-
-// The member `think`.
-struct OllamaThinking {
-  std::optional<bool> on = std::nullopt;
-  std::optional<std::string> effort = std::nullopt;  // "low", "medium", "high"
-};
+constexpr ChatShape kOllamaChats = {
+    .field = "messages",
+    .prompt = "send it as prompt to /api/generate",
+    .models = "/api/tags"};
 
 class OllamaReader {
  public:
@@ -181,7 +161,7 @@ class OllamaReader {
     if (format == nullptr || *format == "") return;
     v1::Constraint* const constraint = decoding()->mutable_constraint();
     if (format->is_object()) {
-      constraint->set_json_schema(written_.TextOf("/format"));
+      constraint->set_json_schema(ToJsonText(written_.At("/format")));
     } else if (*format == "json") {
       constraint->set_json_object(true);
     } else {
@@ -194,6 +174,7 @@ class OllamaReader {
     if (think == nullptr) return;
     if (think->is_boolean()) {
       thinking_.on = think->get<bool>();
+      thinking_.required = *thinking_.on;
     } else if (*think == "low" || *think == "medium" || *think == "high") {
       thinking_.effort = think->get<std::string>();
     } else {
@@ -285,8 +266,8 @@ class OllamaReader {
         if (arguments != nullptr && !arguments->is_object()) {
           function.Fail("arguments", "must be an object");
         } else if (arguments != nullptr) {
-          out->set_arguments(written_.TextOf(fmt::format(
-              "/messages/{}/tool_calls/{}/function/arguments", i, k)));
+          out->set_arguments(ToJsonText(written_.At(fmt::format(
+              "/messages/{}/tool_calls/{}/function/arguments", i, k))));
         }
         // The call's place in the answer.
         function.Ignore(kOllama, ignored_, {"index"});
@@ -304,7 +285,7 @@ class OllamaReader {
       if (!(*tools)[i].is_object()) {
         return fields->Fail(fmt::format("tools[{}]", i), "must be an object");
       }
-      chat()->add_tools(written_.TextOf(fmt::format("/tools/{}", i)));
+      chat()->add_tools(ToJsonText(written_.At(fmt::format("/tools/{}", i))));
     }
   }
 
@@ -326,43 +307,26 @@ class OllamaReader {
   }
 
   absl::Status FindModel() {
-    if (!raw_ && !models_.Names(model_name_)) {
-      for (ModelHandle& model : models_.List()) {
-        if (request_.model == nullptr && TakesChats(*model->model)) {
-          request_.model = std::move(model);
-        }
-      }
-    }
-    if (request_.model == nullptr) {
-      TRIVIUM_ASSIGN_OR_RETURN(request_.model,
-                               models_.FindFor(Rpc::kGenerate, model_name_));
-    }
+    request_.generate.set_model(model_name_);
+    TRIVIUM_ASSIGN_OR_RETURN(request_.model,
+                             raw_ ? models_.FindFor(Rpc::kGenerate, model_name_)
+                                  : FindChatModel(models_, &request_.generate));
     request_.generate.set_model(request_.model->name);
-    const Design design = request_.model->model->info().design;
-    if (path_ == OllamaPath::kGenerate || design == Design::kDecoder) {
-      return absl::OkStatus();
-    }
-    return InvalidField(
-        "messages",
-        design == Design::kEncoderDecoder
-            ? fmt::format("are for models that chat, and '{}' reads one text; "
-                          "send it as prompt to /api/generate",
-                          request_.model->name)
-            : fmt::format("are for models that chat, and '{}' has no decoder; "
-                          "/api/tags lists the others",
-                          request_.model->name));
+    if (path_ == OllamaPath::kGenerate) return absl::OkStatus();
+    return CheckTakesChats(*request_.model, kOllamaChats);
   }
 
   absl::Status MakeChat() {
-    if (truncate_.value_or(false))
+    if (truncate_.value_or(false)) {
       return InvalidField("truncate", kNoOllamaHistory);
+    }
     if (path_ == OllamaPath::kGenerate && !prompt_.empty()) {
       AddText("system", system_);
       AddText("user", prompt_);
     }
     chat()->set_answer_parts(true);
     decoding()->set_sampling_defaults(v1::SAMPLING_DEFAULTS_CHAT);
-    return SetThinking();
+    return SetThinking(thinking_, "think", *request_.model->model, chat());
   }
   void AddText(const char* role, const std::string& text) {
     if (text.empty()) return;
@@ -388,34 +352,7 @@ class OllamaReader {
     return absl::OkStatus();
   }
 
-  // Sets the template's variables that say how much to think: the switch, and
-  // the effort. What a template does without one is not asked for.
-  absl::Status SetThinking() {
-    const auto found = request_.model->model->chat_templates().Find(
-        "", !chat()->tools().empty());
-    if (!found.ok() || (!thinking_.on && !thinking_.effort)) {
-      return absl::OkStatus();  // the call tells why there is no template
-    }
-    const ChatTemplate& reads = **found;
-    auto& variables = *chat()->mutable_variables()->mutable_fields();
-    for (const char* const name : kOllamaThinkingSwitches) {
-      if (!reads.MayRead(name)) continue;
-      variables[name].set_bool_value(thinking_.on.value_or(true));
-      break;
-    }
-    const bool graded = reads.MayRead(kOllamaThinkingEffort);
-    if (graded && thinking_.effort) {
-      variables[kOllamaThinkingEffort].set_string_value(*thinking_.effort);
-    }
-    if (variables.empty() && !graded && thinking_.on.value_or(true)) {
-      return InvalidField("think",
-                          "the model's chat template has no place for it; "
-                          "leave it out");
-    }
-    return absl::OkStatus();
-  }
-
-  OllamaBody written_;
+  WrittenBody written_;
   const OllamaPath path_;
   const AllowedModels& models_;
   IgnoredMembers* const ignored_;
@@ -423,7 +360,7 @@ class OllamaReader {
   std::string prompt_, system_;  // of /api/generate
   bool raw_ = false;
   std::optional<bool> truncate_;
-  OllamaThinking thinking_;
+  ChatThinking thinking_;  // `think`
   OllamaRequest request_;
 };
 

@@ -1,11 +1,9 @@
 #include "server/adapters/openai_answer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
-#include "base/random_bits.h"
+#include "server/adapters/answers.h"
 
 namespace trivium {
 
@@ -18,10 +16,7 @@ bool OpenAiAnswer::Begin(const v1::GenerateResponse::ToolCallPiece& piece) {
                   [&piece](const Call& call) { return call.id == piece.id(); });
   Call& call = calls_.emplace_back();
   call.name = piece.name();
-  call.id = piece.id().empty() || taken
-                ? fmt::format("call_{:016x}{:08x}", RandomBits(),
-                              static_cast<uint32_t>(RandomBits()))
-                : piece.id();
+  call.id = piece.id().empty() || taken ? NewAnswerId("call_") : piece.id();
   return true;
 }
 

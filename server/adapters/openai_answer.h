@@ -18,7 +18,7 @@ namespace trivium {
 //   Send(answer.Message());
 //
 // Deltas, joined as OpenAI's clients join them, are the message. A call that
-// has no id, or that of an earlier call, gets one of 29 characters.
+// has no id, or that of an earlier call, gets a new one.
 class OpenAiAnswer {
  public:
   // Returns what a piece adds, without a role: an empty object if that is

@@ -9,16 +9,17 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "base/random_bits.h"
 #include "base/status.h"
 #include "internal/completions.pb.h"
-#include "server/adapters/chat_models.h"
+#include "server/adapters/answers.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_answer.h"
 #include "server/adapters/openai_constraint.h"
 #include "server/adapters/openai_logprobs.h"
 #include "server/adapters/openai_request.h"
+#include "server/adapters/written_body.h"
 #include "server/calls/allowed_models.h"
 #include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
@@ -32,7 +33,7 @@ using nlohmann::ordered_json;
 
 // The names of a request's fields.
 std::vector<FieldName> NamesOf(const CompletionOptions& options) {
-  return {
+  std::vector<FieldName> names = {
       {"input.text", "prompt"},
       {"input", "prompt"},
       {"chat.variables", "chat_template_kwargs"},
@@ -42,25 +43,14 @@ std::vector<FieldName> NamesOf(const CompletionOptions& options) {
       {"chat", "messages"},
       {"decoding.max_new_tokens", options.max_tokens_name},
       {"decoding.num_hypotheses", "n"},
-      {"decoding.constraint.json_schema", options.constraint_name},
-      {"decoding.constraint.json_object", options.constraint_name},
-      {"decoding.constraint.regex", options.constraint_name},
-      {"decoding.constraint.choices", options.constraint_name},
-      {"decoding.constraint.grammar", options.constraint_name},
-      {"decoding.constraint", options.constraint_name},
-      {"decoding.", ""},
   };
-}
-
-std::string NewId(const char* kind) {
-  return fmt::format("{}-{:016x}{:016x}", kind, RandomBits(), RandomBits());
+  AddConstraintNames(options.constraint_name, &names);
+  names.push_back({"decoding.", ""});
+  return names;
 }
 
 const char* ReasonOf(v1::FinishReason reason, bool calls) {
-  if (reason == v1::FINISH_REASON_LENGTH ||
-      reason == v1::FINISH_REASON_REPETITION) {
-    return "length";
-  }
+  if (IsCut(reason)) return "length";
   return calls ? "tool_calls" : "stop";
 }
 
@@ -72,8 +62,13 @@ ordered_json UsageOf(const v1::Usage& usage) {
       {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens()}}}};
 }
 
+constexpr ChatShape kOpenAiChats = {
+    .field = "messages",
+    .prompt = "send it as prompt to /v1/completions, or to /translate",
+    .models = "/v1/models"};
+
 std::string Event(const ordered_json& data) {
-  return "data: " + ToJsonText(data) + "\n\n";
+  return ServerSentEvent("", ToJsonText(data));
 }
 
 // A choice of the answer, as far as it has come.
@@ -103,10 +98,11 @@ class CompletionCodec : public Codec {
   CompletionCodec(const Environment& environment,
                   std::shared_ptr<const Grant> grant, bool chat)
       : chat_(chat),
-        id_(NewId(chat ? "chatcmpl" : "cmpl")),
+        id_(NewAnswerId(chat ? "chatcmpl-" : "cmpl-")),
         created_(absl::ToUnixSeconds(environment.clock->Now())),
         models_(environment.models, std::move(grant)),
         limits_(environment.limits),
+        kept_(limits_.max_response_bytes),
         ignored_(environment.ignored_members) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
@@ -114,10 +110,12 @@ class CompletionCodec : public Codec {
     JsonFields fields(value, "");
     v1::GenerateRequest request;
     ReadCompletionOptions(&fields, ignored_, &request, &options_);
-    ReadOpenAiConstraint(body, &fields, request.mutable_decoding(), &options_);
+    WrittenBody written(body);
+    ReadOpenAiConstraint(&written, &fields, request.mutable_decoding(),
+                         &options_);
     std::vector<v1::Input> prompts;
     if (chat_) {
-      ReadChat(body, &fields, ignored_, &request, &options_);
+      ReadChat(&written, &fields, ignored_, &request, &options_);
     } else {
       prompts = ReadPrompts(&fields, &request, &options_);
     }
@@ -125,7 +123,8 @@ class CompletionCodec : public Codec {
     TRIVIUM_RETURN_IF_ERROR(FindModel(&request));
     per_prompt_ = request.decoding().num_hypotheses();
     if (chat_) {
-      TRIVIUM_RETURN_IF_ERROR(SetVariables(request.mutable_chat()));
+      TRIVIUM_RETURN_IF_ERROR(SetOpenAiThinking(
+          options_.thinking, *model_->model, request.mutable_chat()));
       choices_.resize(per_prompt_);
       *static_cast<v1::GenerateRequest*>(message) = request;
     } else {
@@ -150,8 +149,7 @@ class CompletionCodec : public Codec {
     if (response.has_done()) AddUsage(response.done().usage());
     if (response.index() >= choices_.size()) return "";
     if (options_.stream) return ChunkOf(response);
-    kept_bytes_ += static_cast<int64_t>(response.ByteSizeLong());
-    if (kept_bytes_ > limits_.max_response_bytes) return "";
+    if (!kept_.Add(response)) return "";
     if (response.has_prompt()) {
       auto& kept = echoes_.at(response.index() / per_prompt_).logprobs;
       const auto& more = response.prompt().logprobs();
@@ -173,17 +171,9 @@ class CompletionCodec : public Codec {
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Write(*last);
-    if (!ending.status.ok()) {
-      return OpenAiFailure(ending, NamesOf(options_));
-    }
-    if (kept_bytes_ > limits_.max_response_bytes) {
-      return OpenAiFailure(
-          {absl::InvalidArgumentError(fmt::format(
-               "the answer has more than the {} bytes that the server sends at "
-               "once; set stream, or ask for fewer tokens or alternatives",
-               limits_.max_response_bytes)),
-           ending.request_id});
-    }
+    const Ending told = kept_.Check(
+        ending, "set stream, or ask for fewer tokens or alternatives");
+    if (!told.status.ok()) return OpenAiFailure(told, NamesOf(options_));
     ordered_json choices = ordered_json::array();
     for (size_t i = 0; i < choices_.size(); ++i) {
       choices.push_back(WholeChoice(i));
@@ -212,7 +202,7 @@ class CompletionCodec : public Codec {
   absl::Status FindModel(v1::GenerateRequest* request) {
     if (chat_) {
       TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, request));
-      return absl::OkStatus();
+      return CheckTakesChats(*model_, kOpenAiChats);
     }
     TRIVIUM_ASSIGN_OR_RETURN(model_,
                              models_.FindFor(Rpc::kGenerate, request->model()));
@@ -223,17 +213,6 @@ class CompletionCodec : public Codec {
                         fmt::format("is for models that continue a prompt, and "
                                     "'{}' has a source instead; leave it out",
                                     model_->name));
-  }
-
-  // Sets the variables of a chat's template that have members of their own.
-  absl::Status SetVariables(v1::Chat* chat) const {
-    const bool shows_tools = !chat->tools().empty() &&
-                             chat->tool_choice() != v1::Chat::TOOL_CHOICE_NONE;
-    const auto found =
-        model_->model->chat_templates().Find(/*name=*/"", shows_tools);
-    // The call says why there is no template.
-    if (!found.ok()) return absl::OkStatus();
-    return SetOpenAiThinking(options_.thinking, **found, chat);
   }
 
   // Reads the prompts' texts. With logprobs, prompts become ids, as the call
@@ -390,6 +369,7 @@ class CompletionCodec : public Codec {
   const int64_t created_;
   const AllowedModels models_;
   const RequestLimits& limits_;
+  KeptResponses kept_;  // in choices_
   IgnoredMembers* const ignored_;
   ModelHandle model_;
   CompletionOptions options_;
@@ -398,7 +378,6 @@ class CompletionCodec : public Codec {
   std::vector<Choice> choices_;
   std::vector<Progress> progress_;          // [choices]
   std::optional<OpenAiLogprobs> logprobs_;  // unset: nobody asked for them
-  int64_t kept_bytes_ = 0;                  // of the responses in choices_
   v1::Usage usage_;
 };
 

@@ -14,34 +14,32 @@ namespace trivium {
 namespace {
 
 using nlohmann::json;
-using nlohmann::ordered_json;
 
 constexpr char kNoSuchForm[] = "is not supported; leave it out";
 
 class ConstraintReader {
  public:
-  ConstraintReader(std::string_view body, v1::DecodingOptions* decoding,
+  ConstraintReader(WrittenBody* written, v1::DecodingOptions* decoding,
                    CompletionOptions* options)
-      : body_(body), decoding_(decoding), options_(options) {}
+      : written_(written), decoding_(decoding), options_(options) {}
 
   void ResponseFormat(JsonFields* fields) {
     const json* const value = fields->Value("response_format");
     if (value == nullptr) return;
     JsonFields format(*value, "response_format.");
-    format.Require("type");
-    const std::string type = format.String("type").value_or("");
-    if (type == "json_object") {
-      // llama-server takes a schema here.
-      if (format.Value("schema") != nullptr) {
-        Schema({"response_format", "schema"}, "response_format.schema",
-               &format);
-      } else if (v1::Constraint* out = Begin("response_format", &format)) {
-        out->set_json_object(true);
+    // llama-server takes a schema beside json_object.
+    if (format.Value("schema") != nullptr) {
+      format.Require("type");
+      format.Only("type", {"json_object"}, "must be json_object with a schema");
+      Schema("/response_format/schema", "response_format.schema", &format);
+    } else if (TypeOfFormat("response_format", &format) == "json_schema") {
+      format.Require("json_schema");
+      if (const json* const in = format.Value("json_schema")) {
+        JsonFields schema(*in, "response_format.json_schema.");
+        SchemaOf("/response_format/json_schema/schema",
+                 "response_format.json_schema.schema", &schema);
+        format.Keep(schema.Done());
       }
-    } else if (type == "json_schema") {
-      JsonSchemaFormat(&format);
-    } else if (type != "text") {
-      format.Fail("type", "must be text, json_object or json_schema");
     }
     fields->Keep(format.Done());
   }
@@ -51,16 +49,8 @@ class ConstraintReader {
     const json* const value = text->Value("format");
     if (value == nullptr) return;
     JsonFields format(*value, "text.format.");
-    format.Require("type");
-    const std::string type = format.String("type").value_or("");
-    if (type == "json_schema") {
-      SchemaOf({"text", "format", "schema"}, "text.format.schema", &format);
-    } else if (type == "json_object") {
-      if (v1::Constraint* out = Begin("text.format", &format)) {
-        out->set_json_object(true);
-      }
-    } else if (type != "text") {
-      format.Fail("type", "must be text, json_object or json_schema");
+    if (TypeOfFormat("text.format", &format) == "json_schema") {
+      SchemaOf("/text/format/schema", "text.format.schema", &format);
     }
     text->Keep(format.Done());
   }
@@ -70,7 +60,7 @@ class ConstraintReader {
     if (value == nullptr) return;
     JsonFields in(*value, "structured_outputs.");
     if (in.Value("json") != nullptr) {
-      Schema({"structured_outputs", "json"}, "structured_outputs.json", &in);
+      Schema("/structured_outputs/json", "structured_outputs.json", &in);
     }
     Regex("regex", "structured_outputs.regex", &in);
     Choice("choice", "structured_outputs.choice", &in);
@@ -88,7 +78,8 @@ class ConstraintReader {
   // The names of older vLLM and of llama-server.
   void OtherNames(JsonFields* fields) {
     for (const char* const name : {"guided_json", "json_schema"}) {
-      if (fields->Value(name) != nullptr) Schema({name}, name, fields);
+      if (fields->Value(name) != nullptr)
+        Schema(std::string("/") + name, name, fields);
     }
     Regex("guided_regex", "guided_regex", fields);
     Choice("guided_choice", "guided_choice", fields);
@@ -110,41 +101,35 @@ class ConstraintReader {
     return decoding_->mutable_constraint();
   }
 
-  void JsonSchemaFormat(JsonFields* format) {
-    format->Require("json_schema");
-    const json* const value = format->Value("json_schema");
-    if (value == nullptr) return;
-    JsonFields in(*value, "response_format.json_schema.");
-    SchemaOf({"response_format", "json_schema", "schema"},
-             "response_format.json_schema.schema", &in);
-    format->Keep(in.Done());
+  // Returns the type of a format, and begins that of any JSON object.
+  std::string TypeOfFormat(const char* name, JsonFields* format) {
+    format->Require("type");
+    const std::string type = format->String("type").value_or("");
+    if (type == "json_object") {
+      if (v1::Constraint* out = Begin(name, format)) out->set_json_object(true);
+    } else if (type != "json_schema" && type != "text") {
+      format->Fail("type", "must be text, json_object or json_schema");
+    }
+    return type;
   }
 
   // Reads the members of a schema with a name.
-  void SchemaOf(std::vector<const char*> path, const char* name,
-                JsonFields* in) {
+  void SchemaOf(const char* pointer, const char* name, JsonFields* in) {
     in->Value("name");
     in->Value("description");
     in->Bool("strict");
     in->Require("schema");
-    if (in->Value("schema") != nullptr) Schema(std::move(path), name, in);
+    if (in->Value("schema") != nullptr) Schema(pointer, name, in);
   }
 
   // A schema as an object, or as its text.
-  void Schema(std::vector<const char*> path, const char* name,
+  void Schema(const std::string& pointer, const char* name,
               JsonFields* fields) {
     v1::Constraint* const out = Begin(name, fields);
     if (out == nullptr) return;
-    const ordered_json whole =
-        ordered_json::parse(body_, nullptr, /*allow_exceptions=*/false);
-    const ordered_json* value = &whole;
-    for (const char* const key : path) {
-      const auto found = value->find(key);
-      if (found == value->end()) return;
-      value = &*found;
-    }
-    out->set_json_schema(value->is_string() ? value->get<std::string>()
-                                            : value->dump());
+    const nlohmann::ordered_json value = written_->At(pointer);
+    out->set_json_schema(value.is_string() ? value.get<std::string>()
+                                           : value.dump());
   }
 
   void Regex(const char* key, const char* name, JsonFields* fields) {
@@ -169,28 +154,37 @@ class ConstraintReader {
     }
   }
 
-  const std::string_view body_;
+  WrittenBody* const written_;
   v1::DecodingOptions* const decoding_;
   CompletionOptions* const options_;
 };
 
 }  // namespace
 
-void ReadOpenAiConstraint(std::string_view body, JsonFields* fields,
+void ReadOpenAiConstraint(WrittenBody* written, JsonFields* fields,
                           v1::DecodingOptions* decoding,
                           CompletionOptions* options) {
-  ConstraintReader reader(body, decoding, options);
+  ConstraintReader reader(written, decoding, options);
   reader.ResponseFormat(fields);
   reader.StructuredOutputs(fields);
   reader.OtherNames(fields);
 }
 
-void ReadResponsesConstraint(std::string_view body, JsonFields* fields,
+void ReadResponsesConstraint(WrittenBody* written, JsonFields* fields,
                              JsonFields* text, v1::DecodingOptions* decoding,
                              CompletionOptions* options) {
-  ConstraintReader reader(body, decoding, options);
+  ConstraintReader reader(written, decoding, options);
   if (text != nullptr) reader.TextFormat(text);
   reader.StructuredOutputs(fields);
+}
+
+void AddConstraintNames(const char* name, std::vector<FieldName>* names) {
+  for (const char* const field :
+       {"decoding.constraint.json_schema", "decoding.constraint.json_object",
+        "decoding.constraint.regex", "decoding.constraint.choices",
+        "decoding.constraint.grammar", "decoding.constraint"}) {
+    names->push_back({field, name});
+  }
 }
 
 }  // namespace trivium

@@ -1,10 +1,12 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_CONSTRAINT_H_
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_CONSTRAINT_H_
 
-#include <string_view>
+#include <vector>
 
+#include "server/adapters/http_status.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai_request.h"
+#include "server/adapters/written_body.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -14,18 +16,20 @@ namespace trivium {
 // llama-server's `json_schema` and `grammar`. A schema is held exactly whether
 // `strict` is true or not.
 //
-// `body` is the text of the fields' object: schemas are taken from it as they
-// are written there, since the order of properties counts.
-void ReadOpenAiConstraint(std::string_view body, JsonFields* fields,
+// `written` is the fields' object.
+void ReadOpenAiConstraint(WrittenBody* written, JsonFields* fields,
                           v1::DecodingOptions* decoding,
                           CompletionOptions* options);
 
 // Reads the members of the Responses API that do so: the `format` of `text`,
 // which is the request's member of this name or null, or vLLM's
 // `structured_outputs`.
-void ReadResponsesConstraint(std::string_view body, JsonFields* fields,
+void ReadResponsesConstraint(WrittenBody* written, JsonFields* fields,
                              JsonFields* text, v1::DecodingOptions* decoding,
                              CompletionOptions* options);
+
+// Adds the request's name for a constraint, whose member is `name`.
+void AddConstraintNames(const char* name, std::vector<FieldName>* names);
 
 }  // namespace trivium
 

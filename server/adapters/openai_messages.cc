@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "server/adapters/json_body.h"
 #include "server/adapters/openai_request.h"
 #include "server/errors/status.h"
 
@@ -46,9 +47,7 @@ void ReadFunction(const json& value, const std::string& path, JsonFields* call,
   out->set_name(function.String("name").value_or(""));
   if (out->name().empty()) function.Fail("name", "is empty; name the function");
   out->set_arguments(function.String("arguments").value_or(""));
-  if (!out->arguments().empty() &&
-      !json::parse(out->arguments(), nullptr, /*allow_exceptions=*/false)
-           .is_object()) {
+  if (!out->arguments().empty() && !IsJsonObject(out->arguments())) {
     function.Fail("arguments", "is not the text of a JSON object");
   }
   call->Keep(function.Done());

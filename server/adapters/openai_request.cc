@@ -214,14 +214,13 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
   return inputs;
 }
 
-void ReadChat(std::string_view body, JsonFields* fields,
-              IgnoredMembers* ignored, v1::GenerateRequest* request,
-              CompletionOptions* options) {
+void ReadChat(WrittenBody* written, JsonFields* fields, IgnoredMembers* ignored,
+              v1::GenerateRequest* request, CompletionOptions* options) {
   if (options->prompt_only) fields->Fail("max_tokens", "must be at least 1");
   v1::Chat* const chat = request->mutable_chat();
   chat->set_answer_parts(true);
   ReadOpenAiMessages(fields, ignored, chat);
-  ReadOpenAiTools(body, fields, ignored, chat);
+  ReadOpenAiTools(written, fields, ignored, chat);
   ReadTemplateOptions(fields, chat);
   options->thinking = ReadOpenAiThinking(fields);
   request->mutable_decoding()->set_sampling_defaults(

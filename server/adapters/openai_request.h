@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai_thinking.h"
+#include "server/adapters/written_body.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -45,11 +46,10 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
                                    v1::GenerateRequest* request,
                                    CompletionOptions* options);
 
-// Reads `messages` and the other options of chats alone. `body` is the text of
-// the fields' object (ReadOpenAiTools).
-void ReadChat(std::string_view body, JsonFields* fields,
-              IgnoredMembers* ignored, v1::GenerateRequest* request,
-              CompletionOptions* options);
+// Reads `messages` and the other options of chats alone. `written` is the
+// fields' object.
+void ReadChat(WrittenBody* written, JsonFields* fields, IgnoredMembers* ignored,
+              v1::GenerateRequest* request, CompletionOptions* options);
 
 }  // namespace trivium
 

@@ -1,7 +1,5 @@
 #include "server/adapters/openai_responses.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -11,15 +9,14 @@
 
 #include "absl/time/time.h"
 #include "base/status.h"
+#include "server/adapters/answers.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_logprobs.h"
 #include "server/adapters/openai_responses_output.h"
 #include "server/adapters/openai_responses_request.h"
-#include "server/adapters/openai_thinking.h"
 #include "server/calls/allowed_models.h"
-#include "server/calls/convert/model_calls.h"
-#include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -28,28 +25,37 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::ordered_json;
 
+constexpr ChatShape kResponses = {
+    .field = "input",
+    .prompt = "send it as prompt to /v1/completions, or to /translate",
+    .models = "/v1/models"};
+
 class ResponsesCodec : public Codec {
  public:
   ResponsesCodec(const Environment& environment,
                  std::shared_ptr<const Grant> grant)
-      : id_(NewResponsesId("resp")),
+      : id_(NewAnswerId("resp_")),
         clock_(*environment.clock),
         created_(absl::ToUnixSeconds(clock_.Now())),
         models_(environment.models, std::move(grant)),
-        limits_(environment.limits),
+        kept_(environment.limits.max_response_bytes),
         ignored_(environment.ignored_members) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_RETURN_IF_ERROR(ReadResponsesRequest(body, ignored_, &asked_));
-    TRIVIUM_RETURN_IF_ERROR(FindModel());
-    TRIVIUM_RETURN_IF_ERROR(SetVariables(asked_.request.mutable_chat()));
+    v1::GenerateRequest& request = asked_.request;
+    TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, &request));
+    TRIVIUM_RETURN_IF_ERROR(CheckTakesChats(*model_, kResponses));
+    TRIVIUM_RETURN_IF_ERROR(SetThinking({.effort = asked_.effort},
+                                        "reasoning.effort", *model_->model,
+                                        request.mutable_chat()));
     if (asked_.options.logprobs) {
       logprobs_.emplace(model_->model->tokenizer(),
                         asked_.options.top_logprobs);
     }
     output_.emplace(streams() ? &events_ : nullptr,
                     logprobs_ ? &*logprobs_ : nullptr);
-    *static_cast<v1::GenerateRequest*>(message) = std::move(asked_.request);
+    *static_cast<v1::GenerateRequest*>(message) = std::move(request);
     return absl::OkStatus();
   }
 
@@ -58,8 +64,7 @@ class ResponsesCodec : public Codec {
   std::string Write(const Message& message) override {
     const auto& response = static_cast<const v1::GenerateResponse&>(message);
     Begin();
-    kept_bytes_ += static_cast<int64_t>(response.ByteSizeLong());
-    if (Fits()) output_->Add(response.piece());
+    if (kept_.Add(response)) output_->Add(response.piece());
     if (response.has_done()) {
       reason_ = response.done().finish_reason();
       usage_ = response.done().usage();
@@ -93,39 +98,6 @@ class ResponsesCodec : public Codec {
   }
 
  private:
-  // A request that names no model goes to the first that takes chats.
-  absl::Status FindModel() {
-    v1::GenerateRequest& request = asked_.request;
-    if (!models_.Names(request.model())) {
-      for (const ModelHandle& model : models_.List()) {
-        if (!TakesChats(*model->model)) continue;
-        request.set_model(model->name);
-        break;
-      }
-    }
-    TRIVIUM_ASSIGN_OR_RETURN(model_,
-                             models_.FindFor(Rpc::kGenerate, request.model()));
-    if (model_->model->info().design == Design::kDecoder) {
-      return absl::OkStatus();
-    }
-    return InvalidField("input", fmt::format("is for models that chat, and "
-                                             "'{}' does not; /v1/models lists "
-                                             "the others",
-                                             model_->name));
-  }
-
-  // Tells the chat's template how much to think.
-  absl::Status SetVariables(v1::Chat* chat) const {
-    const bool shows_tools = !chat->tools().empty() &&
-                             chat->tool_choice() != v1::Chat::TOOL_CHOICE_NONE;
-    const auto found =
-        model_->model->chat_templates().Find(/*name=*/"", shows_tools);
-    // The call says why there is no template.
-    if (!found.ok()) return absl::OkStatus();
-    return SetOpenAiThinking({.effort = asked_.effort, .enabled = std::nullopt},
-                             **found, chat);
-  }
-
   // Events before the first item.
   void Begin() {
     if (!streams() || std::exchange(begun_, true)) return;
@@ -134,21 +106,12 @@ class ResponsesCodec : public Codec {
     events_.Add("response.in_progress", {{"response", response}});
   }
 
-  // Responses are kept for the end, of streams, too.
-  bool Fits() const { return kept_bytes_ <= limits_.max_response_bytes; }
+  // Streams are kept, too, since their last events tell the answer whole.
   Ending WithLimit(const Ending& ending) const {
-    if (!ending.status.ok() || Fits()) return ending;
-    return {absl::InvalidArgumentError(fmt::format(
-                "the answer has more than the {} bytes that the server keeps "
-                "for its end; ask for fewer tokens or top_logprobs",
-                limits_.max_response_bytes)),
-            ending.request_id};
+    return kept_.Check(ending, "ask for fewer tokens or top_logprobs");
   }
 
-  bool complete() const {
-    return reason_ != v1::FINISH_REASON_LENGTH &&
-           reason_ != v1::FINISH_REASON_REPETITION;
-  }
+  bool complete() const { return !IsCut(reason_); }
 
   // The response, with what a response has whose answer did not come yet.
   ordered_json Head(const char* status) const {
@@ -219,7 +182,7 @@ class ResponsesCodec : public Codec {
   const Clock& clock_;
   const int64_t created_;
   const AllowedModels models_;
-  const RequestLimits& limits_;
+  KeptResponses kept_;
   IgnoredMembers* const ignored_;
   ResponsesRequest asked_;  // without the request, after Read
   ModelHandle model_;
@@ -227,7 +190,6 @@ class ResponsesCodec : public Codec {
   std::optional<OpenAiLogprobs> logprobs_;  // unset: nobody asked for them
   std::optional<ResponsesOutput> output_;   // set by Read
   bool begun_ = false;
-  int64_t kept_bytes_ = 0;
   v1::FinishReason reason_ = v1::FINISH_REASON_UNSPECIFIED;
   v1::Usage usage_;
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "server/adapters/json_body.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -62,12 +63,6 @@ std::string ReadTextOrParts(const char* name, const std::string& path,
   return ReadResponsesTexts(*value, fmt::format("{}.{}", path, name),
                             {"input_text", "output_text", "text", "refusal"},
                             item);
-}
-
-// True for a text that is a JSON object.
-bool IsTextOfObject(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  return begin != text.npos && text[begin] == '{' && json::accept(text);
 }
 
 }  // namespace
@@ -170,7 +165,7 @@ void ResponsesInput::ReadCall(JsonFields* item, const std::string& path) {
   const std::string id = item->String("call_id").value_or("");
   const std::string name = item->String("name").value_or("");
   const std::string arguments = item->String("arguments").value_or("");
-  if (!arguments.empty() && !IsTextOfObject(arguments)) {
+  if (!arguments.empty() && !IsJsonObject(arguments)) {
     item->Fail("arguments", "is not the text of a JSON object");
   }
   v1::Chat::Message* message = OpenAssistant();

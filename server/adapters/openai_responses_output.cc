@@ -1,11 +1,9 @@
 #include "server/adapters/openai_responses_output.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 
-#include "base/random_bits.h"
+#include "server/adapters/answers.h"
 #include "server/adapters/json_body.h"
 
 namespace trivium {
@@ -20,14 +18,10 @@ constexpr std::string_view kItemCut = "incomplete";
 
 }  // namespace
 
-std::string NewResponsesId(const char* kind) {
-  return fmt::format("{}_{:016x}{:016x}", kind, RandomBits(), RandomBits());
-}
-
 void ResponsesEvents::Add(const char* type, const ordered_json& members) {
   ordered_json event = {{"type", type}, {"sequence_number", count_++}};
   event.update(members);
-  text_ += fmt::format("event: {}\ndata: {}\n\n", type, ToJsonText(event));
+  text_ += ServerSentEvent(type, ToJsonText(event));
 }
 
 void ResponsesOutput::Add(const v1::GenerateResponse::Piece& piece) {
@@ -55,7 +49,7 @@ void ResponsesOutput::Finish(bool complete) {
 void ResponsesOutput::Open(Kind kind) {
   if (kind_ == kind) return;
   Begin(kind);
-  id_ = NewResponsesId(kind == Kind::kReasoning ? "rs" : "msg");
+  id_ = NewAnswerId(kind == Kind::kReasoning ? "rs_" : "msg_");
   ordered_json item = Item(kItemGrowing);
   item["content"] = ordered_json::array();
   Tell("response.output_item.added", {{"item", item}});
@@ -71,13 +65,13 @@ void ResponsesOutput::Begin(Kind kind) {
 void ResponsesOutput::OpenCall(
     const v1::GenerateResponse::ToolCallPiece& call) {
   Begin(Kind::kCall);
-  id_ = NewResponsesId("fc");
+  id_ = NewAnswerId("fc_");
   // Ids that a model writes may come twice; clients tell calls by theirs.
   const bool taken =
       std::any_of(items_.begin(), items_.end(), [&](const ordered_json& item) {
         return item.value("call_id", "") == call.id();
       });
-  call_id_ = call.id().empty() || taken ? NewResponsesId("call") : call.id();
+  call_id_ = call.id().empty() || taken ? NewAnswerId("call_") : call.id();
   name_ = call.name();
   Tell("response.output_item.added", {{"item", Item(kItemGrowing)}});
 }

@@ -88,9 +88,6 @@ class ResponsesOutput {
   nlohmann::ordered_json new_logprobs_ = nlohmann::ordered_json::array();
 };
 
-// Returns a new name that begins so: "resp" -> "resp_0f3a...".
-std::string NewResponsesId(const char* kind);
-
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_ADAPTERS_OPENAI_RESPONSES_OUTPUT_H_

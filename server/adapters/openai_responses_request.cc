@@ -9,10 +9,12 @@
 #include <optional>
 
 #include "base/status.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai_constraint.h"
 #include "server/adapters/openai_responses_input.h"
+#include "server/adapters/written_body.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -29,12 +31,7 @@ class ResponsesReader {
  public:
   ResponsesReader(std::string_view body, const json& value,
                   IgnoredMembers* ignored, ResponsesRequest* out)
-      : body_(body), fields_(value, ""), ignored_(ignored), out_(out) {
-    // A request's own order of names: the model reads that of its tools.
-    if (value.contains("tools") || value.contains("text")) {
-      ordered_ = ordered_json::parse(body, nullptr, /*allow_exceptions=*/false);
-    }
-  }
+      : written_(body), fields_(value, ""), ignored_(ignored), out_(out) {}
 
   absl::Status Read() {
     RefuseNamesOfChats();
@@ -139,16 +136,17 @@ class ResponsesReader {
     v1::DecodingOptions* const decoding = request()->mutable_decoding();
     const json* const value = fields_.Value("text");
     if (value == nullptr) {
-      return ReadResponsesConstraint(body_, &fields_, nullptr, decoding,
+      return ReadResponsesConstraint(&written_, &fields_, nullptr, decoding,
                                      &out_->options);
     }
     JsonFields text(*value, "text.");
-    ReadResponsesConstraint(body_, &fields_, &text, decoding, &out_->options);
+    ReadResponsesConstraint(&written_, &fields_, &text, decoding,
+                            &out_->options);
     text.Only("verbosity", {"medium"},
               "must be medium: templates have no place for another; say it in "
               "instructions");
     if (text.Value("format") != nullptr) {
-      echo()["text"]["format"] = ordered_["text"]["format"];
+      echo()["text"]["format"] = written_.At("/text/format");
     }
     fields_.Keep(text.Done());
   }
@@ -189,9 +187,9 @@ class ResponsesReader {
       tool.Bool("strict");
       fields_.Keep(tool.Done());
       if (!fields_.ok()) return;
-      AddTool(ordered_["tools"][i], i);
+      AddTool(written_.At(fmt::format("/tools/{}", i)), i);
     }
-    echo()["tools"] = ordered_["tools"];
+    echo()["tools"] = written_.At("/tools");
     if (out_->options.logprobs && !tool_names_.empty()) {
       fields_.Fail("top_logprobs",
                    "is of a text, and with tools an answer has other parts; "
@@ -211,8 +209,7 @@ class ResponsesReader {
         has_parameters ? tool["parameters"]
                        : ordered_json{{"type", "object"},
                                       {"properties", ordered_json::object()}};
-    chat()->add_tools(
-        ToJsonText(ordered_json{{"type", "function"}, {"function", function}}));
+    AddFunction(function, chat());
     AddName(fmt::format("chat.tools[{}].function", i),
             fmt::format("tools[{}]", i));
   }
@@ -293,11 +290,10 @@ class ResponsesReader {
     out_->names.emplace_back(std::move(field), std::move(name));
   }
 
-  const std::string_view body_;
+  WrittenBody written_;
   JsonFields fields_;
   IgnoredMembers* const ignored_;
   ResponsesRequest* const out_;
-  ordered_json ordered_;  // the body, if it has tools or text
   std::vector<std::string> tool_names_;
 };
 
@@ -311,15 +307,9 @@ std::vector<FieldName> ResponsesRequest::field_names() const {
                          {"chat.tool_choice", "tool_choice"},
                          {"chat.parallel_tool_calls", "parallel_tool_calls"},
                          {"chat.answer_parts", "tools"},
-                         {"reasoning_effort", "reasoning.effort"},
                          {"chat", "input"},
                          {"decoding.max_new_tokens", options.max_tokens_name}});
-  for (const char* const kind :
-       {"decoding.constraint.json_schema", "decoding.constraint.json_object",
-        "decoding.constraint.regex", "decoding.constraint.choices",
-        "decoding.constraint.grammar", "decoding.constraint"}) {
-    all.push_back({kind, options.constraint_name});
-  }
+  AddConstraintNames(options.constraint_name, &all);
   all.push_back({"decoding.", ""});
   return all;
 }

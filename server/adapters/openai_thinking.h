@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "model/chat_template.h"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/json_fields.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -19,17 +19,9 @@ struct OpenAiThinking {
 
 OpenAiThinking ReadOpenAiThinking(JsonFields* fields);
 
-// Sets the variables of the chat's template that say so:
-// - enable_thinking as it is;
-// - an effort of none or minimal switches thinking off, where the template has
-//   a switch (`enable_thinking` or `thinking`), and others switch it on;
-// - a template that reads reasoning_effort gets an effort that is not told by
-//   the switch.
-// INVALID_ARGUMENT if the template reads none of them, or if the chat has
-// another value already (`chat_template_kwargs`).
+// Sets the variables of the chat's template that say so (SetThinking).
 absl::Status SetOpenAiThinking(const OpenAiThinking& thinking,
-                               const ChatTemplate& chat_template,
-                               v1::Chat* chat);
+                               const Model& model, v1::Chat* chat);
 
 }  // namespace trivium
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "server/adapters/chat_request.h"
 #include "server/adapters/openai_request.h"
 #include "server/errors/status.h"
 
@@ -57,15 +58,10 @@ void Remove(const char* name, ordered_json* object) {
 }
 
 // Adds the tools with the members that templates know, in their order.
-void AddTools(std::string_view body, v1::Chat* chat) {
-  ordered_json whole =
-      ordered_json::parse(body, nullptr, /*allow_exceptions=*/false);
-  const auto tools = whole.find("tools");
-  if (tools == whole.end()) return;
-  for (ordered_json& tool : *tools) {
-    Remove("cache_control", &tool);
+void AddTools(ordered_json tools, v1::Chat* chat) {
+  for (ordered_json& tool : tools) {
     Remove("strict", &tool["function"]);
-    chat->add_tools(tool.dump());
+    AddFunction(tool["function"], chat);
   }
 }
 
@@ -118,14 +114,14 @@ void ReadChoice(JsonFields* fields, v1::Chat* chat) {
 
 }  // namespace
 
-void ReadOpenAiTools(std::string_view body, JsonFields* fields,
+void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
                      IgnoredMembers* ignored, v1::Chat* chat) {
   if (const json* const tools = fields->Value("tools")) {
     if (!tools->is_array()) return fields->Fail("tools", "must be a list");
     for (size_t i = 0; i < tools->size() && fields->ok(); ++i) {
       CheckTool((*tools)[i], i, ignored, fields);
     }
-    if (fields->ok() && !tools->empty()) AddTools(body, chat);
+    if (fields->ok() && !tools->empty()) AddTools(written->At("/tools"), chat);
   }
   ReadChoice(fields, chat);
   const auto parallel = fields->Bool("parallel_tool_calls");

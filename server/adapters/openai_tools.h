@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "server/adapters/json_fields.h"
+#include "server/adapters/written_body.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -12,9 +13,8 @@ namespace trivium {
 // The older `functions` and `function_call` are errors. Calls are held to their
 // schemas whether `strict` is true or not, so the template never sees it.
 //
-// `body` is the text of the fields' object: tools are taken from it as they are
-// written there, since the model reads the order of their members.
-void ReadOpenAiTools(std::string_view body, JsonFields* fields,
+// `written` is the fields' object.
+void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
                      IgnoredMembers* ignored, v1::Chat* chat);
 
 }  // namespace trivium

@@ -1,21 +1,15 @@
 """Tests a real server with Anthropic's own Python client.
 
-anthropic_client.py SERVER MODEL PACKAGES: the server's program, the embedded
-model, and a folder that keeps the packages from pip. Exits with 77, which skips
-the test, if `anthropic` was not fetched before and cannot be fetched.
+anthropic_client.py SERVER MODEL PACKAGES: see begin() of chat_server.py.
 """
 
 import json
 import os
-import pathlib
 import sys
-import tempfile
 import unittest
 
 import chat_server
 
-SKIPPED = 77
-SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
 HELLO = [{"role": "user", "content": "Hello you"}]
 # The client has no option for it since its version 2.
 GREEDY = {"temperature": 0}
@@ -33,27 +27,17 @@ TIME = {
         "required": ["utc"], "additionalProperties": False}}
 
 
-class AnthropicClientTest(unittest.TestCase):
+class AnthropicClientTest(chat_server.ServerTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        scratch = pathlib.Path(cls.folder.name)
-        chat_server.make_chat_folder(scratch / "chat")
-        chat_server.make_plain_folder(scratch / "tools")
-        cls.server, port = chat_server.start_server(
-            SERVER, scratch, ["--model", f"en-de={MODEL}",
-                              "--model", scratch / "chat", "--model", scratch / "tools"])
-        cls.client = anthropic.Anthropic(base_url=f"http://127.0.0.1:{port}",
-                                         api_key="none", timeout=60,
-                                         max_retries=0)
+        super().setUpClass()
+        cls.client = anthropic.Anthropic(base_url=cls.url, api_key="none",
+                                         timeout=60, max_retries=0)
 
     @classmethod
     def tearDownClass(cls):
         cls.client.close()
-        cls.server.terminate()
-        code = cls.server.wait(60)
-        cls.folder.cleanup()
-        assert code == 0, code
+        super().tearDownClass()
 
     def create(self, **options):
         return self.client.messages.create(**{
@@ -120,7 +104,7 @@ class AnthropicClientTest(unittest.TestCase):
         self.assertLess(counts[0], counts[1])
 
     def test_a_tool_loop(self):
-        options = dict(model="tools", tools=[WEATHER, TIME], max_tokens=500,
+        options = dict(model="plain", tools=[WEATHER, TIME], max_tokens=500,
                        tool_choice={
                            "type": "any", "disable_parallel_tool_use": True})
         message = self.create(**options)
@@ -141,11 +125,11 @@ class AnthropicClientTest(unittest.TestCase):
                         {"type": "tool_result", "tool_use_id": call.id,
                          "content": [{"type": "text", "text": "It is 9."}]}
                         for call in calls]}]
-        answer = self.create(model="tools", messages=messages,
+        answer = self.create(model="plain", messages=messages,
                              tools=[WEATHER, TIME])
         self.assertGreater(answer.usage.output_tokens, 0)
         counted = self.client.messages.count_tokens(
-            model="tools", messages=messages, tools=[WEATHER, TIME])
+            model="plain", messages=messages, tools=[WEATHER, TIME])
         self.assertEqual(
             counted.input_tokens,
             answer.usage.input_tokens + answer.usage.cache_read_input_tokens)
@@ -163,18 +147,18 @@ class AnthropicClientTest(unittest.TestCase):
     def test_a_tool_is_chosen(self):
         for name in ("weather", "time"):
             message = self.create(
-                model="tools", tools=[WEATHER, TIME], max_tokens=500, tool_choice={
+                model="plain", tools=[WEATHER, TIME], max_tokens=500, tool_choice={
                     "type": "tool", "name": name,
                     "disable_parallel_tool_use": True})
             self.assertEqual([block.name for block in message.content], [name])
             self.check_call(message.content[0])
         with self.assertRaisesRegex(anthropic.BadRequestError, "tool_choice.name"):
-            self.create(model="tools", tools=[TIME], tool_choice={"type": "tool", "name": "none"})
-        message = self.create(model="tools", tools=[WEATHER], tool_choice={"type": "none"})
+            self.create(model="plain", tools=[TIME], tool_choice={"type": "tool", "name": "none"})
+        message = self.create(model="plain", tools=[WEATHER], tool_choice={"type": "none"})
         self.assertEqual(message.stop_reason, "max_tokens")
 
     def test_a_call_that_is_cut(self):
-        message = self.create(model="tools", tools=[TIME], max_tokens=35,
+        message = self.create(model="plain", tools=[TIME], max_tokens=35,
                               tool_choice={
                            "type": "any", "disable_parallel_tool_use": True})
         self.assertEqual(message.stop_reason, "max_tokens")
@@ -183,7 +167,7 @@ class AnthropicClientTest(unittest.TestCase):
         form = {"type": "json_schema", "schema": {
             "type": "object", "properties": {"city": {"enum": ["Paris", "Bern"]}},
             "required": ["city"], "additionalProperties": False}}
-        message = self.create(model="tools", max_tokens=200, output_config={"format": form})
+        message = self.create(model="plain", max_tokens=200, output_config={"format": form})
         self.assertEqual(message.stop_reason, "end_turn")
         self.assertIn(json.loads(message.content[0].text)["city"],
                       ["Paris", "Bern"])
@@ -216,9 +200,7 @@ class AnthropicClientTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not chat_server.have_packages(PACKAGES, "anthropic"):
-        sys.exit(SKIPPED)
-    sys.path.insert(0, str(PACKAGES))
+    chat_server.begin("anthropic")
     for variable in ("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"):
         os.environ.pop(variable, None)
     import anthropic

@@ -8,10 +8,8 @@
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
-#include "tests/integration/chat_folder.h"
-#include "tests/integration/folder_server.h"
+#include "tests/integration/chat_http_test.h"
 #include "tests/support/error_texts.h"
-#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {
@@ -20,48 +18,32 @@ using nlohmann::json;
 
 using testing::HasSubstr;
 
-class AnthropicHttpTest : public testing::Test {
+class AnthropicHttpTest : public ChatHttpTest {
  protected:
   static void SetUpTestSuite() {
-    server_ = new FolderServer(
-        "anthropic_test", [](const std::filesystem::path& folder) {
-          MakeChatFolder(folder / "chat");
-          // Its answers begin inside of a thought, if they may.
-          MakeChatFolder(folder / "thinker");
-          std::ofstream(folder / "thinker" / "chat_template.jinja",
-                        std::ios::app)
-              << "{%- if add_generation_prompt and enable_thinking %}"
-                 "{{- '<think>' }}{% endif %}";
-          return std::vector<std::string>{"--http-listen",
-                                          "127.0.0.1:0",
-                                          "--model",
-                                          (folder / "chat").string(),
-                                          "--precision",
-                                          "f32",
-                                          "--model",
-                                          (folder / "thinker").string(),
-                                          "--model-alias",
-                                          "claude=chat",
-                                          "--max-request-bytes",
-                                          "100000"};
-        });
+    Start("anthropic_test",
+          [](const std::filesystem::path& folder) {
+            // Its answers begin inside of a thought, if they may.
+            MakeChatFolder(folder / "thinker");
+            std::ofstream(folder / "thinker" / "chat_template.jinja",
+                          std::ios::app)
+                << "{%- if add_generation_prompt and enable_thinking %}"
+                   "{{- '<think>' }}{% endif %}";
+            return std::vector<std::string>{"--model",
+                                            (folder / "thinker").string()};
+          },
+          {"--model-alias", "claude=chat", "--max-request-bytes", "100000"});
   }
-  static void TearDownTestSuite() { delete server_; }
 
-  static HttpResult Send(const std::string& path, const json& body) {
-    return HttpPost((*server_)->http_port(), path, body.dump(),
-                    "Content-Type: application/json\r\n"
-                    "anthropic-version: 2023-06-01\r\n"
-                    "anthropic-beta: some-2026-01-01\r\n"
-                    "x-api-key: nobody-asked\r\n");
+  static HttpResult SendMessage(const json& body) {
+    return Send("/v1/messages", body,
+                "Content-Type: application/json\r\n"
+                "anthropic-version: 2023-06-01\r\n"
+                "anthropic-beta: some-2026-01-01\r\n"
+                "x-api-key: nobody-asked\r\n");
   }
-  static json Post(const std::string& path, const json& body) {
-    const HttpResult answer = Send(path, body);
-    EXPECT_EQ(answer.status, 200) << path << body << answer.body;
-    return json::parse(answer.body, nullptr, false);
-  }
-  static json Refusal(const json& body, int status) {
-    const HttpResult answer = Send("/v1/messages", body);
+  static json Error(const json& body, int status) {
+    const HttpResult answer = SendMessage(body);
     EXPECT_EQ(answer.status, status) << body << answer.body;
     const json error = json::parse(answer.body, nullptr, false);
     EXPECT_EQ(error["type"], "error");
@@ -79,7 +61,7 @@ class AnthropicHttpTest : public testing::Test {
   // The blocks of a body's stream, joined, and the event message_delta.
   static std::pair<json, json> Streamed(json body) {
     body["stream"] = true;
-    const HttpResult stream = Send("/v1/messages", body);
+    const HttpResult stream = SendMessage(body);
     EXPECT_EQ(stream.status, 200) << stream.body;
     EXPECT_THAT(stream.headers, HasSubstr("text/event-stream"));
     json blocks = json::array(), last;
@@ -115,11 +97,7 @@ class AnthropicHttpTest : public testing::Test {
     EXPECT_EQ(names.back(), "message_stop");
     return {blocks, last};
   }
-
-  static FolderServer* server_;
 };
-
-FolderServer* AnthropicHttpTest::server_ = nullptr;
 
 TEST_F(AnthropicHttpTest, AnswersLikeTheChatOfOpenAi) {
   const json message = Post("/v1/messages", Body({{"system", "Be kind."}}));
@@ -183,17 +161,17 @@ TEST_F(AnthropicHttpTest, ThoughtsAreABlock) {
 }
 
 TEST_F(AnthropicHttpTest, RefusalsHaveItsShape) {
-  EXPECT_EQ(Refusal(Body({{"model", "none"}}), 404)["type"], "not_found_error");
-  json error = Refusal(Body({{"max_tokens", 1020}}), 400);
+  EXPECT_EQ(Error(Body({{"model", "none"}}), 404)["type"], "not_found_error");
+  json error = Error(Body({{"max_tokens", 1020}}), 400);
   EXPECT_EQ(error["type"], "invalid_request_error");
   EXPECT_THAT(error["message"].get<std::string>(), ErrorAt("max_tokens"));
-  error = Refusal(
-      Body({{"messages",
-             {{{"role", "user"}, {"content", {{{"type", "image"}}}}}}}}),
-      400);
+  error =
+      Error(Body({{"messages",
+                   {{{"role", "user"}, {"content", {{{"type", "image"}}}}}}}}),
+            400);
   EXPECT_THAT(error["message"].get<std::string>(),
               ErrorAt("messages[0].content[0].type"));
-  EXPECT_EQ(Refusal(Body({{"system", std::string(200000, 'x')}}), 413)["type"],
+  EXPECT_EQ(Error(Body({{"system", std::string(200000, 'x')}}), 413)["type"],
             "request_too_large");
   const HttpResult form =
       HttpPost((*server_)->http_port(), "/v1/messages", "a=b",

@@ -5,9 +5,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77
 
 
 def have_packages(packages, name):
@@ -54,16 +57,46 @@ def make_plain_folder(folder):
     path.write_text(template[:begin] + template[end + len("    {%- endif %}"):])
 
 
-def start_server(program, scratch, flags):
-    """Starts a server, and returns its process and its HTTP port."""
-    ports = scratch / "ports"
-    server = subprocess.Popen(
-        [program, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
-         "--http-listen", "127.0.0.1:0", "--port-file", ports,
-         "--log-level", "warn", *flags])
-    while not ports.exists():
-        if server.poll() is not None:
-            raise SystemExit("the server did not start")
-        time.sleep(0.02)
-    return server, dict(line.split() for line in
-                        ports.read_text().splitlines())["http"]
+class ServerTest(unittest.TestCase):
+    """Tests of a class with one server, which must end well. Its models are en-de
+    (the embedded one), chat and plain."""
+
+    program = None  # the server's
+    embedded = None  # the folder of its model
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        scratch = pathlib.Path(cls.folder.name)
+        make_chat_folder(scratch / "chat")
+        make_plain_folder(scratch / "plain")
+        ports = scratch / "ports"
+        cls.server = subprocess.Popen(
+            [cls.program, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
+             "--http-listen", "127.0.0.1:0", "--port-file", ports,
+             "--log-level", "warn", "--model", f"en-de={cls.embedded}",
+             "--model", scratch / "chat", "--model", scratch / "plain"])
+        while not ports.exists():
+            if cls.server.poll() is not None:
+                raise SystemExit("the server did not start")
+            time.sleep(0.02)
+        cls.url = "http://127.0.0.1:" + dict(
+            line.split() for line in ports.read_text().splitlines())["http"]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.terminate()
+        code = cls.server.wait(60)
+        cls.folder.cleanup()
+        assert code == 0, code
+
+
+def begin(name):
+    """Takes the arguments SERVER MODEL PACKAGES: the server's program, the embedded
+    model, and a folder that keeps the package `name` from pip. Exits with 77, which
+    skips the test, if it was not fetched before and cannot be fetched."""
+    ServerTest.program, ServerTest.embedded, packages = (
+        pathlib.Path(path).absolute() for path in sys.argv[1:4])
+    if not have_packages(packages, name):
+        sys.exit(SKIPPED)
+    sys.path.insert(0, str(packages))

@@ -8,11 +8,9 @@
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
-#include "tests/integration/chat_folder.h"
-#include "tests/integration/folder_server.h"
+#include "tests/integration/chat_http_test.h"
 #include "tests/integration/good_calls.h"
 #include "tests/support/error_texts.h"
-#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {
@@ -20,48 +18,23 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-class ShapesTest : public testing::Test {
+class ShapesTest : public ChatHttpTest {
  protected:
   static void SetUpTestSuite() {
-    server_ = new FolderServer(
-        "shapes_test", [](const std::filesystem::path& folder) {
-          std::vector<std::string> flags = HeadModels(folder.string());
-          MakeChatFolder(folder / "chat");
-          flags.insert(flags.end(),
-                       {"--http-listen", "127.0.0.1:0", "--model",
-                        (folder / "chat").string(), "--precision", "f32",
-                        "--model-alias", "gpt-4o=chat", "--any-model"});
-          return flags;
-        });
+    Start("shapes_test",
+          [](const std::filesystem::path& folder) {
+            return HeadModels(folder.string());
+          },
+          {"--model-alias", "gpt-4o=chat", "--any-model"});
   }
-  static void TearDownTestSuite() { delete server_; }
 
-  static HttpResult Send(const std::string& path, const json& body) {
-    return HttpPost((*server_)->http_port(), path, body.dump(),
-                    "Content-Type: application/json\r\n");
-  }
-  static json Post(const std::string& path, const json& body) {
-    const HttpResult answer = Send(path, body);
-    EXPECT_EQ(answer.status, 200) << path << body << answer.body;
-    return json::parse(answer.body, nullptr, false);
-  }
-  static json Refusal(const std::string& path, const json& body,
-                      int status = 400) {
-    const HttpResult answer = Send(path, body);
-    EXPECT_EQ(answer.status, status) << path << body << answer.body;
-    return json::parse(answer.body, nullptr, false);
-  }
   static std::string ChatRefusal(const json& more) {
     json body = {{"messages", {{{"role", "user"}, {"content", "Hello"}}}},
                  {"max_tokens", 4}};
     body.update(more);
     return Refusal("/v1/chat/completions", body)["error"]["message"];
   }
-
-  static FolderServer* server_;
 };
-
-FolderServer* ShapesTest::server_ = nullptr;
 
 double Length(const json& vector) {
   double sum = 0;

@@ -1,43 +1,23 @@
 """Tests a real server with Ollama's own Python client.
 
-ollama_client.py SERVER MODEL PACKAGES: the server's program, the embedded
-model, and a folder that keeps the packages from pip. Exits with 77, which skips
-the test, if `ollama` was not fetched before and cannot be fetched.
+ollama_client.py SERVER MODEL PACKAGES: see begin() of chat_server.py.
 """
 
-import pathlib
 import sys
-import tempfile
 import typing
 import unittest
 
 import chat_server
 
-SKIPPED = 77
-SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
 TEXT = "The house is big."
 GREEDY = {"temperature": 0, "num_predict": 12}
 
 
-class OllamaClientTest(unittest.TestCase):
+class OllamaClientTest(chat_server.ServerTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        scratch = pathlib.Path(cls.folder.name)
-        chat_server.make_chat_folder(scratch / "chat")
-        chat_server.make_plain_folder(scratch / "plain")
-        cls.server, port = chat_server.start_server(
-            SERVER, scratch, ["--model", f"en-de={MODEL}",
-                              "--model", scratch / "chat",
-                              "--model", scratch / "plain"])
-        cls.client = ollama.Client(host=f"http://127.0.0.1:{port}", timeout=60)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.terminate()
-        code = cls.server.wait(60)
-        cls.folder.cleanup()
-        assert code == 0, code
+        super().setUpClass()
+        cls.client = ollama.Client(host=cls.url, timeout=60)
 
     def test_models(self):
         listed = self.client.list().models
@@ -131,9 +111,7 @@ class OllamaClientTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not chat_server.have_packages(PACKAGES, "ollama"):
-        sys.exit(SKIPPED)
-    sys.path.insert(0, str(PACKAGES))
+    chat_server.begin("ollama")
     import ollama
     import pydantic
     unittest.main(argv=sys.argv[:1])

@@ -5,11 +5,9 @@
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
-#include "tests/integration/chat_folder.h"
-#include "tests/integration/folder_server.h"
+#include "tests/integration/chat_http_test.h"
 #include "tests/integration/good_calls.h"
 #include "tests/support/error_texts.h"
-#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {
@@ -17,41 +15,24 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-class OllamaShapesTest : public testing::Test {
+class OllamaShapesTest : public ChatHttpTest {
  protected:
   static void SetUpTestSuite() {
-    server_ = new FolderServer(
-        "ollama_shapes_test", [](const std::filesystem::path& folder) {
-          std::vector<std::string> flags = HeadModels(folder.string());
-          MakeChatFolder(folder / "chat");
-          flags.insert(flags.end(),
-                       {"--http-listen", "127.0.0.1:0", "--model",
-                        (folder / "chat").string(), "--precision", "f32",
-                        "--model-alias", "llama3.2=chat", "--any-model"});
-          return flags;
-        });
+    Start("ollama_shapes_test",
+          [](const std::filesystem::path& folder) {
+            return HeadModels(folder.string());
+          },
+          {"--model-alias", "llama3.2=chat", "--any-model"});
   }
-  static void TearDownTestSuite() { delete server_; }
 
-  static HttpResult Send(const std::string& path, const json& body) {
-    return HttpPost((*server_)->http_port(), path, body.dump(),
-                    "Content-Type: application/json\r\n");
-  }
-  static json Post(const std::string& path, const json& body) {
-    const HttpResult answer = Send(path, body);
-    EXPECT_EQ(answer.status, 200) << path << body << answer.body;
-    return json::parse(answer.body, nullptr, false);
-  }
   static json Get(const std::string& path) {
     const HttpResult answer = HttpGet((*server_)->http_port(), path);
     EXPECT_EQ(answer.status, 200) << path << answer.body;
     return json::parse(answer.body, nullptr, false);
   }
-  static std::string Refusal(const std::string& path, const json& body,
-                             int status = 400) {
-    const HttpResult answer = Send(path, body);
-    EXPECT_EQ(answer.status, status) << path << body << answer.body;
-    return json::parse(answer.body)["error"];
+  static std::string Error(const std::string& path, const json& body,
+                           int status = 400) {
+    return Refusal(path, body, status)["error"];
   }
   // The lines of a stream.
   static std::vector<json> Lines(const std::string& path, const json& body) {
@@ -75,11 +56,7 @@ class OllamaShapesTest : public testing::Test {
             {"messages", {{{"role", "user"}, {"content", "Hello you"}}}},
             {"options", {{"temperature", 0}, {"num_predict", 12}}}};
   }
-
-  static FolderServer* server_;
 };
-
-FolderServer* OllamaShapesTest::server_ = nullptr;
 
 // As `curl -d` sends it; a page could send the same without asking first.
 TEST_F(OllamaShapesTest, BodiesNeedNoTypeUnlessAPageSendsThem) {
@@ -183,7 +160,7 @@ TEST_F(OllamaShapesTest, AnswersHaveForms) {
   EXPECT_TRUE(city["capital"].is_boolean());
   json chat = Chat();
   chat["format"] = {{"not", json::object()}};
-  EXPECT_THAT(Refusal("/api/chat", chat), ErrorAt("format"));
+  EXPECT_THAT(Error("/api/chat", chat), ErrorAt("format"));
 }
 
 TEST_F(OllamaShapesTest, LogprobsAreThoseOfOpenAisShape) {
@@ -231,7 +208,7 @@ TEST_F(OllamaShapesTest, RequestsThatLoadAModelAreAnsweredAtOnce) {
   EXPECT_EQ(Post("/api/chat", {{"model", "chat"},
                                {"messages", json::array()}})["done_reason"],
             "load");
-  EXPECT_THAT(Refusal("/api/generate", {{"model", "chat"}, {"promt", "x"}}),
+  EXPECT_THAT(Error("/api/generate", {{"model", "chat"}, {"promt", "x"}}),
               ErrorAt("promt"));
 }
 
@@ -256,7 +233,7 @@ TEST_F(OllamaShapesTest, EmbeddingsAreThoseOfOpenAisShape) {
   json body = {{"model", "en-de"}, {"input", text}};
   Post("/api/embed", body);
   body["truncate"] = false;
-  EXPECT_THAT(Refusal("/api/embed", body), ErrorAt("input"));
+  EXPECT_THAT(Error("/api/embed", body), ErrorAt("input"));
 }
 
 TEST_F(OllamaShapesTest, ListsItsModels) {
@@ -281,16 +258,16 @@ TEST_F(OllamaShapesTest, ListsItsModels) {
 TEST_F(OllamaShapesTest, ErrorsAreInTheClientsWords) {
   json chat = Chat();
   chat["options"]["num_predict"] = 1020;
-  EXPECT_THAT(Refusal("/api/chat", chat), ErrorAt("options.num_predict"));
+  EXPECT_THAT(Error("/api/chat", chat), ErrorAt("options.num_predict"));
   chat = Chat();
   chat["options"]["top_p"] = 2;
-  EXPECT_THAT(Refusal("/api/chat", chat), ErrorAt("options.top_p"));
+  EXPECT_THAT(Error("/api/chat", chat), ErrorAt("options.top_p"));
   chat = Chat();
   chat["messages"][0]["images"] = {"aGk="};
-  EXPECT_THAT(Refusal("/api/chat", chat), ErrorAt("messages[0].images"));
-  EXPECT_THAT(Refusal("/api/pull", {{"model", "llama3.2"}}, 404),
+  EXPECT_THAT(Error("/api/chat", chat), ErrorAt("messages[0].images"));
+  EXPECT_THAT(Error("/api/pull", {{"model", "llama3.2"}}, 404),
               ErrorAt("--model"));
-  EXPECT_THAT(Refusal("/api/anything", json::object(), 404),
+  EXPECT_THAT(Error("/api/anything", json::object(), 404),
               ErrorAt("/api/anything"));
 }
 

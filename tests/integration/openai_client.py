@@ -1,50 +1,37 @@
 """Tests a real server with OpenAI's own Python client.
 
-openai_client.py SERVER MODEL PACKAGES: the server's program, the embedded
-model, and a folder that keeps the packages from pip. Exits with 77, which skips
-the test, if `openai` was not fetched before and cannot be fetched.
+openai_client.py SERVER MODEL PACKAGES: see begin() of chat_server.py.
 """
 
 import json
 import os
-import pathlib
 import sys
-import tempfile
 import typing
 import unittest
 
 import chat_server
 
-SKIPPED = 77
 TEXT = "The house is big."
 # Thoughts may be of any length, also where an answer is held to a form. This is
 # a bias against <think> and its first letter.
 NO_THOUGHTS = {"267": -100, "27": -100}
 
 
-class OpenAiClientTest(unittest.TestCase):
+class OpenAiClientTest(chat_server.ServerTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        scratch = pathlib.Path(cls.folder.name)
-        chat_server.make_chat_folder(scratch / "chat")
-        cls.server, port = chat_server.start_server(
-            SERVER, scratch, ["--model", f"en-de={MODEL}",
-                              "--model", scratch / "chat"])
-        cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1",
-                                   api_key="none", timeout=60, max_retries=0)
+        super().setUpClass()
+        cls.client = openai.OpenAI(base_url=cls.url + "/v1", api_key="none",
+                                   timeout=60, max_retries=0)
 
     @classmethod
     def tearDownClass(cls):
         cls.client.close()
-        cls.server.terminate()
-        code = cls.server.wait(60)
-        cls.folder.cleanup()
-        assert code == 0, code
+        super().tearDownClass()
 
     def test_models(self):
         self.assertEqual([model.id for model in self.client.models.list()],
-                         ["en-de", "chat"])
+                         ["en-de", "chat", "plain"])
         self.assertEqual(self.client.models.retrieve("chat").id, "chat")
         with self.assertRaises(openai.NotFoundError):
             self.client.models.retrieve("none")
@@ -242,11 +229,7 @@ class OpenAiClientTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute()
-                               for path in sys.argv[1:4])
-    if not chat_server.have_packages(PACKAGES, "openai"):
-        sys.exit(SKIPPED)
-    sys.path.insert(0, str(PACKAGES))
+    chat_server.begin("openai")
     os.environ.pop("OPENAI_BASE_URL", None)
     import openai
     import pydantic

@@ -1,9 +1,8 @@
 """Tests POST /v1/responses of a real server with OpenAI's own Python client.
 
-openai_responses_client.py SERVER PACKAGES AGENTS: the server's program, the
-folder of packages of chat_server.py, and one for those of `openai-agents`.
-Exits with 77, which skips the test, if `openai` was not fetched before and
-cannot be fetched; without `openai-agents` its part is skipped.
+openai_responses_client.py SERVER MODEL PACKAGES AGENTS: see begin() of
+chat_server.py. AGENTS keeps `openai-agents`; its part is skipped if it cannot be
+had.
 """
 
 import json
@@ -11,7 +10,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import typing
 import unittest
 
@@ -53,26 +51,17 @@ assert isinstance(result.final_output, Report)
 HELLO = [{"role": "user", "content": "Hello you"}]
 
 
-class ResponsesTest(unittest.TestCase):
+class ResponsesTest(chat_server.ServerTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        scratch = pathlib.Path(cls.folder.name)
-        chat_server.make_chat_folder(scratch / "chat")
-        chat_server.make_plain_folder(scratch / "plain")
-        cls.server, port = chat_server.start_server(
-            SERVER, scratch, ["--model", scratch / "chat",
-                              "--model", scratch / "plain"])
-        cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1",
-                                   api_key="none", timeout=60, max_retries=0)
+        super().setUpClass()
+        cls.client = openai.OpenAI(base_url=cls.url + "/v1", api_key="none",
+                                   timeout=60, max_retries=0)
 
     @classmethod
     def tearDownClass(cls):
         cls.client.close()
-        cls.server.terminate()
-        code = cls.server.wait(60)
-        cls.folder.cleanup()
-        assert code == 0, code
+        super().tearDownClass()
 
     def create(self, **options):
         return self.client.responses.create(**{
@@ -230,11 +219,8 @@ class ResponsesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SERVER, PACKAGES, AGENTS = (pathlib.Path(path).absolute()
-                                for path in sys.argv[1:4])
-    if not chat_server.have_packages(PACKAGES, "openai"):
-        sys.exit(chat_server.SKIPPED)
-    sys.path.insert(0, str(PACKAGES))
+    chat_server.begin("openai")
+    AGENTS = pathlib.Path(sys.argv[4]).absolute()
     os.environ.pop("OPENAI_BASE_URL", None)
     import openai
     import pydantic

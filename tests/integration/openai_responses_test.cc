@@ -7,28 +7,17 @@
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
-#include "tests/integration/chat_folder.h"
-#include "tests/integration/folder_server.h"
+#include "tests/integration/chat_http_test.h"
 #include "tests/support/error_texts.h"
-#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
 
-class OpenAiResponsesServerTest : public testing::Test {
+class OpenAiResponsesServerTest : public ChatHttpTest {
  protected:
-  static void SetUpTestSuite() {
-    server_ = new FolderServer(
-        "openai_responses_test", [](const std::filesystem::path& folder) {
-          MakeChatFolder(folder / "chat");
-          return std::vector<std::string>{
-              "--http-listen", "127.0.0.1:0", "--precision",
-              "f32",           "--model",     (folder / "chat").string()};
-        });
-  }
-  static void TearDownTestSuite() { delete server_; }
+  static void SetUpTestSuite() { Start("openai_responses_test", nullptr); }
 
   static json Body(const json& more) {
     json body = {
@@ -36,20 +25,14 @@ class OpenAiResponsesServerTest : public testing::Test {
     body.update(more);
     return body;
   }
-  static HttpResult Post(const std::string& path, const json& body) {
-    return HttpPost((*server_)->http_port(), path, body.dump(),
-                    "Content-Type: application/json\r\n");
-  }
   static json Respond(const json& more) {
-    const HttpResult answer = Post("/v1/responses", Body(more));
-    EXPECT_EQ(answer.status, 200) << answer.body;
-    return json::parse(answer.body);
+    return Post("/v1/responses", Body(more));
   }
   // The events of a stream.
   static std::vector<json> Stream(const json& more) {
     json body = Body(more);
     body["stream"] = true;
-    const HttpResult answer = Post("/v1/responses", body);
+    const HttpResult answer = Send("/v1/responses", body);
     EXPECT_EQ(answer.status, 200) << answer.body;
     std::vector<json> events;
     std::string_view rest = answer.body;
@@ -62,7 +45,7 @@ class OpenAiResponsesServerTest : public testing::Test {
     return events;
   }
   static json Error(const json& more) {
-    const HttpResult answer = Post("/v1/responses", Body(more));
+    const HttpResult answer = Send("/v1/responses", Body(more));
     EXPECT_EQ(answer.status, 400) << answer.body;
     return json::parse(answer.body)["error"];
   }
@@ -84,11 +67,7 @@ class OpenAiResponsesServerTest : public testing::Test {
     }
     return texts;
   }
-
-  static FolderServer* server_;
 };
-
-FolderServer* OpenAiResponsesServerTest::server_ = nullptr;
 
 const json kWeather = {
     {"type", "function"},
@@ -101,7 +80,7 @@ const json kWeather = {
 
 TEST_F(OpenAiResponsesServerTest, SaysWhatAChatSays) {
   const json chat =
-      json::parse(Post("/v1/chat/completions",
+      json::parse(Send("/v1/chat/completions",
                        {{"messages",
                          {{{"role", "system"}, {"content", "Be kind."}},
                           {{"role", "user"}, {"content", "Hello you"}}}},
@@ -185,7 +164,7 @@ TEST_F(OpenAiResponsesServerTest, RefusalsNameItsMembers) {
   EXPECT_EQ(stored.status, 404);
   EXPECT_THAT(json::parse(stored.body)["error"]["message"].get<std::string>(),
               ErrorAt("/v1/responses/resp_1"));
-  EXPECT_EQ(Post("/v1/responses/resp_1/cancel", json::object()).status, 404);
+  EXPECT_EQ(Send("/v1/responses/resp_1/cancel", json::object()).status, 404);
 }
 
 }  // namespace

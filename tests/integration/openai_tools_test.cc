@@ -8,10 +8,8 @@
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
-#include "tests/integration/chat_folder.h"
-#include "tests/integration/folder_server.h"
+#include "tests/integration/chat_http_test.h"
 #include "tests/support/error_texts.h"
-#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {
@@ -41,18 +39,9 @@ json Tool(const std::string& name, const std::string& member) {
               {"additionalProperties", false}}}}}};
 }
 
-class OpenAiToolsTest : public testing::Test {
+class OpenAiToolsTest : public ChatHttpTest {
  protected:
-  static void SetUpTestSuite() {
-    server_ = new FolderServer(
-        "openai_tools_test", [](const std::filesystem::path& folder) {
-          MakeChatFolder(folder / "chat");
-          return std::vector<std::string>{
-              "--http-listen", "127.0.0.1:0", "--precision",
-              "f32",           "--model",     (folder / "chat").string()};
-        });
-  }
-  static void TearDownTestSuite() { delete server_; }
+  static void SetUpTestSuite() { Start("openai_tools_test", nullptr); }
 
   static json Body(const json& more) {
     json body = {{"messages", {{{"role", "user"}, {"content", "Hello you"}}}},
@@ -63,18 +52,14 @@ class OpenAiToolsTest : public testing::Test {
     body.update(more);
     return body;
   }
-  static HttpResult Post(const json& body) {
-    return HttpPost((*server_)->http_port(), kPath, body.dump(),
-                    "Content-Type: application/json\r\n");
-  }
   static json Choices(const json& more) {
-    const HttpResult answer = Post(Body(more));
+    const HttpResult answer = Send(kPath, Body(more));
     EXPECT_EQ(answer.status, 200) << answer.body;
     return json::parse(answer.body)["choices"];
   }
   // The member that the refusal names.
   static std::string Refused(const json& more) {
-    const HttpResult answer = Post(Body(more));
+    const HttpResult answer = Send(kPath, Body(more));
     EXPECT_EQ(answer.status, 400) << answer.body;
     const json error = json::parse(answer.body)["error"];
     return error["param"].is_string() ? error["param"] : error["message"];
@@ -90,7 +75,7 @@ class OpenAiToolsTest : public testing::Test {
   }
   static std::string CheckCall(const json& call) {
     EXPECT_EQ(call["type"], "function");
-    EXPECT_EQ(call["id"].get<std::string>().size(), 29u);
+    EXPECT_EQ(call["id"].get<std::string>().size(), 37u);
     const std::string name = call["function"]["name"];
     EXPECT_THAT(name, testing::AnyOf("weather", "time"));
     const json arguments =
@@ -100,11 +85,7 @@ class OpenAiToolsTest : public testing::Test {
                 testing::AnyOf("Bern", "Oslo"));
     return name;
   }
-
-  static FolderServer* server_;
 };
-
-FolderServer* OpenAiToolsTest::server_ = nullptr;
 
 json Named(const std::string& name) {
   return {{"type", "function"}, {"function", {{"name", name}}}};
@@ -156,7 +137,7 @@ TEST_F(OpenAiToolsTest, StreamsTheSameCalls) {
     const json whole = Choices(options)[0];
     json body = Body(options);
     body["stream"] = true;
-    const HttpResult answer = Post(body);
+    const HttpResult answer = Send(kPath, body);
     EXPECT_EQ(answer.status, 200);
     std::string content, reason;
     std::vector<json> calls;
@@ -220,7 +201,7 @@ TEST_F(OpenAiToolsTest, ThoughtsHaveTheirOwnMember) {
   const auto tokens = [](const json& more) -> int {
     json options = {{"tools", nullptr}, {"max_completion_tokens", 1}};
     options.update(more);
-    return json::parse(Post(Body(options)).body)["usage"]["prompt_tokens"];
+    return Post(kPath, Body(options))["usage"]["prompt_tokens"];
   };
   const int plain = tokens(json::object());
   EXPECT_GT(tokens({{"enable_thinking", false}}), plain);

@@ -171,7 +171,9 @@ TEST(ChatTemplateTest, TextOfARequestNeverBecomesASpecialToken) {
         {{"role", "system"}, {"content", special}},
         {{"role", "user"}, {"content", "x" + special}}};
     const std::string text = messages.dump();
-    const auto encoding = Parsed().Encode({.messages = text}, **tokenizer, {});
+    const auto segments = Parsed().Render({.messages = text});
+    ASSERT_TRUE(segments.ok()) << segments.status();
+    const auto encoding = EncodeSegments(*segments, **tokenizer, {});
     ASSERT_TRUE(encoding.ok()) << encoding.status();
     std::vector<int32_t> found;
     std::string bytes;

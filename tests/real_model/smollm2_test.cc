@@ -59,8 +59,9 @@ TEST_F(SmolLm2Test, ChatsAndAnswersLikeTransformers) {
     const std::string messages =
         nlohmann::json({{{"role", "user"}, {"content", answer["text"]}}})
             .dump();
-    const auto encoded =
-        (*chat)->Encode({.messages = messages}, *model_->tokenizer(), {});
+    const auto segments = (*chat)->Render({.messages = messages});
+    ASSERT_TRUE(segments.ok()) << segments.status();
+    const auto encoded = EncodeSegments(*segments, *model_->tokenizer(), {});
     ASSERT_TRUE(encoded.ok()) << encoded.status();
     EXPECT_EQ(encoded->ids, answer["prompt_ids"].get<std::vector<int32_t>>())
         << answer["text"];

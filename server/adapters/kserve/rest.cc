@@ -162,7 +162,7 @@ absl::Status AddTexts(const json& data, const std::string& path,
     return absl::OkStatus();
   }
   if (!data.is_array()) {
-    return InvalidField(path, "is no text; send a list of texts");
+    return InvalidField(path, "must be a list of texts");
   }
   for (size_t i = 0; i < data.size(); ++i) {
     TRIVIUM_RETURN_IF_ERROR(
@@ -184,7 +184,7 @@ absl::Status SetParameter(const json& value, const std::string& path,
   } else if (value.is_string()) {
     parameter->set_string_param(value.get<std::string>());
   } else {
-    return InvalidField(path, "is no number, boolean or text");
+    return InvalidField(path, "must be a number, a boolean or a text");
   }
   return absl::OkStatus();
 }
@@ -268,12 +268,13 @@ class InferCodec : public Codec {
                               inference::ModelInferRequest* request) {
     if (parameters == nullptr) return absl::OkStatus();
     if (!parameters->is_object()) {
-      return InvalidField("parameters", "is no object");
+      return InvalidField("parameters", "must be an object");
     }
     for (const auto& [name, value] : parameters->items()) {
       const std::string path = "parameters." + Shorten(name);
       if (name == "binary_data_output") {
-        if (!value.is_boolean()) return InvalidField(path, "is no boolean");
+        if (!value.is_boolean())
+          return InvalidField(path, "must be true or false");
         binary_ = value;
         continue;
       }
@@ -286,7 +287,7 @@ class InferCodec : public Codec {
   static absl::Status ReadInputs(const json* inputs, std::string_view tensors,
                                  inference::ModelInferRequest* request) {
     if (inputs == nullptr) return absl::OkStatus();
-    if (!inputs->is_array()) return InvalidField("inputs", "is no list");
+    if (!inputs->is_array()) return InvalidField("inputs", "must be a list");
     for (size_t i = 0; i < inputs->size(); ++i) {
       TRIVIUM_RETURN_IF_ERROR(ReadInput(
           (*inputs)[i], fmt::format("inputs[{}]", i), &tensors, request));
@@ -302,7 +303,7 @@ class InferCodec : public Codec {
   static absl::Status ReadInput(const json& value, const std::string& path,
                                 std::string_view* tensors,
                                 inference::ModelInferRequest* request) {
-    if (!value.is_object()) return InvalidField(path, "is no object");
+    if (!value.is_object()) return InvalidField(path, "must be an object");
     auto* const input = request->add_inputs();
     JsonFields fields(value, path + ".");
     fields.Require("name");
@@ -311,10 +312,10 @@ class InferCodec : public Codec {
     input->set_name(fields.String("name").value_or(""));
     input->set_datatype(fields.String("datatype").value_or(""));
     if (const json* const shape = fields.Value("shape")) {
-      if (!shape->is_array()) fields.Fail("shape", "is no list");
+      if (!shape->is_array()) fields.Fail("shape", "must be a list");
       for (const json& size : *shape) {
         if (!size.is_number_integer()) {
-          fields.Fail("shape", "is no list of integers");
+          fields.Fail("shape", "must be a list of integers");
           break;
         }
         input->add_shape(size);
@@ -323,7 +324,7 @@ class InferCodec : public Codec {
     std::optional<int64_t> bytes;
     if (const json* const given = fields.Value("parameters")) {
       if (!given->is_object())
-        return InvalidField(path + ".parameters", "is no object");
+        return InvalidField(path + ".parameters", "must be an object");
       JsonFields parameters(*given, path + ".parameters.");
       bytes = parameters.Integer(kBinarySize, 0,
                                  static_cast<int64_t>(tensors->size()));
@@ -351,18 +352,18 @@ class InferCodec : public Codec {
   absl::Status ReadOutputs(const json* outputs,
                            inference::ModelInferRequest* request) {
     if (outputs == nullptr) return absl::OkStatus();
-    if (!outputs->is_array()) return InvalidField("outputs", "is no list");
+    if (!outputs->is_array()) return InvalidField("outputs", "must be a list");
     for (size_t i = 0; i < outputs->size(); ++i) {
       const std::string path = fmt::format("outputs[{}]", i);
       const json& value = (*outputs)[i];
-      if (!value.is_object()) return InvalidField(path, "is no object");
+      if (!value.is_object()) return InvalidField(path, "must be an object");
       JsonFields fields(value, path + ".");
       fields.Require("name");
       const std::string name = fields.String("name").value_or("");
       request->add_outputs()->set_name(name);
       if (const json* const given = fields.Value("parameters")) {
         if (!given->is_object())
-          return InvalidField(path + ".parameters", "is no object");
+          return InvalidField(path + ".parameters", "must be an object");
         JsonFields parameters(*given, path + ".parameters.");
         if (const auto binary = parameters.Bool("binary_data")) {
           binary_outputs_[name] = *binary;

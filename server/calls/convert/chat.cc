@@ -305,16 +305,11 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
   prompt->chat_template = chat;
   prompt->variables = variables;
   prompt->end = EndOf(*segments);
-  std::vector<TextPart> parts;
-  for (const ChatSegment& segment : *segments) {
-    parts.push_back({segment.text, /*literal=*/!segment.from_template});
-  }
   EncodeOptions encode;
-  encode.add_special_tokens = false;
   encode.most_tokens = most;
   encode.check_alive = options.check_alive;
   absl::StatusOr<Encoding> encoding =
-      model.tokenizer()->EncodeParts(parts, encode);
+      EncodeSegments(*segments, *model.tokenizer(), encode);
   if (!encoding.ok()) return AboutText(encoding.status(), path);
   TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
       *encoding, path, most, "send fewer messages, or shorter ones"));

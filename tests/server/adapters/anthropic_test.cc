@@ -382,12 +382,12 @@ TEST_F(AnthropicTest, ThinksIfItIsAskedTo) {
   EXPECT_EQ(variable({{"type", "enabled"}, {"budget_tokens", 1024}}), "true");
   EXPECT_EQ(variable({{"type", "adaptive"}, {"display", "summarized"}}),
             "true");
-  // The template of this one has no such variable. Where it must have it, the
-  // call refuses.
+  // The template of this one has no such variable.
   EXPECT_EQ(variable(nullptr, "plain"), "unset");
   EXPECT_EQ(variable({{"type", "disabled"}}, "plain"), "unset");
   EXPECT_EQ(variable({{"type", "adaptive"}}, "plain"), "unset");
-  EXPECT_EQ(variable({{"type", "enabled"}}, "plain"), "true");
+  EXPECT_THAT(Bad({{"model", "plain"}, {"thinking", {{"type", "enabled"}}}}),
+              IsError(absl::StatusCode::kInvalidArgument, "thinking"));
 }
 
 TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {

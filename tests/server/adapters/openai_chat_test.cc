@@ -433,7 +433,7 @@ TEST_F(OpenAiChatTest, MessagesHaveTheirParts) {
             json({{"name", "look"}, {"arguments", R"({"x": "y"})"}}));
   const auto id = first["id"].get<std::string>();
   EXPECT_THAT(id, StartsWith("call_"));
-  EXPECT_EQ(id.size(), 29u);
+  EXPECT_EQ(id.size(), 37u);
   EXPECT_EQ(message["tool_calls"][1]["id"], "functions.walk:1");
   EXPECT_FALSE(first.contains("index"));
 }

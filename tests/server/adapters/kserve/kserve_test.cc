@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kserve/open_inference.grpc.pb.h"
+#include "server/adapters/kserve/tensors.h"
 #include "tests/server/transports/grpc/rpc_fixture.h"
 
 namespace trivium {
@@ -19,13 +20,7 @@ using testing::HasSubstr;
 
 // The raw form of BYTES.
 std::string Raw(const std::vector<std::string>& texts) {
-  std::string raw;
-  for (const std::string& text : texts) {
-    const auto size = static_cast<uint32_t>(text.size());
-    raw.append(reinterpret_cast<const char*>(&size), sizeof(size));
-    raw += text;
-  }
-  return raw;
+  return JoinElements(texts);
 }
 
 class KserveTest : public RpcTest {

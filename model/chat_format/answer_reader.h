@@ -18,6 +18,8 @@ class AnswerReader {
   virtual void Feed(char c) = 0;
   // The text has ended; whatever was held back is told.
   virtual void Finish() = 0;
+  // True inside of a thought.
+  virtual bool thinking() const = 0;
 };
 
 // Messages with marks in the text: <think>...</think>, <tool_call>... All

@@ -44,6 +44,8 @@ class ChatReader {
   std::vector<ChatDelta> Read(std::string_view piece);
   // The text has ended. Must be called once, last.
   std::vector<ChatDelta> Finish();
+  // True if what was read ends inside of a thought.
+  bool thinking() const { return reader_->thinking(); }
 
  private:
   const std::vector<ChatTool> tools_;

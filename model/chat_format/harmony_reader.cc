@@ -38,6 +38,10 @@ class HarmonyReader : public AnswerReader {
   HarmonyReader(const std::vector<ChatTool>* tools, DeltaCollector* deltas)
       : tools_(tools), deltas_(deltas) {}
 
+  bool thinking() const override {
+    return state_ == State::kBody && kind_ == ChatDelta::Kind::kReasoning;
+  }
+
   void Feed(char c) override {
     switch (state_) {
       case State::kHeader:

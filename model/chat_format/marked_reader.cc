@@ -49,6 +49,8 @@ class MarkedReader : public AnswerReader {
     if (calls_first) marks_[static_cast<size_t>(Mode::kText)].clear();
   }
 
+  bool thinking() const override { return mode_ == Mode::kThinking; }
+
   void Feed(char c) override {
     pending_.push_back(c);
     ReadPending();

@@ -38,6 +38,8 @@ inline constexpr float kMaxCountPenalty = 2;
 // The most phrases that a search may require.
 inline constexpr int kMaxRequiredPhrases = 12;
 
+class ThoughtBound;
+
 // Says how tokens make up words.
 class WordPieces {
  public:
@@ -140,6 +142,8 @@ struct DecodingOptions {
   // without bytes pass by it. It does not go with `required`, and needs
   // end_ids. It has the vocabulary of the model.
   std::shared_ptr<const Constraint> constraint;
+  // Bounds the thoughts of a text that has a constraint; null: it does not.
+  std::shared_ptr<const ThoughtBound> thoughts;
 
   // End a text that only repeats itself (repetition.h). Needs beam_size 1.
   bool stop_repetition = false;

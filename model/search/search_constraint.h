@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "model/grammar/constraint.h"
 #include "model/search/decoding.h"
+#include "model/search/thought_bound.h"
 
 namespace trivium {
 
@@ -23,12 +24,15 @@ namespace trivium {
 // other hypotheses change what it allows.
 class SearchConstraint {
  public:
-  using State = ConstraintMatcher::State;
+  struct State {
+    ConstraintMatcher::State text;
+    ThoughtBound::State thought;  // with a bound of thoughts
+  };
 
   explicit SearchConstraint(const DecodingOptions& options);
 
   bool exists() const { return matcher_.has_value(); }
-  State Start() const { return matcher_ ? matcher_->Start() : State{}; }
+  State Start() const;
   // Returns the tokens that may follow; null without a constraint. Valid until
   // the next call.
   const TokenMask* Allowed(State state);
@@ -48,6 +52,7 @@ class SearchConstraint {
   std::optional<int32_t> forced_last_id_;
   int max_new_tokens_;
   std::optional<ConstraintMatcher> matcher_;
+  std::shared_ptr<const ThoughtBound> thoughts_;  // null: not bounded
   std::shared_ptr<const TokenMask> allowed_;
 };
 

@@ -34,6 +34,7 @@ constexpr FieldName kAnthropicNames[] = {
     {"chat.parallel_tool_calls", "tool_choice.disable_parallel_tool_use"},
     {"chat.continue_final_message", "messages"},
     {"chat.answer_parts", "tools"},
+    {"chat.max_thinking_tokens", "thinking.budget_tokens"},
     {"chat.", ""},
     {"chat", "messages"},
     {"decoding.max_new_tokens", "max_tokens"},

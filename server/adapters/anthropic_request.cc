@@ -360,9 +360,8 @@ class AnthropicPromptReader {
 };
 
 // A model thinks only if it is asked to. Only then must its template have a
-// place for it.
-ChatThinking ReadAnthropicThinking(JsonFields* fields,
-                                   IgnoredMembers* ignored) {
+// place for it. Sets the bound of its thoughts.
+ChatThinking ReadAnthropicThinking(JsonFields* fields, v1::Chat* chat) {
   const json* const value = fields->Value("thinking");
   if (value == nullptr) return {.on = false, .required = false};
   JsonFields thinking(*value, "thinking.");
@@ -374,8 +373,10 @@ ChatThinking ReadAnthropicThinking(JsonFields* fields,
                               "disabled",
                               Shorten(type)));
   }
-  // To Anthropic's models it is an aim, not a bound; these have no such aim.
-  thinking.Ignore(kAnthropicShape, ignored, {"budget_tokens"});
+  const auto budget = thinking.Integer("budget_tokens", 1, INT_MAX);
+  if (budget && type != "disabled") {
+    chat->set_max_thinking_tokens(static_cast<uint32_t>(*budget));
+  }
   thinking.Only("display", {"summarized"},
                 "is not supported: thoughts are shown as they are");
   fields->Keep(thinking.Done());
@@ -402,7 +403,7 @@ ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
     fields->Only(name, {json::array(), json::object()}, kNotForAnthropic);
   }
   fields->Ignore(kAnthropicShape, ignored, {"cache_control"});
-  return ReadAnthropicThinking(fields, ignored);
+  return ReadAnthropicThinking(fields, chat);
 }
 
 AnthropicOptions ReadAnthropicOptions(JsonFields* fields,

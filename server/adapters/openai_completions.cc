@@ -39,6 +39,7 @@ std::vector<FieldName> NamesOf(const CompletionOptions& options) {
       {"chat.variables", "chat_template_kwargs"},
       {"chat.tool_name", "tool_choice.function.name"},
       {"chat.answer_parts", "tools"},
+      {"chat.max_thinking_tokens", options.thinking.budget_name},
       {"chat.", ""},
       {"chat", "messages"},
       {"decoding.max_new_tokens", options.max_tokens_name},
@@ -55,11 +56,12 @@ const char* ReasonOf(v1::FinishReason reason, bool calls) {
 }
 
 ordered_json UsageOf(const v1::Usage& usage) {
-  return {
-      {"prompt_tokens", usage.prompt_tokens()},
-      {"completion_tokens", usage.new_tokens()},
-      {"total_tokens", usage.prompt_tokens() + usage.new_tokens()},
-      {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens()}}}};
+  return {{"prompt_tokens", usage.prompt_tokens()},
+          {"completion_tokens", usage.new_tokens()},
+          {"total_tokens", usage.prompt_tokens() + usage.new_tokens()},
+          {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens()}}},
+          {"completion_tokens_details",
+           {{"reasoning_tokens", usage.reasoning_tokens()}}}};
 }
 
 constexpr ChatShape kOpenAiChats = {
@@ -283,6 +285,8 @@ class CompletionCodec : public Codec {
     usage_.set_prompt_tokens(usage_.prompt_tokens() + usage.prompt_tokens());
     if (!options_.prompt_only) {
       usage_.set_new_tokens(usage_.new_tokens() + usage.new_tokens());
+      usage_.set_reasoning_tokens(usage_.reasoning_tokens() +
+                                  usage.reasoning_tokens());
     }
     usage_.set_cached_tokens(usage_.cached_tokens() + usage.cached_tokens());
   }

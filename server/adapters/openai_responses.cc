@@ -154,19 +154,9 @@ class ResponsesCodec : public Codec {
               // No tokens are charged for what later requests reuse.
               {"cache_write_tokens", 0}}},
             {"output_tokens", usage_.new_tokens()},
-            {"output_tokens_details", {{"reasoning_tokens", ThoughtTokens()}}},
+            {"output_tokens_details",
+             {{"reasoning_tokens", usage_.reasoning_tokens()}}},
             {"total_tokens", usage_.prompt_tokens() + usage_.new_tokens()}};
-  }
-
-  uint32_t ThoughtTokens() const {
-    const Tokenizer* const tokenizer = model_->model->tokenizer();
-    if (output_->thoughts().empty() || tokenizer == nullptr) return 0;
-    EncodeOptions options;
-    options.add_special_tokens = false;
-    const auto encoding = tokenizer->Encode(output_->thoughts(), options);
-    if (!encoding.ok()) return 0;
-    return std::min(static_cast<uint32_t>(encoding->ids.size()),
-                    usage_.new_tokens());
   }
 
   // The error of a stream, whose response has already begun.

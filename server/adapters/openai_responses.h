@@ -12,9 +12,6 @@ namespace trivium {
 // (ResponsesOutput). Nothing is stored, so each request brings its whole
 // conversation.
 // With logprobs an answer is one message, the thoughts within its text.
-//
-// usage.output_tokens_details.reasoning_tokens is how many tokens the thoughts
-// have as a text, without the marks around them.
 NewCodec NewOpenAiResponsesCodec;
 
 }  // namespace trivium

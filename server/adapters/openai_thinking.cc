@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <string_view>
 
 #include "base/status.h"
@@ -29,11 +30,23 @@ OpenAiThinking ReadOpenAiThinking(JsonFields* fields) {
                                       fmt::join(kEfforts, ", ")));
   }
   thinking.enabled = fields->Bool(kEnable);
+  for (const char* const name :
+       {"thinking_token_budget", "thinking_budget_tokens"}) {
+    const auto budget = fields->Integer(name, 0, INT_MAX);
+    if (!budget) continue;
+    if (thinking.budget) {
+      fields->Fail(name, fmt::format("is there beside {}; send one of them",
+                                     thinking.budget_name));
+    }
+    thinking.budget_name = name;
+    thinking.budget = static_cast<uint32_t>(*budget);
+  }
   return thinking;
 }
 
 absl::Status SetOpenAiThinking(const OpenAiThinking& thinking,
                                const Model& model, v1::Chat* chat) {
+  if (thinking.budget) chat->set_max_thinking_tokens(*thinking.budget);
   TRIVIUM_RETURN_IF_ERROR(
       SetThinking({.on = thinking.enabled}, kEnable, model, chat));
   return SetThinking({.effort = thinking.effort}, kEffort, model, chat);

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_THINKING_H_
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_THINKING_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -15,11 +16,16 @@ namespace trivium {
 struct OpenAiThinking {
   std::optional<std::string> effort;  // `reasoning_effort`
   std::optional<bool> enabled;        // `enable_thinking`
+  // The most tokens of thoughts: vLLM's `thinking_token_budget` or
+  // llama-server's `thinking_budget_tokens`, whichever the request has.
+  const char* budget_name = "thinking_token_budget";
+  std::optional<uint32_t> budget;
 };
 
 OpenAiThinking ReadOpenAiThinking(JsonFields* fields);
 
-// Sets the variables of the chat's template that say so (SetThinking).
+// Sets the variables of the chat's template that say so (SetThinking), and the
+// bound of its thoughts.
 absl::Status SetOpenAiThinking(const OpenAiThinking& thinking,
                                const Model& model, v1::Chat* chat);
 

@@ -95,16 +95,15 @@ std::vector<int32_t> Generation::prompt() const {
 }
 
 absl::Status Generation::Constrain(Request* request) {
-  const std::vector<int32_t>& end_ids = request->decoding->end_ids;
   if (parts_ && parts_->held) {
-    TRIVIUM_ASSIGN_OR_RETURN(
-        request->decoding->constraint,
-        CompileAnswer(request_, job_, call_->model(), *parts_, end_ids));
+    TRIVIUM_RETURN_IF_ERROR(HoldAnswer(request_, job_, call_->model(), *parts_,
+                                       &*request->decoding));
   } else if (job_.decoding.constraint) {
     TRIVIUM_ASSIGN_OR_RETURN(
         request->decoding->constraint,
         CompileConstraint(*job_.decoding.constraint, kConstraint,
-                          call_->model(), end_ids, job_.options.check_alive));
+                          call_->model(), request->decoding->end_ids,
+                          job_.options.check_alive));
   } else {
     return absl::OkStatus();
   }
@@ -113,8 +112,13 @@ absl::Status Generation::Constrain(Request* request) {
 }
 
 absl::Status Generation::AboutResult(const absl::Status& status) const {
-  const bool about_tools = parts_ && !parts_->tools.empty();
-  return AboutConstraint(status, about_tools ? "chat.tools" : kConstraint);
+  const char* field = kConstraint;
+  if (parts_ && !parts_->tools.empty()) {
+    field = "chat.tools";
+  } else if (parts_ && !job_.decoding.constraint) {
+    field = "chat.max_thinking_tokens";
+  }
+  return AboutConstraint(status, field);
 }
 
 void Generation::AskForAttention(Request* request) {

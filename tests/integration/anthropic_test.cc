@@ -150,6 +150,11 @@ TEST_F(AnthropicHttpTest, ThoughtsAreABlock) {
   EXPECT_NE(whole["content"][0]["signature"], "");
   const auto [blocks, last] = Streamed(body);
   EXPECT_EQ(blocks, whole["content"]);
+  json short_body = body;
+  short_body["thinking"]["budget_tokens"] = 4;
+  const json bounded = Post("/v1/messages", short_body);
+  ASSERT_EQ(bounded["content"].size(), 2u) << bounded;
+  EXPECT_EQ(bounded["content"][1]["type"], "text");
   // The blocks come back as they are.
   Post("/v1/messages",
        Body({{"model", "thinker"},

@@ -318,6 +318,43 @@ TEST_F(ToolCallsTest, ThoughtsAreNoContent) {
   }
 }
 
+// The mark of their end follows, whether the prompt or the model opened them.
+TEST_F(ToolCallsTest, ThoughtsAreBounded) {
+  for (const uint32_t most : {0, 7}) {
+    v1::GenerateRequest opened = Required("parameters");
+    opened.mutable_chat()->set_parallel_tool_calls(false);
+    opened.mutable_chat()->set_max_thinking_tokens(most);
+    opened.set_tokens(true);
+    Bias(kThoughtEnd, -50, &opened);
+    Bias(kLessSign, -100, &opened);
+    for (const v1::GenerateRequest& request : Searches(opened)) {
+      for (const Answer& answer : Answers(request)) {
+        EXPECT_EQ(answer.done.finish_reason(), v1::FINISH_REASON_END);
+        ASSERT_GT(answer.ids.size(), most);
+        EXPECT_EQ(answer.ids[most], kThoughtEnd);
+        EXPECT_EQ(answer.reasoning.empty(), most == 0);
+        ASSERT_EQ(answer.calls.size(), 1u);
+        ExpectCall(answer.calls[0]);
+      }
+    }
+    const Answer one = One(opened);
+    EXPECT_EQ(one.done.usage().reasoning_tokens(), most);
+
+    v1::GenerateRequest free = Request("tagged");
+    free.mutable_chat()->clear_tools();
+    free.mutable_chat()->set_max_thinking_tokens(most);
+    free.mutable_decoding()->set_max_new_tokens(20);
+    free.mutable_decoding()->set_forced_first_id(kThought);
+    free.set_tokens(true);
+    Bias(kThoughtEnd, -50, &free);
+    Bias(kLessSign, -100, &free);
+    const Answer answer = One(free);
+    EXPECT_EQ(answer.ids[0], kThought);
+    EXPECT_EQ(answer.ids[most + 1], kThoughtEnd);
+    EXPECT_NE(answer.content, "");
+  }
+}
+
 // A form holds the content and leaves the thought free.
 TEST_F(ToolCallsTest, AConstraintHoldsTheContent) {
   v1::GenerateRequest request = Request("parameters");
@@ -454,6 +491,16 @@ TEST_F(ToolCallsTest, ErrorsNameTheField) {
                         in->set_parallel_tool_calls(true);
                       })),
               IsError(kInvalidArgument, "chat.parallel_tool_calls"));
+  EXPECT_THAT(Refused(request, chat([](v1::Chat* in) {
+                        in->clear_answer_parts();
+                        in->set_max_thinking_tokens(5);
+                      })),
+              IsError(kInvalidArgument, "chat.max_thinking_tokens"));
+  EXPECT_THAT(Refused(Request("silent"), chat([](v1::Chat* in) {
+                        in->clear_tools();
+                        in->set_max_thinking_tokens(5);
+                      })),
+              IsError(kFailedPrecondition, "chat.max_thinking_tokens"));
   EXPECT_THAT(Refused(Request("silent"), chat([](v1::Chat*) {})),
               IsError(kFailedPrecondition, "chat.answer_parts"));
   EXPECT_THAT(Refused(request, chat([](v1::Chat* in) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr char kChat[] = "chat";
 constexpr char kConstraint[] = "decoding.constraint";
+constexpr char kMaxThinkingTokens[] = "chat.max_thinking_tokens";
 
 bool IsRequired(const v1::Chat& in) {
   return in.tool_choice() == v1::Chat::TOOL_CHOICE_REQUIRED;
@@ -85,6 +87,40 @@ absl::Status CheckUnion(const ConstraintText& constraint,
   return absl::OkStatus();
 }
 
+absl::StatusOr<ThoughtBound::Options> BoundOf(const v1::Chat& in,
+                                              const AnswerParts& parts) {
+  const ChatFormat& format = parts.known->format;
+  const ThinkingFormat& thinking = format.thinking();
+  if (!thinking.known()) {
+    return absl::FailedPreconditionError(
+        std::string(kMaxThinkingTokens) +
+        ": the model's chat template does not tell the mark that ends a "
+        "thought, so thoughts cannot be bounded; leave it out");
+  }
+  constexpr uint32_t kMost = std::numeric_limits<int32_t>::max();
+  return ThoughtBound::Options{
+      .max_tokens = static_cast<int>(std::min(in.max_thinking_tokens(), kMost)),
+      .begin = thinking.begin,
+      .end = thinking.end,
+      .open = parts.thinking,
+      // Its marks are special tokens, which no other text has.
+      .anywhere = format.calls().form == ToolCallFormat::Form::kHarmony};
+}
+
+absl::Status BoundThoughts(const AnswerParts& parts,
+                           DecodingOptions* decoding) {
+  if (!parts.thoughts) return absl::OkStatus();
+  auto thoughts =
+      ThoughtBound::Create(*parts.thoughts, decoding->constraint->trie());
+  if (!thoughts.ok()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: {}", kMaxThinkingTokens,
+                    std::string(thoughts.status().message())));
+  }
+  decoding->thoughts = *std::move(thoughts);
+  return absl::OkStatus();
+}
+
 // A text that only equal answers' grammars have.
 std::string KeyOf(const v1::Chat& in, const AnswerParts& parts,
                   const std::optional<ConstraintText>& constraint) {
@@ -118,6 +154,10 @@ absl::Status CheckAnswerFields(const v1::Chat& in, const std::string& path) {
   }
   if (in.has_parallel_tool_calls() && !in.answer_parts()) {
     return InvalidField(path + ".parallel_tool_calls",
+                        "is for answers in parts; set answer_parts");
+  }
+  if (in.has_max_thinking_tokens() && !in.answer_parts()) {
+    return InvalidField(path + ".max_thinking_tokens",
                         "is for answers in parts; set answer_parts");
   }
   if (!IsRequired(in)) return absl::OkStatus();
@@ -163,6 +203,12 @@ absl::StatusOr<AnswerParts> ReadAnswerParts(const v1::GenerateRequest& in,
 
   const std::optional<ConstraintText>& constraint = job.decoding.constraint;
   parts.held = constraint.has_value();
+  if (chat.has_max_thinking_tokens()) {
+    TRIVIUM_ASSIGN_OR_RETURN(parts.thoughts, BoundOf(chat, parts));
+    TRIVIUM_RETURN_IF_ERROR(CheckConstraint(in.decoding(), kMaxThinkingTokens,
+                                            job.decoding.options, model));
+    parts.held = true;
+  }
   if (parts.tools.empty()) return parts;
   TRIVIUM_RETURN_IF_ERROR(CheckForm(chat, format, kChat));
   // An answer of calls alone has no content that a constraint could hold.
@@ -170,18 +216,17 @@ absl::StatusOr<AnswerParts> ReadAnswerParts(const v1::GenerateRequest& in,
     TRIVIUM_RETURN_IF_ERROR(CheckUnion(*constraint, format));
     parts.calls_first = true;
   }
-  parts.held = HasToolGrammar(format);
-  if (parts.held) {
+  if (HasToolGrammar(format)) {
+    parts.held = true;
     TRIVIUM_RETURN_IF_ERROR(CheckConstraint(in.decoding(), "chat.tools",
                                             job.decoding.options, model));
   }
   return parts;
 }
 
-absl::StatusOr<std::shared_ptr<const Constraint>> CompileAnswer(
-    const v1::GenerateRequest& in, const GenerateJob& job,
-    const ServedModel& served, const AnswerParts& parts,
-    std::span<const int32_t> end_ids) {
+absl::Status HoldAnswer(const v1::GenerateRequest& in, const GenerateJob& job,
+                        const ServedModel& served, const AnswerParts& parts,
+                        DecodingOptions* decoding) {
   using Calls = AnswerGrammarOptions::Calls;
   const v1::Chat& chat = in.chat();
   const AliveCheck& check_alive = job.options.check_alive;
@@ -191,14 +236,15 @@ absl::StatusOr<std::shared_ptr<const Constraint>> CompileAnswer(
   text.text = KeyOf(chat, parts, constraint);
   text.form = ConstraintText::Form::kMade;
 
-  bool about_constraint = parts.tools.empty();
+  bool about_constraint = constraint && parts.tools.empty();
   const auto make = [&]() -> absl::StatusOr<Grammar> {
     AnswerGrammarOptions options;
     options.check_alive = check_alive;
     options.thinking = parts.thinking;
     options.parallel = IsParallel(chat);
     options.tool = chat.tool_name();
-    if (!parts.tools.empty()) {
+    // Calls in quotes of the model's own are text here.
+    if (!parts.tools.empty() && HasToolGrammar(parts.known->format)) {
       options.calls = IsRequired(chat) ? Calls::kMust : Calls::kMay;
     }
     if (!constraint || IsRequired(chat)) {
@@ -213,19 +259,21 @@ absl::StatusOr<std::shared_ptr<const Constraint>> CompileAnswer(
     return GrammarOfAnswer(parts.known->format, parts.tools, options);
   };
   const Model& model = *served.model;
-  auto compiled =
-      served.constraints->Get(text, *model.tokenizer(), model.info().vocabulary,
-                              end_ids, check_alive, parts.written, make);
-  if (compiled.ok()) return compiled;
-  const absl::Status& status = compiled.status();
-  if (!about_constraint) {
-    if (status.code() == absl::StatusCode::kFailedPrecondition) {
-      return absl::FailedPreconditionError("chat.tools: " +
-                                           std::string(status.message()));
-    }
-    return AboutTools(status, kChat);
+  auto compiled = served.constraints->Get(
+      text, *model.tokenizer(), model.info().vocabulary, decoding->end_ids,
+      check_alive, parts.written, make);
+  if (compiled.ok()) {
+    decoding->constraint = *std::move(compiled);
+    return BoundThoughts(parts, decoding);
   }
-  return AboutCompiling(status, *constraint, kConstraint);
+  const absl::Status& status = compiled.status();
+  if (about_constraint) return AboutCompiling(status, *constraint, kConstraint);
+  if (status.code() == absl::StatusCode::kFailedPrecondition) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: {}", parts.tools.empty() ? kMaxThinkingTokens : "chat.tools",
+        std::string(status.message())));
+  }
+  return AboutTools(status, kChat);
 }
 
 }  // namespace trivium

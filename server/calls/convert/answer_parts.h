@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +13,7 @@
 #include "model/chat_format/chat_format_cache.h"
 #include "model/chat_format/chat_reader.h"
 #include "model/chat_format/chat_tools.h"
+#include "model/search/thought_bound.h"
 #include "server/calls/convert/convert.h"
 
 namespace trivium {
@@ -35,6 +36,8 @@ struct AnswerParts {
   bool thinking = false;        // the prompt has opened a thought
   bool calls_first = false;     // ChatReader's
   bool held = false;            // the answer is held to a grammar
+  // Bounds the thoughts of a held answer; unset: it does not.
+  std::optional<ThoughtBound::Options> thoughts;
 };
 
 // Checks the fields that say what an answer is; INVALID_ARGUMENT names the one
@@ -49,12 +52,12 @@ absl::StatusOr<AnswerParts> ReadAnswerParts(const v1::GenerateRequest& in,
                                             const ServedModel& served,
                                             const ChatPrompt& prompt);
 
-// Compiles what the answer is held to, which is `parts.held`, or returns the
-// constraint that the model keeps. Errors name tools by `chat.tools[i]`.
-absl::StatusOr<std::shared_ptr<const Constraint>> CompileAnswer(
-    const v1::GenerateRequest& in, const GenerateJob& job,
-    const ServedModel& served, const AnswerParts& parts,
-    std::span<const int32_t> end_ids);
+// Compiles what the answer is held to, which is `parts.held`, or takes the
+// constraint that the model keeps, and sets it in `decoding`, with the bound of
+// thoughts. Errors name tools by `chat.tools[i]`.
+absl::Status HoldAnswer(const v1::GenerateRequest& in, const GenerateJob& job,
+                        const ServedModel& served, const AnswerParts& parts,
+                        DecodingOptions* decoding);
 
 }  // namespace trivium
 

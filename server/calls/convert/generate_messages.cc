@@ -99,23 +99,24 @@ v1::GenerateResponse* GenerateMessages::AddMessage(int index) {
   return messages_.emplace_back(std::move(message)).get();
 }
 
-void GenerateMessages::AddText(int index, std::string text, bool last) {
-  Piece* piece = messages_.back()->mutable_piece();
+void GenerateMessages::AddText(int index, const std::string& text) {
   if (readers_.empty()) {
-    piece->set_text(std::move(text));
-    return;
+    messages_.back()->mutable_piece()->mutable_text()->append(text);
+  } else {
+    AddDeltas(index, readers_[index]->Read(text));
   }
-  const auto add = [&](const std::vector<ChatDelta>& deltas) {
-    for (const ChatDelta& delta : deltas) {
-      // Within a piece thoughts come before content and content before calls.
-      if (!MayFollow(*piece, delta.kind)) {
-        piece = AddMessage(index)->mutable_piece();
-      }
-      AddDelta(delta, piece);
+}
+
+void GenerateMessages::AddDeltas(int index,
+                                 const std::vector<ChatDelta>& deltas) {
+  Piece* piece = messages_.back()->mutable_piece();
+  for (const ChatDelta& delta : deltas) {
+    // Within a piece thoughts come before content and content before calls.
+    if (!MayFollow(*piece, delta.kind)) {
+      piece = AddMessage(index)->mutable_piece();
     }
-  };
-  add(readers_[index]->Read(text));
-  if (last) add(readers_[index]->Finish());
+    AddDelta(delta, piece);
+  }
 }
 
 void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
@@ -132,7 +133,14 @@ void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
           ConvertLogprobs(some.ids[i], some.logprobs[i], some.top_logprobs[i],
                           job_.options.model->tokenizer());
     }
-    AddText(index, text.Push(some.ids), /*last=*/false);
+    if (readers_.empty()) {
+      AddText(index, text.Push(some.ids));
+    } else {
+      for (size_t i = 0; i < some.size(); ++i) {
+        AddText(index, text.Push(some.ids.subspan(i, 1)));
+        if (readers_[index]->thinking()) ++reasoning_tokens_;
+      }
+    }
     DropEmptyPiece();
   }
 }
@@ -163,7 +171,8 @@ void GenerateMessages::AddEnd(RequestResult result, const CallTimings& timings,
                             hypothesis.top_logprobs};
     AddTokens(index, whole.Part(said, whole.size() - said));
     AddMessage(index);
-    AddText(index, texts_[i].Finish(), /*last=*/true);
+    AddText(index, texts_[i].Finish());
+    if (!readers_.empty()) AddDeltas(index, readers_[i]->Finish());
     DropEmptyPiece();
     done = AddDone(index, hypothesis,
                    i < result.decoder_attention.size()
@@ -176,6 +185,7 @@ void GenerateMessages::AddEnd(RequestResult result, const CallTimings& timings,
   size_t new_tokens = 0;
   for (const GeneratedText& text : texts_) new_tokens += text.count();
   usage->set_new_tokens(static_cast<uint32_t>(new_tokens));
+  usage->set_reasoning_tokens(reasoning_tokens_);
   if (job_.prompted()) {
     usage->set_cached_tokens(static_cast<uint32_t>(result.cached_tokens));
   }

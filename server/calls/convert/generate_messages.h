@@ -61,9 +61,10 @@ class GenerateMessages {
  private:
   // Appends an empty message about hypothesis `index`.
   v1::GenerateResponse* AddMessage(int index);
-  // Adds text of a hypothesis to the last message, which is a piece. `last`:
-  // it has no more.
-  void AddText(int index, std::string text, bool last);
+  // Adds text of a hypothesis to the last message, which is a piece.
+  void AddText(int index, const std::string& text);
+  // Adds parts of an answer, as far as they go together to the last message.
+  void AddDeltas(int index, const std::vector<ChatDelta>& deltas);
   // Drops the last message if it is a piece that tells nothing.
   void DropEmptyPiece();
   void AddPrompt(const Hypothesis& scored);
@@ -77,6 +78,7 @@ class GenerateMessages {
   std::vector<GeneratedText> texts_;  // [hypotheses]
   // [hypotheses]; empty if the answer is one text.
   std::vector<std::unique_ptr<ChatReader>> readers_;
+  uint32_t reasoning_tokens_ = 0;
   Messages messages_;
 };
 

@@ -5,7 +5,9 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "client/commands/command.h"
@@ -14,6 +16,7 @@
 #include "client/commands/line_reader.h"
 #include "fmt/format.h"
 #include "google/protobuf/util/json_util.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
 namespace {
@@ -33,6 +36,25 @@ std::string Shown(std::string_view text) {
   }
 }
 
+// Adds a part of an answer to the message that it becomes.
+void AddPiece(const v1::GenerateResponse::Piece& piece,
+              v1::Chat::Message* answer) {
+  if (!piece.text().empty()) answer->mutable_content()->append(piece.text());
+  if (!piece.reasoning().empty()) {
+    answer->mutable_reasoning_content()->append(piece.reasoning());
+  }
+  for (const v1::GenerateResponse::ToolCallPiece& part : piece.tool_calls()) {
+    if (!part.name().empty()) {
+      v1::Chat::ToolCall* const call = answer->add_tool_calls();
+      call->set_name(part.name());
+      if (!part.id().empty()) call->set_id(part.id());
+    }
+    if (answer->tool_calls().empty()) continue;
+    answer->mutable_tool_calls()->rbegin()->mutable_arguments()->append(
+        part.arguments());
+  }
+}
+
 class ChatCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -43,6 +65,7 @@ class ChatCommand : public Command {
     if (!decoding.has_temperature() && decoding.beam_size() <= 1) {
       decoding.set_sample(true);
     }
+    request_.mutable_chat()->set_answer_parts(true);
     if (request_.decoding().num_hypotheses() > 1) {
       return absl::InvalidArgumentError(
           "--num-hypotheses: a conversation has one answer; generate returns "
@@ -64,7 +87,8 @@ class ChatCommand : public Command {
           client_(client),
           io_(io),
           talks_(texts_.empty() && isatty(io.in) == 1),
-          prompt_(Colors(ShowsColors(io.err)).Bold("> ")),
+          colors_(ShowsColors(io.err)),
+          prompt_(colors_.Bold("> ")),
           output_(io, /*keep_newlines=*/talks_ || texts_.size() == 1, nullptr),
           conversation_(command.request_.chat(), command.system_) {}
 
@@ -141,12 +165,13 @@ class ChatCommand : public Command {
     absl::StatusOr<bool> Answer() {
       v1::GenerateRequest request = command_.request_;
       *request.mutable_chat() = conversation_.chat();
-      std::string text;
+      v1::Chat::Message answer;
       v1::FinishReason reason = v1::FINISH_REASON_UNSPECIFIED;
       const auto on_event = [&](const v1::GenerateResponse& response) {
-        text += response.piece().text();
+        AddPiece(response.piece(), &answer);
         reason = response.done().finish_reason();
         if (command_.json_) return output_.Json(response);
+        ShowThought(response.piece().reasoning());
         return output_.Piece(talks_ ? Shown(response.piece().text())
                                     : response.piece().text());
       };
@@ -154,13 +179,20 @@ class ChatCommand : public Command {
           request, on_event,
           interrupts_ != nullptr ? interrupts_->Begin() : std::stop_token());
       const bool stopped = interrupts_ != nullptr && interrupts_->End();
-      if (!command_.json_ && (status.ok() || !text.empty())) {
+      ShowThought("");
+      const bool some = !answer.content().empty();
+      if (!command_.json_ && (some || answer.tool_calls().empty()) &&
+          (status.ok() || some)) {
         TRIVIUM_RETURN_IF_ERROR(output_.EndLine());
       }
+      if (!command_.json_ && status.ok()) {
+        TRIVIUM_RETURN_IF_ERROR(ShowCalls(answer));
+      }
       // The part of an answer that came before Ctrl-C stays in the
-      // conversation.
-      if (status.ok() || (stopped && !text.empty())) {
-        conversation_.Answered(text);
+      // conversation, save its calls.
+      if (stopped) answer.clear_tool_calls();
+      if (status.ok() || (stopped && some)) {
+        conversation_.Answered(std::move(answer));
       } else {
         conversation_.Unanswered();
       }
@@ -169,6 +201,32 @@ class ChatCommand : public Command {
         Tell("(ended: it only repeats itself)");
       }
       return stopped || status.ok() ? true : Failed(status);
+    }
+
+    // Shows a part of a thought dimmed, on a terminal only. Empty: the answer
+    // has ended.
+    void ShowThought(std::string_view text) {
+      if (!talks_) return;
+      if (!text.empty()) {
+        fmt::print(io_.err, "{}", colors_.Dim(Shown(text)));
+        thought_ = true;
+      } else if (thought_) {
+        fmt::print(io_.err, "\n");
+        thought_ = false;
+      }
+      std::fflush(io_.err);
+    }
+
+    absl::Status ShowCalls(const v1::Chat::Message& answer) {
+      for (const v1::Chat::ToolCall& call : answer.tool_calls()) {
+        TRIVIUM_RETURN_IF_ERROR(output_.Line(Shown(
+            fmt::format("{}({})", call.name(),
+                        call.arguments().empty() ? "{}" : call.arguments()))));
+      }
+      if (talks_ && !answer.tool_calls().empty()) {
+        Tell("Tell the result of each call: /result TEXT");
+      }
+      return absl::OkStatus();
     }
 
     // Reports a failure. Returns true if the conversation can go on: on a
@@ -197,6 +255,7 @@ class ChatCommand : public Command {
     Client& client_;
     const Io io_;
     const bool talks_;  // true: to somebody at a terminal
+    const Colors colors_;
     const std::string prompt_;
     Output output_;
     Conversation conversation_;
@@ -204,6 +263,7 @@ class ChatCommand : public Command {
     std::unique_ptr<Interrupts> interrupts_;
     size_t number_ = 0;  // of the current text, from 1
     int64_t failed_ = 0;
+    bool thought_ = false;  // the line shows a thought
   };
 
   InputFlags inputs_;
@@ -211,6 +271,35 @@ class ChatCommand : public Command {
   std::string system_;
   bool json_ = false;
 };
+
+// Adds the tools of a file, a list of JSON objects.
+void AddTools(const std::string& path, v1::Chat* chat) {
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) {
+    throw CLI::ValidationError("--tools", std::string(text.status().message()));
+  }
+  // Templates see the members in the file's order.
+  const auto tools = nlohmann::ordered_json::parse(*text, nullptr, false);
+  if (!tools.is_array() || tools.empty()) {
+    throw CLI::ValidationError(
+        "--tools", path +
+                       ": must be a JSON list of tools, [{\"type\": "
+                       "\"function\", \"function\": {...}}]");
+  }
+  for (const auto& tool : tools) chat->add_tools(tool.dump());
+}
+
+void AddAnswerFlags(CLI::App& app, v1::Chat* chat) {
+  app.add_option_function<std::string>(
+         "--tools", [chat](const std::string& path) { AddTools(path, chat); },
+         "File with a JSON list of tools that the model may call")
+      ->group(kMoreFlags);
+  app.add_option_function<uint32_t>(
+         "--max-thinking-tokens",
+         [chat](uint32_t most) { chat->set_max_thinking_tokens(most); },
+         "Most tokens of the thoughts before an answer")
+      ->group(kMoreFlags);
+}
 
 void AddTemplateFlags(CLI::App& app, v1::Chat* chat) {
   app.add_option_function<std::string>(
@@ -252,6 +341,7 @@ Subcommand AddChat(CLI::App& app) {
   sub->add_option("--system", command->system_,
                   "System message that begins the conversation");
   AddTemplateFlags(*sub, request->mutable_chat());
+  AddAnswerFlags(*sub, request->mutable_chat());
   AddJsonFlag(*sub, &command->json_);
   AddDecodingFlags(*sub, request->mutable_decoding());
   AddConstraintFlags(*sub, request->mutable_decoding());

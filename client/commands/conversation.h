@@ -1,8 +1,10 @@
 #ifndef TRIVIUM_CLIENT_COMMANDS_CONVERSATION_H_
 #define TRIVIUM_CLIENT_COMMANDS_CONVERSATION_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "trivium/v1/inference.pb.h"
@@ -19,6 +21,9 @@ namespace trivium {
 //     ... request an answer to conversation.chat(), then call Answered or
 //         Unanswered
 //   }
+//
+// After an answer with tool calls, the user tells the result of each with
+// /result TEXT; the last one asks for the next answer.
 class Conversation {
  public:
   enum Next { kAnswer, kGoOn, kQuit };
@@ -37,17 +42,20 @@ class Conversation {
 
   // The conversation. After kAnswer it ends with the message to answer.
   const v1::Chat& chat() const { return chat_; }
-  void Answered(const std::string& text) { Add("assistant", text); }
+  void Answered(v1::Chat::Message answer);
   // Removes the last message, which got no answer. /retry adds it again.
   void Unanswered();
 
  private:
-  void Add(const char* role, std::string_view content);
+  v1::Chat::Message* Add(const char* role, std::string_view content);
   void Begin(std::string_view system);
   absl::StatusOr<Turn> Retry();
+  absl::StatusOr<Turn> AddResult(std::string_view text);
+  // The calls of the last answer that have no result yet, first to last.
+  std::vector<v1::Chat::ToolCall> OpenCalls() const;
 
   v1::Chat chat_;
-  std::string failed_;  // the last message, if it got no answer
+  std::optional<v1::Chat::Message> failed_;  // the last, if it got no answer
 };
 
 }  // namespace trivium

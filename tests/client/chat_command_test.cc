@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,16 +31,22 @@ std::vector<std::string> Said(const v1::Chat& chat) {
   return said;
 }
 
+v1::Chat::Message Answer(const char* text) {
+  v1::Chat::Message answer;
+  answer.set_content(text);
+  return answer;
+}
+
 TEST(ConversationTest, KeepsAllMessages) {
   Conversation conversation({}, "be brief");
   EXPECT_EQ(conversation.Read("")->next, Conversation::kGoOn);
   EXPECT_EQ(conversation.Read("Hi")->next, Conversation::kAnswer);
-  conversation.Answered("Hello");
+  conversation.Answered(Answer("Hello"));
   EXPECT_EQ(conversation.Read("//etc/hosts?")->next, Conversation::kAnswer);
   EXPECT_THAT(Said(conversation.chat()),
               ElementsAre("system: be brief", "user: Hi", "assistant: Hello",
                           "user: /etc/hosts?"));
-  conversation.Answered("a file");
+  conversation.Answered(Answer("a file"));
   EXPECT_EQ(conversation.Read("/clear")->next, Conversation::kGoOn);
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("system: be brief"));
   EXPECT_EQ(conversation.Read("/system  be long")->next, Conversation::kGoOn);
@@ -55,13 +62,56 @@ TEST(ConversationTest, RetriesAnsweredAndFailedMessages) {
   EXPECT_EQ(conversation.Read("/retry").status().code(),
             absl::StatusCode::kInvalidArgument);
   ASSERT_TRUE(conversation.Read("Hi").ok());
-  conversation.Answered("Hello");
+  conversation.Answered(Answer("Hello"));
   EXPECT_EQ(conversation.Read("/retry")->next, Conversation::kAnswer);
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: Hi"));
   conversation.Unanswered();
   EXPECT_THAT(Said(conversation.chat()), ElementsAre());
   EXPECT_EQ(conversation.Read("/retry")->next, Conversation::kAnswer);
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: Hi"));
+}
+
+TEST(ConversationTest, CallsWaitForTheirResults) {
+  Conversation conversation({}, "");
+  EXPECT_THAT(conversation.Read("/result 7"),
+              IsError(absl::StatusCode::kInvalidArgument, "tool call"));
+  ASSERT_TRUE(conversation.Read("How warm?").ok());
+  v1::Chat::Message calls;
+  calls.add_tool_calls()->set_name("weather");
+  v1::Chat::ToolCall& second = *calls.add_tool_calls();
+  second.set_name("time");
+  second.set_id("c2");
+  conversation.Answered(calls);
+  EXPECT_THAT(conversation.Read("Well?"),
+              IsError(absl::StatusCode::kInvalidArgument, "weather"));
+  const auto turn = conversation.Read("/result 7 degrees");
+  EXPECT_EQ(turn->next, Conversation::kGoOn);
+  EXPECT_THAT(turn->note, HasSubstr("time"));
+  EXPECT_EQ(conversation.Read("/result noon")->next, Conversation::kAnswer);
+  EXPECT_THAT(Said(conversation.chat()),
+              ElementsAre("user: How warm?", "assistant: ", "tool: 7 degrees",
+                          "tool: noon"));
+  EXPECT_EQ(conversation.chat().messages(2).name(), "weather");
+  EXPECT_FALSE(conversation.chat().messages(2).has_tool_call_id());
+  EXPECT_EQ(conversation.chat().messages(3).tool_call_id(), "c2");
+  // A result that got no answer may be sent again.
+  conversation.Unanswered();
+  EXPECT_EQ(conversation.Read("/retry")->next, Conversation::kAnswer);
+  EXPECT_THAT(Said(conversation.chat()).back(), "tool: noon");
+  conversation.Answered(Answer("7 degrees at noon"));
+  EXPECT_EQ(conversation.Read("Thanks")->next, Conversation::kAnswer);
+}
+
+TEST(ConversationTest, RetryDropsTheResultsOfItsCalls) {
+  Conversation conversation({}, "");
+  ASSERT_TRUE(conversation.Read("How warm?").ok());
+  v1::Chat::Message calls;
+  calls.add_tool_calls()->set_name("weather");
+  calls.add_tool_calls()->set_name("time");
+  conversation.Answered(calls);
+  ASSERT_TRUE(conversation.Read("/result 7").ok());
+  EXPECT_EQ(conversation.Read("/retry")->next, Conversation::kAnswer);
+  EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: How warm?"));
 }
 
 TEST(ConversationTest, ListsItsCommands) {
@@ -112,6 +162,31 @@ TEST_F(ChatTest, TreatsTextsAsTurns) {
   run = Run({"--json", "Hi"});
   const std::string first = run.out.substr(0, run.out.find('\n'));
   EXPECT_EQ(nlohmann::json::parse(first)["piece"]["text"], "one");
+}
+
+TEST_F(ChatTest, ShowsCallsAndSendsTheirResults) {
+  const std::string path = testing::TempDir() + "/chat_tools.json";
+  std::ofstream(path) << R"([{"type": "function", "function": {"name": "sum",
+                              "description": "adds"}}])";
+  const CommandRun run = Run({"--tools", path, "--max-thinking-tokens", "9"},
+                             "What?\nNo\n/result 3\n");
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_EQ(run.out, "one two\nsum({\"a\": 1})\n\none two\n");
+  EXPECT_THAT(run.err, ErrorAt("text 2"));
+  const v1::Chat& chat = server_.last_generate.chat();
+  EXPECT_TRUE(chat.answer_parts());
+  EXPECT_EQ(chat.max_thinking_tokens(), 9u);
+  EXPECT_EQ(chat.tools(0), R"({"type":"function","function":{"name":"sum",)"
+                           R"("description":"adds"}})");
+  EXPECT_THAT(Said(chat),
+              ElementsAre("user: What?", "assistant: one two", "tool: 3"));
+  EXPECT_EQ(chat.messages(1).reasoning_content(), "hm");
+  EXPECT_EQ(chat.messages(1).tool_calls(0).arguments(), "{\"a\": 1}");
+  EXPECT_EQ(chat.messages(2).tool_call_id(), "c1");
+
+  EXPECT_EQ(Run({"--tools", "/nowhere", "Hi"}).code, kExitUsage);
+  std::ofstream(path) << "{}";
+  EXPECT_EQ(Run({"--tools", path, "Hi"}).code, kExitUsage);
 }
 
 TEST_F(ChatTest, RefusesFlagsThatDoNotApply) {

@@ -195,6 +195,20 @@ grpc::Status FakeServer::Generate(
       std::this_thread::yield();
     }
   }
+  // Tools are called until there is a result.
+  if (!request->chat().tools().empty() &&
+      request->chat().messages().rbegin()->role() != "tool") {
+    v1::GenerateResponse response;
+    response.mutable_piece()->set_reasoning("hm");
+    auto* const call = response.mutable_piece()->add_tool_calls();
+    call->set_name("sum");
+    call->set_id("c1");
+    call->set_arguments("{\"a\": ");
+    writer->Write(response);
+    response.Clear();
+    response.mutable_piece()->add_tool_calls()->set_arguments("1}");
+    writer->Write(response);
+  }
   for (uint32_t i = 0; i < count; ++i) {
     v1::GenerateResponse response;
     response.set_index(i);

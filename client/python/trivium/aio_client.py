@@ -8,7 +8,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Iterable,
-    Mapping,
     Sequence,
 )
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +18,7 @@ import grpc.aio
 from trivium.aio_streaming import AnyInputs, AsyncTextStream
 from trivium.arguments import (
     AnswerArguments,
+    ChatArguments,
     ClassifyArguments,
     ClassifyTokensArguments,
     EncodeArguments,
@@ -37,7 +37,7 @@ from trivium.inputs import (
     InputLike,
     MessageLike,
     ScoreLike,
-    to_chat,
+    to_chat_request,
     to_input,
     to_inputs,
     to_questions,
@@ -184,24 +184,11 @@ class AsyncClient:
         self,
         messages: Iterable[MessageLike],
         *,
-        tools: Sequence[str] = (),
-        variables: Mapping[str, Any] | None = None,
-        template_name: str | None = None,
-        add_generation_prompt: bool | None = None,
-        continue_final_message: bool | None = None,
         timeout: float | None = None,
-        **options: Unpack[GenerateArguments],
+        **options: Unpack[ChatArguments],
     ) -> AsyncGeneration:
         """As Client.chat."""
-        chat = to_chat(
-            messages,
-            tools,
-            variables,
-            template_name=template_name,
-            add_generation_prompt=add_generation_prompt,
-            continue_final_message=continue_final_message,
-        )
-        return self._generate(inference_pb2.GenerateRequest(chat=chat, **options), timeout)
+        return self._generate(to_chat_request(messages, options), timeout)
 
     async def score(
         self,

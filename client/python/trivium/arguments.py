@@ -86,6 +86,21 @@ class GenerateArguments(TruncationArguments, total=False):
     decoder_attention: Selection
 
 
+class ChatArguments(GenerateArguments, total=False):
+    # Functions that the model may call, as JSON or as dicts.
+    tools: Sequence[Union[str, Mapping[str, Any]]]
+    tool_choice: str  # "none", "auto", "required", or the name of a tool
+    parallel_tool_calls: bool
+    max_thinking_tokens: int
+    # Thoughts and calls come apart from the text. Default: true with tools or
+    # max_thinking_tokens.
+    answer_parts: bool
+    variables: Mapping[str, Any]  # more of the template's (`enable_thinking`)
+    template_name: str
+    add_generation_prompt: bool
+    continue_final_message: bool
+
+
 class ScoreArguments(TypedDict, total=False):
     model: str
     end_token: bool

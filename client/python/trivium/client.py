@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 
 from trivium.arguments import (
     AnswerArguments,
+    ChatArguments,
     ClassifyArguments,
     ClassifyTokensArguments,
     EncodeArguments,
@@ -28,7 +29,7 @@ from trivium.inputs import (
     InputLike,
     MessageLike,
     ScoreLike,
-    to_chat,
+    to_chat_request,
     to_input,
     to_inputs,
     to_questions,
@@ -200,28 +201,15 @@ class Client:
         self,
         messages: Iterable[MessageLike],
         *,
-        tools: Sequence[str] = (),
-        variables: Mapping[str, Any] | None = None,
-        template_name: str | None = None,
-        add_generation_prompt: bool | None = None,
-        continue_final_message: bool | None = None,
         timeout: float | None = None,
-        **options: Unpack[GenerateArguments],
+        **options: Unpack[ChatArguments],
     ) -> Generation:
         """Returns the answer to a conversation, piece by piece. The model's own
         chat template makes the prompt. `messages` have "role" and "content",
-        oldest first; `tools` are JSON objects; `variables` are more variables of
-        the template (`enable_thinking`). Raises FailedPreconditionError if the
-        model takes no chats."""
-        chat = to_chat(
-            messages,
-            tools,
-            variables,
-            template_name=template_name,
-            add_generation_prompt=add_generation_prompt,
-            continue_final_message=continue_final_message,
-        )
-        return self._generate(inference_pb2.GenerateRequest(chat=chat, **options), timeout)
+        oldest first. `chat(...).answer()` is the whole answer, tool calls
+        included, as the message to go on with. Raises FailedPreconditionError
+        if the model takes no chats."""
+        return self._generate(to_chat_request(messages, options), timeout)
 
     def score(
         self,

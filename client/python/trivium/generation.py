@@ -23,12 +23,27 @@ class _Events:
     def __init__(self) -> None:
         #: The last message of each index that has ended: finish_reason, usage...
         self.done: dict[int, inference_pb2.GenerateResponse.Done] = {}
+        #: The answer of each index so far, as a message of the assistant.
+        self.answers: dict[int, inference_pb2.Chat.Message] = {}
         self._started = False
 
     def _note(self, event: inference_pb2.GenerateResponse) -> None:
         self._started = True
         if event.HasField("done"):
             self.done[event.index] = event.done
+        answer = self.answers.setdefault(
+            event.index, inference_pb2.Chat.Message(role="assistant")
+        )
+        piece = event.piece
+        if piece.text:
+            answer.content += piece.text
+        if piece.reasoning:
+            answer.reasoning_content += piece.reasoning
+        for part in piece.tool_calls:
+            if part.name:
+                answer.tool_calls.add(name=part.name, id=part.id or None)
+            if answer.tool_calls:
+                answer.tool_calls[-1].arguments += part.arguments
 
 
 class EventIterator(_Events):
@@ -50,6 +65,14 @@ class EventIterator(_Events):
     def text(self, index: int = 0) -> str:
         """Reads the stream to its end. Returns the whole text of an index."""
         return "".join(e.piece.text for e in self if e.index == index)
+
+    def answer(self, index: int = 0) -> inference_pb2.Chat.Message:
+        """Reads the stream to its end. Returns the whole answer of an index, as
+        the message to go on with: content and, of answers in parts,
+        reasoning_content and tool_calls."""
+        for _ in self:
+            pass
+        return self.answers[index]
 
     @abc.abstractmethod
     def cancel(self) -> None:
@@ -126,6 +149,12 @@ class AsyncGeneration(_Events):
 
     async def text(self, index: int = 0) -> str:
         return "".join([e.piece.text async for e in self if e.index == index])
+
+    async def answer(self, index: int = 0) -> inference_pb2.Chat.Message:
+        """As EventIterator.answer."""
+        async for _ in self:
+            pass
+        return self.answers[index]
 
     def cancel(self) -> None:
         if self._call is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Union
@@ -19,6 +20,18 @@ ScoreLike = Union[
 ]
 #: {"role": "user", "content": "Hello!"}, or a message.
 MessageLike = Union[Mapping[str, Any], inference_pb2.Chat.Message]
+# The options of a chat that are fields of Chat.
+_CHAT_FIELDS = (
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_thinking_tokens",
+    "answer_parts",
+    "variables",
+    "template_name",
+    "add_generation_prompt",
+    "continue_final_message",
+)
 
 
 def _refuse_string(inputs: object, what: str) -> None:
@@ -126,15 +139,31 @@ def conversation_of(chat: inference_pb2.Chat) -> str:
     return f"{total:08x}"
 
 
-def to_chat(
-    messages: Iterable[MessageLike],
-    tools: Sequence[str],
-    variables: Mapping[str, Any] | None,
-    **options: Any,
-) -> inference_pb2.Chat:
+def to_chat_request(
+    messages: Iterable[MessageLike], options: Mapping[str, Any]
+) -> inference_pb2.GenerateRequest:
+    """`options` are ChatArguments."""
     _refuse_string(messages, "messages")
+    request = dict(options)
+    fields = {name: request.pop(name) for name in _CHAT_FIELDS if name in request}
+    tools = fields.pop("tools", ())
     _refuse_string(tools, "tools, each a JSON object")
-    chat = inference_pb2.Chat(tools=tools, **options)
+    choice = fields.pop("tool_choice", None)
+    variables = fields.pop("variables", None)
+    if tools or fields.get("max_thinking_tokens") is not None:
+        fields.setdefault("answer_parts", True)
+    chat = inference_pb2.Chat(**fields)
+    chat.tools.extend(
+        tool if isinstance(tool, str) else json.dumps(tool, ensure_ascii=False)
+        for tool in tools
+    )
+    if choice in ("none", "auto", "required"):
+        chat.tool_choice = inference_pb2.Chat.ToolChoice.Value(
+            f"TOOL_CHOICE_{choice.upper()}"
+        )
+    elif choice is not None:
+        chat.tool_choice = inference_pb2.Chat.TOOL_CHOICE_REQUIRED
+        chat.tool_name = choice
     for message in messages:
         if isinstance(message, inference_pb2.Chat.Message):
             chat.messages.append(message)
@@ -142,4 +171,4 @@ def to_chat(
             chat.messages.add(**message)
     if variables is not None:
         chat.variables.update(dict(variables))
-    return chat
+    return inference_pb2.GenerateRequest(chat=chat, **request)

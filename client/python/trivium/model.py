@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import Message
 
 from trivium.arguments import (
     AnswerArguments,
+    ChatArguments,
     ClassifyArguments,
     ClassifyTokensArguments,
     EncodeArguments,
@@ -29,7 +30,7 @@ from trivium.inputs import (
     InputLike,
     MessageLike,
     ScoreLike,
-    to_chat,
+    to_chat_request,
     to_input,
     to_inputs,
     to_questions,
@@ -170,24 +171,10 @@ class Model:
     def chat(
         self,
         messages: Iterable[MessageLike],
-        *,
-        tools: Sequence[str] = (),
-        variables: Mapping[str, Any] | None = None,
-        template_name: str | None = None,
-        add_generation_prompt: bool | None = None,
-        continue_final_message: bool | None = None,
-        **options: Unpack[GenerateArguments],
+        **options: Unpack[ChatArguments],
     ) -> LocalGeneration:
         """Returns the answer to a conversation, as Client.chat."""
-        chat = to_chat(
-            messages,
-            tools,
-            variables,
-            template_name=template_name,
-            add_generation_prompt=add_generation_prompt,
-            continue_final_message=continue_final_message,
-        )
-        return self._generate(inference_pb2.GenerateRequest(chat=chat, **options))
+        return self._generate(to_chat_request(messages, options))
 
     def score(
         self, pairs: Iterable[ScoreLike], **options: Unpack[ScoreArguments]

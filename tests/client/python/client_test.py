@@ -232,6 +232,39 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(trivium.NotFoundError):
             self.in_loop(lambda client: client.generate("a").text())
 
+    def test_a_chat_with_tools_goes_on_with_its_answer(self):
+        tool = {"type": "function", "function": {"name": "sum"}}
+        messages = [{"role": "user", "content": "add"}]
+        chat = self.client.chat(messages, tools=[tool, "{}"], tool_choice="required")
+        answer = chat.answer()
+        self.assertEqual((answer.role, answer.content, answer.reasoning_content),
+                         ("assistant", "add ", "hm"))
+        self.assertEqual(
+            [(c.name, c.id, c.HasField("id"), c.arguments) for c in answer.tool_calls],
+            [("sum", "c1", True, '{"a"'), ("now", "", False, "{}")])
+        sent = self.server.requests[-1].chat
+        self.assertEqual(list(sent.tools),
+                         ['{"type": "function", "function": {"name": "sum"}}', "{}"])
+        self.assertTrue(sent.answer_parts)
+        self.assertEqual(sent.tool_choice, inference_pb2.Chat.TOOL_CHOICE_REQUIRED)
+        self.assertFalse(sent.HasField("tool_name"))
+
+        messages += [answer, {"role": "tool", "content": "3", "tool_call_id": "c1"}]
+        self.client.chat(messages, tool_choice="sum", max_thinking_tokens=0).text()
+        sent = self.server.requests[-1].chat
+        self.assertEqual(sent.messages[1], answer)
+        self.assertEqual((sent.tool_choice, sent.tool_name),
+                         (inference_pb2.Chat.TOOL_CHOICE_REQUIRED, "sum"))
+        self.assertTrue(sent.answer_parts)
+        self.client.chat(messages[:1], tools=["{}"], answer_parts=False).text()
+        self.assertFalse(self.server.requests[-1].chat.answer_parts)
+        with self.assertRaises(TypeError):
+            self.client.chat(messages, tools="{}")
+
+        async def work(client):
+            return await client.chat(messages[:1], tools=["{}"]).answer()
+        self.assertEqual(self.in_loop(work).tool_calls[0].name, "sum")
+
     def stream(self, texts, **options):
         """Returns the outcomes of a stream, which must be the same in both clients."""
         outcomes = list(self.client.translate_stream(texts, **options))

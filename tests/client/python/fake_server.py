@@ -102,6 +102,15 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
             event = inference_pb2.GenerateResponse()
             event.piece.text = word + " "
             yield event
+        if request.chat.tools and request.chat.messages[-1].role != "tool":
+            event = inference_pb2.GenerateResponse()
+            event.piece.reasoning = "hm"
+            event.piece.tool_calls.add(index=0, name="sum", id="c1", arguments='{"a"')
+            event.piece.tool_calls.add(index=1, name="now")
+            yield event
+            event = inference_pb2.GenerateResponse()
+            event.piece.tool_calls.add(index=1, arguments="{}", complete=True)
+            yield event
         done = inference_pb2.GenerateResponse()
         done.done.finish_reason = 1
         yield done

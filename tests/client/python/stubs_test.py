@@ -97,6 +97,13 @@ class StubsTest(unittest.TestCase):
                 fields = set(message.DESCRIPTOR.fields_by_name) - apart
                 self.assertEqual(set(options.__annotations__), fields)
 
+    def test_a_chats_options_are_fields_of_two_messages(self):
+        generate = set(inference_pb2.GenerateRequest.DESCRIPTOR.fields_by_name)
+        chat = set(inference_pb2.Chat.DESCRIPTOR.fields_by_name)
+        self.assertEqual(
+            set(arguments.ChatArguments.__annotations__),
+            (generate - {"input", "chat"}) | (chat - {"messages", "tool_name"}))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -127,7 +127,7 @@ class Answers(_message.Message):
     def __init__(self, answers: _Optional[_Iterable[_Union[Answers.Answer, _Mapping]]] = ..., window_count: _Optional[int] = ..., token_count: _Optional[int] = ...) -> None: ...
 
 class Chat(_message.Message):
-    __slots__ = ["add_generation_prompt", "answer_parts", "continue_final_message", "messages", "parallel_tool_calls", "template_name", "tool_choice", "tool_name", "tools", "variables"]
+    __slots__ = ["add_generation_prompt", "answer_parts", "continue_final_message", "max_thinking_tokens", "messages", "parallel_tool_calls", "template_name", "tool_choice", "tool_name", "tools", "variables"]
     class ToolChoice(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = []
     class Message(_message.Message):
@@ -157,6 +157,7 @@ class Chat(_message.Message):
     ADD_GENERATION_PROMPT_FIELD_NUMBER: _ClassVar[int]
     ANSWER_PARTS_FIELD_NUMBER: _ClassVar[int]
     CONTINUE_FINAL_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    MAX_THINKING_TOKENS_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     PARALLEL_TOOL_CALLS_FIELD_NUMBER: _ClassVar[int]
     TEMPLATE_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -171,6 +172,7 @@ class Chat(_message.Message):
     add_generation_prompt: bool
     answer_parts: bool
     continue_final_message: bool
+    max_thinking_tokens: int
     messages: _containers.RepeatedCompositeFieldContainer[Chat.Message]
     parallel_tool_calls: bool
     template_name: str
@@ -178,7 +180,7 @@ class Chat(_message.Message):
     tool_name: str
     tools: _containers.RepeatedScalarFieldContainer[str]
     variables: _struct_pb2.Struct
-    def __init__(self, messages: _Optional[_Iterable[_Union[Chat.Message, _Mapping]]] = ..., tools: _Optional[_Iterable[str]] = ..., variables: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., template_name: _Optional[str] = ..., add_generation_prompt: bool = ..., continue_final_message: bool = ..., tool_choice: _Optional[_Union[Chat.ToolChoice, str]] = ..., tool_name: _Optional[str] = ..., parallel_tool_calls: bool = ..., answer_parts: bool = ...) -> None: ...
+    def __init__(self, messages: _Optional[_Iterable[_Union[Chat.Message, _Mapping]]] = ..., tools: _Optional[_Iterable[str]] = ..., variables: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., template_name: _Optional[str] = ..., add_generation_prompt: bool = ..., continue_final_message: bool = ..., tool_choice: _Optional[_Union[Chat.ToolChoice, str]] = ..., tool_name: _Optional[str] = ..., parallel_tool_calls: bool = ..., answer_parts: bool = ..., max_thinking_tokens: _Optional[int] = ...) -> None: ...
 
 class Checks(_message.Message):
     __slots__ = ["kinds", "second_try"]
@@ -991,14 +993,16 @@ class UnkeptSpan(_message.Message):
     def __init__(self, text: _Optional[str] = ..., source: _Optional[_Union[SentencePair.Span, _Mapping]] = ..., hypothesis: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Usage(_message.Message):
-    __slots__ = ["cached_tokens", "new_tokens", "prompt_tokens"]
+    __slots__ = ["cached_tokens", "new_tokens", "prompt_tokens", "reasoning_tokens"]
     CACHED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     NEW_TOKENS_FIELD_NUMBER: _ClassVar[int]
     PROMPT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    REASONING_TOKENS_FIELD_NUMBER: _ClassVar[int]
     cached_tokens: int
     new_tokens: int
     prompt_tokens: int
-    def __init__(self, prompt_tokens: _Optional[int] = ..., new_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ...) -> None: ...
+    reasoning_tokens: int
+    def __init__(self, prompt_tokens: _Optional[int] = ..., new_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ..., reasoning_tokens: _Optional[int] = ...) -> None: ...
 
 class Pooling(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []

@@ -34,17 +34,35 @@ constexpr char kDuration[] =
     "T(?:[0-9]{1,9}H(?:[0-9]{1,9}M(?:[0-9]{1,9}S)?)?|"
     "[0-9]{1,9}M(?:[0-9]{1,9}S)?|[0-9]{1,9}S))";
 
-// RFC 1123, up to four labels, so that no name is over 253 bytes.
-constexpr char kHostname[] =
-    "[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?"
-    "(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?){0,3}";
+// RFC 1123, up to four labels, so that no name is over 253 bytes. Unless
+// `encoded`, no label has "--" at its third place, as encoded international
+// names have it: which of those are right no expression tells.
+std::string Hostname(bool encoded) {
+  const auto label = [encoded](int most) {
+    if (encoded) {
+      return fmt::format("[A-Za-z0-9](?:[A-Za-z0-9-]{{0,{}}}[A-Za-z0-9])?",
+                         most - 2);
+    }
+    return fmt::format(
+        "[A-Za-z0-9](?:[A-Za-z0-9-]{{0,2}}[A-Za-z0-9]|"
+        "[A-Za-z0-9-](?:[A-Za-z0-9][A-Za-z0-9-]|-[A-Za-z0-9])"
+        "[A-Za-z0-9-]{{0,{}}}[A-Za-z0-9])?",
+        most - 5);
+  };
+  return fmt::format("{}(?:\\.{}){{0,3}}", label(63), label(62));
+}
 
-constexpr char kOctet[] = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+std::string Ipv4() {
+  constexpr char kOctet[] = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+  return fmt::format("{}(?:\\.{}){{3}}", kOctet, kOctet);
+}
 
-// RFC 4291, all eight groups or "::" once.
+// RFC 4291, all eight groups or "::" once; the last two may be an IPv4 address.
 std::string Ipv6() {
   constexpr char kGroup[] = "[0-9A-Fa-f]{1,4}";
+  const std::string ipv4 = Ipv4();
   std::string result = fmt::format("(?:{}:){{7}}{}", kGroup, kGroup);
+  result += fmt::format("|(?:{}:){{6}}{}", kGroup, ipv4);
   for (int before = 0; before <= 6; ++before) {
     const std::string left =
         before == 0
@@ -56,6 +74,9 @@ std::string Ipv6() {
             ? ""
             : fmt::format("(?:{}(?::{}){{0,{}}})?", kGroup, kGroup, after - 1);
     result += "|" + left + "::" + right;
+    if (before > 5) continue;
+    result +=
+        fmt::format("|{}::(?:{}:){{0,{}}}{}", left, kGroup, 5 - before, ipv4);
   }
   return fmt::format("(?:{})", result);
 }
@@ -67,28 +88,30 @@ std::optional<std::string> FormatExpression(std::string_view format) {
   if (format == "time") return kTime;
   if (format == "date-time") return Date() + "T" + kTime;
   if (format == "duration") return kDuration;
-  if (format == "hostname") return kHostname;
+  if (format == "hostname") return Hostname(/*encoded=*/false);
   if (format == "email") {
     // RFC 5321 without quoted names; a local part has at most 64 bytes.
     constexpr char kAtom[] = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]";
-    return fmt::format("{}{{1,31}}(?:\\.{}{{1,31}})?@{}", kAtom, kAtom,
-                       kHostname);
+    return fmt::format(
+        "(?:{0}{{1,64}}|{0}{{1,31}}\\.{0}{{1,31}}|"
+        "{0}{{1,15}}(?:\\.{0}{{1,15}}){{2,3}})@{1}",
+        kAtom, Hostname(/*encoded=*/false));
   }
-  if (format == "ipv4") {
-    return fmt::format("{}(?:\\.{}){{3}}", kOctet, kOctet);
-  }
+  if (format == "ipv4") return Ipv4();
   if (format == "ipv6") return Ipv6();
   if (format == "uuid") {
     return "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
   }
   if (format == "uri") {
-    // RFC 3986 with a host name.
+    // RFC 3986 with a host name, or with none (mailto:a@b.example).
+    constexpr char kFirst[] =
+        "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
     constexpr char kPart[] =
         "(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*";
     return fmt::format(
-        "[A-Za-z][A-Za-z0-9+.-]{{0,30}}://{}(?::[0-9]{{1,5}})?"
-        "(?:/{})?(?:\\?{})?(?:#{})?",
-        kHostname, kPart, kPart, kPart);
+        "[A-Za-z][A-Za-z0-9+.-]{{0,30}}:(?://{}(?::[0-9]{{1,5}})?(?:/{})?|{}{})"
+        "(?:\\?{})?(?:#{})?",
+        Hostname(/*encoded=*/true), kPart, kFirst, kPart, kPart, kPart);
   }
   return std::nullopt;
 }

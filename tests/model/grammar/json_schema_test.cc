@@ -284,15 +284,29 @@ TEST(JsonSchemaTest, Formats) {
   EXPECT_TRUE(accepts("duration", "PT1S"));
   EXPECT_FALSE(accepts("duration", "P"));
   EXPECT_TRUE(accepts("email", "a.b+c@example.org"));
+  EXPECT_TRUE(accepts("email", "john.q.public.jr@mail.example.org"));
+  EXPECT_TRUE(accepts("email", std::string(64, 'a') + "@example.org"));
+  EXPECT_FALSE(accepts("email", std::string(65, 'a') + "@example.org"));
   EXPECT_FALSE(accepts("email", "a..b@example.org"));
   EXPECT_FALSE(accepts("email", "a"));
   EXPECT_TRUE(accepts("hostname", "a-b.example"));
+  for (const int size : {1, 2, 3, 4, 5, 62, 63}) {
+    EXPECT_TRUE(accepts("hostname", std::string(size, 'a') + ".b")) << size;
+  }
+  EXPECT_FALSE(accepts("hostname", std::string(64, 'a')));
+  EXPECT_TRUE(accepts("hostname", "a--b.a-b-c.abc--d"));
+  EXPECT_FALSE(accepts("hostname", "xn--80ak6aa92e"));
+  EXPECT_FALSE(accepts("hostname", "a.ab--c"));
   EXPECT_FALSE(accepts("hostname", "-a"));
   EXPECT_TRUE(accepts("ipv4", "255.0.10.199"));
   EXPECT_FALSE(accepts("ipv4", "256.0.0.1"));
   EXPECT_FALSE(accepts("ipv4", "01.0.0.1"));
   EXPECT_TRUE(accepts("ipv6", "2001:db8::1"));
   EXPECT_TRUE(accepts("ipv6", "::"));
+  EXPECT_TRUE(accepts("ipv6", "::ffff:192.168.0.1"));
+  EXPECT_TRUE(accepts("ipv6", "1:2:3:4:5:6:1.2.3.4"));
+  EXPECT_FALSE(accepts("ipv6", "1:2:3:4:5:6:7:1.2.3.4"));
+  EXPECT_FALSE(accepts("ipv6", "1:2:3:4:5:6::1.2.3.4"));
   EXPECT_TRUE(accepts("ipv6", "1:2:3:4:5:6:7:8"));
   EXPECT_FALSE(accepts("ipv6", "1:2:3:4:5:6:7"));
   EXPECT_FALSE(accepts("ipv6", "1::2::3"));
@@ -300,7 +314,11 @@ TEST(JsonSchemaTest, Formats) {
   EXPECT_TRUE(accepts("uuid", "123e4567-e89b-12d3-a456-426614174000"));
   EXPECT_FALSE(accepts("uuid", "123e4567"));
   EXPECT_TRUE(accepts("uri", "https://example.org:80/a?b=c#d"));
+  EXPECT_TRUE(accepts("uri", "http://xn--80ak6aa92e.example"));
+  EXPECT_TRUE(accepts("uri", "mailto:a@example.org"));
+  EXPECT_TRUE(accepts("uri", "urn:isbn:0451450523"));
   EXPECT_FALSE(accepts("uri", "example.org"));
+  EXPECT_FALSE(accepts("uri", "mailto:"));
   EXPECT_FALSE(accepts("uri", "http://a b"));
 }
 

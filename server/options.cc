@@ -353,6 +353,9 @@ void AddFlags(CLI::App* app, Options* options) {
              "repeat it for more origins, or give * for all")
           ->delimiter(',')
           ->type_name("ORIGIN"));
+  flags.Flag("no-page", &options->no_page,
+             "Show browsers no page at / of --http-listen, and answer no "
+             "/openapi.json");
   flags.Flag("http-metrics", &options->http_metrics,
              "Answer /metrics on the port of --http-listen, too; with "
              "--tokens-file it needs a token, as calls do");

@@ -34,6 +34,7 @@ struct Options {
   bool http_given = false;                     // not the default
   std::vector<std::string> allowed_hosts;      // HttpApi::Options
   std::vector<std::string> cors_origins;       // HttpApi::Options
+  bool no_page = false;                        // HttpApi::Options::page
   bool http_metrics = false;                   // HttpApi::Options::metrics
   bool http_strict = false;                    // IgnoredMembers
   // Time without a word after which a stream of events gets a comment; zero:

@@ -149,6 +149,7 @@ class ServerImpl : public Server {
     http.tls = parts_.tls.get();
     http.allowed_hosts = options_.allowed_hosts;
     http.cors_origins = options_.cors_origins;
+    http.page = options_.page;
     http.metrics = options_.http_metrics;
     http.keep_alive = options_.sse_keep_alive;
     absl::StatusOr<std::unique_ptr<HttpApi>> created =

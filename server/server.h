@@ -38,6 +38,7 @@ class Server {
     bool http_if_free = false;               // no HTTP if its port is taken
     std::vector<std::string> allowed_hosts;  // HttpApi::Options
     std::vector<std::string> cors_origins;   // HttpApi::Options
+    bool page = true;                        // HttpApi::Options::page
     bool http_metrics = false;               // HttpApi::Options::metrics
     bool http_strict = false;                // IgnoredMembers
     // HttpApi::Options::keep_alive

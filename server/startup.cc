@@ -319,6 +319,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.http_if_free = !options.http_given;
   server.allowed_hosts = options.allowed_hosts;
   server.cors_origins = options.cors_origins;
+  server.page = !options.no_page;
   server.http_metrics = options.http_metrics;
   server.http_strict = options.http_strict;
   if (options.sse_keep_alive > absl::ZeroDuration()) {

@@ -127,7 +127,7 @@ function go(change) {
   if (state.pinned && state.pinned.side === 'query') {
     where.set('token', set.rows[state.pinned.index]);
   }
-  history.replaceState(null, '', '#' + where);
+  writeHash(where);
   showAll();
 }
 

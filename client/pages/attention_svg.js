@@ -22,7 +22,9 @@ class SvgPen {
   }
 
   add(tag, attributes, text) {
-    this.group.append(svg(tag, attributes, text));
+    const made = svg(tag, attributes, text);
+    this.group.append(made);
+    return made;
   }
   filled() { return paintOf('fill', this.fillStyle, this.globalAlpha); }
   stroked() {
@@ -40,10 +42,10 @@ class SvgPen {
   fillText(text, x, y) {
     // textBaseline is always the middle.
     this.add('text', {
-      x, y, dy: '.35em', style: `font: ${this.ruler.font}`,
+      x, y, dy: '.35em',
       'text-anchor': {left: 'start', center: 'middle', right: 'end'}[this.textAlign],
       ...this.filled(),
-    }, text);
+    }, text).style.font = this.ruler.font;
   }
   fillRect(x, y, width, height) {
     this.add('rect', {x, y, width, height, ...this.filled()});

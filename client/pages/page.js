@@ -115,3 +115,7 @@ function onceAFrame(draw) {
 // Returns the part of the address after #, as {name: value}.
 const readHash = () =>
     Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+// Replaces it. A page in a frame without an address of its own has none.
+function writeHash(where) {
+  if (location.protocol !== 'about:') history.replaceState(null, '', '#' + where);
+}

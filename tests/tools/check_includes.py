@@ -88,9 +88,10 @@ LAYERS = {
     ),
     "server/transports/net": (r"server/observability/(log|metrics)\.h",),
     "server/transports/http": (
-        r"server/(adapters|calls|errors|limits|transports/net)/.*",
+        r"server/(adapters|calls|errors|limits|page|transports/net)/.*",
         r"server/observability/(log|metrics|rpc|version)\.h",
     ),
+    "server/page": (),
     "server/transports/grpc": (
         r"server/(adapters/kserve|calls|errors|limits|transports/net)/.*",
         r"server/observability/(log|metrics)\.h",

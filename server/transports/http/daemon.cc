@@ -55,6 +55,12 @@ MHD_Response* WholeResponse(std::string body) {
       [](void* text) { delete static_cast<std::string*>(text); }, owned);
 }
 
+MHD_Response* SharedResponse(std::string_view body) {
+  // The library only reads from it.
+  return MHD_create_response_from_buffer(
+      body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_PERSISTENT);
+}
+
 bool QueueResponse(
     MHD_Connection* connection, int status,
     const std::vector<std::pair<std::string, std::string>>& headers,

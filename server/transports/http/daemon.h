@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -111,6 +112,8 @@ sockaddr_storage ClientOf(MHD_Connection* connection);
 
 // Returns a response that owns its body; null without memory.
 MHD_Response* WholeResponse(std::string body);
+// The same for a body that outlives the daemon, which is not copied.
+MHD_Response* SharedResponse(std::string_view body);
 
 // Answers a request with a response, which it takes and which may be null.
 // Returns what OnRequest is to return.

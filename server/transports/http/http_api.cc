@@ -18,6 +18,7 @@
 #include "server/calls/call_registry.h"
 #include "server/errors/status.h"
 #include "server/limits/access.h"
+#include "server/transports/http/browser_page.h"
 #include "server/transports/http/content_coding.h"
 #include "server/transports/http/cors.h"
 #include "server/transports/http/daemon.h"
@@ -40,18 +41,6 @@ constexpr int kFilesEach = 3;  // per connection: the client's, and a pair
 
 constexpr std::string_view kRoot = "/";
 constexpr char kGets[] = "GET, HEAD";
-// A browser gets this page for it.
-constexpr char kPage[] =
-    "<!DOCTYPE html>\n"
-    "<html lang=\"en\"><head><meta charset=\"utf-8\">"
-    "<title>Trivium</title></head>\n"
-    "<body><h1>Trivium</h1>\n"
-    "<p>This is the address of an API.</p>\n"
-    "<ul><li><a href=\"/v1/models\">/v1/models</a>: the models</li>\n"
-    "<li><a href=\"/languages\">/languages</a>: the languages</li>\n"
-    "<li><a href=\"/info\">/info</a>: the model that /embed asks</li>\n"
-    "<li><a href=\"/health\">/health</a>: whether the server is ready</li>"
-    "</ul></body></html>\n";
 
 HttpAnswer Unauthorized() {
   return {.status = 401, .headers = {{"WWW-Authenticate", "Bearer"}}};
@@ -124,7 +113,8 @@ class HttpApiImpl final : public HttpApi, public HttpService {
  public:
   HttpApiImpl(std::unique_ptr<HttpDaemon> daemon, const Options& options,
               const Environment& environment, OverloadManager* overload)
-      : daemon_(std::move(daemon)),
+      : page_(options.page ? std::make_unique<BrowserPage>() : nullptr),
+        daemon_(std::move(daemon)),
         tls_(options.tls != nullptr),
         allowed_hosts_(options.allowed_hosts),
         cors_(options.cors_origins),
@@ -181,11 +171,21 @@ class HttpApiImpl final : public HttpApi, public HttpService {
       return OnPreflight(connection, url);
     }
     const bool gets = verb == "GET" || verb == "HEAD";
+    if (page_ != nullptr && gets) {
+      const auto header = [connection](const char* name) {
+        return Header(connection, name);
+      };
+      if (const auto answer = page_->AnswerTo(url, header)) {
+        return Queue(
+            connection,
+            {.status = answer->status, .type = "", .headers = answer->headers},
+            SharedResponse(answer->body));
+      }
+    }
     if (metrics_ && url == kMetricsPath) {
       return OnMetrics(connection, method);
     }
     if (url == kHealthPath || url == kPingPath || (url == kRoot && gets)) {
-      if (url == kRoot && IsBrowser(connection)) return ShowPage(connection);
       return OnHealth(connection, url, method);
     }
     // The path is not decoded first, so that what a proxy in front allows or
@@ -193,7 +193,7 @@ class HttpApiImpl final : public HttpApi, public HttpService {
     const RouteMatch match = FindRoute(method, url);
     const auto path = DecodePathPart(match.path);
     if (match.route == nullptr || !path) {
-      if (match.allowed.empty() || !path) {
+      if (AllowedMethods(url).empty() || !path) {
         return Queue(connection, {.status = 404}, NoPath(url));
       }
       return RefuseMethod(connection, url, AllowedMethods(url));
@@ -251,7 +251,8 @@ class HttpApiImpl final : public HttpApi, public HttpService {
   // The methods of a path; empty: there is no such path.
   std::string AllowedMethods(std::string_view path) const {
     if (path == kHealthPath || path == kPingPath ||
-        (metrics_ && path == kMetricsPath)) {
+        (metrics_ && path == kMetricsPath) ||
+        (page_ != nullptr && BrowserPage::IsPath(path))) {
       return kGets;
     }
     const std::string calls = FindRoute("", path).allowed;
@@ -274,14 +275,6 @@ class HttpApiImpl final : public HttpApi, public HttpService {
         "this server is not called '{0}'; start it with --allowed-hosts {0} if "
         "it is",
         Shorten(*name));
-  }
-
-  static bool IsBrowser(MHD_Connection* connection) {
-    return Header(connection, "Accept").find("text/html") != std::string::npos;
-  }
-  bool ShowPage(MHD_Connection* connection) {
-    return Queue(connection, {.status = 200, .type = "text/html"},
-                 WholeResponse(kPage));
   }
 
   bool RefuseMethod(MHD_Connection* connection, std::string_view path,
@@ -380,6 +373,8 @@ class HttpApiImpl final : public HttpApi, public HttpService {
     return QueueResponse(connection, head.status, headers, response);
   }
 
+  // Null: there is none. Outlives the daemon, whose responses use its text.
+  const std::unique_ptr<BrowserPage> page_;
   const std::unique_ptr<HttpDaemon> daemon_;
   const bool tls_;
   const std::vector<std::string> allowed_hosts_;

@@ -25,6 +25,8 @@ class HttpApi {
     std::vector<std::string> allowed_hosts;
     // Origins whose pages may read answers (ParseOrigin); empty: none.
     std::vector<std::string> cors_origins;
+    // Serves the page for browsers (BrowserPage).
+    bool page = true;
     // Answers GET /metrics, too.
     bool metrics = false;
     // Time after which a silent stream of events gets a comment.

@@ -1,6 +1,7 @@
-#include <string_view>
+#include "base/html_page.h"
 
-#include "client/pages/pages.h"
+#include <string_view>
+#include <utility>
 
 namespace trivium {
 namespace {

@@ -1,0 +1,19 @@
+#ifndef TRIVIUM_SERVER_PAGE_PAGE_H_
+#define TRIVIUM_SERVER_PAGE_PAGE_H_
+
+#include "base/html_page.h"
+
+namespace trivium {
+
+// The page for browsers. Its data (see inside.js) are
+//   pages: {attention, beams}, each {html, style, script}
+extern const PageFiles kServerPage;
+// Pages of client/pages, which it shows in frames.
+extern const PageFiles kAttentionPicture;
+extern const PageFiles kBeamsPicture;
+// docs/openapi.json
+extern const char kOpenApi[];
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_PAGE_PAGE_H_

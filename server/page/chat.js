@@ -88,6 +88,7 @@ class AnswerView {
   }
 
   drawNow() {
+    if (this.ended) return;
     const log = $('log');
     const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
     const {content, reasoning_content: thoughts} = this.message;
@@ -104,6 +105,7 @@ class AnswerView {
   // Returns the message for the next request.
   end(text) {
     this.drawNow();
+    this.ended = true;
     this.figures.textContent = text;
     const message = {...this.message};
     if (this.calls.length) {

@@ -344,6 +344,9 @@ function startInside() {
   $('inside-from').addEventListener('change', fitControls);
   const on = (id, what, work) => $(id).addEventListener('click', async () => {
     showError('inside-error', null);
+    for (const one of document.querySelectorAll('.looks button')) {
+      one.setAttribute('aria-pressed', one.id === id);
+    }
     if (!$('inside-text').value.trim()) {
       return showError('inside-error', new CallError('Type a text first.'));
     }

@@ -43,7 +43,7 @@ function markdown(text, depth = 0) {
         quoted.push(lines[i].replace(/^ {0,3}> ?/, ''));
       }
       made.push(element('blockquote', '', ...markdown(quoted.join('\n'), depth + 1)));
-    } else if (bullet && depth < MOST_DEPTH && (!paragraph.length || bullet[2].length === 1)) {
+    } else if (bullet && depth < MOST_DEPTH && (!paragraph.length || /^([-*+]|1[.)])$/.test(bullet[2]))) {
       endParagraph();
       i = addList(lines, i, depth, made);
     } else if (isTable(lines, i)) {
@@ -189,7 +189,7 @@ function inlines(text, depth = 0) {
       }
     }
     if (rest === 'h' && /^https?:\/\//.test(text.slice(i, i + 8)) && !/\w/.test(text[i - 1] || ' ')) {
-      const [address] = /^[^\s<>"]{1,2000}?(?=[.,;:!?)\]'"*]*(\s|$))/.exec(
+      const [address] = /^[^\s<>"]{1,2000}?(?=[.,;:!?)\]'*]*(?:[\s<>"]|$))/.exec(
           text.slice(i, i + 2001)) || [''];
       if (address.length > 8) {
         add(link([address], address));

@@ -56,8 +56,13 @@ class Browser:
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.send("Target.attachToTarget", targetId=target,
                                  flatten=True)["sessionId"]
+        self.frame = None  # the session of the page's newest frame
+        self.asked = []  # the addresses of all requests
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(domain + ".enable")
+        # A sandboxed frame has a process of its own.
+        self.send("Target.setAutoAttach", autoAttach=True, flatten=True,
+                  waitForDebuggerOnStart=False)
 
     def close(self):
         self.process.kill()
@@ -92,15 +97,16 @@ class Browser:
                 "description", details["text"]))
         elif message.get("method") == "Network.requestWillBeSent":
             self.asked.append(params["request"]["url"])
+        elif message.get("method") == "Target.attachedToTarget":
+            if params["targetInfo"]["type"] == "iframe":
+                self.frame = params["sessionId"]
 
-    asked = []  # the addresses of all requests
-
-    def send(self, method, **params):
+    def send(self, method, session=None, **params):
         """Calls a method of the protocol and returns its result."""
         self.last += 1
         message = {"id": self.last, "method": method, "params": params}
-        if self.session:
-            message["sessionId"] = self.session
+        if session or self.session:
+            message["sessionId"] = session or self.session
         os.write(self.write_to, json.dumps(message).encode() + b"\0")
         deadline = time.monotonic() + self.timeout
         while True:
@@ -112,15 +118,34 @@ class Browser:
                 raise RuntimeError(f"{method}: {answer['error']['message']}")
             return answer["result"]
 
-    def run(self, script):
+    def run(self, script, session=None):
         """The value of a JavaScript expression, awaited if it is a promise."""
-        answer = self.send("Runtime.evaluate", expression=script,
+        answer = self.send("Runtime.evaluate", session, expression=script,
                            awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get(
                 "description", details["text"]) + f"\nin: {script}")
         return answer["result"].get("value")
+
+    def run_in_frame(self, script):
+        """The same in the page's newest frame."""
+        return self.run(script, self.frame)
+
+    def wait_in_frame(self, script):
+        """Waits until an expression is true in the page's newest frame."""
+        deadline = time.monotonic() + self.timeout
+        while True:
+            try:
+                if self.frame and self.run(f"Boolean({script})", self.frame):
+                    return
+            except RuntimeError as error:  # it is not there yet
+                if time.monotonic() > deadline:
+                    raise error
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"this did not become true: {script}")
+            self.run("0")  # reads what has come
+            time.sleep(0.05)
 
     def wait(self, script):
         """Waits until an expression is true."""
@@ -131,8 +156,11 @@ class Browser:
             time.sleep(0.02)
 
     def open(self, url):
+        self.send("Page.navigate", url="about:blank")
+        self.wait("location.href === 'about:blank'")
+        self.frame = None
         self.send("Page.navigate", url=url)
-        self.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
+        self.wait("location.href !== 'about:blank' && document.readyState === 'complete'")
 
     def look(self, width, height=900, dark=False):
         """Sets the size of the window and the colour scheme."""

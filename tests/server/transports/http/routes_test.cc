@@ -35,6 +35,8 @@ std::set<std::string> RoutesAsDescribed() {
   routes.insert("GET " + std::string(kPingPath));
   routes.insert("GET " + std::string(kMetricsPath));
   routes.insert("GET /");
+  routes.insert("GET /index.html");
+  routes.insert("GET /openapi.json");
   return routes;
 }
 

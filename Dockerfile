@@ -22,6 +22,7 @@ COPY model model
 COPY server server
 COPY client client
 COPY library library
+COPY docs/openapi.json docs/
 RUN cmake --preset release \
  && cmake --build --preset release \
  && cmake --install build/release --prefix /install --strip --component runtime

@@ -88,7 +88,7 @@ function many(number) {
 }
 function seconds(number) {
   if (!isFinite(number)) return '–';
-  return number < .001 ? `${(number * 1e6).toPrecision(2)} µs` :
+  return number < .001 ? `${Number((number * 1e6).toPrecision(2))} µs` :
       number < 1 ? `${Number((number * 1e3).toPrecision(3))} ms` :
       `${Number(number.toPrecision(3))} s`;
 }

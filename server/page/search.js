@@ -10,6 +10,7 @@ const EXAMPLE_LINES = [
   'Laptops can be charged at every desk.',
 ];
 const EXAMPLE_QUERY = 'How long can I keep a book?';
+const COSINE = 'Cosine', RERANKED = 'Reranker’s score';
 const KEPT_VECTORS = 4000;
 const TEXTS_A_CALL = 32;
 
@@ -43,13 +44,16 @@ async function vectorsOf(model, kind, texts, options) {
   return all;
 }
 
-// Returns a bar for a score of 0 to 1, and the number.
-function scoreCell(score, digits) {
+// Returns a bar for a score of 0 to 1, and the number. Narrow windows show its name
+// beside it.
+function scoreCell(name, score) {
   const part = Math.max(0, Math.min(1, score));
   const bar = svg('svg', {width: 72, height: 10, viewBox: '0 0 72 10', 'aria-hidden': 'true'});
   bar.append(svg('rect', {class: 'full', width: 72, height: 10, rx: 3}),
              svg('rect', {class: 'part', width: (72 * part).toFixed(1), height: 10, rx: 3}));
-  return element('td', 'score', bar, score.toFixed(digits));
+  const cell = element('td', 'score', bar, score.toFixed(3));
+  cell.dataset.name = name;
+  return cell;
 }
 
 async function searchNow() {
@@ -99,12 +103,12 @@ function showFound(rows, embeds, reranks) {
     return cell;
   };
   $('found').tHead.replaceChildren(element(
-      'tr', '', head('Text'), ...(embeds ? [head('Cosine')] : []),
-      ...(reranks ? [head('Reranker’s score')] : [])));
+      'tr', '', head('Text'), ...(embeds ? [head(COSINE)] : []),
+      ...(reranks ? [head(RERANKED)] : [])));
   $('found').tBodies[0].replaceChildren(...rows.map((row) => element(
       'tr', '', element('td', '', row.text),
-      ...(embeds ? [scoreCell(row.cosine, 3)] : []),
-      ...(reranks ? [scoreCell(row.rerank || 0, 3)] : []))));
+      ...(embeds ? [scoreCell(COSINE, row.cosine)] : []),
+      ...(reranks ? [scoreCell(RERANKED, row.rerank || 0)] : []))));
   $('found-panel').hidden = false;
 }
 

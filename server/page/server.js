@@ -2,7 +2,8 @@
 // port does not answer that, KServe's counts and times, which have less.
 
 const EVERY = 2000;  // milliseconds
-const POINTS = 90;   // of a chart: three minutes
+const POINTS = 90;   // of a chart at most: three minutes
+const FEWEST = 30;   // for which a chart has room
 
 // Calls of this page itself, which are no work of a model.
 const OWN_CALLS = new Set(['ListModels', 'GetModel']);
@@ -28,17 +29,17 @@ const CHARTS = [
     ['running', levelOf('trivium_running_requests')],
     ['waiting', levelOf('trivium_queue_requests')]]},
   {title: 'Time of a call', format: seconds, lines: [
-    ['median', timeOf('trivium_request_duration_seconds', .5, isWork)],
-    ['95 of 100', timeOf('trivium_request_duration_seconds', .95, isWork)]]},
+    ['half within', timeOf('trivium_request_duration_seconds', .5, isWork)],
+    ['95 % within', timeOf('trivium_request_duration_seconds', .95, isWork)]]},
   {title: 'Time in the queue', format: seconds, lines: [
-    ['median', timeOf('trivium_queue_wait_seconds', .5)],
-    ['95 of 100', timeOf('trivium_queue_wait_seconds', .95)]]},
+    ['half within', timeOf('trivium_queue_wait_seconds', .5)],
+    ['95 % within', timeOf('trivium_queue_wait_seconds', .95)]]},
   {title: 'Time to the first token', format: seconds, lines: [
-    ['median', timeOf('trivium_time_to_first_token_seconds', .5)],
-    ['95 of 100', timeOf('trivium_time_to_first_token_seconds', .95)]]},
+    ['half within', timeOf('trivium_time_to_first_token_seconds', .5)],
+    ['95 % within', timeOf('trivium_time_to_first_token_seconds', .95)]]},
   {title: 'Time between tokens', format: seconds, lines: [
-    ['median', timeOf('trivium_time_between_tokens_seconds', .5)],
-    ['95 of 100', timeOf('trivium_time_between_tokens_seconds', .95)]]},
+    ['half within', timeOf('trivium_time_between_tokens_seconds', .5)],
+    ['95 % within', timeOf('trivium_time_between_tokens_seconds', .95)]]},
   {title: 'Memory', format: bytes, lines: [
     ['process', levelOf('trivium_memory_bytes')],
     ['limit', levelOf('trivium_memory_limit_bytes')]]},
@@ -91,6 +92,7 @@ function drawChart(chart) {
   const finite = chart.values.flat().filter(isFinite);
   const most = Math.max(...finite, 1e-9);
   chart.svg.replaceChildren(svg('line', {x1: 0, x2: 100, y1: 49, y2: 49}));
+  const room = Math.max(FEWEST, chart.values[0].length);
   chart.values.forEach((values, i) => {
     // A line has gaps where nothing was counted.
     let run = [];
@@ -106,7 +108,7 @@ function drawChart(chart) {
     };
     values.forEach((value, at) => {
       if (!isFinite(value)) return end();
-      run.push([100 * (at + POINTS - values.length) / (POINTS - 1), 49 - 46 * value / most]);
+      run.push([100 * (at + room - values.length) / (room - 1), 49 - 46 * value / most]);
     });
     end();
   });

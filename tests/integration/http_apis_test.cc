@@ -689,5 +689,24 @@ TEST_F(HttpTest, TranslatesLikeLibreTranslate) {
               ErrorAt("format"));
 }
 
+// What BrowserPageTest tries at a port, by the server's flags.
+TEST(PageFlagTest, BrowsersGetThePageUnlessTheServerHasNone) {
+  const auto is_page = [](const ServerProcess& server) {
+    HttpSocket socket(server.http_port());
+    socket.Send(
+        "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n"
+        "Connection: close\r\n\r\n");
+    const HttpResult answer = ParseHttpResult(socket.Receive());
+    EXPECT_EQ(answer.status, 200);
+    return answer.body.starts_with("<!DOCTYPE html>");
+  };
+  const ServerProcess with({"--http-listen", "127.0.0.1:0"});
+  EXPECT_TRUE(is_page(with));
+  EXPECT_EQ(HttpGet(with.http_port(), "/openapi.json").status, 200);
+  const ServerProcess without({"--http-listen", "127.0.0.1:0", "--no-page"});
+  EXPECT_FALSE(is_page(without));
+  EXPECT_EQ(HttpGet(without.http_port(), "/openapi.json").status, 404);
+}
+
 }  // namespace
 }  // namespace trivium

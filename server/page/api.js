@@ -127,10 +127,10 @@ async function* eventsOf(answer) {
   for await (const piece of piecesOf(answer)) {
     const lines = (rest + decoder.decode(piece, {stream: true})).split('\n');
     rest = lines.pop();
-    for (const line of lines) {
+    for (const line of lines.map((one) => one.replace(/\r$/, ''))) {
       if (line.startsWith('data:')) {
         data.push(line.slice(line[5] === ' ' ? 6 : 5));
-      } else if (line.trim() === '' && data.length) {
+      } else if (line === '' && data.length) {
         yield data.join('\n');
         data = [];
       }

@@ -15,7 +15,7 @@ export function scriptsOf(page) {
   return lists.find((names) => names.includes(page + '.js'));
 }
 
-class Element {
+export class Element {
   constructor(tag) {
     this.tag = tag;
     this.nodes = [];  // elements and strings
@@ -34,6 +34,7 @@ class Element {
   set scrollTop(pixels) { this.scrolled = Math.max(0, pixels); }
 
   get children() { return this.nodes.filter((one) => one instanceof Element); }
+  get childNodes() { return this.nodes; }
   get firstChild() { return this.nodes[0]; }
   append(...nodes) { this.nodes.push(...nodes); }
   prepend(...nodes) { this.nodes.unshift(...nodes); }
@@ -101,7 +102,7 @@ class Element {
 
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
     .replaceAll('"', '&quot;');
-function serialize(node) {
+export function serialize(node) {
   if (!(node instanceof Element)) return escaped(node);
   const attributes = Object.entries(node.attributes).map(
       ([name, value]) => ` ${name}="${escaped(value)}"`).join('');

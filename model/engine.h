@@ -59,6 +59,9 @@ struct EncoderInput {
   // The part of the model that reads it, if the folder has a Router
   // (Model::ReaderOf).
   int route = 0;
+  // So many of the last tokens are seen by no token, though they see all others
+  // (MultiVectors::Expansion). Fewer than all.
+  int unattended = 0;
 
   friend bool operator==(const EncoderInput&, const EncoderInput&) = default;
 };

@@ -16,6 +16,7 @@
 #include "model/search/decoding.h"
 #include "model/sentence_encoder.h"
 #include "model/task.h"
+#include "model/text_kind.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace trivium {
@@ -72,9 +73,6 @@ struct HeadInfo {
 class ChatTemplates;
 class Model;
 class PairTemplate;
-
-// Kinds of texts that a search compares. Some models read them differently.
-enum class TextKind { kQuery, kDocument };
 
 // The part of a model that reads texts of one kind.
 struct TextReader {

@@ -16,9 +16,11 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "model/kernels/row_ops.h"
+#include "model/multi_vector_files.h"
 #include "model/tokenizer/sentence_config.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
@@ -89,23 +91,17 @@ void Pool(std::span<const float> states, size_t width, TokenPooling pooling,
   out->insert(out->end(), vector.begin(), vector.end());
 }
 
-// PyTorch's activation functions by their class names.
-using Activation = double (*)(double);
-constexpr std::pair<std::string_view, Activation> kActivations[] = {
-    {"Identity", [](double x) { return x; }},
-    {"Tanh", [](double x) { return std::tanh(x); }},
-    {"ReLU", [](double x) { return std::max(x, 0.0); }},
-    {"GELU", [](double x) { return x / 2 * std::erfc(-x / std::sqrt(2.0)); }},
-    {"SiLU", [](double x) { return x / (1 + std::exp(-x)); }},
-    {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-    {"Mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
-    {"ELU", [](double x) { return x > 0 ? x : std::expm1(x); }},
-    {"LeakyReLU", [](double x) { return x > 0 ? x : 0.01 * x; }},
-};
-
 bool IsFile(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error);
+}
+
+absl::Status MixedModules(const std::string& file, const std::string& type) {
+  return UnusableModules(
+      file, fmt::format("module {} reads the vector of a text after one that "
+                        "reads those of its tokens, or the other way round, "
+                        "which is not supported",
+                        type));
 }
 
 std::string LastPart(const std::string& type) {
@@ -147,47 +143,166 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
   if (!list->empty() && list->front().type == kStaticEmbedding) {
     encoder.max_tokens_ = 0;
   }
-  for (const SentenceModule& module : *list) {
+  const std::string settings_file =
+      folder + "/config_sentence_transformers.json";
+  absl::StatusOr<json> settings = ReadJsonFile(settings_file);
+  if (absl::IsNotFound(settings.status())) settings = json::object();
+  TRIVIUM_RETURN_IF_ERROR(settings.status());
+  encoder.ReadPrompts(*settings);
+  MultiVectors::Settings multi;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const bool pylate,
+      ReadPyLate(settings_file, *settings, &multi, &encoder.prompts_));
+  if (!list->empty()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        ReadMultiVectorLengths(list->front().folder, &multi));
+  }
+  // Names of functions are written in any case.
+  const json similarity = settings->value("similarity_fn_name", json());
+  multi.takes_mean =
+      similarity.is_string() &&
+      absl::AsciiStrToLower(similarity.get<std::string>()) == "meanmaxsim";
+  TRIVIUM_RETURN_IF_ERROR(
+      encoder.ReadModules(file, *list, d_model, pylate, std::move(multi)));
+  TRIVIUM_RETURN_IF_ERROR(encoder.ReadSettings(settings_file, *settings));
+  return encoder;
+}
+
+// Modules of token vectors come after the Transformer, up to the end of the
+// list. If `by_tokens`, all are: PyLate's folders do not say so, and leave the
+// mask and the normalization out.
+absl::Status SentenceEncoder::ReadModules(const std::string& file,
+                                          const ModuleList& list, int d_model,
+                                          bool by_tokens,
+                                          MultiVectors::Settings settings) {
+  for (const SentenceModule& module : list) {
+    if (module.type != kMultiVectorMask) continue;
+    TRIVIUM_RETURN_IF_ERROR(ReadMultiVectorMask(module.folder, &settings));
+  }
+  const auto use_tokens = [&] {
+    if (multi_vectors_ != nullptr) return;
+    multi_vectors_ = std::make_shared<MultiVectors>(d_model, settings);
+    dense_ = false;
+  };
+  bool pooled = false;
+  if (by_tokens) use_tokens();
+  for (const SentenceModule& module : list) {
     const auto& [type, path] = module;
-    const bool first = &module == &list->front();
+    const bool first = &module == &list.front();
     if (first && (type == "Transformer" || type == "MLMTransformer")) continue;
     if (first && type == kStaticEmbedding) continue;  // and pools the mean
     if (first && type == kSparseStaticEmbedding) {
-      encoder.sparse_ = true;
-    } else if (encoder.sparse_) {
+      sparse_ = true;
+      dense_ = false;
+      continue;
+    }
+    if (sparse_) {
       return UnusableModules(file,
                              fmt::format("module {} follows one that makes "
                                          "sparse embeddings, which is not "
                                          "supported",
                                          type));
-    } else if (type == "Pooling") {
-      TRIVIUM_RETURN_IF_ERROR(encoder.ReadPooling(path, d_model));
-    } else if (type == "Dense") {
-      TRIVIUM_RETURN_IF_ERROR(
-          encoder.ReadDense(path, encoder.embedding_size(d_model)));
-    } else if (type == "LayerNorm") {
-      TRIVIUM_RETURN_IF_ERROR(
-          encoder.ReadLayerNorm(path, encoder.embedding_size(d_model)));
+    }
+    const bool after_table = ReadsTable(list);
+    if (type == "Dense") {
+      const bool tokens = multi_vectors_ != nullptr;
+      TRIVIUM_ASSIGN_OR_RETURN(
+          const DenseModule dense,
+          DenseModule::Read(
+              path, tokens ? multi_vectors_->size() : embedding_size(d_model)));
+      if (dense.of_tokens && !pooled && !after_table) use_tokens();
+      if (multi_vectors_ == nullptr && !dense.of_tokens) {
+        AddDense(dense);
+      } else if (multi_vectors_ != nullptr && (dense.of_tokens || by_tokens)) {
+        TRIVIUM_RETURN_IF_ERROR(multi_vectors_->Add(dense));
+      } else {
+        return MixedModules(file, type);
+      }
+      TRIVIUM_RETURN_IF_ERROR(dense.weights->CheckUnchanged());
     } else if (type == "Normalize") {
-      encoder.steps_.emplace_back(Normalize());
-    } else if (type == "SpladePooling" && &module == &(*list)[1] &&
-               !ReadsTable(*list)) {
-      TRIVIUM_RETURN_IF_ERROR(encoder.ReadSplade(path));
+      TRIVIUM_ASSIGN_OR_RETURN(const bool of_tokens, ReadsTokens(path));
+      if (of_tokens && !pooled && !after_table) use_tokens();
+      if (multi_vectors_ == nullptr && !of_tokens) {
+        steps_.emplace_back(Normalize());
+      } else if (multi_vectors_ != nullptr && (of_tokens || by_tokens)) {
+        multi_vectors_->AddNormalization();
+      } else {
+        return MixedModules(file, type);
+      }
+    } else if (type == kMultiVectorMask && !pooled && !after_table) {
+      use_tokens();
+    } else if (multi_vectors_ != nullptr) {
+      return MixedModules(file, type);
+    } else if (type == "Pooling") {
+      TRIVIUM_RETURN_IF_ERROR(ReadPooling(path, d_model));
+      pooled = true;
+    } else if (type == "LayerNorm") {
+      TRIVIUM_RETURN_IF_ERROR(ReadLayerNorm(path, embedding_size(d_model)));
+    } else if (type == "SpladePooling" && &module == &list[1] && !after_table) {
+      TRIVIUM_RETURN_IF_ERROR(ReadSplade(path));
     } else if (type == "LogitScore") {
-      TRIVIUM_RETURN_IF_ERROR(encoder.ReadLogitScore(path));
+      TRIVIUM_RETURN_IF_ERROR(ReadLogitScore(path));
     } else {
       return UnusableModules(
           file,
           fmt::format("module {} at \"{}\" is not one of Transformer, "
                       "MLMTransformer, StaticEmbedding, SparseStaticEmbedding "
                       "and Router (the first), Pooling, Dense, LayerNorm, "
-                      "Normalize, SpladePooling (after a Transformer) and "
-                      "LogitScore",
+                      "Normalize, MultiVectorMask, SpladePooling (after a "
+                      "Transformer) and LogitScore",
                       type, path));
     }
   }
-  TRIVIUM_RETURN_IF_ERROR(encoder.ReadSettings(folder));
+  if (by_tokens) multi_vectors_->AddNormalization();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SentenceEncoder> SentenceEncoder::LoadStanford(
+    const std::string& folder, const Weights& weights, int d_model) {
+  const std::string name = "linear.weight";
+  const TensorView* const weight = weights.Find(name);
+  if (weight == nullptr || weight->shape.size() != 2 ||
+      weight->shape[1] != d_model || weight->shape[0] < 1 ||
+      weight->shape[0] > d_model || !IsReal(*weight) ||
+      FirstNotFinite(*weight).has_value()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "config.json: the architecture HF_ColBERT needs {} of shape [1 .. {}, "
+        "{}] with finite numbers; fetch a complete model",
+        name, d_model, d_model));
+  }
+  SentenceEncoder encoder;
+  MultiVectors::Settings settings;
+  TRIVIUM_RETURN_IF_ERROR(ReadStanford(folder, &settings, &encoder.prompts_));
+  encoder.dense_ = false;
+  encoder.multi_vectors_ = std::make_shared<MultiVectors>(d_model, settings);
+  TRIVIUM_RETURN_IF_ERROR(
+      encoder.multi_vectors_->Add(LinearTensors{.weight = weight}));
+  encoder.multi_vectors_->AddNormalization();
   return encoder;
+}
+
+absl::Status SentenceEncoder::AddM3Outputs(const std::string& folder,
+                                           int d_model,
+                                           const Tokenizer* tokenizer) {
+  if (!dense_ || multi_vectors_ != nullptr) return absl::OkStatus();
+  TRIVIUM_ASSIGN_OR_RETURN(M3Outputs outputs,
+                           ReadM3Outputs(folder, d_model, tokenizer));
+  multi_vectors_ = std::move(outputs.multi_vectors);
+  token_weights_ = std::move(outputs.token_weights);
+  // FlagEmbedding's own folders have no modules.json.
+  if (has_sparse() && !IsFile(folder + "/modules.json")) {
+    poolings_ = {TokenPooling::kFirst};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SentenceEncoder::FindTokens(const std::string& folder,
+                                         const Tokenizer* tokenizer,
+                                         int vocabulary) {
+  if (multi_vectors_ == nullptr || tokenizer == nullptr) {
+    return absl::OkStatus();
+  }
+  return multi_vectors_->FindTokens(folder, *tokenizer, vocabulary);
 }
 
 std::optional<SentenceEncoder> SentenceEncoder::OfPooling(
@@ -237,82 +352,20 @@ absl::Status SentenceEncoder::ReadPooling(const std::string& folder,
   return absl::OkStatus();
 }
 
-absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
-  const std::string file = folder + "/config.json";
-  TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
+void SentenceEncoder::AddDense(const DenseModule& module) {
   Dense dense;
-  // sentence-transformers' default is Tanh.
-  const json given = config.value("activation_function", json());
-  const std::string activation =
-      given.is_string() ? LastPart(given.get<std::string>()) : "Tanh";
-  for (const auto& [name, function] : kActivations) {
-    if (activation == name) dense.activation = function;
+  dense.in = module.in();
+  dense.out = module.out();
+  dense.activation = module.activation;
+  dense.adds_input = module.adds_input;
+  for (const auto& [tensor, values] : {std::pair(module.weight, &dense.weight),
+                                       {module.bias, &dense.bias},
+                                       {module.residual, &dense.residual}}) {
+    if (tensor == nullptr) continue;
+    values->resize(tensor->elements());
+    CopyToF32(*tensor, 0, *values);
   }
-  if (dense.activation == nullptr) {
-    std::string names;
-    for (const auto& [name, function] : kActivations) {
-      names += (names.empty() ? "" : ", ") + std::string(name);
-    }
-    return UnusableModules(
-        file, fmt::format("activation_function {} is not one of {}",
-                          activation.substr(0, 64), names));
-  }
-  for (const char* const name : {"module_input_name", "module_output_name"}) {
-    const json value = config.value(name, json("sentence_embedding"));
-    if (value != "sentence_embedding") {
-      return UnusableModules(file,
-                             fmt::format("{} is {}, and only "
-                                         "\"sentence_embedding\" is served",
-                                         name, value.dump()));
-    }
-  }
-  const bool adds_residual = config.value("use_residual", json()) == true;
-  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Weights> weights,
-                           Weights::Open(folder));
-  const TensorView* weight = weights->Find("linear.weight");
-  const TensorView* bias = weights->Find("linear.bias");
-  if (weight == nullptr || weight->shape.size() != 2 ||
-      weight->shape[1] != in || weight->shape[0] < 1 || !IsReal(*weight) ||
-      (bias != nullptr &&
-       (bias->elements() != weight->shape[0] || !IsReal(*bias)))) {
-    return UnusableModules(folder,
-                           fmt::format("its weights need linear.weight of "
-                                       "shape [any, {}] and a bias to match",
-                                       in));
-  }
-  const TensorView* residual = nullptr;
-  dense.adds_input = adds_residual && weight->shape[0] == in;
-  if (adds_residual && !dense.adds_input) {
-    residual = weights->Find("residual.weight");
-    if (residual == nullptr || residual->shape != weight->shape ||
-        !IsReal(*residual)) {
-      return UnusableModules(folder,
-                             fmt::format("its weights need residual.weight of "
-                                         "shape [{}, {}] for use_residual",
-                                         weight->shape[0], in));
-    }
-  }
-  for (const TensorView* tensor : {weight, bias, residual}) {
-    if (tensor != nullptr && FirstNotFinite(*tensor).has_value()) {
-      return UnusableModules(folder,
-                             "some of its weights are infinite or not numbers");
-    }
-  }
-  dense.in = in;
-  dense.out = static_cast<int>(weight->shape[0]);
-  dense.weight.resize(weight->elements());
-  CopyToF32(*weight, 0, dense.weight);
-  if (bias != nullptr) {
-    dense.bias.resize(dense.out);
-    CopyToF32(*bias, 0, dense.bias);
-  }
-  if (residual != nullptr) {
-    dense.residual.resize(residual->elements());
-    CopyToF32(*residual, 0, dense.residual);
-  }
-  TRIVIUM_RETURN_IF_ERROR(weights->CheckUnchanged());
   steps_.emplace_back(std::move(dense));
-  return absl::OkStatus();
 }
 
 absl::Status SentenceEncoder::ReadLayerNorm(const std::string& folder,
@@ -357,6 +410,7 @@ absl::Status SentenceEncoder::ReadSplade(const std::string& folder) {
       read("activation_function", "relu", "log1p_relu", &pooling.double_log));
   vocabulary_pooling_ = pooling;
   sparse_ = true;
+  dense_ = false;
   return absl::OkStatus();
 }
 
@@ -382,18 +436,17 @@ absl::Status SentenceEncoder::ReadLogitScore(const std::string& folder) {
   return absl::OkStatus();
 }
 
-absl::Status SentenceEncoder::ReadSettings(const std::string& folder) {
-  const std::string file = folder + "/config_sentence_transformers.json";
-  const absl::StatusOr<json> config = ReadJsonFile(file);
-  if (absl::IsNotFound(config.status())) return absl::OkStatus();
-  TRIVIUM_RETURN_IF_ERROR(config.status());
-  const json prompts = config->value("prompts", json::object());
-  if (prompts.is_object()) {
-    for (const auto& [name, prompt] : prompts.items()) {
-      if (prompt.is_string()) prompts_[name] = prompt.get<std::string>();
-    }
+void SentenceEncoder::ReadPrompts(const json& config) {
+  const json prompts = config.value("prompts", json::object());
+  if (!prompts.is_object()) return;
+  for (const auto& [name, prompt] : prompts.items()) {
+    if (prompt.is_string()) prompts_[name] = prompt.get<std::string>();
   }
-  const json activation = config->value("activation_fn", json());
+}
+
+absl::Status SentenceEncoder::ReadSettings(const std::string& file,
+                                           const json& config) {
+  const json activation = config.value("activation_fn", json());
   if (logit_score_ && activation.is_string()) {
     const std::string function = LastPart(activation.get<std::string>());
     logit_score_->sigmoid = function == "Sigmoid";
@@ -402,7 +455,7 @@ absl::Status SentenceEncoder::ReadSettings(const std::string& folder) {
                              "activation_fn is neither Sigmoid nor Identity");
     }
   }
-  const json name = config->value("default_prompt_name", json());
+  const json name = config.value("default_prompt_name", json());
   if (!name.is_string()) return absl::OkStatus();
   const auto found = prompts_.find(name.get<std::string>());
   if (found == prompts_.end()) {

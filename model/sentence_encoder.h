@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,8 +12,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "model/dense_module.h"
 #include "model/engine.h"
+#include "model/multi_vectors.h"
 #include "model/sentence_modules.h"
+#include "model/text_kind.h"
+#include "model/tokenizer/tokenizer.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
 
@@ -38,10 +44,12 @@ struct LogitScore {
 
 // The modules of a sentence-transformers folder after the one that reads texts:
 // pooling, dense layers and normalization, or a decoder's score, or SPLADE's
-// pooling, which the engine does. Also holds the prompts that texts begin with.
-// A folder without modules.json pools the mean.
+// pooling, which the engine does, or what makes a vector of each token. Also
+// holds the prompts that texts begin with. A folder without modules.json pools
+// the mean. bge-m3's has three outputs, all made of the same states.
 //
-//   encoder.Embed(states, d_model, {})   // [embedding_size]
+//   encoder.Embed(states, d_model, {})         // [embedding_size]
+//   encoder.multi_vectors()->Rows(states, ids, kind, 0)
 class SentenceEncoder {
  public:
   struct Overrides {
@@ -59,6 +67,21 @@ class SentenceEncoder {
                                               int d_model,
                                               const ModuleList* list = nullptr);
 
+  // Reads a folder of Stanford's ColBERT, which has no modules.json: its one
+  // dense layer is the tensor linear.weight among the model's.
+  static absl::StatusOr<SentenceEncoder> LoadStanford(const std::string& folder,
+                                                      const Weights& weights,
+                                                      int d_model);
+
+  // Adds the outputs of bge-m3's own files, if `folder` has them.
+  absl::Status AddM3Outputs(const std::string& folder, int d_model,
+                            const Tokenizer* tokenizer);
+
+  // Finds the tokens that the folder names, below `vocabulary`. Errors name
+  // the file. Called once, last.
+  absl::Status FindTokens(const std::string& folder, const Tokenizer* tokenizer,
+                          int vocabulary);
+
   // Returns an encoder with `pooling` ("lasttoken", as sentence-transformers
   // names it) whose vectors have length 1; null if the name is unknown.
   static std::optional<SentenceEncoder> OfPooling(std::string_view pooling);
@@ -75,8 +98,16 @@ class SentenceEncoder {
 
   // The embeddings that the modules make; pooling may be overridden where they
   // make none that is dense.
-  bool has_dense() const { return !has_sparse(); }
-  bool has_sparse() const { return sparse_; }
+  bool has_dense() const { return dense_; }
+  bool has_sparse() const { return sparse_ || token_weights_.has_value(); }
+  bool has_multi_vector() const { return multi_vectors_ != nullptr; }
+  // Null if they make no vectors of tokens.
+  const MultiVectors* multi_vectors() const { return multi_vectors_.get(); }
+  // Set if sparse embeddings are made of the states of all tokens, and not by
+  // the engine.
+  const std::optional<TokenWeights>& token_weights() const {
+    return token_weights_;
+  }
   // Set if they pool the logits of a fill-mask head.
   const std::optional<VocabularyPooling>& vocabulary_pooling() const {
     return vocabulary_pooling_;
@@ -119,17 +150,26 @@ class SentenceEncoder {
                                   const std::vector<float>& x);
   static void Apply(const LayerNorm& norm, std::vector<float>* x);
 
+  absl::Status ReadModules(const std::string& file, const ModuleList& list,
+                           int d_model, bool by_tokens,
+                           MultiVectors::Settings settings);
   absl::Status ReadPooling(const std::string& folder, int d_model);
-  absl::Status ReadDense(const std::string& folder, int in);
+  void AddDense(const DenseModule& module);
   absl::Status ReadLayerNorm(const std::string& folder, int size);
   absl::Status ReadSplade(const std::string& folder);
   absl::Status ReadLogitScore(const std::string& folder);
-  absl::Status ReadSettings(const std::string& folder);
+  // Read the prompts, and what else config_sentence_transformers.json says.
+  void ReadPrompts(const nlohmann::json& config);
+  absl::Status ReadSettings(const std::string& file,
+                            const nlohmann::json& config);
 
   std::vector<TokenPooling> poolings_ = {
       TokenPooling::kMean};  // their results are concatenated
   std::vector<Step> steps_ = {Normalize()};
-  bool sparse_ = false;
+  bool dense_ = true;
+  bool sparse_ = false;  // made by the engine
+  std::optional<TokenWeights> token_weights_;
+  std::shared_ptr<MultiVectors> multi_vectors_;
   std::optional<VocabularyPooling> vocabulary_pooling_;
   bool includes_prompt_ = true;
   int max_tokens_ = 0;

@@ -20,6 +20,8 @@ struct SentenceModule {
 inline constexpr std::string_view kStaticEmbedding = "StaticEmbedding";
 inline constexpr std::string_view kSparseStaticEmbedding =
     "SparseStaticEmbedding";
+// The module that chooses the tokens that have a vector.
+inline constexpr std::string_view kMultiVectorMask = "MultiVectorMask";
 
 // The modules that a text goes through, in their order. The first one reads the
 // text: a Transformer, or a table of embeddings.

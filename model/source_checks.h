@@ -43,6 +43,12 @@ inline absl::Status CheckSource(const EncoderInput& source,
                           "to {}",
                           type, limits.type_vocabulary - 1));
   }
+  if (source.unattended < 0 || source.unattended >= tokens) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} of the source's {} tokens are seen by none; give 0 .. "
+                    "{}",
+                    source.unattended, tokens, tokens - 1));
+  }
   int after = -1;
   for (const int layer : options.hidden_layers) {
     if (layer <= after || layer > limits.encoder_layers) {

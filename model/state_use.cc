@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/status.h"
 #include "model/gguf/gguf_model.h"
 
 namespace trivium {
@@ -92,6 +93,56 @@ void AddHead(const LogitScore& score, const LinearTensors& output,
                               score.true_id, TextSide::kSource)}};
 }
 
+// True for Stanford's ColBERT, whose folders name a class of their own.
+bool IsStanford(const nlohmann::json& config) {
+  const auto names = config.find("architectures");
+  return names != config.end() && names->is_array() && names->size() == 1 &&
+         names->front() == "HF_ColBERT";
+}
+
+absl::StatusOr<SentenceEncoder> ReadSentences(const std::string& path,
+                                              const ModuleList* modules,
+                                              const ModelFolder& folder) {
+  const StackDescription& encoder = *folder.description.encoder;
+  const bool stanford = modules == nullptr && !HasModules(path) &&
+                        IsStanford(folder.config) &&
+                        !folder.weights->imagined();
+  absl::StatusOr<SentenceEncoder> sentences =
+      stanford ? SentenceEncoder::LoadStanford(path, *folder.weights,
+                                               encoder.d_model)
+               : SentenceEncoder::Load(path, encoder.d_model, modules);
+  if (!sentences.ok()) return sentences;
+  if (!IsGgufFile(path)) {
+    TRIVIUM_RETURN_IF_ERROR(
+        sentences->AddM3Outputs(path, encoder.d_model, folder.tokenizer.get()));
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      sentences->FindTokens(path, folder.tokenizer.get(), encoder.vocabulary));
+  return sentences;
+}
+
+// Every added token must see at least one of a query's own, in each layer.
+void CheckExpansion(const SentenceEncoder& sentences,
+                    const StackDescription& encoder, Problems* problems) {
+  if (!sentences.has_multi_vector()) return;
+  const auto& expansion = sentences.multi_vectors()->settings().expansion;
+  if (!expansion || expansion->attended) return;
+  for (const LayerDescription& layer : encoder.layer) {
+    const bool disentangled = layer.position_key || layer.position_query;
+    const int look_back = layer.self_attention.geometry.look_back;
+    if (!disentangled && look_back >= expansion->length - 1) continue;
+    problems->push_back(
+        disentangled
+            ? "query_expansion: has attend false, which is not supported with "
+              "DeBERTa's attention; save the model with attend true"
+            : fmt::format("query_expansion: has attend false and length {}, "
+                          "but tokens see only {} before their own; give a "
+                          "length of at most {}, or attend true",
+                          expansion->length, look_back, look_back + 1));
+    return;
+  }
+}
+
 }  // namespace
 
 void UseStates(const std::string& path, const ModuleList* modules,
@@ -132,9 +183,10 @@ void UseStates(const std::string& path, const ModuleList* modules,
     return;
   }
   absl::StatusOr<SentenceEncoder> sentences =
-      SentenceEncoder::Load(path, description.encoder->d_model, modules);
+      ReadSentences(path, modules, *folder);
   if (!sentences.ok()) return fail(std::string(sentences.status().message()));
   folder->sentence_encoder = *std::move(sentences);
+  CheckExpansion(folder->sentence_encoder, *description.encoder, problems);
 
   if (const auto& pooling = folder->sentence_encoder.vocabulary_pooling()) {
     if (!description.head || description.head->kind != HeadKind::kFillMask) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <string>
 
 #include "base/status.h"
@@ -23,9 +24,17 @@ double Similarity(const v1::EncodeResult& a, const v1::EncodeResult& b) {
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
 }
 
+// Returns the numbers, separated by spaces. Nine digits suffice to restore
+// every float.
+template <typename Numbers>
+std::string ToText(const Numbers& numbers) {
+  return fmt::format("{:.9g}", fmt::join(numbers.begin(), numbers.end(), " "));
+}
+
 // Prints an embedding a line, its numbers separated by spaces; or the tokens
-// and weights of a sparse one; or, when all are known, each text's similarity
-// to every text.
+// and weights of a sparse one; or the vectors of a multi-vector, a line each
+// behind their tokens, and an empty line; or, when all are known, each text's
+// similarity to every text.
 class EncodeCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -72,21 +81,41 @@ class EncodeCommand : public Command {
     }
     if (json_) return output.Json(result);
     if (result.has_sparse()) {
-      const v1::SparseEmbedding& sparse = result.sparse();
-      std::string line;
-      for (int i = 0; i < sparse.ids_size(); ++i) {
-        line += fmt::format("{}{}:{:.4f}", line.empty() ? "" : " ",
-                            i < sparse.tokens_size()
-                                ? sparse.tokens(i)
-                                : std::to_string(sparse.ids(i)),
-                            sparse.weights(i));
-      }
-      return output.Line(line);
+      TRIVIUM_RETURN_IF_ERROR(EmitSparse(result.sparse(), output));
     }
-    // Nine digits suffice to restore every float.
-    return output.Line(fmt::format(
-        "{:.9g}",
-        fmt::join(result.embedding().begin(), result.embedding().end(), " ")));
+    if (result.has_multi_vector()) return EmitRows(result, output);
+    return result.has_sparse() ? absl::OkStatus()
+                               : output.Line(ToText(result.embedding()));
+  }
+
+  static absl::Status EmitSparse(const v1::SparseEmbedding& sparse,
+                                 Output& output) {
+    std::string line;
+    for (int i = 0; i < sparse.ids_size(); ++i) {
+      line +=
+          fmt::format("{}{}:{:.4f}", line.empty() ? "" : " ",
+                      i < sparse.tokens_size() ? sparse.tokens(i)
+                                               : std::to_string(sparse.ids(i)),
+                      sparse.weights(i));
+    }
+    return output.Line(line);
+  }
+
+  static absl::Status EmitRows(const v1::EncodeResult& result, Output& output) {
+    const v1::MultiVector& rows = result.multi_vector();
+    const auto size = static_cast<size_t>(rows.size());
+    for (int i = 0; i < static_cast<int>(rows.row_count()); ++i) {
+      std::string line;
+      if (i < rows.positions_size() &&
+          static_cast<int>(rows.positions(i)) < result.pieces_size()) {
+        line = result.pieces(static_cast<int>(rows.positions(i))) + " ";
+      }
+      if ((i + 1) * size <= static_cast<size_t>(rows.values_size())) {
+        line += ToText(std::span(rows.values().data() + i * size, size));
+      }
+      TRIVIUM_RETURN_IF_ERROR(output.Line(line));
+    }
+    return output.Line("");
   }
 
   InputFlags inputs_;
@@ -130,6 +159,22 @@ Subcommand AddEncode(CLI::App& app) {
          },
          "Print the tokens and weights of a sparse embedding")
       ->excludes("--similarity", "--pooling");
+  sub->add_flag_function(
+         "--multi-vector",
+         [request](int64_t) {
+           request->add_outputs(v1::ENCODE_OUTPUT_MULTI_VECTOR);
+           request->set_tokens(true);
+         },
+         "Print a vector for each token (ColBERT), a line each, and an empty "
+         "line after each text")
+      ->excludes("--similarity", "--pooling");
+  sub->add_option_function<uint32_t>(
+         "--max-rows",
+         [request](uint32_t count) {
+           request->mutable_multi_vector()->set_max_rows(count);
+         },
+         "Merge the vectors of --multi-vector until so many are left")
+      ->group(kMoreFlags);
   sub->add_option_function<std::string>(
          "--kind",
          [request](const std::string& name) {

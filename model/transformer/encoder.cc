@@ -87,7 +87,7 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
   if (sources.front()->layers_done == 0) {
     tokens_.clear();
     for (const SourceState* source : sources) {
-      const auto& [ids, types, route] = source->input;
+      const auto& [ids, types, route, unattended] = source->input;
       stack_.embeddings.Positions(ids, &positions_);
       for (size_t i = 0; i < ids.size(); ++i) {
         tokens_.push_back(
@@ -121,7 +121,9 @@ void Encoder::Arrange(std::span<SourceState* const> sources) {
     const int tokens = source.tokens();
     const int first = static_cast<int>(source_of_row_.size());
     first_row_.push_back(first);
-    groups_.push_back({.first = first, .rows = tokens, .keys = tokens});
+    groups_.push_back({.first = first,
+                       .rows = tokens,
+                       .keys = tokens - source.input.unattended});
     if (source.options.attention) {
       maps_.emplace_back(source.options.selection,
                          static_cast<int>(stack_.layers.size()), stack_.heads,

@@ -124,6 +124,7 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
                     "{}",
                     id, vocabulary - 1));
   }
+  TRIVIUM_RETURN_IF_ERROR(CheckUnattended(input));
   const int tokens = static_cast<int>(input.ids.size());
   SourceOptions kept = options;
   kept.cross_attention &= cache_.has_value();
@@ -148,6 +149,26 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
     }
   }
   return id;
+}
+
+absl::Status TransformerEngine::CheckUnattended(
+    const EncoderInput& input) const {
+  if (input.unattended == 0) return absl::OkStatus();
+  const Stack& stack = *weights_->encoder();
+  if (stack.relative_attention && stack.relative_attention->disentangled()) {
+    return absl::FailedPreconditionError(
+        "the model's attention (DeBERTa) has no tokens that none sees");
+  }
+  for (size_t layer = 0; layer < stack.layers.size(); ++layer) {
+    const int look_back = stack.layers[layer].self_attention.geometry.look_back;
+    if (input.unattended <= look_back) continue;
+    return absl::FailedPreconditionError(
+        fmt::format("{} of the source's last tokens are seen by none, and the "
+                    "last of them sees only {} before it, none of which "
+                    "counts; give at most {}",
+                    input.unattended, look_back, look_back));
+  }
+  return absl::OkStatus();
 }
 
 void TransformerEngine::ReleaseSource(SourceId source) {

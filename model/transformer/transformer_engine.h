@@ -66,6 +66,8 @@ class TransformerEngine : public Engine {
                     int threads);
 
   absl::Status Check(const StepPlan& plan) const;
+  // Refuses a source of which a token would see none.
+  absl::Status CheckUnattended(const EncoderInput& input) const;
   // Encodes the plan's sources. Sources at the same layer, with the same number
   // of layers to run, are encoded together.
   absl::Status Encode(const StepPlan& plan, StepResult* result);

@@ -190,4 +190,11 @@ absl::StatusOr<std::unique_ptr<Weights>> Weights::OpenMarian(
   return weights;
 }
 
+absl::StatusOr<std::unique_ptr<Weights>> Weights::OpenTorch(
+    const std::string& path) {
+  auto weights = std::make_unique<MappedWeights>();
+  TRIVIUM_RETURN_IF_ERROR(weights->Load(path));
+  return weights;
+}
+
 }  // namespace trivium

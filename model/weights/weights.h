@@ -83,6 +83,11 @@ class Weights {
   static absl::StatusOr<std::unique_ptr<Weights>> OpenMarian(
       const std::string& path);
 
+  // Opens one file that torch.save wrote of a dictionary of tensors, in either
+  // of the two formats of pytorch_model.bin.
+  static absl::StatusOr<std::unique_ptr<Weights>> OpenTorch(
+      const std::string& path);
+
   virtual ~Weights() = default;
 
   // Returns null if there is no such tensor.

@@ -40,7 +40,9 @@ class EncodeCall final : public UnaryCall {
   }
 
   absl::Status HandleResult(int i, RequestResult result) override {
-    AddEncoded(work_->Result(inputs_[i], std::move(result)), &response_);
+    TRIVIUM_ASSIGN_OR_RETURN(v1::EncodeResult encoded,
+                             work_->Result(inputs_[i], std::move(result)));
+    AddEncoded(std::move(encoded), &response_);
     return absl::OkStatus();
   }
   const google::protobuf::Message& Response() override {

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/status.h"
+#include "model/token_pooling.h"
+#include "server/calls/convert/embedding_bytes.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -49,12 +51,19 @@ absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
   TRIVIUM_ASSIGN_OR_RETURN(item.input, ConvertInput(input, path, job_.options));
   const size_t tokens = item.input.source.ids.size();
   TRIVIUM_RETURN_IF_ERROR(CheckRows(tokens, path));
+  if (job_.max_rows && tokens > kMostPooledRows) {
+    return InvalidField(
+        path, fmt::format("has {} tokens, and multi_vector.max_rows merges the "
+                          "vectors of at most {}; send shorter texts, or leave "
+                          "max_rows out",
+                          tokens, kMostPooledRows));
+  }
   item.response_bytes = ResponseBytes(tokens);
   Request& request = item.request;
   request.source = item.input.source;
   request.pooled = job_.embedding == EncodeJob::Embedding::kPooler;
   request.states = WantedStates();
-  request.sparse = job_.sparse;
+  request.sparse = engine_makes_sparse();
   request.hidden_layers = job_.hidden_layers;
   std::sort(request.hidden_layers.begin(), request.hidden_layers.end());
   if (job_.attention) request.encoder_attention = job_.attention->maps;
@@ -62,9 +71,12 @@ absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
 }
 
 States EncodeWork::WantedStates() const {
-  if (job_.token_vectors) return States::kAll;
+  if (job_.token_vectors || job_.multi_vector ||
+      (job_.sparse && !engine_makes_sparse())) {
+    return States::kAll;
+  }
   if (job_.embedding != EncodeJob::Embedding::kTokens) return States::kNone;
-  return job_.options.model->sentence_encoder().Reads(job_.overrides);
+  return sentences().Reads(job_.overrides);
 }
 
 absl::Status EncodeWork::CheckRows(size_t tokens,
@@ -93,6 +105,12 @@ int64_t EncodeWork::ResponseBytes(size_t tokens) const {
     if (job_.top_k) weights = std::min<int64_t>(weights, *job_.top_k);
     bytes += weights * kBytesOfWeight;
   }
+  if (job_.multi_vector) {
+    const int64_t rows =
+        std::min<int64_t>(count, job_.max_rows.value_or(INT32_MAX));
+    bytes += MultiVectorBytes(rows, sentences().multi_vectors()->size(),
+                              job_.row_format);
+  }
   if (job_.attention) {
     bytes += AttentionBytes(*job_.attention, info().encoder_layers,
                             info().encoder_heads, count, count);
@@ -100,8 +118,8 @@ int64_t EncodeWork::ResponseBytes(size_t tokens) const {
   return bytes;
 }
 
-std::vector<float> EncodeWork::Embedding(const PreparedInput& input,
-                                         RequestResult* result) const {
+std::vector<float> EncodeWork::Dense(const PreparedInput& input,
+                                     RequestResult* result) const {
   std::vector<float> embedding;
   if (job_.embedding == EncodeJob::Embedding::kNone) return embedding;
   if (job_.embedding == EncodeJob::Embedding::kPooler) {
@@ -110,8 +128,7 @@ std::vector<float> EncodeWork::Embedding(const PreparedInput& input,
   } else {
     SentenceEncoder::Overrides overrides = job_.overrides;
     overrides.skipped_tokens = input.prompt_tokens;
-    embedding = job_.options.model->sentence_encoder().Embed(
-        result->states, info().d_model, overrides);
+    embedding = sentences().Embed(result->states, info().d_model, overrides);
   }
   if (job_.dimensions) {
     const bool normal = HasLengthOne(embedding);
@@ -121,10 +138,30 @@ std::vector<float> EncodeWork::Embedding(const PreparedInput& input,
   return embedding;
 }
 
-v1::EncodeResult EncodeWork::Result(const PreparedInput& input,
-                                    RequestResult result) const {
-  const std::vector<float> embedding = Embedding(input, &result);
-  return WriteEncoded(job_, input, embedding, result);
+absl::StatusOr<Embeddings> EncodeWork::Embed(const PreparedInput& input,
+                                             RequestResult* result) const {
+  Embeddings made;
+  made.dense = Dense(input, result);
+  const std::vector<int32_t>& ids = input.source.ids;
+  if (engine_makes_sparse()) {
+    made.sparse = std::move(result->sparse);
+  } else if (job_.sparse) {
+    made.sparse = sentences().token_weights()->Of(result->states, ids);
+  }
+  if (job_.multi_vector) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        made.rows,
+        sentences().multi_vectors()->Rows(
+            result->states, ids, job_.options.kind, input.source.unattended));
+    if (job_.max_rows) PoolRows(*job_.max_rows, &made.rows);
+  }
+  return made;
+}
+
+absl::StatusOr<v1::EncodeResult> EncodeWork::Result(
+    const PreparedInput& input, RequestResult result) const {
+  TRIVIUM_ASSIGN_OR_RETURN(Embeddings embeddings, Embed(input, &result));
+  return WriteEncoded(job_, input, std::move(embeddings), result);
 }
 
 }  // namespace trivium

@@ -35,8 +35,11 @@ class EncodeWork {
   // Tokenizes the input, whose field is `path`, "inputs[3]".
   absl::StatusOr<Item> Prepare(const v1::Input& input,
                                const std::string& path) const;
-  v1::EncodeResult Result(const PreparedInput& input,
-                          RequestResult result) const;
+  // Makes the embeddings; may move from the result.
+  absl::StatusOr<Embeddings> Embed(const PreparedInput& input,
+                                   RequestResult* result) const;
+  absl::StatusOr<v1::EncodeResult> Result(const PreparedInput& input,
+                                          RequestResult result) const;
 
  private:
   explicit EncodeWork(EncodeJob job)
@@ -47,9 +50,15 @@ class EncodeWork {
   absl::Status CheckRows(size_t tokens, const std::string& input) const;
   States WantedStates() const;
   int64_t ResponseBytes(size_t tokens) const;
-  // Returns nothing if no embedding is made; may move from the result.
-  std::vector<float> Embedding(const PreparedInput& input,
-                               RequestResult* result) const;
+  const SentenceEncoder& sentences() const {
+    return job_.options.model->sentence_encoder();
+  }
+  // True if the engine makes the sparse embedding; else it is made of states.
+  bool engine_makes_sparse() const {
+    return job_.sparse && !sentences().token_weights();
+  }
+  std::vector<float> Dense(const PreparedInput& input,
+                           RequestResult* result) const;
 
   EncodeJob job_;
   int64_t prompt_bytes_;

@@ -85,7 +85,8 @@ struct Embedding {
   }
   static absl::Status HandleResult(const EncodeWork& work, RequestResult result,
                                    Item* item) {
-    item->result = work.Result(item->input, std::move(result));
+    TRIVIUM_ASSIGN_OR_RETURN(item->result,
+                             work.Result(item->input, std::move(result)));
     return absl::OkStatus();
   }
   static v1::EncodeResult Result(const EncodeWork&, Item* item) {

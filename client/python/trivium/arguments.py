@@ -37,10 +37,11 @@ class EncodeArguments(TruncationArguments, total=False):
     dimensions: int  # return only this many of the embedding's first values
     embedding_format: inference_pb2.EmbeddingFormat | str
     hidden_layers: Sequence[int]
-    # Default: DENSE, or SPARSE if the model has no other.
+    # Default: DENSE; if the model makes none, SPARSE or else MULTI_VECTOR.
     outputs: Sequence[inference_pb2.EncodeOutput | str]
     kind: inference_pb2.TextKind | str  # TEXT_KIND_QUERY, TEXT_KIND_DOCUMENT
     sparse: inference_pb2.SparseOptions  # which weights to return
+    multi_vector: inference_pb2.MultiVectorOptions  # how to return the vectors
 
 
 class TranslateArguments(TypedDict, total=False):

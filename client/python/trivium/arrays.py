@@ -25,18 +25,59 @@ def embeddings(
 
 
 def _embedding(result: inference_pb2.EncodeResult, sent: str) -> Array:
-    data = result.embedding_bytes
+    scale = np.float32(result.embedding_scale)
+    values = _from_bytes(result.embedding_bytes, sent, 1, scale)
+    return np.array(result.embedding, np.float32) if values is None else values[0]
+
+
+def multi_vector(
+    result: inference_pb2.EncodeResult,
+    format: str = "EMBEDDING_FORMAT_UNSPECIFIED",
+) -> Array:
+    """The vectors of a text's tokens, f32 [row_count, size]. Needs
+    ENCODE_OUTPUT_MULTI_VECTOR in the request's outputs. `format` is that of its
+    multi_vector options."""
+    rows = result.multi_vector
+    scales = np.array(rows.scales, np.float32).reshape(-1, 1)
+    values = _from_bytes(rows.value_bytes, format, rows.row_count, scales)
+    if values is None:
+        return np.array(rows.values, np.float32).reshape(rows.row_count, rows.size)
+    return values[:, : rows.size]
+
+
+def max_sim(query: Array, document: Array) -> float:
+    """MaxSim of two multi-vectors: for each row of the query the largest product
+    with a row of the document, summed."""
+    if not len(query) or not len(document):
+        return 0.0
+    return float((query @ document.T).max(axis=1).sum())
+
+
+def sparse_matrix(response: inference_pb2.EncodeResponse, vocabulary: int) -> Any:
+    """The sparse embeddings as a scipy.sparse.csr_array, f32 [inputs, vocabulary].
+    Needs scipy. `vocabulary` is the model's vocabulary_size (get_model)."""
+    from scipy.sparse import csr_array
+
+    parts = [one.sparse for one in response.results]
+    ends = np.cumsum([0] + [len(part.ids) for part in parts])
+    ids = np.array([id for part in parts for id in part.ids], np.int64)
+    weights = np.array([weight for part in parts for weight in part.weights], np.float32)
+    return csr_array((weights, ids, ends), shape=(len(parts), vocabulary))
+
+
+def _from_bytes(data: bytes, sent: str, rows: int, scale: Any) -> Array | None:
+    """The numbers of `rows` vectors that were sent as bytes; None for floats."""
     if sent == "EMBEDDING_FORMAT_FLOAT16":
-        return np.frombuffer(data, "<f2").astype(np.float32)
+        return np.frombuffer(data, "<f2").astype(np.float32).reshape(rows, -1 if data else 0)
     if sent == "EMBEDDING_FORMAT_INT8":
         values = np.frombuffer(data, np.int8).astype(np.float32)
-        return values * np.float32(result.embedding_scale)
+        return values.reshape(rows, -1 if data else 0) * scale
     if sent == "EMBEDDING_FORMAT_BINARY":
         bits = np.unpackbits(np.frombuffer(data, np.uint8)).astype(np.float32)
-        return (2 * bits - 1) * np.float32(result.embedding_scale)
+        return (2 * bits.reshape(rows, -1 if data else 0) - 1) * scale
     if data:
-        raise ValueError("the embedding was sent as bytes: give the request's embedding_format")
-    return np.array(result.embedding, np.float32)
+        raise ValueError("the embedding was sent as bytes: give the request's format of it")
+    return None
 
 
 def token_vectors(result: inference_pb2.EncodeResult) -> Array:

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <string>
+#include <utility>
 
 namespace trivium {
 namespace {
 
-std::string ToHalves(const std::vector<float>& embedding) {
+std::string ToHalves(std::span<const float> embedding) {
   std::string bytes;
   bytes.reserve(2 * embedding.size());
   for (const float value : embedding) {
@@ -24,7 +26,7 @@ std::string ToHalves(const std::vector<float>& embedding) {
   return bytes;
 }
 
-std::string ToInt8(const std::vector<float>& embedding, float* scale) {
+std::string ToInt8(std::span<const float> embedding, float* scale) {
   float most = 0;
   for (const float value : embedding) most = std::max(most, std::fabs(value));
   *scale = most / 127;
@@ -39,7 +41,7 @@ std::string ToInt8(const std::vector<float>& embedding, float* scale) {
   return bytes;
 }
 
-std::string ToBits(const std::vector<float>& embedding, float* scale) {
+std::string ToBits(std::span<const float> embedding, float* scale) {
   double sum = 0;
   std::string bytes((embedding.size() + 7) / 8, '\0');
   for (size_t i = 0; i < embedding.size(); ++i) {
@@ -51,6 +53,26 @@ std::string ToBits(const std::vector<float>& embedding, float* scale) {
   }
   *scale = static_cast<float>(sum / std::max<size_t>(1, embedding.size()));
   return bytes;
+}
+
+// Whether a format has a scale.
+bool IsScaled(v1::EmbeddingFormat format) {
+  return format == v1::EMBEDDING_FORMAT_INT8 ||
+         format == v1::EMBEDDING_FORMAT_BINARY;
+}
+
+// Returns the values in a format other than that of 32-bit floats. Sets the
+// scale if the format has one.
+std::string ToBytes(std::span<const float> values, v1::EmbeddingFormat format,
+                    float* scale) {
+  switch (format) {
+    case v1::EMBEDDING_FORMAT_INT8:
+      return ToInt8(values, scale);
+    case v1::EMBEDDING_FORMAT_BINARY:
+      return ToBits(values, scale);
+    default:
+      return ToHalves(values);
+  }
 }
 
 }  // namespace
@@ -73,22 +95,48 @@ uint16_t ToHalf(float value) {
 
 void SetEmbedding(const std::vector<float>& embedding,
                   v1::EmbeddingFormat format, v1::EncodeResult* out) {
+  if (format == v1::EMBEDDING_FORMAT_UNSPECIFIED) {
+    out->mutable_embedding()->Add(embedding.begin(), embedding.end());
+    return;
+  }
   float scale = 0;
+  out->set_embedding_bytes(ToBytes(embedding, format, &scale));
+  if (IsScaled(format)) out->set_embedding_scale(scale);
+}
+
+void SetMultiVector(const VectorRows& rows, v1::EmbeddingFormat format,
+                    bool positions, v1::MultiVector* out) {
+  out->set_row_count(static_cast<uint32_t>(rows.rows()));
+  out->set_size(static_cast<uint32_t>(rows.size));
+  if (positions) {
+    out->mutable_positions()->Add(rows.positions.begin(), rows.positions.end());
+  }
+  if (format == v1::EMBEDDING_FORMAT_UNSPECIFIED) {
+    out->mutable_values()->Add(rows.values.begin(), rows.values.end());
+    return;
+  }
+  std::string bytes;
+  for (int i = 0; i < rows.rows(); ++i) {
+    float scale = 0;
+    bytes += ToBytes(rows.row(i), format, &scale);
+    if (IsScaled(format)) out->add_scales(scale);
+  }
+  out->set_value_bytes(std::move(bytes));
+}
+
+int64_t MultiVectorBytes(int64_t count, int64_t size,
+                         v1::EmbeddingFormat format) {
+  constexpr int64_t kFloat = sizeof(float);
   switch (format) {
     case v1::EMBEDDING_FORMAT_FLOAT16:
-      out->set_embedding_bytes(ToHalves(embedding));
-      return;
+      return count * 2 * size;
     case v1::EMBEDDING_FORMAT_INT8:
-      out->set_embedding_bytes(ToInt8(embedding, &scale));
-      break;
+      return count * (size + kFloat);
     case v1::EMBEDDING_FORMAT_BINARY:
-      out->set_embedding_bytes(ToBits(embedding, &scale));
-      break;
+      return count * ((size + 7) / 8 + kFloat);
     default:
-      out->mutable_embedding()->Add(embedding.begin(), embedding.end());
-      return;
+      return count * size * kFloat;
   }
-  out->set_embedding_scale(scale);
 }
 
 }  // namespace trivium

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/multi_vectors.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -11,6 +12,13 @@ namespace trivium {
 // Puts an embedding into a result in the given format.
 void SetEmbedding(const std::vector<float>& embedding,
                   v1::EmbeddingFormat format, v1::EncodeResult* out);
+
+// The same for the vectors of a text; with their positions, if asked for.
+void SetMultiVector(const VectorRows& rows, v1::EmbeddingFormat format,
+                    bool positions, v1::MultiVector* out);
+// Returns the bytes of `count` vectors of `size` values in a message.
+int64_t MultiVectorBytes(int64_t count, int64_t size,
+                         v1::EmbeddingFormat format);
 
 // Returns the half-precision number (IEEE 754 binary16) nearest to `value`; of
 // two equally near ones the even one. Too large values become infinite.

@@ -30,29 +30,48 @@ std::optional<TokenPooling> ToTokenPooling(v1::Pooling pooling) {
   }
 }
 
+// An output, and how errors call it.
+struct OutputName {
+  v1::EncodeOutput output;
+  const char* name;
+  bool has;      // the model makes it
+  bool* wanted;  // the call asks for it
+};
+
 // Reads which embeddings are made.
 absl::Status ReadOutputs(const v1::EncodeRequest& in, const std::string& name,
                          EncodeJob* job) {
   const SentenceEncoder& sentences = job->options.model->sentence_encoder();
   bool dense = false;
+  const OutputName known[] = {
+      {v1::ENCODE_OUTPUT_DENSE, "dense", sentences.has_dense(), &dense},
+      {v1::ENCODE_OUTPUT_SPARSE, "sparse", sentences.has_sparse(),
+       &job->sparse},
+      {v1::ENCODE_OUTPUT_MULTI_VECTOR, "multi-vector",
+       sentences.has_multi_vector(), &job->multi_vector}};
   for (int i = 0; i < in.outputs_size(); ++i) {
     const std::string field = fmt::format("{}outputs[{}]", job->path, i);
-    const v1::EncodeOutput output = in.outputs(i);
-    if (output != v1::ENCODE_OUTPUT_DENSE &&
-        output != v1::ENCODE_OUTPUT_SPARSE) {
-      return InvalidField(
-          field, fmt::format("has no value {}", static_cast<int>(output)));
+    const auto found = std::find_if(
+        std::begin(known), std::end(known),
+        [&](const OutputName& one) { return one.output == in.outputs(i); });
+    if (found == std::end(known)) {
+      return InvalidField(field, fmt::format("has no value {}",
+                                             static_cast<int>(in.outputs(i))));
     }
-    const bool is_dense = output == v1::ENCODE_OUTPUT_DENSE;
-    if (!(is_dense ? sentences.has_dense() : sentences.has_sparse())) {
-      return InvalidField(
-          field, fmt::format("is {}; the model '{}' makes {} embeddings",
-                             is_dense ? "dense" : "sparse", name,
-                             is_dense ? "sparse" : "dense"));
+    if (!found->has) {
+      std::string names;
+      for (const OutputName& one : known) {
+        if (one.has)
+          names += (names.empty() ? "" : " and ") + std::string(one.name);
+      }
+      return InvalidField(field, fmt::format("is {}; the model '{}' makes {} "
+                                             "embeddings",
+                                             found->name, name, names));
     }
-    bool* const wanted = is_dense ? &dense : &job->sparse;
-    if (*wanted) return InvalidField(field, "is listed before; list each once");
-    *wanted = true;
+    if (*found->wanted) {
+      return InvalidField(field, "is listed before; list each once");
+    }
+    *found->wanted = true;
   }
   if (dense && in.pooling() == v1::POOLING_NONE) {
     return InvalidField(job->path + "pooling",
@@ -60,9 +79,11 @@ absl::Status ReadOutputs(const v1::EncodeRequest& in, const std::string& name,
                         "leave one of them out");
   }
   if (in.outputs().empty()) {
+    // A pooling may be asked for of a model that makes no dense embedding.
+    const bool own = in.pooling() == v1::POOLING_UNSPECIFIED;
     dense = sentences.has_dense() && in.pooling() != v1::POOLING_NONE;
-    job->sparse =
-        !sentences.has_dense() && in.pooling() == v1::POOLING_UNSPECIFIED;
+    job->sparse = own && !dense && sentences.has_sparse();
+    job->multi_vector = own && !dense && !job->sparse;
   }
   if (dense) return absl::OkStatus();
   job->embedding = EncodeJob::Embedding::kNone;
@@ -79,6 +100,30 @@ absl::Status ReadOutputs(const v1::EncodeRequest& in, const std::string& name,
                     "model '{}'; leave it out, or ask for one in outputs",
                     name));
   }
+  return absl::OkStatus();
+}
+
+absl::Status ReadMultiVector(const v1::EncodeRequest& in, EncodeJob* job) {
+  if (!in.has_multi_vector()) return absl::OkStatus();
+  const std::string path = job->path + "multi_vector";
+  if (!job->multi_vector) {
+    return InvalidField(path,
+                        "is of a multi-vector embedding, and none is asked "
+                        "for; leave it out, or ask for one in outputs");
+  }
+  job->row_format = in.multi_vector().format();
+  if (!v1::EmbeddingFormat_IsValid(job->row_format)) {
+    return InvalidField(
+        path + ".format",
+        fmt::format("has no value {}", static_cast<int>(job->row_format)));
+  }
+  if (!in.multi_vector().has_max_rows()) return absl::OkStatus();
+  if (in.multi_vector().max_rows() < 1) {
+    return InvalidField(path + ".max_rows",
+                        "is 0; ask for at least 1, or leave it out");
+  }
+  job->max_rows = static_cast<int>(
+      std::min<uint32_t>(in.multi_vector().max_rows(), INT32_MAX));
   return absl::OkStatus();
 }
 
@@ -137,6 +182,7 @@ absl::Status ReadKind(const v1::EncodeRequest& in, const ServedModel& model,
         job->path + "kind",
         fmt::format("has no value {}", static_cast<int>(in.kind())));
   }
+  job->options.kind = kind;
   const TextReader reader = model.model->ReaderOf(kind);
   job->options.model = reader.model;
   job->options.route = reader.route;
@@ -275,6 +321,7 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
   TRIVIUM_RETURN_IF_ERROR(ReadPooling(in, &job));
   TRIVIUM_RETURN_IF_ERROR(ReadOutputs(in, model.name, &job));
   TRIVIUM_RETURN_IF_ERROR(ReadSparse(in, &job));
+  TRIVIUM_RETURN_IF_ERROR(ReadMultiVector(in, &job));
   job.prompted = in.has_prompt() || in.has_prompt_name();
   TRIVIUM_ASSIGN_OR_RETURN(job.options.prompt, ReadPrompt(in, job));
   TRIVIUM_RETURN_IF_ERROR(ReadFormat(in, &job));
@@ -298,16 +345,20 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
 }
 
 v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
-                              const std::vector<float>& embedding,
+                              Embeddings embeddings,
                               const RequestResult& result) {
   v1::EncodeResult out;
   const std::vector<int32_t>& ids = input.source.ids;
   out.set_token_count(static_cast<uint32_t>(ids.size()));
   out.set_truncated_tokens(static_cast<uint32_t>(input.truncated));
   if (job.embedding != EncodeJob::Embedding::kNone) {
-    SetEmbedding(embedding, job.format, &out);
+    SetEmbedding(embeddings.dense, job.format, &out);
   }
-  if (job.sparse) SetSparse(job, result.sparse, &out);
+  if (job.sparse) SetSparse(job, std::move(embeddings.sparse), &out);
+  if (job.multi_vector) {
+    SetMultiVector(embeddings.rows, job.row_format, job.tokens,
+                   out.mutable_multi_vector());
+  }
   if (job.token_vectors) {
     out.mutable_token_vectors()->Add(result.states.begin(),
                                      result.states.end());

@@ -29,6 +29,9 @@ struct EncodeJob {
   bool sparse = false;            // a sparse embedding is made
   std::optional<uint32_t> top_k;  // of its weights
   std::optional<float> threshold;
+  bool multi_vector = false;  // a vector for each token is made
+  v1::EmbeddingFormat row_format = v1::EMBEDDING_FORMAT_UNSPECIFIED;
+  std::optional<int> max_rows;  // of them
   bool tokens = false;
   bool token_vectors = false;
   std::vector<int> hidden_layers;  // in the request's order, from 0
@@ -42,9 +45,16 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
                                      const ServedModel& model,
                                      AliveCheck check_alive);
 
-// Returns the result of an input. `embedding` is empty if none is made.
+// The embeddings of a text. Those that its job does not make are empty.
+struct Embeddings {
+  std::vector<float> dense;
+  std::vector<SparseWeight> sparse;
+  VectorRows rows;
+};
+
+// Returns the result of an input.
 v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
-                              const std::vector<float>& embedding,
+                              Embeddings embeddings,
                               const RequestResult& result);
 
 // Adds the result of the next input.

@@ -52,6 +52,36 @@ int VocabularySize(const Model& model, TextSide side) {
              : model.info().vocabulary;
 }
 
+// Takes from a prompt's beginning what the model reads as one token, whatever
+// the tokenizer makes of it.
+std::optional<int32_t> TakeMarker(const InputOptions& options,
+                                  std::string* prompt) {
+  const MultiVectors* const multi =
+      options.model->sentence_encoder().multi_vectors();
+  if (multi == nullptr || prompt->empty()) return std::nullopt;
+  return multi->TakeMarker(prompt);
+}
+
+// Puts a marker behind the first token, which is a special one.
+void AddMarker(int32_t marker, Encoding* encoding) {
+  const auto at = std::min<size_t>(1, encoding->ids.size());
+  encoding->ids.insert(encoding->ids.begin() + at, marker);
+  if (encoding->type_ids.empty()) return;
+  encoding->type_ids.insert(encoding->type_ids.begin() + at, 0);
+}
+
+// The most tokens of an input.
+int MostTokens(const v1::Input& in, const InputOptions& options) {
+  const ModelInfo& info = options.model->info();
+  if (info.design == Design::kDecoder) return info.max_target_tokens - 1;
+  const MultiVectors* const multi =
+      options.model->sentence_encoder().multi_vectors();
+  const int most =
+      multi != nullptr && in.has_text() ? multi->MostTokens(options.kind) : 0;
+  return most > 0 ? std::min(most, info.max_source_tokens)
+                  : info.max_source_tokens;
+}
+
 absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
                                      const std::string& path, int limit,
                                      const InputOptions& options) {
@@ -65,14 +95,22 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   encode.with_tokens = options.tokens;
   encode.check_alive = options.check_alive;
   const Tokenizer* tokenizer = options.model->tokenizer();
-  const std::string prompt = options.direction.text_prefix + options.prompt;
+  std::string prompt = options.direction.text_prefix + options.prompt;
   switch (in.input_case()) {
-    case v1::Input::kText:
+    case v1::Input::kText: {
       TRIVIUM_RETURN_IF_ERROR(CheckText(in.text(), path + ".text", options));
-      return AboutText(
-          tokenizer->Encode(prompt.empty() ? in.text() : prompt + in.text(),
-                            encode),
-          path + ".text");
+      const std::optional<int32_t> marker = TakeMarker(options, &prompt);
+      // The marker needs room, too.
+      if (marker && encode.max_tokens > 1) --encode.max_tokens;
+      TRIVIUM_ASSIGN_OR_RETURN(
+          Encoding encoding,
+          AboutText(
+              tokenizer->Encode(prompt.empty() ? in.text() : prompt + in.text(),
+                                encode),
+              path + ".text"));
+      if (marker) AddMarker(*marker, &encoding);
+      return encoding;
+    }
     case v1::Input::kPair:
       TRIVIUM_RETURN_IF_ERROR(
           CheckText(in.pair().first(), path + ".pair.first", options));
@@ -314,8 +352,7 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   const Model& model = *options.model;
   const ModelInfo& info = model.info();
   const bool has_encoder = info.design != Design::kDecoder;
-  const int limit =
-      has_encoder ? info.max_source_tokens : info.max_target_tokens - 1;
+  const int limit = MostTokens(in, options);
   if (!has_encoder) TRIVIUM_RETURN_IF_ERROR(CheckPrompt(in, path));
 
   PreparedInput out;
@@ -345,6 +382,10 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   if (has_encoder) {
     out.source = ToSource(std::move(encoding), info);
     out.source.route = options.route;
+    const MultiVectors* const multi = model.sentence_encoder().multi_vectors();
+    if (multi != nullptr && in.has_text() && options.kind == TextKind::kQuery) {
+      multi->Expand(info.max_source_tokens, &out.source);
+    }
     out.prefix = model.decoder_prefix();
     if (options.direction.start_id) out.prefix = {*options.direction.start_id};
     const std::optional<int32_t> first = options.direction.forced_first_id;

@@ -27,6 +27,7 @@ EMBEDDING_FORMAT_FLOAT16: EmbeddingFormat
 EMBEDDING_FORMAT_INT8: EmbeddingFormat
 EMBEDDING_FORMAT_UNSPECIFIED: EmbeddingFormat
 ENCODE_OUTPUT_DENSE: EncodeOutput
+ENCODE_OUTPUT_MULTI_VECTOR: EncodeOutput
 ENCODE_OUTPUT_SPARSE: EncodeOutput
 ENCODE_OUTPUT_UNSPECIFIED: EncodeOutput
 POOLING_CLS: Pooling
@@ -201,18 +202,24 @@ class Classification(_message.Message):
     def __init__(self, labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
 
 class ClassifyRequest(_message.Message):
-    __slots__ = ["inputs", "model", "top", "truncate", "truncation_direction"]
+    __slots__ = ["hypothesis_template", "inputs", "labels", "model", "multi_label", "top", "truncate", "truncation_direction"]
+    HYPOTHESIS_TEMPLATE_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
+    MULTI_LABEL_FIELD_NUMBER: _ClassVar[int]
     TOP_FIELD_NUMBER: _ClassVar[int]
     TRUNCATE_FIELD_NUMBER: _ClassVar[int]
     TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    hypothesis_template: str
     inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
+    labels: _containers.RepeatedScalarFieldContainer[str]
     model: str
+    multi_label: bool
     top: int
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., top: _Optional[int] = ..., truncate: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., top: _Optional[int] = ..., truncate: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., labels: _Optional[_Iterable[str]] = ..., hypothesis_template: _Optional[str] = ..., multi_label: bool = ...) -> None: ...
 
 class ClassifyResponse(_message.Message):
     __slots__ = ["model", "results", "timings"]
@@ -277,7 +284,7 @@ class DetokenizeResponse(_message.Message):
     def __init__(self, texts: _Optional[_Iterable[str]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class EncodeRequest(_message.Message):
-    __slots__ = ["attention", "dimensions", "embedding_format", "hidden_layers", "inputs", "kind", "model", "normalize", "outputs", "pooling", "prompt", "prompt_name", "source_language", "sparse", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["attention", "dimensions", "embedding_format", "hidden_layers", "inputs", "kind", "model", "multi_vector", "normalize", "outputs", "pooling", "prompt", "prompt_name", "source_language", "sparse", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DIMENSIONS_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FORMAT_FIELD_NUMBER: _ClassVar[int]
@@ -285,6 +292,7 @@ class EncodeRequest(_message.Message):
     INPUTS_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
+    MULTI_VECTOR_FIELD_NUMBER: _ClassVar[int]
     NORMALIZE_FIELD_NUMBER: _ClassVar[int]
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     POOLING_FIELD_NUMBER: _ClassVar[int]
@@ -304,6 +312,7 @@ class EncodeRequest(_message.Message):
     inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
     kind: TextKind
     model: str
+    multi_vector: MultiVectorOptions
     normalize: bool
     outputs: _containers.RepeatedScalarFieldContainer[EncodeOutput]
     pooling: Pooling
@@ -316,7 +325,7 @@ class EncodeRequest(_message.Message):
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ..., outputs: _Optional[_Iterable[_Union[EncodeOutput, str]]] = ..., kind: _Optional[_Union[TextKind, str]] = ..., sparse: _Optional[_Union[SparseOptions, _Mapping]] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ..., outputs: _Optional[_Iterable[_Union[EncodeOutput, str]]] = ..., kind: _Optional[_Union[TextKind, str]] = ..., sparse: _Optional[_Union[SparseOptions, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVectorOptions, _Mapping]] = ...) -> None: ...
 
 class EncodeResponse(_message.Message):
     __slots__ = ["model", "results", "timings"]
@@ -329,13 +338,14 @@ class EncodeResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[EncodeResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class EncodeResult(_message.Message):
-    __slots__ = ["attention", "embedding", "embedding_bytes", "embedding_scale", "hidden_states", "ids", "pieces", "sparse", "token_count", "token_vectors", "truncated_tokens"]
+    __slots__ = ["attention", "embedding", "embedding_bytes", "embedding_scale", "hidden_states", "ids", "multi_vector", "pieces", "sparse", "token_count", "token_vectors", "truncated_tokens"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_BYTES_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_SCALE_FIELD_NUMBER: _ClassVar[int]
     HIDDEN_STATES_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
+    MULTI_VECTOR_FIELD_NUMBER: _ClassVar[int]
     PIECES_FIELD_NUMBER: _ClassVar[int]
     SPARSE_FIELD_NUMBER: _ClassVar[int]
     TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -347,12 +357,13 @@ class EncodeResult(_message.Message):
     embedding_scale: float
     hidden_states: _containers.RepeatedCompositeFieldContainer[HiddenStates]
     ids: _containers.RepeatedScalarFieldContainer[int]
+    multi_vector: MultiVector
     pieces: _containers.RepeatedScalarFieldContainer[str]
     sparse: SparseEmbedding
     token_count: int
     token_vectors: _containers.RepeatedScalarFieldContainer[float]
     truncated_tokens: int
-    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ..., sparse: _Optional[_Union[SparseEmbedding, _Mapping]] = ...) -> None: ...
+    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ..., sparse: _Optional[_Union[SparseEmbedding, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVector, _Mapping]] = ...) -> None: ...
 
 class EncodeStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
@@ -577,6 +588,30 @@ class Label(_message.Message):
     score: float
     def __init__(self, label: _Optional[str] = ..., score: _Optional[float] = ..., logit: _Optional[float] = ..., index: _Optional[int] = ...) -> None: ...
 
+class MultiVector(_message.Message):
+    __slots__ = ["positions", "row_count", "scales", "size", "value_bytes", "values"]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SCALES_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    VALUE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    positions: _containers.RepeatedScalarFieldContainer[int]
+    row_count: int
+    scales: _containers.RepeatedScalarFieldContainer[float]
+    size: int
+    value_bytes: bytes
+    values: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, row_count: _Optional[int] = ..., size: _Optional[int] = ..., values: _Optional[_Iterable[float]] = ..., value_bytes: _Optional[bytes] = ..., scales: _Optional[_Iterable[float]] = ..., positions: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class MultiVectorOptions(_message.Message):
+    __slots__ = ["format", "max_rows"]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    MAX_ROWS_FIELD_NUMBER: _ClassVar[int]
+    format: EmbeddingFormat
+    max_rows: int
+    def __init__(self, format: _Optional[_Union[EmbeddingFormat, str]] = ..., max_rows: _Optional[int] = ...) -> None: ...
+
 class Protection(_message.Message):
     __slots__ = ["kinds", "patterns", "pieces"]
     KINDS_FIELD_NUMBER: _ClassVar[int]
@@ -588,7 +623,7 @@ class Protection(_message.Message):
     def __init__(self, kinds: _Optional[_Iterable[_Union[ProtectedKind, str]]] = ..., patterns: _Optional[_Iterable[str]] = ..., pieces: bool = ...) -> None: ...
 
 class RerankRequest(_message.Message):
-    __slots__ = ["documents", "model", "prompt", "prompt_name", "query", "return_text", "top", "truncate", "truncation_direction"]
+    __slots__ = ["documents", "model", "prompt", "prompt_name", "query", "return_text", "top", "truncate", "truncation_direction", "weights"]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     PROMPT_FIELD_NUMBER: _ClassVar[int]
@@ -598,6 +633,7 @@ class RerankRequest(_message.Message):
     TOP_FIELD_NUMBER: _ClassVar[int]
     TRUNCATE_FIELD_NUMBER: _ClassVar[int]
     TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     documents: _containers.RepeatedScalarFieldContainer[str]
     model: str
     prompt: str
@@ -607,25 +643,32 @@ class RerankRequest(_message.Message):
     top: int
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., query: _Optional[str] = ..., documents: _Optional[_Iterable[str]] = ..., top: _Optional[int] = ..., truncate: bool = ..., return_text: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ...) -> None: ...
+    weights: RerankWeights
+    def __init__(self, model: _Optional[str] = ..., query: _Optional[str] = ..., documents: _Optional[_Iterable[str]] = ..., top: _Optional[int] = ..., truncate: bool = ..., return_text: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., weights: _Optional[_Union[RerankWeights, _Mapping]] = ...) -> None: ...
 
 class RerankResponse(_message.Message):
     __slots__ = ["documents", "model", "timings"]
     class Document(_message.Message):
-        __slots__ = ["index", "logit", "score", "text", "token_count", "truncated_tokens"]
+        __slots__ = ["dense_score", "index", "logit", "multi_vector_score", "score", "sparse_score", "text", "token_count", "truncated_tokens"]
+        DENSE_SCORE_FIELD_NUMBER: _ClassVar[int]
         INDEX_FIELD_NUMBER: _ClassVar[int]
         LOGIT_FIELD_NUMBER: _ClassVar[int]
+        MULTI_VECTOR_SCORE_FIELD_NUMBER: _ClassVar[int]
         SCORE_FIELD_NUMBER: _ClassVar[int]
+        SPARSE_SCORE_FIELD_NUMBER: _ClassVar[int]
         TEXT_FIELD_NUMBER: _ClassVar[int]
         TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
         TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+        dense_score: float
         index: int
         logit: float
+        multi_vector_score: float
         score: float
+        sparse_score: float
         text: str
         token_count: int
         truncated_tokens: int
-        def __init__(self, index: _Optional[int] = ..., score: _Optional[float] = ..., logit: _Optional[float] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
+        def __init__(self, index: _Optional[int] = ..., score: _Optional[float] = ..., logit: _Optional[float] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., text: _Optional[str] = ..., dense_score: _Optional[float] = ..., sparse_score: _Optional[float] = ..., multi_vector_score: _Optional[float] = ...) -> None: ...
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     TIMINGS_FIELD_NUMBER: _ClassVar[int]
@@ -633,6 +676,16 @@ class RerankResponse(_message.Message):
     model: _common_pb2.ModelVersion
     timings: _common_pb2.Timings
     def __init__(self, documents: _Optional[_Iterable[_Union[RerankResponse.Document, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class RerankWeights(_message.Message):
+    __slots__ = ["dense", "multi_vector", "sparse"]
+    DENSE_FIELD_NUMBER: _ClassVar[int]
+    MULTI_VECTOR_FIELD_NUMBER: _ClassVar[int]
+    SPARSE_FIELD_NUMBER: _ClassVar[int]
+    dense: float
+    multi_vector: float
+    sparse: float
+    def __init__(self, dense: _Optional[float] = ..., sparse: _Optional[float] = ..., multi_vector: _Optional[float] = ...) -> None: ...
 
 class ScoreInput(_message.Message):
     __slots__ = ["ids", "target", "target_ids", "text"]

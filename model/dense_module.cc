@@ -21,8 +21,8 @@ using nlohmann::json;
 constexpr int64_t kMostDenseOutputs = 1 << 20;
 
 // PyTorch's activation functions by their class names.
-using Activation = double (*)(double);
-constexpr std::pair<std::string_view, Activation> kActivations[] = {
+using ScalarFunction = double (*)(double);
+constexpr std::pair<std::string_view, ScalarFunction> kActivations[] = {
     {"Identity", [](double x) { return x; }},
     {"Tanh", [](double x) { return std::tanh(x); }},
     {"ReLU", [](double x) { return std::max(x, 0.0); }},
@@ -34,8 +34,8 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"LeakyReLU", [](double x) { return x > 0 ? x : 0.01 * x; }},
 };
 
-absl::StatusOr<Activation> FindActivation(const std::string& file,
-                                          const json& config) {
+absl::StatusOr<ScalarFunction> FindFunction(const std::string& file,
+                                            const json& config) {
   // sentence-transformers' default is Tanh.
   const json given = config.value("activation_function", json());
   const std::string type =
@@ -82,7 +82,7 @@ absl::StatusOr<DenseModule> DenseModule::Read(const std::string& folder,
   const std::string file = folder + "/config.json";
   TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
   DenseModule dense;
-  TRIVIUM_ASSIGN_OR_RETURN(dense.activation, FindActivation(file, config));
+  TRIVIUM_ASSIGN_OR_RETURN(dense.activation, FindFunction(file, config));
   TRIVIUM_ASSIGN_OR_RETURN(dense.of_tokens, OfTokens(file, config));
   const bool adds_residual = config.value("use_residual", json()) == true;
   TRIVIUM_ASSIGN_OR_RETURN(dense.weights, Weights::Open(folder));

@@ -25,11 +25,11 @@ using nlohmann::json;
 constexpr int kMostLength = 1 << 20;  // tokens; the model's limit is lower
 constexpr int kUsualQueryLength = 32;
 
-std::string Written(const json& value) {
+std::string ValueText(const json& value) {
   return value.dump(-1, ' ', true).substr(0, 64);
 }
 
-bool IsSet(const json& object, const char* key) {
+bool HasValue(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && !found->is_null();
 }
@@ -37,11 +37,12 @@ bool IsSet(const json& object, const char* key) {
 // Reads a number of tokens, if it is set.
 absl::Status ReadLength(const std::string& file, const json& config,
                         const char* key, int* length) {
-  if (!IsSet(config, key)) return absl::OkStatus();
+  if (!HasValue(config, key)) return absl::OkStatus();
   const json& value = config.at(key);
   if (!value.is_number_unsigned() || value < 1 || value > kMostLength) {
-    return UnusableModules(file, fmt::format("{} is {}; it must be 1 .. {}",
-                                             key, Written(value), kMostLength));
+    return UnusableModules(
+        file, fmt::format("{} is {}; it must be 1 .. {}", key, ValueText(value),
+                          kMostLength));
   }
   *length = value.get<int>();
   return absl::OkStatus();
@@ -51,7 +52,7 @@ absl::Status ReadLength(const std::string& file, const json& config,
 absl::Status ReadWords(const std::string& file, const json& config,
                        const char* key, std::vector<std::string>* words) {
   words->clear();
-  if (!IsSet(config, key)) return absl::OkStatus();
+  if (!HasValue(config, key)) return absl::OkStatus();
   const json& list = config.at(key);
   if (list.is_string()) {
     words->push_back(list.get<std::string>());
@@ -63,7 +64,7 @@ absl::Status ReadWords(const std::string& file, const json& config,
   if (!good) {
     return UnusableModules(
         file, fmt::format("{} is {}; it must be a list of strings", key,
-                          Written(list)));
+                          ValueText(list)));
   }
   for (const json& word : list) words->push_back(word.get<std::string>());
   return absl::OkStatus();
@@ -79,11 +80,11 @@ absl::Status ReadExpansion(const std::string& file, const json& given,
     return UnusableModules(file,
                            fmt::format("query_expansion's strategy is {}; it "
                                        "must be \"fixed\" or \"min\"",
-                                       Written(strategy)));
+                                       ValueText(strategy)));
   }
   expansion.cuts = strategy == "fixed";
   expansion.attended = given.value("attend", json()) == true;
-  if (IsSet(given, "token") && given.at("token").is_string()) {
+  if (HasValue(given, "token") && given.at("token").is_string()) {
     expansion.token = given.at("token").get<std::string>();
   }
   TRIVIUM_RETURN_IF_ERROR(ReadLength(file, given, "length", &expansion.length));
@@ -118,7 +119,7 @@ void AddMarker(const std::string& name, const std::string& marker,
   settings->markers.push_back(marker.substr(begin, end - begin));
 }
 
-bool IsFile(const std::string& path) {
+bool HasFile(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error);
 }
@@ -185,14 +186,14 @@ absl::Status ReadMultiVectorMask(const std::string& folder,
       ReadWords(file, config, "skiplist_words", &settings->skipped));
   std::vector<std::string> tasks;
   TRIVIUM_RETURN_IF_ERROR(ReadWords(file, config, "skiplist_tasks", &tasks));
-  if (!IsSet(config, "skiplist_tasks")) tasks = {"document"};
+  if (!HasValue(config, "skiplist_tasks")) tasks = {"document"};
   const auto has = [&](const char* task) {
     return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
   };
   settings->skips_in_queries = has("query");
   settings->skips_in_documents = has("document");
   settings->kept_ids.clear();
-  if (!IsSet(config, "keep_only_token_ids")) return absl::OkStatus();
+  if (!HasValue(config, "keep_only_token_ids")) return absl::OkStatus();
   const json& ids = config.at("keep_only_token_ids");
   for (const json& id : ids.is_array() ? ids : json::array({ids})) {
     if (!id.is_number_unsigned() || id > INT32_MAX) {
@@ -248,7 +249,7 @@ absl::StatusOr<bool> ReadPyLate(const std::string& file, const json& config,
   }
   settings->keeps_expansion = true;
   settings->skipped = Punctuation();
-  if (IsSet(config, "skiplist_words")) {
+  if (HasValue(config, "skiplist_words")) {
     TRIVIUM_RETURN_IF_ERROR(
         ReadWords(file, config, "skiplist_words", &settings->skipped));
   }
@@ -288,7 +289,7 @@ absl::Status ReadStanford(const std::string& folder,
 absl::StatusOr<M3Outputs> ReadM3Outputs(const std::string& folder, int d_model,
                                         const Tokenizer* tokenizer) {
   M3Outputs outputs;
-  if (const std::string file = folder + "/colbert_linear.pt"; IsFile(file)) {
+  if (const std::string file = folder + "/colbert_linear.pt"; HasFile(file)) {
     TRIVIUM_ASSIGN_OR_RETURN(const TorchLinear linear,
                              ReadTorchLinear(file, d_model, 0));
     // The first token stands for the whole text, not for itself.
@@ -298,7 +299,7 @@ absl::StatusOr<M3Outputs> ReadM3Outputs(const std::string& folder, int d_model,
     outputs.multi_vectors->AddNormalization();
     TRIVIUM_RETURN_IF_ERROR(linear.weights->CheckUnchanged());
   }
-  if (const std::string file = folder + "/sparse_linear.pt"; IsFile(file)) {
+  if (const std::string file = folder + "/sparse_linear.pt"; HasFile(file)) {
     TRIVIUM_ASSIGN_OR_RETURN(const TorchLinear linear,
                              ReadTorchLinear(file, d_model, 1));
     TokenWeights& token = outputs.token_weights.emplace();

@@ -13,7 +13,7 @@
 namespace trivium {
 namespace {
 
-bool Contains(const std::vector<int32_t>& ids, int32_t id) {
+bool HasId(const std::vector<int32_t>& ids, int32_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
@@ -26,7 +26,7 @@ void ScaleToOne(std::span<float> vector) {
   for (float& value : vector) value = static_cast<float>(value * scale);
 }
 
-absl::StatusOr<Linear> Pack(const LinearTensors& tensors) {
+absl::StatusOr<Linear> PackLinear(const LinearTensors& tensors) {
   return Linear::Create(kF32Formats, std::span(&tensors, 1));
 }
 
@@ -34,9 +34,11 @@ absl::StatusOr<Linear> Pack(const LinearTensors& tensors) {
 
 absl::Status MultiVectors::Add(const DenseModule& module) {
   Dense dense;
-  TRIVIUM_ASSIGN_OR_RETURN(dense.linear, Pack({module.weight, module.bias}));
+  TRIVIUM_ASSIGN_OR_RETURN(dense.linear,
+                           PackLinear({module.weight, module.bias}));
   if (module.residual != nullptr) {
-    TRIVIUM_ASSIGN_OR_RETURN(dense.residual, Pack({module.residual, nullptr}));
+    TRIVIUM_ASSIGN_OR_RETURN(dense.residual,
+                             PackLinear({module.residual, nullptr}));
   }
   dense.adds_input = module.adds_input;
   dense.activation = module.activation;
@@ -47,7 +49,7 @@ absl::Status MultiVectors::Add(const DenseModule& module) {
 
 absl::Status MultiVectors::Add(const LinearTensors& tensors) {
   Dense dense;
-  TRIVIUM_ASSIGN_OR_RETURN(dense.linear, Pack(tensors));
+  TRIVIUM_ASSIGN_OR_RETURN(dense.linear, PackLinear(tensors));
   size_ = dense.linear.out();
   steps_.emplace_back(std::move(dense));
   return absl::OkStatus();
@@ -125,9 +127,8 @@ bool MultiVectors::HasRow(int32_t id, std::optional<TextKind> kind) const {
   const bool query = kind == TextKind::kQuery;
   const bool skips =
       query ? settings_.skips_in_queries : settings_.skips_in_documents;
-  if (skips && Contains(skipped_ids_, id)) return false;
-  return query || settings_.kept_ids.empty() ||
-         Contains(settings_.kept_ids, id);
+  if (skips && HasId(skipped_ids_, id)) return false;
+  return query || settings_.kept_ids.empty() || HasId(settings_.kept_ids, id);
 }
 
 absl::StatusOr<VectorRows> MultiVectors::Rows(std::span<const float> states,
@@ -197,7 +198,7 @@ std::vector<SparseWeight> TokenWeights::Of(std::span<const float> states,
                                            std::span<const int32_t> ids) const {
   std::map<int32_t, float> largest;
   for (size_t token = 0; token < ids.size(); ++token) {
-    if (Contains(left_out, ids[token])) continue;
+    if (HasId(left_out, ids[token])) continue;
     double sum = bias;
     for (size_t i = 0; i < weight.size(); ++i) {
       sum += double{weight[i]} * states[token * weight.size() + i];

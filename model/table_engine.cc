@@ -51,7 +51,7 @@ absl::Status TableEngine::Step(const StepPlan& plan, StepResult* result) {
 }
 
 void TableEngine::LookUp(SourceState* source) const {
-  const auto& [ids, types, route] = source->input;
+  const auto& [ids, types, route, unattended] = source->input;
   const SourceOptions& options = source->options;
   const auto add = [&](int32_t id, std::vector<float>* out) {
     out->insert(out->end(), Row(id), Row(id) + table_->width);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "client/commands/batches.h"
@@ -117,8 +118,32 @@ Subcommand AddClassify(CLI::App& app) {
       "classify", "Texts to labels: trivium classify [flags] [TEXT...]");
   command->AddFlags(*sub, /*ids=*/true);
   command->AddTopFlag(*sub);
-  sub->add_option("--second", command->companion(),
-                  "Classify pairs of a text and this text");
+  CLI::Option* second =
+      sub->add_option("--second", command->companion(),
+                      "Classify pairs of a text and this text");
+  v1::ClassifyRequest* request = &command->request();
+  sub->add_option_function<std::vector<std::string>>(
+         "--labels",
+         [request](const std::vector<std::string>& labels) {
+           request->mutable_labels()->Add(labels.begin(), labels.end());
+         },
+         "Labels to choose from, instead of the model's own; for models of "
+         "natural language inference")
+      ->delimiter(',')
+      ->excludes(second);
+  sub->add_option_function<std::string>(
+         "--hypothesis-template",
+         [request](const std::string& text) {
+           request->set_hypothesis_template(text);
+         },
+         "The sentence of which --labels make hypotheses; default: \"This "
+         "example is {}.\"")
+      ->group(kMoreFlags);
+  sub->add_flag_function(
+         "--multi-label",
+         [request](int64_t count) { request->set_multi_label(count > 0); },
+         "Several of --labels may hold at once")
+      ->group(kMoreFlags);
   AddTruncationFlags(*sub, &command->request());
   return {sub, std::move(command)};
 }

@@ -3,7 +3,9 @@
 #include <bit>
 #include <climits>
 #include <iterator>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "base/status.h"
@@ -55,6 +57,33 @@ void ReadInput(JsonFields* fields, v1::EncodeRequest* request) {
   }
 }
 
+// Reads which embeddings to make and what the texts are, which OpenAI's API
+// does not have.
+void ReadOutputs(JsonFields* fields, v1::EncodeRequest* request) {
+  const std::vector<std::string> names = fields->Strings("outputs");
+  for (const std::string& name : names) {
+    if (name == "dense") {
+      request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
+    } else if (name == "sparse") {
+      request->add_outputs(v1::ENCODE_OUTPUT_SPARSE);
+    } else if (name == "multi_vector") {
+      request->add_outputs(v1::ENCODE_OUTPUT_MULTI_VECTOR);
+    } else {
+      fields->Fail("outputs", "must be of dense, sparse and multi_vector");
+    }
+  }
+  if (names.empty()) request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
+  const auto kind = fields->String("kind");
+  if (!kind) return;
+  if (*kind == "query") {
+    request->set_kind(v1::TEXT_KIND_QUERY);
+  } else if (*kind == "document") {
+    request->set_kind(v1::TEXT_KIND_DOCUMENT);
+  } else {
+    fields->Fail("kind", "must be query or document");
+  }
+}
+
 class OpenAiEmbeddingsCodec : public Codec {
  public:
   explicit OpenAiEmbeddingsCodec(IgnoredMembers* ignored) : ignored_(ignored) {}
@@ -64,7 +93,7 @@ class OpenAiEmbeddingsCodec : public Codec {
     auto* const request = static_cast<v1::EncodeRequest*>(message);
     JsonFields fields(value, "");
     request->set_model(fields.String("model").value_or(""));
-    request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
+    ReadOutputs(&fields, request);
     ReadInput(&fields, request);
     const std::string format =
         fields.String("encoding_format").value_or("float");
@@ -97,8 +126,9 @@ class OpenAiEmbeddingsCodec : public Codec {
       tokens += result.token_count();
       if (i > 0) text += ',';
       fmt::format_to(std::back_inserter(text),
-                     R"({{"object":"embedding","index":{},"embedding":)", i);
+                     R"({{"object":"embedding","index":{})", i);
       AddEmbedding(result, &text);
+      AddOthers(result, &text);
       text += '}';
     }
     fmt::format_to(
@@ -111,6 +141,8 @@ class OpenAiEmbeddingsCodec : public Codec {
  private:
   void AddEmbedding(const v1::EncodeResult& result, std::string* text) const {
     const auto& values = result.embedding();
+    if (values.empty()) return;
+    *text += R"(,"embedding":)";
     if (base64_) {
       std::string coded;
       absl::Base64Escape({reinterpret_cast<const char*>(values.data()),
@@ -120,6 +152,26 @@ class OpenAiEmbeddingsCodec : public Codec {
       return;
     }
     AddJsonList(values, text);
+  }
+
+  // Adds the embeddings that are not dense.
+  static void AddOthers(const v1::EncodeResult& result, std::string* text) {
+    if (result.has_sparse()) {
+      *text += R"(,"sparse_embedding":{"indices":)";
+      AddJsonList(result.sparse().ids(), text);
+      *text += R"(,"values":)";
+      AddJsonList(result.sparse().weights(), text);
+      *text += '}';
+    }
+    if (!result.has_multi_vector()) return;
+    const v1::MultiVector& rows = result.multi_vector();
+    const auto size = static_cast<size_t>(rows.size());
+    *text += R"(,"multi_vector":[)";
+    for (size_t row = 0; row < rows.row_count(); ++row) {
+      if (row > 0) *text += ',';
+      AddJsonList(std::span(rows.values().data() + row * size, size), text);
+    }
+    *text += ']';
   }
 
   IgnoredMembers* const ignored_;

@@ -221,7 +221,12 @@ class TeiPredictCodec : public TeiCodec {
     ReadTruncation(fields, request);
     // Hugging Face's InferenceClient sends parameters, and expects a list for
     // each text, also for a single one.
-    const bool lists = fields->Value("parameters") != nullptr;
+    const json* const parameters = fields->Value("parameters");
+    if (parameters != nullptr && parameters->is_object() &&
+        parameters->contains("candidate_labels")) {
+      return ReadZeroShot(*parameters, fields, request);
+    }
+    const bool lists = parameters != nullptr;
     fields->Only("parameters", {json::object()}, kNoParameters);
     many_ = lists;
     const json* const inputs = fields->Value("inputs");
@@ -237,6 +242,33 @@ class TeiPredictCodec : public TeiCodec {
     for (size_t i = 0; i < inputs->size(); ++i) {
       AddInput((*inputs)[i], fmt::format("inputs[{}]", i), fields, request);
     }
+  }
+
+  // Reads InferenceClient's zero-shot classification: labels of the request for
+  // a text, or for each of a list.
+  void ReadZeroShot(const json& given, JsonFields* fields,
+                    v1::ClassifyRequest* request) {
+    JsonFields parameters(given, "parameters.");
+    for (std::string& label : parameters.Strings("candidate_labels")) {
+      request->add_labels(std::move(label));
+    }
+    if (request->labels().empty()) {
+      parameters.Fail("candidate_labels", "is empty; send at least one");
+    }
+    if (const auto text = parameters.String("hypothesis_template")) {
+      request->set_hypothesis_template(*text);
+    }
+    if (const auto many = parameters.Bool("multi_label")) {
+      request->set_multi_label(*many);
+    }
+    fields->Keep(parameters.Done());
+    fields->Require("inputs");
+    const json* const inputs = fields->Value("inputs");
+    many_ = inputs != nullptr && inputs->is_array();
+    for (std::string& text : fields->Strings("inputs")) {
+      request->add_inputs()->set_text(std::move(text));
+    }
+    if (request->inputs().empty()) FailEmpty(fields, "inputs");
   }
 
   // Reads a list of one text or two.

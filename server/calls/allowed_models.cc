@@ -40,10 +40,16 @@ bool AllowedModels::Names(const std::string& name) const {
 }
 
 ModelHandle AllowedModels::FirstFor(Rpc rpc) const {
+  ModelHandle by_embeddings;
   for (ModelHandle& model : List()) {
-    if (ServesCall(*model->model, rpc)) return std::move(model);
+    if (!ServesCall(*model->model, rpc)) continue;
+    // A model that reads query and document together judges better.
+    if (rpc != Rpc::kRerank || !RanksByEmbeddings(*model->model)) {
+      return std::move(model);
+    }
+    if (by_embeddings == nullptr) by_embeddings = std::move(model);
   }
-  return nullptr;
+  return by_embeddings;
 }
 
 absl::StatusOr<ModelHandle> AllowedModels::FindFor(

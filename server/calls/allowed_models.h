@@ -36,7 +36,8 @@ class AllowedModels {
   // True if a call that names `name` gets that very model, or NOT_FOUND. False
   // if any model will do: no name, or an unknown one (ModelNames::any).
   bool Names(const std::string& name) const;
-  // The first model that serves such calls; null if none does.
+  // The first model that serves such calls; null if none does. For Rerank, one
+  // that compares embeddings comes after those that read pairs.
   ModelHandle FirstFor(Rpc rpc) const;
   // The model of a call that names `name`. If it Names none, the first model
   // that serves such calls; if none does, the first model, so that the error

@@ -41,10 +41,10 @@ class InputsCall : public UnaryCall {
   }
 
   int parts() const final { return static_cast<int>(messages_.size()); }
-  int64_t TextBytes(int part) const final {
+  int64_t TextBytes(int part) const override {
     return trivium::TextBytes(*messages_[part]);
   }
-  absl::Status Prepare(int part, std::vector<Request>* requests) final {
+  absl::Status Prepare(int part, std::vector<Request>* requests) override {
     TRIVIUM_ASSIGN_OR_RETURN(
         PreparedInput input,
         ConvertInput(*messages_[part], FieldOf(part), options_));
@@ -57,6 +57,8 @@ class InputsCall : public UnaryCall {
 
   // Adds the result of input i, with the fields about the input filled in.
   auto* AddResultOf(int i) { return AddResult(inputs_[i], &response_); }
+  // Adds an input that Prepare made in another way.
+  void AddInput(PreparedInput input) { inputs_.push_back(std::move(input)); }
   const google::protobuf::Message& Response() final {
     return WithTimings(&response_);
   }

@@ -52,12 +52,16 @@ class MultiVectorGoldenTest : public ::testing::TestWithParam<const char*> {
   Text Read(TextKind kind, const json& text) {
     const MultiVectors& multi = *sentences().multi_vectors();
     const char* name = kind == TextKind::kQuery ? "query" : "document";
+    std::string prompt = sentences().prompts().at(name);
+    const auto marker = multi.TakeMarker(&prompt);
     const int longest = model_->info().max_source_tokens;
     const int most = multi.MostTokens(kind);
     auto encoding = model_->tokenizer()->Encode(
-        sentences().prompts().at(name) + text.get<std::string>(),
-        {.max_tokens = most > 0 ? std::min(most, longest) : longest});
+        prompt + text.get<std::string>(),
+        {.max_tokens = (most > 0 ? std::min(most, longest) : longest) -
+                       (marker ? 1 : 0)});
     EXPECT_TRUE(encoding.ok()) << encoding.status();
+    if (marker) encoding->ids.insert(encoding->ids.begin() + 1, *marker);
     Text read;
     read.kind = kind;
     read.input.ids = std::move(encoding->ids);
@@ -186,7 +190,9 @@ TEST_P(MultiVectorGoldenTest, TextsTogetherHaveTheBitsOfEachAlone) {
 INSTANTIATE_TEST_SUITE_P(Folders, MultiVectorGoldenTest,
                          ::testing::Values("bge_m3.three_outputs",
                                            "colbert.expansion",
-                                           "colbert.modernbert"),
+                                           "colbert.modernbert",
+                                           "colbert.pylate",
+                                           "colbert.stanford"),
                          [](const auto& folder) {
                            std::string name = folder.param;
                            std::replace(name.begin(), name.end(), '.', '_');

@@ -114,6 +114,9 @@ class ScoreArguments(TypedDict, total=False):
 
 class ClassifyArguments(TruncationArguments, total=False):
     top: int  # how many labels to return; default: all
+    labels: Sequence[str]  # to choose from, instead of the model's own
+    hypothesis_template: str  # of the labels; default: "This example is {}."
+    multi_label: bool  # several labels may hold at once
 
 
 class ClassifyTokensArguments(TruncationArguments, total=False):
@@ -138,6 +141,8 @@ class RerankArguments(TruncationArguments, total=False):
     return_text: bool
     prompt_name: str  # give this or prompt, not both
     prompt: str
+    # How much each embedding counts, for models that make them.
+    weights: inference_pb2.RerankWeights
 
 
 class TokenizeArguments(TypedDict, total=False):

@@ -34,8 +34,9 @@ bool ServesCall(const Model& model, Rpc rpc) {
       return has_head(HeadKind::kClassify);
     case Rpc::kRerank:
       // With more labels none of them says how well a document fits.
-      return has_head(HeadKind::kClassify) && has_tokenizer &&
-             model.info().head->labels.size() <= kMostRerankLabels;
+      return RanksByEmbeddings(model) ||
+             (has_head(HeadKind::kClassify) && has_tokenizer &&
+              model.info().head->labels.size() <= kMostRerankLabels);
     case Rpc::kClassifyTokens:
       return has_head(HeadKind::kTag) || has_head(HeadKind::kDiscriminate);
     case Rpc::kFillMask:
@@ -51,6 +52,14 @@ bool ServesCall(const Model& model, Rpc rpc) {
       break;
   }
   return true;
+}
+
+bool RanksByEmbeddings(const Model& model) {
+  const SentenceEncoder& sentences = model.sentence_encoder();
+  const auto& head = model.info().head;
+  return model.tokenizer() != nullptr &&
+         !(head && head->kind == HeadKind::kClassify) &&
+         (sentences.has_sparse() || sentences.has_multi_vector());
 }
 
 bool TakesChats(const Model& model) { return !model.chat_templates().empty(); }

@@ -9,6 +9,9 @@ namespace trivium {
 // True if the model can serve such calls. True for calls that are about any
 // model, like GetModel.
 bool ServesCall(const Model& model, Rpc rpc);
+// True if Rerank compares embeddings: the model makes sparse ones or
+// multi-vectors, and does not classify pairs.
+bool RanksByEmbeddings(const Model& model);
 // True if Generate takes chats for the model.
 bool TakesChats(const Model& model);
 

@@ -17,6 +17,7 @@
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_responses.h"
 #include "server/adapters/tei.h"
+#include "server/adapters/vllm.h"
 #include "server/calls/convert/model_calls.h"
 
 namespace trivium {
@@ -97,9 +98,17 @@ constexpr Route kRoutes[] = {
     {"POST", "/", Rpc::kRerank, NewRerank, nullptr, NewTeiRerankCodec, "texts"},
     {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiSimilarityCodec,
      "inputs.source_sentence"},
+    {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec,
+     "parameters.candidate_labels"},
     {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec},
     {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec},
     {"GET", "/info", Rpc::kGetModel, NewGetModel, nullptr, NewTeiInfoCodec},
+
+    // vLLM's.
+    {"POST", "/score", Rpc::kRerank, NewRerank, nullptr, NewVllmScoreCodec},
+    {"POST", "/v1/score", Rpc::kRerank, NewRerank, nullptr, NewVllmScoreCodec},
+    {"POST", "/classify", Rpc::kClassify, NewClassify, nullptr,
+     NewVllmClassifyCodec},
 
     {"POST", "/v1/rerank", Rpc::kRerank, NewRerank, nullptr,
      NewCohereRerankCodec},

@@ -1,0 +1,174 @@
+#include "server/adapters/vllm.h"
+
+#include <fmt/format.h>
+
+#include <climits>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "server/adapters/answers.h"
+#include "server/adapters/json_body.h"
+#include "server/adapters/json_fields.h"
+#include "server/adapters/openai.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// What the two shapes share: the members about the request as a whole, and the
+// frame of the answer.
+class VllmCodec : public Codec {
+ public:
+  explicit VllmCodec(const Environment& environment)
+      : ignored_(environment.ignored_members),
+        created_(absl::ToUnixSeconds(environment.clock->Now())) {}
+
+ protected:
+  template <typename Request>
+  void ReadShared(JsonFields* fields, Request* request) {
+    request->set_model(fields->String("model").value_or(""));
+    // -1: cut texts to what the model reads. 0 is as good as none.
+    const auto tokens = fields->Integer("truncate_prompt_tokens", -1, INT_MAX);
+    if (tokens && *tokens > 0) {
+      fields->Fail("truncate_prompt_tokens",
+                   "must be -1: texts are cut to what the model reads");
+    }
+    if (tokens && *tokens < 0) request->set_truncate(true);
+    activate_ = fields->Bool("use_activation")
+                    .value_or(fields->Bool("activation").value_or(true));
+    fields->Value("user");  // for logs, and ours have no names of users
+    fields->Ignore("vLLM", ignored_, {"priority", "request_id"});
+  }
+
+  // True for scores, false for logits.
+  bool activate() const { return activate_; }
+
+  HttpAnswer Answer(const char* prefix, const std::string& model,
+                    ordered_json data, uint64_t tokens) const {
+    return {.body = ToJsonText(ordered_json{{"id", NewAnswerId(prefix)},
+                                            {"object", "list"},
+                                            {"created", created_},
+                                            {"model", model},
+                                            {"data", std::move(data)},
+                                            {"usage",
+                                             {{"prompt_tokens", tokens},
+                                              {"total_tokens", tokens},
+                                              {"completion_tokens", 0}}}})};
+  }
+
+ private:
+  IgnoredMembers* const ignored_;
+  const int64_t created_;  // seconds since 1970
+  bool activate_ = true;
+};
+
+class VllmScoreCodec final : public VllmCodec {
+ public:
+  using VllmCodec::VllmCodec;
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    auto* const request = static_cast<v1::RerankRequest*>(message);
+    JsonFields fields(value, "");
+    ReadShared(&fields, request);
+    // The later names of the same.
+    const bool later = value.contains("queries") || value.contains("documents");
+    const char* const first = later ? "queries" : "text_1";
+    const char* const second = later ? "documents" : "text_2";
+    fields.Require(first);
+    const std::vector<std::string> queries = fields.Strings(first);
+    if (fields.ok() && queries.size() != 1) {
+      fields.Fail(first,
+                  fmt::format("has {} texts; give one, and a request for "
+                              "each other",
+                              queries.size()));
+    }
+    if (queries.size() == 1) request->set_query(queries.front());
+    fields.Require(second);
+    for (std::string& text : fields.Strings(second)) {
+      request->add_documents(std::move(text));
+    }
+    return fields.Done();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    constexpr FieldName kNames[] = {{"query", "text_1"},
+                                    {"documents", "text_2"}};
+    if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
+    const auto& response = *static_cast<const v1::RerankResponse*>(last);
+    std::vector<float> scores(response.documents_size());
+    uint64_t tokens = 0;
+    for (const auto& document : response.documents()) {
+      tokens += document.token_count();
+      if (document.index() >= scores.size()) continue;  // all are there
+      scores[document.index()] =
+          activate() ? document.score() : document.logit();
+    }
+    ordered_json data = ordered_json::array();
+    for (size_t i = 0; i < scores.size(); ++i) {
+      data.push_back({{"index", i}, {"object", "score"}, {"score", scores[i]}});
+    }
+    return Answer("score-", response.model().name(), std::move(data), tokens);
+  }
+};
+
+class VllmClassifyCodec final : public VllmCodec {
+ public:
+  using VllmCodec::VllmCodec;
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    auto* const request = static_cast<v1::ClassifyRequest*>(message);
+    JsonFields fields(value, "");
+    ReadShared(&fields, request);
+    fields.Require("input");
+    for (std::string& text : fields.Strings("input")) {
+      request->add_inputs()->set_text(std::move(text));
+    }
+    return fields.Done();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    constexpr FieldName kNames[] = {{"inputs", "input"}};
+    if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
+    const auto& response = *static_cast<const v1::ClassifyResponse*>(last);
+    ordered_json data = ordered_json::array();
+    uint64_t tokens = 0;
+    for (const v1::Classification& result : response.results()) {
+      tokens += result.token_count();
+      std::vector<float> probabilities(result.labels_size());
+      for (const v1::Label& label : result.labels()) {
+        if (label.index() >= probabilities.size()) continue;  // all are there
+        probabilities[label.index()] =
+            activate() ? label.score() : label.logit();
+      }
+      data.push_back(
+          {{"index", data.size()},
+           {"label", result.labels_size() > 0 ? result.labels(0).label() : ""},
+           {"probs", probabilities},
+           {"num_classes", result.labels_size()}});
+    }
+    return Answer("classify-", response.model().name(), std::move(data),
+                  tokens);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> NewVllmScoreCodec(const Environment& environment,
+                                         const RequestHead&) {
+  return std::make_unique<VllmScoreCodec>(environment);
+}
+std::unique_ptr<Codec> NewVllmClassifyCodec(const Environment& environment,
+                                            const RequestHead&) {
+  return std::make_unique<VllmClassifyCodec>(environment);
+}
+
+}  // namespace trivium

@@ -1,0 +1,137 @@
+#include "server/calls/convert/zero_shot.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "base/status.h"
+#include "server/calls/heads.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+constexpr std::string_view kPlace = "{}";
+constexpr char kUsualTemplate[] = "This example is {}.";
+constexpr size_t kMostTemplateBytes = 1024;
+
+// Returns the index of the first label that begins so, in any case; -1: none.
+int FindLabelFrom(const std::vector<std::string>& labels,
+                  std::string_view start) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (absl::AsciiStrToLower(labels[i]).starts_with(start)) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+absl::Status CheckHypothesisTemplate(const std::string& text) {
+  const char* const field = "hypothesis_template";
+  const size_t place = text.find(kPlace);
+  if (place == text.npos || text.find(kPlace, place + 1) != text.npos) {
+    return InvalidField(field, "must contain {} once, which a label replaces");
+  }
+  if (text.size() <= kMostTemplateBytes) return absl::OkStatus();
+  return InvalidField(field, fmt::format("has {} bytes; it has at most {}",
+                                         text.size(), kMostTemplateBytes));
+}
+
+absl::Status CheckZeroShotLabels(const v1::ClassifyRequest& in,
+                                 const RequestLimits& limits) {
+  std::set<std::string_view> seen;
+  for (int i = 0; i < in.labels_size(); ++i) {
+    const std::string& label = in.labels(i);
+    const std::string field = fmt::format("labels[{}]", i);
+    if (label.empty()) return InvalidField(field, "is empty; leave it out");
+    if (!seen.insert(label).second) {
+      return InvalidField(field, "is listed before; list each once");
+    }
+    TRIVIUM_RETURN_IF_ERROR(CheckTextBytes(label.size(), field, limits));
+  }
+  const int64_t pairs = int64_t{in.labels_size()} * in.inputs_size();
+  if (pairs <= limits.max_inputs) return absl::OkStatus();
+  return InvalidField(
+      "labels",
+      fmt::format("has {} for {} inputs, which makes {} pairs; a call "
+                  "takes at most {}: send fewer inputs at a time",
+                  in.labels_size(), in.inputs_size(), pairs,
+                  limits.max_inputs));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
+    const v1::ClassifyRequest& in, const ServedModel& model,
+    const RequestLimits& limits) {
+  if (in.labels().empty()) {
+    for (const auto& [field, has] :
+         {std::pair("hypothesis_template", in.has_hypothesis_template()),
+          std::pair("multi_label", in.has_multi_label())}) {
+      if (!has) continue;
+      return InvalidField(field,
+                          "is of labels, and the request has none; add them, "
+                          "or leave it out");
+    }
+    return std::nullopt;
+  }
+  ZeroShotJob job;
+  const std::vector<std::string>& own = model.model->info().head->labels;
+  job.entailment = FindLabelFrom(own, "entail");
+  if (job.entailment < 0 || own.size() < 2) {
+    return absl::FailedPreconditionError(fmt::format(
+        "the model '{}' does not tell entailment, so it cannot choose among "
+        "labels of the request; none of its own labels begins with \"entail\": "
+        "use a model of natural language inference (MNLI)",
+        model.name));
+  }
+  // As Transformers: contradiction is the first label, or the last if that is
+  // entailment (entailment, not_entailment).
+  job.contradiction =
+      job.entailment == 0 ? static_cast<int>(own.size()) - 1 : 0;
+  const std::string text =
+      in.has_hypothesis_template() ? in.hypothesis_template() : kUsualTemplate;
+  TRIVIUM_RETURN_IF_ERROR(CheckHypothesisTemplate(text));
+  TRIVIUM_RETURN_IF_ERROR(CheckZeroShotLabels(in, limits));
+  for (int i = 0; i < in.inputs_size(); ++i) {
+    if (in.inputs(i).has_text()) continue;
+    return InvalidField(fmt::format("inputs[{}]", i),
+                        "is not a text; labels of the request need texts");
+  }
+  job.labels = ToElements(in.labels());
+  job.apart = in.multi_label() || in.labels_size() == 1;
+  job.top = TopOf(in);
+  for (const std::string* const label : job.labels) {
+    std::string& hypothesis = job.hypotheses.emplace_back(text);
+    hypothesis.replace(hypothesis.find(kPlace), kPlace.size(), *label);
+    job.hypothesis_bytes += TextBytes(hypothesis);
+  }
+  return job;
+}
+
+void AddZeroShotLabels(const ZeroShotJob& job,
+                       const std::vector<std::vector<float>>& logits,
+                       v1::Classification* out) {
+  std::vector<float> entailments, scores;
+  for (const std::vector<float>& of_label : logits) {
+    const float entailment = of_label[job.entailment];
+    entailments.push_back(entailment);
+    if (!job.apart) continue;
+    const float both[] = {of_label[job.contradiction], entailment};
+    scores.push_back(ToScores(both, HeadInfo::Scores::kSoftmax).back());
+  }
+  if (!job.apart) scores = ToScores(entailments, HeadInfo::Scores::kSoftmax);
+  const size_t top = job.top ? *job.top : scores.size();
+  // Logits order what rounds to the same score.
+  for (const int index : LargestFirst(job.apart ? scores : entailments, top)) {
+    v1::Label* const label = out->add_labels();
+    label->set_label(*job.labels[index]);
+    label->set_score(scores[index]);
+    label->set_logit(entailments[index]);
+    label->set_index(static_cast<uint32_t>(index));
+  }
+}
+
+}  // namespace trivium

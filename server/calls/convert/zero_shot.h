@@ -1,0 +1,47 @@
+#ifndef TRIVIUM_SERVER_CALLS_CONVERT_ZERO_SHOT_H_
+#define TRIVIUM_SERVER_CALLS_CONVERT_ZERO_SHOT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/calls/convert/input_fields.h"
+
+namespace trivium {
+
+// Labels of the request, for a model that tells whether a text entails another
+// (zero-shot classification, Yin et al. 2019). The text is the premise of each
+// label's hypothesis. With e and c the logits of entailment and contradiction
+// for each label:
+//
+//   score = exp(e) / sum over all labels of exp(e)
+//   score = exp(e) / (exp(e) + exp(c))   with several labels at once, or one
+//
+// as Transformers' zero-shot-classification pipeline computes them.
+struct ZeroShotJob {
+  Elements<std::string> labels;
+  std::vector<std::string> hypotheses;  // [labels]
+  bool apart = false;                   // each label has a score of its own
+  int entailment = 0;                   // index in the head's labels
+  int contradiction = 0;
+  std::optional<uint32_t> top;  // labels to return; unset: all
+
+  // The bytes of all hypotheses (TextBytes).
+  int64_t hypothesis_bytes = 0;
+};
+
+// Returns the labels of a request; unset if it has none.
+// FAILED_PRECONDITION if the model's labels have no entailment.
+absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
+    const v1::ClassifyRequest& in, const ServedModel& model,
+    const RequestLimits& limits);
+
+// Adds the labels of one text. `logits` [labels, outputs] are the head's.
+void AddZeroShotLabels(const ZeroShotJob& job,
+                       const std::vector<std::vector<float>>& logits,
+                       v1::Classification* out);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_CONVERT_ZERO_SHOT_H_

@@ -1,0 +1,67 @@
+#ifndef TRIVIUM_SERVER_CALLS_EMBEDDING_RANKER_H_
+#define TRIVIUM_SERVER_CALLS_EMBEDDING_RANKER_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/calls/encode_work.h"
+
+namespace trivium {
+
+// Compares a query with documents by their embeddings, for models that make
+// sparse ones or multi-vectors (RerankRequest.weights):
+//
+//   score = (w_dense q . d + w_sparse q_s . d_s + w_multi MaxSim(q, d)) /
+//           (w_dense + w_sparse + w_multi)
+//
+//   ranker.PrepareQuery(text), then ranker.PrepareDocument(text, field)...
+//   ranker.SetQuery(item, result), then ranker.Compare(item, result)...
+class EmbeddingRanker {
+ public:
+  // `check_alive` is InputOptions'.
+  static absl::StatusOr<EmbeddingRanker> Create(
+      const Environment& environment, const ServedModel& model,
+      const v1::RerankRequest& request, const AliveCheck& check_alive);
+
+  absl::StatusOr<EncodeWork::Item> PrepareQuery(const std::string& text) const {
+    return Prepare(query_work_, text, "query");
+  }
+  absl::StatusOr<EncodeWork::Item> PrepareDocument(
+      const std::string& text, const std::string& field) const {
+    return Prepare(document_work_, text, field);
+  }
+
+  // The products of a document's embeddings with the query's. Those that do not
+  // count are unset.
+  struct Comparison {
+    std::optional<float> dense, sparse, multi_vector;
+    float score = 0;
+  };
+  // `result` is of the query's request.
+  absl::Status SetQuery(const PreparedInput& query, RequestResult result);
+  absl::StatusOr<Comparison> Compare(const PreparedInput& document,
+                                     RequestResult result) const;
+
+ private:
+  EmbeddingRanker(v1::RerankWeights weights, bool takes_mean, EncodeWork query,
+                  EncodeWork document)
+      : weights_(std::move(weights)),
+        takes_mean_(takes_mean),
+        query_work_(std::move(query)),
+        document_work_(std::move(document)) {}
+
+  static absl::StatusOr<EncodeWork::Item> Prepare(const EncodeWork& work,
+                                                  const std::string& text,
+                                                  const std::string& field);
+
+  v1::RerankWeights weights_;
+  bool takes_mean_;  // MultiVectors::Settings::takes_mean
+  EncodeWork query_work_;
+  EncodeWork document_work_;
+  Embeddings query_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_EMBEDDING_RANKER_H_

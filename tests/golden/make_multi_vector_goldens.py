@@ -19,6 +19,7 @@ import sys
 import torch
 from safetensors.torch import load_file, save_file
 from sentence_transformers import MultiVectorEncoder
+from sentence_transformers.multi_vector_encoder.modules import HierarchicalTokenPooling
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
@@ -111,7 +112,10 @@ def main():
             "queries": QUERIES, "documents": DOCUMENTS,
             "query_embeddings": [one.tolist() for one in queries],
             "document_embeddings": [one.tolist() for one in documents],
-            "scores": model.similarity(queries, documents).tolist()}))
+            "scores": model.similarity(queries, documents).tolist(),
+            # One vector, and half of the others; merged ones are in any order.
+            "pooled_documents": [
+                HierarchicalTokenPooling(2).pool_one(one).tolist() for one in documents]}))
         (folder / "README.md").unlink(missing_ok=True)
 
 

@@ -12,6 +12,7 @@
 
 #include "model/model.h"
 #include "model/similarity.h"
+#include "model/token_pooling.h"
 #include "nlohmann/json.hpp"
 
 namespace trivium {
@@ -183,6 +184,33 @@ TEST_P(MultiVectorGoldenTest, TextsTogetherHaveTheBitsOfEachAlone) {
       EXPECT_EQ(alone.rows.values, together[i].rows.values) << i;
       EXPECT_EQ(alone.sparse, together[i].sparse) << i;
       EXPECT_EQ(alone.dense, together[i].dense) << i;
+    }
+  }
+}
+
+// As sentence-transformers' HierarchicalTokenPooling, whose rows are in the
+// order of scipy's labels.
+TEST_P(MultiVectorGoldenTest, PoolsRowsLikeSentenceTransformers) {
+  ASSERT_NO_FATAL_FAILURE(Load(Precision::kF32));
+  if (!expected_.contains("pooled_documents")) GTEST_SKIP();
+  const std::vector<Made> made = Encode(ReadAll(TextKind::kDocument));
+  for (size_t i = 0; i < made.size(); ++i) {
+    SCOPED_TRACE(expected_["documents"][i]);
+    const json& expected = expected_["pooled_documents"][i];
+    VectorRows rows = made[i].rows;
+    PoolRows(1 + (rows.rows() - 1) / 2, &rows);
+    ASSERT_EQ(static_cast<size_t>(rows.rows()), expected.size());
+    for (const json& one : expected) {
+      double nearest = 1;
+      for (int row = 0; row < rows.rows(); ++row) {
+        double most = 0;
+        for (int k = 0; k < rows.size; ++k) {
+          most = std::max(most,
+                          std::fabs(rows.row(row)[k] - one[k].get<double>()));
+        }
+        nearest = std::min(nearest, most);
+      }
+      EXPECT_LT(nearest, 1e-4);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "model/families/activation_names.h"
 #include "model/families/decoder_stack.h"
 #include "model/families/derived_tensors.h"
+#include "model/families/encoder_head.h"
 #include "model/families/family_reader.h"
 #include "model/families/sizes.h"
 
@@ -177,6 +178,7 @@ void ReadEmbeddings(TensorReader* tensors,
                               "decoder.embed_tokens.weight"},
                              shape);
   encoder.embeddings.tokens = shared;
+  if (!description->decoder) return;
   description->decoder->embeddings.tokens = shared;
   constexpr char kOutput[] = "lm_head.weight";
   description->output_projection.weight =
@@ -194,10 +196,13 @@ FamilyModel Load(bool may_scale, const nlohmann::json& json,
   if (tensors == nullptr) return model;
   TransformerDescription& description = model.description;
   description.encoder = config.encoder;
-  description.decoder = config.decoder;
+  // The encoder alone makes embeddings (T5EncoderModel: sentence-t5, gtr-t5).
+  const bool decodes = !ArchitectureEndsWith(family.config(), "EncoderModel");
+  if (decodes) description.decoder = config.decoder;
   ReadEmbeddings(tensors, &description);
   const T5Reader reader(config, tensors);
   reader.Read("encoder", &*description.encoder);
+  if (!decodes) return model;
   reader.Read("decoder", &*description.decoder);
   // A factor of the output projection's input moves into the norm before it.
   std::optional<NormTensors>& norm = description.decoder->final_norm;

@@ -431,6 +431,40 @@ class ClientTest(unittest.TestCase):
                                     key_count=2, weights=[1, 2, 3, 4])
         np.testing.assert_array_equal(arrays.attention(maps)[0, 1, 0], [3, 4])
 
+    def test_arrays_of_other_embeddings(self):
+        try:
+            import numpy as np
+        except ImportError:
+            self.skipTest("numpy is not installed")
+        from trivium import arrays
+        rows = inference_pb2.MultiVector(row_count=2, size=3, values=[1, 0, 0, 0, 1, 0])
+        result = inference_pb2.EncodeResult(multi_vector=rows)
+        vectors = arrays.multi_vector(result)
+        np.testing.assert_array_equal(vectors, [[1, 0, 0], [0, 1, 0]])
+        document = np.array([[0, 0.5, 0], [0.25, 0.25, 1]], np.float32)
+        self.assertEqual(arrays.max_sim(vectors, document), 0.75)
+        self.assertEqual(arrays.max_sim(vectors[:0], document), 0)
+        halves = inference_pb2.EncodeResult(multi_vector=inference_pb2.MultiVector(
+            row_count=2, size=3, value_bytes=vectors.astype("<f2").tobytes()))
+        np.testing.assert_array_equal(
+            arrays.multi_vector(halves, "EMBEDDING_FORMAT_FLOAT16"), vectors)
+        bits = inference_pb2.EncodeResult(multi_vector=inference_pb2.MultiVector(
+            row_count=2, size=3, value_bytes=b"\x80\x60", scales=[1, 0.5]))
+        np.testing.assert_array_equal(arrays.multi_vector(bits, "EMBEDDING_FORMAT_BINARY"),
+                                      [[1, -1, -1], [-0.5, 0.5, 0.5]])
+        with self.assertRaises(ValueError):
+            arrays.multi_vector(bits)
+        try:
+            import scipy.sparse  # noqa: F401
+        except ImportError:
+            return
+        response = inference_pb2.EncodeResponse(results=[
+            inference_pb2.EncodeResult(sparse=inference_pb2.SparseEmbedding(
+                ids=[1, 3], weights=[0.5, 2])),
+            inference_pb2.EncodeResult()])
+        np.testing.assert_array_equal(arrays.sparse_matrix(response, 5).toarray(),
+                                      [[0, 0.5, 0, 2, 0], [0, 0, 0, 0, 0]])
+
 
 class TlsTest(unittest.TestCase):
     def test_files_are_checked(self):

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -19,6 +20,7 @@
 #include "model/hub/url.h"
 #include "model/lexical_shortlist.h"
 #include "model/marian/yaml.h"
+#include "model/multi_vector_files.h"
 #include "model/sentence_encoder.h"
 #include "model/tokenizer/sentencepiece_model.h"
 #include "model/tokenizer/tokenizer_factory.h"
@@ -122,7 +124,7 @@ void RunGenerationConfig(std::string_view bytes) {
 }
 
 // A modules.json and, behind NULs, the configurations of two of its folders and
-// a Router's.
+// a Router's, sentence-transformers' two others, and Stanford's metadata.
 void RunModules(std::string_view bytes) {
   constexpr int kSize = 4;
   static const TemporaryFolder* const folder = [] {
@@ -132,14 +134,32 @@ void RunModules(std::string_view bytes) {
     }
     return made;
   }();
-  for (const char* name : {"modules.json", "1_Pooling/config.json",
-                           "2_Dense/config.json", "router_config.json"}) {
+  for (const char* name :
+       {"modules.json", "1_Pooling/config.json", "2_Dense/config.json",
+        "router_config.json", "sentence_bert_config.json",
+        "config_sentence_transformers.json", "artifact.metadata"}) {
     const std::string_view part = bytes.substr(0, bytes.find('\0'));
-    folder->Write(name, part);
+    folder->Write(name, part.empty() ? "{}" : part);
     bytes.remove_prefix(std::min(bytes.size(), part.size() + 1));
   }
+  MultiVectors::Settings settings;
+  std::map<std::string, std::string> prompts;
+  if (ReadStanford(folder->path(), &settings, &prompts).ok()) {
+    Ensure(settings.expansion->length > 0, "queries have a length");
+  }
   const auto encoder = SentenceEncoder::Load(folder->path(), kSize);
-  if (encoder.ok()) encoder->Reads({});
+  if (!encoder.ok()) return;
+  encoder->Reads({});
+  if (!encoder->has_multi_vector()) return;
+  const MultiVectors& multi = *encoder->multi_vectors();
+  EncoderInput input;
+  input.ids = {2, 5, 3};
+  multi.Expand(16, &input);
+  const std::vector<float> states(kSize * input.ids.size(), 0.5f);
+  const auto rows =
+      multi.Rows(states, input.ids, TextKind::kQuery, input.unattended);
+  Ensure(rows.ok() && rows->rows() <= static_cast<int>(input.ids.size()),
+         "a token has at most one row");
 }
 
 void RunYaml(std::string_view bytes) {

@@ -67,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
         Head{"gte.base", std::nullopt, 0, false},
         Head{"gte.classify", HeadKind::kClassify, 3, true},
         Head{"nomic_bert.base", std::nullopt, 0, false},
-        Head{"eurobert.base", std::nullopt, 0, false}));
+        Head{"eurobert.base", std::nullopt, 0, false},
+        Head{"t5.encoder", std::nullopt, 0, false}));
 
 TEST(BertTest, AcceptsNamesOfOldCheckpoints) {
   Folder folder("bert.classify");

@@ -24,6 +24,7 @@ using nlohmann::json;
 
 constexpr int kMostLength = 1 << 20;  // tokens; the model's limit is lower
 constexpr int kUsualQueryLength = 32;
+constexpr std::string_view kStanfordFile = "artifact.metadata";
 
 std::string ValueText(const json& value) {
   return value.dump(-1, ' ', true).substr(0, 64);
@@ -34,15 +35,21 @@ bool HasValue(const json& object, const char* key) {
   return found != object.end() && !found->is_null();
 }
 
+// Returns the error of a file with settings.
+absl::Status Unusable(const std::string& file, const std::string& what) {
+  if (!file.ends_with(kStanfordFile)) return UnusableModules(file, what);
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}; mend the file, or fetch it again", file, what));
+}
+
 // Reads a number of tokens, if it is set.
 absl::Status ReadLength(const std::string& file, const json& config,
                         const char* key, int* length) {
   if (!HasValue(config, key)) return absl::OkStatus();
   const json& value = config.at(key);
   if (!value.is_number_unsigned() || value < 1 || value > kMostLength) {
-    return UnusableModules(
-        file, fmt::format("{} is {}; it must be 1 .. {}", key, ValueText(value),
-                          kMostLength));
+    return Unusable(file, fmt::format("{} is {}; it must be 1 .. {}", key,
+                                      ValueText(value), kMostLength));
   }
   *length = value.get<int>();
   return absl::OkStatus();
@@ -62,9 +69,8 @@ absl::Status ReadWords(const std::string& file, const json& config,
                     std::all_of(list.begin(), list.end(),
                                 [](const json& e) { return e.is_string(); });
   if (!good) {
-    return UnusableModules(
-        file, fmt::format("{} is {}; it must be a list of strings", key,
-                          ValueText(list)));
+    return Unusable(file, fmt::format("{} is {}; it must be a list of strings",
+                                      key, ValueText(list)));
   }
   for (const json& word : list) words->push_back(word.get<std::string>());
   return absl::OkStatus();
@@ -77,10 +83,9 @@ absl::Status ReadExpansion(const std::string& file, const json& given,
   const json strategy =
       given.is_object() ? given.value("strategy", json()) : json();
   if (strategy != "fixed" && strategy != "min") {
-    return UnusableModules(file,
-                           fmt::format("query_expansion's strategy is {}; it "
-                                       "must be \"fixed\" or \"min\"",
-                                       ValueText(strategy)));
+    return Unusable(file, fmt::format("query_expansion's strategy is {}; it "
+                                      "must be \"fixed\" or \"min\"",
+                                      ValueText(strategy)));
   }
   expansion.cuts = strategy == "fixed";
   expansion.attended = given.value("attend", json()) == true;
@@ -89,7 +94,7 @@ absl::Status ReadExpansion(const std::string& file, const json& given,
   }
   TRIVIUM_RETURN_IF_ERROR(ReadLength(file, given, "length", &expansion.length));
   if (expansion.length == 0) {
-    return UnusableModules(file, "query_expansion has no length");
+    return Unusable(file, "query_expansion has no length");
   }
   *out = std::move(expansion);
   return absl::OkStatus();
@@ -197,7 +202,7 @@ absl::Status ReadMultiVectorMask(const std::string& folder,
   const json& ids = config.at("keep_only_token_ids");
   for (const json& id : ids.is_array() ? ids : json::array({ids})) {
     if (!id.is_number_unsigned() || id > INT32_MAX) {
-      return UnusableModules(file, "keep_only_token_ids must be a list of ids");
+      return Unusable(file, "keep_only_token_ids must be a list of ids");
     }
     settings->kept_ids.push_back(id.get<int32_t>());
   }
@@ -259,7 +264,7 @@ absl::StatusOr<bool> ReadPyLate(const std::string& file, const json& config,
 absl::Status ReadStanford(const std::string& folder,
                           MultiVectors::Settings* settings,
                           std::map<std::string, std::string>* prompts) {
-  const std::string file = folder + "/artifact.metadata";
+  const std::string file = folder + "/" + std::string(kStanfordFile);
   absl::StatusOr<json> read = ReadJsonFile(file);
   if (absl::IsNotFound(read.status())) read = json::object();
   TRIVIUM_RETURN_IF_ERROR(read.status());

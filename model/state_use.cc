@@ -135,10 +135,11 @@ void CheckExpansion(const SentenceEncoder& sentences,
         disentangled
             ? "query_expansion: has attend false, which is not supported with "
               "DeBERTa's attention; save the model with attend true"
-            : fmt::format("query_expansion: has attend false and length {}, "
-                          "but tokens see only {} before their own; give a "
-                          "length of at most {}, or attend true",
-                          expansion->length, look_back, look_back + 1));
+            : fmt::format("query_expansion: with attend false, every added "
+                          "token must see a token of the query, but a layer "
+                          "looks only {} tokens back and the length is {}; "
+                          "give a length of at most {}, or attend true",
+                          look_back, expansion->length, look_back + 1));
     return;
   }
 }

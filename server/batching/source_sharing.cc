@@ -43,9 +43,9 @@ bool Covers(const SourceOptions& have, const SourceOptions& want) {
 uint64_t SourceKey(const Request& request) {
   const EncoderInput& source = request.source;
   if (source.ids.empty()) return kNoSourceKey;
-  const uint64_t hash = absl::HashOf(request.model->id, request.salt,
-                                     source.ids, source.type_ids, source.route,
-                                     source.unattended);
+  const uint64_t hash =
+      absl::HashOf(request.model->id, request.salt, source.ids, source.type_ids,
+                   source.route, source.unattended);
   return hash == kNoSourceKey ? 1 : hash;
 }
 

@@ -18,7 +18,6 @@
 #include "server/calls/handlers.h"
 #include "server/calls/heads.h"
 #include "server/calls/inputs_call.h"
-#include "server/errors/status.h"
 
 namespace trivium {
 namespace {
@@ -108,8 +107,8 @@ class ClassifyCall final
       if (pairs_.size() < zero_shot_->labels.size()) return absl::OkStatus();
       const int input = i / static_cast<int>(zero_shot_->labels.size());
       v1::Classification* out = AddResultOf(input);
-      out->set_token_count(static_cast<uint32_t>(pair_tokens_[input]));
-      AddZeroShotLabels(*zero_shot_, std::exchange(pairs_, {}), out);
+      SetPairTokens(pair_tokens_[input], out);
+      AddZeroShotLabels(std::exchange(pairs_, {}), out);
       return absl::OkStatus();
     }
     v1::Classification* out = AddResultOf(i);
@@ -123,21 +122,32 @@ class ClassifyCall final
     return absl::OkStatus();
   }
 
+  // Adds the labels of one text. `logits` [labels, outputs] are the head's.
+  void AddZeroShotLabels(const std::vector<std::vector<float>>& logits,
+                         v1::Classification* out) const {
+    const ZeroShotJob& job = *zero_shot_;
+    std::vector<float> entailments, scores;
+    for (const std::vector<float>& of_label : logits) {
+      const float entailment = of_label[job.entailment];
+      entailments.push_back(entailment);
+      if (!job.apart) continue;
+      const float both[] = {of_label[job.contradiction], entailment};
+      scores.push_back(ToScores(both, HeadInfo::Scores::kSoftmax).back());
+    }
+    if (!job.apart) scores = ToScores(entailments, HeadInfo::Scores::kSoftmax);
+    const size_t top = job.top ? *job.top : scores.size();
+    // Logits order what rounds to the same score.
+    for (const int index :
+         LargestFirst(job.apart ? scores : entailments, top)) {
+      AddZeroShotLabel(job, index, scores[index], entailments[index], out);
+    }
+  }
+
   std::optional<uint32_t> top_;            // labels to return; unset: all
   std::optional<ZeroShotJob> zero_shot_;   // with labels of the request
   std::vector<int> pair_tokens_;           // [inputs] of all their pairs
   std::vector<std::vector<float>> pairs_;  // logits of the current input's
 };
-
-// Adds the products that count for a document.
-void AddComparison(const EmbeddingRanker::Comparison& comparison,
-                   v1::RerankResponse::Document* out) {
-  if (comparison.dense) out->set_dense_score(*comparison.dense);
-  if (comparison.sparse) out->set_sparse_score(*comparison.sparse);
-  if (comparison.multi_vector) {
-    out->set_multi_vector_score(*comparison.multi_vector);
-  }
-}
 
 class RerankCall final : public UnaryCall {
  public:
@@ -155,11 +165,7 @@ class RerankCall final : public UnaryCall {
           "use Classify, or a model with one label",
           call().model().name, model().info().head->labels.size()));
     }
-    if (request_.has_weights()) {
-      return InvalidField("weights",
-                          "are of embeddings, but this model reads pairs; "
-                          "leave them out");
-    }
+    TRIVIUM_RETURN_IF_ERROR(RefuseEmbeddingWeights(request_));
     return OpenJob();
   }
 
@@ -240,9 +246,9 @@ class RerankCall final : public UnaryCall {
     }
     if (ranker_) {
       TRIVIUM_ASSIGN_OR_RETURN(
-          comparisons_.emplace_back(),
+          products_.emplace_back(),
           ranker_->Compare(documents_[i - 1], std::move(result)));
-      scores_.push_back(comparisons_.back().score);
+      scores_.push_back(products_.back().score);
       return absl::OkStatus();
     }
     outputs_ = result.logits.size();
@@ -254,13 +260,10 @@ class RerankCall final : public UnaryCall {
 
   const google::protobuf::Message& Response() override {
     if (ranker_) {
-      logits_ = scores_;
       const size_t top = job_.top ? *job_.top : scores_.size();
       for (const int index : LargestFirst(scores_, top)) {
-        AddDocument(job_, index, scores_[index], logits_[index],
-                    documents_[index], &response_);
-        AddComparison(comparisons_[index], response_.mutable_documents(
-                                               response_.documents_size() - 1));
+        AddCompared(job_, index, products_[index], documents_[index],
+                    &response_);
       }
       return WithTimings(&response_);
     }
@@ -285,7 +288,7 @@ class RerankCall final : public UnaryCall {
   // Set for models that make embeddings.
   std::optional<EmbeddingRanker> ranker_;
   PreparedInput compared_query_;
-  std::vector<EmbeddingRanker::Comparison> comparisons_;  // [documents]
+  std::vector<EmbeddingProducts> products_;  // [documents]
 };
 
 }  // namespace

@@ -1,16 +1,17 @@
 #ifndef TRIVIUM_SERVER_CALLS_EMBEDDING_RANKER_H_
 #define TRIVIUM_SERVER_CALLS_EMBEDDING_RANKER_H_
 
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "server/calls/convert/embedding_rank.h"
 #include "server/calls/encode_work.h"
 
 namespace trivium {
 
 // Compares a query with documents by their embeddings, for models that make
-// sparse ones or multi-vectors (RerankRequest.weights):
+// sparse ones or multi-vectors (RanksByEmbeddings):
 //
 //   score = (w_dense q . d + w_sparse q_s . d_s + w_multi MaxSim(q, d)) /
 //           (w_dense + w_sparse + w_multi)
@@ -25,41 +26,31 @@ class EmbeddingRanker {
       const v1::RerankRequest& request, const AliveCheck& check_alive);
 
   absl::StatusOr<EncodeWork::Item> PrepareQuery(const std::string& text) const {
-    return Prepare(query_work_, text, "query");
+    return query_work_.Prepare(ToInput(text), "query");
   }
   absl::StatusOr<EncodeWork::Item> PrepareDocument(
       const std::string& text, const std::string& field) const {
-    return Prepare(document_work_, text, field);
+    return document_work_.Prepare(ToInput(text), field);
   }
 
-  // The products of a document's embeddings with the query's. Those that do not
-  // count are unset.
-  struct Comparison {
-    std::optional<float> dense, sparse, multi_vector;
-    float score = 0;
-  };
   // `result` is of the query's request.
   absl::Status SetQuery(const PreparedInput& query, RequestResult result);
-  absl::StatusOr<Comparison> Compare(const PreparedInput& document,
-                                     RequestResult result) const;
+  absl::StatusOr<EmbeddingProducts> Compare(const PreparedInput& document,
+                                            RequestResult result) const;
 
  private:
-  EmbeddingRanker(v1::RerankWeights weights, bool takes_mean, EncodeWork query,
-                  EncodeWork document)
-      : weights_(std::move(weights)),
+  EmbeddingRanker(const EmbeddingWeights& weights, bool takes_mean,
+                  EncodeWork query, EncodeWork document)
+      : weights_(weights),
         takes_mean_(takes_mean),
         query_work_(std::move(query)),
         document_work_(std::move(document)) {}
 
-  static absl::StatusOr<EncodeWork::Item> Prepare(const EncodeWork& work,
-                                                  const std::string& text,
-                                                  const std::string& field);
-
-  v1::RerankWeights weights_;
+  EmbeddingWeights weights_;
   bool takes_mean_;  // MultiVectors::Settings::takes_mean
   EncodeWork query_work_;
   EncodeWork document_work_;
-  Embeddings query_;
+  TextEmbeddings query_;
 };
 
 }  // namespace trivium

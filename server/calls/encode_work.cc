@@ -138,9 +138,9 @@ std::vector<float> EncodeWork::Dense(const PreparedInput& input,
   return embedding;
 }
 
-absl::StatusOr<Embeddings> EncodeWork::Embed(const PreparedInput& input,
-                                             RequestResult* result) const {
-  Embeddings made;
+absl::StatusOr<TextEmbeddings> EncodeWork::Embed(const PreparedInput& input,
+                                                 RequestResult* result) const {
+  TextEmbeddings made;
   made.dense = Dense(input, result);
   const std::vector<int32_t>& ids = input.source.ids;
   if (engine_makes_sparse()) {
@@ -160,7 +160,7 @@ absl::StatusOr<Embeddings> EncodeWork::Embed(const PreparedInput& input,
 
 absl::StatusOr<v1::EncodeResult> EncodeWork::Result(
     const PreparedInput& input, RequestResult result) const {
-  TRIVIUM_ASSIGN_OR_RETURN(Embeddings embeddings, Embed(input, &result));
+  TRIVIUM_ASSIGN_OR_RETURN(TextEmbeddings embeddings, Embed(input, &result));
   return WriteEncoded(job_, input, std::move(embeddings), result);
 }
 

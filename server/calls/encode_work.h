@@ -36,8 +36,8 @@ class EncodeWork {
   absl::StatusOr<Item> Prepare(const v1::Input& input,
                                const std::string& path) const;
   // Makes the embeddings; may move from the result.
-  absl::StatusOr<Embeddings> Embed(const PreparedInput& input,
-                                   RequestResult* result) const;
+  absl::StatusOr<TextEmbeddings> Embed(const PreparedInput& input,
+                                       RequestResult* result) const;
   absl::StatusOr<v1::EncodeResult> Result(const PreparedInput& input,
                                           RequestResult result) const;
 

@@ -53,8 +53,10 @@ absl::StatusOr<RerankJob> ReadRerank(const v1::RerankRequest& in,
                    .return_text = in.return_text()};
 }
 
-void AddDocument(const RerankJob& job, int index, float score, float logit,
-                 const PreparedInput& input, v1::RerankResponse* out) {
+v1::RerankResponse::Document* AddDocument(const RerankJob& job, int index,
+                                          float score, float logit,
+                                          const PreparedInput& input,
+                                          v1::RerankResponse* out) {
   v1::RerankResponse::Document* document = out->add_documents();
   document->set_index(static_cast<uint32_t>(index));
   document->set_score(score);
@@ -62,6 +64,7 @@ void AddDocument(const RerankJob& job, int index, float score, float logit,
   document->set_token_count(static_cast<uint32_t>(input.source.ids.size()));
   document->set_truncated_tokens(static_cast<uint32_t>(input.truncated));
   if (job.return_text) document->set_text(*job.documents[index]);
+  return document;
 }
 
 }  // namespace trivium

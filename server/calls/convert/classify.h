@@ -35,9 +35,12 @@ absl::StatusOr<RerankJob> ReadRerank(const v1::RerankRequest& in,
                                      const ServedModel& model,
                                      InputOptions* options);
 
-// Adds document `index`, whose pair with the query became `input`.
-void AddDocument(const RerankJob& job, int index, float score, float logit,
-                 const PreparedInput& input, v1::RerankResponse* out);
+// Adds document `index`, whose pair with the query became `input`, and returns
+// it.
+v1::RerankResponse::Document* AddDocument(const RerankJob& job, int index,
+                                          float score, float logit,
+                                          const PreparedInput& input,
+                                          v1::RerankResponse* out);
 
 }  // namespace trivium
 

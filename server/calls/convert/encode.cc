@@ -345,7 +345,7 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
 }
 
 v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
-                              Embeddings embeddings,
+                              TextEmbeddings embeddings,
                               const RequestResult& result) {
   v1::EncodeResult out;
   const std::vector<int32_t>& ids = input.source.ids;

@@ -46,7 +46,7 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
                                      AliveCheck check_alive);
 
 // The embeddings of a text. Those that its job does not make are empty.
-struct Embeddings {
+struct TextEmbeddings {
   std::vector<float> dense;
   std::vector<SparseWeight> sparse;
   VectorRows rows;
@@ -54,7 +54,7 @@ struct Embeddings {
 
 // Returns the result of an input.
 v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
-                              Embeddings embeddings,
+                              TextEmbeddings embeddings,
                               const RequestResult& result);
 
 // Adds the result of the next input.

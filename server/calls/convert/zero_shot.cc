@@ -7,7 +7,6 @@
 
 #include "absl/strings/ascii.h"
 #include "base/status.h"
-#include "server/calls/heads.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -111,27 +110,17 @@ absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
   return job;
 }
 
-void AddZeroShotLabels(const ZeroShotJob& job,
-                       const std::vector<std::vector<float>>& logits,
-                       v1::Classification* out) {
-  std::vector<float> entailments, scores;
-  for (const std::vector<float>& of_label : logits) {
-    const float entailment = of_label[job.entailment];
-    entailments.push_back(entailment);
-    if (!job.apart) continue;
-    const float both[] = {of_label[job.contradiction], entailment};
-    scores.push_back(ToScores(both, HeadInfo::Scores::kSoftmax).back());
-  }
-  if (!job.apart) scores = ToScores(entailments, HeadInfo::Scores::kSoftmax);
-  const size_t top = job.top ? *job.top : scores.size();
-  // Logits order what rounds to the same score.
-  for (const int index : LargestFirst(job.apart ? scores : entailments, top)) {
-    v1::Label* const label = out->add_labels();
-    label->set_label(*job.labels[index]);
-    label->set_score(scores[index]);
-    label->set_logit(entailments[index]);
-    label->set_index(static_cast<uint32_t>(index));
-  }
+void AddZeroShotLabel(const ZeroShotJob& job, int index, float score,
+                      float entailment, v1::Classification* out) {
+  v1::Label* const label = out->add_labels();
+  label->set_label(*job.labels[index]);
+  label->set_score(score);
+  label->set_logit(entailment);
+  label->set_index(static_cast<uint32_t>(index));
+}
+
+void SetPairTokens(int tokens, v1::Classification* out) {
+  out->set_token_count(static_cast<uint32_t>(tokens));
 }
 
 }  // namespace trivium

@@ -37,10 +37,11 @@ absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
     const v1::ClassifyRequest& in, const ServedModel& model,
     const RequestLimits& limits);
 
-// Adds the labels of one text. `logits` [labels, outputs] are the head's.
-void AddZeroShotLabels(const ZeroShotJob& job,
-                       const std::vector<std::vector<float>>& logits,
-                       v1::Classification* out);
+// Adds the label `index` of a text. `entailment` is its logit.
+void AddZeroShotLabel(const ZeroShotJob& job, int index, float score,
+                      float entailment, v1::Classification* out);
+// Says how many tokens all pairs of a text have.
+void SetPairTokens(int tokens, v1::Classification* out);
 
 }  // namespace trivium
 

@@ -45,7 +45,8 @@ def main():
     fast.add_special_tokens([AddedToken(piece, special=True, normalized=False) for piece in special])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=fast, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
-        pad_token="[PAD]", mask_token="[MASK]", model_max_length=48)
+        pad_token="[PAD]", mask_token="[MASK]", model_max_length=48,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"])
     tokenizer.save_pretrained(folder)
     torch.manual_seed(3)
     labels = ["contradiction", "neutral", "entailment"]
@@ -54,7 +55,7 @@ def main():
         intermediate_size=24, max_position_embeddings=48, initializer_range=0.5,
         id2label=dict(enumerate(labels)), label2id={name: i for i, name in enumerate(labels)}))
     model.save_pretrained(folder)
-    pipeline = ZeroShotClassificationPipeline(model=model.double(), tokenizer=tokenizer, device="cpu")
+    pipeline = ZeroShotClassificationPipeline(model=model.double().eval(), tokenizer=tokenizer, device="cpu")
     runs = []
     for options in ({}, {"multi_label": True}, {"hypothesis_template": "a text about {}"}):
         for text in TEXTS:

@@ -240,6 +240,7 @@ TEST_F(RetrievalTest, WeighsTheProductsOfSeveralEmbeddings) {
   const json expected = Expected(kM3);
   v1::RerankRequest request;
   request.set_model(kM3);
+  request.set_truncate(true);
   request.set_query(expected["queries"][1].get<std::string>());
   for (const json& text : expected["documents"]) {
     request.add_documents(text.get<std::string>());
@@ -299,7 +300,9 @@ TEST_F(RetrievalTest, ModelsThatReadPairsRankFirst) {
 }
 
 TEST_F(RetrievalTest, ClassifiesWithLabelsOfTheRequestLikeTransformers) {
-  for (const json& run : Expected(kNli)["runs"]) {
+  const json expected = Expected(kNli);
+  ASSERT_EQ(expected["runs"].size(), 10u);
+  for (const json& run : expected["runs"]) {
     SCOPED_TRACE(run.dump());
     v1::ClassifyRequest request;
     request.set_model(kNli);
@@ -537,7 +540,7 @@ TEST_F(RetrievalTest, AnswersInTheShapesOfOthers) {
                {"outputs", {"dense", "sparse", "multi_vector"}},
                {"kind", "document"}};
   const json all = Post("/v1/embeddings", body)["data"][0];
-  const json& three = Expected(kM3)["document_embeddings"][0];
+  const json three = Expected(kM3)["document_embeddings"][0];
   EXPECT_EQ(all["embedding"].size(), three["dense"].size());
   EXPECT_EQ(all["sparse_embedding"]["indices"].size(), three["sparse"].size());
   EXPECT_EQ(all["sparse_embedding"]["values"].size(), three["sparse"].size());

@@ -17,13 +17,15 @@ namespace {
 constexpr char kDefaultQuant[] = "Q4_K_M";
 
 // Small files that the loader or a tokenizer reads. README.md says what a
-// reranker is for.
-constexpr std::array<std::string_view, 28> kSmallFiles = {
+// reranker is for, artifact.metadata how Stanford's ColBERT reads texts.
+constexpr std::array<std::string_view, 31> kSmallFiles = {
     "README.md",
     "adapter_config.json",
     "added_tokens.json",
+    "artifact.metadata",
     "chat_template.jinja",
     "chat_template.json",
+    "colbert_linear.pt",
     "config.json",
     "config_sentence_transformers.json",
     "generation_config.json",
@@ -39,6 +41,7 @@ constexpr std::array<std::string_view, 28> kSmallFiles = {
     "sentencepiece.bpe.model",
     "shortlist.safetensors",
     "source.spm",
+    "sparse_linear.pt",
     "special_tokens_map.json",
     "spiece.model",
     "spm.model",

@@ -98,6 +98,16 @@ TEST(FileChoiceTest, TakesSentenceTransformersModules) {
   EXPECT_THAT(Paths(choice->weights), ElementsAre("model.safetensors"));
 }
 
+TEST(FileChoiceTest, TakesWhatMakesOtherEmbeddings) {
+  const auto choice =
+      Choose({"config.json", "model.safetensors", "artifact.metadata",
+              "colbert_linear.pt", "sparse_linear.pt", "other.pt"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_THAT(Paths(choice->first),
+              UnorderedElementsAre("config.json", "artifact.metadata",
+                                   "colbert_linear.pt", "sparse_linear.pt"));
+}
+
 TEST(FileChoiceTest, FindsATransformerInAFolderOfItsOwn) {
   const auto choice = Choose(
       {"0_Transformer/config.json", "0_Transformer/model.safetensors",

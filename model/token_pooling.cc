@@ -110,10 +110,12 @@ void PoolRows(int count, VectorRows* rows) {
   Distances distance(n);
   for (size_t a = 1; a < n; ++a) {
     for (size_t b = 0; b < a; ++b) {
+      const double product =
+          DenseProduct(rows->row(kept + static_cast<int>(a)),
+                       rows->row(kept + static_cast<int>(b)));
+      // What is no number is far from everything.
       const double d =
-          std::clamp(1 - DenseProduct(rows->row(kept + static_cast<int>(a)),
-                                      rows->row(kept + static_cast<int>(b))),
-                     0.0, 2.0);
+          std::isnan(product) ? 2 : std::clamp(1 - product, 0.0, 2.0);
       distance(a, b) = static_cast<float>(d * d);
     }
   }

@@ -212,6 +212,14 @@ TEST(TokenPoolingTest, EqualRowsAndZerosAreMergedToo) {
   EXPECT_THAT(rows.values, ElementsAre(1, 0, 0, 1, 0, 0));
 }
 
+TEST(TokenPoolingTest, RowsThatAreNoNumbersEndIt) {
+  VectorRows rows;
+  rows.size = 1;
+  rows.values = {1, NAN, 1, INFINITY, -INFINITY, NAN, 1};
+  PoolRows(4, &rows);
+  EXPECT_EQ(rows.rows(), 4);
+}
+
 // The golden folder with one file changed.
 class MultiVectorFolderTest : public ::testing::Test {
  protected:

@@ -36,9 +36,9 @@
 #include "model/tokenizer/bounded_tokenizer.h"
 #include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer_factory.h"
-#include "model/weights/compressed_tensors.h"
 #include "model/weights/digest.h"
 #include "model/weights/imagined_weights.h"
+#include "model/weights/quantized/quantized_weights.h"
 
 namespace trivium {
 namespace {

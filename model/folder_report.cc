@@ -92,6 +92,7 @@ FolderReport ReportList(const std::string& folder, const LoadOptions& options,
   report.has_weights = !read.weights->imagined();
   report.family = read.family;
   report.precision = read.precision;
+  report.quantization = read.weights->Quantization();
   report.parameters = CountParameters(read.description);
   report.weight_bytes = plan.weight_bytes;
   report.kv_bytes_per_token = plan.kv_bytes_per_token;
@@ -135,9 +136,10 @@ FolderReport ReportFolder(const std::string& folder,
 
 std::string DescribeMemory(const FolderReport& report) {
   std::string text = fmt::format(
-      "{}, {} parameters; as {} about {} of weights", report.family,
+      "{}, {} parameters{}{}; as {} about {} of weights", report.family,
       Rounded(static_cast<double>(report.parameters),
               {"", " thousand", " million", " billion", " trillion"}),
+      report.quantization.empty() ? "" : ", stored as ", report.quantization,
       PrecisionName(report.precision), RoundedBytes(report.weight_bytes));
   if (report.kv_bytes_per_token > 0) {
     const bool windows =

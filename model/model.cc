@@ -140,6 +140,7 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
   info.folder = path;
   info.family = folder.family;
   info.precision = folder.precision;
+  info.quantization = folder.weights->Quantization();
   info.isa = ActiveIsa();
   info.batch_invariant = transformer.batch_invariant();
   info.parameters = transformer.parameters();

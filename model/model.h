@@ -93,6 +93,9 @@ struct ModelInfo {
   // can read, source and target; 0: it has no decoder.
   int64_t longest_kv_bytes = 0;
   bool batch_invariant = false;  // found by the start-up self-test
+  // How the folder's weights are quantized: "4-bit AWQ, groups of 128". Empty:
+  // they are not, or in types that GGUF and Marian name.
+  std::string quantization;
   int64_t parameters = 0;
   int64_t weight_bytes = 0;  // as served
   std::string revision;      // hex digest of config and weights' headers

@@ -78,6 +78,7 @@ class TextWeights : public Weights {
     return names;
   }
   std::string Fingerprint() const override { return all_->Fingerprint(); }
+  std::string Quantization() const override { return all_->Quantization(); }
   bool imagined() const override { return all_->imagined(); }
   const TensorView* Imagine(std::string_view name,
                             const std::vector<int64_t>& shape) const override {

@@ -3,11 +3,12 @@
 // - A result owns its bytes or views those of its input, and has no row_scales.
 //   Neither its address nor its bytes move when `memory` grows.
 // - SplitRows, PairsToHalves, Transpose and TransposedColumns move bytes, so
-//   they are exact and keep the type. The first three first make f32 of rows
-//   with scales, and Transpose also of blocks, whose elements it moves one by
-//   one. TransposedColumns accepts neither.
-// - A tensor without data (imagined weights) gives one without data. Only
-//   Mxfp4Rows needs data.
+//   they are exact and keep the type. They first make f32 of rows with scales,
+//   and a plain tensor of the same type of packed ones, but parts of one group
+//   are views of packed tensors, too. Transpose and TransposedColumns also make
+//   f32 of blocks, whose elements they move one by one.
+// - A tensor without values (imagined weights) gives one without values. Only
+//   Mxfp4Rows needs values.
 // - TransposedColumns and Mxfp4Rows leave out a rest that `step` does not
 //   divide.
 #include "model/families/derived_tensors.h"
@@ -21,6 +22,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/weights/half.h"
+#include "model/weights/packed_rows.h"
 #include "model/weights/tensor_file.h"
 
 namespace trivium {
@@ -36,7 +39,7 @@ struct OwnedTensor {
 OwnedTensor* NewTensor(const TensorView& of, std::vector<int64_t> shape,
                        TensorMemory* memory) {
   auto tensor = std::make_shared<OwnedTensor>();
-  if (!of.data.empty()) {
+  if (of.has_values()) {
     size_t bytes = DTypeSize(of.dtype);
     for (const int64_t size : shape) bytes *= size;
     tensor->data.resize(bytes / BlockElements(of.dtype));
@@ -46,10 +49,40 @@ OwnedTensor* NewTensor(const TensorView& of, std::vector<int64_t> shape,
   return tensor.get();
 }
 
-// Returns the tensor, or a copy of it in f32 if its rows have scales or, for
-// `elements`, if its elements cannot be read one by one.
+// Returns a copy of a packed tensor in its type, which holds all its values.
+TensorView Unpacked(const TensorView& tensor, TensorMemory* memory) {
+  OwnedTensor* const copy = NewTensor(tensor, tensor.shape, memory);
+  const int64_t columns = tensor.shape.back();
+  const int64_t step = PackedRows::kRowsAtOnce * columns;
+  std::vector<float> values(std::min(step, tensor.elements()));
+  std::byte* to = copy->data.data();
+  const auto put = [&to](auto value) {
+    std::memcpy(to, &value, sizeof(value));
+    to += sizeof(value);
+  };
+  for (int64_t begin = 0; begin < tensor.elements(); begin += step) {
+    const auto part =
+        std::span(values).first(std::min(step, tensor.elements() - begin));
+    CopyToF32(tensor, begin, part);
+    for (const float value : part) {
+      if (tensor.dtype == DType::kF16) {
+        put(F32ToF16(value));
+      } else if (tensor.dtype == DType::kBf16) {
+        put(F32ToBf16(value));
+      } else {
+        put(value);
+      }
+    }
+  }
+  return copy->view;
+}
+
+// Returns the tensor, or a copy of it if its values are packed, or in f32 if
+// its rows have scales or, for `elements`, if its elements cannot be read one
+// by one.
 TensorView Plain(const TensorView& tensor, bool elements,
                  TensorMemory* memory) {
+  if (tensor.packed != nullptr) return Unpacked(tensor, memory);
   if (tensor.row_scales == nullptr &&
       (!elements || BlockElements(tensor.dtype) == 1)) {
     return tensor;
@@ -70,11 +103,16 @@ std::vector<const TensorView*> ViewRows(const TensorView& tensor,
                                         TensorMemory* memory) {
   std::vector<const TensorView*> parts;
   size_t begin = 0;
+  int64_t begin_row = 0;
   for (const int64_t part_rows : rows) {
     auto part = std::make_shared<TensorView>(tensor);
     part->shape.front() = part_rows;
     part->data = tensor.data.subspan(begin, part_rows * row_bytes);
     begin += part->data.size();
+    if (tensor.packed != nullptr) {
+      part->packed_begin += begin_row * tensor.shape.back();
+      begin_row += part_rows;
+    }
     parts.push_back(part.get());
     memory->push_back(std::move(part));
   }
@@ -138,7 +176,7 @@ const TensorView* Scaled(const TensorView& tensor, float factor,
   f32.dtype = DType::kF32;
   f32.row_scales = nullptr;
   OwnedTensor* const scaled = NewTensor(f32, tensor.shape, memory);
-  if (tensor.data.empty()) return &scaled->view;
+  if (!tensor.has_values()) return &scaled->view;
   std::vector<float> values(tensor.elements());
   CopyToF32(tensor, 0, values);
   for (float& value : values) value *= factor;
@@ -149,7 +187,7 @@ const TensorView* Scaled(const TensorView& tensor, float factor,
 const TensorView* Extended(const TensorView& tensor, std::vector<int64_t> shape,
                            float value, TensorMemory* memory) {
   std::vector<float> values;
-  if (tensor.data.size() > 0 || tensor.elements() == 0) {
+  if (tensor.has_values() || tensor.elements() == 0) {
     values.resize(ElementCount(shape).value_or(0), value);
     CopyToF32(tensor, 0, std::span(values).first(tensor.elements()));
   }
@@ -176,10 +214,11 @@ const TensorView* Transpose(const TensorView& matrix, TensorMemory* memory) {
   return &result->view;
 }
 
-const TensorView* TransposedColumns(const TensorView& tensor, int64_t index,
+const TensorView* TransposedColumns(const TensorView& of, int64_t index,
                                     int64_t first, int64_t step,
                                     TensorMemory* memory) {
-  assert(BlockElements(tensor.dtype) == 1 && tensor.row_scales == nullptr);
+  TensorMemory plain_memory;
+  const TensorView tensor = Plain(of, /*elements=*/true, &plain_memory);
   const bool matrix = tensor.shape.size() == 3;
   const int64_t m = matrix ? tensor.shape[1] : 1;
   const int64_t columns = tensor.shape.back();

@@ -8,12 +8,14 @@
 //   sums run over K in an order that the kernel fixes.
 #include "model/transformer/linear.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
 #include "model/transformer/hadamard.h"
+#include "model/weights/packed_rows.h"
 
 namespace trivium {
 namespace {
@@ -115,8 +117,8 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
     linear.scale_.resize(out);
     linear.offset_.resize(out);
   }
-  // Convert row by row, to avoid an f32 copy of the whole matrix.
-  std::vector<float> row(in);
+  // Convert a few rows at once, to avoid an f32 copy of the whole matrix.
+  std::vector<float> several(in * PackedRows::kRowsAtOnce);
   std::vector<char> packed(out * in * SizeOf(formats.weights));
   int64_t at = 0;
   for (const LinearTensors& part : parts) {
@@ -125,7 +127,13 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
       CopyToF32(*part.bias, begin, std::span(linear.bias_).subspan(at, rows));
     }
     for (int64_t i = 0; i < rows; ++i, ++at) {
-      CopyToF32(*part.weight, (begin + i) * in, row);
+      const int64_t of_several = i % PackedRows::kRowsAtOnce;
+      if (of_several == 0) {
+        const int64_t read = std::min(PackedRows::kRowsAtOnce, rows - i);
+        CopyToF32(*part.weight, (begin + i) * in,
+                  std::span(several).first(read * in));
+      }
+      const auto row = std::span(several).subspan(of_several * in, in);
       for (size_t j = 0; j < smoothing.size(); ++j) row[j] /= smoothing[j];
       if (formats.hadamard) HadamardWeights(row);
       switch (formats.weights) {

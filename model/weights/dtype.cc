@@ -1,13 +1,14 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
 #include <cstring>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "model/weights/gguf_blocks.h"
 #include "model/weights/half.h"
+#include "model/weights/packed_rows.h"
 #include "model/weights/tensor_file.h"
 #include "model/weights/weights.h"
 
@@ -41,12 +42,15 @@ std::optional<int64_t> FirstWith(Bits exponent,
   return std::nullopt;
 }
 
-// Like FirstWith for numbers with scales. It checks the products, because
-// finite numbers may have infinite ones.
+// Like FirstWith for numbers with scales or packed ones. It checks the
+// products, because finite numbers may have infinite ones.
 std::optional<int64_t> FirstOfScaled(const TensorView& tensor) {
-  std::array<float, 4096> values;
   const int64_t count = tensor.elements();
-  const int64_t part = static_cast<int64_t>(values.size());
+  const int64_t part =
+      tensor.packed != nullptr
+          ? std::min(count, PackedRows::kRowsAtOnce * tensor.shape.back())
+          : 4096;
+  std::vector<float> values(part);
   for (int64_t begin = 0; begin < count; begin += part) {
     const auto out = std::span(values).first(std::min(part, count - begin));
     CopyToF32(tensor, begin, out);
@@ -96,6 +100,8 @@ int DTypeSize(DType dtype) {
     case DType::kI8:
     case DType::kU8:
     case DType::kBool:
+    case DType::kF8E4m3:
+    case DType::kF8E8m0:
       return 1;
     default:
       return FindBlockFormat(dtype)->bytes;
@@ -120,6 +126,10 @@ std::string_view DTypeName(DType dtype) {
       return "u8";
     case DType::kBool:
       return "bool";
+    case DType::kF8E4m3:
+      return "f8_e4m3";
+    case DType::kF8E8m0:
+      return "f8_e8m0";
     default:
       return FindBlockFormat(dtype)->name;
   }
@@ -128,6 +138,7 @@ std::string_view DTypeName(DType dtype) {
 int64_t TensorView::elements() const { return ElementCount(shape).value_or(0); }
 
 std::optional<int64_t> FirstNotFinite(const TensorView& tensor) {
+  if (tensor.packed != nullptr) return FirstOfScaled(tensor);
   switch (tensor.dtype) {
     case DType::kF32:
       return FirstWith<uint32_t>(0x7f800000u, tensor.data);
@@ -144,6 +155,10 @@ void CopyToF32(const TensorView& tensor, int64_t begin, std::span<float> out) {
   const int64_t count = static_cast<int64_t>(out.size());
   assert(begin >= 0 && begin + count <= tensor.elements());
   if (count == 0) return;
+  if (tensor.packed != nullptr) {
+    tensor.packed->Read(tensor.packed_begin + begin, out);
+    return;
+  }
   if (const BlockFormat* blocks = FindBlockFormat(tensor.dtype)) {
     CopyBlocks(*blocks, tensor.data, begin, out);
     return;

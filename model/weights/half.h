@@ -28,6 +28,37 @@ inline float F16ToF32(uint16_t half) {
   return std::bit_cast<float>(bits | sign);
 }
 
+// Rounds f32 to the nearest f16, ties to even; too large numbers become
+// infinite. The bits of a sum with 0.5, whose last bit is worth 2^-24, are
+// those of a subnormal f16.
+inline uint16_t F32ToF16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return sign | 0x7e00u;   // NaN
+  if (magnitude >= 0x47800000u) return sign | 0x7c00u;  // 65536 or more
+  if (magnitude < 0x38800000u) {  // subnormal: multiples of 2^-24
+    const float moved = std::bit_cast<float>(magnitude) + 0.5f;
+    return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(moved));
+  }
+  const uint32_t odd = magnitude >> 13 & 1;
+  return sign |
+         static_cast<uint16_t>((magnitude - 0x38000000u + 0xfffu + odd) >> 13);
+}
+
+// Rounds f32 to the nearest bf16, ties to even.
+inline uint16_t F32ToBf16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) {
+    return static_cast<uint16_t>(bits >> 16 | 0x40u);  // NaN
+  }
+  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+inline float Bf16ToF32(uint16_t half) {
+  return std::bit_cast<float>(uint32_t{half} << 16);
+}
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_WEIGHTS_HALF_H_

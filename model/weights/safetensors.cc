@@ -24,9 +24,11 @@ constexpr JsonLimits kHeaderLimits = {size_t{16} << 20, size_t{128} << 20};
 
 std::optional<DType> ParseDType(const std::string& name) {
   static constexpr std::pair<std::string_view, DType> kTypes[] = {
-      {"F32", DType::kF32}, {"F16", DType::kF16},  {"BF16", DType::kBf16},
-      {"I64", DType::kI64}, {"I32", DType::kI32},  {"I8", DType::kI8},
-      {"U8", DType::kU8},   {"BOOL", DType::kBool}};
+      {"F32", DType::kF32},        {"F16", DType::kF16},
+      {"BF16", DType::kBf16},      {"I64", DType::kI64},
+      {"I32", DType::kI32},        {"I8", DType::kI8},
+      {"U8", DType::kU8},          {"BOOL", DType::kBool},
+      {"F8_E4M3", DType::kF8E4m3}, {"F8_E8M0", DType::kF8E8m0}};
   for (const auto& [type_name, dtype] : kTypes) {
     if (name == type_name) return dtype;
   }

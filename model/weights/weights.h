@@ -25,6 +25,8 @@ enum class DType {
   kI8,
   kU8,
   kBool,
+  kF8E4m3,  // without infinities (OCP 8-bit Floating Point Specification)
+  kF8E8m0,  // a power of two (OCP Microscaling Formats)
   kQ4_0,
   kQ4_1,
   kQ5_0,
@@ -42,24 +44,34 @@ int BlockElements(DType dtype);
 int DTypeSize(DType dtype);
 std::string_view DTypeName(DType dtype);
 
+class PackedRows;
+
 // A tensor in a weights file: row-major, contiguous, not aligned. The Weights
 // that it comes from own the bytes. Rows are whole blocks.
 struct TensorView {
+  // The type of `data` or, of a packed tensor, one that holds all its values.
   DType dtype = DType::kF32;
   std::vector<int64_t> shape;
   std::span<const std::byte> data;
   // Only for kI8 [rows, columns]: the factors of the rows, real numbers [rows,
   // 1]. Null means the elements are plain integers.
   const TensorView* row_scales = nullptr;
+  // Not null: the tensor has no `data`; its elements are those of `packed` from
+  // `packed_begin` on, which are unpacked as they are read (packed_rows.h).
+  const PackedRows* packed = nullptr;
+  int64_t packed_begin = 0;
 
   int64_t elements() const;
+  // False for imagined tensors (imagined_weights.h), which have only a shape.
+  bool has_values() const { return packed != nullptr || !data.empty(); }
 };
 
 // True if the elements are real numbers, which CopyToF32 reads.
 bool IsReal(const TensorView& tensor);
 // Copies the elements [begin, begin + out.size()) of a tensor of real numbers
 // as f32. f16 and bf16 are exact, blocks are rounded as in ggml's f32
-// arithmetic, and s8 as its product with the scale.
+// arithmetic, s8 as its product with the scale, and packed values as their
+// format says. Several whole rows at once are read fastest.
 void CopyToF32(const TensorView& tensor, int64_t begin, std::span<float> out);
 // Returns the first element (of a tensor of real numbers) that is infinite or
 // NaN.
@@ -97,6 +109,9 @@ class Weights {
   // Returns a hex digest of the names, types, shapes and first and last bytes
   // of all tensors. It distinguishes weight files without reading all of them.
   virtual std::string Fingerprint() const = 0;
+  // Describes how the weights are quantized, such as "4-bit AWQ, groups of
+  // 128"; empty if they are not, or in types that their tensors name.
+  virtual std::string Quantization() const { return ""; }
   // True if there are no weights, and tensors have whatever shape is requested
   // (imagined_weights.h).
   virtual bool imagined() const { return false; }

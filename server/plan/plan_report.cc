@@ -123,6 +123,9 @@ nlohmann::json ModelToJson(const Plan& plan, const Plan::ModelPlan& model) {
         {"kv_bytes_per_token", model.folder.kv_bytes_per_token},
         {"longest_sequence_kv_bytes", model.folder.longest_kv_bytes}}},
       {"loads", nlohmann::json::array()}};
+  if (!model.folder.quantization.empty()) {
+    json["quantization"] = model.folder.quantization;
+  }
   if (model.loaded) json["isa"] = IsaName(model.loaded->isa);
   if (model.scratch_bytes) {
     json["memory"]["measured_scratch_bytes"] = *model.scratch_bytes;

@@ -92,9 +92,11 @@ std::vector<Files> Tokenizers() {
 
 std::vector<std::string> Goldens() {
   std::set<std::string> folders;
-  for (const auto& entry : fs::directory_iterator("tests/golden")) {
-    if (fs::exists(entry.path() / "config.json")) {
-      folders.insert(entry.path().string());
+  for (const char* parent : {"tests/golden", "tests/golden/quantized"}) {
+    for (const auto& entry : fs::directory_iterator(parent)) {
+      if (fs::exists(entry.path() / "config.json")) {
+        folders.insert(entry.path().string());
+      }
     }
   }
   return {folders.begin(), folders.end()};
@@ -106,7 +108,9 @@ void MakeFolder(const std::string& golden, const Files& tokenizer,
   fs::create_directories(folder);
   for (const auto& entry : fs::directory_iterator(golden)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with("golden.")) continue;
+    if (name.starts_with("golden.") || name.starts_with("dequantized.")) {
+      continue;
+    }
     fs::create_symlink(fs::absolute(entry.path()), folder + "/" + name);
   }
   for (const auto& [name, contents] : tokenizer) {

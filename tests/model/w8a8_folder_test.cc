@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "model/folder.h"
 #include "model/transformer/linear.h"
+#include "tests/model/weights/safetensors_file.h"
 #include "tests/model/weights/weight_files.h"
 #include "tests/support/generate.h"
 
@@ -39,23 +40,6 @@ json QuantizationConfig() {
               {"input_activations", activations},
               {"targets", {"Linear"}}}}}}};
 }
-
-class SafetensorsFile {
- public:
-  void Add(const std::string& name, const char* dtype,
-           const std::vector<int64_t>& shape, const std::string& bytes) {
-    header_[name] = {
-        {"dtype", dtype},
-        {"shape", shape},
-        {"data_offsets", {data_.size(), data_.size() + bytes.size()}}};
-    data_ += bytes;
-  }
-  std::string Finish() const { return Safetensors(header_.dump(), data_); }
-
- private:
-  json header_ = json::object();
-  std::string data_;
-};
 
 // The golden's model with its layers' weights in s8, and with the same numbers
 // in f32.

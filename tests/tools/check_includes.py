@@ -24,6 +24,7 @@ LAYERS = {
     "base": (),
     "model/kernels": (r"model/logits\.h",),
     "model/weights": (),
+    "model/weights/quantized": (r"model/weights/[a-z_]+\.h",),
     "model/tokenizer": (),
     "model/jinja": (),
     "model/grammar": (),

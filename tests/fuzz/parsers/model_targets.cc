@@ -27,6 +27,7 @@
 #include "model/weights/gguf_file.h"
 #include "model/weights/marian_bin.h"
 #include "model/weights/npz_file.h"
+#include "model/weights/quantized/quantized_weights.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/torch_legacy.h"
 #include "model/weights/torch_zip.h"
@@ -58,6 +59,47 @@ void UseTensors(const absl::StatusOr<File>& file) {
 void RunSafetensors(std::string_view bytes) {
   UseTensors(ReadSafetensors(Bytes(bytes)));
 }
+
+// The tensors of a safetensors file.
+class FileWeights : public Weights {
+ public:
+  explicit FileWeights(TensorFile file) : file_(std::move(file)) {}
+  const TensorView* Find(std::string_view name) const override {
+    const auto found = file_.tensors.find(name);
+    return found == file_.tensors.end() ? nullptr : &found->second;
+  }
+  std::vector<std::string_view> Names() const override {
+    std::vector<std::string_view> names;
+    for (const auto& [name, tensor] : file_.tensors) names.push_back(name);
+    return names;
+  }
+  std::string Fingerprint() const override { return ""; }
+
+ private:
+  const TensorFile file_;
+};
+
+// A line with a config.json, then a safetensors file.
+void RunQuantized(std::string_view bytes) {
+  const size_t line = std::min(bytes.find('\n'), bytes.size());
+  const auto config = ParseJson(bytes.substr(0, line), kConfigJson);
+  bytes.remove_prefix(std::min(line + 1, bytes.size()));
+  absl::StatusOr<TensorFile> file = ReadSafetensors(Bytes(bytes));
+  if (!config.ok() || !file.ok()) return;
+  Problems problems;
+  const auto weights = ApplyQuantizationConfig(
+      *config, std::make_unique<FileWeights>(*std::move(file)), &problems);
+  for (const std::string_view name : weights->Names()) {
+    const TensorView& tensor = *weights->Find(name);
+    if (!IsReal(tensor)) continue;
+    FirstNotFinite(tensor);
+    std::vector<float> part(
+        static_cast<size_t>(std::min<int64_t>(tensor.elements(), 1000)));
+    CopyToF32(tensor, tensor.elements() - static_cast<int64_t>(part.size()),
+              part);
+  }
+}
+
 void RunGguf(std::string_view bytes) { UseTensors(ReadGguf(Bytes(bytes))); }
 void RunTorchZip(std::string_view bytes) {
   UseTensors(ReadTorchZip(Bytes(bytes)));
@@ -339,6 +381,7 @@ std::span<const FuzzTarget> ModelTargets() {
       {"marian_bin", RunMarianBin},
       {"torch_legacy", RunTorchLegacy},
       {"gguf", RunGguf},
+      {"quantized", RunQuantized},
       {"lexical_shortlist", RunLexicalShortlist},
       {"pickle", RunPickle},
       {"config", RunConfig},

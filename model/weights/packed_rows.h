@@ -1,0 +1,37 @@
+#ifndef TRIVIUM_MODEL_WEIGHTS_PACKED_ROWS_H_
+#define TRIVIUM_MODEL_WEIGHTS_PACKED_ROWS_H_
+
+#include <cstdint>
+#include <span>
+
+namespace trivium {
+
+// A matrix that its file stores packed, in a format of a quantizing program
+// (quantized/). Rows are unpacked when they are read, so that memory never
+// holds an unpacked copy of the matrix. Views the file's bytes. Threads may
+// read at the same time.
+class PackedRows {
+ public:
+  // The rows that are best read together: some formats store as many side by
+  // side.
+  static constexpr int64_t kRowsAtOnce = 8;
+
+  virtual ~PackedRows() = default;
+
+  // Unpacks the elements [begin, begin + out.size()), which must exist.
+  void Read(int64_t begin, std::span<float> out) const;
+
+ protected:
+  explicit PackedRows(int64_t columns) : columns_(columns) {}
+
+  int64_t columns() const { return columns_; }
+  // Unpacks the rows [first, first + count) to out [count, columns()].
+  virtual void UnpackRows(int64_t first, int64_t count, float* out) const = 0;
+
+ private:
+  const int64_t columns_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_WEIGHTS_PACKED_ROWS_H_

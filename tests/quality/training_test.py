@@ -66,7 +66,7 @@ class TrainingTest(unittest.TestCase):
         corpus.write_text("".join(lines), encoding="utf-8")
         cls.data = cls.work / "data"
         run("prepare", "--corpus", f"{corpus}=1.5", "--output", cls.data,
-            "--vocabulary-size", 390, "--validation-pairs", 20)
+            "--vocabulary-size", 290, "--validation-pairs", 20)
         cls.whole = cls.work / "whole"
         run("train", "--data", cls.data, "--output", cls.whole,
             "--steps", 8, *SMALL)
@@ -148,7 +148,7 @@ class TrainingTest(unittest.TestCase):
         corpus, section = data.sections[0], data.sections[-1]
         self.assertEqual(section.name, "texts+")
         self.assertEqual(section.last - section.first,
-                         int(0.12 * 1.5 * (corpus.last - corpus.first)))
+                         int(0.1 * 1.5 * (corpus.last - corpus.first)))
         seen = set()
         for pair in range(section.first, section.last):
             english, german = (

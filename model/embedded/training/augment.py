@@ -1,6 +1,6 @@
-"""Variants of pairs as people type them: capitals, no punctuation, emoji,
-numbers, URLs, placeholders, single words, several sentences at once; and whole
-texts. Each function takes a pair and a random.Random and returns a pair, or
+"""Variants of pairs as people type them: capitals, title case, no punctuation,
+emoji, numbers, amounts, dates, URLs, placeholders, tags, single words, several
+sentences at once; and whole texts. Each function takes a pair and a random.Random and returns a pair, or
 None if it does not apply. If a translation is not also a source, it returns
 both sources and then the German and the English translation."""
 
@@ -41,10 +41,60 @@ DOUBLE_FRAMES = [
     ("{} wrote to {}.", "{} hat an {} geschrieben."), ("{}/{}", "{}/{}"),
     ("{} of {} done", "{} von {} erledigt"), ("{} is in {}.", "{} ist in {}."),
 ]
+# ... around names.
+NAME_FRAMES = [
+    ("My name is {}.", "Ich heiße {}."), ("This is {}.", "Das ist {}."),
+    ("Do you know {}?", "Kennst du {}?"), ("{} is here.", "{} ist hier."),
+    ("I met {} yesterday.", "Ich habe {} gestern getroffen."),
+    ("{} lives in Berlin.", "{} wohnt in Berlin."),
+    ("Where is {}?", "Wo ist {}?"), ("Dear {},", "Liebe(r) {},"),
+    ("a book by {}", "ein Buch von {}"), ("{}", "{}"),
+    ("{} said nothing.", "{} sagte nichts."),
+]
+AMOUNT_FRAMES = [
+    ("It costs {}.", "Es kostet {}."), ("They paid {}.", "Sie zahlten {}."),
+    ("The price is {}.", "Der Preis beträgt {}."), ("{} or more", "{} oder mehr"),
+    ("a total of {}", "insgesamt {}"), ("less than {}", "weniger als {}"),
+    ("It rose to {}.", "Es stieg auf {}."), ("{}", "{}"),
+    ("The company lost {}.", "Das Unternehmen verlor {}."),
+]
+DATE_FRAMES = [
+    ("On {}, it rained.", "Am {} regnete es."), ("since {}", "seit dem {}"),
+    ("It begins on {}.", "Es beginnt am {}."), ("until {}", "bis zum {}"),
+    ("She was born on {}.", "Sie wurde am {} geboren."),
+    ("The letter of {}", "Der Brief vom {}"),
+]
+TIME_FRAMES = [
+    ("The train leaves at {}.", "Der Zug fährt um {} Uhr ab."),
+    ("at {}", "um {} Uhr"), ("We meet at {}.", "Wir treffen uns um {} Uhr."),
+    ("It is {}.", "Es ist {} Uhr."), ("until {}", "bis {} Uhr"),
+]
+MONTHS = list(zip(
+    "January February March April May June July August September October "
+    "November December".split(),
+    "Januar Februar März April Mai Juni Juli August September Oktober "
+    "November Dezember".split()))
+# Words that a title writes small.
+SMALL = set("a an the and or but for of in on at to by as is ein eine der die "
+            "das und oder in im am an zu".split())
 
 
 def upper(pair, random):
     return tuple(text.upper() for text in pair)
+
+
+def title(pair, random):
+    """Makes the words of the source begin with capitals; the target keeps its
+    usual case."""
+    small = SMALL if random.random() < 0.7 else ()
+
+    def changed(text):
+        return re.sub(r"[^\W\d_]+", lambda found: (
+            found[0] if found.start() and found[0].lower() in small
+            else found[0][0].upper() + found[0][1:]), text)
+
+    pair = random.choice((pair, no_final_punctuation(pair, random) or pair))
+    return (*(changed(text) for text in pair), pair[1], pair[0])
 
 
 def no_final_punctuation(pair, random):
@@ -84,9 +134,79 @@ def new_number(random):
         text = ".".join(str(random.randint(0, 30)) for _ in range(3))
     else:
         english = (f"{random.randint(0, 999)}.{random.randint(0, 99):02}"
-                   if kind < 0.92 else f"{random.randint(1000, 9999999):,}")
-        return english, english.translate(str.maketrans(".,", ",."))
+                   if kind < 0.9 else f"{random.randint(1000, 9999999):,}")
+        if kind > 0.97:
+            english += f".{random.randint(0, 99):02}"
+        return english, in_german(english)
     return text, text
+
+
+def in_german(number):
+    return number.translate(str.maketrans(".,", ",."))
+
+
+def amount(random):
+    """Returns an amount as English and as German write it."""
+    size = 10 ** random.uniform(0, 7)
+    number = f"{size:,.{random.choice((0, 0, 1, 2, 2))}f}"
+    kind = random.random()
+    if kind < 0.4:
+        sign = random.choice("$$€€£")
+        return f"{sign}{number}", f"{in_german(number)} {sign}"
+    if kind < 0.6:
+        number = f"{random.uniform(0, 100):.{random.choice((0, 0, 1))}f}"
+        return f"{number}%", f"{in_german(number)} %"
+    if kind < 0.8:
+        words = random.choice((("million", "Millionen"), ("km", "km"),
+                               ("billion", "Milliarden"), ("kg", "kg"),
+                               ("dollars", "Dollar"), ("euros", "Euro")))
+        number = f"{random.uniform(2, 900):.{random.choice((0, 1, 2))}f}"
+        return tuple(f"{one} {word}" for one, word in zip(
+            (number, in_german(number)), words))
+    return number, in_german(number)
+
+
+def date(random):
+    """Returns a date as English and as German write it."""
+    day, year = random.randint(1, 28), random.randint(1400, 2060)
+    month = random.randint(1, 12)
+    if random.random() < 0.2:
+        text = f"{year}-{month:02}-{day:02}"
+        return text, text
+    english, german = MONTHS[month - 1]
+    if random.random() < 0.3:
+        return f"{english} {day}", f"{day}. {german}"
+    return f"{english} {day}, {year}", f"{day}. {german} {year}"
+
+
+def time(random):
+    text = f"{random.randint(0, 23)}:{random.randint(0, 59):02}"
+    return text, text
+
+
+def written(pair, random):
+    """Returns the pair and then an amount, a date or a time in a sentence."""
+    frames, draw = random.choice(((AMOUNT_FRAMES, amount),
+                                  (AMOUNT_FRAMES, amount),
+                                  (DATE_FRAMES, date), (TIME_FRAMES, time)))
+    some = tuple(frame.format(new) for frame, new in zip(
+        random.choice(frames), draw(random)))
+    return some if random.random() < 0.6 else joined([pair, some])
+
+
+def tagged(pair, random):
+    """Puts a tag around the pair, or around a name or number that both sides
+    have once."""
+    opening, closing = copied.tag(random)
+    words = [WORD.findall(text) for text in pair]
+    shared = [w for w in words[0]
+              if words[0].count(w) == 1 and words[1].count(w) == 1]
+    if not shared or random.random() < 0.3:
+        return tuple(opening + text + closing for text in pair)
+    pattern = re.compile(
+        rf"(?<![\w-]){re.escape(random.choice(shared))}(?![\w-])")
+    return tuple(pattern.sub(lambda found: opening + found[0] + closing, text)
+                 for text in pair)
 
 
 def number(pair, random):
@@ -125,9 +245,13 @@ def shared_word(pair, random):
 def framed(pair, random):
     """Returns the pair and then a sentence with something to copy."""
     kind = random.random()
-    if kind < 0.3:
+    if kind < 0.25:
         frame, new = random.choice(CODE_FRAMES), [copied.code(random)]
-    elif kind < 0.65:
+    elif kind < 0.5:
+        frame = random.choice(NAME_FRAMES)
+        new = [(copied.other_script if random.random() < 0.15
+                else copied.person)(random)]
+    elif kind < 0.75:
         frame, new = random.choice(FRAMES), [copied.anything(random)]
     else:
         frame = random.choice(DOUBLE_FRAMES)
@@ -165,15 +289,20 @@ def repeated(pair, random):
 
 # The variants and how often each is tried where it applies.
 WEIGHTS = [
-    (upper, 4), (lower, 3), (no_final_punctuation, 4), (emoji, 4),
-    (number, 6), (numbered, 1), (shared_word, 6), (framed, 4), (one_word, 6),
-    (repeated, 4),
+    (upper, 4), (title, 3), (lower, 3), (no_final_punctuation, 4), (emoji, 4),
+    (number, 6), (numbered, 1), (written, 2), (shared_word, 6), (framed, 4),
+    (tagged, 1), (one_word, 5), (repeated, 3),
+]
+# ... of longer pairs
+LONG_WEIGHTS = [
+    (upper, 3), (title, 3), (lower, 2), (number, 3), (shared_word, 4),
+    (tagged, 1),
 ]
 
 
-def augmented(pair, random):
+def augmented(pair, random, weights=WEIGHTS):
     """Returns a variant of the pair, or None."""
-    functions, weights = zip(*WEIGHTS)
+    functions, weights = zip(*weights)
     return random.choices(functions, weights)[0](pair, random)
 
 

@@ -20,14 +20,18 @@ class Batch:
     mask: torch.Tensor  # [2 n, source length], true for tokens
     targets: torch.Tensor  # [2 n, target length], end token included
     target_mask: torch.Tensor
+    tokens: int = 0  # of the targets
+
+    def tensors(self):
+        return self.sources, self.mask, self.targets, self.target_mask
 
     def to(self, device):
-        return Batch(*(getattr(self, field.name).to(device, non_blocking=True)
-                       for field in dataclasses.fields(self)))
+        return Batch(*(one.to(device, non_blocking=True)
+                       for one in self.tensors()), self.tokens)
 
     def pinned(self):
-        return Batch(*(getattr(self, field.name).pin_memory()
-                       for field in dataclasses.fields(self)))
+        return Batch(*(one.pin_memory() for one in self.tensors()),
+                     self.tokens)
 
 
 def padded(texts, padding):
@@ -45,23 +49,26 @@ def source(ids, language, words):
     return np.concatenate([first, ids, [words.end]]).astype(np.int64)
 
 
-def gathered(ids, first, begins, lengths, words):
+def gathered(ids, first, begins, lengths, words, width=0):
     """The texts ids[begin:begin + length], each after its token of `first`
-    (unless that is negative) and before the end token -> [texts, longest] and a
-    mask of their tokens."""
+    (unless that is negative) and before the end token -> [texts, longest] or
+    [texts, width], and a mask of their tokens."""
     said = (first >= 0).astype(np.int64)
     sizes = said + lengths + 1
-    place = np.arange(sizes.max()) - said[:, None]
+    width = width or sizes.max()
+    place = np.arange(width) - said[:, None]
     result = np.full(place.shape, words.padding, np.int64)
     within = (place >= 0) & (place < lengths[:, None])
     result[within] = ids[(begins[:, None] + place)[within]]
     result[said == 1, 0] = first[said == 1]
     result[np.arange(len(result)), sizes - 1] = words.end
     return (torch.from_numpy(result), torch.from_numpy(
-        np.arange(sizes.max()) < sizes[:, None]))
+        np.arange(width) < sizes[:, None]))
 
 
-def make(packed, pairs, words, seed, number, random_languages=True):
+def make(packed, pairs, words, seed, number, random_languages=True, length=0):
+    """length: of the targets, end token included; 0: as long as the longest.
+    """
     random = np.random.default_rng((seed, number, 2))
     pairs = np.asarray(pairs)
     first, sources, targets = [], [], []
@@ -73,7 +80,9 @@ def make(packed, pairs, words, seed, number, random_languages=True):
         sources.append(packed.spans(pairs, column))
         targets.append(packed.target_spans(pairs, column))
     first = np.concatenate(first)
+    targets = np.concatenate(targets, 1)
     return Batch(
-        *gathered(packed.ids, first, *np.concatenate(sources, 1), words),
-        *gathered(packed.ids, np.full_like(first, -1),
-                  *np.concatenate(targets, 1), words))
+        *gathered(packed.ids, first, *np.concatenate(sources, 1), words,
+                  length and length + 1),
+        *gathered(packed.ids, np.full_like(first, -1), *targets, words, length),
+        int(targets[1].sum()) + len(first))

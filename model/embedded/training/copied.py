@@ -1,6 +1,6 @@
 """Things that a translation must copy: placeholders, addresses, file names,
-handles, telephone numbers and codes. Each function draws one from a
-random.Random."""
+handles, telephone numbers, codes, tags, names with any Latin letters and words
+of other scripts. Each function draws one from a random.Random."""
 
 NAMES = [
     "name", "user", "count", "n", "date", "time", "file", "path", "city", "id",
@@ -121,8 +121,68 @@ def code(random):
     return initials + random.choice(("", "", "-", " ")) + digits(1, 5)
 
 
-KINDS = [(placeholder, 50), (web_address, 16), (mail_address, 8),
-         (file_name, 11), (handle, 4), (code, 11)]
+# Latin letters of many languages, each as often as the others: the vocabulary
+# has few of them, and spells the rest as bytes.
+CONSONANTS = "bcdfghjklmnprstvwz" + "çćčďđðğķłļńňñņřśšşșťţțþýźżžßĝħ"
+VOWELS = "aeiou" + "áàâãäåāăąæéèêëēėęěíìîïīįıóòôõöøōőœúùûüūůűųÿy"
+
+
+def foreign_name(random):
+    """Draws a name of random syllables, one to three of whose letters English
+    lacks."""
+    plain = "".join(letters(random) for _ in range(random.choice((1, 1, 2))))
+    text = list(plain)
+    for i in random.sample(range(len(text)), min(len(text),
+                                                 random.randint(1, 3))):
+        text[i] = random.choice(VOWELS if text[i] in "aeiou" else CONSONANTS)
+    first = text[0].upper()
+    return (first if len(first) == 1 else text[0]) + "".join(text[1:])
+
+
+def person(random):
+    """Draws a first and a last name, or one of them."""
+    names = [foreign_name(random) if random.random() < 0.7
+             else letters(random).capitalize()
+             for _ in range(random.choice((1, 2, 2)))]
+    if random.random() < 0.1:
+        names[-1] += "-" + foreign_name(random)
+    return " ".join(names)
+
+
+# First and last letters of other scripts, and how often each is drawn.
+SCRIPTS = [((0x430, 0x44F), 6), ((0x3B1, 0x3C9), 3), ((0x5D0, 0x5EA), 2),
+           ((0x627, 0x63A), 3), ((0x905, 0x939), 2), ((0xE01, 0xE2E), 1),
+           ((0x3042, 0x3093), 2), ((0x30A2, 0x30F3), 2), ((0x4E00, 0x9FA5), 4),
+           ((0xAC00, 0xD7A3), 2), ((0x561, 0x586), 1), ((0x10D0, 0x10F0), 1)]
+
+
+def other_script(random):
+    """Draws a short word of random letters of another script."""
+    spans, weights = zip(*SCRIPTS)
+    first, last = random.choices(spans, weights)[0]
+    most = 4 if first >= 0x3000 else 8
+    text = "".join(chr(random.randint(first, last))
+                   for _ in range(random.randint(2, most)))
+    return text.capitalize() if random.random() < 0.7 else text
+
+
+TAGS = ["b", "i", "em", "strong", "u", "code", "p", "h1", "h2", "li", "span",
+        "td", "a", "s", "kbd"]
+
+
+def tag(random):
+    """Draws what opens and what closes a tag."""
+    name = random.choice(TAGS)
+    if name == "a":
+        return f'<a href="{web_address(random)}">', "</a>"
+    if random.random() < 0.2:
+        return f'<{name} class="{letters(random)}">', f"</{name}>"
+    return f"<{name}>", f"</{name}>"
+
+
+KINDS = [(placeholder, 44), (web_address, 14), (mail_address, 7),
+         (file_name, 10), (handle, 4), (code, 10), (person, 30),
+         (other_script, 8)]
 
 
 def anything(random):

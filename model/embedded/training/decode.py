@@ -3,46 +3,47 @@
 import torch
 from torch.nn import functional
 
+import marian
+
 
 class Cache:
-    """Keys and values of a batch's rows: the decoder's own, which grow at each
-    step, and those of the encoder's states."""
+    """Keys and values: the decoder's own of each hypothesis, which grow at each
+    step, and those of the encoder's states, which the hypotheses of a source
+    share."""
 
     def __init__(self, model, states, mask):
         self._model = model
-        self.mask = mask
+        self.mask = marian.seen(mask)
         self.source = [layer.encoder_attn.keys_values(states)
                        for layer in model.decoder.layers]
         self._own = [None] * len(self.source)
         self._length = 0
 
-    def select(self, rows):
+    def select_sources(self, rows):
         self.mask = self.mask[rows]
         self.source = [(k[rows], v[rows]) for k, v in self.source]
-        self.select_own(rows)
 
-    def select_own(self, rows):
-        """Reorders the decoder's own; rows may only change places with rows of
-        the same source."""
-        self._own = [(k[rows], v[rows]) for k, v in self._own]
+    def select(self, hypotheses):
+        """Reorders the decoder's own keys and values."""
+        self._own = [(k[hypotheses], v[hypotheses]) for k, v in self._own]
 
     def step(self, ids):
-        """The last ids of all rows [rows] -> log-probabilities
-        [rows, vocabulary]."""
+        """The last ids of all hypotheses, those of a source together
+        [hypotheses] -> logits [hypotheses, vocabulary]."""
         model = self._model
         x = model.embed(ids[:, None], self._length)
         self._length += 1
         for i, layer in enumerate(model.decoder.layers):
-            keys, values = layer.self_attn.keys_values(x)
+            queries, *own = layer.self_attn.projected(
+                x, "q_proj", "k_proj", "v_proj")
             if self._own[i] is not None:
-                keys = torch.cat([self._own[i][0], keys], 2)
-                values = torch.cat([self._own[i][1], values], 2)
-            self._own[i] = keys, values
-            x = layer.decode(x, keys, values, self.source[i],
-                             self.mask[:, None, None], causal=False)
-        logits = model.logits(x[:, 0]).float()
+                own = [torch.cat(pair, 2) for pair in zip(self._own[i], own)]
+            self._own[i] = own
+            x = layer.decode_step(x, (queries, *own), self.source[i],
+                                  self.mask)
+        logits = model.logits(x[:, 0])
         logits[:, model.padding] = -torch.inf
-        return functional.log_softmax(logits, -1)
+        return logits
 
 
 def longest_target(sources):
@@ -82,8 +83,7 @@ def beam(model, sources, mask, end, size=4):
     rows, device = len(sources), sources.device
     states = model.encode(sources, mask)
     each = torch.arange(rows, device=device)
-    cache = Cache(model, states.repeat_interleave(size, 0),
-                  mask.repeat_interleave(size, 0))
+    cache = Cache(model, states, mask)
     total = torch.full((rows, size), -torch.inf, device=device)
     total[:, 0] = 0
     ids = torch.full((rows * size,), model.padding, device=device)
@@ -93,10 +93,15 @@ def beam(model, sources, mask, end, size=4):
     limit = longest_target(sources)
     best = torch.full((rows, limit), end, device=device)  # or `end`
     for length in range(1, limit + 1):
-        scores = total[:, :, None] + cache.step(ids).view(len(origin), size, -1)
-        vocabulary = scores.shape[-1]
+        # The best of each hypothesis first: a row of all is long to search.
+        logits = cache.step(ids)
+        tokens = logits.topk(2 * size, -1).indices
+        scores = functional.log_softmax(
+            logits, -1, dtype=torch.float32).gather(-1, tokens)
+        scores = total[:, :, None] + scores.view(len(origin), size, -1)
         top, index = scores.flatten(1).topk(2 * size, -1)
-        parent, token = index // vocabulary, index % vocabulary
+        parent = index // (2 * size)
+        token = tokens.view(len(origin), -1).gather(1, index)
         ended = token == end
         # An end among the first `size` candidates is a hypothesis.
         whole = ended[:, :size] & top[:, :size].isfinite()
@@ -121,10 +126,11 @@ def beam(model, sources, mask, end, size=4):
         if open_rows.sum() < 0.7 * len(origin):
             live = open_rows.repeat_interleave(size)
             cache.select(flat[live])
+            cache.select_sources(open_rows)
             made, ids = made[live], ids[live]
             total, origin = total[open_rows], origin[open_rows]
         else:
-            cache.select_own(flat)
+            cache.select(flat)
     never = ended_scores[origin, 0].isneginf().nonzero()[:, 0]
     best[origin[never], :made.shape[1]] = made[never * size]
     return without_end(best, end)

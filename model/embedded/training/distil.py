@@ -6,14 +6,15 @@ writes data/distilled.npz: every pair with its own sources and beam search's
 translations as targets, and a share of the pairs unchanged. Changed copies
 (augment.py) stay as they are, since what they teach is exact. Parts go to a
 folder of their own in data/distilled.parts. When --minutes stops it, it writes
-what it has; the same command resumes. One process leaves a GPU idle most of the
-time. So run several, each with its --share, to make the parts, and then one
-without --share, which makes the missing parts and writes the file.
+what it has; the same command resumes. One process leaves a GPU idle much of the
+time, so --processes makes several share the parts.
 """
 
 import argparse
 import hashlib
 import pathlib
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -25,7 +26,7 @@ import packed
 import vocabulary
 from export import load_folder
 
-PART = 10000  # pairs in a file
+PART = 4000  # pairs in a file
 
 
 def share(text):
@@ -53,10 +54,15 @@ def parse_arguments():
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--longest", type=int, default=100, help="leave out "
                         "pairs with a longer text")
-    parser.add_argument("--row-tokens", type=int, default=32768,
+    parser.add_argument("--row-tokens", type=int, default=98304,
                         help="source tokens of a batch")
     parser.add_argument("--minutes", type=float, default=0,
                         help="stop then; 0: at the end")
+    parser.add_argument("--until", type=float, default=0, help="stop at this "
+                        "time instead, in seconds since 1970")
+    parser.add_argument("--wait", action="store_true",
+                        help="begin when the teacher exists")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--share", type=share, metavar="2/4",
                         help="make every fourth part, from the second on, and "
                         "write nothing else")
@@ -68,9 +74,8 @@ def parse_arguments():
 def translate(model, sources, words, options):
     """Returns lists of ids for sources of nearly one length."""
     ids, mask = batches.padded(sources, words.padding)
-    with torch.autocast(options.device.split(":")[0], torch.bfloat16):
-        return decode.beam(model, ids.to(options.device),
-                           mask.to(options.device), words.end, options.beam)
+    return decode.beam(model, ids.to(options.device), mask.to(options.device),
+                       words.end, options.beam)
 
 
 def is_useful(ids, source):
@@ -107,16 +112,8 @@ def write_part(path, made):
     columns = [made[packed.ENGLISH], made[packed.GERMAN]]
     texts = [ids for column in columns for ids in column]
     packed.write_whole(
-        path, lengths=np.array([len(ids) for ids in texts]),
+        path, compressed=False, lengths=np.array([len(ids) for ids in texts]),
         ids=np.concatenate([np.asarray(ids, np.uint16) for ids in texts]))
-
-
-def read_part(path):
-    """Returns (to German, to English) for each pair."""
-    with np.load(path) as file:
-        texts = np.split(file["ids"], np.cumsum(file["lengths"])[:-1])
-    half = len(texts) // 2
-    return list(zip(texts[:half], texts[half:]))
 
 
 def parts_folder(options):
@@ -135,63 +132,126 @@ def is_changed(section):
     return section.name.endswith(packed.VARIANTS)
 
 
-def write(data, translations, options):
-    """translations: pair -> (to German, to English); an empty one keeps the
-    pair's own text."""
-    packer = packed.Packer()
+def teachers(data, parts):
+    """The pairs of the parts with the teacher's translations. parts: [(pairs,
+    file)]. Returns (pairs, all texts one after another, lengths [pairs, 4])."""
+    pairs, pool, begins, lengths = [], [data.ids], [], []
+    used = len(data.ids)
+    for some, path in parts:
+        with np.load(path) as file:
+            own, sizes = file["ids"], file["lengths"]
+        ends = used + np.cumsum(sizes)
+        pairs.append(some)
+        pool.append(own)
+        used += len(own)
+        # All translations to German, and then all to English.
+        own_begins, own_lengths = (one.reshape(2, -1).T
+                                   for one in (ends - sizes, sizes))
+        spans = [data.spans(some, column)
+                 for column in (packed.ENGLISH, packed.GERMAN)]
+        begins.append(np.column_stack([*(b for b, _ in spans), own_begins]))
+        lengths.append(np.column_stack([*(n for _, n in spans), own_lengths]))
+    return (np.concatenate(pairs),
+            packed.spans_of(np.concatenate(pool), np.concatenate(begins),
+                            np.concatenate(lengths)),
+            np.concatenate(lengths))
+
+
+def write(data, parts, options):
+    """Each section as it was, at a lower weight, and then with the teacher's
+    words. Where the teacher's are useless, a pair keeps its own."""
+    ids, lengths, sections = [], [], []
+    made = teachers(data, parts) if parts else None
+    first = 0
+
+    def add(name, weight, some_ids, some_lengths):
+        nonlocal first
+        last = first + len(some_lengths)
+        sections.append(packed.Section(name, weight, first, last))
+        ids.append(some_ids)
+        lengths.append(some_lengths)
+        first = last
+
     for section in data.sections:
-        pairs = range(section.first, section.last)
-        translated = [i for i in pairs if i in translations]
-        packer.begin(section.name, section.weight * (
-            options.authentic if translated else 1))
-        for i in pairs:
-            packer.add(*(data.text(i, column) for column in range(4)))
-        if translated:
-            packer.begin(section.name + " (teacher)", section.weight)
-            for i in translated:
-                packer.add(data.text(i, packed.ENGLISH),
-                           data.text(i, packed.GERMAN), *translations[i])
-    packer.packed().save(options.data / "distilled.npz")
+        whole = slice(section.first, section.last)
+        begin = data.spans(section.first, 0)[0]
+        size = data.lengths[whole].sum()
+        place = [] if made is None else np.flatnonzero(
+            (made[0] >= section.first) & (made[0] < section.last))
+        add(section.name, section.weight * (
+            options.authentic if len(place) else 1),
+            data.ids[begin:begin + size], data.lengths[whole])
+        if len(place):
+            _, texts, sizes = made  # the pairs of a section stand together
+            ends = np.cumsum(sizes.sum(1))
+            some = slice(place[0], place[-1] + 1)
+            add(section.name + " (teacher)", section.weight,
+                texts[ends[place[0]] - sizes[place[0]].sum():
+                      ends[place[-1]]], sizes[some])
+    packed.Packed(np.concatenate(ids), np.concatenate(lengths), sections).save(
+        options.data / "distilled.npz", compressed=False)
+
+
+def translate_in_processes(options):
+    """Calls this program for each share, and waits for all."""
+    running = [subprocess.Popen(
+        [sys.executable, *sys.argv, "--processes", "1", "--until",
+         str(options.until), "--share", f"{one}/{options.processes}"])
+        for one in range(1, options.processes + 1)]
+    failed = [one for one in running if one.wait()]
+    if failed:
+        print(f"{len(failed)} processes failed", flush=True)
 
 
 def main():
     options = parse_arguments()
+    if options.minutes:
+        options.until = options.until or time.time() + 60 * options.minutes
     words = vocabulary.Vocabulary.of_folder(options.data)
     data = packed.Packed.load(options.data / options.train)
-    model = load_folder(options.teacher, words).eval().to(options.device)
+    if options.processes > 1:
+        translate_in_processes(options)
+    else:
+        torch.zeros(1, device=options.device)  # prepares a GPU
+    while (options.wait
+           and not (options.teacher / "model.safetensors").is_file()):
+        time.sleep(0.1)
+    model = None
     folder = parts_folder(options)
     longest = data.longest()
-    chosen = [i for section in data.sections if not is_changed(section)
-              for i in range(section.first, section.last)
-              if longest[i] <= options.longest]
-    translations = {}
-    began, counted, left = time.monotonic(), 0, 0
+    chosen = np.concatenate([
+        np.arange(section.first, section.last) for section in data.sections
+        if not is_changed(section)])
+    chosen = chosen[longest[chosen] <= options.longest]
+    parts, left, counted, began = [], 0, 0, time.monotonic()
     one, of = options.share or (1, 1)
     for begin in range(0, len(chosen), PART):
         number = begin // PART
         part = folder / f"{number:04}.npz"
         pairs = chosen[begin:begin + PART]
         if not part.is_file():
-            late = options.minutes and (
-                time.monotonic() - began > 60 * options.minutes)
+            late = options.until and time.time() > options.until
             if late or number % of != one - 1:
                 left += 1
                 continue
+            if model is None:
+                model = load_folder(options.teacher, words).eval().to(
+                    options.device, torch.bfloat16)
             write_part(part, translate_part(model, data, pairs, words,
                                             options))
             counted += len(pairs)
             speed = counted / (time.monotonic() - began)
             print(f"{begin + len(pairs):,}/{len(chosen):,} pairs, "
                   f"{speed:,.0f} pairs/s", flush=True)
-        if not options.share:
-            translations.update(zip(pairs, read_part(part)))
+        parts.append((pairs, part))
     if options.share:
         return
     if left:
         print(f"stopped with {left} parts left; run the same command to go on")
-    write(data, translations, options)
-    print(f"wrote {options.data / 'distilled.npz'}: {len(translations):,} "
-          "pairs with the teacher's words")
+    write(data, parts, options)
+    count = sum(len(pairs) for pairs, _ in parts)
+    print(f"wrote {options.data / 'distilled.npz'}: {count:,} pairs with the "
+          "teacher's words")
 
 
 if __name__ == "__main__":

@@ -138,9 +138,11 @@ def write_folder(model, words, folder):
     for name, tensor in model.state_dict().items():
         prefix = "" if name == "final_logits_bias" else "model."
         tensors[prefix + name] = tensor.half().contiguous()
-    weights = folder / "model.safetensors"
-    safetensors.torch.save_file(tensors, weights, {"format": "pt"})
-    weights.chmod(0o644)  # other users may serve it
+    # Last and at once: distil.py --wait begins when it is there.
+    new = folder / "model.new"
+    safetensors.torch.save_file(tensors, new, {"format": "pt"})
+    new.chmod(0o644)  # other users may serve it
+    new.replace(folder / "model.safetensors")
 
 
 def main():

@@ -31,6 +31,19 @@ def positions(count, d_model):
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 
+def seen(mask):
+    """mask [batch, keys], true where a key is seen -> [batch, 1, 1, keys], as
+    attention takes it."""
+    if not mask.is_cuda:
+        return mask[:, None, None]
+    # Attention on a GPU adds it to the scores, and wants rows that begin at
+    # multiples of 16 bytes.
+    batch, keys = mask.shape
+    added = torch.zeros(batch, 1, 1, keys + -keys % 8, dtype=torch.bfloat16,
+                        device=mask.device)[..., :keys]
+    return added.masked_fill_(~mask[:, None, None], -torch.inf)
+
+
 def attention(queries, keys, values, mask, causal):
     """softmax(queries keys^T / sqrt(d)) values, of [batch, heads, length, d].
     """
@@ -54,13 +67,26 @@ class Attention(nn.Module):
         """[batch, length, d] -> [batch, heads, length, d / heads]"""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def keys_values(self, x):
-        return self.split(self.k_proj(x)), self.split(self.v_proj(x))
+    def projected(self, x, *names):
+        """Returns several projections of x, computed as one product."""
+        layers = [getattr(self, name) for name in names]
+        out = functional.linear(x, torch.cat([one.weight for one in layers]),
+                                torch.cat([one.bias for one in layers]))
+        return [self.split(one) for one in out.chunk(len(names), -1)]
 
-    def attend(self, x, keys, values, mask=None, causal=False):
-        """mask: [batch, 1, 1, keys], true where a key is seen."""
-        queries = self.split(self.q_proj(x))
-        if x.is_cuda:
+    def keys_values(self, x):
+        return self.projected(x, "k_proj", "v_proj")
+
+    def among_itself(self, x, mask=None, causal=False):
+        return self.combined(*self.projected(x, "q_proj", "k_proj", "v_proj"),
+                             mask, causal)
+
+    def attend(self, x, keys, values, mask=None):
+        return self.combined(self.split(self.q_proj(x)), keys, values, mask)
+
+    def combined(self, queries, keys, values, mask=None, causal=False):
+        """mask: what seen() returns."""
+        if queries.is_cuda:
             out = functional.scaled_dot_product_attention(
                 queries, keys, values, mask, is_causal=causal)
         else:  # PyTorch's own is slow for short texts, mostly backward
@@ -84,23 +110,39 @@ class Layer(nn.Module):
         self.final_layer_norm = nn.LayerNorm(shape.d_model)
         self.dropout = nn.Dropout(dropout)
 
+    def added(self, x, out, norm):
+        """norm(x + out) in the precision of the products, which halves what
+        training moves through a GPU's memory."""
+        return norm(x + self.dropout(out)).type_as(out)
+
     def feed_forward(self, x):
         inner = self.dropout(functional.silu(self.fc1(x)))
-        return self.final_layer_norm(x + self.dropout(self.fc2(inner)))
+        return self.added(x, self.fc2(inner), self.final_layer_norm)
 
     def encode(self, x, mask):
-        out = self.self_attn.attend(x, *self.self_attn.keys_values(x), mask)
+        out = self.self_attn.among_itself(x, mask)
         return self.feed_forward(
-            self.self_attn_layer_norm(x + self.dropout(out)))
+            self.added(x, out, self.self_attn_layer_norm))
 
-    def decode(self, x, keys, values, source, mask, causal):
-        """keys, values: those of the target so far; source: those of the
-        encoder's states."""
-        out = self.self_attn.attend(x, keys, values, causal=causal)
-        x = self.self_attn_layer_norm(x + self.dropout(out))
-        out = self.encoder_attn.attend(x, *source, mask)
+    def decode(self, x, states, mask):
+        """All of a target: x [batch, length, d]."""
+        out = self.self_attn.among_itself(x, causal=True)
+        return self._after_itself(
+            x, out, self.encoder_attn.keys_values(states), mask)
+
+    def decode_step(self, x, own, source, mask):
+        """One token of each hypothesis: x [hypotheses, 1, d]; own: its queries,
+        and the keys and values of its target so far; source: those of the
+        encoder's states, one row for all hypotheses of a source."""
+        return self._after_itself(x, self.self_attn.combined(*own), source,
+                                  mask)
+
+    def _after_itself(self, x, out, source, mask):
+        x = self.added(x, out, self.self_attn_layer_norm)
+        queries = x.reshape(len(source[0]), -1, x.shape[-1])
+        out = self.encoder_attn.attend(queries, *source, mask).view(x.shape)
         return self.feed_forward(
-            self.encoder_attn_layer_norm(x + self.dropout(out)))
+            self.added(x, out, self.encoder_attn_layer_norm))
 
 
 class Stack(nn.Module):
@@ -139,9 +181,9 @@ class Marian(nn.Module):
     def encode(self, ids, mask):
         """ids [batch, length], mask [batch, length] true for tokens ->
         states [batch, length, d_model]."""
-        x = self.embed(ids)
+        x, mask = self.embed(ids), seen(mask)
         for layer in self.encoder.layers:
-            x = layer.encode(x, mask[:, None, None])
+            x = layer.encode(x, mask)
         return x
 
     def decode(self, states, mask, targets):
@@ -149,10 +191,9 @@ class Marian(nn.Module):
         decoder's states for each of them."""
         start = torch.full_like(targets[:, :1], self.padding)
         x = self.embed(torch.cat([start, targets[:, :-1]], 1))
+        mask = seen(mask)
         for layer in self.decoder.layers:
-            x = layer.decode(x, *layer.self_attn.keys_values(x),
-                             layer.encoder_attn.keys_values(states),
-                             mask[:, None, None], causal=True)
+            x = layer.decode(x, states, mask)
         return x
 
     def logits(self, states):

@@ -14,12 +14,12 @@ ENGLISH, GERMAN, TO_GERMAN, TO_ENGLISH = range(4)
 VARIANTS = "+"  # ending of the name of a section of changed copies
 
 
-def write_whole(path, **arrays):
+def write_whole(path, compressed=True, **arrays):
     """Writes an .npz of the arrays as a whole or not at all, however it is
     stopped."""
     new = path.with_suffix(".new")
     with open(new, "wb") as file:
-        np.savez_compressed(file, **arrays)
+        (np.savez_compressed if compressed else np.savez)(file, **arrays)
     new.replace(path)
 
 
@@ -30,6 +30,14 @@ class Section:
     weight: float
     first: int
     last: int  # one past the end
+
+
+def spans_of(ids, begins, lengths):
+    """Returns ids[begin:begin + length] of all, one after another."""
+    begins, lengths = begins.reshape(-1), lengths.reshape(-1)
+    ends = np.cumsum(lengths)
+    return ids[np.arange(ends[-1]) + np.repeat(begins - ends + lengths,
+                                               lengths)]
 
 
 class Packed:
@@ -67,9 +75,10 @@ class Packed:
         """Returns the longest text of each pair, [pairs]."""
         return self.lengths.max(axis=1)
 
-    def save(self, path):
+    def save(self, path, compressed=True):
         header = json.dumps([dataclasses.asdict(s) for s in self.sections])
-        write_whole(path, ids=self.ids, lengths=self.lengths.astype(np.uint16),
+        write_whole(path, compressed, ids=self.ids,
+                    lengths=self.lengths.astype(np.uint16),
                     sections=np.frombuffer(header.encode(), np.uint8))
 
     @classmethod
@@ -144,3 +153,37 @@ def batches(packed, seed, number, tokens, longest, pool=100):
             first += count
         result.extend(made[i] for i in random.permutation(len(made)))
     return result
+
+
+# The lengths of targets in batches of fixed shapes, end token included: few, so
+# that a GPU's work for each is recorded soon, but near enough to one another
+# for little padding.
+LENGTHS = (4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 27, 30,
+           34, 38, 43, 48, 56, 64, 76, 92, 112, 144, 192, 256, 321, 401, 512)
+
+
+def fixed_lengths(longest):
+    """Returns those of LENGTHS that texts of at most `longest` tokens need."""
+    count = sum(length < longest + 1 for length in LENGTHS)
+    return LENGTHS[:count + 1]
+
+
+def fixed_batches(packed, seed, number, tokens, longest):
+    """Returns [(pairs, length of a target)]: like batches(), but all batches of
+    a length have the same number of pairs. What does not fill a batch goes to
+    the next length; the few that do not fill one of the longest are left out
+    of this epoch."""
+    order = epoch(packed, seed, number, longest)
+    random = np.random.default_rng((seed, number, 1))
+    size = packed.longest()[order] + 1  # with the end token
+    result, rest, above = [], order[:0], 0
+    for length in fixed_lengths(longest):
+        some = order[(size > above) & (size <= length)]
+        some = random.permutation(np.concatenate([rest, some]))
+        # A batch has both directions of a pair.
+        count = max(1, tokens // (2 * length))
+        whole = len(some) // count * count
+        result.extend((part, length)
+                      for part in some[:whole].reshape(-1, count))
+        rest, above = some[whole:], length
+    return [result[i] for i in random.permutation(len(result))]

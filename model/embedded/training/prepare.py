@@ -21,6 +21,8 @@ import vocabulary
 
 # Shorter texts are joined into longer ones.
 JOINED_CHARACTERS = 60
+# Of longer pairs, only those up to here are changed.
+CHANGED_CHARACTERS = 250
 
 
 def weighted_file(text):
@@ -51,9 +53,11 @@ def parse_arguments():
     parser.add_argument("--init", type=pathlib.Path, help="a Marian folder "
                         "whose vocabulary is kept, so that its weights can be "
                         "trained on")
-    parser.add_argument("--variants", type=float, default=0.7, help="so many "
+    parser.add_argument("--variants", type=float, default=0.6, help="so many "
                         "changed copies for each short pair")
-    parser.add_argument("--texts", type=float, default=0.12, help="so many "
+    parser.add_argument("--long-variants", type=float, default=0.06,
+                        help="so many changed copies for each longer pair")
+    parser.add_argument("--texts", type=float, default=0.1, help="so many "
                         "whole texts of several pairs for each pair of an "
                         "epoch")
     parser.add_argument("--validation-pairs", type=int, default=400,
@@ -97,8 +101,18 @@ def split_validation(sections, count, generator):
         for name, weight, pairs in sections]
 
 
+def long_variants(pairs, share, generator):
+    """Returns changed copies of longer pairs."""
+    chosen = [pair for pair in pairs
+              if JOINED_CHARACTERS < len(pair[0]) <= CHANGED_CHARACTERS]
+    for pair in generator.sample(chosen, int(len(chosen) * share)):
+        changed = augment.augmented(pair, generator, augment.LONG_WEIGHTS)
+        if changed:
+            yield changed
+
+
 def variants(pairs, share, generator):
-    """Returns changed copies of pairs, and several short pairs as one text."""
+    """Returns changed copies of short pairs, and several as one text."""
     short = [pair for pair in pairs if len(pair[0]) <= JOINED_CHARACTERS]
     if not short:
         return
@@ -126,9 +140,11 @@ def texts(sections, share, generator):
 
 def texts_of(sections, generator):
     """Yields the texts that the vocabulary is made of: each corpus by its
-    weight."""
+    weight, without changed copies, whose letters are drawn at random."""
     texts = []
-    for _, weight, pairs in sections:
+    for name, weight, pairs in sections:
+        if name.endswith(packed.VARIANTS):
+            continue
         count = int(len(pairs) * min(1, weight))
         texts.extend(itertools.chain.from_iterable(
             pair[:2] for pair in generator.sample(pairs, count)))
@@ -159,7 +175,8 @@ def main():
     sections = list(itertools.chain.from_iterable(
         ((name, weight, pairs),
          (name + packed.VARIANTS, weight,
-          list(variants(pairs, options.variants, generator))))
+          [*variants(pairs, options.variants, generator),
+           *long_variants(pairs, options.long_variants, generator)]))
         for name, weight, pairs in sections))
     sections.append(("texts" + packed.VARIANTS, 1.0, whole))
     sections = [section for section in sections if section[2]]

@@ -3,9 +3,9 @@
     python train.py --data build/training/data \\
         --output build/training/student --steps 20000
 
-The folder gets checkpoint.pt (everything), log.jsonl and curve.svg. The same
-command resumes. The same data, flags and machine give the same weights, however
-often it was stopped.
+The folder gets checkpoint.pt (everything), log.jsonl, curve.svg and the model's
+folder. The same command resumes. On a CPU, the same data, flags and machine
+give the same weights, however often it was stopped.
 """
 
 import argparse
@@ -22,13 +22,17 @@ import torch
 
 import batch as batches
 import curve
+import gradients
+import grow
 import marian
 import muon
 import packed
 import validation
 import vocabulary
-from export import load_folder
-from objective import loss_of
+from export import load_folder, write_folder
+
+# Steps between two lines of progress, for which a GPU has to be waited for.
+SHOWN = 20
 
 
 def parse_arguments():
@@ -42,14 +46,20 @@ def parse_arguments():
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--init", type=pathlib.Path, help="a Marian folder to "
                         "begin with; its shape is taken")
+    parser.add_argument("--grow", type=pathlib.Path, help="a Marian folder, "
+                        "half as wide as the new model, that this begins as")
     shape = marian.Shape(0)
     for name in ("d_model", "encoder_layers", "decoder_layers", "heads", "ffn"):
         parser.add_argument("--" + name.replace("_", "-"), type=int,
                             default=getattr(shape, name))
     parser.add_argument("--steps", type=int, default=0, help="0: as many as "
-                        "--minutes allow, from the speed of the first 60")
+                        "the time allows, from the speed so far")
     parser.add_argument("--minutes", type=float, default=0, help="stop then, "
                         "with a checkpoint; 0: at the last step only")
+    parser.add_argument("--until", type=float, default=0, help="stop at this "
+                        "time instead, in seconds since 1970")
+    parser.add_argument("--wait", action="store_true", help="prepare, and "
+                        "begin when --train exists")
     parser.add_argument("--tokens", type=int, default=4096, help="target "
                         "tokens a step")
     parser.add_argument("--longest", type=int, default=320,
@@ -72,6 +82,12 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=0, help="0: all")
     parser.add_argument("--device", default="cuda" if
                         torch.cuda.is_available() else "cpu")
+    gpu = argparse.BooleanOptionalAction
+    parser.add_argument("--record", action=gpu,
+                        default=torch.cuda.is_available(), help="record a "
+                        "step of each shape (gradients.py); needs CUDA")
+    parser.add_argument("--compile", action=gpu, default=True,
+                        help="compile what is recorded, where that is faster")
     parser.add_argument("--save-every", type=float, default=180,
                         help="seconds")
     parser.add_argument("--validate-every", type=int, default=500,
@@ -108,7 +124,7 @@ class Trainer:
         options.output.mkdir(parents=True, exist_ok=True)
         self._path = options.output / "checkpoint.pt"
         self._words = vocabulary.Vocabulary.of_folder(options.data)
-        self._data = packed.Packed.load(options.data / options.train)
+        self._data = None
         self._validation = validation.Validation(
             options.data / "validation.npz", self._words, options.device)
         torch.manual_seed(options.seed)
@@ -116,6 +132,7 @@ class Trainer:
         self._model = model.to(options.device)
         self._optimizers = optimizers(self._model, options)
         self._average = copy.deepcopy(self._model).eval()
+        self._gradients = gradients.fastest(self._model, options)
         self._step = self._epoch = self._next = self._tokens = 0
         self._stop = False
         if self._path.is_file():
@@ -128,6 +145,9 @@ class Trainer:
         shape = marian.Shape(len(self._words), *(
             getattr(options, field.name)
             for field in dataclasses.fields(marian.Shape)[1:]))
+        if options.grow:
+            return grow.grown(load_folder(options.grow, self._words), shape,
+                              options.dropout)
         return marian.Marian(shape, options.dropout, self._words.padding)
 
     def _restore(self):
@@ -158,18 +178,26 @@ class Trainer:
         torch.save(state, new)
         os.replace(new, self._path)
 
+    def _write_folder(self):
+        write_folder(self._average, self._words,
+                     self._options.output / "folder")
+
     def _batches(self):
         """Yields (epoch, index, Batch) from the current step on, prepared in
         advance."""
         options = self._options
+        fixed = self._gradients.fixed_shapes()
 
         def order_of(epoch):
-            return packed.batches(self._data, options.seed, epoch,
-                                  options.tokens, options.longest)
+            flags = (self._data, options.seed, epoch, options.tokens,
+                     options.longest)
+            if fixed:
+                return packed.fixed_batches(*flags)
+            return [(pairs, 0) for pairs in packed.batches(*flags)]
 
-        def make(epoch, index, pairs):
+        def make(epoch, index, pairs, length):
             made = batches.make(self._data, pairs, self._words, options.seed,
-                                (epoch << 32) + index)
+                                (epoch << 32) + index, length=length)
             # Only pinned memory is copied to a device without waiting for it.
             return epoch, index, (made if options.device == "cpu"
                                   else made.pinned())
@@ -188,7 +216,7 @@ class Trainer:
                                      f"{options.longest}")
                 for index in range(first, len(order)):
                     waiting.append(pool.submit(make, epoch, index,
-                                               order[index]))
+                                               *order[index]))
                     if len(waiting) > 4:
                         yield waiting.pop(0).result()
                 epoch, first = epoch + 1, 0
@@ -203,10 +231,7 @@ class Trainer:
                                  (options.matrix_lr, options.lr)):
             for group in optimizer.param_groups:
                 group["lr"] = lr * factor
-            optimizer.zero_grad()
-        with torch.autocast(options.device.split(":")[0], torch.bfloat16):
-            loss, translation = loss_of(self._model, batch, options)
-        loss.backward()
+        loss = self._gradients(batch)
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
         for optimizer in self._optimizers:
             optimizer.step()
@@ -215,7 +240,7 @@ class Trainer:
         with torch.no_grad():
             torch._foreach_lerp_(list(self._average.parameters()),
                                  list(self._model.parameters()), 1 - decay)
-        return translation
+        return loss
 
     def _log(self, **entry):
         with open(self._options.output / "log.jsonl", "a") as file:
@@ -230,72 +255,83 @@ class Trainer:
               flush=True)
         curve.draw(self._options.output)
 
-    def _fit_steps(self, began, each):
-        """Sets --steps to as many steps of `each` seconds as the minutes
-        allow."""
-        left = 60 * self._options.minutes - (time.monotonic() - began)
-        self._options.steps = self._step + max(0, int(0.95 * left / each))
-        print(f"--steps {self._options.steps} gives these weights again")
+    def _fit_steps(self, each):
+        """Sets --steps to as many steps of `each` seconds as the time
+        allows."""
+        left = self._options.until - time.time()
+        self._options.steps = self._step + max(1, int(left / each))
+
+    def _wait(self):
+        """Waits for the training data, which may still be made."""
+        path = self._options.data / self._options.train
+        while self._options.wait and not path.is_file():
+            if self._stop:
+                raise SystemExit("stopped while waiting")
+            time.sleep(0.1)
+        self._data = packed.Packed.load(path)
 
     def run(self):
         options = self._options
         signal.signal(signal.SIGTERM, lambda *_: setattr(self, "_stop", True))
-        began = saved = shown = time.monotonic()
-        done, counted, places, losses = 0, 0, 0, []
+        self._wait()
+        fits = not options.steps
+        began, saved, shown = time.time(), time.time(), time.monotonic()
+        if options.minutes:
+            options.until = options.until or began + 60 * options.minutes
+        warm = None  # when the speed is steady: (time, step)
+        counted, places, losses = 0, 0, []
         for epoch, index, batch in self._batches():
-            if 0 < options.steps <= self._step:
+            if 0 < options.steps <= self._step and not fits:
                 break
-            loss = self._train(batch.to(options.device))
-            done += 1
+            loss = self._train(batch)
             self._epoch, self._next = epoch, index + 1
-            count = int(batch.target_mask.sum())
-            self._tokens += count
-            counted += count
+            self._tokens += batch.tokens
+            counted += batch.tokens
             places += batch.targets.numel()
             losses.append(loss)
-            if not options.steps and done in (20, 60):
-                loss.item()  # waits for the device
-                if done == 20:
-                    warm = time.monotonic()
-                else:
-                    self._fit_steps(began, (time.monotonic() - warm) / 40)
-            if self._step % 20 == 0:
-                mean = torch.stack(losses).mean().item()
-                speed = counted / (time.monotonic() - shown)
+            if self._step % SHOWN == 0:
+                mean = torch.stack(losses).mean().item()  # waits for a GPU
+                now = time.monotonic()
+                if fits and warm:
+                    self._fit_steps((now - warm[0]) / (self._step - warm[1]))
+                warm = warm or (now, self._step)
+                speed = counted / (now - shown)
                 self._log(loss=mean, speed=speed)
                 print(f"step {self._step:,}/{options.steps or '?'}, epoch "
                       f"{epoch}, {self._tokens / 1e6:.2f} M target tokens, "
                       f"loss {mean:.3f}, {speed:,.0f} tokens/s, padding "
                       f"{1 - counted / places:.1%}", flush=True)
                 losses, counted, places = [], 0, 0
-                shown = time.monotonic()
+                shown = now
             if self._step % options.validate_every == 0:
                 self._validate()
                 shown = time.monotonic()
-            if time.monotonic() - saved > options.save_every:
+            if time.time() - saved > options.save_every:
+                self._write_folder()
                 self._save()
-                saved = time.monotonic()
-            if self._stop or (options.minutes and time.monotonic() - began
-                              > 60 * options.minutes):
+                saved = time.time()
+            if self._stop or (options.until and time.time() > options.until):
                 break
+        self._write_folder()
         if self._step % options.validate_every:
             self._validate()
         self._save()
-        return 0 < options.steps <= self._step
+        return (fits or options.steps <= self._step) and not self._stop
 
 
 def main():
     options = parse_arguments()
-    if not options.steps and not options.minutes:
-        raise SystemExit("give --steps, --minutes, or both")
+    if not (options.steps or options.minutes or options.until):
+        raise SystemExit("give --steps, --minutes or --until")
     if options.threads:
         torch.set_num_threads(options.threads)
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # it takes time
+    if options.device == "cpu":
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        # It takes time.
+        torch.utils.deterministic.fill_uninitialized_memory = False
     done = Trainer(options).run()
     print("done" if done else "stopped; run the same command to go on")
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     main()

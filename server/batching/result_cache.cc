@@ -53,8 +53,8 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
                stop_ids, banned_sequences, suppressed_ids, first_suppressed_ids,
                forced_first_id, forced_last_id, end_growth_start, end_growth,
                renormalize_logits, source_ids, source_ngram_size, source_bonus,
-               required, word_pieces, constraint, stop_repetition, top_logprobs,
-               trace] = options;
+               required, word_pieces, constraint, thoughts, stop_repetition,
+               top_logprobs, trace] = options;
   writer->AddAll(
       beam_size, sample, hypotheses, length_penalty, early_stopping,
       max_new_tokens, min_new_tokens, repetition_penalty, no_repeat_ngram_size,
@@ -83,6 +83,7 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
   // Traced and constrained searches are not cached.
   static_cast<void>(trace);
   static_cast<void>(constraint);
+  static_cast<void>(thoughts);  // with a constraint only
 }
 
 template <typename T>

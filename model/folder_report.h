@@ -20,7 +20,7 @@ struct FolderReport {
   // Without problems: the resources that serving needs.
   std::string family;
   Precision precision = Precision::kF32;  // never kAuto
-  std::string quantization;  // of the files, as ModelInfo has it
+  std::string quantization;               // of the files, as ModelInfo has it
   int64_t parameters = 0;
   int64_t weight_bytes = 0;  // approximate
   // Bytes for each token that a decoder has read or attends to. 0: the model

@@ -177,7 +177,7 @@ std::unique_ptr<const QuantizedFormat> ReadGptqConfig(ConfigReader* config) {
   const int bits = config->RequiredInteger("bits", 2, 8);
   if (config->problems()->size() == problems && bits > 4 && bits < 8) {
     config->Report("bits", config->Find("bits"),
-                   "this server reads 2, 3, 4, 8");
+                   "this server reads 2, 3, 4 and 8");
   }
   const int group_size =
       config->Integer("group_size", -1, 1 << 20).value_or(128);

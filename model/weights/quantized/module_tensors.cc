@@ -75,7 +75,6 @@ std::optional<int64_t> OneInteger(const TensorView& tensor) {
     case DType::kI8:
       return static_cast<int8_t>(tensor.data[0]);
     case DType::kU8:
-    case DType::kBool:
       return std::to_integer<uint8_t>(tensor.data[0]);
     default:
       return std::nullopt;

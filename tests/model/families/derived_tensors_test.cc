@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/weights/packed_rows.h"
 
 namespace trivium {
 namespace {
@@ -128,6 +129,60 @@ TEST(DerivedTensorsTest, DecodesMxfp4AsItsFormatSays) {
   for (int i = 0; i < 16; ++i) {
     EXPECT_EQ(values[2 * i], 8 * numbers[15 - i]) << i;
     EXPECT_EQ(values[2 * i + 1], 8 * numbers[i]) << i;
+  }
+}
+
+// A packed matrix of 0, 1, 2, ...
+class CountingRows : public PackedRows {
+ public:
+  explicit CountingRows(int64_t columns) : PackedRows(columns) {}
+
+ private:
+  void UnpackRows(int64_t first, int64_t count, float* out) const override {
+    for (int64_t i = 0; i < count * columns(); ++i) {
+      out[i] = static_cast<float>(first * columns() + i);
+    }
+  }
+};
+
+// What is derived of packed values is what is derived of plain ones, in a type
+// that holds them.
+TEST(DerivedTensorsTest, PackedTensorsAreLikePlainOnes) {
+  const std::vector<int64_t> shape = {12, 3};
+  const Counting plain(shape);
+  const CountingRows rows(3);
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) {
+    TensorView packed{type, shape, {}};
+    packed.packed = &rows;
+    TensorMemory memory;
+    const auto expect_equal = [&](const TensorView* of_packed,
+                                  const TensorView* of_plain) {
+      EXPECT_EQ(of_packed->shape, of_plain->shape);
+      EXPECT_EQ(Values(*of_packed), Values(*of_plain));
+    };
+    for (const int groups : {1, 2}) {
+      const std::vector<int64_t> sizes = groups == 1
+                                             ? std::vector<int64_t>{2, 7, 3}
+                                             : std::vector<int64_t>{1, 4, 1};
+      const auto ours = SplitRows(packed, groups, sizes, &memory);
+      const auto theirs = SplitRows(plain.view(), groups, sizes, &memory);
+      for (int i = 0; i < 3; ++i) {
+        expect_equal(ours[i], theirs[i]);
+        // Parts of one group need no memory.
+        EXPECT_EQ(ours[i]->packed != nullptr, groups == 1);
+      }
+      // A part of a part.
+      const auto inner = SplitRows(*ours[1], 1, {{sizes[1] * groups}}, &memory);
+      expect_equal(inner[0], theirs[1]);
+    }
+    expect_equal(PairsToHalves(packed, 4, 2, &memory),
+                 PairsToHalves(plain.view(), 4, 2, &memory));
+    expect_equal(Transpose(packed, &memory), Transpose(plain.view(), &memory));
+    expect_equal(Scaled(packed, 3, &memory), Scaled(plain.view(), 3, &memory));
+    expect_equal(Extended(packed, {13, 3}, 7, &memory),
+                 Extended(plain.view(), {13, 3}, 7, &memory));
+    expect_equal(TransposedColumns(packed, 1, 1, 2, &memory),
+                 TransposedColumns(plain.view(), 1, 1, 2, &memory));
   }
 }
 

@@ -9,8 +9,7 @@ LIBRARIES is a folder with the unpacked source of PyPI's autoawq 0.2.9,
 auto_gptq 0.7.1 and hqq 0.2.8.post1, of which single files are used, since the
 packages need a GPU. Needs PyPI's torch, transformers (5.24 made the committed
 files), safetensors, accelerate, termcolor, compressed-tensors 0.20.0 and
-bitsandbytes 0.50.2. The
-tests themselves need none of them.
+bitsandbytes 0.50.2. The tests themselves need none of them.
 """
 
 import importlib
@@ -134,9 +133,7 @@ def compressed(weight, format, weights, activations=None, bf16=False):
         rows = 1
     elif strategy == "block":
         rows, columns = (-(-n // b) for n, b in zip(weight.shape, args.block_structure))
-    padded = torch.zeros(
-        -(-out // rows) * rows, -(-inputs // columns) * columns, dtype=torch.float
-    )
+    padded = torch.zeros(-(-out // rows) * rows, -(-inputs // columns) * columns, dtype=torch.float)
     if strategy == "block":
         high, wide = args.block_structure
         padded = torch.zeros(rows * high, columns * wide)
@@ -212,10 +209,17 @@ def bits_and_bytes(weight, kind, nested):
 def hqq(weight, libraries, bits, axis, group):
     quantize = library(libraries, "hqq", "core.quantize")
     codes, meta = quantize.Quantizer.quantize(
-        weight, nbits=bits, group_size=group, axis=axis, device="cpu",
-        compute_dtype=torch.float16, optimize=False,
+        weight,
+        nbits=bits,
+        group_size=group,
+        axis=axis,
+        device="cpu",
+        compute_dtype=torch.float16,
+        optimize=False,
     )
-    codes, meta = quantize.Quantizer.to_inplace(codes, meta | {"compute_dtype": torch.float16}, "cpu")
+    codes, meta = quantize.Quantizer.to_inplace(
+        codes, meta | {"compute_dtype": torch.float16}, "cpu"
+    )
     plain = quantize.Quantizer.dequantize(codes, meta)
     encode = quantize.encode_safetensor_type
     parts = {key: encode(value) for key, value in meta.items()}
@@ -245,7 +249,13 @@ def cases(libraries):
     f8 = reals | {"num_bits": 8}
     nf4 = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
     int8 = {"quant_method": "bitsandbytes", "load_in_8bit": True}
-    awq_config = {"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm", "zero_point": True}
+    awq_config = {
+        "quant_method": "awq",
+        "bits": 4,
+        "group_size": 32,
+        "version": "gemm",
+        "zero_point": True,
+    }
     blocks = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [32, 16]}
     return {
         "awq.llama": (llama, awq_config, lambda w: awq(w, libraries, 32)),
@@ -272,22 +282,39 @@ def cases(libraries):
         "ct.w8": (llama, *packed("pack-quantized", w8 | {"symmetric": False})),
         "ct.w8a8": (
             llama,
-            *packed("int-quantized", w8, ints | {"num_bits": 8, "strategy": "token", "dynamic": True}),
+            *packed(
+                "int-quantized", w8, ints | {"num_bits": 8, "strategy": "token", "dynamic": True}
+            ),
         ),
         "ct.w8_zeros": (llama, *packed("naive-quantized", w8 | {"symmetric": False}, bf16=True)),
         "ct.fp8": (llama, *packed("float-quantized", f8 | {"strategy": "channel"}, bf16=True)),
-        "ct.fp8_tensor": (llama, *packed("float-quantized", f8 | {"strategy": "tensor"}, bf16=True)),
+        "ct.fp8_tensor": (
+            llama,
+            *packed("float-quantized", f8 | {"strategy": "tensor"}, bf16=True),
+        ),
         "ct.fp8_block": (
             llama,
-            *packed("float-quantized", f8 | {"strategy": "block", "block_structure": [40, 24]}, bf16=True),
+            *packed(
+                "float-quantized",
+                f8 | {"strategy": "block", "block_structure": [40, 24]},
+                bf16=True,
+            ),
         ),
         "ct.nvfp4": (
             llama,
-            *packed("nvfp4-pack-quantized", reals | {"num_bits": 4, "strategy": "tensor_group", "group_size": 16}, bf16=True),
+            *packed(
+                "nvfp4-pack-quantized",
+                reals | {"num_bits": 4, "strategy": "tensor_group", "group_size": 16},
+                bf16=True,
+            ),
         ),
         "ct.mxfp4": (
             llama,
-            *packed("mxfp4-pack-quantized", reals | {"num_bits": 4, "strategy": "group", "group_size": 32}, bf16=True),
+            *packed(
+                "mxfp4-pack-quantized",
+                reals | {"num_bits": 4, "strategy": "group", "group_size": 32},
+                bf16=True,
+            ),
         ),
         "fp8.block": (llama, blocks, lambda w: fp8(w, (32, 16))),
         "fp8.tensor": (llama, {"quant_method": "fp8"}, lambda w: fp8(w, None)),

@@ -121,7 +121,12 @@ std::vector<QuantizationScheme> ReadSchemes(ConfigReader* config) {
   std::vector<QuantizationScheme> schemes;
   const ConfigReader::Layer groups = config->Find(kGroups);
   const size_t problems = config->problems()->size();
-  if (groups.json != nullptr && groups.json->is_object()) {
+  // Each module tries them in turn.
+  constexpr size_t kMostGroups = 100;
+  if (groups.json != nullptr && groups.json->size() > kMostGroups) {
+    config->Report(kGroups, groups,
+                   fmt::format("give at most {} groups", kMostGroups));
+  } else if (groups.json != nullptr && groups.json->is_object()) {
     for (const auto& [name, group] : groups.json->items()) {
       const auto part = [&](const char* key) {
         ConfigReader layer({{groups.file, &group}}, config->problems());

@@ -326,6 +326,9 @@ TEST(CompressedTensorsTest, OtherSettingsAreRefused) {
               ErrorAt("config_groups"));
   EXPECT_THAT(problem("/config_groups", 3), ErrorAt("config_groups"));
   EXPECT_THAT(problem("/config_groups/group_0", 3), ErrorAt("config_groups"));
+  json many = json::object();
+  for (int i = 0; i < 101; ++i) many[std::to_string(i)] = json::object();
+  EXPECT_THAT(problem("/config_groups", many), ErrorAt("config_groups"));
   const std::string weights = "/config_groups/group_0/weights/";
   EXPECT_THAT(problem((weights + "num_bits").c_str(), 3),
               ErrorAt("group_0.weights: num_bits"));

@@ -58,6 +58,8 @@ inline MadeTensor PackedTensor(DType type, int64_t rows, int64_t columns,
 // after adding a problem: a setting that this server does not read.
 using QuantizedFormatReader =
     std::unique_ptr<const QuantizedFormat> (*)(ConfigReader* config);
+std::unique_ptr<const QuantizedFormat> ReadAutoRoundConfig(
+    ConfigReader* config);
 std::unique_ptr<const QuantizedFormat> ReadAwqConfig(ConfigReader* config);
 std::unique_ptr<const QuantizedFormat> ReadGptqConfig(ConfigReader* config);
 std::unique_ptr<const QuantizedFormat> ReadCompressedTensorsConfig(

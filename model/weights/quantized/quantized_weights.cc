@@ -25,6 +25,7 @@ struct QuantMethod {
   QuantizedFormatReader read;
 };
 constexpr QuantMethod kMethods[] = {
+    {"auto-round", ReadAutoRoundConfig},
     {"awq", ReadAwqConfig},
     {"bitsandbytes", ReadBitsAndBytesConfig},
     {"compressed-tensors", ReadCompressedTensorsConfig},

@@ -127,7 +127,9 @@ std::vector<QuantizationScheme> ReadSchemes(ConfigReader* config) {
     config->Report(kGroups, groups,
                    fmt::format("give at most {} groups", kMostGroups));
   } else if (groups.json != nullptr && groups.json->is_object()) {
-    for (const auto& [name, group] : groups.json->items()) {
+    for (const auto& item : groups.json->items()) {
+      const std::string name = item.key();
+      const json& group = item.value();
       const auto part = [&](const char* key) {
         ConfigReader layer({{groups.file, &group}}, config->problems());
         const json* const found =

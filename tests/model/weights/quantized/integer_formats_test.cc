@@ -235,6 +235,38 @@ TEST(GptqTest, OtherSettingsAreRefused) {
               ErrorAt("dynamic"));
 }
 
+TEST(AutoRoundTest, IsReadAsItsPackingSays) {
+  std::mt19937 random(8);
+  const GroupedWeight weight(16, 24, 8, 4, 1, &random);
+  const std::vector<float> values = weight.Values(weight.OrderedGroups());
+  const auto config = [](const char* packing) {
+    return json{{"quant_method", "auto-round"},
+                {"bits", 4},
+                {"group_size", 8},
+                {"extra_config", {{"lm_head", {{"bits", 16}}}}},
+                {"packing_format", packing}};
+  };
+  StoredModule module = StoredGptq(weight, 4, true, {});
+  module.config() = config("auto_round:auto_gptq");
+  EXPECT_EQ(module.Values(16, 24), values);
+  for (const char* packing : {"auto_round", "auto_round:gptqmodel"}) {
+    module = StoredGptq(weight, 4, false, {});
+    module.config() = config(packing);
+    EXPECT_EQ(module.Values(16, 24), values);
+  }
+  module = StoredAwq(weight);
+  module.config() = config("auto_round:auto_awq");
+  EXPECT_EQ(module.Values(16, 24), values);
+  module.config()["extra_config"]["x"] = {{"bits", 8}};
+  Problems problems;
+  module.Read(&problems);
+  EXPECT_THAT(problems, ElementsAre(ErrorAt("extra_config")));
+  module.config() = config("mlx");
+  problems.clear();
+  module.Read(&problems);
+  EXPECT_THAT(problems, ElementsAre(ErrorAt("packing_format")));
+}
+
 // HQQ's matrix of groups has a row or a column a group. Part p of the rows is
 // in the (parts - 1 - p)th bits of the words.
 struct HqqWeight {

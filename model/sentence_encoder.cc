@@ -238,7 +238,7 @@ absl::Status SentenceEncoder::ReadModules(const std::string& file,
       pooled = true;
     } else if (type == "LayerNorm") {
       TRIVIUM_RETURN_IF_ERROR(ReadLayerNorm(path, embedding_size(d_model)));
-    } else if (type == "SpladePooling" && &module == &list[1] && !after_table) {
+    } else if (type == "SpladePooling" && &module == list.data() + 1 && !after_table) {
       TRIVIUM_RETURN_IF_ERROR(ReadSplade(path));
     } else if (type == "LogitScore") {
       TRIVIUM_RETURN_IF_ERROR(ReadLogitScore(path));

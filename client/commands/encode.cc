@@ -165,8 +165,7 @@ Subcommand AddEncode(CLI::App& app) {
            request->add_outputs(v1::ENCODE_OUTPUT_MULTI_VECTOR);
            request->set_tokens(true);
          },
-         "Print a vector for each token (ColBERT), a line each, and an empty "
-         "line after each text")
+         "Print a vector for each token, a line each")
       ->excludes("--similarity", "--pooling");
   sub->add_option_function<uint32_t>(
          "--max-rows",

@@ -49,7 +49,7 @@ std::vector<Merge> FindMerges(size_t n, Distances* distance) {
       chain.push_back(first);
     }
     const size_t last = chain.back();
-    // Of equally near clusters the one before in the chain, or the first.
+    // The one before in the chain wins a tie, then the first.
     size_t nearest = chain.size() > 1 ? chain[chain.size() - 2] : n;
     float best = nearest < n ? (*distance)(last, nearest) : 0;
     for (size_t other = 0; other < n; ++other) {
@@ -113,7 +113,7 @@ void PoolRows(int count, VectorRows* rows) {
       const double product =
           DenseProduct(rows->row(kept + static_cast<int>(a)),
                        rows->row(kept + static_cast<int>(b)));
-      // What is no number is far from everything.
+      // A product that is no number counts as far.
       const double d =
           std::isnan(product) ? 2 : std::clamp(1 - product, 0.0, 2.0);
       distance(a, b) = static_cast<float>(d * d);

@@ -22,8 +22,8 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// What the two shapes share: the members about the request as a whole, and the
-// frame of the answer.
+// The part of the two shapes that is the same: the members about the request as
+// a whole, and the frame of the answer.
 class VllmCodec : public Codec {
  public:
   explicit VllmCodec(const Environment& environment)

@@ -41,7 +41,8 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
 struct InputOptions {
   const Model* model = nullptr;
   int route = 0;  // EncoderInput::route of its sources (Model::ReaderOf)
-  // What texts are, for models that read queries and documents differently.
+  // The kind of all texts, for models that read queries and documents
+  // differently.
   std::optional<TextKind> kind;
   const RequestLimits* limits = nullptr;
   Direction direction;

@@ -55,7 +55,7 @@ std::string ToBits(std::span<const float> embedding, float* scale) {
   return bytes;
 }
 
-// Whether a format has a scale.
+// True if a format has a scale.
 bool IsScaled(v1::EmbeddingFormat format) {
   return format == v1::EMBEDDING_FORMAT_INT8 ||
          format == v1::EMBEDDING_FORMAT_BINARY;

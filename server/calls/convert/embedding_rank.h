@@ -12,8 +12,7 @@ namespace trivium {
 
 // Rerank for models that make embeddings.
 
-// How much the product of each kind of embedding counts; at least one is above
-// 0.
+// The weight of the product of each kind of embedding; at least one is above 0.
 struct EmbeddingWeights {
   double dense = 0;
   double sparse = 0;

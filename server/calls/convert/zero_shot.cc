@@ -86,8 +86,8 @@ absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
         "use a model of natural language inference (MNLI)",
         model.name));
   }
-  // As Transformers: contradiction is the first label, or the last if that is
-  // entailment (entailment, not_entailment).
+  // Contradiction is the first label, or the last if that is entailment
+  // (entailment, not_entailment), as in Transformers.
   job.contradiction =
       job.entailment == 0 ? static_cast<int>(own.size()) - 1 : 0;
   const std::string text =

@@ -86,7 +86,7 @@ class TrainingTest(unittest.TestCase):
 
     def test_batches_hold_every_pair_and_little_padding(self):
         data = packed.Packed.load(self.data / "data.npz")
-        made = packed.batches(data, 1, 0, 512, 160)
+        made = packed.batches(data, 1, 0, 512, 320)
         seen = np.bincount(np.concatenate(made), minlength=len(data))
         longest = data.longest()
         for section in data.sections:

@@ -54,7 +54,7 @@ def parse_arguments():
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--longest", type=int, default=100, help="leave out "
                         "pairs with a longer text")
-    parser.add_argument("--row-tokens", type=int, default=98304,
+    parser.add_argument("--row-tokens", type=int, default=49152,
                         help="source tokens of a batch")
     parser.add_argument("--minutes", type=float, default=0,
                         help="stop then; 0: at the end")

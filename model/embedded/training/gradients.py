@@ -69,7 +69,6 @@ class Recorded(Plain):
         self._pool = torch.cuda.graph_pool_handle()
         self._stream = torch.cuda.Stream()
         self._loss = torch.zeros((), device=options.device)
-        self._gradients = []
 
     def fixed_shapes(self):
         return True
@@ -105,6 +104,10 @@ class Recorded(Plain):
             self._loss.copy_(self.compute(batch))
         self._graphs[length] = graph, batch
 
+    def ensure(self, length):
+        if length not in self._graphs:
+            self.record(length)
+
     def seconds(self, length, count=10):
         """Measures a replay."""
         graph, _ = self._graphs[length]
@@ -118,6 +121,7 @@ class Recorded(Plain):
 
     def forget(self):
         self._graphs.clear()
+        self._pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, batch):
         graph, static = self._graphs[batch.targets.shape[1]]
@@ -153,7 +157,7 @@ def fastest(model, options):
             made.forget()
     began = time.monotonic()
     for length in packed.fixed_lengths(options.longest):
-        made.record(length)
+        made.ensure(length)
     print(f"all shapes recorded in {time.monotonic() - began:.1f} s",
           flush=True)
     return made

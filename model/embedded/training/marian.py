@@ -176,7 +176,11 @@ class Marian(nn.Module):
 
     def embed(self, ids, first=0):
         x = self.shared(ids) * math.sqrt(self.shape.d_model)
-        return self.dropout(x + self.positions[first:first + ids.shape[1]])
+        x = self.dropout(x + self.positions[first:first + ids.shape[1]])
+        # All layers get the same type, which compiles them once.
+        device = x.device.type
+        return (x.to(torch.get_autocast_dtype(device))
+                if torch.is_autocast_enabled(device) else x)
 
     def encode(self, ids, mask):
         """ids [batch, length], mask [batch, length] true for tokens ->

@@ -30,6 +30,55 @@ class AugmentTest(unittest.TestCase):
             self.assertIn(to_german, (PAIR[1], PAIR[1][:-1]))
             self.assertIn(to_english, (PAIR[0], PAIR[0][:-1]))
 
+    def test_titles_are_never_a_target(self):
+        for english, german, to_german, to_english in draws(
+                augment.title, ("The house of Tom.", "Das Haus von Tom.")):
+            self.assertRegex(english, r"^The House ([Oo])f Tom\.?$")
+            self.assertRegex(german, r"^Das Haus Von Tom\.?$")
+            self.assertEqual(to_german.rstrip("."), "Das Haus von Tom")
+            self.assertEqual(to_english.rstrip("."), "The house of Tom")
+
+    def test_amounts_and_dates_are_as_each_language_writes_them(self):
+        generator = random.Random(1)
+        for _ in range(500):
+            english, german = augment.amount(generator)
+            self.assertEqual(re.sub(r"\D", "", english),
+                             re.sub(r"\D", "", german))
+            number = r"\d{1,3}(?:%s\d{3})*(?:%s\d+)?"
+            self.assertRegex(english, number % (",", r"\."))
+            self.assertRegex(german, "^" + number % (r"\.", ",") + "( |$)")
+            english, german = augment.date(generator)
+            if english != german:
+                months = [pair for pair in augment.MONTHS
+                          if pair[0] in english and pair[1] in german]
+                self.assertTrue(months, (english, german))
+                self.assertRegex(german, r"^\d+\. \w+( \d{4})?$")
+                self.assertEqual(sorted(re.findall(r"\d+", english)),
+                                 sorted(re.findall(r"\d+", german)))
+        found = [english for english, _ in draws(augment.written, PAIR)]
+        self.assertTrue(any(one.startswith(PAIR[0] + " ") for one in found))
+
+    def test_a_tag_is_around_the_same_on_both_sides(self):
+        inner = set()
+        for english, german in draws(augment.tagged, PAIR):
+            tags = [re.findall(r"<[^>]+>", text) for text in (english, german)]
+            self.assertEqual(tags[0], tags[1])
+            self.assertEqual(len(tags[0]), 2)
+            inner.add(re.search(">(.*)<", english)[1])
+        self.assertEqual(inner, {PAIR[0], "Tom", "30"})
+
+    def test_names_have_any_latin_letters_and_scripts_stay_apart(self):
+        generator = random.Random(1)
+        names = [copied.person(generator) for _ in range(2000)]
+        for letter in "řčžšłóñçãøåæğşőăßé":
+            self.assertTrue(any(letter in name for name in names), letter)
+        for name in names:
+            self.assertRegex(name, r"^[^\W\d_]+([ -][^\W\d_]+)*$")
+        for _ in range(300):
+            word = copied.other_script(generator)
+            self.assertGreaterEqual(len(word), 2)
+            self.assertFalse(word.isascii())
+
     def test_a_number_becomes_the_same_on_both_sides(self):
         decimal = False
         for english, german in draws(augment.number, PAIR):

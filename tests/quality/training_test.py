@@ -22,7 +22,10 @@ import torch  # noqa: E402
 import batch as batches  # noqa: E402
 import decode  # noqa: E402
 import distil  # noqa: E402
+import grow  # noqa: E402
+import marian  # noqa: E402
 import muon  # noqa: E402
+import objective  # noqa: E402
 import packed  # noqa: E402
 import train  # noqa: E402
 import vocabulary  # noqa: E402
@@ -101,6 +104,52 @@ class TrainingTest(unittest.TestCase):
         self.assertTrue(all(
             len(one) == 1 or 2 * len(one) * (longest[one].max() + 1) <= 512
             for one in made))
+
+    def test_batches_of_fixed_shapes_leave_out_few_pairs(self):
+        data = packed.Packed.load(self.data / "data.npz")
+        made = packed.fixed_batches(data, 1, 0, 512, 320)
+        longest = data.longest()
+        sizes = {}
+        for pairs, length in made:
+            self.assertLessEqual(longest[pairs].max() + 1, length)
+            sizes.setdefault(length, set()).add(len(pairs))
+            batch = batches.make(data, pairs, self.words, 1, 2, length=length)
+            self.assertEqual(batch.targets.shape, (2 * len(pairs), length))
+            self.assertEqual(batch.sources.shape, (2 * len(pairs), length + 1))
+            self.assertEqual(batch.tokens, int(batch.target_mask.sum()))
+        for length, counts in sizes.items():
+            self.assertEqual(counts, {max(1, 512 // (2 * length))})
+        drawn = len(packed.epoch(data, 1, 0, 320))
+        held = sum(len(pairs) for pairs, _ in made)
+        last = max(packed.fixed_lengths(int(longest.max())))
+        self.assertLess(drawn - held, max(1, 512 // (2 * last)) + 1)
+
+    def test_the_loss_in_sums_is_the_loss(self):
+        torch.manual_seed(1)
+        model = load_checkpoint(self.whole / "checkpoint.pt", self.words)
+        states = torch.randn(3, 5, model.shape.d_model)
+        targets = torch.randint(0, 99, (3, 5))
+        targets[1, 3:] = model.padding
+        torch.testing.assert_close(
+            objective.token_loss(states, model, targets, 0.1),
+            objective.fused_token_loss(states, model, targets, 0.1))
+
+    def test_a_grown_model_translates_like_the_small_one(self):
+        torch.manual_seed(1)
+        small = load_checkpoint(self.whole / "checkpoint.pt", self.words)
+        old = small.shape
+        large = grow.grown(small, marian.Shape(
+            old.vocabulary, 2 * old.d_model, old.encoder_layers,
+            old.decoder_layers, 2 * old.heads, 2 * old.ffn), 0.0).eval()
+        # Those of the wider model have frequencies that the small one lacks.
+        large.positions = small.positions.repeat_interleave(2, 1)
+        sources = torch.randint(3, 99, (4, 7))
+        targets = torch.randint(3, 99, (4, 6))
+        mask = torch.arange(7) < torch.tensor([[7], [4], [5], [7]])
+        logits = [model.logits(model.decode(
+            model.encode(sources, mask), mask, targets))
+            for model in (small, large)]
+        torch.testing.assert_close(*logits, rtol=1e-3, atol=1e-4)
 
     def test_a_batch_holds_its_pairs_texts(self):
         data = packed.Packed.load(self.data / "data.npz")

@@ -1,8 +1,9 @@
 """Variants of pairs as people type them: capitals, title case, no punctuation,
 emoji, numbers, amounts, dates, URLs, placeholders, tags, single words, several
-sentences at once; and whole texts. Each function takes a pair and a random.Random and returns a pair, or
-None if it does not apply. If a translation is not also a source, it returns
-both sources and then the German and the English translation."""
+sentences at once; and whole texts. Each function takes a pair and a
+random.Random and returns a pair, or None if it does not apply. If a translation
+is not also a source, it returns both sources and then the German and the
+English translation."""
 
 import re
 
@@ -53,7 +54,8 @@ NAME_FRAMES = [
 ]
 AMOUNT_FRAMES = [
     ("It costs {}.", "Es kostet {}."), ("They paid {}.", "Sie zahlten {}."),
-    ("The price is {}.", "Der Preis beträgt {}."), ("{} or more", "{} oder mehr"),
+    ("The price is {}.", "Der Preis beträgt {}."),
+    ("{} or more", "{} oder mehr"),
     ("a total of {}", "insgesamt {}"), ("less than {}", "weniger als {}"),
     ("It rose to {}.", "Es stieg auf {}."), ("{}", "{}"),
     ("The company lost {}.", "Das Unternehmen verlor {}."),

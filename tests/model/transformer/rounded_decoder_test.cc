@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/isa.h"
+#include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "model/engine.h"
 #include "model/kernels/attention.h"
@@ -76,7 +77,9 @@ class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
     if (GetParam().encoder_layers == 0) {
       Chosen chosen = {.source = kNoSource, .states = {}, .targets = {}};
       if (ChooseTargets(&chosen)) return chosen;
-      return absl::NotFoundError("every target has near ties");
+      return absl::NotFoundError(
+          fmt::format("every target has near ties after {}, at best {}",
+                      chosen.targets.size(), best_));
     }
     for (int tries = 0; tries < 100; ++tries) {
       Chosen chosen = AddSource(tokens);
@@ -110,6 +113,7 @@ class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
     for (int tries = 0; tries < 2000; ++tries) {
       chosen->targets.push_back(RandomToken());
       Decode(chosen->states, chosen->targets);
+      best_ = std::max(best_, closest_tie_);
       if (closest_tie_ <= margins_.others) chosen->targets.pop_back();
       if (chosen->targets.size() == kTargets) return true;
     }
@@ -120,6 +124,7 @@ class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
   std::unique_ptr<Engine> engine_;
   std::optional<ReferenceTransformer> reference_;
   Margins margins_;
+  double best_ = 0;
   double closest_tie_ = 1, closest_source_tie_ = 1;
   std::mt19937 generator_{7};
 };
@@ -287,7 +292,9 @@ std::vector<Shape> RoundedShapes() {
     shapes.push_back(shape);
   }
   for (Shape shape : RandomTransformer::ModernDecoders()) {
-    shape.d_model = 36;
+    // Its root is no whole number: bf16 embeddings times one are ties
+    // themselves, where nothing normalizes them.
+    shape.d_model = 40;
     shape.decoder_layers = 1;
     shapes.push_back(shape);
   }

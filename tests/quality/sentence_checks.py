@@ -27,6 +27,22 @@ def numbers(text):
     return NUMBER.findall(text)
 
 
+def with_24_hours(text):
+    """6 p.m. is 18 in German."""
+    return re.sub(r"\b([1-9]|1[01])(?=(?::\d\d)? ?p\.m\.)",
+                  lambda hour: str(int(hour[1]) + 12), text)
+
+
+def count_numbers(wanted, translation):
+    made = made_numbers(translation)
+    count = 0
+    for one in wanted:
+        if one in made:
+            made.remove(one)
+            count += 1
+    return count
+
+
 def made_numbers(translation):
     """Those that a German translation says."""
     words = re.findall(r"\w+", translation.lower())
@@ -42,15 +58,11 @@ def alike(number):
 
 def kept(source, translation):
     """kind -> (how many came through, of how many)."""
-    made = made_numbers(translation)
     found = {}
-    count = 0
-    wanted = [alike(one) for one in numbers(source)]
-    for one in wanted:
-        if one in made:
-            made.remove(one)
-            count += 1
-    found["numbers"] = count, len(wanted)
+    ways = [[alike(one) for one in numbers(text)]
+            for text in (source, with_24_hours(source))]
+    found["numbers"] = (max(count_numbers(wanted, translation)
+                            for wanted in ways), len(ways[0]))
     for kind, wanted in (("placeholders", PLACEHOLDER.findall(source)),
                          ("addresses", addresses(source)),
                          ("emoji", EMOJI.findall(source))):

@@ -14,6 +14,13 @@ class SentenceChecksTest(unittest.TestCase):
                            "zwölf, und ein Fünfundzwanzig")
         self.assertEqual(kept["numbers"], (2, 4))
 
+    def test_afternoons_may_have_24_hours(self):
+        self.assertEqual(checks.kept("At 6 p.m., 3 of us", "Um 18 Uhr 3 von uns")
+                         ["numbers"], (2, 2))
+        self.assertEqual(checks.kept("At 6:30 p.m.", "Um 18.30")["numbers"], (1, 1))
+        self.assertEqual(checks.kept("At 6 p.m.", "Um 6")["numbers"], (1, 1))
+        self.assertEqual(checks.kept("At 6 a.m.", "Um 18")["numbers"], (0, 1))
+
     def test_a_number_twice_must_come_twice(self):
         self.assertEqual(checks.kept("3 and 3", "3")["numbers"], (1, 2))
 

@@ -71,10 +71,10 @@ def _from_bytes(data: bytes, sent: str, rows: int, scale: Any) -> Array | None:
         return np.frombuffer(data, "<f2").astype(np.float32).reshape(rows, -1 if data else 0)
     if sent == "EMBEDDING_FORMAT_INT8":
         values = np.frombuffer(data, np.int8).astype(np.float32)
-        return values.reshape(rows, -1 if data else 0) * scale
+        return np.asarray(values.reshape(rows, -1 if data else 0) * scale)
     if sent == "EMBEDDING_FORMAT_BINARY":
         bits = np.unpackbits(np.frombuffer(data, np.uint8)).astype(np.float32)
-        return (2 * bits.reshape(rows, -1 if data else 0) - 1) * scale
+        return np.asarray((2 * bits.reshape(rows, -1 if data else 0) - 1) * scale)
     if data:
         raise ValueError("the embedding was sent as bytes: give the request's format of it")
     return None

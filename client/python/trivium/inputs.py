@@ -20,6 +20,11 @@ ScoreLike = Union[
 ]
 #: {"role": "user", "content": "Hello!"}, or a message.
 MessageLike = Union[Mapping[str, Any], inference_pb2.Chat.Message]
+_TOOL_CHOICES = {
+    "none": inference_pb2.Chat.TOOL_CHOICE_NONE,
+    "auto": inference_pb2.Chat.TOOL_CHOICE_AUTO,
+    "required": inference_pb2.Chat.TOOL_CHOICE_REQUIRED,
+}
 # The options of a chat that are fields of Chat.
 _CHAT_FIELDS = (
     "tools",
@@ -157,10 +162,8 @@ def to_chat_request(
         tool if isinstance(tool, str) else json.dumps(tool, ensure_ascii=False)
         for tool in tools
     )
-    if choice in ("none", "auto", "required"):
-        chat.tool_choice = inference_pb2.Chat.ToolChoice.Value(
-            f"TOOL_CHOICE_{choice.upper()}"
-        )
+    if choice in _TOOL_CHOICES:
+        chat.tool_choice = _TOOL_CHOICES[choice]
     elif choice is not None:
         chat.tool_choice = inference_pb2.Chat.TOOL_CHOICE_REQUIRED
         chat.tool_name = choice

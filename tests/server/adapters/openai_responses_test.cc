@@ -98,6 +98,7 @@ class OpenAiResponsesTest : public HandlersTest {
     last.mutable_done()->mutable_usage()->set_prompt_tokens(7);
     last.mutable_done()->mutable_usage()->set_cached_tokens(4);
     last.mutable_done()->mutable_usage()->set_new_tokens(20);
+    last.mutable_done()->mutable_usage()->set_reasoning_tokens(9);
     return last;
   }
   // The whole answer, of a request without stream.
@@ -492,13 +493,12 @@ TEST_F(OpenAiResponsesTest, AnswersAreItems) {
                    {"call_id", "c9"},
                    {"name", "stop"},
                    {"arguments", "{}"}}}));
-  // The puppet's tokens are bytes.
   EXPECT_EQ(answer["usage"],
             (json{{"input_tokens", 7},
                   {"input_tokens_details",
                    {{"cached_tokens", 4}, {"cache_write_tokens", 0}}},
                   {"output_tokens", 20},
-                  {"output_tokens_details", {{"reasoning_tokens", 11}}},
+                  {"output_tokens_details", {{"reasoning_tokens", 9}}},
                   {"total_tokens", 27}}));
 }
 

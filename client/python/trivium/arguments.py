@@ -89,7 +89,7 @@ class GenerateArguments(TruncationArguments, total=False):
 
 class ChatArguments(GenerateArguments, total=False):
     # Functions that the model may call, as JSON or as dicts.
-    tools: Sequence[Union[str, Mapping[str, Any]]]
+    tools: Sequence[str | Mapping[str, Any]]
     tool_choice: str  # "none", "auto", "required", or the name of a tool
     parallel_tool_calls: bool
     max_thinking_tokens: int

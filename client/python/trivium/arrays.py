@@ -56,7 +56,7 @@ def max_sim(query: Array, document: Array) -> float:
 def sparse_matrix(response: inference_pb2.EncodeResponse, vocabulary: int) -> Any:
     """The sparse embeddings as a scipy.sparse.csr_array, f32 [inputs, vocabulary].
     Needs scipy. `vocabulary` is the model's vocabulary_size (get_model)."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array  # noqa: PLC0415  (may be absent)
 
     parts = [one.sparse for one in response.results]
     ends = np.cumsum([0] + [len(part.ids) for part in parts])

@@ -180,7 +180,8 @@ def have_packages():
 def check_flags():
     """Every flag that a page names is a flag of some program."""
     helps = [[PROGRAMS / "trivium-server", "--help"], [PROGRAMS / "trivium-load", "--help"]]
-    for command in ("attention", "beams", "generate"):
+    for command in ("attention", "beams", "generate", "chat", "encode", "rerank",
+                    "classify"):
         helps.append([PROGRAMS / "trivium", command, "--help-all"])
     known = "".join(subprocess.run(one, check=True, capture_output=True,
                                    text=True).stdout for one in helps)

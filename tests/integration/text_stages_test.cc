@@ -95,8 +95,8 @@ TEST_F(TextStagesTest, NamesComeThrough) {
 }
 
 TEST_F(TextStagesTest, ANameInTheGenitiveKeepsItsLetters) {
-  EXPECT_EQ(Translate("Dvořák's music is beautiful.", "de"),
-            "Dvořáks Musik ist schön.");
+  EXPECT_EQ(Translate("Łukasz's car is red.", "de"),
+            "Łukaszs Auto ist rot.");
 }
 
 TEST_F(TextStagesTest, ATextOfOtherScriptsComesBackAsItIs) {

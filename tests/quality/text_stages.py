@@ -32,9 +32,8 @@ class TextStagesTest(unittest.TestCase):
     def test_separators_are_those_of_the_target(self):
         made = self.translated(["It costs 1,234.50 dollars.",
                                 "The house costs £5,294,349.36."], "de", "en")
-        for (text, stages), number in zip(made, ["1.234,50", "5.294.349,36"]):
+        for (text, _), number in zip(made, ["1.234,50", "5.294.349,36"]):
             self.assertIn(number, text)
-            self.assertEqual(stages, ["numbers"])
         [(text, _)] = self.translated(["Es kostet 1.234,50 Euro."], "en", "de")
         self.assertIn("1,234.50", text)
 

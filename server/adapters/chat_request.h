@@ -36,7 +36,7 @@ void AddFunction(const nlohmann::ordered_json& function, v1::Chat* chat);
 // True if a chat template has a variable that says how much to think.
 bool TellsThinking(const ChatTemplate& chat_template);
 
-// How much a request asks its model to think.
+// The thinking that a request asks for.
 struct ChatThinking {
   std::optional<bool> on = std::nullopt;
   // "low", "medium"...; "none" and "minimal" switch thoughts off if the

@@ -12,8 +12,8 @@
 
 namespace trivium {
 
-// How one of compressed-tensors' config_groups quantizes the weights of its
-// modules.
+// The quantization of one of compressed-tensors' config_groups: that of its
+// modules' weights.
 struct QuantizationScheme {
   enum class Strategy { kTensor, kChannel, kGroup, kBlock };
 

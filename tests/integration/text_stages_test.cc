@@ -95,8 +95,7 @@ TEST_F(TextStagesTest, NamesComeThrough) {
 }
 
 TEST_F(TextStagesTest, ANameInTheGenitiveKeepsItsLetters) {
-  EXPECT_EQ(Translate("Łukasz's car is red.", "de"),
-            "Łukaszs Auto ist rot.");
+  EXPECT_EQ(Translate("Łukasz's car is red.", "de"), "Łukaszs Auto ist rot.");
 }
 
 TEST_F(TextStagesTest, ATextOfOtherScriptsComesBackAsItIs) {

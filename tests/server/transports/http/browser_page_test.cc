@@ -114,7 +114,8 @@ TEST_F(BrowserPageTest, RunsItsOwnScriptsOnly) {
       styles,
       HasSubstr(HashSourceOf(Between(answer.body, "<style>", "</style>"))));
   // The frames of its pictures inherit the policy.
-  for (const auto& [name, picture] : DataOf(answer.body).at("pages").items()) {
+  const nlohmann::json pages = DataOf(answer.body).at("pages");
+  for (const auto& [name, picture] : pages.items()) {
     EXPECT_THAT(scripts, HasSubstr(HashSourceOf(picture.at("script")))) << name;
     EXPECT_THAT(styles, HasSubstr(HashSourceOf(picture.at("style")))) << name;
     EXPECT_THAT(picture.at("html").get<std::string>(), HasSubstr("{{data}}"));

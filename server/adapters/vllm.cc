@@ -80,28 +80,30 @@ class VllmScoreCodec final : public VllmCodec {
     ReadShared(&fields, request);
     // The later names of the same.
     const bool later = value.contains("queries") || value.contains("documents");
-    const char* const first = later ? "queries" : "text_1";
-    const char* const second = later ? "documents" : "text_2";
-    fields.Require(first);
-    const std::vector<std::string> queries = fields.Strings(first);
+    query_name_ = later ? "queries" : "text_1";
+    documents_name_ = later ? "documents" : "text_2";
+    fields.Require(query_name_);
+    const std::vector<std::string> queries = fields.Strings(query_name_);
     if (fields.ok() && queries.size() != 1) {
-      fields.Fail(first,
+      fields.Fail(query_name_,
                   fmt::format("has {} texts; give one, and a request for "
                               "each other",
                               queries.size()));
     }
     if (queries.size() == 1) request->set_query(queries.front());
-    fields.Require(second);
-    for (std::string& text : fields.Strings(second)) {
+    fields.Require(documents_name_);
+    for (std::string& text : fields.Strings(documents_name_)) {
       request->add_documents(std::move(text));
     }
     return fields.Done();
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    constexpr FieldName kNames[] = {{"query", "text_1"},
-                                    {"documents", "text_2"}};
-    if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
+    if (!ending.status.ok()) {
+      const FieldName names[] = {{"query", query_name_},
+                                 {"documents", documents_name_}};
+      return OpenAiFailure(ending, names);
+    }
     const auto& response = *static_cast<const v1::RerankResponse*>(last);
     std::vector<float> scores(response.documents_size());
     uint64_t tokens = 0;
@@ -117,6 +119,10 @@ class VllmScoreCodec final : public VllmCodec {
     }
     return Answer("score-", response.model().name(), std::move(data), tokens);
   }
+
+ private:
+  const char* query_name_ = "text_1";
+  const char* documents_name_ = "text_2";
 };
 
 class VllmClassifyCodec final : public VllmCodec {

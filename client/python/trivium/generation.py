@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, TypeVar, cast
 
 import grpc
@@ -23,27 +23,30 @@ class _Events:
     def __init__(self) -> None:
         #: The last message of each index that has ended: finish_reason, usage...
         self.done: dict[int, inference_pb2.GenerateResponse.Done] = {}
-        #: The answer of each index so far, as a message of the assistant.
-        self.answers: dict[int, inference_pb2.Chat.Message] = {}
         self._started = False
 
     def _note(self, event: inference_pb2.GenerateResponse) -> None:
         self._started = True
         if event.HasField("done"):
             self.done[event.index] = event.done
-        answer = self.answers.setdefault(
-            event.index, inference_pb2.Chat.Message(role="assistant")
-        )
-        piece = event.piece
-        if piece.text:
-            answer.content += piece.text
-        if piece.reasoning:
-            answer.reasoning_content += piece.reasoning
-        for part in piece.tool_calls:
-            if part.name:
-                answer.tool_calls.add(name=part.name, id=part.id or None)
-            if answer.tool_calls:
-                answer.tool_calls[-1].arguments += part.arguments
+
+
+def _message(
+    pieces: Iterable[inference_pb2.GenerateResponse.Piece],
+) -> inference_pb2.Chat.Message:
+    """Joins the pieces of an answer."""
+    pieces = list(pieces)
+    answer = inference_pb2.Chat.Message(role="assistant")
+    if text := "".join(piece.text for piece in pieces):
+        answer.content = text
+    if reasoning := "".join(piece.reasoning for piece in pieces):
+        answer.reasoning_content = reasoning
+    for part in (part for piece in pieces for part in piece.tool_calls):
+        if part.name:
+            answer.tool_calls.add(name=part.name, id=part.id or None)
+        if answer.tool_calls:
+            answer.tool_calls[-1].arguments += part.arguments
+    return answer
 
 
 class EventIterator(_Events):
@@ -70,9 +73,7 @@ class EventIterator(_Events):
         """Reads the stream to its end. Returns the whole answer of an index, as
         the message to go on with: content and, of answers in parts,
         reasoning_content and tool_calls."""
-        for _ in self:
-            pass
-        return self.answers[index]
+        return _message(e.piece for e in self if e.index == index)
 
     @abc.abstractmethod
     def cancel(self) -> None:
@@ -152,9 +153,7 @@ class AsyncGeneration(_Events):
 
     async def answer(self, index: int = 0) -> inference_pb2.Chat.Message:
         """As EventIterator.answer."""
-        async for _ in self:
-            pass
-        return self.answers[index]
+        return _message([e.piece async for e in self if e.index == index])
 
     def cancel(self) -> None:
         if self._call is not None:

@@ -93,8 +93,8 @@ struct ModelInfo {
   // can read, source and target; 0: it has no decoder.
   int64_t longest_kv_bytes = 0;
   bool batch_invariant = false;  // found by the start-up self-test
-  // How the folder's weights are quantized: "4-bit AWQ, groups of 128". Empty:
-  // they are not, or in types that GGUF and Marian name.
+  // The quantization of the folder's weights, such as "4-bit AWQ, groups of
+  // 128". Empty: they have none, or one of GGUF's or Marian's types.
   std::string quantization;
   int64_t parameters = 0;
   int64_t weight_bytes = 0;  // as served

@@ -24,7 +24,7 @@ using nlohmann::json;
 
 constexpr int64_t kMaxExperts = 4096;
 
-class GgufWeights : public Weights {
+class GgufWeights : public MapWeights {
  public:
   explicit GgufWeights(std::unique_ptr<MappedFile> file)
       : file_(std::move(file)) {}
@@ -37,16 +37,6 @@ class GgufWeights : public Weights {
     return memory_.emplace_back(size);
   }
 
-  const TensorView* Find(std::string_view name) const override {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : &found->second;
-  }
-  std::vector<std::string_view> Names() const override {
-    std::vector<std::string_view> names;
-    names.reserve(tensors_.size());
-    for (const auto& [name, tensor] : tensors_) names.push_back(name);
-    return names;
-  }
   std::string Fingerprint() const override { return FingerprintOf(tensors_); }
   absl::Status CheckUnchanged() const override {
     return file_->CheckUnchanged();
@@ -56,7 +46,6 @@ class GgufWeights : public Weights {
   const std::unique_ptr<MappedFile> file_;
   // Bytes stay in place when a vector is moved.
   std::vector<std::vector<std::byte>> memory_;
-  TensorMap tensors_;
 };
 
 // Undoes the converter's changes to the tensors of one file.

@@ -29,6 +29,18 @@ std::optional<int64_t> ByteCount(int64_t elements, DType dtype) {
   return bytes;
 }
 
+const TensorView* MapWeights::Find(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string_view> MapWeights::Names() const {
+  std::vector<std::string_view> names;
+  names.reserve(tensors_.size());
+  for (const auto& [name, tensor] : tensors_) names.push_back(name);
+  return names;
+}
+
 std::string FingerprintOf(const TensorMap& tensors) {
   constexpr size_t kSample = 64;
   Digest digest;

@@ -24,6 +24,16 @@ struct TensorFile {
   std::vector<std::shared_ptr<const void>> memory;
 };
 
+// Weights whose tensors are in a map.
+class MapWeights : public Weights {
+ public:
+  const TensorView* Find(std::string_view name) const override;
+  std::vector<std::string_view> Names() const override;
+
+ protected:
+  TensorMap tensors_;
+};
+
 // Returns the elements of a tensor of this shape; nullopt if a size is negative
 // or the product overflows.
 std::optional<int64_t> ElementCount(std::span<const int64_t> shape);

@@ -65,7 +65,7 @@ absl::StatusOr<TensorFile> Parse(std::span<const std::byte> bytes,
       "is neither of the two formats that torch writes; fetch it again");
 }
 
-class MappedWeights : public Weights {
+class MappedWeights : public MapWeights {
  public:
   absl::Status Load(const std::string& path, Reader reader = nullptr) {
     TRIVIUM_ASSIGN_OR_RETURN(TensorFile file, Map(path, reader));
@@ -75,18 +75,6 @@ class MappedWeights : public Weights {
 
   // Loads the tensors of several files, as the index says.
   absl::Status LoadShards(const std::string& folder, const std::string& index);
-
-  const TensorView* Find(std::string_view name) const override {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : &found->second;
-  }
-
-  std::vector<std::string_view> Names() const override {
-    std::vector<std::string_view> names;
-    names.reserve(tensors_.size());
-    for (const auto& [name, tensor] : tensors_) names.push_back(name);
-    return names;
-  }
 
   std::string Fingerprint() const override { return FingerprintOf(tensors_); }
 
@@ -114,7 +102,6 @@ class MappedWeights : public Weights {
 
   std::vector<std::unique_ptr<MappedFile>> files_;
   std::vector<std::shared_ptr<const void>> memory_;
-  TensorMap tensors_;
 };
 
 absl::Status MappedWeights::LoadShards(const std::string& folder,

@@ -36,22 +36,12 @@ constexpr QuantMethod kMethods[] = {
     {"mxfp4", nullptr},
 };
 
-class QuantizedWeights : public Weights {
+class QuantizedWeights : public MapWeights {
  public:
   QuantizedWeights(std::unique_ptr<Weights> stored,
                    std::unique_ptr<const QuantizedFormat> format,
                    Problems* problems);
 
-  const TensorView* Find(std::string_view name) const override {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : &found->second;
-  }
-  std::vector<std::string_view> Names() const override {
-    std::vector<std::string_view> names;
-    names.reserve(tensors_.size());
-    for (const auto& [name, tensor] : tensors_) names.push_back(name);
-    return names;
-  }
   std::string Fingerprint() const override { return stored_->Fingerprint(); }
   std::string Quantization() const override { return format_->Describe(); }
   bool imagined() const override { return stored_->imagined(); }
@@ -67,7 +57,6 @@ class QuantizedWeights : public Weights {
   const std::unique_ptr<Weights> stored_;
   const std::unique_ptr<const QuantizedFormat> format_;
   std::vector<std::unique_ptr<const PackedRows>> rows_;  // of tensors_
-  TensorMap tensors_;
 };
 
 QuantizedWeights::QuantizedWeights(

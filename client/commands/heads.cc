@@ -130,6 +130,7 @@ Subcommand AddClassify(CLI::App& app) {
          "Labels to choose from, instead of the model's own; for models of "
          "natural language inference")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->excludes(second);
   sub->add_option_function<std::string>(
          "--hypothesis-template",

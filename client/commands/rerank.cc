@@ -87,6 +87,7 @@ Subcommand AddRerank(CLI::App& app) {
          "make embeddings; default: all alike")
       ->delimiter(',')
       ->expected(3)
+      ->allow_extra_args(false)
       ->group(kMoreFlags);
   sub->add_flag_function(
          "--return-text",

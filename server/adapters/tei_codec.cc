@@ -13,7 +13,11 @@ using nlohmann::ordered_json;
 namespace {
 
 HttpAnswer Failure(const Ending& ending, int status, const char* type) {
-  constexpr FieldName kNames[] = {{"documents", "texts"}};
+  constexpr FieldName kNames[] = {
+      {"documents", "texts"},
+      {"labels", "parameters.candidate_labels"},
+      {"hypothesis_template", "parameters.hypothesis_template"},
+      {"multi_label", "parameters.multi_label"}};
   return {.status = status,
           .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)},
                                           {"error_type", type}})};

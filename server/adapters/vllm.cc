@@ -86,8 +86,7 @@ class VllmScoreCodec final : public VllmCodec {
     const std::vector<std::string> queries = fields.Strings(query_name_);
     if (fields.ok() && queries.size() != 1) {
       fields.Fail(query_name_,
-                  fmt::format("has {} texts; give one, and a request for "
-                              "each other",
+                  fmt::format("has {} texts; send one in each request",
                               queries.size()));
     }
     if (queries.size() == 1) request->set_query(queries.front());

@@ -51,7 +51,8 @@ absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
   TRIVIUM_ASSIGN_OR_RETURN(item.input, ConvertInput(input, path, job_.options));
   const size_t tokens = item.input.source.ids.size();
   TRIVIUM_RETURN_IF_ERROR(CheckRows(tokens, path));
-  if (job_.max_rows && tokens > kMostPooledRows) {
+  if (job_.max_rows && tokens > kMostPooledRows &&
+      tokens > static_cast<size_t>(*job_.max_rows)) {
     return InvalidField(
         path, fmt::format("has {} tokens, and multi_vector.max_rows merges the "
                           "vectors of at most {}; send shorter texts, or leave "

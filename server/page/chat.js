@@ -196,7 +196,11 @@ async function answer() {
 
 function sendMessage() {
   const text = $('message').value;
-  if (!text.trim() || chat.work.runs) return;
+  if (chat.work.runs) return;
+  if (!text.trim()) {
+    $('chat-note').textContent = 'Type a message first.';
+    return;
+  }
   $('message').value = '';
   addUser(text);
   answer();

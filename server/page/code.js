@@ -81,7 +81,11 @@ function clientCode({path, body}) {
       ([name, value]) => value !== '' && value !== false && name !== 'sentences');
   const place = location.hostname;
   return [
-    'import trivium', '', `with trivium.Client("${place}:50051") as client:`,
+    ...(tokenNow() ? ['import os'] : []), 'import trivium', '',
+    '# The port is that of --listen.',
+    `with trivium.Client("${place}:50051"${tokenNow() ? ',' : ''}` + (tokenNow() ?
+        ' credentials=trivium.tls_credentials(token=os.environ["TRIVIUM_TOKEN"])' : '') +
+        ') as client:',
     '    response = client.translate(', `        ${python(texts, '        ')},`,
     ...(body.model ? [`        model=${JSON.stringify(body.model)},`] : []),
     ...options.map(([name, value]) => `        ${name}=${python(value, '        ')},`),

@@ -1,8 +1,5 @@
 // The server's page: parts that several tabs use.
 
-// Tells screen readers something that has no place of its own.
-const tell = (text) => { $('said').textContent = text; };
-
 // Shows an error of a call; null hides the last one. A call that was stopped is
 // no error.
 function showError(id, error) {
@@ -78,13 +75,13 @@ function bytes(number) {
     size /= 1000;
     ++unit;
   }
-  return `${size >= 100 || unit === 0 ? Math.round(size) : size.toPrecision(2)} ${units[unit]}`;
+  return `${unit === 0 ? size : Number(size.toPrecision(size >= 100 ? 3 : 2))} ${units[unit]}`;
 }
 const count = (number) => Number(number || 0).toLocaleString('en');
 function many(number) {
   const size = Number(number) || 0;
-  return size >= 1e9 ? `${(size / 1e9).toPrecision(3)} billion` :
-      size >= 1e6 ? `${(size / 1e6).toPrecision(3)} million` : count(size);
+  return size >= 1e9 ? `${Number((size / 1e9).toPrecision(3))} billion` :
+      size >= 1e6 ? `${Number((size / 1e6).toPrecision(3))} million` : count(size);
 }
 function seconds(number) {
   if (!isFinite(number)) return '–';

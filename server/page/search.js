@@ -88,6 +88,7 @@ async function searchNow() {
           `${count(rows.length)} texts in ${seconds((performance.now() - started) / 1000)}`;
     });
   } catch (error) {
+    if (error.name === 'AbortError') return;
     $('search-note').textContent = '';
     showError('search-error', error);
   }

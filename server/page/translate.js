@@ -16,6 +16,7 @@ const translation = {
   chosen: new Map(),  // what was asked and the sentence -> its chosen text
   lines: [],         // {text, result} of each line that is shown
   work: new Latest(),
+  others: new Latest(),  // alternatives of a sentence
   document: null,    // the address of a translated document
   picked: false,     // one has picked a target language
 };
@@ -229,7 +230,8 @@ async function showAlternatives(sentence, asked) {
   const options = {...translateOptions(), words: false, sentences: false,
                    decoding: {beamSize: ALTERNATIVES, numHypotheses: ALTERNATIVES}};
   try {
-    const answer = await call('Translate', {inputs: [{text: asked}], options}, {shown: true});
+    const answer = await translation.others.run((signal) => call(
+        'Translate', {inputs: [{text: asked}], options}, {signal, shown: true}));
     const texts = new Map();
     for (const one of answer.results[0].hypotheses || []) {
       if (!texts.has(one.text || '')) texts.set(one.text || '', one.score || 0);
@@ -247,12 +249,14 @@ async function showAlternatives(sentence, asked) {
     }));
     list.querySelector('button')?.focus();
   } catch (error) {
+    if (error.name === 'AbortError') return;
     $('alternatives').hidden = true;
     showError('translate-error', error);
   }
 }
 
 function closeAlternatives(sentence) {
+  translation.others.stop();
   $('alternatives').hidden = true;
   const back = sentence || document.querySelector('.sentence.chosen');
   if (!back) return;
@@ -273,7 +277,7 @@ async function translateDocument(file) {
   $('target').classList.add('busy');
   $('translate-note').textContent = `Translating ${file.name} …`;
   try {
-    const text = await file.text();
+    const text = await textOf(file);
     const {words, sentences, ...options} = translateOptions();
     const answer = await translation.work.run((signal) => call(
         'Translate', {inputs: [{text}], options: {...options, format: kind[0]}}, {signal}));
@@ -287,10 +291,20 @@ async function translateDocument(file) {
     $('copy-target').disabled = false;
     $('translate-note').textContent = `${file.name} is translated.`;
   } catch (error) {
+    // Newer work has replaced this, and shows its own notes.
+    if (error.name === 'AbortError') return;
     $('translate-note').textContent = '';
     showError('translate-error', error);
   }
   endTranslation();
+}
+
+async function textOf(file) {
+  try {
+    return new TextDecoder('utf-8', {fatal: true}).decode(await file.arrayBuffer());
+  } catch {
+    throw new CallError(`${file.name} is not UTF-8: convert it first.`);
+  }
 }
 
 function forgetDocument() {

@@ -36,9 +36,8 @@ class RetrievalTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     std::vector<std::string> flags = {"--precision", "f32"};
-    for (const char* name :
-         {kM3, "colbert.expansion", "colbert.modernbert", "colbert.pylate",
-          "colbert.stanford", "splade.bert", kNli}) {
+    for (const char* name : {kM3, kColberts[0], kColberts[1], kColberts[2],
+                             kColberts[3], "splade.bert", kNli}) {
       flags.insert(flags.end(), {"--model", std::string(name) + "=" +
                                                 kRetrievalFolders + name});
     }
@@ -477,8 +476,12 @@ TEST_F(RetrievalTest, CommandsPrintWhatTheModelsMake) {
            "the team won"});
   EXPECT_NE(labels.find("sport 0."), labels.npos) << labels;
   EXPECT_NE(labels.find("music 0."), labels.npos) << labels;
-  EXPECT_EQ(lines(run({"rerank", "--model", kM3, "--weights", "1,0,1",
-                       "--query", "cats", "cats", "dogs"})),
+  // Neither flag takes the texts behind it.
+  EXPECT_EQ(lines(run({"classify", "--model", kNli, "--labels", "sport,music",
+                       "the team won"})),
+            1);
+  EXPECT_EQ(lines(run({"rerank", "--model", kM3, "--query", "cats", "--weights",
+                       "1,0,1", "cats", "dogs"})),
             2);
 }
 

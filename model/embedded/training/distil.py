@@ -215,6 +215,8 @@ def main():
         torch.zeros(1, device=options.device)  # prepares a GPU
     while (options.wait
            and not (options.teacher / "model.safetensors").is_file()):
+        if 0 < options.until < time.time():
+            raise SystemExit(f"there is no teacher in {options.teacher}")
         time.sleep(0.1)
     model = None
     folder = parts_folder(options)

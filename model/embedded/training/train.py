@@ -265,7 +265,7 @@ class Trainer:
         """Waits for the training data, which may still be made."""
         path = self._options.data / self._options.train
         while self._options.wait and not path.is_file():
-            if self._stop:
+            if self._stop or 0 < self._options.until < time.time():
                 raise SystemExit("stopped while waiting")
             time.sleep(0.1)
         self._data = packed.Packed.load(path)

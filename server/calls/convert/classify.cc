@@ -11,8 +11,8 @@ absl::StatusOr<std::string> ReadPrompt(const v1::RerankRequest& in,
   const bool prompted = in.has_prompt() || in.has_prompt_name();
   if (prompted && options.model->pair_template() == nullptr) {
     return InvalidField(in.has_prompt() ? "prompt" : "prompt_name",
-                        "is given, but this model reads pairs without a "
-                        "prompt; leave it out");
+                        "is given, but Rerank has no use for a prompt with "
+                        "this model; leave it out");
   }
   return ConvertPrompt(in, "", options);
 }

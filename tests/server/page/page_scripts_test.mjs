@@ -286,6 +286,7 @@ test('the story of a candidate is that of the command', () => {
 test('numbers are short', () => {
   const page = open();
   for (const [code, text] of [
+    ['bytes(99.7e6)', '100 MB'],
     ['bytes(999)', '999 B'], ['bytes("13300000")', '13 MB'], ['bytes(537e6)', '537 MB'],
     ['many(7322948)', '7.32 million'], ['many(307)', '307'], ['seconds(.00034)', '340 µs'],
     ['seconds(.0489)', '48.9 ms'], ['seconds(12)', '12 s'], ['seconds(NaN)', '–']]) {

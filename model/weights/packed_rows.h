@@ -8,8 +8,8 @@ namespace trivium {
 
 // A matrix that its file stores packed, in a format of a quantizing program
 // (quantized/). Rows are unpacked when they are read, so that memory never
-// holds an unpacked copy of the matrix. Views the file's bytes. Threads may
-// read at the same time.
+// holds an unpacked copy, unless a family reorders it. Views the file's bytes.
+// Threads may read at the same time.
 class PackedRows {
  public:
   // The rows that are best read together: some formats store as many side by

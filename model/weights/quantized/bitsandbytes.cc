@@ -261,10 +261,14 @@ std::unique_ptr<const QuantizedFormat> ReadBitsAndBytesConfig(
   const bool eight = config->Boolean("load_in_8bit").value_or(false) ||
                      config->Boolean("_load_in_8bit").value_or(false);
   const std::string kind = config->Text("bnb_4bit_quant_type").value_or("fp4");
+  if (!eight && kind != "nf4" && kind != "fp4") {
+    config->Report("bnb_4bit_quant_type", config->Find("bnb_4bit_quant_type"),
+                   "this server reads nf4 and fp4");
+  }
   if (config->problems()->size() > problems) return nullptr;
   return std::make_unique<BitsAndBytes>(
       eight ? "8-bit bitsandbytes, a scale a row"
-            : fmt::format("4-bit bitsandbytes ({})", kind.substr(0, 100)));
+            : fmt::format("4-bit bitsandbytes ({})", kind));
 }
 
 }  // namespace trivium

@@ -1,6 +1,6 @@
 // compressed-tensors, of vLLM's llm-compressor. config_groups say which numbers
-// modules have; their targets and the ignore list follow from the modules' own
-// tensors (compressed_weight.h).
+// modules have. A module's own tensors tell which group is its own, so targets
+// and the ignore list are not read (compressed_weight.h).
 //
 // Scales of activations and of keys and values are not used: activations are
 // quantized as --precision says, each row by itself.

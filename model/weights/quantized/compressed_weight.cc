@@ -21,6 +21,7 @@ constexpr char kPacked[] = ".weight_packed";
 constexpr char kPlain[] = ".weight";
 constexpr char kScale[] = ".weight_scale";
 constexpr char kZero[] = ".weight_zero_point";
+constexpr char kIndices[] = ".weight_g_idx";
 
 // A weight's sizes, and what stores its numbers.
 struct StoredWeight {
@@ -110,8 +111,8 @@ std::optional<MadeTensor> MakeFp4(const StoredWeight& weight,
                                        DTypeName(grid.scales->dtype)));
     return std::nullopt;
   }
-  if (grid.block_rows != 1) {
-    module->Report(kScale, "is not one of groups, which FP4 has");
+  if (grid.block_rows != 1 || weight.columns % grid.block_columns != 0) {
+    module->Report(kScale, "is not one of whole groups, which FP4 has");
     return std::nullopt;
   }
   return PackedTensor(DType::kBf16, weight.rows, weight.columns,
@@ -144,7 +145,6 @@ std::optional<MadeTensor> MakeInts(const QuantizationScheme& scheme,
                : grid.scales->shape);
     if (ints.grid.zeros == nullptr) return std::nullopt;
   }
-  constexpr char kIndices[] = ".weight_g_idx";
   if (module->Find(kIndices) != nullptr) {
     const TensorView* const indices =
         module->Required(kIndices, {DType::kI32}, {weight.columns});
@@ -206,6 +206,14 @@ std::optional<MadeTensor> MakeAs(const QuantizationScheme& scheme,
     return std::nullopt;
   }
   if (type == DType::kI32) return MakeInts(scheme, weight, grid, module);
+  if (scheme.strategy == Strategy::kGroup &&
+      module->Find(kIndices) != nullptr) {
+    module->Report(kIndices,
+                   "orders the groups of a weight that is not packed, which "
+                   "this server does not read",
+                   "use the model as it was before quantization");
+    return std::nullopt;
+  }
   if (!scheme.symmetric) {
     grid.zeros = module->Required(kZero, {DType::kI8}, grid.scales->shape);
     if (grid.zeros == nullptr) return std::nullopt;
@@ -229,9 +237,16 @@ std::optional<MadeTensor> MakeCompressedWeight(
   const std::optional<StoredWeight> weight = FindWeight(module);
   if (!weight) return std::nullopt;
   const TensorView* const scales = module->Find(kScale);
-  const auto fitting = std::find_if(
-      schemes.begin(), schemes.end(),
-      [&](const auto& scheme) { return Fits(scheme, *weight, scales); });
+  // Of schemes that fit alike, zero points tell which it is.
+  const bool zeros = module->Find(kZero) != nullptr;
+  const auto find = [&](bool exactly) {
+    return std::find_if(schemes.begin(), schemes.end(), [&](const auto& one) {
+      return Fits(one, *weight, scales) &&
+             (!exactly || one.symmetric == !zeros);
+    });
+  };
+  auto fitting = find(/*exactly=*/true);
+  if (fitting == schemes.end()) fitting = find(/*exactly=*/false);
   return MakeAs(fitting == schemes.end() ? schemes.front() : *fitting, *weight,
                 module);
 }

@@ -103,8 +103,11 @@ class HqqFormat : public QuantizedFormat {
 std::optional<int64_t> HqqInteger(const char* suffix, int64_t least,
                                   int64_t most, ModuleTensors* module) {
   const TensorView* const tensor = module->Find(suffix);
-  const std::optional<int64_t> value =
-      tensor == nullptr ? std::nullopt : OneInteger(*tensor);
+  if (tensor == nullptr) {
+    module->Report(suffix, "is missing");
+    return std::nullopt;
+  }
+  const std::optional<int64_t> value = OneInteger(*tensor);
   if (!value || *value < least || *value > most) {
     module->Report(suffix,
                    fmt::format("is not an integer from {} to {}", least, most));

@@ -131,10 +131,13 @@ std::unique_ptr<Weights> ApplyQuantizationConfig(
   std::unique_ptr<const QuantizedFormat> format =
       method == nullptr ? nullptr : method->read(&reader);
   if (weights == nullptr) return nullptr;
-  // Without knowing the format, every tensor would seem to be missing.
+  // Without what cannot be read, its tensors would seem to be missing, too.
   if (format == nullptr) return ImagineWeights();
-  return std::make_unique<QuantizedWeights>(std::move(weights),
-                                            std::move(format), problems);
+  const size_t known = problems->size();
+  auto made = std::make_unique<QuantizedWeights>(std::move(weights),
+                                                 std::move(format), problems);
+  if (problems->size() > known) return ImagineWeights();
+  return made;
 }
 
 }  // namespace trivium

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/weights/tensor_file.h"
+
 namespace trivium {
 namespace {
 
@@ -139,7 +141,7 @@ std::vector<QuantizationScheme> ReadSchemes(ConfigReader* config) {
       const json* const weights = part("weights");
       if (weights == nullptr) continue;  // quantizes activations only
       ConfigReader reader({{fmt::format("{}: {}.{}.weights", groups.file,
-                                        kGroups, name.substr(0, 100)),
+                                        kGroups, Quoted(name)),
                             weights}},
                           config->problems());
       std::optional<QuantizationScheme> scheme = ReadScheme(&reader);

@@ -269,6 +269,51 @@ TEST(CompressedTensorsTest, FourBitFloatsAreUnpacked) {
   mx.ExpectDamageIsReported();
 }
 
+TEST(CompressedTensorsTest, FourBitFloatsHaveWholeGroups) {
+  for (const int columns : {3, 64}) {
+    StoredModule module(CompressedConfig("mxfp4-pack-quantized",
+                                         {{"num_bits", 4},
+                                          {"type", "float"},
+                                          {"strategy", "block"},
+                                          {"block_structure", {1, columns}}}));
+    const int groups = (32 + columns - 1) / columns;
+    module.Set("x.weight_packed", "U8", {2, 16},
+               Chars(std::vector<int>(32, 0x11)));
+    module.Set("x.weight_scale", "U8", {2, groups},
+               Chars(std::vector<int>(2 * groups, 127)));
+    Problems problems;
+    module.Read(&problems);
+    EXPECT_THAT(problems, ElementsAre(ErrorAt("x.weight_scale"))) << columns;
+  }
+}
+
+TEST(CompressedTensorsTest, AnOrderOfGroupsIsReadOfPackedWeightsOnly) {
+  StoredModule module(CompressedConfig(
+      "int-quantized",
+      {{"num_bits", 8}, {"strategy", "group"}, {"group_size", 2}}));
+  module.Set("x.weight", "I8", {1, 4}, Chars({1, 2, 3, 4}));
+  module.Set("x.weight_scale", "F32", {1, 2}, Floats({1, 2}));
+  EXPECT_EQ(module.Values(1, 4), (std::vector<float>{1, 2, 6, 8}));
+  module.Set("x.weight_g_idx", "I32", {4}, Words({1, 0, 1, 0}));
+  Problems problems;
+  module.Read(&problems);
+  EXPECT_THAT(problems, ElementsAre(ErrorAt("x.weight_g_idx")));
+}
+
+TEST(CompressedTensorsTest, ZeroPointsChooseAmongGroups) {
+  StoredModule module(CompressedConfig("int-quantized", {}));
+  const json symmetric = {{"num_bits", 8}, {"strategy", "channel"}};
+  json asymmetric = symmetric;
+  asymmetric["symmetric"] = false;
+  module.config()["config_groups"] = {{"a", {{"weights", symmetric}}},
+                                      {"b", {{"weights", asymmetric}}}};
+  module.Set("x.weight", "I8", {1, 2}, Chars({5, 7}));
+  module.Set("x.weight_scale", "F32", {1, 1}, Floats({2}));
+  EXPECT_EQ(module.Values(1, 2), (std::vector<float>{10, 14}));
+  module.Set("x.weight_zero_point", "I8", {1, 1}, Chars({3}));
+  EXPECT_EQ(module.Values(1, 2), (std::vector<float>{4, 8}));
+}
+
 // The first group whose shapes fit is a module's own.
 TEST(CompressedTensorsTest, ShapesChooseAmongGroups) {
   std::mt19937 random(5);
@@ -331,7 +376,7 @@ TEST(CompressedTensorsTest, OtherSettingsAreRefused) {
   EXPECT_THAT(problem("/config_groups", many), ErrorAt("config_groups"));
   const std::string weights = "/config_groups/group_0/weights/";
   EXPECT_THAT(problem((weights + "num_bits").c_str(), 3),
-              ErrorAt("group_0.weights: num_bits"));
+              ErrorAt("'group_0'.weights: num_bits"));
   EXPECT_THAT(problem((weights + "num_bits").c_str(), nullptr),
               ErrorAt("num_bits"));
   EXPECT_THAT(problem((weights + "type").c_str(), "complex"), ErrorAt("type"));

@@ -199,6 +199,15 @@ TEST(BitsAndBytesTest, BrokenStatesAreReported) {
   EXPECT_THAT(problems, ElementsAre(ErrorAt("bitsandbytes__nf4")));
 }
 
+TEST(BitsAndBytesTest, OtherTypesOfFourBitsAreRefused) {
+  StoredModule module({{"quant_method", "bitsandbytes"},
+                       {"load_in_4bit", true},
+                       {"bnb_4bit_quant_type", "\u00e9"}});
+  Problems problems;
+  module.Read(&problems);
+  EXPECT_THAT(problems, ElementsAre(ErrorAt("bnb_4bit_quant_type")));
+}
+
 TEST(BitsAndBytesTest, EightBitsAreUnpacked) {
   StoredModule module(
       {{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}});

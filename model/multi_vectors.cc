@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "model/sentence_modules.h"
+#include "model/similarity.h"
 #include "model/transformer/workspace.h"
 
 namespace trivium {
@@ -15,15 +16,6 @@ namespace {
 
 bool HasId(const std::vector<int32_t>& ids, int32_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
-// Scales a vector to length 1; leaves zeros as they are.
-void ScaleToOne(std::span<float> vector) {
-  double sum = 0;
-  for (const float value : vector) sum += double{value} * value;
-  if (sum == 0) return;
-  const double scale = 1 / std::sqrt(sum);
-  for (float& value : vector) value = static_cast<float>(value * scale);
 }
 
 absl::StatusOr<Linear> PackLinear(const LinearTensors& tensors) {
@@ -155,8 +147,8 @@ absl::StatusOr<VectorRows> MultiVectors::Rows(std::span<const float> states,
       continue;
     }
     for (int row = 0; row < rows; ++row) {
-      ScaleToOne(std::span(x.values).subspan(static_cast<size_t>(row) * x.size,
-                                             x.size));
+      NormalizeLength(std::span(x.values).subspan(
+          static_cast<size_t>(row) * x.size, x.size));
     }
   }
   return x;

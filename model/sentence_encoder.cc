@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "model/kernels/row_ops.h"
+#include "model/similarity.h"
 
 namespace trivium {
 namespace {
@@ -67,14 +68,6 @@ void Pool(std::span<const float> states, size_t width, TokenPooling pooling,
 
 }  // namespace
 
-void NormalizeLength(std::vector<float>* vector) {
-  double sum = 0;
-  for (const float value : *vector) sum += double{value} * value;
-  if (sum == 0) return;
-  const double scale = 1 / std::sqrt(sum);
-  for (float& value : *vector) value = static_cast<float>(value * scale);
-}
-
 int SentenceEncoder::embedding_size(int d_model) const {
   if (!has_dense()) return 0;
   int size = d_model * static_cast<int>(poolings_.size());
@@ -111,7 +104,7 @@ std::vector<float> SentenceEncoder::Embed(std::span<const float> states,
   }
   for (const Step& step : steps_) {
     if (std::holds_alternative<Normalize>(step)) {
-      if (overrides.normalize.value_or(true)) NormalizeLength(&x);
+      if (overrides.normalize.value_or(true)) NormalizeLength(x);
       normalize = false;
     } else if (overrides.pooling) {
       continue;
@@ -121,7 +114,7 @@ std::vector<float> SentenceEncoder::Embed(std::span<const float> states,
       Apply(std::get<LayerNorm>(step), &x);
     }
   }
-  if (normalize) NormalizeLength(&x);
+  if (normalize) NormalizeLength(x);
   return x;
 }
 

@@ -178,9 +178,6 @@ class SentenceEncoder {
   std::optional<LogitScore> logit_score_;
 };
 
-// Scales to Euclidean length 1; leaves a vector of zeros as it is.
-void NormalizeLength(std::vector<float>* vector);
-
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_SENTENCE_ENCODER_H_

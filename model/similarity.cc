@@ -1,6 +1,7 @@
 #include "model/similarity.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace trivium {
@@ -59,6 +60,14 @@ double MaxSim(const VectorRows& query, const VectorRows& document) {
     sum += best;
   }
   return sum;
+}
+
+void NormalizeLength(std::span<float> vector) {
+  double sum = 0;
+  for (const float value : vector) sum += double{value} * value;
+  if (sum == 0) return;
+  const double scale = 1 / std::sqrt(sum);
+  for (float& value : vector) value = static_cast<float>(value * scale);
 }
 
 }  // namespace trivium

@@ -25,6 +25,9 @@ double SparseProduct(std::span<const SparseWeight> a,
 // one has no rows. Their vectors have the same size.
 double MaxSim(const VectorRows& query, const VectorRows& document);
 
+// Scales to Euclidean length 1; leaves a vector of zeros as it is.
+void NormalizeLength(std::span<float> vector);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_SIMILARITY_H_

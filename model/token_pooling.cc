@@ -141,7 +141,7 @@ void PoolRows(int count, VectorRows* rows) {
     for (int k = 0; k < rows->size; ++k) {
       mean[k] = static_cast<float>(sum[k] / members);
     }
-    NormalizeLength(&mean);
+    NormalizeLength(mean);
     pooled.values.insert(pooled.values.end(), mean.begin(), mean.end());
   }
   *rows = std::move(pooled);

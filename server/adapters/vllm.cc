@@ -30,7 +30,17 @@ class VllmCodec : public Codec {
       : ignored_(environment.ignored_members),
         created_(absl::ToUnixSeconds(environment.clock->Now())) {}
 
+  absl::Status Read(std::string_view body, Message* message) final {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    JsonFields fields(value, "");
+    ReadFields(&fields, message);
+    return fields.Done();
+  }
+
  protected:
+  // Reads the members of one shape.
+  virtual void ReadFields(JsonFields* fields, Message* message) = 0;
+
   template <typename Request>
   void ReadShared(JsonFields* fields, Request* request) {
     request->set_model(fields->String("model").value_or(""));
@@ -73,28 +83,26 @@ class VllmScoreCodec final : public VllmCodec {
  public:
   using VllmCodec::VllmCodec;
 
-  absl::Status Read(std::string_view body, Message* message) override {
-    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+  void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::RerankRequest*>(message);
-    JsonFields fields(value, "");
-    ReadShared(&fields, request);
+    ReadShared(fields, request);
     // The later names of the same.
-    const bool later = value.contains("queries") || value.contains("documents");
+    const bool later = fields->Value("queries") != nullptr ||
+                       fields->Value("documents") != nullptr;
     query_name_ = later ? "queries" : "text_1";
     documents_name_ = later ? "documents" : "text_2";
-    fields.Require(query_name_);
-    const std::vector<std::string> queries = fields.Strings(query_name_);
-    if (fields.ok() && queries.size() != 1) {
-      fields.Fail(query_name_,
-                  fmt::format("has {} texts; send one in each request",
-                              queries.size()));
+    fields->Require(query_name_);
+    const std::vector<std::string> queries = fields->Strings(query_name_);
+    if (fields->ok() && queries.size() != 1) {
+      fields->Fail(query_name_,
+                   fmt::format("has {} texts; send one in each request",
+                               queries.size()));
     }
     if (queries.size() == 1) request->set_query(queries.front());
-    fields.Require(documents_name_);
-    for (std::string& text : fields.Strings(documents_name_)) {
+    fields->Require(documents_name_);
+    for (std::string& text : fields->Strings(documents_name_)) {
       request->add_documents(std::move(text));
     }
-    return fields.Done();
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
@@ -108,7 +116,7 @@ class VllmScoreCodec final : public VllmCodec {
     uint64_t tokens = 0;
     for (const auto& document : response.documents()) {
       tokens += document.token_count();
-      if (document.index() >= scores.size()) continue;  // all are there
+      if (document.index() >= scores.size()) continue;
       scores[document.index()] =
           activate() ? document.score() : document.logit();
     }
@@ -128,16 +136,13 @@ class VllmClassifyCodec final : public VllmCodec {
  public:
   using VllmCodec::VllmCodec;
 
-  absl::Status Read(std::string_view body, Message* message) override {
-    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+  void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::ClassifyRequest*>(message);
-    JsonFields fields(value, "");
-    ReadShared(&fields, request);
-    fields.Require("input");
-    for (std::string& text : fields.Strings("input")) {
+    ReadShared(fields, request);
+    fields->Require("input");
+    for (std::string& text : fields->Strings("input")) {
       request->add_inputs()->set_text(std::move(text));
     }
-    return fields.Done();
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
@@ -150,7 +155,7 @@ class VllmClassifyCodec final : public VllmCodec {
       tokens += result.token_count();
       std::vector<float> probabilities(result.labels_size());
       for (const v1::Label& label : result.labels()) {
-        if (label.index() >= probabilities.size()) continue;  // all are there
+        if (label.index() >= probabilities.size()) continue;
         probabilities[label.index()] =
             activate() ? label.score() : label.logit();
       }

@@ -46,7 +46,7 @@ class ClassifyCall final
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
     if (!zero_shot_) return InputsCall::Prepare(part, requests);
-    const std::string path = FieldOfInput(part);
+    const std::string path = InputsCall::FieldOf(part);
     TRIVIUM_ASSIGN_OR_RETURN(
         const FirstOfPairs text,
         ConvertFirst(message(part).text(), path + ".text", options()));
@@ -72,12 +72,9 @@ class ClassifyCall final
   }
 
   std::string FieldOf(int request) const override {
-    return FieldOfInput(
+    return InputsCall::FieldOf(
         zero_shot_ ? request / static_cast<int>(zero_shot_->labels.size())
                    : request);
-  }
-  static std::string FieldOfInput(int input) {
-    return fmt::format("inputs[{}]", input);
   }
 
   absl::Status Want(int, const PreparedInput&, Request* request) override {
@@ -114,7 +111,7 @@ class ClassifyCall final
     const std::vector<float> scores = ToScores(logits, head.scores);
     const size_t top = top_ ? *top_ : logits.size();
     for (const int index : LargestFirst(logits, top)) {
-      AddLabel(head, index, scores[index], logits[index], out);
+      AddLabel(head.labels[index], index, scores[index], logits[index], out);
     }
     return absl::OkStatus();
   }
@@ -132,11 +129,12 @@ class ClassifyCall final
       scores.push_back(ToScores(both, HeadInfo::Scores::kSoftmax).back());
     }
     if (!job.apart) scores = ToScores(entailments, HeadInfo::Scores::kSoftmax);
-    const size_t top = job.top ? *job.top : scores.size();
+    const size_t top = top_ ? *top_ : scores.size();
     // Logits order what rounds to the same score.
     for (const int index :
          LargestFirst(job.apart ? scores : entailments, top)) {
-      AddZeroShotLabel(job, index, scores[index], entailments[index], out);
+      AddLabel(*job.labels[index], index, scores[index], entailments[index],
+               out);
     }
   }
 

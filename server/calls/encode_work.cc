@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "model/similarity.h"
 #include "model/token_pooling.h"
 #include "server/calls/convert/embedding_bytes.h"
 #include "server/errors/status.h"
@@ -125,7 +126,7 @@ std::vector<float> EncodeWork::Dense(const PreparedInput& input,
   if (job_.embedding == EncodeJob::Embedding::kNone) return embedding;
   if (job_.embedding == EncodeJob::Embedding::kPooler) {
     embedding = std::move(result->pooled);
-    if (job_.overrides.normalize.value_or(false)) NormalizeLength(&embedding);
+    if (job_.overrides.normalize.value_or(false)) NormalizeLength(embedding);
   } else {
     SentenceEncoder::Overrides overrides = job_.overrides;
     overrides.skipped_tokens = input.prompt_tokens;
@@ -134,7 +135,7 @@ std::vector<float> EncodeWork::Dense(const PreparedInput& input,
   if (job_.dimensions) {
     const bool normal = HasLengthOne(embedding);
     embedding.resize(*job_.dimensions);
-    if (normal) NormalizeLength(&embedding);
+    if (normal) NormalizeLength(embedding);
   }
   return embedding;
 }

@@ -14,6 +14,7 @@
 
 #include "model/model.h"
 #include "model/pair_template.h"
+#include "model/similarity.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/error_texts.h"
 #include "tests/support/generate.h"
@@ -66,7 +67,7 @@ class SentenceGoldenTest : public ::testing::Test {
           sentences.Embed(Read(*encoding).states, model_->info().d_model, {});
       if (run.contains("dimensions")) {
         embedding.resize(run["dimensions"].get<size_t>());
-        NormalizeLength(&embedding);
+        NormalizeLength(embedding);
       }
       const auto expected = run["embedding"].get<std::vector<float>>();
       ASSERT_EQ(embedding.size(), expected.size());

@@ -33,7 +33,7 @@ VectorRows RandomRows(int rows, int size, std::mt19937* random) {
   for (int i = 0; i < rows; ++i) {
     std::vector<float> row(size);
     for (float& value : row) value = normal(*random);
-    NormalizeLength(&row);
+    NormalizeLength(row);
     made.values.insert(made.values.end(), row.begin(), row.end());
     made.positions.push_back(i);
   }
@@ -192,7 +192,7 @@ TEST(TokenPoolingTest, MergesAsWardsMethodDoes) {
             mean[k] += others.row(row)[k] / static_cast<float>(cluster.size());
           }
         }
-        NormalizeLength(&mean);
+        NormalizeLength(mean);
       }
       for (int row = 0; row < pooled.rows(); ++row) {
         for (int k = 0; k < rows.size; ++k) {

@@ -26,10 +26,10 @@ absl::StatusOr<std::optional<uint32_t>> ReadTop(const v1::ClassifyRequest& in) {
   return TopOf(in);
 }
 
-void AddLabel(const HeadInfo& head, int index, float score, float logit,
+void AddLabel(const std::string& name, int index, float score, float logit,
               v1::Classification* out) {
   v1::Label* label = out->add_labels();
-  label->set_label(head.labels[index]);
+  label->set_label(name);
   label->set_score(score);
   label->set_logit(logit);
   label->set_index(static_cast<uint32_t>(index));

@@ -14,8 +14,9 @@ namespace trivium {
 // Returns how many labels are wanted; unset: all.
 absl::StatusOr<std::optional<uint32_t>> ReadTop(const v1::ClassifyRequest& in);
 
-// Adds the label of a logit. `index` is its place among the head's labels.
-void AddLabel(const HeadInfo& head, int index, float score, float logit,
+// Adds the label of a logit. `index` is its place among the head's labels, or
+// the request's.
+void AddLabel(const std::string& name, int index, float score, float logit,
               v1::Classification* out);
 
 // Rerank.

@@ -101,22 +101,12 @@ absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
   }
   job.labels = ToElements(in.labels());
   job.apart = in.multi_label() || in.labels_size() == 1;
-  job.top = TopOf(in);
   for (const std::string* const label : job.labels) {
     std::string& hypothesis = job.hypotheses.emplace_back(text);
     hypothesis.replace(hypothesis.find(kPlace), kPlace.size(), *label);
     job.hypothesis_bytes += TextBytes(hypothesis);
   }
   return job;
-}
-
-void AddZeroShotLabel(const ZeroShotJob& job, int index, float score,
-                      float entailment, v1::Classification* out) {
-  v1::Label* const label = out->add_labels();
-  label->set_label(*job.labels[index]);
-  label->set_score(score);
-  label->set_logit(entailment);
-  label->set_index(static_cast<uint32_t>(index));
 }
 
 void SetPairTokens(int tokens, v1::Classification* out) {

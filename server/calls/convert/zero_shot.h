@@ -25,7 +25,6 @@ struct ZeroShotJob {
   bool apart = false;                   // each label has a score of its own
   int entailment = 0;                   // index in the head's labels
   int contradiction = 0;
-  std::optional<uint32_t> top;  // labels to return; unset: all
 
   // The bytes of all hypotheses (TextBytes).
   int64_t hypothesis_bytes = 0;
@@ -37,9 +36,6 @@ absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
     const v1::ClassifyRequest& in, const ServedModel& model,
     const RequestLimits& limits);
 
-// Adds the label `index` of a text. `entailment` is its logit.
-void AddZeroShotLabel(const ZeroShotJob& job, int index, float score,
-                      float entailment, v1::Classification* out);
 // Says how many tokens all pairs of a text have.
 void SetPairTokens(int tokens, v1::Classification* out);
 

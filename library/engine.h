@@ -42,7 +42,7 @@ class LocalEngine {
   struct Model {
     std::string folder;              // a Hugging Face folder, or a .gguf file
     std::string name = {};           // for requests; empty: the folder's name
-    std::string precision = "auto";  // f32, bf16, int8
+    std::string precision = "auto";  // f32, bf16, int8, int4
     std::string kv_precision = "auto";  // of a decoder's keys and values
     bool vocabulary_shortlist = false;
   };

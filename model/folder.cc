@@ -36,6 +36,7 @@
 #include "model/tokenizer/bounded_tokenizer.h"
 #include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer_factory.h"
+#include "model/transformer/grouped_linear.h"
 #include "model/weights/digest.h"
 #include "model/weights/imagined_weights.h"
 #include "model/weights/quantized/quantized_weights.h"
@@ -238,6 +239,16 @@ void KeepStates(ModelFolder* folder) {
   }
 }
 
+// By default, weights that their file has in four bits stay so.
+void KeepFourBits(const LoadOptions& options, ModelFolder* folder) {
+  if (options.precision != Precision::kAuto ||
+      !HasFourBitWeights(folder->description)) {
+    return;
+  }
+  folder->precision = Precision::kInt4;
+  folder->formats = FormatsOf(Precision::kInt4, options.kv_precision);
+}
+
 // Reads what an encoder is for, or a decoder that is used as one (state_use.h):
 // its head, its mask token, its embeddings.
 void ReadEncoderUse(const std::string& path, const ModuleList* modules,
@@ -362,6 +373,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   if (problems->empty() && !folder.weights->imagined()) {
     CheckFinite(folder.description, *folder.weights, problems);
   }
+  KeepFourBits(options, &folder);
   ReadEncoderUse(path, modules, problems, &folder);
   if (folder.description.decoder) {
     KeepStates(&folder);

@@ -21,11 +21,13 @@
 
 namespace trivium {
 
-enum class Precision { kAuto, kF32, kBf16, kInt8 };
+enum class Precision { kAuto, kF32, kBf16, kInt8, kInt4 };
 
-// Returns "auto", "f32", "bf16" or "int8".
+// Returns "auto", "f32", "bf16", "int8" or "int4".
 std::string_view PrecisionName(Precision precision);
 absl::StatusOr<Precision> ParsePrecision(std::string_view name);
+// Reads a precision of cached keys and values, which have no int4.
+absl::StatusOr<Precision> ParseKvPrecision(std::string_view name);
 
 struct EngineOptions {
   int64_t kv_cache_bytes = 0;  // memory for KV blocks; whole blocks are used

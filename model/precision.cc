@@ -8,10 +8,9 @@ namespace trivium {
 namespace {
 
 constexpr std::pair<std::string_view, Precision> kNames[] = {
-    {"auto", Precision::kAuto},
-    {"f32", Precision::kF32},
-    {"bf16", Precision::kBf16},
-    {"int8", Precision::kInt8},
+    {"auto", Precision::kAuto}, {"f32", Precision::kF32},
+    {"bf16", Precision::kBf16}, {"int8", Precision::kInt8},
+    {"int4", Precision::kInt4},
 };
 
 }  // namespace
@@ -28,7 +27,18 @@ absl::StatusOr<Precision> ParsePrecision(std::string_view name) {
     if (known.first == name) return known.second;
   }
   return absl::InvalidArgumentError(fmt::format(
-      "precision '{}' is unknown; give auto, f32, bf16 or int8", name));
+      "precision '{}' is unknown; give auto, f32, bf16, int8 or int4", name));
+}
+
+absl::StatusOr<Precision> ParseKvPrecision(std::string_view name) {
+  const absl::StatusOr<Precision> precision = ParsePrecision(name);
+  if (!precision.ok() || *precision == Precision::kInt4) {
+    return absl::InvalidArgumentError(fmt::format(
+        "precision '{}' of keys and values is unknown; give auto, f32, bf16 or "
+        "int8",
+        name));
+  }
+  return precision;
 }
 
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa) {
@@ -53,6 +63,8 @@ Formats FormatsOf(Precision precision, Precision kv_precision) {
   switch (precision) {
     case Precision::kInt8:
       return kInt8Formats;
+    case Precision::kInt4:
+      return kInt4Formats;
     case Precision::kBf16:
       return kBf16Formats;
     default:

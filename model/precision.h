@@ -8,8 +8,10 @@
 
 namespace trivium {
 
-// Resolves `precision` at `isa`: kAuto becomes int8 with VNNI, else f32.
-// FAILED_PRECONDITION for bf16 on a CPU without its instructions.
+// Resolves `precision` at `isa`: kAuto becomes int8 with VNNI, else f32. A
+// model whose file has weights in four bits becomes kInt4 instead
+// (model/folder.cc). FAILED_PRECONDITION for bf16 on a CPU without its
+// instructions.
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa);
 
 // Returns the formats that a resolved precision stands for. `kv_precision` sets

@@ -83,6 +83,8 @@ int64_t MostShrunk(Precision precision) {
       return 1;
     case Precision::kBf16:
       return 2;
+    case Precision::kInt4:
+      return 8;
     default:
       return 4;
   }

@@ -20,7 +20,7 @@ absl::Status ReadSetting(const std::string& key, const std::string& value,
     return absl::OkStatus();
   }
   if (key == "kv") {
-    TRIVIUM_ASSIGN_OR_RETURN(spec->kv_precision, ParsePrecision(value));
+    TRIVIUM_ASSIGN_OR_RETURN(spec->kv_precision, ParseKvPrecision(value));
     return absl::OkStatus();
   }
   if (key == "shortlist") {

@@ -132,8 +132,9 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
                  "removed models, which are then served or unloaded; 0: never");
   flags
       ->Parsed("precision",
-               "Precision to compute with: auto, f32, bf16 or int8; auto "
-               "depends on the CPU's features",
+               "Precision to compute with: auto, f32, bf16, int8 or int4. auto "
+               "is int4 for a file whose weights are in four bits, else int8 "
+               "if the CPU has VNNI, else f32",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->precision,
                                           ParsePrecision(text));
@@ -143,11 +144,12 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
   flags
       ->Parsed("kv-precision",
                "Precision of decoders' keys and values: auto, f32, bf16 or "
-               "int8; auto is that of --precision. bf16 is more exact than "
+               "int8; auto is that of --precision, for int4 int8. bf16 is more "
+               "exact than "
                "int8 and takes twice the memory",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->kv_precision,
-                                          ParsePrecision(text));
+                                          ParseKvPrecision(text));
                  return absl::OkStatus();
                })
       ->default_str("auto");

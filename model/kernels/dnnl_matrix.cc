@@ -71,7 +71,7 @@ DataTypes TypesOf(const MatmulShape& shape) {
       return {Type::f32, Type::f32, Type::f32};
     case WeightType::kBf16:
       return {Type::bf16, Type::bf16, Type::f32};
-    case WeightType::kInt8:
+    default:  // kInt8; groups have a product of their own
       break;
   }
   return {Type::u8, Type::s8, Type::s32};

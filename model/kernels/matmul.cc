@@ -1,7 +1,10 @@
 #include "model/kernels/matmul.h"
 
+#include <utility>
+
 #include "model/kernels/buffer.h"
 #include "model/kernels/dnnl_matrix.h"
+#include "model/kernels/grouped_product.h"
 #include "model/kernels/panel_product.h"
 #include "model/kernels/tile_product.h"
 
@@ -97,6 +100,32 @@ class TileMatrix : public PackedMatrix {
   const RawBuffer strips_;
 };
 
+class GroupedMatrix : public PackedMatrix {
+ public:
+  GroupedMatrix(WeightType type, GroupedWeights weights)
+      : PackedMatrix(
+            {type, OperandType::kInt8Groups, weights.n(), weights.k()}),
+        weights_(std::move(weights)) {}
+
+  int64_t bytes() const override {
+    return static_cast<int64_t>(weights_.bytes());
+  }
+  std::string implementation() const override { return "trivium:groups"; }
+  bool batch_invariant() const override { return true; }
+  int ComputedRows(int rows) const override { return rows; }
+
+  int column_block() const override { return GroupedWeights::kColumns; }
+
+  absl::Status MultiplyColumns(const void* x, int rows, int begin, int end,
+                               void* y, MatmulWorkspace*) const override {
+    weights_.Multiply(x, rows, begin, end, static_cast<float*>(y));
+    return absl::OkStatus();
+  }
+
+ private:
+  const GroupedWeights weights_;
+};
+
 bool Multiplies(const MatmulShape& shape) {
   switch (shape.weights) {
     case WeightType::kF32:
@@ -104,9 +133,12 @@ bool Multiplies(const MatmulShape& shape) {
     case WeightType::kBf16:
       return shape.operands == OperandType::kBf16;
     case WeightType::kInt8:
+      return shape.operands == OperandType::kInt8;
+    case WeightType::kGroups:
+    case WeightType::kInt4:
       break;
   }
-  return shape.operands == OperandType::kInt8;
+  return false;
 }
 
 }  // namespace
@@ -114,8 +146,24 @@ bool Multiplies(const MatmulShape& shape) {
 int SizeOf(WeightType type) {
   return type == WeightType::kF32 ? 4 : type == WeightType::kBf16 ? 2 : 1;
 }
-int SizeOf(OperandType type) {
-  return type == OperandType::kF32 ? 4 : type == OperandType::kBf16 ? 2 : 1;
+size_t RowBytes(OperandType type, int k) {
+  const size_t count = static_cast<size_t>(k);
+  switch (type) {
+    case OperandType::kF32:
+      return 4 * count;
+    case OperandType::kBf16:
+      return 2 * count;
+    case OperandType::kInt8:
+      return count;
+    case OperandType::kInt8Groups:
+      break;
+  }
+  return GroupedOperandBytes(k);
+}
+
+std::unique_ptr<PackedMatrix> PackedMatrix::Create(WeightType type,
+                                                   GroupedWeights weights) {
+  return std::make_unique<GroupedMatrix>(type, std::move(weights));
 }
 
 absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(

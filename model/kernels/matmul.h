@@ -18,6 +18,11 @@ enum class WeightType {
   kF32,
   kBf16,
   kInt8,  // s8; the scale per output is not part of the product
+  // Groups of four or eight bits with scales (grouped_row.h): numbers that
+  // their file has in four bits as they are, all others in eight.
+  kGroups,
+  // The same, but others are rounded to four bits.
+  kInt4,
 };
 
 // The format of a product's input.
@@ -25,14 +30,19 @@ enum class OperandType {
   kF32,
   kBf16,
   kInt8,  // u8, with a scale and a zero point per row (RowScale)
+  // s8, with a scale for each group (grouped_product.h); for kGroups and kInt4.
+  kInt8Groups,
 };
 
-// Bytes of one number.
+// Bytes of one number; of groups, at most.
 int SizeOf(WeightType type);
-int SizeOf(OperandType type);
+// Bytes of a row of k numbers.
+size_t RowBytes(OperandType type, int k);
+
+class GroupedWeights;
 
 // The properties that all products y = x W^T of one W share. x is [rows, K], y
-// is [rows, N]. y is s32 and exact for integer products, else f32.
+// is [rows, N]. y is s32 and exact for kInt8 operands, else f32.
 struct MatmulShape {
   WeightType weights;
   OperandType operands;
@@ -41,9 +51,7 @@ struct MatmulShape {
   size_t weight_row_bytes() const {
     return static_cast<size_t>(k) * SizeOf(weights);
   }
-  size_t operand_row_bytes() const {
-    return static_cast<size_t>(k) * SizeOf(operands);
-  }
+  size_t operand_row_bytes() const { return RowBytes(operands, k); }
   auto operator<=>(const MatmulShape&) const = default;
 };
 
@@ -68,7 +76,7 @@ class MatmulWorkspace {
 };
 
 // Weights packed for the fastest product: AMX tiles (tile_product.h), panels
-// (panel_product.h) or oneDNN (dnnl_matrix.h).
+// (panel_product.h), groups (grouped_product.h) or oneDNN (dnnl_matrix.h).
 class PackedMatrix {
  public:
   // `weights` is row-major [N, K] of type shape.weights (bf16 as uint16_t).
@@ -76,14 +84,17 @@ class PackedMatrix {
   // operands; today both must be f32, both bf16 or both int8.
   static absl::StatusOr<std::unique_ptr<PackedMatrix>> Create(
       const MatmulShape& shape, const void* weights);
+  // Takes weights in groups. The operands are kInt8Groups.
+  static std::unique_ptr<PackedMatrix> Create(WeightType type,
+                                              GroupedWeights weights);
   virtual ~PackedMatrix() = default;
   PackedMatrix(const PackedMatrix&) = delete;
   PackedMatrix& operator=(const PackedMatrix&) = delete;
 
   const MatmulShape& shape() const { return shape_; }
   virtual int64_t bytes() const = 0;
-  // Name of the implementation for the log: "trivium:tiles", "trivium:panels",
-  // or oneDNN's, such as "brg:avx2".
+  // Name of the implementation for the log: "trivium:tiles",
+  // "trivium:panels", "trivium:groups", or oneDNN's, such as "brg:avx2".
   virtual std::string implementation() const = 0;
 
   // True if each row of a product has the same bits for every row count and

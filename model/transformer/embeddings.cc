@@ -36,6 +36,15 @@ TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
     CopyToF32(tokens, 0, std::span(f32_.Reserve(count), count));
     return;
   }
+  const bool groups =
+      weights == WeightType::kGroups || weights == WeightType::kInt4;
+  if (groups && tokens.packed == nullptr && BlockElements(tokens.dtype) > 1) {
+    dtype_ = tokens.dtype;
+    row_bytes_ = tokens.data.size() / static_cast<size_t>(tokens.shape[0]);
+    std::copy(tokens.data.begin(), tokens.data.end(),
+              blocks_.Reserve(tokens.data.size()));
+    return;
+  }
   bf16_.Reserve(count);
   std::vector<float> row(width_);
   for (size_t at = 0; at < count; at += width_) {
@@ -46,6 +55,15 @@ TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
 
 void TokenTable::Lookup(int32_t token, float scale, float* x) const {
   const size_t at = static_cast<size_t>(token) * width_;
+  if (row_bytes_ > 0) {
+    const TensorView row = {
+        dtype_,
+        {width_},
+        std::span(blocks_.data() + token * row_bytes_, row_bytes_)};
+    CopyToF32(row, 0, std::span(x, width_));
+    for (int i = 0; i < width_; ++i) x[i] *= scale;
+    return;
+  }
   if (bf16_.data() == nullptr) {
     const float* row = f32_.data() + at;
     for (int i = 0; i < width_; ++i) x[i] = row[i] * scale;
@@ -58,7 +76,7 @@ void TokenTable::Lookup(int32_t token, float scale, float* x) const {
 }
 
 int64_t TokenTable::bytes() const {
-  return static_cast<int64_t>(f32_.bytes() + bf16_.bytes());
+  return static_cast<int64_t>(f32_.bytes() + bf16_.bytes() + blocks_.bytes());
 }
 
 Embeddings::Embeddings(const StackDescription& stack,

@@ -14,7 +14,8 @@
 namespace trivium {
 
 // Token embeddings [vocabulary, width], in f32, or in bf16 if the model's
-// weights are stored in less than f32. An encoder and a decoder may share one.
+// weights are stored in less than f32. Where weights are in groups, a table of
+// GGUF's blocks is a copy of them. An encoder and a decoder may share one.
 class TokenTable {
  public:
   TokenTable(const TensorView& tokens, WeightType weights);
@@ -27,6 +28,10 @@ class TokenTable {
   int width_;
   Buffer<float> f32_;      // or empty
   Buffer<uint16_t> bf16_;  // or empty
+  // GGUF's blocks, or empty.
+  DType dtype_ = DType::kF32;
+  Buffer<std::byte> blocks_;
+  size_t row_bytes_ = 0;  // of blocks_
 };
 
 // x = scale * token embedding + position encoding (+ segment embedding).

@@ -26,6 +26,9 @@ struct Formats {
 inline constexpr Formats kF32Formats;
 inline constexpr Formats kBf16Formats = {WeightType::kBf16, OperandType::kBf16,
                                          KvType::kBf16, KvType::kBf16};
+// Weights that their file has in four bits as they are, or all in four bits.
+inline constexpr Formats kInt4Formats = {
+    WeightType::kInt4, OperandType::kInt8Groups, KvType::kBf16, KvType::kInt8};
 inline constexpr Formats kInt8Formats = {WeightType::kInt8, OperandType::kInt8,
                                          KvType::kBf16, KvType::kInt8};
 

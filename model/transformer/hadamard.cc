@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/kernels/row_ops.h"
+#include "model/transformer/grouped_linear.h"
 
 namespace trivium {
 namespace {
@@ -16,7 +17,8 @@ bool NormalizesItsOutput(const LayerDescription& layer) {
 
 bool UsesHadamard(const TransformerDescription& description,
                   const Formats& formats) {
-  if (formats.operands != OperandType::kInt8 ||
+  if ((formats.operands != OperandType::kInt8 &&
+       formats.operands != OperandType::kInt8Groups) ||
       !description.decoder.has_value()) {
     return false;
   }
@@ -29,6 +31,9 @@ bool UsesHadamard(const TransformerDescription& description,
   ForEachTensor(description, [&](const TensorView& tensor) {
     quantized = quantized || tensor.row_scales != nullptr;
   });
+  if (formats.operands == OperandType::kInt8Groups) {
+    quantized = quantized || HasFourBitWeights(description);
+  }
   return !quantized;
 }
 

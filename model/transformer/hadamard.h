@@ -23,10 +23,11 @@ namespace trivium {
 // needs no measuring, and no weight becomes greater by it.
 
 // True if a model's products read rotated rows in `formats`. Operands must be
-// int8. The model must be a decoder, or an encoder-decoder none of whose layers
-// normalizes its output (SublayerNorms::after), so that great numbers grow from
-// layer to layer: T5, but not Marian. A model with weights that are already
-// quantized is not rotated.
+// int8, with or without groups. The model must be a decoder, or an
+// encoder-decoder none of whose layers normalizes its output
+// (SublayerNorms::after), so that great numbers grow from layer to layer: T5,
+// but not Marian. A model with weights that are already quantized is not
+// rotated; in int8 without groups that means with a scale for each row.
 bool UsesHadamard(const TransformerDescription& description,
                   const Formats& formats);
 

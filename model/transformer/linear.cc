@@ -14,6 +14,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/kernels/grouped_product.h"
+#include "model/transformer/grouped_linear.h"
 #include "model/transformer/hadamard.h"
 #include "model/weights/packed_rows.h"
 
@@ -53,12 +55,13 @@ void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
 }
 
 Operand::Operand(OperandType type, bool hadamard)
-    : type_(type), hadamard_(hadamard), size_(SizeOf(type)) {}
+    : type_(type), hadamard_(hadamard) {}
 
 void Operand::Resize(int rows, int k) {
   k_ = k;
+  row_bytes_ = RowBytes(type_, k);
   // Products may read kMaxMatmulRows rows from any row on.
-  data_.Reserve(static_cast<size_t>(rows + kMaxMatmulRows) * k * size_);
+  data_.Reserve(static_cast<size_t>(rows + kMaxMatmulRows) * row_bytes_);
   scales_.Reserve(rows);
 }
 
@@ -68,7 +71,15 @@ void Operand::Set(int row, const float* x) {
 }
 
 void Operand::Set(int row, const float* x, Range range) {
-  char* to = data_.data() + static_cast<size_t>(row) * k_ * size_;
+  char* to = data_.data() + static_cast<size_t>(row) * row_bytes_;
+  const bool rotates = hadamard_ && (type_ == OperandType::kInt8 ||
+                                     type_ == OperandType::kInt8Groups);
+  if (rotates) {
+    static thread_local Buffer<float> hadamard;
+    float* const y = hadamard.Reserve(k_);
+    range = HadamardRow(x, k_, y);
+    x = y;
+  }
   switch (type_) {
     case OperandType::kF32:
       std::memcpy(to, x, static_cast<size_t>(k_) * sizeof(float));
@@ -77,22 +88,18 @@ void Operand::Set(int row, const float* x, Range range) {
       Bf16Row(x, k_, reinterpret_cast<uint16_t*>(to));
       break;
     case OperandType::kInt8:
-      if (hadamard_) {
-        static thread_local Buffer<float> hadamard;
-        float* const y = hadamard.Reserve(k_);
-        range = HadamardRow(x, k_, y);
-        x = y;
-      }
       scales_.data()[row] =
           QuantizeRow(x, k_, range, reinterpret_cast<uint8_t*>(to));
+      break;
+    case OperandType::kInt8Groups:
+      QuantizeGroups(x, k_, to);
       break;
   }
 }
 
 void Operand::CopyFrom(const Operand& other, int from, int to) {
-  const size_t bytes = static_cast<size_t>(k_) * size_;
-  std::memcpy(data_.data() + to * bytes, other.data_.data() + from * bytes,
-              bytes);
+  std::memcpy(data_.data() + to * row_bytes_,
+              other.data_.data() + from * row_bytes_, row_bytes_);
   scales_.data()[to] = other.scales_.data()[from];
 }
 
@@ -113,6 +120,19 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
 
   Linear linear;
   if (has_bias) linear.bias_.assign(out, 0.0f);
+  if (formats.operands == OperandType::kInt8Groups) {
+    int64_t at = 0;
+    for (const LinearTensors& part : parts) {
+      if (part.bias != nullptr) {
+        CopyToF32(*part.bias, begin,
+                  std::span(linear.bias_).subspan(at, rows_of(part)));
+      }
+      at += rows_of(part);
+    }
+    linear.matrix_ = PackedMatrix::Create(
+        formats.weights, PackGroups(formats, parts, begin, count));
+    return linear;
+  }
   if (formats.weights == WeightType::kInt8) {
     linear.scale_.resize(out);
     linear.offset_.resize(out);
@@ -154,6 +174,9 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
           }
           break;
         }
+        case WeightType::kGroups:
+        case WeightType::kInt4:
+          break;  // above
       }
     }
   }

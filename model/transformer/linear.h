@@ -22,8 +22,8 @@ namespace trivium {
 // Rows of activations in the format that products read.
 class Operand {
  public:
-  // If `hadamard`, rows are rotated before quantization (hadamard.h); int8
-  // only.
+  // If `hadamard`, rows are rotated before quantization (hadamard.h); int8 and
+  // groups of int8 only.
   explicit Operand(OperandType type, bool hadamard = false);
   explicit Operand(const Formats& formats)
       : Operand(formats.operands, formats.hadamard) {}
@@ -41,7 +41,7 @@ class Operand {
   void CopyFrom(const Operand& other, int from, int to);
 
   const void* row(int row) const {
-    return data_.data() + static_cast<size_t>(row) * k_ * size_;
+    return data_.data() + static_cast<size_t>(row) * row_bytes_;
   }
   RowScale scale(int row) const { return scales_.data()[row]; }
   int k() const { return k_; }
@@ -49,8 +49,8 @@ class Operand {
  private:
   OperandType type_;
   bool hadamard_;
-  int size_;  // bytes per value
   int k_ = 0;
+  size_t row_bytes_ = 0;
   Buffer<char> data_;
   Buffer<RowScale> scales_;
 };

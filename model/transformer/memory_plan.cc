@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "model/transformer/grouped_linear.h"
 #include "model/transformer/kv_cache.h"
 
 namespace trivium {
@@ -20,6 +21,9 @@ int64_t MatrixBytes(const TensorView& weight, WeightType type) {
       return 2 * weight.elements();
     case WeightType::kInt8:
       return weight.elements() + 2 * 4 * weight.shape.front();
+    case WeightType::kGroups:
+    case WeightType::kInt4:
+      return GroupedBytes(weight, type);
   }
   return 0;
 }

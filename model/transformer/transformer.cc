@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/kernels/attention.h"
+#include "model/transformer/grouped_linear.h"
 #include "model/transformer/hadamard.h"
 #include "model/transformer/recurrence.h"
 #include "model/transformer/smoothing.h"
@@ -59,6 +60,10 @@ absl::StatusOr<std::shared_ptr<const Transformer>> Transformer::Create(
     auto transformer = std::make_shared<Transformer>();
     transformer->formats_ = formats;
     transformer->formats_.hadamard = UsesHadamard(description, formats);
+    if (formats.weights == WeightType::kInt4 &&
+        HasFourBitWeights(description)) {
+      transformer->formats_.weights = WeightType::kGroups;
+    }
     TRIVIUM_RETURN_IF_ERROR(transformer->Pack(description));
     return transformer;
   } catch (const std::bad_alloc&) {
@@ -128,10 +133,15 @@ absl::Status Transformer::PackOutput(
   }
   const LinearTensors& output = description.output_projection;
   const int vocabulary = description.decoder->vocabulary;
+  // A token's logit is a small difference of great sums.
+  Formats formats = formats_;
+  if (formats.weights == WeightType::kInt4) {
+    formats.weights = WeightType::kGroups;
+  }
   for (int begin = 0; begin < vocabulary; begin += kOutputBlock) {
     TRIVIUM_ASSIGN_OR_RETURN(
         Linear block,
-        Linear::Create(formats_, std::span(&output, 1), begin,
+        Linear::Create(formats, std::span(&output, 1), begin,
                        std::min(kOutputBlock, vocabulary - begin)));
     output_blocks_.push_back(std::move(block));
   }

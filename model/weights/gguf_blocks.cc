@@ -82,26 +82,6 @@ void DecodeQ8_0(const std::byte* block, float* out) {
   }
 }
 
-// The scale and minimum of part j of 8, six bits each in 12 bytes. For parts 0
-// to 3 they are the low bits of bytes j and j + 4. For parts 4 to 7 the low
-// four bits are the halves of byte j + 4, and the high two are the upper bits
-// of bytes j - 4 and j.
-struct PartScale {
-  float scale;
-  float least;
-};
-PartScale ReadPartScale(const std::byte* scales, int j) {
-  int scale, least;
-  if (j < 4) {
-    scale = Byte(scales[j]) & 63;
-    least = Byte(scales[j + 4]) & 63;
-  } else {
-    scale = Low(scales[j + 4]) | Byte(scales[j - 4]) >> 6 << 4;
-    least = High(scales[j + 4]) | Byte(scales[j]) >> 6 << 4;
-  }
-  return {static_cast<float>(scale), static_cast<float>(least)};
-}
-
 // Returns 4-bit number i of part j, which shares its bytes with an adjacent
 // part.
 int PartNibble(const std::byte* numbers, int j, int i) {
@@ -113,8 +93,8 @@ int PartNibble(const std::byte* numbers, int j, int i) {
 void DecodeQ4K(const std::byte* block, float* out) {
   const float d = Half(block), m = Half(block + 2);
   for (int j = 0; j < 8; ++j) {
-    const PartScale part = ReadPartScale(block + 4, j);
-    const float scale = d * part.scale, least = m * part.least;
+    const Q4KPart part = ReadQ4KPart(block + 4, j);
+    const float scale = d * part.scale, least = m * part.minimum;
     for (int i = 0; i < 32; ++i) {
       out[j * 32 + i] =
           scale * static_cast<float>(PartNibble(block + 16, j, i)) - least;
@@ -127,8 +107,8 @@ void DecodeQ4K(const std::byte* block, float* out) {
 void DecodeQ5K(const std::byte* block, float* out) {
   const float d = Half(block), m = Half(block + 2);
   for (int j = 0; j < 8; ++j) {
-    const PartScale part = ReadPartScale(block + 4, j);
-    const float scale = d * part.scale, least = m * part.least;
+    const Q4KPart part = ReadQ4KPart(block + 4, j);
+    const float scale = d * part.scale, least = m * part.minimum;
     for (int i = 0; i < 32; ++i) {
       const int q =
           PartNibble(block + 48, j, i) | (Byte(block[16 + i]) >> j & 1) << 4;
@@ -195,6 +175,21 @@ constexpr std::string_view kNames[] = {
     "TQ2_0", "",      "",        "",       "MXFP4",   "NVFP4", "Q1_0"};
 
 }  // namespace
+
+// For parts 0 to 3 they are the low bits of bytes j and j + 4. For parts 4 to 7
+// the low four bits are the halves of byte j + 4, and the high two are the
+// upper bits of bytes j - 4 and j.
+Q4KPart ReadQ4KPart(const std::byte* scales, int j) {
+  int scale, minimum;
+  if (j < 4) {
+    scale = Byte(scales[j]) & 63;
+    minimum = Byte(scales[j + 4]) & 63;
+  } else {
+    scale = Low(scales[j + 4]) | Byte(scales[j - 4]) >> 6 << 4;
+    minimum = High(scales[j + 4]) | Byte(scales[j]) >> 6 << 4;
+  }
+  return {static_cast<uint8_t>(scale), static_cast<uint8_t>(minimum)};
+}
 
 const BlockFormat* FindBlockFormat(DType dtype) {
   for (const BlockFormat& format : kFormats) {

@@ -24,6 +24,14 @@ struct BlockFormat {
   void (*decode)(const std::byte* block, float* out);
 };
 
+// The six bits each of part j's scale and minimum, 0 <= j < 8, in the 12 bytes
+// of scales of Q4_K and Q5_K.
+struct Q4KPart {
+  uint8_t scale;
+  uint8_t minimum;
+};
+Q4KPart ReadQ4KPart(const std::byte* scales, int j);
+
 // Returns null for types that are not stored in blocks.
 const BlockFormat* FindBlockFormat(DType dtype);
 

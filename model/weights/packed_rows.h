@@ -2,7 +2,10 @@
 #define TRIVIUM_MODEL_WEIGHTS_PACKED_ROWS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
+
+#include "model/weights/grouped_row.h"
 
 namespace trivium {
 
@@ -20,6 +23,12 @@ class PackedRows {
 
   // Unpacks the elements [begin, begin + out.size()), which must exist.
   void Read(int64_t begin, std::span<float> out) const;
+
+  // Returns the form that holds the rows' numbers and scales exactly
+  // (grouped_row.h); nullopt if none does.
+  virtual std::optional<GroupForm> form() const { return std::nullopt; }
+  // Reads the rows [first, first + rows.size()) in that form.
+  virtual void ReadGroups(int64_t first, std::span<GroupedRow> rows) const {}
 
  protected:
   explicit PackedRows(int64_t columns) : columns_(columns) {}

@@ -1,6 +1,7 @@
 // The server's page: Models. Orders ask for a token if the server wants one.
 
-const PRECISIONS = {PRECISION_F32: 'f32', PRECISION_BF16: 'bf16', PRECISION_INT8: 'int8'};
+const PRECISIONS = {PRECISION_F32: 'f32', PRECISION_BF16: 'bf16', PRECISION_INT8: 'int8',
+  PRECISION_INT4: 'int4'};
 const DESIGNS = {
   DESIGN_ENCODER: 'encoder', DESIGN_DECODER: 'decoder',
   DESIGN_ENCODER_DECODER: 'encoder and decoder',

@@ -13,6 +13,7 @@
 #include "model/kernels/attention.h"
 #include "model/kernels/buffer.h"
 #include "model/kernels/candidates.h"
+#include "model/kernels/grouped_product.h"
 #include "model/kernels/matmul.h"
 #include "model/kernels/row_ops.h"
 #include "model/kernels/runtime.h"
@@ -137,22 +138,22 @@ void PeakOfBytes(benchmark::State& state) {
 BENCHMARK(PeakOfBytes)->Name("Peak/int8");
 #endif
 
-// y = x W^T: rows, K, N, matrices of that shape that take turns.
-void Matmul(benchmark::State& state, WeightType weight_type,
-            OperandType operand_type) {
+// y = x W^T: rows, K, N, matrices of that shape that take turns. `create` makes
+// one of N and K.
+template <typename Create>
+void Multiply(benchmark::State& state, const Create& create) {
   const int rows = static_cast<int>(state.range(0));
   const int k = static_cast<int>(state.range(1));
   const int n = static_cast<int>(state.range(2));
-  // Zeros are numbers of every type, and no slower or faster than others.
-  const Buffer<char> weights(static_cast<size_t>(n) * k * sizeof(float));
   std::vector<std::unique_ptr<PackedMatrix>> matrices;
+  int64_t bytes = 0;
   for (int i = 0; i < state.range(3); ++i) {
-    auto matrix =
-        PackedMatrix::Create({weight_type, operand_type, n, k}, weights.data());
+    absl::StatusOr<std::unique_ptr<PackedMatrix>> matrix = create(n, k);
     if (!matrix.ok()) {
       state.SkipWithError(matrix.status().ToString().c_str());
       return;
     }
+    bytes = (*matrix)->bytes();
     matrices.push_back(*std::move(matrix));
   }
   const Buffer<char> x(static_cast<size_t>(kMaxMatmulRows) * k * sizeof(float));
@@ -168,6 +169,37 @@ void Matmul(benchmark::State& state, WeightType weight_type,
   state.SetLabel(matrices.front()->implementation());
   state.counters["op/s"] = benchmark::Counter(
       2.0 * rows * k * n * state.iterations(), benchmark::Counter::kIsRate);
+  state.counters["weights/s"] = benchmark::Counter(
+      static_cast<double>(bytes) * static_cast<double>(state.iterations()),
+      benchmark::Counter::kIsRate, benchmark::Counter::kIs1024);
+}
+void Matmul(benchmark::State& state, WeightType weight_type,
+            OperandType operand_type) {
+  Multiply(state, [&](int n, int k) {
+    // Zeros are numbers of every type, and no slower or faster than others.
+    const Buffer<char> weights(static_cast<size_t>(n) * k * sizeof(float));
+    return PackedMatrix::Create({weight_type, operand_type, n, k},
+                                weights.data());
+  });
+}
+void GroupedMatmul(benchmark::State& state, GroupForm form) {
+  Multiply(state, [&](int n, int k) {
+    const int blocks =
+        (n + GroupedWeights::kColumns - 1) / GroupedWeights::kColumns;
+    GroupedWeights weights(n, k, std::vector<GroupForm>(blocks, form));
+    // Written, for the system has memory only for what was.
+    const size_t groups = GroupsOf(k);
+    const GroupedRow row = {.form = form,
+                            .numbers = std::vector<uint8_t>(k),
+                            .scales = std::vector<uint16_t>(groups),
+                            .minimums = std::vector<uint16_t>(groups),
+                            .part_scales = std::vector<uint8_t>(groups),
+                            .part_minimums = std::vector<uint8_t>(groups),
+                            .zeros = std::vector<uint8_t>(groups)};
+    for (int column = 0; column < n; ++column) weights.Set(column, row);
+    return absl::StatusOr<std::unique_ptr<PackedMatrix>>(
+        PackedMatrix::Create(WeightType::kInt4, std::move(weights)));
+  });
 }
 void MatmulShapes(benchmark::internal::Benchmark* benchmark) {
   for (const auto& [k, n] :
@@ -175,6 +207,7 @@ void MatmulShapes(benchmark::internal::Benchmark* benchmark) {
         std::pair(2048, 512), std::pair(512, 1024)}) {
     for (const int rows : {1, 4, 16, 32, 64}) benchmark->Args({rows, k, n, 1});
   }
+  for (const int rows : {1, 4, 16, 64}) benchmark->Args({rows, 2048, 2048, 1});
 }
 // 128 MiB of weights, which no cache holds.
 void MatmulsOutOfMemory(benchmark::internal::Benchmark* benchmark) {
@@ -189,6 +222,19 @@ BENCHMARK_CAPTURE(Matmul, bf16, WeightType::kBf16, OperandType::kBf16)
 BENCHMARK_CAPTURE(Matmul, int8, WeightType::kInt8, OperandType::kInt8)
     ->Apply(MatmulShapes)
     ->Apply(MatmulsOutOfMemory);
+void GroupedShapes(benchmark::internal::Benchmark* benchmark) {
+  for (const int rows : {1, 4, 16, 64}) benchmark->Args({rows, 2048, 2048, 1});
+  MatmulsOutOfMemory(benchmark);
+}
+BENCHMARK_CAPTURE(GroupedMatmul, Q4_0, GroupForm::kScale4)
+    ->Apply(GroupedShapes);
+BENCHMARK_CAPTURE(GroupedMatmul, Q4_1, GroupForm::kMinimum4)
+    ->Apply(GroupedShapes);
+BENCHMARK_CAPTURE(GroupedMatmul, Q4_K, GroupForm::kParts4)
+    ->Apply(GroupedShapes);
+BENCHMARK_CAPTURE(GroupedMatmul, GPTQ, GroupForm::kZero4)->Apply(GroupedShapes);
+BENCHMARK_CAPTURE(GroupedMatmul, Q8_0, GroupForm::kScale8)
+    ->Apply(GroupedShapes);
 
 // Rows of 32 sources, each with a list of its own out of 8,000 tokens:
 // hypotheses of a source, tokens of a list, K.

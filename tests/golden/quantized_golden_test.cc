@@ -17,6 +17,7 @@
 #include "model/weights/quantized/quantized_weights.h"
 #include "tests/model/weights/weight_files.h"
 #include "tests/support/generate.h"
+#include "tests/support/grouped_numbers.h"
 
 namespace trivium {
 namespace {
@@ -26,6 +27,12 @@ namespace fs = std::filesystem;
 constexpr char kFolder[] = "tests/golden/quantized/";
 // Its bytes are kept for int8 products, where others are quantized anew.
 constexpr char kKeptBytes[] = "ct.w8a8";
+
+// Folders whose numbers are multiplied in the four bits that they have.
+bool KeepsFourBits(const std::string& name) {
+  return name.starts_with("awq.") || name == "ct.w4" ||
+         name == "ct.w4_experts" || name == "gptq.b4" || name == "gptq.b4_v2";
+}
 
 std::vector<std::string> QuantizedGoldens() {
   std::vector<std::string> names;
@@ -68,7 +75,7 @@ TEST_P(QuantizedGoldenTest, WeightsAreThoseOfTheLibrary) {
       *ReadJsonFile(golden() + "/config.json"), *std::move(stored), &problems);
   EXPECT_THAT(problems, testing::IsEmpty());
   EXPECT_NE(weights->Quantization(), "");
-  int packed = 0;
+  int packed = 0, grouped = 0;
   for (const std::string_view name : (*expected)->Names()) {
     SCOPED_TRACE(name);
     const TensorView& of_library = *(*expected)->Find(name);
@@ -90,8 +97,22 @@ TEST_P(QuantizedGoldenTest, WeightsAreThoseOfTheLibrary) {
             << i << ": " << values[i] << " and " << theirs[i];
       }
     }
+    if (!GroupFormOf(*ours)) continue;
+    // The library rounds products to the type of its scales.
+    const int64_t k = ours->shape[1];
+    std::vector<GroupedRow> rows(static_cast<size_t>(ours->shape[0]));
+    ReadGroups(*ours, 0, rows);
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const std::vector<float> numbers = NumbersOf(rows[row]);
+      for (int64_t i = 0; i < k; ++i) {
+        const float theirs_of = theirs[row * k + i];
+        ASSERT_NEAR(numbers[i], theirs_of, 0.004 * std::abs(theirs_of)) << i;
+      }
+    }
+    ++grouped;
   }
   EXPECT_GE(packed, 4);
+  EXPECT_EQ(grouped > 0, KeepsFourBits(GetParam()));
 }
 
 TEST_P(QuantizedGoldenTest, ModelIsThatOfItsPlainWeights) {
@@ -122,6 +143,13 @@ TEST_P(QuantizedGoldenTest, ModelIsThatOfItsPlainWeights) {
     EXPECT_EQ(written[0], written[1]) << PrecisionName(precision);
     EXPECT_GT(*std::max_element(logits[0].begin(), logits[0].end()), 0);
   }
+}
+
+TEST_P(QuantizedGoldenTest, FourBitsStayFourBitsByDefault) {
+  const auto model = Model::Load(golden(), LoadOptions());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ((*model)->info().precision == Precision::kInt4,
+            KeepsFourBits(GetParam()));
 }
 
 TEST_P(QuantizedGoldenTest, ReportSaysHowItIsStored) {

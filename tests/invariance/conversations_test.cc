@@ -324,6 +324,7 @@ INSTANTIATE_TEST_SUITE_P(
     // Of Gemma, two layers of three see 7 tokens back, less than a block.
     ::testing::Values(Served{"f32", "tests/golden/llama.lm", Precision::kF32},
                       Served{"int8", "tests/golden/llama.lm", Precision::kInt8},
+                      Served{"int4", "tests/golden/llama.lm", Precision::kInt4},
                       Served{"windows_f32", "tests/golden/gemma3_text.lm",
                              Precision::kF32},
                       Served{"windows_int8", "tests/golden/gemma3_text.lm",

@@ -325,6 +325,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"int8", "model/embedded", Precision::kInt8},
         Case{"gpt2_f32", "tests/golden/gpt2.lm", Precision::kF32},
         Case{"gpt2_int8", "tests/golden/gpt2.lm", Precision::kInt8},
+        Case{"gpt2_int4", "tests/golden/gpt2.lm", Precision::kInt4},
         Case{"gpt_neo_int8", "tests/golden/gpt_neo.lm", Precision::kInt8}),
     [](const auto& info) { return std::string(info.param.name); });
 

@@ -34,14 +34,19 @@ void CopyFile(const std::string& from, const TemporaryFolder& to,
 }
 
 TEST(PrecisionTest, ParsesNamesAndResolvesAuto) {
-  for (const Precision precision : {Precision::kAuto, Precision::kF32,
-                                    Precision::kBf16, Precision::kInt8}) {
+  for (const Precision precision :
+       {Precision::kAuto, Precision::kF32, Precision::kBf16, Precision::kInt8,
+        Precision::kInt4}) {
     const auto parsed = ParsePrecision(PrecisionName(precision));
     ASSERT_TRUE(parsed.ok());
     EXPECT_EQ(*parsed, precision);
   }
   EXPECT_THAT(ParsePrecision("fp16").status(),
               IsError(absl::StatusCode::kInvalidArgument, "fp16"));
+  EXPECT_THAT(ParseKvPrecision("int4").status(),
+              IsError(absl::StatusCode::kInvalidArgument, "int4"));
+  EXPECT_EQ(ParseKvPrecision("int8").value_or(Precision::kAuto),
+            Precision::kInt8);
   const auto choice = [](Precision precision, Isa isa) {
     return ResolvePrecision(precision, isa).value_or(Precision::kAuto);
   };

@@ -39,7 +39,8 @@ struct Choice {
 constexpr Choice kChoices[] = {
     {Precision::kF32, Precision::kF32},   {Precision::kF32, Precision::kBf16},
     {Precision::kF32, Precision::kInt8},  {Precision::kBf16, Precision::kBf16},
-    {Precision::kInt8, Precision::kBf16}, {Precision::kInt8, Precision::kInt8}};
+    {Precision::kInt8, Precision::kBf16}, {Precision::kInt8, Precision::kInt8},
+    {Precision::kInt4, Precision::kBf16}, {Precision::kInt4, Precision::kInt8}};
 
 absl::StatusOr<std::vector<Prediction>> Read(const std::string& path,
                                              const std::string& text,

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "tests/support/grouped_numbers.h"
+
 namespace trivium::reference {
 namespace {
 
@@ -94,6 +96,8 @@ Matrix Numbers::Product(const Matrix& input,
       return Bf16Product(input, tensors);
     case OperandType::kInt8:
       return Int8Product(input, tensors);
+    case OperandType::kInt8Groups:
+      return GroupedProduct(input, tensors);
   }
   return {};
 }
@@ -164,6 +168,39 @@ Matrix Numbers::Int8Product(const Matrix& input,
     }
   }
   return y;
+}
+
+Matrix Numbers::GroupedProduct(const Matrix& input,
+                               const LinearTensors& tensors) const {
+  Matrix x = input;
+  std::vector<float> weight = Values(tensors.weight);
+  const float size = hadamard ? HadamardSize(x.columns) : 1;
+  if (hadamard) {
+    for (int i = 0; i < x.rows; ++i) Hadamard(std::span(x.row(i), x.columns));
+  }
+  GroupedRow groups;
+  for (size_t at = 0; at < weight.size(); at += x.columns) {
+    const std::span<float> row(&weight[at], x.columns);
+    if (hadamard) Hadamard(row);
+    for (float& value : row) value /= size;
+    RoundToGroups(row, form, &groups);
+    const std::vector<float> numbers = NumbersOf(groups);
+    std::copy_n(numbers.begin(), row.size(), row.begin());
+  }
+  for (int i = 0; i < x.rows; ++i) {
+    for (int begin = 0; begin < x.columns; begin += kGroupNumbers) {
+      const std::span<double> group(x.row(i) + begin,
+                                    std::min(kGroupNumbers, x.columns - begin));
+      double most = 0;
+      for (const double value : group) most = std::max(most, std::fabs(value));
+      const double inverse = Inverse(most / 127);
+      for (double& value : group) value = Round(value * inverse) * (most / 127);
+    }
+  }
+  const TensorView rounded = {.dtype = DType::kF32,
+                              .shape = tensors.weight->shape,
+                              .data = std::as_bytes(std::span(weight))};
+  return Linear(x, {&rounded, tensors.bias});
 }
 
 Matrix Numbers::Int8Heads(Matrix x, int heads) const {

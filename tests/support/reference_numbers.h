@@ -8,6 +8,7 @@
 
 #include "model/transformer/description.h"
 #include "model/transformer/formats.h"
+#include "model/weights/grouped_row.h"
 
 namespace trivium {
 
@@ -38,7 +39,8 @@ Matrix Linear(const Matrix& x, const LinearTensors& tensors);
 
 // In what the numbers of a reference stack are kept, as in Formats.
 // - Products: of bf16 weights and rows; or of integers, weights s8 with a scale
-//   for each output, and each row u8 with a scale and a zero point. Token
+//   for each output, and each row u8 with a scale and a zero point; or of
+//   groups of integers, weights and rows with a scale for each group. Token
 //   embeddings are then bf16.
 // - Attention, but for relative attention, which is exact: keys and values are
 //   bf16; or each token's key and value, and each query, are s8 with a scale
@@ -52,6 +54,8 @@ struct Numbers {
   bool rounds_queries = false;
   // Whether products of integers read rotated rows (HadamardRow).
   bool hadamard = false;
+  // How weights in groups are rounded.
+  GroupForm form = GroupForm::kScale4;
   // Factors of the inputs of products of integers, by weight.
   std::map<const TensorView*, std::vector<float>> smoothing;
 
@@ -88,6 +92,8 @@ struct Numbers {
   double StoredBf16(float x) const;
   Matrix Bf16Product(const Matrix& input, const LinearTensors& tensors) const;
   Matrix Int8Product(const Matrix& input, const LinearTensors& tensors) const;
+  Matrix GroupedProduct(const Matrix& input,
+                        const LinearTensors& tensors) const;
   // s8 with a scale for each head of each row.
   Matrix Int8Heads(Matrix x, int heads) const;
 };

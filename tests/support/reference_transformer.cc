@@ -560,8 +560,10 @@ ReferenceTransformer::Decoded ReferenceTransformer::Decode(
   Matrix read = decoded.states;
   for (double& value : read.data) value *= description_.logit_factor;
   if (narrowing) read = decoder_numbers_.Product(read, *narrowing);
-  decoded.logits =
-      decoder_numbers_.Product(read, description_.output_projection);
+  // The output projection has eight bits where other weights have four.
+  reference::Numbers numbers = decoder_numbers_;
+  numbers.form = GroupForm::kScale8;
+  decoded.logits = numbers.Product(read, description_.output_projection);
   for (double& logit : decoded.logits.data) {
     logit = SoftCapped(logit, description_.logit_soft_cap);
   }

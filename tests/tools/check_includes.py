@@ -22,7 +22,10 @@ MODEL = (
 # own and base/. The longest matching folder counts.
 LAYERS = {
     "base": (),
-    "model/kernels": (r"model/logits\.h",),
+    "model/kernels": (
+        r"model/logits\.h",
+        r"model/weights/(grouped_row|half)\.h",
+    ),
     "model/weights": (),
     "model/weights/quantized": (r"model/weights/[a-z_]+\.h",),
     "model/tokenizer": (),

@@ -104,8 +104,9 @@ class Model:
         kv_cache_bytes: int = 0,
     ) -> Model:
         """Loads a Hugging Face folder or a .gguf file. Defaults are those of
-        trivium-server's flags. Precisions are "auto", "f32", "bf16" or "int8". 0
-        workers or threads means as many as suit the cores. `kv_cache_bytes` is the
+        trivium-server's flags. Precisions are "auto", "f32", "bf16", "int8" or
+        "int4", which keys and values do not have. 0 workers or threads means as
+        many as suit the cores. `kv_cache_bytes` is the
         size of each worker's cache of keys and values; by default all caches take
         at most a quarter of the memory. `name` is the model's name in answers;
         empty: its folder's.

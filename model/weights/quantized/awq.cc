@@ -35,7 +35,49 @@ class AwqRows : public PackedRows {
         zeros_(zeros),
         scales_(scales) {}
 
+  std::optional<GroupForm> form() const override {
+    if (!HasGroupsOfFour(kAwqBits, columns() / scales_.shape[0], columns(),
+                         scales_)) {
+      return std::nullopt;
+    }
+    return GroupForm::kZero4;
+  }
+  // Rows of one word are read together, as in UnpackRows.
+  void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override {
+    while (!rows.empty()) {
+      const int64_t lane = first % kAwqLanes;
+      const size_t lanes =
+          std::min(static_cast<size_t>(kAwqLanes - lane), rows.size());
+      ReadLanes(first / kAwqLanes, lane, rows.first(lanes));
+      first += static_cast<int64_t>(lanes);
+      rows = rows.subspan(lanes);
+    }
+  }
+
  private:
+  void ReadLanes(int64_t word, int64_t lane, std::span<GroupedRow> rows) const {
+    const int64_t words = codes_.shape[1], groups = scales_.shape[0];
+    for (GroupedRow& row : rows) {
+      ClearGroups(GroupForm::kZero4, columns(), &row);
+    }
+    for (int64_t group = 0; group < groups; ++group) {
+      const uint32_t zeros = WordAt(zeros_, group * words + word);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const int64_t at = lane + static_cast<int64_t>(i);
+        AddGroups(columns() / groups,
+                  NumberAt(scales_, (group * words + word) * kAwqLanes + at),
+                  static_cast<int>(zeros >> kAwqShift[at] & 15), &rows[i]);
+      }
+    }
+    for (int64_t column = 0; column < columns(); ++column) {
+      const uint32_t codes = WordAt(codes_, column * words + word);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        rows[i].numbers[static_cast<size_t>(column)] =
+            static_cast<uint8_t>(codes >> kAwqShift[lane + i] & 15);
+      }
+    }
+  }
+
   // Rows of one word are unpacked together, because the words of a row lie far
   // apart.
   void UnpackRows(int64_t first, int64_t count, float* out) const override {

@@ -163,6 +163,7 @@ std::optional<MadeTensor> MakeInts(const QuantizationScheme& scheme,
       }
       ints.groups.push_back(group);
     }
+    ForgetOrder(grid.block_columns, &ints.groups);
   }
   return PackedTensor(grid.scales->dtype, weight.rows, weight.columns,
                       std::make_unique<PackedIntRows>(std::move(ints)));

@@ -41,20 +41,47 @@ class GptqRows : public PackedRows {
         bits_(bits),
         zero_offset_(zero_offset) {}
 
+  std::optional<GroupForm> form() const override {
+    if (!tensors_.groups.empty() ||
+        !HasGroupsOfFour(bits_, tensors_.group_size, columns(),
+                         *tensors_.scales)) {
+      return std::nullopt;
+    }
+    return GroupForm::kZero4;
+  }
+  void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override {
+    const int64_t out = tensors_.scales->shape[1];
+    for (GroupedRow& to : rows) {
+      ClearGroups(GroupForm::kZero4, columns(), &to);
+      ReadCodes(*tensors_.codes, first, out, bits_,
+                std::span(to.numbers).first(static_cast<size_t>(columns())));
+      for (int64_t group = 0; group < tensors_.scales->shape[0]; ++group) {
+        AddGroups(tensors_.group_size,
+                  NumberAt(*tensors_.scales, group * out + first),
+                  ZeroAt(first, group), &to);
+      }
+      ++first;
+    }
+  }
+
  private:
+  int ZeroAt(int64_t row, int64_t group) const {
+    const uint32_t zero =
+        BitsAt(*tensors_.zeros, group * tensors_.zeros->shape[1], 1,
+               row * bits_, bits_) +
+        static_cast<uint32_t>(zero_offset_);
+    return static_cast<int>(zero & ((1u << bits_) - 1));
+  }
+
   void UnpackRows(int64_t first, int64_t count, float* out) const override {
     const int64_t groups = tensors_.scales->shape[0];
     const int64_t rows = tensors_.scales->shape[1];
-    const int64_t zero_words = tensors_.zeros->shape[1];
     CodeValues values(tensors_.scales->dtype, bits_, groups, columns());
     std::vector<uint8_t> codes(static_cast<size_t>(columns()));
     for (int64_t row = first; row < first + count; ++row, out += columns()) {
       for (int64_t group = 0; group < groups; ++group) {
-        const uint32_t zero =
-            BitsAt(*tensors_.zeros, group * zero_words, 1, row * bits_, bits_) +
-            static_cast<uint32_t>(zero_offset_);
         values.SetGroup(group, NumberAt(*tensors_.scales, group * rows + row),
-                        static_cast<int>(zero & ((1u << bits_) - 1)));
+                        ZeroAt(row, group));
       }
       ReadCodes(*tensors_.codes, row, rows, bits_, codes);
       values.GetRow(tensors_.groups, tensors_.group_size, codes, out);
@@ -125,6 +152,7 @@ class GptqFormat : public QuantizedFormat {
       }
       tensors.groups.push_back(group);
     }
+    ForgetOrder(size, &tensors.groups);
     const DType type = tensors.scales->dtype;
     return PackedTensor(
         type, out, in,

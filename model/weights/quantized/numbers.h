@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "model/weights/grouped_row.h"
 #include "model/weights/half.h"
 #include "model/weights/weights.h"
 
@@ -120,6 +121,39 @@ inline float NumberAt(const TensorView& tensor, int64_t i) {
       std::memcpy(&value, data + i * int64_t{sizeof(value)}, sizeof(value));
       return value;
     }
+  }
+}
+
+// Empties the groups of columns that are in their order anyway: groups of
+// `size`, one after the other.
+inline void ForgetOrder(int64_t size, std::vector<int32_t>* groups) {
+  for (size_t i = 0; i < groups->size(); ++i) {
+    if ((*groups)[i] != static_cast<int64_t>(i) / size) return;
+  }
+  groups->clear();
+}
+
+// True if groups of `size` of a row of `columns` codes of four bits have a form
+// of their own (grouped_row.h), with scales that f16 holds exactly.
+inline bool HasGroupsOfFour(int bits, int64_t size, int64_t columns,
+                            const TensorView& scales) {
+  if (bits != 4 || size % kGroupNumbers != 0 || columns % kGroupNumbers != 0) {
+    return false;
+  }
+  if (scales.dtype == DType::kF16) return true;
+  for (int64_t i = 0; i < scales.elements(); ++i) {
+    const float scale = NumberAt(scales, i);
+    if (F16ToF32(F32ToF16(scale)) != scale) return false;
+  }
+  return true;
+}
+
+// Adds the scale and the zero of `size` codes of a row of kZero4.
+inline void AddGroups(int64_t size, float scale, int zero, GroupedRow* row) {
+  for (int64_t i = 0; i < size / kGroupNumbers; ++i) {
+    if (row->scales.size() == row->zeros.size()) return;  // a last, short group
+    row->zeros[row->scales.size()] = static_cast<uint8_t>(zero);
+    row->scales.push_back(F32ToF16(scale));
   }
 }
 

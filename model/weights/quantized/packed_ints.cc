@@ -17,6 +17,32 @@ int PackedIntRows::ZeroAt(int64_t row, int64_t group) const {
   return static_cast<int8_t>(ByteAt(*zeros, at)) + middle;
 }
 
+std::optional<GroupForm> PackedIntRows::form() const {
+  if (!ints_.groups.empty() ||
+      !HasGroupsOfFour(ints_.bits, ints_.grid.block_columns, columns(),
+                       *ints_.grid.scales)) {
+    return std::nullopt;
+  }
+  return GroupForm::kZero4;
+}
+
+void PackedIntRows::ReadGroups(int64_t first,
+                               std::span<GroupedRow> rows) const {
+  const ScaleGrid& grid = ints_.grid;
+  const int64_t words = WordsOf(columns(), ints_.bits);
+  for (GroupedRow& to : rows) {
+    ClearGroups(GroupForm::kZero4, columns(), &to);
+    ReadCodes(*ints_.codes, first * words, 1, ints_.bits,
+              std::span(to.numbers).first(static_cast<size_t>(columns())));
+    const int64_t grid_row = first / grid.block_rows * grid.grid_columns;
+    for (int64_t group = 0; group < grid.grid_columns; ++group) {
+      AddGroups(grid.block_columns, NumberAt(*grid.scales, grid_row + group),
+                ZeroAt(first, group), &to);
+    }
+    ++first;
+  }
+}
+
 void PackedIntRows::UnpackRows(int64_t first, int64_t count, float* out) const {
   const ScaleGrid& grid = ints_.grid;
   const int64_t words = WordsOf(columns(), ints_.bits);

@@ -2,6 +2,9 @@
 #define TRIVIUM_MODEL_WEIGHTS_QUANTIZED_PACKED_INTS_H_
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "model/weights/packed_rows.h"
@@ -29,6 +32,9 @@ class PackedIntRows : public PackedRows {
  public:
   explicit PackedIntRows(PackedInts ints)
       : PackedRows(ints.columns), ints_(std::move(ints)) {}
+
+  std::optional<GroupForm> form() const override;
+  void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override;
 
  private:
   void UnpackRows(int64_t first, int64_t count, float* out) const override;

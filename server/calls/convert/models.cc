@@ -37,6 +37,8 @@ absl::StatusOr<std::optional<Precision>> ReadPrecision(v1::Precision precision,
       return Precision::kBf16;
     case v1::PRECISION_INT8:
       return Precision::kInt8;
+    case v1::PRECISION_INT4:
+      return Precision::kInt4;
     default:
       return InvalidField(field, "is not one that this server knows");
   }
@@ -58,6 +60,9 @@ absl::StatusOr<ModelControl::LoadOrder> ReadOrder(
                            ReadPrecision(in.precision(), "precision"));
   TRIVIUM_ASSIGN_OR_RETURN(order.kv_precision,
                            ReadPrecision(in.kv_precision(), "kv_precision"));
+  if (order.kv_precision == Precision::kInt4) {
+    return InvalidField("kv_precision", "keys and values are not kept in int4");
+  }
   if (in.has_vocabulary_shortlist())
     order.shortlist = in.vocabulary_shortlist();
   return order;

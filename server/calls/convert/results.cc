@@ -218,6 +218,8 @@ v1::Precision ToProto(Precision precision) {
       return v1::PRECISION_BF16;
     case Precision::kInt8:
       return v1::PRECISION_INT8;
+    case Precision::kInt4:
+      return v1::PRECISION_INT4;
     case Precision::kAuto:
       break;
   }

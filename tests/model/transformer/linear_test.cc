@@ -136,6 +136,49 @@ TEST(LinearTest, Int8UsesQuantizedWeightsUnchanged) {
                   .ok());
 }
 
+// Blocks of four bits, some of which share a block of columns with weights that
+// have none: those are then in eight bits.
+TEST(LinearTest, GroupsHaveTheNumbersOfTheFile) {
+  constexpr int kIn = 256;
+  for (const auto& [first, last] :
+       std::vector<std::pair<int, int>>{{64, 70}, {70, 64}}) {
+    std::mt19937 generator(first);
+    std::vector<std::byte> blocks(static_cast<size_t>(first) * kIn / 32 * 18);
+    for (std::byte& byte : blocks) byte = static_cast<std::byte>(generator());
+    for (size_t at = 1; at < blocks.size(); at += 18) {
+      blocks[at] = std::byte{0x2c};  // scales of 0.06 to 0.12
+    }
+    const TensorView four = {DType::kQ4_0, {first, kIn}, blocks};
+    const RandomLinear random(last, kIn, last);
+    const LinearTensors parts[] = {{&four, nullptr}, random.tensors()};
+    const auto linear = Linear::Create(kInt4Formats, parts);
+    ASSERT_TRUE(linear.ok()) << linear.status();
+    std::vector<float> weights(static_cast<size_t>(first) * kIn);
+    CopyToF32(four, 0, weights);
+    // One number in each group, so that a row is exact.
+    std::vector<float> x(kIn);
+    for (int i = 0; i < kIn; i += 32) {
+      x[i + generator() % 32] = 0.5f * static_cast<float>(generator() % 9) - 2;
+    }
+    Operand operand(OperandType::kInt8Groups);
+    operand.Resize(1, kIn);
+    operand.Set(0, x.data());
+    Workspace workspace;
+    const absl::Status status = linear->Forward(
+        operand, 1, &workspace, [&](int, const ProductRow& product, float*) {
+          const std::vector<float> y = Finished(product);
+          for (int i = 0; i < first; ++i) {
+            double sum = 0;
+            for (int k = 0; k < kIn; ++k) sum += x[k] * weights[i * kIn + k];
+            // The last columns of 70 share a block with others.
+            const double error = first == 70 && i >= 64 ? 0.05 : 1e-4;
+            EXPECT_NEAR(y[i], sum, error) << i;
+          }
+        });
+    ASSERT_TRUE(status.ok()) << status;
+  }
+}
+
 TEST(LinearTest, Int8IsCloseToF32) {
   const RandomLinear random(200, 256, 1);
   const LinearTensors tensors = random.tensors();

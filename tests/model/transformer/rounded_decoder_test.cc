@@ -139,7 +139,7 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
       .operands = formats.operands,
       .kv = formats.decoder_kv,
       .rounds_queries = RoundsQueries(formats.decoder_kv),
-      .hadamard = formats.operands == OperandType::kInt8 && passes_on_sums,
+      .hadamard = formats.operands != OperandType::kBf16 && passes_on_sums,
       .smoothing = {},
       .closest_tie = &closest_tie_,
       .closest_source_tie = &closest_source_tie_};
@@ -195,6 +195,10 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
 
 TEST_P(RoundedDecoderTest, Int8EqualsTheReferenceInInt8) {
   ExpectEqual(kInt8Formats, {.source = 2e-4, .others = 4e-3});
+}
+
+TEST_P(RoundedDecoderTest, Int4EqualsTheReferenceInInt4) {
+  ExpectEqual(kInt4Formats, {.source = 2e-4, .others = 4e-3});
 }
 
 TEST_P(RoundedDecoderTest, Bf16EqualsTheReferenceInBf16) {

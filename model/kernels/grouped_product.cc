@@ -1,0 +1,586 @@
+// A block of 64 columns holds its groups one after the other, so that a product
+// reads memory from its start to its end. A group of four bits is
+//
+//   4 pairs of steps   each [64 columns, 4 bytes]: byte j of a column has
+//   number
+//                      8 pair + j in its low half, 8 pair + 4 + j in the high
+//   scales             f16 [64], and f16 [64] of minimums or bytes [64] of
+//                      zeros if the form has them; kParts4: bytes [64] of
+//                      scales, bytes [64] of minimums
+//
+// A group of eight bits has 8 steps [64 columns, 4 bytes]. kParts4 has f16 [64]
+// scales and f16 [64] minimums before each 8 groups.
+//
+// A step's four bytes of a row of x are broadcast to all lanes; each lane adds
+// its column's four products to a sum. q is the unsigned operand, as VNNI wants
+// it. Where q has a zero (8 or 128), sums begin at -zero times the sum of x, so
+// they are exact. With AVX2, products of four bits are added in 16 bits: 16
+// pairs of 2 x 15 x 127 fit.
+//
+// While a block is multiplied with several rows, the next is prefetched.
+//
+// The layout does not depend on the instruction set, and neither do the bits.
+#include "model/kernels/grouped_product.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "model/kernels/runtime.h"
+#include "model/weights/half.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "model/kernels/grouped_product.cc"
+#include "hwy/foreach_target.h"
+// Highway requires this order.
+#include "hwy/highway.h"
+#include "model/kernels/byte_dots-inl.h"
+#include "model/kernels/vector-inl.h"
+
+#ifndef TRIVIUM_MODEL_KERNELS_GROUPED_PRODUCT_CC_
+#define TRIVIUM_MODEL_KERNELS_GROUPED_PRODUCT_CC_
+namespace trivium {
+
+constexpr int kGroupColumns = GroupedWeights::kColumns;
+constexpr size_t kStep = 4 * kGroupColumns;  // bytes of a step, or a pair
+constexpr int kFetchBytes = 64;              // a cache line
+constexpr size_t kHalves = sizeof(uint16_t) * kGroupColumns;
+
+// The bytes of a group's numbers, of its scales, and of what stands before each
+// kPartsOfBlock groups.
+constexpr size_t NumberBytes(GroupForm form) {
+  return form == GroupForm::kScale8 ? 8 * kStep : 4 * kStep;
+}
+constexpr size_t ScaleBytes(GroupForm form) {
+  return form == GroupForm::kMinimum4 ? 2 * kHalves
+         : form == GroupForm::kZero4  ? kHalves + kGroupColumns
+                                      : kHalves;
+}
+constexpr size_t HeadBytes(GroupForm form) {
+  return form == GroupForm::kParts4 ? 2 * kHalves : 0;
+}
+constexpr size_t GroupBytes(GroupForm form) {
+  return NumberBytes(form) + ScaleBytes(form);
+}
+// The place of a group in its block.
+constexpr size_t GroupBegin(GroupForm form, int group) {
+  return group * GroupBytes(form) +
+         (group / kPartsOfBlock + 1) * HeadBytes(form);
+}
+
+struct GroupedCall {
+  const char* block;
+  bool has_next;  // another block follows in memory, and is multiplied next
+  const char* x;
+  size_t x_row_bytes;
+  int groups;
+  int rows;
+  int columns;  // of the block, up to kGroupColumns
+  float* y;     // of the block's first column
+  int n;        // floats from a row of y to the next
+};
+
+}  // namespace trivium
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace trivium::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kLanes = hn::MaxLanes(F32());
+// Vectors of columns, and rows of x, that are multiplied at once: as many as
+// the registers hold with their sums.
+constexpr int kWide = HWY_TARGET == HWY_AVX2 ? 2 : kLanes < 16 ? 4 : 2;
+constexpr int kMostRows = HWY_TARGET == HWY_AVX3 ? 6 : 4;
+constexpr int kFewWide = kGroupColumns / kLanes < 4 ? 2 : 4;
+
+// Sums of the products of a step of all columns of a vector.
+template <bool kVnni, bool kFourBits>
+struct StepSums {
+#if HWY_TARGET == HWY_AVX2
+  static constexpr bool kShort = kFourBits;
+#else
+  static constexpr bool kShort = false;
+#endif
+
+  static HWY_INLINE VI32 Start(int32_t first) {
+    return kShort ? hn::Zero(I32()) : hn::Set(I32(), first);
+  }
+  static HWY_INLINE VI32 Add(VI32 sum, VI32 q, VI32 x) {
+#if HWY_TARGET == HWY_AVX2
+    if constexpr (kShort) {
+      const hn::Repartition<int16_t, I32> d16;
+      const auto pairs =
+          hn::Vec<decltype(d16)>{_mm256_maddubs_epi16(q.raw, x.raw)};
+      return hn::BitCast(I32(), hn::Add(hn::BitCast(d16, sum), pairs));
+    }
+#endif
+    return AddDots<kVnni>(sum, q, x);
+  }
+  static HWY_INLINE VI32 Finish(VI32 sum, int32_t first) {
+#if HWY_TARGET == HWY_AVX2
+    if constexpr (kShort) {
+      const hn::Repartition<int16_t, I32> d16;
+      const auto ones = hn::Set(d16, int16_t{1});
+      return hn::Add(VI32{_mm256_madd_epi16(sum.raw, ones.raw)},
+                     hn::Set(I32(), first));
+    }
+#endif
+    return sum;
+  }
+};
+
+HWY_INLINE hn::Vec<F32> LoadHalves(const char* from) {
+  const hn::Rebind<hwy::float16_t, F32> d16;
+  return hn::PromoteTo(
+      F32(), hn::Load(d16, reinterpret_cast<const hwy::float16_t*>(from)));
+}
+HWY_INLINE hn::Vec<F32> LoadByteNumbers(const char* from) {
+  const hn::Rebind<uint8_t, I32> d8;
+  return hn::ConvertTo(
+      F32(), hn::PromoteTo(
+                 I32(), hn::Load(d8, reinterpret_cast<const uint8_t*>(from))));
+}
+
+// Multiplies kRows rows of x with kVectors vectors of columns from `column` on.
+// Meanwhile prefetches, of each group of the next block, `fetches` cache lines
+// from `fetch` on.
+template <bool kVnni, GroupForm kForm, int kRows, int kVectors>
+HWY_INLINE void MultiplyGroups(const GroupedCall& call, int row, int column,
+                               const char* fetch, int fetches) {
+  constexpr bool kFourBits = kForm != GroupForm::kScale8;
+  constexpr bool kHasMinimums = kForm == GroupForm::kMinimum4 ||
+                                kForm == GroupForm::kParts4 ||
+                                kForm == GroupForm::kZero4;
+  constexpr int kZero = kHasMinimums ? 0 : kFourBits ? 8 : 128;
+  using Sums = StepSums<kVnni, kFourBits>;
+  const F32 d;
+  const I32 d32;
+  const hn::RebindToUnsigned<I32> du32;
+  using V = hn::Vec<F32>;
+
+  V y[kRows][kVectors];
+  HWY_UNROLL(8)
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) y[r][v] = hn::Zero(d);
+  }
+  const char* const x = call.x + row * call.x_row_bytes;
+  const size_t scales_at = static_cast<size_t>(call.groups) * kGroupNumbers;
+  const size_t parts = static_cast<size_t>(call.groups) * sizeof(float);
+  const char* from = call.block;
+  const char* head = from;
+  V scale_of_parts[kVectors], minimum_of_parts[kVectors];
+  HWY_UNROLL(8)
+  for (int v = 0; v < kVectors; ++v) {
+    scale_of_parts[v] = minimum_of_parts[v] = hn::Zero(d);
+  }
+  for (int group = 0; group < call.groups; ++group) {
+    if (kForm == GroupForm::kParts4 && group % kPartsOfBlock == 0) {
+      head = from;
+      from += HeadBytes(kForm);
+    }
+    for (int i = 0; i < fetches; ++i) {
+      __builtin_prefetch(fetch + i * kFetchBytes, /*rw=*/0,
+                         /*locality: the second cache*/ 2);
+    }
+    fetch += GroupBytes(kForm);
+    const char* const of_group = x + static_cast<size_t>(group) * kGroupNumbers;
+    const char* const scales_of_x = x + scales_at + group * sizeof(float);
+    int32_t first[kRows];
+    VI32 sum[kRows][kVectors];
+    HWY_UNROLL(8)
+    for (int r = 0; r < kRows; ++r) {
+      first[r] = 0;
+      if constexpr (kZero != 0) {
+        int32_t sum_of_x;
+        std::memcpy(&sum_of_x, scales_of_x + r * call.x_row_bytes + 2 * parts,
+                    sizeof(sum_of_x));
+        first[r] = -kZero * sum_of_x;
+      }
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = Sums::Start(first[r]);
+    }
+    constexpr int kParts = kFourBits ? 4 : 8;
+    constexpr int kSteps = kFourBits ? 2 : 1;
+    HWY_UNROLL(8)
+    for (int part = 0; part < kParts; ++part) {
+      VI32 q[2][kVectors];
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) {
+        const auto both =
+            hn::Load(d32, reinterpret_cast<const int32_t*>(
+                              from + part * kStep + 4 * (column + v * kLanes)));
+        if constexpr (kFourBits) {
+          const auto low = hn::Set(d32, 0x0f0f0f0f);
+          q[0][v] = hn::And(both, low);
+          q[1][v] = hn::And(
+              hn::BitCast(d32, hn::ShiftRight<4>(hn::BitCast(du32, both))),
+              low);
+        } else {
+          q[0][v] = both;
+        }
+      }
+      HWY_UNROLL(8)
+      for (int r = 0; r < kRows; ++r) {
+        HWY_UNROLL(2)
+        for (int step = 0; step < kSteps; ++step) {
+          int32_t four;
+          std::memcpy(
+              &four,
+              of_group + r * call.x_row_bytes + 4 * (part * kSteps + step),
+              sizeof(four));
+          const auto all = hn::Set(d32, four);
+          HWY_UNROLL(8)
+          for (int v = 0; v < kVectors; ++v) {
+            sum[r][v] = Sums::Add(sum[r][v], q[step][v], all);
+          }
+        }
+      }
+    }
+    const char* const scales = from + NumberBytes(kForm);
+    V scale[kVectors], minimum[kVectors];
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) {
+      const int at = column + v * kLanes;
+      if constexpr (kForm == GroupForm::kParts4) {
+        if (group % kPartsOfBlock == 0) {
+          scale_of_parts[v] = LoadHalves(head + 2 * at);
+          minimum_of_parts[v] = LoadHalves(head + kHalves + 2 * at);
+        }
+        scale[v] = hn::Mul(scale_of_parts[v], LoadByteNumbers(scales + at));
+        minimum[v] = hn::Neg(hn::Mul(
+            minimum_of_parts[v], LoadByteNumbers(scales + kGroupColumns + at)));
+      } else {
+        scale[v] = LoadHalves(scales + 2 * at);
+        if constexpr (kForm == GroupForm::kMinimum4) {
+          minimum[v] = LoadHalves(scales + kHalves + 2 * at);
+        } else if constexpr (kForm == GroupForm::kZero4) {
+          minimum[v] = hn::Neg(
+              hn::Mul(scale[v], LoadByteNumbers(scales + kHalves + at)));
+        }
+      }
+    }
+    HWY_UNROLL(8)
+    for (int r = 0; r < kRows; ++r) {
+      float scale_of_x, scaled_sum;
+      const char* const of_row = scales_of_x + r * call.x_row_bytes;
+      std::memcpy(&scale_of_x, of_row, sizeof(float));
+      std::memcpy(&scaled_sum, of_row + parts, sizeof(float));
+      const auto of_x = hn::Set(d, scale_of_x);
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) {
+        const auto dot = hn::ConvertTo(d, Sums::Finish(sum[r][v], first[r]));
+        y[r][v] = hn::MulAdd(hn::Mul(dot, of_x), scale[v], y[r][v]);
+        if constexpr (kHasMinimums) {
+          y[r][v] = hn::MulAdd(hn::Set(d, scaled_sum), minimum[v], y[r][v]);
+        }
+      }
+    }
+    from += GroupBytes(kForm);
+  }
+  HWY_UNROLL(8)
+  for (int r = 0; r < kRows; ++r) {
+    float* const to = call.y + static_cast<size_t>(row + r) * call.n + column;
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) {
+      const int left = call.columns - column - v * kLanes;
+      if (left >= kLanes) {
+        hn::StoreU(y[r][v], d, to + v * kLanes);
+      } else if (left > 0) {
+        StoreFirst(y[r][v], hn::FirstN(d, static_cast<size_t>(left)), d,
+                   to + v * kLanes);
+      }
+    }
+  }
+}
+
+// The cache lines of each group of the next block that are still to be
+// prefetched.
+struct NextBlock {
+  const char* at;
+  int lines;    // left
+  int at_once;  // with each group of a pass over this block
+};
+
+template <bool kVnni, GroupForm kForm, int kVectors, int kRows>
+HWY_NOINLINE void MultiplyRows(const GroupedCall& call, int row,
+                               NextBlock* next) {
+  for (int column = 0; column < call.columns; column += kVectors * kLanes) {
+    const int fetches = std::min(next->lines, next->at_once);
+    MultiplyGroups<kVnni, kForm, kRows, kVectors>(call, row, column, next->at,
+                                                  fetches);
+    next->at += fetches * kFetchBytes;
+    next->lines -= fetches;
+  }
+}
+
+template <bool kVnni, GroupForm kForm>
+void MultiplyBlock(const GroupedCall& call) {
+  // Groups of rows of nearly equal size.
+  const int parts = (call.rows + kMostRows - 1) / kMostRows;
+  const int passes = parts * (kGroupColumns / (kWide * kLanes));
+  constexpr int kLines = static_cast<int>(GroupBytes(kForm)) / kFetchBytes;
+  NextBlock next = {.at = call.block + call.groups * GroupBytes(kForm) +
+                          (call.groups + kPartsOfBlock - 1) / kPartsOfBlock *
+                              HeadBytes(kForm),
+                    // A single row reads memory as fast as it can anyway.
+                    .lines = call.has_next && call.rows > 1 ? kLines : 0,
+                    .at_once = (kLines + passes - 1) / passes};
+  for (int part = 0, row = 0; part < parts; ++part) {
+    const int count = (call.rows - row) / (parts - part);
+    switch (count) {
+      case 1:
+        MultiplyRows<kVnni, kForm, kFewWide, 1>(call, row, &next);
+        break;
+      case 2:
+        MultiplyRows<kVnni, kForm, kWide, 2>(call, row, &next);
+        break;
+      case 3:
+        MultiplyRows<kVnni, kForm, kWide, 3>(call, row, &next);
+        break;
+      case 4:
+        MultiplyRows<kVnni, kForm, kWide, 4>(call, row, &next);
+        break;
+      default:
+        if constexpr (kMostRows > 4) {
+          if (count == 5) {
+            MultiplyRows<kVnni, kForm, kWide, 5>(call, row, &next);
+          } else {
+            MultiplyRows<kVnni, kForm, kWide, 6>(call, row, &next);
+          }
+        }
+        break;
+    }
+    row += count;
+  }
+}
+
+template <bool kVnni>
+void MultiplyForm(GroupForm form, const GroupedCall& call) {
+  switch (form) {
+    case GroupForm::kScale4:
+      return MultiplyBlock<kVnni, GroupForm::kScale4>(call);
+    case GroupForm::kMinimum4:
+      return MultiplyBlock<kVnni, GroupForm::kMinimum4>(call);
+    case GroupForm::kParts4:
+      return MultiplyBlock<kVnni, GroupForm::kParts4>(call);
+    case GroupForm::kZero4:
+      return MultiplyBlock<kVnni, GroupForm::kZero4>(call);
+    case GroupForm::kScale8:
+      return MultiplyBlock<kVnni, GroupForm::kScale8>(call);
+  }
+}
+
+void MultiplyGrouped(bool vnni, GroupForm form, const GroupedCall& call) {
+#if HWY_TARGET == HWY_AVX3
+  if (vnni) return MultiplyForm<true>(form, call);
+#endif
+  MultiplyForm<false>(form, call);
+}
+
+void QuantizeGroups(const float* HWY_RESTRICT x, int k,
+                    char* HWY_RESTRICT row) {
+  const F32 d;
+  const hn::Rebind<int8_t, F32> d8;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int groups = GroupsOf(k);
+  char* const scales = row + static_cast<size_t>(groups) * kGroupNumbers;
+  const size_t part = static_cast<size_t>(groups) * sizeof(float);
+  for (int group = 0; group < groups; ++group) {
+    const int at = group * kGroupNumbers;
+    constexpr int kParts = kGroupNumbers / kLanes;
+    hn::Vec<F32> values[kParts];
+    auto most = hn::Zero(d), nothing = hn::Zero(d);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kParts; ++i) {
+      const int begin = at + i * lanes;
+      values[i] = begin + lanes <= k ? hn::LoadU(d, x + begin)
+                  : begin < k        ? LoadSome(d, x + begin, k - begin)
+                                     : hn::Zero(d);
+      most = hn::Max(most, hn::Abs(values[i]));
+      // NaN if a value is infinite or no number, else zero.
+      nothing = hn::MulAdd(values[i], hn::Zero(d), nothing);
+    }
+    const float greatest = hn::GetLane(hn::MaxOfLanes(d, most));
+    const float not_finite = hn::GetLane(hn::SumOfLanes(d, nothing));
+    // The inverse of smaller numbers is infinite.
+    const float inverse = greatest > 1e-30f ? 127 / greatest : 0.0f;
+    auto sums = hn::Zero(I32());
+    HWY_UNROLL(8)
+    for (int i = 0; i < kParts; ++i) {
+      const auto q = hn::NearestInt(hn::Mul(values[i], hn::Set(d, inverse)));
+      sums = hn::Add(sums, q);
+      hn::StoreU(hn::DemoteTo(d8, q), d8,
+                 reinterpret_cast<int8_t*>(row) + at + i * lanes);
+    }
+    const int32_t sum = hn::GetLane(hn::SumOfLanes(I32(), sums));
+    const float scale = (inverse > 0 ? greatest / 127 : 0.0f) + not_finite;
+    const float scaled_sum = scale * static_cast<float>(sum);
+    std::memcpy(scales + group * sizeof(float), &scale, sizeof(float));
+    std::memcpy(scales + part + group * sizeof(float), &scaled_sum,
+                sizeof(float));
+    std::memcpy(scales + 2 * part + group * sizeof(float), &sum,
+                sizeof(int32_t));
+  }
+}
+
+}  // namespace trivium::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace trivium {
+
+HWY_EXPORT(MultiplyGrouped);
+HWY_EXPORT(QuantizeGroups);
+
+namespace {
+
+// Returns the bytes of a block of columns.
+size_t BlockBytes(int k, GroupForm form) {
+  const int groups = GroupsOf(k);
+  return groups * GroupBytes(form) +
+         (groups + kPartsOfBlock - 1) / kPartsOfBlock * HeadBytes(form);
+}
+
+uint16_t HalfAt(const char* from, int column) {
+  uint16_t half;
+  std::memcpy(&half, from + 2 * column, sizeof(half));
+  return half;
+}
+void SetHalf(uint16_t half, int column, char* to) {
+  std::memcpy(to + 2 * column, &half, sizeof(half));
+}
+
+}  // namespace
+
+size_t GroupedOperandBytes(int k) {
+  return static_cast<size_t>(GroupsOf(k)) *
+         (kGroupNumbers + 2 * sizeof(float) + sizeof(int32_t));
+}
+
+void QuantizeGroups(const float* x, int k, void* row) {
+  HWY_DYNAMIC_DISPATCH(QuantizeGroups)(x, k, static_cast<char*>(row));
+}
+
+GroupedWeights::GroupedWeights(int n, int k, std::vector<GroupForm> forms)
+    : n_(n), k_(k), forms_(std::move(forms)) {
+  size_t bytes = 0;
+  for (const GroupForm form : forms_) {
+    begin_.push_back(bytes);
+    bytes += BlockBytes(k, form);
+  }
+  packed_ = RawBuffer(bytes);
+}
+
+size_t GroupedWeights::PackedBytes(int n, int k, GroupForm form) {
+  return static_cast<size_t>((n + kColumns - 1) / kColumns) *
+         BlockBytes(k, form);
+}
+
+void GroupedWeights::Set(int column, const GroupedRow& row) {
+  const int place = column % kColumns;
+  const GroupForm form = row.form;
+  char* const block =
+      static_cast<char*>(packed_.data()) + begin_[column / kColumns];
+  for (int group = 0; group < GroupsOf(k_); ++group) {
+    char* const to = block + GroupBegin(form, group);
+    const uint8_t* const q =
+        row.numbers.data() + static_cast<size_t>(group) * kGroupNumbers;
+    for (int i = 0; i < kGroupNumbers; ++i) {
+      if (form == GroupForm::kScale8) {
+        to[i / 4 * kStep + 4 * place + i % 4] = static_cast<char>(q[i]);
+      } else if (i % 8 < 4) {
+        to[i / 8 * kStep + 4 * place + i % 4] =
+            static_cast<char>(q[i] | q[i + 4] << 4);
+      }
+    }
+    char* const scales = to + NumberBytes(form);
+    if (form == GroupForm::kParts4) {
+      scales[place] = static_cast<char>(row.part_scales[group]);
+      scales[kColumns + place] = static_cast<char>(row.part_minimums[group]);
+      if (group % kPartsOfBlock == 0) {
+        char* const head = to - HeadBytes(form);
+        SetHalf(row.scales[group / kPartsOfBlock], place, head);
+        SetHalf(row.minimums[group / kPartsOfBlock], place, head + kHalves);
+      }
+      continue;
+    }
+    SetHalf(row.scales[group], place, scales);
+    if (form == GroupForm::kMinimum4) {
+      SetHalf(row.minimums[group], place, scales + kHalves);
+    } else if (form == GroupForm::kZero4) {
+      scales[kHalves + place] = static_cast<char>(row.zeros[group]);
+    }
+  }
+}
+
+void GroupedWeights::Get(int column, float* w) const {
+  const int place = column % kColumns;
+  const GroupForm form = forms_[column / kColumns];
+  const char* const block =
+      static_cast<const char*>(packed_.data()) + begin_[column / kColumns];
+  for (int i = 0; i < k_; ++i) {
+    const int group = i / kGroupNumbers, at = i % kGroupNumbers;
+    const char* const from = block + GroupBegin(form, group);
+    const char* const scales = from + NumberBytes(form);
+    if (form == GroupForm::kScale8) {
+      const uint8_t q =
+          static_cast<uint8_t>(from[at / 4 * kStep + 4 * place + at % 4]);
+      w[i] = F16ToF32(HalfAt(scales, place)) * static_cast<float>(q - 128);
+      continue;
+    }
+    const uint8_t both =
+        static_cast<uint8_t>(from[at / 8 * kStep + 4 * place + at % 4]);
+    const int q = at % 8 < 4 ? both & 15 : both >> 4;
+    switch (form) {
+      case GroupForm::kScale4:
+        w[i] = F16ToF32(HalfAt(scales, place)) * static_cast<float>(q - 8);
+        break;
+      case GroupForm::kZero4:
+        w[i] = F16ToF32(HalfAt(scales, place)) *
+               static_cast<float>(
+                   q - static_cast<uint8_t>(scales[kHalves + place]));
+        break;
+      case GroupForm::kMinimum4:
+        w[i] = F16ToF32(HalfAt(scales, place)) * static_cast<float>(q) +
+               F16ToF32(HalfAt(scales + kHalves, place));
+        break;
+      default: {
+        const char* const head =
+            block + GroupBegin(form, group / kPartsOfBlock * kPartsOfBlock) -
+            HeadBytes(form);
+        const float scale =
+            F16ToF32(HalfAt(head, place)) *
+            static_cast<float>(static_cast<uint8_t>(scales[place]));
+        const float minimum =
+            F16ToF32(HalfAt(head + kHalves, place)) *
+            static_cast<float>(static_cast<uint8_t>(scales[kColumns + place]));
+        w[i] = scale * static_cast<float>(q) - minimum;
+      }
+    }
+  }
+}
+
+void GroupedWeights::Multiply(const void* x, int rows, int begin, int end,
+                              float* y) const {
+  const bool vnni = ActiveIsa() >= Isa::kAvx512Vnni;
+  for (int column = begin; column < end; column += kColumns) {
+    const int block = column / kColumns;
+    HWY_DYNAMIC_DISPATCH(MultiplyGrouped)
+    (vnni, forms_[block],
+     {.block = static_cast<const char*>(packed_.data()) + begin_[block],
+      .has_next = column + kColumns < end,
+      .x = static_cast<const char*>(x),
+      .x_row_bytes = GroupedOperandBytes(k_),
+      .groups = GroupsOf(k_),
+      .rows = rows,
+      .columns = std::min(kColumns, n_ - column),
+      .y = y + column,
+      .n = n_});
+  }
+}
+
+}  // namespace trivium
+#endif  // HWY_ONCE

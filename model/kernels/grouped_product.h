@@ -1,0 +1,66 @@
+#ifndef TRIVIUM_MODEL_KERNELS_GROUPED_PRODUCT_H_
+#define TRIVIUM_MODEL_KERNELS_GROUPED_PRODUCT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/kernels/buffer.h"
+#include "model/weights/grouped_row.h"
+
+namespace trivium {
+
+// Products y = x W^T of weights in groups of kGroupNumbers (grouped_row.h) and
+// rows x that are rounded to signed bytes with a scale for each group. The sum
+// over a group's integers is exact. y is the f32 sum over the groups, in their
+// order, of
+//   (scale of x) (scale of w) (sum of x q)
+// and of the minimum of w times the sum of x, where w has one. So a row's bits
+// are the same on every CPU and for any other rows.
+
+// Returns the bytes of a row x of k numbers: signed bytes [groups,
+// kGroupNumbers]; scales, f32 [groups]; scale times the sum of the group's
+// bytes, f32 [groups]; that sum, int32 [groups].
+size_t GroupedOperandBytes(int k);
+// Rounds x [k] to such a row, aligned to 4 bytes. A group that has a number
+// that is not finite makes all products NaN.
+void QuantizeGroups(const float* x, int k, void* row);
+
+// Packed weights W [N, K]. They are read in blocks of columns of y; a block's
+// columns have one form.
+class GroupedWeights {
+ public:
+  // A product may be divided at multiples of this many columns.
+  static constexpr int kColumns = 64;
+
+  // `forms` has one form for each kColumns columns. K is a multiple of 256
+  // where a form is kParts4.
+  GroupedWeights(int n, int k, std::vector<GroupForm> forms);
+
+  // Returns the bytes of weights [n, k] of one form.
+  static size_t PackedBytes(int n, int k, GroupForm form);
+
+  int n() const { return n_; }
+  int k() const { return k_; }
+  size_t bytes() const { return packed_.bytes(); }
+  GroupForm form(int column) const { return forms_[column / kColumns]; }
+
+  // Packs the weights of a column of y; `row` has the form of its block.
+  void Set(int column, const GroupedRow& row);
+  // Reads the weights of a column back, to w [k].
+  void Get(int column, float* w) const;
+
+  // Computes columns [begin, end) of y [rows, N]. `begin` is a multiple of
+  // kColumns; `end` is one, too, or N.
+  void Multiply(const void* x, int rows, int begin, int end, float* y) const;
+
+ private:
+  const int n_, k_;
+  const std::vector<GroupForm> forms_;
+  std::vector<size_t> begin_;  // of each block, in packed_
+  RawBuffer packed_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_KERNELS_GROUPED_PRODUCT_H_

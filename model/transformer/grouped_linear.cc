@@ -1,0 +1,105 @@
+#include "model/transformer/grouped_linear.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "model/transformer/hadamard.h"
+#include "model/weights/grouped_row.h"
+#include "model/weights/packed_rows.h"
+
+namespace trivium {
+namespace {
+
+constexpr int kColumns = GroupedWeights::kColumns;
+
+GroupForm FormOf(const TensorView& weight, WeightType type, bool hadamard) {
+  const auto own = GroupFormOf(weight);
+  if (own && !hadamard) return *own;
+  return type == WeightType::kInt4 ? GroupForm::kScale4 : GroupForm::kScale8;
+}
+
+// Returns the form of each block of columns.
+std::vector<GroupForm> FormsOf(const Formats& formats,
+                               std::span<const LinearTensors> parts,
+                               int64_t count, int64_t out) {
+  std::vector<GroupForm> forms((out + kColumns - 1) / kColumns);
+  int64_t at = 0;
+  for (const LinearTensors& part : parts) {
+    const GroupForm form =
+        FormOf(*part.weight, formats.weights, formats.hadamard);
+    const int64_t end = at + (count > 0 ? count : part.weight->shape[0]);
+    for (int64_t block = at / kColumns; block * kColumns < end; ++block) {
+      // Another part may have begun the block.
+      const bool shared = block * kColumns < at;
+      forms[block] = shared && forms[block] != form ? GroupForm::kScale8 : form;
+    }
+    at = end;
+  }
+  return forms;
+}
+
+}  // namespace
+
+GroupedWeights PackGroups(const Formats& formats,
+                          std::span<const LinearTensors> parts, int64_t begin,
+                          int64_t count) {
+  const int64_t in = parts.front().weight->shape[1];
+  int64_t out = 0;
+  for (const LinearTensors& part : parts) {
+    out += count > 0 ? count : part.weight->shape[0];
+  }
+  GroupedWeights weights(static_cast<int>(out), static_cast<int>(in),
+                         FormsOf(formats, parts, count, out));
+  std::vector<float> several(in * PackedRows::kRowsAtOnce);
+  std::vector<GroupedRow> of_file(PackedRows::kRowsAtOnce);
+  GroupedRow rounded;
+  int64_t at = 0;
+  for (const LinearTensors& part : parts) {
+    const int64_t rows = count > 0 ? count : part.weight->shape[0];
+    const auto own = GroupFormOf(*part.weight);
+    for (int64_t i = 0; i < rows; i += PackedRows::kRowsAtOnce) {
+      const int64_t read = std::min(PackedRows::kRowsAtOnce, rows - i);
+      bool unpacked = false, grouped = false;
+      for (int64_t j = 0; j < read; ++j, ++at) {
+        const int column = static_cast<int>(at);
+        const GroupForm form = weights.form(column);
+        if (own == form && !formats.hadamard) {
+          if (!std::exchange(grouped, true)) {
+            ReadGroups(*part.weight, begin + i,
+                       std::span(of_file).first(static_cast<size_t>(read)));
+          }
+          weights.Set(column, of_file[static_cast<size_t>(j)]);
+        } else {
+          if (!std::exchange(unpacked, true)) {
+            CopyToF32(*part.weight, (begin + i) * in,
+                      std::span(several).first(read * in));
+          }
+          const auto values = std::span(several).subspan(j * in, in);
+          if (formats.hadamard) HadamardWeights(values);
+          RoundToGroups(values, form, &rounded);
+          weights.Set(column, rounded);
+        }
+      }
+    }
+  }
+  return weights;
+}
+
+int64_t GroupedBytes(const TensorView& weight, WeightType type) {
+  const GroupForm form = FormOf(weight, type, /*hadamard=*/false);
+  return static_cast<int64_t>(
+      GroupedWeights::PackedBytes(static_cast<int>(weight.shape[0]),
+                                  static_cast<int>(weight.shape[1]), form));
+}
+
+bool HasFourBitWeights(const TransformerDescription& description) {
+  bool found = false;
+  ForEachTensor(description, [&](const TensorView& tensor) {
+    const auto form = GroupFormOf(tensor);
+    found = found || (form && HasFourBits(*form));
+  });
+  return found;
+}
+
+}  // namespace trivium

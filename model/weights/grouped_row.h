@@ -1,0 +1,68 @@
+#ifndef TRIVIUM_MODEL_WEIGHTS_GROUPED_ROW_H_
+#define TRIVIUM_MODEL_WEIGHTS_GROUPED_ROW_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace trivium {
+
+struct TensorView;
+
+// Numbers that share a scale.
+inline constexpr int kGroupNumbers = 32;
+// Groups of kParts4 that share a scale of their scales.
+inline constexpr int kPartsOfBlock = 8;
+
+// The ways in which groups of numbers q are stored.
+enum class GroupForm : uint8_t {
+  kScale4,    // scale (q - 8), 0 <= q < 16
+  kMinimum4,  // scale q + minimum, 0 <= q < 16
+  // (scale s) q - (minimum m), 0 <= q < 16. s and m are bytes of the group;
+  // scale and minimum are those of kPartsOfBlock groups.
+  kParts4,
+  kZero4,   // scale (q - zero), 0 <= q, zero < 16
+  kScale8,  // scale (q - 128), 1 <= q < 256
+};
+
+// A row of weights whose numbers stand in groups of kGroupNumbers. The last
+// group is filled up with zeros.
+struct GroupedRow {
+  GroupForm form = GroupForm::kScale8;
+  std::vector<uint8_t> numbers;  // q, [groups x kGroupNumbers]
+  // f16, [groups]; of kParts4 [groups / kPartsOfBlock]. Minimums are empty
+  // where the form has none.
+  std::vector<uint16_t> scales, minimums;
+  std::vector<uint8_t> part_scales, part_minimums;  // kParts4, [groups]
+  std::vector<uint8_t> zeros;                       // kZero4, [groups]
+};
+
+// Returns the groups of a row of k numbers.
+inline int GroupsOf(int64_t k) {
+  return static_cast<int>((k + kGroupNumbers - 1) / kGroupNumbers);
+}
+
+// Returns the form that holds a matrix's own numbers exactly: that of GGUF's
+// Q4_0, Q4_1, Q4_K and Q8_0, and of packed rows of four bits (packed_rows.h).
+// nullopt: its file stores it otherwise.
+std::optional<GroupForm> GroupFormOf(const TensorView& tensor);
+// Returns true for a form of four bits.
+inline bool HasFourBits(GroupForm form) { return form != GroupForm::kScale8; }
+
+// Reads the rows from `first` on of a matrix that has a form; up to
+// PackedRows::kRowsAtOnce are read fastest.
+void ReadGroups(const TensorView& tensor, int64_t first,
+                std::span<GroupedRow> to);
+
+// Makes a row of `form` with `k` numbers ready to be filled in.
+void ClearGroups(GroupForm form, int64_t k, GroupedRow* to);
+
+// Rounds a row to `form`, kScale4 or kScale8. Each scale of kScale4 is the one
+// of several with the least sum of squared errors. Numbers that f16 cannot hold
+// become the greatest that it can.
+void RoundToGroups(std::span<const float> row, GroupForm form, GroupedRow* to);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_WEIGHTS_GROUPED_ROW_H_

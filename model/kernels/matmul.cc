@@ -121,6 +121,9 @@ class GroupedMatrix : public PackedMatrix {
     weights_.Multiply(x, rows, begin, end, static_cast<float*>(y));
     return absl::OkStatus();
   }
+  void ReadWeights(int column, float* w) const override {
+    weights_.Get(column, w);
+  }
 
  private:
   const GroupedWeights weights_;

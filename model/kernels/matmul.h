@@ -118,6 +118,10 @@ class PackedMatrix {
   // Bits do not depend on the division.
   virtual int column_block() const = 0;
 
+  // Reads the weights of a column of y, [K], as they are multiplied. Only
+  // weights in groups can be read back.
+  virtual void ReadWeights(int column, float* w) const {}
+
   // Computes columns [begin, end) of the same y [rows, N] and leaves other
   // columns unchanged. `begin` is a multiple of column_block(); `end` is one,
   // too, or N.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/kernels/row_ops.h"
+#include "model/transformer/heads.h"
 
 namespace trivium {
 
@@ -55,6 +56,12 @@ TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
 
 void TokenTable::Lookup(int32_t token, float scale, float* x) const {
   const size_t at = static_cast<size_t>(token) * width_;
+  if (output_ != nullptr) {
+    (*output_)[static_cast<size_t>(token / kOutputBlock)].ReadWeights(
+        token % kOutputBlock, x);
+    for (int i = 0; i < width_; ++i) x[i] *= scale;
+    return;
+  }
   if (row_bytes_ > 0) {
     const TensorView row = {
         dtype_,

@@ -10,15 +10,21 @@
 #include "model/kernels/buffer.h"
 #include "model/kernels/matmul.h"
 #include "model/transformer/description.h"
+#include "model/transformer/linear.h"
 
 namespace trivium {
 
 // Token embeddings [vocabulary, width], in f32, or in bf16 if the model's
 // weights are stored in less than f32. Where weights are in groups, a table of
-// GGUF's blocks is a copy of them. An encoder and a decoder may share one.
+// GGUF's blocks is a copy of them, and one that is also the output projection's
+// weight is read from there. An encoder and a decoder may share one.
 class TokenTable {
  public:
   TokenTable(const TensorView& tokens, WeightType weights);
+  // Reads rows of the output projection's blocks of kOutputBlock tokens, which
+  // are packed in groups before the first Lookup.
+  TokenTable(const std::vector<Linear>& output, int width)
+      : width_(width), output_(&output) {}
 
   // Sets x [width] = scale * row `token`.
   void Lookup(int32_t token, float scale, float* x) const;
@@ -26,8 +32,9 @@ class TokenTable {
 
  private:
   int width_;
-  Buffer<float> f32_;      // or empty
-  Buffer<uint16_t> bf16_;  // or empty
+  const std::vector<Linear>* output_ = nullptr;  // or null
+  Buffer<float> f32_;                            // or empty
+  Buffer<uint16_t> bf16_;                        // or empty
   // GGUF's blocks, or empty.
   DType dtype_ = DType::kF32;
   Buffer<std::byte> blocks_;

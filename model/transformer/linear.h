@@ -86,6 +86,8 @@ class Linear {
   // The factors that the caller multiplies x by; empty if there are none.
   const AlignedVector<float>& smoothing() const { return smoothing_; }
   bool batch_invariant() const { return matrix_->batch_invariant(); }
+  // Reads the weights of output `out`, [in()]; only of weights in groups.
+  void ReadWeights(int out, float* w) const { matrix_->ReadWeights(out, w); }
 
   // Computes rows [0, rows) of x on the workspace's threads. For each row it
   // calls sink(row, product, y). `product` is a ProductRow, which FinishRow and

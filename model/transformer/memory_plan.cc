@@ -9,6 +9,7 @@
 
 #include "model/transformer/grouped_linear.h"
 #include "model/transformer/kv_cache.h"
+#include "model/transformer/transformer.h"
 
 namespace trivium {
 namespace {
@@ -50,10 +51,22 @@ void PlanKeyValues(const TransformerDescription& description, KvType type,
   plan->longest_kv_bytes = block_bytes * blocks;
 }
 
+// The bytes of a token table that is not shared with the output projection.
+int64_t TableBytes(const TensorView& tokens, const Formats& formats) {
+  if (formats.weights == WeightType::kF32) return 4 * tokens.elements();
+  if (formats.operands == OperandType::kInt8Groups &&
+      tokens.packed == nullptr && BlockElements(tokens.dtype) > 1) {
+    return tokens.elements() / BlockElements(tokens.dtype) *
+           DTypeSize(tokens.dtype);
+  }
+  return 2 * tokens.elements();
+}
+
 }  // namespace
 
 MemoryPlan PlanMemory(const TransformerDescription& description,
-                      const Formats& formats) {
+                      const Formats& wanted) {
+  const Formats formats = Transformer::FormatsOf(description, wanted);
   MemoryPlan plan;
   std::set<const TensorView*> seen;
   const auto add = [&](const TensorView* tensor, int64_t bytes) {
@@ -64,15 +77,21 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
   for (const auto* stack : {&description.encoder, &description.decoder}) {
     if (!stack->has_value()) continue;
     const auto& [tokens, positions, types, projection] = (*stack)->embeddings;
-    add(tokens,
-        tokens->elements() * (formats.weights == WeightType::kF32 ? 4 : 2));
+    add(tokens, Transformer::SharesTokens(description, formats) &&
+                        tokens == description.output_projection.weight
+                    ? 0
+                    : TableBytes(*tokens, formats));
     for (const TensorView* table : {positions, types}) {
       if (table != nullptr) add(table, 4 * table->elements());
     }
   }
+  // As in Transformer::PackOutput.
+  const WeightType of_output = formats.weights == WeightType::kInt4
+                                   ? WeightType::kGroups
+                                   : formats.weights;
   const auto add_output = [&](const LinearTensors& output) {
     if (output.weight == nullptr || !seen.contains(output.weight)) return;
-    plan.weight_bytes += MatrixBytes(*output.weight, formats.weights);
+    plan.weight_bytes += MatrixBytes(*output.weight, of_output);
   };
   add_output(description.output_projection);
   if (description.head.has_value()) add_output(description.head->output);

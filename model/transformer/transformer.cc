@@ -58,17 +58,30 @@ absl::StatusOr<std::shared_ptr<const Transformer>> Transformer::Create(
     const TransformerDescription& description, const Formats& formats) {
   try {
     auto transformer = std::make_shared<Transformer>();
-    transformer->formats_ = formats;
-    transformer->formats_.hadamard = UsesHadamard(description, formats);
-    if (formats.weights == WeightType::kInt4 &&
-        HasFourBitWeights(description)) {
-      transformer->formats_.weights = WeightType::kGroups;
-    }
+    transformer->formats_ = FormatsOf(description, formats);
     TRIVIUM_RETURN_IF_ERROR(transformer->Pack(description));
     return transformer;
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("out of memory for the weights");
   }
+}
+
+Formats Transformer::FormatsOf(const TransformerDescription& description,
+                               const Formats& formats) {
+  Formats made = formats;
+  made.hadamard = UsesHadamard(description, formats);
+  if (formats.weights == WeightType::kInt4 && HasFourBitWeights(description)) {
+    made.weights = WeightType::kGroups;
+  }
+  return made;
+}
+
+bool Transformer::SharesTokens(const TransformerDescription& description,
+                               const Formats& formats) {
+  return formats.operands == OperandType::kInt8Groups && !formats.hadamard &&
+         description.decoder.has_value() && description.shortlist == nullptr &&
+         description.output_projection.weight ==
+             description.decoder->embeddings.tokens;
 }
 
 absl::Status Transformer::Pack(const TransformerDescription& description) {
@@ -78,7 +91,13 @@ absl::Status Transformer::Pack(const TransformerDescription& description) {
       [&](const StackDescription& stack) -> absl::StatusOr<Stack> {
     if (stack.embeddings.tokens != table_of) {
       table_of = stack.embeddings.tokens;
-      tokens = std::make_shared<TokenTable>(*table_of, formats_.weights);
+      if (SharesTokens(description, formats_) &&
+          table_of == description.output_projection.weight) {
+        tokens = std::make_shared<TokenTable>(
+            output_blocks_, static_cast<int>(table_of->shape[1]));
+      } else {
+        tokens = std::make_shared<TokenTable>(*table_of, formats_.weights);
+      }
     }
     return Stack::Create(stack, tokens, formats_);
   };

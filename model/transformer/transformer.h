@@ -27,6 +27,16 @@ class Transformer {
   static absl::StatusOr<std::shared_ptr<const Transformer>> Create(
       const TransformerDescription& description, const Formats& formats);
 
+  // Returns the formats that a model gets for `formats`: whether its products
+  // read rotated rows, and whether its weights stay in the four bits that they
+  // have.
+  static Formats FormatsOf(const TransformerDescription& description,
+                           const Formats& formats);
+  // True if the token table is read from the output projection's weights, in
+  // formats that FormatsOf returned.
+  static bool SharesTokens(const TransformerDescription& description,
+                           const Formats& formats);
+
   // Bytes of the packed weights.
   int64_t weight_bytes() const;
   int64_t parameters() const { return parameters_; }

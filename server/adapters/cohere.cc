@@ -21,11 +21,13 @@ using nlohmann::ordered_json;
 
 class CohereRerankCodec : public Codec {
  public:
+  enum class Shape { kFirst, kSecond, kInfinity };
+
   CohereRerankCodec(const Environment& environment, const RequestHead& head,
-                    int version)
+                    Shape shape)
       : environment_(environment),
         models_(environment.models, head.grant),
-        version_(version) {}
+        shape_(shape) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
@@ -59,17 +61,23 @@ class CohereRerankCodec : public Codec {
       tokens += document.token_count();
       ordered_json result = {{"index", document.index()},
                              {"relevance_score", document.score()}};
-      if (documents_) result["document"] = {{"text", document.text()}};
+      if (documents_ && shape_ == Shape::kInfinity) {
+        result["document"] = document.text();
+      } else if (documents_) {
+        result["document"] = {{"text", document.text()}};
+      }
       results.push_back(result);
     }
-    return {.body = ToJsonText(ordered_json{
-                {"id", ending.request_id},
-                {"model", response.model().name()},
-                {"results", results},
-                {"usage", {{"total_tokens", tokens}}},
-                {"meta",
-                 {{"api_version", {{"version", std::to_string(version_)}}},
-                  {"billed_units", {{"search_units", 1}}}}}})};
+    return {
+        .body = ToJsonText(ordered_json{
+            {"id", ending.request_id},
+            {"model", response.model().name()},
+            {"results", results},
+            {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}},
+            {"meta",
+             {{"api_version",
+               {{"version", shape_ == Shape::kSecond ? "2" : "1"}}},
+              {"billed_units", {{"search_units", 1}}}}}})};
   }
 
  private:
@@ -105,7 +113,7 @@ class CohereRerankCodec : public Codec {
     }
     const auto most = fields->Integer("max_tokens_per_doc", 1, INT_MAX);
     if (most && fields->ok()) CutDocuments(*most, request);
-    if ((version_ > 1 || most) && !request->has_truncate()) {
+    if ((shape_ == Shape::kSecond || most) && !request->has_truncate()) {
       request->set_truncate(true);
     }
   }
@@ -134,7 +142,7 @@ class CohereRerankCodec : public Codec {
 
   const Environment& environment_;
   const AllowedModels models_;
-  const int version_;
+  const Shape shape_;
   bool documents_ = false;
 };
 
@@ -150,11 +158,18 @@ HttpAnswer CohereFailure(const Ending& ending, std::string_view inputs) {
 
 std::unique_ptr<Codec> NewCohereRerankCodec(const Environment& environment,
                                             const RequestHead& head) {
-  return std::make_unique<CohereRerankCodec>(environment, head, 1);
+  return std::make_unique<CohereRerankCodec>(environment, head,
+                                             CohereRerankCodec::Shape::kFirst);
 }
 std::unique_ptr<Codec> NewCohereRerank2Codec(const Environment& environment,
                                              const RequestHead& head) {
-  return std::make_unique<CohereRerankCodec>(environment, head, 2);
+  return std::make_unique<CohereRerankCodec>(environment, head,
+                                             CohereRerankCodec::Shape::kSecond);
+}
+std::unique_ptr<Codec> NewInfinityRerankCodec(const Environment& environment,
+                                              const RequestHead& head) {
+  return std::make_unique<CohereRerankCodec>(
+      environment, head, CohereRerankCodec::Shape::kInfinity);
 }
 
 }  // namespace trivium

@@ -7,12 +7,16 @@
 
 namespace trivium {
 
-// POST /v1/rerank, as Cohere's first version, Jina, vLLM and infinity have it:
-// sorts documents (texts, or objects with a text) by how well they answer a
-// query. `return_documents` defaults to false, as Cohere's does.
+// POST /v1/rerank, as Cohere's first version, Jina and vLLM have it: sorts
+// documents (texts, or objects with a text) by how well they answer a query.
+// `return_documents` defaults to false, as Cohere's does.
 NewCodec NewCohereRerankCodec;
 // POST /v2/rerank, Cohere's second version: long documents are cut.
 NewCodec NewCohereRerank2Codec;
+// POST /infinity/rerank: the first, but a document of the answer is a text and
+// no object. Infinity's own path is /rerank, as vLLM's, whose clients read
+// objects.
+NewCodec NewInfinityRerankCodec;
 
 // POST /v2/embed: vectors of texts, in several types at once. `input_type`
 // chooses the model's prompt for queries, documents, ..., if it has one.

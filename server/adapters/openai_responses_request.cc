@@ -257,6 +257,8 @@ class ResponsesReader {
     }
     chat()->set_tool_choice(v1::Chat::TOOL_CHOICE_REQUIRED);
     chat()->set_tool_name(name);
+    // OpenAI: "call exactly one specific function".
+    chat()->set_parallel_tool_calls(false);
   }
 
   void ReadInput() {

@@ -131,6 +131,9 @@ void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
       fields->Fail("tool_choice", "asks for a call, and there are no tools");
     }
     chat->clear_tool_choice();
+  } else if (!chat->tool_name().empty()) {
+    // OpenAI: "call exactly one specific function".
+    chat->set_parallel_tool_calls(false);
   } else if (parallel) {
     chat->set_parallel_tool_calls(*parallel);
   }

@@ -4,11 +4,13 @@
 
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "server/adapters/json_body.h"
 #include "server/adapters/tei_codec.h"
+#include "server/calls/allowed_models.h"
 
 namespace trivium {
 namespace {
@@ -214,6 +216,10 @@ class TeiRerankCodec : public TeiCodec {
 };
 
 class TeiPredictCodec : public TeiCodec {
+ public:
+  TeiPredictCodec(const Environment& environment, const RequestHead& head)
+      : models_(environment.models, head.grant) {}
+
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::ClassifyRequest*>(message);
@@ -227,7 +233,7 @@ class TeiPredictCodec : public TeiCodec {
       return ReadZeroShot(*parameters, fields, request);
     }
     const bool lists = parameters != nullptr;
-    fields->Only("parameters", {json::object()}, kNoParameters);
+    if (lists) ReadParameters(*parameters, fields, request);
     many_ = lists;
     const json* const inputs = fields->Value("inputs");
     if (inputs == nullptr) return fields->Require("inputs");
@@ -244,11 +250,48 @@ class TeiPredictCodec : public TeiCodec {
     }
   }
 
+  // Reads those of InferenceClient's text classification.
+  void ReadParameters(const json& given, JsonFields* fields,
+                      v1::ClassifyRequest* request) {
+    JsonFields parameters(given, "parameters.");
+    if (const auto top = parameters.Integer("top_k", 1, INT32_MAX)) {
+      request->set_top(static_cast<uint32_t>(*top));
+    }
+    if (const auto function = parameters.String("function_to_apply")) {
+      const ModelHandle model = models_.FirstFor(Rpc::kClassify);
+      if (*function == "none") {
+        raw_ = true;
+      } else if (model != nullptr && *function != FunctionOf(*model->model)) {
+        parameters.Fail("function_to_apply",
+                        fmt::format("must be none or, for this model, {}",
+                                    FunctionOf(*model->model)));
+      }
+    }
+    fields->Keep(parameters.Done());
+  }
+
+  // The function that makes a model's scores of its logits.
+  static std::string_view FunctionOf(const Model& model) {
+    switch (model.info().head->scores) {
+      case HeadInfo::Scores::kSoftmax:
+        return "softmax";
+      case HeadInfo::Scores::kSigmoid:
+        return "sigmoid";
+      case HeadInfo::Scores::kNone:
+        break;
+    }
+    return "none";
+  }
+
   // Reads InferenceClient's zero-shot classification: labels of the request for
   // a text, or for each of a list.
   void ReadZeroShot(const json& given, JsonFields* fields,
                     v1::ClassifyRequest* request) {
     JsonFields parameters(given, "parameters.");
+    // A text would be one label, or several with commas between them.
+    if (given["candidate_labels"].is_string()) {
+      parameters.Fail("candidate_labels", "must be a list of strings");
+    }
     for (std::string& label : parameters.Strings("candidate_labels")) {
       request->add_labels(std::move(label));
     }
@@ -302,6 +345,7 @@ class TeiPredictCodec : public TeiCodec {
     return ToJsonText(many_ ? all : all.front());
   }
 
+  const AllowedModels models_;
   bool raw_ = false;
   bool many_ = false;
 };
@@ -328,9 +372,9 @@ std::unique_ptr<Codec> NewTeiRerankCodec(const Environment&,
                                          const RequestHead&) {
   return std::make_unique<TeiRerankCodec>();
 }
-std::unique_ptr<Codec> NewTeiPredictCodec(const Environment&,
-                                          const RequestHead&) {
-  return std::make_unique<TeiPredictCodec>();
+std::unique_ptr<Codec> NewTeiPredictCodec(const Environment& environment,
+                                          const RequestHead& head) {
+  return std::make_unique<TeiPredictCodec>(environment, head);
 }
 
 }  // namespace trivium

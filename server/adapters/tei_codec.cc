@@ -17,7 +17,18 @@ HttpAnswer Failure(const Ending& ending, int status, const char* type) {
       {"documents", "texts"},
       {"labels", "parameters.candidate_labels"},
       {"hypothesis_template", "parameters.hypothesis_template"},
-      {"multi_label", "parameters.multi_label"}};
+      {"multi_label", "parameters.multi_label"},
+      {"inputs[0].question", "inputs.question"},
+      {"inputs[0].context", "inputs.context"},
+      {"top", "parameters.top_k"},
+      {"max_answer_tokens", "parameters.max_answer_len"},
+      {"overlap", "parameters.doc_stride"},
+      {"ignore", "parameters.ignore_labels"},
+      {"options.source_language", "parameters.src_lang"},
+      {"options.target_language", "parameters.tgt_lang"},
+      {"options.decoding.beam_size",
+       "parameters.generate_parameters.num_beams"},
+      {"options.decoding.", "parameters.generate_parameters."}};
   return {.status = status,
           .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)},
                                           {"error_type", type}})};

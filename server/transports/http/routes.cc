@@ -1,6 +1,8 @@
 #include "server/transports/http/routes.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/adapters/anthropic.h"
@@ -9,6 +11,7 @@
 #include "server/adapters/connect.h"
 #include "server/adapters/count_tokens.h"
 #include "server/adapters/deepl.h"
+#include "server/adapters/hugging_face.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/kserve/kserve.h"
 #include "server/adapters/kserve/rest.h"
@@ -22,6 +25,10 @@
 
 namespace trivium {
 namespace {
+
+// The member that Hugging Face's clients send to all pipelines but the one of
+// vectors.
+constexpr std::string_view kParameters = "parameters";
 
 constexpr Route kRoutes[] = {
     // Connect's protocol.
@@ -100,9 +107,41 @@ constexpr Route kRoutes[] = {
      "inputs.source_sentence"},
     {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec,
      "parameters.candidate_labels"},
+    // Hugging Face's: the first model that does one of the tasks chooses.
+    {"POST", "/", Rpc::kAnswer, NewAnswer, nullptr, NewHfAnswerCodec,
+     "inputs.question"},
+    {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec,
+     kParameters},
+    {"POST", "/", Rpc::kClassifyTokens, NewClassifyTokens, nullptr,
+     NewHfTokensCodec, kParameters},
+    {"POST", "/", Rpc::kFillMask, NewFillMask, nullptr, NewHfFillMaskCodec,
+     kParameters},
+    {"POST", "/", Rpc::kTranslate, NewTranslate, nullptr, NewHfTextToTextCodec,
+     kParameters},
+    {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec,
+     kParameters},
     {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec},
     {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec},
     {"GET", "/info", Rpc::kGetModel, NewGetModel, nullptr, NewTeiInfoCodec},
+
+    {"POST", "/pipeline/feature-extraction", Rpc::kEncode, NewEncode, nullptr,
+     NewTeiEmbedCodec},
+    {"POST", "/pipeline/sentence-similarity", Rpc::kEncode, NewEncode, nullptr,
+     NewTeiSimilarityCodec},
+    {"POST", "/pipeline/text-classification", Rpc::kClassify, NewClassify,
+     nullptr, NewTeiPredictCodec},
+    {"POST", "/pipeline/zero-shot-classification", Rpc::kClassify, NewClassify,
+     nullptr, NewTeiPredictCodec},
+    {"POST", "/pipeline/token-classification", Rpc::kClassifyTokens,
+     NewClassifyTokens, nullptr, NewHfTokensCodec},
+    {"POST", "/pipeline/fill-mask", Rpc::kFillMask, NewFillMask, nullptr,
+     NewHfFillMaskCodec},
+    {"POST", "/pipeline/question-answering", Rpc::kAnswer, NewAnswer, nullptr,
+     NewHfAnswerCodec},
+    {"POST", "/pipeline/translation", Rpc::kTranslate, NewTranslate, nullptr,
+     NewHfTranslationCodec},
+    {"POST", "/pipeline/summarization", Rpc::kTranslate, NewTranslate, nullptr,
+     NewHfSummarizationCodec},
 
     // vLLM's.
     {"POST", "/score", Rpc::kRerank, NewRerank, nullptr, NewVllmScoreCodec},
@@ -114,6 +153,8 @@ constexpr Route kRoutes[] = {
      NewCohereRerankCodec},
     {"POST", "/v2/rerank", Rpc::kRerank, NewRerank, nullptr,
      NewCohereRerank2Codec},
+    {"POST", "/infinity/rerank", Rpc::kRerank, NewRerank, nullptr,
+     NewInfinityRerankCodec},
     {"POST", "/v2/embed", Rpc::kEncode, NewEncode, nullptr,
      NewCohereEmbedCodec},
 
@@ -255,22 +296,26 @@ std::string_view HintFor(std::string_view path) {
 
 const Route& ChooseRoute(const Route& route, std::string_view body,
                          const AllowedModels& models) {
-  std::vector<const Route*> plain;
+  // The routes of the member that the body has; those without a member are the
+  // last resort.
+  std::vector<const Route*> fitting, plain;
   for (const Route& other : kRoutes) {
     if (!SharesPath(route, other)) continue;
     if (other.member.empty()) {
       plain.push_back(&other);
-    } else if (HasMember(body, other.member, other.filled)) {
-      return other;
+    } else if (fitting.empty() ? HasMember(body, other.member, other.filled)
+                               : fitting.front()->member == other.member) {
+      fitting.push_back(&other);
     }
   }
-  if (plain.size() == 1) return *plain.front();
+  if (fitting.empty()) fitting = std::move(plain);
+  if (fitting.size() == 1) return *fitting.front();
   for (const ModelHandle& model : models.List()) {
-    for (const Route* const other : plain) {
+    for (const Route* const other : fitting) {
       if (ServesCall(*model->model, other->rpc)) return *other;
     }
   }
-  return plain.empty() ? route : *plain.front();
+  return fitting.empty() ? route : *fitting.front();
 }
 
 }  // namespace trivium

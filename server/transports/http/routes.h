@@ -56,9 +56,10 @@ RouteMatch FindRoute(std::string_view method, std::string_view path);
 // empty for others.
 std::string_view HintFor(std::string_view path);
 
-// The route of a body among those that share `route`'s method and path: the one
-// whose member the body has, else the first of those without a member that one
-// of `models` serves, in the order of the models.
+// The route of a body among those that share `route`'s method and path. The
+// first whose member the body has decides: it, and others of that member; else
+// those without a member. Of several, the first that one of `models` serves, in
+// the order of the models.
 const Route& ChooseRoute(const Route& route, std::string_view body,
                          const AllowedModels& models);
 

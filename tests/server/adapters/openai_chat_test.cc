@@ -242,10 +242,14 @@ TEST_F(OpenAiChatTest, ChoicesOfToolsAreRead) {
   }
   const v1::Chat named =
       Chat({{"tools", tools},
+            {"parallel_tool_calls", true},
             {"tool_choice",
              {{"type", "function"}, {"function", {{"name", "look"}}}}}});
   EXPECT_EQ(named.tool_choice(), v1::Chat::TOOL_CHOICE_REQUIRED);
   EXPECT_EQ(named.tool_name(), "look");
+  // A named function is called once.
+  EXPECT_TRUE(named.has_parallel_tool_calls());
+  EXPECT_FALSE(named.parallel_tool_calls());
   // Without tools they ask for what is done anyway.
   const v1::Chat chat = Chat({{"tools", json::array()},
                               {"tool_choice", "none"},

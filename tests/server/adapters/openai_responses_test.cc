@@ -262,6 +262,9 @@ TEST_F(OpenAiResponsesTest, ToolsAreThoseOfChats) {
               {"tool_choice", {{"type", "function"}, {"name", "stop"}}}});
   EXPECT_EQ(named.tool_choice(), v1::Chat::TOOL_CHOICE_REQUIRED);
   EXPECT_EQ(named.tool_name(), "stop");
+  // A named function is called once.
+  EXPECT_TRUE(named.has_parallel_tool_calls());
+  EXPECT_FALSE(named.parallel_tool_calls());
   EXPECT_EQ(ChatOf({{"tools", kTools}, {"tool_choice", "none"}}).tool_choice(),
             v1::Chat::TOOL_CHOICE_NONE);
   EXPECT_FALSE(ChatOf({{"parallel_tool_calls", true}, {"tool_choice", "auto"}})

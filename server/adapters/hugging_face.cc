@@ -1,0 +1,386 @@
+#include "server/adapters/hugging_face.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/adapters/json_body.h"
+#include "server/adapters/tei_codec.h"
+#include "server/calls/allowed_models.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr char kNotHere[] = "is not supported here; leave it out";
+
+// Reads `inputs`, a text or a list of texts, and `parameters`.
+class HfCodec : public TeiCodec {
+ public:
+  HfCodec(const Environment& environment, const RequestHead& head)
+      : models_(environment.models, head.grant),
+        ignored_(environment.ignored_members) {}
+
+ protected:
+  template <typename Request>
+  void ReadTexts(JsonFields* fields, Request* request) {
+    fields->Require("inputs");
+    const json* const inputs = fields->Value("inputs");
+    many_ = inputs != nullptr && inputs->is_array();
+    for (std::string& text : fields->Strings("inputs")) {
+      request->add_inputs()->set_text(std::move(text));
+    }
+    if (request->inputs().empty()) FailEmpty(fields, "inputs");
+  }
+
+  template <typename ReadMembers>
+  static void ReadParameters(JsonFields* fields, const ReadMembers& read) {
+    const json none = json::object();
+    const json* const value = fields->Value("parameters");
+    JsonFields parameters(value != nullptr ? *value : none, "parameters.");
+    read(&parameters);
+    fields->Keep(parameters.Done());
+  }
+
+  // The answer of many texts, or that of one.
+  std::string TextOf(const ordered_json& answers) const {
+    return ToJsonText(many_ || answers.empty() ? answers : answers.front());
+  }
+
+  const AllowedModels models_;
+  IgnoredMembers* const ignored_;
+
+ private:
+  bool many_ = false;
+};
+
+class HfTokensCodec final : public HfCodec {
+ public:
+  using HfCodec::HfCodec;
+
+ private:
+  void ReadFields(JsonFields* fields, Message* message) override {
+    auto* const request = static_cast<v1::ClassifyTokensRequest*>(message);
+    ReadTexts(fields, request);
+    ReadParameters(fields, [&](JsonFields* parameters) {
+      ReadAggregation(parameters, request);
+      if (parameters->Value("ignore_labels") != nullptr) {
+        for (std::string& label : parameters->Strings("ignore_labels")) {
+          request->add_ignore(std::move(label));
+        }
+        if (request->ignore().empty()) {
+          parameters->Fail("ignore_labels",
+                           "is empty; name at least one label, such as a name "
+                           "that no label has");
+        }
+      }
+      parameters->Only("stride", {}, kNotHere);
+    });
+    ReadTruncation(fields, request);
+  }
+
+  void ReadAggregation(JsonFields* parameters,
+                       v1::ClassifyTokensRequest* request) {
+    constexpr std::pair<std::string_view, v1::Aggregation> kStrategies[] = {
+        {"none", v1::AGGREGATION_NONE},
+        {"simple", v1::AGGREGATION_SIMPLE},
+        {"first", v1::AGGREGATION_FIRST},
+        {"average", v1::AGGREGATION_AVERAGE},
+        {"max", v1::AGGREGATION_MAX}};
+    const auto name = parameters->String("aggregation_strategy");
+    if (!name) return;
+    for (const auto& [strategy, aggregation] : kStrategies) {
+      if (*name == strategy) request->set_aggregation(aggregation);
+    }
+    if (!request->has_aggregation()) {
+      parameters->Fail("aggregation_strategy",
+                       "must be none, simple, first, average or max");
+    }
+    groups_ = *name != "none";
+  }
+
+  std::string AnswerOf(const Message& message) const override {
+    ordered_json answers = ordered_json::array();
+    for (const v1::TokenClassification& result :
+         static_cast<const v1::ClassifyTokensResponse&>(message).results()) {
+      ordered_json spans = ordered_json::array();
+      for (const auto& span : result.spans()) {
+        spans.push_back({{groups_ ? "entity_group" : "entity", span.label()},
+                         {"score", span.score()},
+                         {"word", span.text()},
+                         {"start", span.char_begin()},
+                         {"end", span.char_end()}});
+      }
+      answers.push_back(std::move(spans));
+    }
+    return TextOf(answers);
+  }
+
+  bool groups_ = true;
+};
+
+class HfFillMaskCodec final : public HfCodec {
+ public:
+  using HfCodec::HfCodec;
+
+ private:
+  void ReadFields(JsonFields* fields, Message* message) override {
+    auto* const request = static_cast<v1::FillMaskRequest*>(message);
+    ReadTexts(fields, request);
+    for (const v1::Input& input : request->inputs()) {
+      texts_.push_back(input.text());
+    }
+    ReadParameters(fields, [&](JsonFields* parameters) {
+      if (const auto top = parameters->Integer("top_k", 1, 100)) {
+        request->set_top(static_cast<uint32_t>(*top));
+      }
+      parameters->Only("targets", {}, kNotHere);
+    });
+    ReadTruncation(fields, request);
+    const ModelHandle model = models_.FirstFor(Rpc::kFillMask);
+    if (model == nullptr || model->model->tokenizer() == nullptr) return;
+    const auto mask = model->model->info().mask_id;
+    if (!mask) return;
+    mask_ = model->model->tokenizer()->IdToPiece(*mask, TextSide::kSource);
+  }
+
+  // Returns the text with its mask of this number replaced. A piece that brings
+  // its own space needs none before it.
+  std::string Filled(const std::string& text, int number,
+                     std::string_view piece) const {
+    size_t at = mask_.empty() ? text.npos : text.find(mask_);
+    for (; number > 0 && at != text.npos; --number) {
+      at = text.find(mask_, at + mask_.size());
+    }
+    if (at == text.npos) return text;
+    if (piece.starts_with(' ') && (at == 0 || text[at - 1] == ' ')) {
+      piece.remove_prefix(1);
+    }
+    std::string filled = text;
+    return filled.replace(at, mask_.size(), piece);
+  }
+
+  std::string AnswerOf(const Message& message) const override {
+    ordered_json answers = ordered_json::array();
+    for (const v1::FilledMasks& result :
+         static_cast<const v1::FillMaskResponse&>(message).results()) {
+      ordered_json masks = ordered_json::array();
+      for (int i = 0; i < result.masks_size(); ++i) {
+        ordered_json candidates = ordered_json::array();
+        for (const auto& candidate : result.masks(i).candidates()) {
+          candidates.push_back({{"score", candidate.score()},
+                                {"token", candidate.id()},
+                                {"token_str", candidate.text()},
+                                {"sequence", Filled(texts_[answers.size()], i,
+                                                    candidate.text())}});
+        }
+        masks.push_back(std::move(candidates));
+      }
+      answers.push_back(masks.size() == 1 ? masks.front() : masks);
+    }
+    return TextOf(answers);
+  }
+
+  std::vector<std::string> texts_;
+  std::string mask_;  // empty: no model fills masks
+};
+
+class HfAnswerCodec final : public HfCodec {
+ public:
+  using HfCodec::HfCodec;
+
+ private:
+  void ReadFields(JsonFields* fields, Message* message) override {
+    auto* const request = static_cast<v1::AnswerRequest*>(message);
+    fields->Require("inputs");
+    if (const json* const value = fields->Value("inputs")) {
+      JsonFields inputs(*value, "inputs.");
+      inputs.Require("question");
+      inputs.Require("context");
+      auto* const question = request->add_inputs();
+      question->set_question(inputs.String("question").value_or(""));
+      question->set_context(inputs.String("context").value_or(""));
+      fields->Keep(inputs.Done());
+    }
+    ReadParameters(fields, [&](JsonFields* parameters) {
+      if (const auto top = parameters->Integer("top_k", 1, INT32_MAX)) {
+        request->set_top(static_cast<uint32_t>(*top));
+        list_ = true;
+      }
+      if (const auto most =
+              parameters->Integer("max_answer_len", 1, INT32_MAX)) {
+        request->set_max_answer_tokens(static_cast<uint32_t>(*most));
+      }
+      if (const auto overlap =
+              parameters->Integer("doc_stride", 0, INT32_MAX)) {
+        request->set_overlap(static_cast<uint32_t>(*overlap));
+      }
+      if (const auto none = parameters->Bool("handle_impossible_answer")) {
+        request->set_no_answer(*none);
+      }
+      parameters->Only("align_to_words", {false},
+                       "is not supported: an answer begins and ends with a "
+                       "token; leave it out");
+      parameters->Only("max_question_len", {}, kNotHere);
+      parameters->Only("max_seq_len", {}, kNotHere);
+    });
+  }
+
+  std::string AnswerOf(const Message& message) const override {
+    ordered_json answers = ordered_json::array();
+    for (const v1::Answers& result :
+         static_cast<const v1::AnswerResponse&>(message).results()) {
+      for (const auto& answer : result.answers()) {
+        answers.push_back({{"answer", answer.text()},
+                           {"score", answer.score()},
+                           {"start", answer.char_begin()},
+                           {"end", answer.char_end()}});
+      }
+    }
+    return ToJsonText(list_ || answers.empty() ? answers : answers.front());
+  }
+
+  bool list_ = false;
+};
+
+enum class TextTask { kTranslation, kSummarization, kOfModel };
+
+class HfTextToTextCodec final : public HfCodec {
+ public:
+  HfTextToTextCodec(const Environment& environment, const RequestHead& head,
+                    TextTask task)
+      : HfCodec(environment, head), task_(task) {}
+
+ private:
+  void ReadFields(JsonFields* fields, Message* message) override {
+    auto* const request = static_cast<v1::TranslateRequest*>(message);
+    ReadTexts(fields, request);
+    const ModelHandle model = models_.FirstFor(Rpc::kTranslate);
+    if (task_ == TextTask::kOfModel) {
+      const bool translates =
+          model == nullptr || !model->model->info().target_languages.empty();
+      task_ = translates ? TextTask::kTranslation : TextTask::kSummarization;
+    }
+    v1::TranslateOptions* const options = request->mutable_options();
+    if (task_ == TextTask::kSummarization) UseSummaries(model, options);
+    ReadParameters(fields, [&](JsonFields* parameters) {
+      if (task_ == TextTask::kTranslation) ReadLanguages(parameters, options);
+      ReadCut(parameters, options);
+      // Texts are written as the tokenizer's folder says.
+      parameters->Ignore("Hugging Face", ignored_,
+                         {"clean_up_tokenization_spaces"});
+      if (const json* const value = parameters->Value("generate_parameters")) {
+        JsonFields search(*value, "parameters.generate_parameters.");
+        ReadSearch(&search, options->mutable_decoding());
+        parameters->Keep(search.Done());
+      }
+    });
+  }
+
+  // A model reads a text to be summarized as a whole, with its task's prefix.
+  static void UseSummaries(const ModelHandle& model,
+                           v1::TranslateOptions* options) {
+    options->set_split(v1::SPLIT_NONE);
+    if (model == nullptr) return;
+    for (const Task& task : model->model->tasks()) {
+      if (!task.name.starts_with("summarization")) continue;
+      return options->set_task(task.name);
+    }
+  }
+
+  static void ReadLanguages(JsonFields* parameters,
+                            v1::TranslateOptions* options) {
+    if (const auto source = parameters->String("src_lang")) {
+      options->set_source_language(*source);
+    }
+    if (const auto target = parameters->String("tgt_lang")) {
+      options->set_target_language(*target);
+    }
+  }
+
+  static void ReadCut(JsonFields* parameters, v1::TranslateOptions* options) {
+    const auto cut = parameters->String("truncation");
+    if (!cut) return;
+    options->set_truncate(*cut != "do_not_truncate");
+    if (*cut != "do_not_truncate" && *cut != "longest_first" &&
+        *cut != "only_first") {
+      parameters->Fail("truncation",
+                       "must be do_not_truncate, longest_first or only_first");
+    }
+  }
+
+  static void ReadSearch(JsonFields* search, v1::DecodingOptions* decoding) {
+    if (const auto beams = search->Integer("num_beams", 1, INT32_MAX)) {
+      decoding->set_beam_size(static_cast<uint32_t>(*beams));
+    }
+    if (const auto most = search->Integer("max_new_tokens", 1, INT32_MAX)) {
+      decoding->set_max_new_tokens(static_cast<uint32_t>(*most));
+    }
+    if (const auto least = search->Integer("min_new_tokens", 0, INT32_MAX)) {
+      decoding->set_min_new_tokens(static_cast<uint32_t>(*least));
+    }
+    if (const auto penalty = search->Number("length_penalty")) {
+      decoding->set_length_penalty(*penalty);
+    }
+    if (const auto penalty = search->Number("repetition_penalty")) {
+      decoding->set_repetition_penalty(*penalty);
+    }
+    if (const auto size =
+            search->Integer("no_repeat_ngram_size", 0, INT32_MAX)) {
+      decoding->set_no_repeat_ngram_size(static_cast<uint32_t>(*size));
+    }
+  }
+
+  std::string AnswerOf(const Message& message) const override {
+    const char* const name =
+        task_ == TextTask::kTranslation ? "translation_text" : "summary_text";
+    ordered_json answers = ordered_json::array();
+    for (const v1::TranslateResult& result :
+         static_cast<const v1::TranslateResponse&>(message).results()) {
+      answers.push_back(
+          {{name,
+            result.hypotheses().empty() ? "" : result.hypotheses(0).text()}});
+    }
+    return ToJsonText(answers);
+  }
+
+  TextTask task_;
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> NewHfTokensCodec(const Environment& environment,
+                                        const RequestHead& head) {
+  return std::make_unique<HfTokensCodec>(environment, head);
+}
+std::unique_ptr<Codec> NewHfFillMaskCodec(const Environment& environment,
+                                          const RequestHead& head) {
+  return std::make_unique<HfFillMaskCodec>(environment, head);
+}
+std::unique_ptr<Codec> NewHfAnswerCodec(const Environment& environment,
+                                        const RequestHead& head) {
+  return std::make_unique<HfAnswerCodec>(environment, head);
+}
+std::unique_ptr<Codec> NewHfTranslationCodec(const Environment& environment,
+                                             const RequestHead& head) {
+  return std::make_unique<HfTextToTextCodec>(environment, head,
+                                             TextTask::kTranslation);
+}
+std::unique_ptr<Codec> NewHfSummarizationCodec(const Environment& environment,
+                                               const RequestHead& head) {
+  return std::make_unique<HfTextToTextCodec>(environment, head,
+                                             TextTask::kSummarization);
+}
+std::unique_ptr<Codec> NewHfTextToTextCodec(const Environment& environment,
+                                            const RequestHead& head) {
+  return std::make_unique<HfTextToTextCodec>(environment, head,
+                                             TextTask::kOfModel);
+}
+
+}  // namespace trivium

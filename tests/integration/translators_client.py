@@ -1,0 +1,86 @@
+"""Tests a real server with the clients of LibreTranslate and DeepL.
+
+translators_client.py SERVER MODEL PACKAGES: see begin() of chat_server.py.
+"""
+
+import json
+import sys
+import unittest
+import urllib.request
+import uuid
+
+import chat_server
+
+TEXT = "The house is big."
+
+
+class LibreTranslateTest(chat_server.ServerTest):
+    def setUp(self):
+        self.client = LibreTranslateAPI(self.url)
+
+    def test_texts(self):
+        self.assertIn("Haus", self.client.translate(TEXT, "en", "de"))
+        self.assertIn("house", self.client.translate("Das Haus ist groß.", "auto",
+                                                     "en"))
+        self.assertEqual(self.client.detect(TEXT)[0]["language"], "en")
+        self.assertIn("en", [language["code"] for language in self.client.languages()])
+
+    def test_a_file(self):
+        """Sends it as LibreTranslate's page does; libretranslatepy cannot."""
+        border = uuid.uuid4().hex
+        page = "<h1>The house is big.</h1>\n<p>I ate an apple.</p>\n"
+        body = "".join(
+            f"--{border}\r\nContent-Disposition: form-data; {head}\r\n\r\n{value}\r\n"
+            for head, value in (
+                ('name="source"', "en"), ('name="target"', "de"),
+                ('name="file"; filename="page.html"\r\nContent-Type: text/html',
+                 page))) + f"--{border}--\r\n"
+        request = urllib.request.Request(
+            f"{self.url}/translate_file", body.encode(),
+            {"Content-Type": f"multipart/form-data; boundary={border}"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            url = json.load(answer)["translatedFileUrl"]
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            translated = answer.read().decode()
+        self.assertRegex(translated, r"<h1>[^<]*Haus[^<]*</h1>\n<p>[^<]*Apfel")
+
+
+class DeeplTest(chat_server.ServerTest):
+    def setUp(self):
+        self.client = deepl.Translator("none", server_url=self.url)
+        self.addCleanup(self.client.close)
+
+    def test_texts(self):
+        result = self.client.translate_text(TEXT, target_lang="DE")
+        self.assertIn("Haus", result.text)
+        self.assertEqual(result.detected_source_lang, "EN")
+        both = self.client.translate_text(["<b>The house</b> is big.", "Hi."],
+                                          source_lang="EN", target_lang="DE",
+                                          tag_handling="html")
+        self.assertIn("<b>", both[0].text)
+        with self.assertRaisesRegex(deepl.DeepLException, "formality"):
+            self.client.translate_text(TEXT, target_lang="DE", formality="more")
+
+    def test_languages_and_usage(self):
+        self.assertEqual({language.code for language in
+                          self.client.get_target_languages()}, {"DE", "EN"})
+        self.assertEqual(len(self.client.get_glossary_languages()), 2)
+        self.assertFalse(self.client.get_usage().any_limit_reached)
+
+    def test_glossaries(self):
+        glossary = self.client.create_glossary("g", "EN", "DE", {"house": "Bude"})
+        self.assertEqual(self.client.get_glossary_entries(glossary), {"house": "Bude"})
+        held = self.client.translate_text(TEXT, source_lang="EN", target_lang="DE",
+                                          glossary=glossary)
+        self.assertIn("Bude", held.text)
+        self.assertEqual([g.name for g in self.client.list_glossaries()], ["g"])
+        self.client.delete_glossary(glossary)
+        with self.assertRaises(deepl.DeepLException):
+            self.client.get_glossary(glossary.glossary_id)
+
+
+if __name__ == "__main__":
+    chat_server.begin("libretranslatepy", "deepl")
+    import deepl
+    from libretranslatepy import LibreTranslateAPI
+    unittest.main(argv=sys.argv[:1])

@@ -187,6 +187,10 @@ void UseStates(const std::string& path, const ModuleList* modules,
       ReadSentences(path, modules, *folder);
   if (!sentences.ok()) return fail(std::string(sentences.status().message()));
   folder->sentence_encoder = *std::move(sentences);
+  if (folder->family == "dpr" && !has_modules) {
+    folder->sentence_encoder =
+        SentenceEncoder::OfPooling("cls").value_or(SentenceEncoder());
+  }
   CheckExpansion(folder->sentence_encoder, *description.encoder, problems);
 
   if (const auto& pooling = folder->sentence_encoder.vocabulary_pooling()) {

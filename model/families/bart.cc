@@ -20,11 +20,12 @@ FamilyModel Load(const BartOptions& options, nlohmann::json generation_defaults,
 
 FamilyModel LoadBart(const nlohmann::json& config, const Weights* weights,
                      Problems* problems) {
-  return Load({.embedding_norm = true, .position_offset = 2},
-              {{"decoder_start_token_id", 2},
-               {"eos_token_id", 2},
-               {"forced_eos_token_id", 2}},
-              config, weights, problems);
+  return Load(
+      {.embedding_norm = true, .position_offset = 2, .classifiers = true},
+      {{"decoder_start_token_id", 2},
+       {"eos_token_id", 2},
+       {"forced_eos_token_id", 2}},
+      config, weights, problems);
 }
 
 FamilyModel LoadMbart(const nlohmann::json& config, const Weights* weights,

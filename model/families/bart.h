@@ -6,7 +6,8 @@
 namespace trivium {
 
 // BART (Lewis et al. 2019): learned positions, norms after each sublayer and
-// after the embeddings. Like Transformers' models/bart/modeling_bart.py.
+// after the embeddings. Its classifiers (bart-large-mnli) are encoders with a
+// second reading. Like Transformers' models/bart/modeling_bart.py.
 FamilyModel LoadBart(const nlohmann::json& config, const Weights* weights,
                      Problems* problems);
 

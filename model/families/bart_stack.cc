@@ -10,6 +10,7 @@
 
 #include "model/families/activation_names.h"
 #include "model/families/decoder_stack.h"
+#include "model/families/encoder_head.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -147,7 +148,9 @@ void ReadEmbeddings(bool shared, bool tied_output, TensorReader* tensors,
 // Reads both stacks without their tensors.
 void ReadConfig(const BartOptions& options, ConfigReader* config,
                 TransformerDescription* description) {
-  RefuseOtherHeads(config);
+  if (!options.classifiers || !IsSequenceClassifier(config)) {
+    RefuseOtherHeads(config);
+  }
   description->encoder = ReadStack(options, "encoder", config);
   // Problems of keys that both stacks read are reported once.
   Problems* problems = config->problems();
@@ -201,6 +204,10 @@ TransformerDescription ReadBart(const BartOptions& options,
   TensorReader* const tensors = family->OpenTensors("model.");
   if (tensors == nullptr) return {};
   ReadTensors(options, family->config(), tensors, &description);
+  if (options.classifiers && IsSequenceClassifier(family->config())) {
+    ReadSecondReadingHead("classification_head", /*start_id=*/2, /*end_id=*/2,
+                          family->config(), tensors, &description);
+  }
   return description;
 }
 

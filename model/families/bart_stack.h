@@ -26,11 +26,13 @@ struct BartOptions {
   // the decoder may have a vocabulary of its own.
   bool shared_embeddings = true;
   int decoder_vocabulary = 0;  // 0: the encoder's
+  bool classifiers = false;    // there are classifiers of whole texts, too
 };
 
-// Reads the stacks and refuses models that do not generate text. The output
-// projection is tied to the decoder's tokens unless tie_word_embeddings is
-// false. Returns an empty description if there are no tensors to read.
+// Reads the stacks and refuses models that neither generate nor classify texts.
+// The output projection is tied to the decoder's tokens unless
+// tie_word_embeddings is false. Returns an empty description if there are no
+// tensors to read.
 TransformerDescription ReadBart(const BartOptions& options,
                                 FamilyReader* family);
 

@@ -1,5 +1,7 @@
 #include "model/families/bert.h"
 
+#include <string>
+
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
@@ -43,6 +45,30 @@ FamilyModel LoadBert(const nlohmann::json& json, const Weights* weights,
                      .bias = "cls.predictions.bias",
                      .width = description.encoder->d_model};
   ReadEncoderHead(heads, config, tensors, &description);
+  return model;
+}
+
+FamilyModel LoadDpr(const nlohmann::json& json, const Weights* weights,
+                    Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  model.description.encoder = ReadEncoderConfig(config);
+  if (ArchitectureEndsWith(config, "Reader")) {
+    config->Report("architectures", config->Find("architectures"),
+                   "this server runs DPR's encoders of questions and of "
+                   "passages only");
+  }
+  if (config->Integer("projection_dim", 0, kMaxWidth).value_or(0) != 0) {
+    config->Report("projection_dim", config->Find("projection_dim"),
+                   "this server runs 0 only, a model without a projection");
+  }
+  const std::string prefix =
+      PrefixOf(weights, {"question_encoder.bert_model.",
+                         "ctx_encoder.bert_model.", "bert_model."});
+  if (TensorReader* const tensors = family.OpenTensors(prefix)) {
+    ReadTensors(tensors, &model.description);
+  }
   return model;
 }
 

@@ -1,5 +1,6 @@
 #include "model/families/encoder_head.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/families/sizes.h"
@@ -151,6 +152,34 @@ void ReadEncoderHead(const EncoderHeadNames& names, ConfigReader* config,
   }
   head.kind = *kind;
   description->head = head;
+}
+
+bool IsSequenceClassifier(ConfigReader* config) {
+  return ArchitectureEndsWith(config, "ForSequenceClassification");
+}
+
+void ReadSecondReadingHead(const std::string& name, int32_t start_id,
+                           int32_t end_id, ConfigReader* config,
+                           TensorReader* tensors,
+                           TransformerDescription* description) {
+  const int d_model = description->encoder->d_model;
+  const int most = description->decoder->vocabulary - 1;
+  const auto id = [&](const char* key, int32_t usual) {
+    return static_cast<int32_t>(
+        config->Integer(key, 0, most).value_or(std::min(usual, most)));
+  };
+  description->second_reading = {
+      .stack = *std::exchange(description->decoder, std::nullopt),
+      .start_id = id("decoder_start_token_id", start_id)};
+  description->output_projection = {};
+  HeadDescription& head = description->head.emplace();
+  head.kind = HeadKind::kClassify;
+  head.input = Input::kLastToken;
+  head.end_id = id("eos_token_id", end_id);
+  head.dense = tensors->Linear(name + ".dense", d_model, d_model);
+  head.activation = Activation::kTanh;
+  head.output =
+      tensors->Linear(name + ".out_proj", LabelCount(config), d_model);
 }
 
 void ReadPooler(const std::string& name, int out, Activation activation,

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_FAMILIES_ENCODER_HEAD_H_
 #define TRIVIUM_MODEL_FAMILIES_ENCODER_HEAD_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -60,6 +61,19 @@ int LabelCount(ConfigReader* config);
 void ReadEncoderHead(const EncoderHeadNames& names, ConfigReader* config,
                      TensorReader* tensors,
                      TransformerDescription* description);
+
+// True if config.json names a classifier of whole texts.
+bool IsSequenceClassifier(ConfigReader* config);
+
+// Makes a classifier of an encoder-decoder, whose tensors have been read: the
+// decoder reads each text once more, and the head its state at the text's end
+// token: `name`.dense, tanh, `name`.out_proj. `start_id` and `end_id` are the
+// family's, if config.json names none. Like BartForSequenceClassification and
+// T5ForSequenceClassification of Transformers.
+void ReadSecondReadingHead(const std::string& name, int32_t start_id,
+                           int32_t end_id, ConfigReader* config,
+                           TensorReader* tensors,
+                           TransformerDescription* description);
 
 // Reads the pooler `name`, [out, d_model], if the weights have it.
 void ReadPooler(const std::string& name, int out, Activation activation,

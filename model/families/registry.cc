@@ -56,6 +56,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"deberta", LoadDeberta},
     {"deberta-v2", LoadDebertaV2},
     {"distilbert", LoadDistilBert},
+    {"dpr", LoadDpr},
     {"electra", LoadElectra},
     {"ernie4_5", LoadErnie45},
     {"eurobert", LoadEuroBert},

@@ -47,7 +47,7 @@ Activation ReadFeedForward(ConfigReader* config, bool* gated) {
 }
 
 T5Config ReadT5Config(ConfigReader* config, bool may_scale) {
-  RefuseOtherHeads(config);
+  if (!IsSequenceClassifier(config)) RefuseOtherHeads(config);
   T5Config result;
   StackDescription& stack = result.encoder;
   stack.layers = config->RequiredInteger("num_layers", 1, kMaxLayers);
@@ -192,7 +192,9 @@ FamilyModel Load(bool may_scale, const nlohmann::json& json,
   FamilyModel model;
   model.generation_defaults = {{"decoder_start_token_id", 0},
                                {"eos_token_id", 1}};
-  TensorReader* const tensors = family.OpenTensors("");
+  const bool classifies = IsSequenceClassifier(family.config());
+  TensorReader* const tensors =
+      family.OpenTensors(classifies ? "transformer." : "");
   if (tensors == nullptr) return model;
   TransformerDescription& description = model.description;
   description.encoder = config.encoder;
@@ -204,6 +206,11 @@ FamilyModel Load(bool may_scale, const nlohmann::json& json,
   reader.Read("encoder", &*description.encoder);
   if (!decodes) return model;
   reader.Read("decoder", &*description.decoder);
+  if (classifies) {
+    ReadSecondReadingHead("classification_head", /*start_id=*/0, /*end_id=*/1,
+                          family.config(), tensors, &description);
+    return model;
+  }
   // A factor of the output projection's input moves into the norm before it.
   std::optional<NormTensors>& norm = description.decoder->final_norm;
   if (config.scaled_output && norm && norm->weight != nullptr) {

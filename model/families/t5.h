@@ -7,8 +7,8 @@ namespace trivium {
 
 // T5 (Raffel et al. 2019), its versions 1.0 and 1.1, Flan-T5, MADLAD-400: an
 // encoder-decoder without biases, whose attention knows distances instead of
-// places, with RMS norms before each sublayer. Like Transformers'
-// models/t5/modeling_t5.py.
+// places, with RMS norms before each sublayer. Its classifiers are encoders
+// with a second reading. Like Transformers' models/t5/modeling_t5.py.
 FamilyModel LoadT5(const nlohmann::json& config, const Weights* weights,
                    Problems* problems);
 

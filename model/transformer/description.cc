@@ -120,7 +120,7 @@ struct Visitor {
 
   void ForEach(const HeadDescription& description) const {
     const auto& [kind, input, dense, activation, norm, output, padding_id,
-                 sparse] = description;
+                 end_id, sparse] = description;
     ForEach(dense);
     ForEach(norm);
     ForEach(output);
@@ -138,12 +138,13 @@ AttentionGeometry AttentionGeometry::Even(int d_model, int heads) {
 }
 
 void ForEachTensor(const TransformerDescription& description, Visit visit) {
-  const auto& [encoder, decoder, output_projection, output_narrowing,
-               logit_factor, logit_soft_cap, shortlist, pooler, head, memory] =
-      description;
+  const auto& [encoder, decoder, second_reading, output_projection,
+               output_narrowing, logit_factor, logit_soft_cap, shortlist,
+               pooler, head, memory] = description;
   const Visitor visitor = {visit};
   visitor.ForEach(encoder);
   visitor.ForEach(decoder);
+  if (second_reading.has_value()) visitor.ForEach(second_reading->stack);
   visitor.ForEach(output_projection);
   visitor.ForEach(output_narrowing);
   visitor.ForEach(pooler);

@@ -292,8 +292,20 @@ struct HeadDescription {
   // The id that kLastToken skips at the end of a text. If there is nothing
   // else, it reads the first token.
   std::optional<int32_t> padding_id = std::nullopt;
+  // If set, kLastToken reads the last token with this id instead, if there is
+  // one (BART).
+  std::optional<int32_t> end_id = std::nullopt;
   // Set if sparse embeddings are made of the logits; kFillMask only.
   std::optional<VocabularyPooling> sparse = std::nullopt;
+};
+
+// A decoder that reads a source once more, for the head: its tokens are the
+// source's own, moved by one place behind start_id, and it sees the encoder's
+// final states (BART's and T5's classifiers). Its state at position i belongs
+// to source token i. As wide as the encoder.
+struct SecondReadingDescription {
+  StackDescription stack;  // causal, with cross-attention in every layer
+  int32_t start_id = 0;
 };
 
 class Shortlist;
@@ -301,6 +313,8 @@ class Shortlist;
 struct TransformerDescription {
   std::optional<StackDescription> encoder;
   std::optional<StackDescription> decoder;
+  // Only for encoder-only models with a head that has no pooled input.
+  std::optional<SecondReadingDescription> second_reading;
   // logits = x W^T + bias. weight is [vocabulary, d_model], often the tied
   // token embeddings; bias is [vocabulary], [1, vocabulary] or null.
   LinearTensors output_projection;

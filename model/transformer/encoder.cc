@@ -26,7 +26,11 @@ Encoder::Encoder(const Transformer& weights)
       rows_(weights.formats(), stack_.d_model),
       embedding_(stack_, weights.formats()),
       heads_(weights.pooler(), weights.head()),
-      turns_(stack_.rotary) {}
+      turns_(stack_.rotary) {
+  if (const SecondStack* const second = weights.second_stack()) {
+    second_reading_.emplace(*second, weights.formats());
+  }
+}
 
 absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
                           KvCache* cache, Workspace* workspace) {
@@ -52,9 +56,7 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
           AllFinite({rows_.x(row), static_cast<size_t>(stack_.d_model)});
     }
     TRIVIUM_RETURN_IF_ERROR(CrossKeyValues(sources, cache, workspace));
-    TRIVIUM_RETURN_IF_ERROR(heads_.Run(
-        sources, [this](size_t s, int position) { return Row(s, position); },
-        workspace));
+    TRIVIUM_RETURN_IF_ERROR(RunHeads(sources, workspace));
   }
   for (size_t s = 0; s < sources.size(); ++s) {
     SourceState& source = *sources[s];
@@ -178,7 +180,8 @@ void Encoder::KeepRead(std::span<SourceState* const> sources) {
     const bool all_hidden =
         !options.hidden_layers.empty() &&
         options.hidden_layers.back() == static_cast<int>(stack_.layers.size());
-    const bool read = options.cross_attention ||
+    const bool again = second_reading_.has_value() && options.logits;
+    const bool read = options.cross_attention || again ||
                       options.states == States::kAll || all_hidden ||
                       (options.states == States::kFirst && position == 0) ||
                       (options.states == States::kLast && last) ||
@@ -213,6 +216,31 @@ float* Encoder::Row(size_t s, int position) {
                        : position_of_row_.end();
   return rows_.x(static_cast<int>(std::lower_bound(first, end, position) -
                                   position_of_row_.begin()));
+}
+
+absl::Status Encoder::RunHeads(std::span<SourceState* const> sources,
+                               Workspace* workspace) {
+  const bool again =
+      second_reading_.has_value() &&
+      std::any_of(sources.begin(), sources.end(),
+                  [](const SourceState* s) { return s->options.logits; });
+  if (!again) {
+    return heads_.Run(
+        sources, [this](size_t s, int position) { return Row(s, position); },
+        workspace);
+  }
+  TRIVIUM_RETURN_IF_ERROR(second_reading_->Run(
+      sources,
+      {.input = rows_.input,
+       .source_of_row = std::span(source_of_row_).first(rows_.rows()),
+       .position_of_row = std::span(position_of_row_).first(rows_.rows())},
+      workspace));
+  return heads_.Run(
+      sources,
+      [this](size_t s, int position) {
+        return second_reading_->Row(s, position);
+      },
+      workspace);
 }
 
 // Computes the cross keys and values of all decoder layers, once per source.

@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_TRANSFORMER_ENCODER_H_
 
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "model/transformer/head_runner.h"
 #include "model/transformer/input_embedding.h"
 #include "model/transformer/rows.h"
+#include "model/transformer/second_reading.h"
 #include "model/transformer/sequences.h"
 #include "model/transformer/transformer.h"
 
@@ -45,6 +47,9 @@ class Encoder {
   void KeepHidden(std::span<SourceState* const> sources, int layer);
   // Returns the row of token `position` of sources[s].
   float* Row(size_t s, int position);
+  // Computes the heads, of the states or of a second reading.
+  absl::Status RunHeads(std::span<SourceState* const> sources,
+                        Workspace* workspace);
   absl::Status CrossKeyValues(std::span<SourceState* const> sources,
                               KvCache* cache, Workspace* workspace);
 
@@ -56,6 +61,7 @@ class Encoder {
   std::vector<int> positions_;                 // of one source's tokens
   AttentionSublayer attention_;
   HeadRunner heads_;
+  std::optional<SecondReading> second_reading_;
   std::vector<int> source_of_row_;      // index in `sources`
   std::vector<int> position_of_row_;    // in its source
   std::vector<int> first_row_;          // of each source

@@ -42,9 +42,13 @@ bool IsLast(std::span<const int32_t> ids, size_t position,
                      [&](int32_t id) { return id == padding_id; });
 }
 
-int LastToken(std::span<const int32_t> ids, std::optional<int32_t> padding_id) {
+int LastToken(std::span<const int32_t> ids, const Head& head) {
+  if (head.end_id.has_value()) {
+    const auto end = std::find(ids.rbegin(), ids.rend(), *head.end_id);
+    if (end != ids.rend()) return static_cast<int>(ids.rend() - end) - 1;
+  }
   size_t last = ids.size() - 1;
-  while (last > 0 && ids[last] == padding_id) --last;
+  while (last > 0 && ids[last] == head.padding_id) --last;
   return static_cast<int>(last);
 }
 
@@ -89,6 +93,9 @@ bool HeadRunner::Reads(const SourceState& source, int position) const {
     case HeadDescription::Input::kFirstToken:
       return position == 0;
     case HeadDescription::Input::kLastToken:
+      if (head_->end_id.has_value()) {
+        return position == LastToken(source.input.ids, *head_);
+      }
       return IsLast(source.input.ids, position, head_->padding_id);
     case HeadDescription::Input::kMean:
     case HeadDescription::Input::kMeanOfDense:
@@ -206,8 +213,7 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
         rows_.push_back({state(s, 0)});
         break;
       case Input::kLastToken:
-        rows_.push_back(
-            {state(s, LastToken(source.input.ids, head_->padding_id))});
+        rows_.push_back({state(s, LastToken(source.input.ids, *head_))});
         break;
       case Input::kMean:
       case Input::kMeanOfDense:

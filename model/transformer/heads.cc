@@ -21,6 +21,7 @@ absl::StatusOr<Head> Head::Create(const HeadDescription& description,
   head.kind = description.kind;
   head.input = description.input;
   head.padding_id = description.padding_id;
+  head.end_id = description.end_id;
   head.sparse = description.sparse;
   if (description.dense.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(

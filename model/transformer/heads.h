@@ -41,6 +41,7 @@ struct Head {
   std::vector<Linear> output_blocks;  // kOutputBlock outputs each
   int outputs = 0;
   std::optional<int32_t> padding_id;        // see HeadDescription
+  std::optional<int32_t> end_id;            // see HeadDescription
   std::optional<VocabularyPooling> sparse;  // see HeadDescription
 
   static absl::StatusOr<Head> Create(const HeadDescription& description,
@@ -50,7 +51,7 @@ struct Head {
   void ForEachPart(const F& f) const {
     const auto& [of_kind, of_input, of_dense, of_activation, of_norm,
                  of_output_operands, of_output_blocks, of_outputs,
-                 of_padding_id, of_sparse] = *this;
+                 of_padding_id, of_end_id, of_sparse] = *this;
     VisitParts(f, of_kind, of_input, of_dense, of_activation, of_norm,
                of_output_operands, of_output_blocks, of_outputs);
   }

@@ -74,9 +74,14 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
       plan.weight_bytes += bytes;
     }
   };
-  for (const auto* stack : {&description.encoder, &description.decoder}) {
-    if (!stack->has_value()) continue;
-    const auto& [tokens, positions, types, projection] = (*stack)->embeddings;
+  std::vector<const StackDescription*> stacks;
+  if (description.encoder) stacks.push_back(&*description.encoder);
+  if (description.decoder) stacks.push_back(&*description.decoder);
+  if (description.second_reading) {
+    stacks.push_back(&description.second_reading->stack);
+  }
+  for (const StackDescription* const stack : stacks) {
+    const auto& [tokens, positions, types, projection] = stack->embeddings;
     add(tokens, Transformer::SharesTokens(description, formats) &&
                         tokens == description.output_projection.weight
                     ? 0

@@ -114,6 +114,13 @@ absl::Status Transformer::Pack(const TransformerDescription& description) {
     TRIVIUM_ASSIGN_OR_RETURN(decoder_, pack(*description.decoder));
     TRIVIUM_RETURN_IF_ERROR(PackOutput(description));
   }
+  if (description.second_reading.has_value()) {
+    const SecondReadingDescription& second = *description.second_reading;
+    TRIVIUM_RETURN_IF_ERROR(CheckKeys(second.stack, formats_));
+    TRIVIUM_ASSIGN_OR_RETURN(Stack stack, pack(second.stack));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        second_stack_, SecondStack::Create(second, std::move(stack), formats_));
+  }
   if (description.pooler.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(pooler_, Pooler::Create(*description.pooler));
   }

@@ -13,6 +13,7 @@
 #include "model/transformer/formats.h"
 #include "model/transformer/heads.h"
 #include "model/transformer/linear.h"
+#include "model/transformer/second_reading.h"
 #include "model/transformer/shortlist_projection.h"
 #include "model/transformer/stack.h"
 
@@ -73,6 +74,9 @@ class Transformer {
   // Only for encoder-only models; null if there is none.
   const Pooler* pooler() const { return pooler_ ? &*pooler_ : nullptr; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }
+  const SecondStack* second_stack() const {
+    return second_stack_ ? &*second_stack_ : nullptr;
+  }
 
  private:
   absl::Status Pack(const TransformerDescription& description);
@@ -83,7 +87,7 @@ class Transformer {
   template <typename F>
   void ForEachPart(const F& f) const {
     VisitParts(f, encoder_, decoder_, cross_key_value_, output_narrowing_,
-               output_blocks_, shortlist_, pooler_, head_);
+               output_blocks_, shortlist_, pooler_, head_, second_stack_);
   }
 
   Formats formats_;
@@ -97,6 +101,7 @@ class Transformer {
   std::optional<ShortlistProjection> shortlist_;
   std::optional<Pooler> pooler_;
   std::optional<Head> head_;
+  std::optional<SecondStack> second_stack_;
   int64_t parameters_ = 0;
 };
 

@@ -5,9 +5,10 @@ computes with it.
     make_encoder_golden.py FOLDER ARCHITECTURE [KEY=JSON...]
     make_encoder_golden.py tests/golden/mpnet.base MPNetModel
     make_encoder_golden.py /tmp/odd DebertaV2ForMaskedLM hidden_size=36 seed=5
+    make_encoder_golden.py tests/golden/bart.classify BartForSequenceClassification end=2
 
 KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
-`dtype` is what they are saved as. Weights are several times larger than those
+`dtype` is what they are saved as, `end` is an id at the end of each sequence. Weights are several times larger than those
 of a fresh model, so that attention is not uniform. Each sequence runs alone,
 without padding, in f32. Needs PyPI's torch, transformers (5.23 made the
 committed files) and safetensors; the tests themselves do not.
@@ -29,6 +30,18 @@ SMALL = {
     "intermediate_size": 128,
     "hidden_dim": 128,
     "max_position_embeddings": 66,
+    # Encoder-decoders that classify.
+    "d_model": 32,
+    "d_ff": 64,
+    "d_kv": 16,
+    "num_layers": 2,
+    "num_heads": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 64,
+    "decoder_ffn_dim": 64,
 }
 # Ids of the runs; some models treat 0 and 1 as padding, others do not.
 RUNS = [[5, 17, 42], [3, 3, 3], list(range(2, 25)), [9, 1, 0, 300, 7, 1, 1, 250, 2, 11, 6]]
@@ -52,12 +65,19 @@ def run_model(model, ids, types, attentions):
     inputs = {"input_ids": torch.tensor([ids])}
     if types:
         inputs["token_type_ids"] = torch.tensor([types])
-    out = model(**inputs, output_attentions=attentions)
+    out = dict(model(**inputs, output_attentions=attentions, output_hidden_states=True))
     tensors = {}
+    if "encoder_last_hidden_state" in out:  # of an encoder-decoder
+        out["last_hidden_state"] = out["encoder_last_hidden_state"]
+        out["attentions"] = out.get("encoder_attentions")
+    elif isinstance(model, transformers.DPRPreTrainedModel):
+        # Its pooled output is the first token's state.
+        out["last_hidden_state"] = out["hidden_states"][-1]
+        assert torch.equal(out.pop("pooler_output"), out["last_hidden_state"][:, 0])
     for name in ("last_hidden_state", "pooler_output", "logits", "start_logits", "end_logits"):
-        if getattr(out, name, None) is not None:
+        if out.get(name) is not None:
             tensors[name] = out[name][0]
-    for layer, weights in enumerate(out.attentions or []):
+    for layer, weights in enumerate(out.get("attentions") or []):
         tensors[f"attentions.{layer}"] = weights[0]
     return tensors
 
@@ -66,6 +86,7 @@ def main():
     folder, architecture, options = read_arguments(__doc__)
     dtype = options.pop("dtype", "float32")
     length = options.pop("longest", 23)
+    end = options.pop("end", None)
     model = saved(make_model(architecture, options), folder, dtype)
     (folder / "generation_config.json").unlink(missing_ok=True)
 
@@ -76,6 +97,8 @@ def main():
     for i, ids in enumerate(RUNS):
         if i == 2:
             ids = torch.randint(vocabulary, (length,), generator=generator).tolist()
+        if end is not None:
+            ids = ids + [end]
         run = {"input_ids": ids}
         if segments > 1:
             run["token_type_ids"] = [min(k * segments // len(ids), segments - 1) for k in range(len(ids))]

@@ -31,13 +31,14 @@ constexpr const char* kColberts[] = {"colbert.expansion", "colbert.modernbert",
                                      "colbert.pylate", "colbert.stanford"};
 constexpr char kM3[] = "bge_m3.three_outputs";
 constexpr char kNli[] = "zero_shot.bert";
+constexpr char kBartNli[] = "zero_shot.bart";
 
 class RetrievalTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     std::vector<std::string> flags = {"--precision", "f32"};
     for (const char* name : {kM3, kColberts[0], kColberts[1], kColberts[2],
-                             kColberts[3], "splade.bert", kNli}) {
+                             kColberts[3], "splade.bert", kNli, kBartNli}) {
       flags.insert(flags.end(), {"--model", std::string(name) + "=" +
                                                 kRetrievalFolders + name});
     }
@@ -299,41 +300,44 @@ TEST_F(RetrievalTest, ModelsThatReadPairsRankFirst) {
 }
 
 TEST_F(RetrievalTest, ClassifiesWithLabelsOfTheRequestLikeTransformers) {
-  const json expected = Expected(kNli);
-  ASSERT_EQ(expected["runs"].size(), 10u);
-  for (const json& run : expected["runs"]) {
-    SCOPED_TRACE(run.dump());
-    v1::ClassifyRequest request;
-    request.set_model(kNli);
-    request.add_inputs()->set_text("the cat is a text");
-    request.add_inputs()->set_text(run["text"].get<std::string>());
-    for (const json& label : run["candidate_labels"]) {
-      request.add_labels(label.get<std::string>());
+  for (const char* const model : {kNli, kBartNli}) {
+    const json expected = Expected(model);
+    ASSERT_EQ(expected["runs"].size(), 10u);
+    for (const json& run : expected["runs"]) {
+      SCOPED_TRACE(model + run.dump());
+      v1::ClassifyRequest request;
+      request.set_model(model);
+      request.add_inputs()->set_text("the cat is a text");
+      request.add_inputs()->set_text(run["text"].get<std::string>());
+      for (const json& label : run["candidate_labels"]) {
+        request.add_labels(label.get<std::string>());
+      }
+      if (run.contains("multi_label")) request.set_multi_label(true);
+      if (run.contains("hypothesis_template")) {
+        request.set_hypothesis_template(
+            run["hypothesis_template"].get<std::string>());
+      }
+      const auto response = client_->Classify(request);
+      ASSERT_TRUE(response.ok()) << response.status();
+      ASSERT_EQ(response->results_size(), 2);
+      const v1::Classification& result = response->results(1);
+      ASSERT_EQ(result.labels_size(), request.labels_size());
+      for (int i = 0; i < result.labels_size(); ++i) {
+        const v1::Label& label = result.labels(i);
+        EXPECT_EQ(label.label(), run["labels"][i]);
+        EXPECT_EQ(label.label(),
+                  request.labels(static_cast<int>(label.index())));
+        EXPECT_NEAR(label.score(), run["scores"][i].get<float>(), 1e-5);
+      }
+      EXPECT_GT(result.token_count(),
+                static_cast<uint32_t>(3 * request.labels_size()));
+      request.set_top(1);
+      const auto top = client_->Classify(request);
+      ASSERT_TRUE(top.ok()) << top.status();
+      EXPECT_EQ(top->results(1).labels_size(), 1);
+      EXPECT_EQ(top->results(1).labels(0).SerializeAsString(),
+                result.labels(0).SerializeAsString());
     }
-    if (run.contains("multi_label")) request.set_multi_label(true);
-    if (run.contains("hypothesis_template")) {
-      request.set_hypothesis_template(
-          run["hypothesis_template"].get<std::string>());
-    }
-    const auto response = client_->Classify(request);
-    ASSERT_TRUE(response.ok()) << response.status();
-    ASSERT_EQ(response->results_size(), 2);
-    const v1::Classification& result = response->results(1);
-    ASSERT_EQ(result.labels_size(), request.labels_size());
-    for (int i = 0; i < result.labels_size(); ++i) {
-      const v1::Label& label = result.labels(i);
-      EXPECT_EQ(label.label(), run["labels"][i]);
-      EXPECT_EQ(label.label(), request.labels(static_cast<int>(label.index())));
-      EXPECT_NEAR(label.score(), run["scores"][i].get<float>(), 1e-5);
-    }
-    EXPECT_GT(result.token_count(),
-              static_cast<uint32_t>(3 * request.labels_size()));
-    request.set_top(1);
-    const auto top = client_->Classify(request);
-    ASSERT_TRUE(top.ok()) << top.status();
-    EXPECT_EQ(top->results(1).labels_size(), 1);
-    EXPECT_EQ(top->results(1).labels(0).SerializeAsString(),
-              result.labels(0).SerializeAsString());
   }
 }
 

@@ -147,6 +147,23 @@ TEST(ModelTest, LoadsDecoderOnlyModels) {
   }
 }
 
+TEST(ModelTest, AnEmbeddingOfDprIsTheFirstTokensState) {
+  const auto model = Model::Load("tests/golden/dpr.question", {});
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT((*model)->sentence_encoder().poolings(),
+              ElementsAre(TokenPooling::kFirst));
+}
+
+TEST(ModelTest, ClassifiersOfEncoderDecodersAreEncoders) {
+  for (const char* golden : {"bart.classify", "t5.classify"}) {
+    const auto model =
+        Model::Load(std::string("tests/golden/") + golden, LoadOptions());
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ((*model)->info().design, Design::kEncoder);
+    EXPECT_EQ((*model)->info().head->kind, HeadKind::kClassify);
+  }
+}
+
 TEST(ModelTest, MakesEngines) {
   const auto model = Load("tests/golden/marian.translate");
   ASSERT_NE(model, nullptr);

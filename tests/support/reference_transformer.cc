@@ -509,8 +509,18 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
                             &encoded.attention,
                             /*cross_maps=*/nullptr, &encoded.hidden);
   encoded.hidden.push_back(encoded.states);
+  // What the head reads.
+  Matrix states = encoded.states;
+  if (description_.second_reading) {
+    const auto& [second, start_id] = *description_.second_reading;
+    std::vector<int32_t> moved = {start_id};
+    moved.insert(moved.end(), ids.begin(), ids.end() - 1);
+    std::vector<double> no_maps;
+    states = RunStack(second, moved, /*types=*/{}, encoded.states,
+                      encoder_numbers_, &no_maps, &no_maps);
+  }
   Matrix first(1, stack.d_model);
-  std::copy_n(encoded.states.row(0), stack.d_model, first.row(0));
+  std::copy_n(states.row(0), stack.d_model, first.row(0));
   if (description_.pooler) {
     encoded.pooled = Activated(Linear(first, description_.pooler->dense),
                                description_.pooler->activation);
@@ -526,18 +536,21 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
         x = first;
         break;
       case HeadDescription::Input::kLastToken: {
-        int last = encoded.states.rows - 1;
+        int last = states.rows - 1;
         while (last > 0 && ids[last] == head.padding_id) --last;
+        for (int i = 0; i < states.rows; ++i) {
+          if (head.end_id && ids[i] == *head.end_id) last = i;
+        }
         x = Matrix(1, stack.d_model);
-        std::copy_n(encoded.states.row(last), stack.d_model, x.row(0));
+        std::copy_n(states.row(last), stack.d_model, x.row(0));
         break;
       }
       case HeadDescription::Input::kMean:
-        x = Mean(encoded.states);
+        x = Mean(states);
         break;
       case HeadDescription::Input::kMeanOfDense:
       case HeadDescription::Input::kEveryToken:
-        x = encoded.states;
+        x = states;
         break;
     }
     if (head.dense) x = Activated(Linear(x, *head.dense), head.activation);

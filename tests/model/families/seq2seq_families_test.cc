@@ -39,7 +39,7 @@ TEST(Seq2SeqFamiliesTest, ChecksSizesAndOptions) {
 TEST(Seq2SeqFamiliesTest, RefusesOtherHeads) {
   for (const char* name : {"bart.generate", "t5.generate"}) {
     Folder folder(name);
-    folder.config["architectures"] = {"AnyForSequenceClassification"};
+    folder.config["architectures"] = {"AnyForTokenClassification"};
     EXPECT_THAT(folder.LoadWithoutWeights(),
                 ElementsAre(ErrorAt("architectures")));
   }

@@ -18,6 +18,7 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+constexpr int64_t kDefaultTop = 5;  // candidates for a mask
 constexpr char kNotHere[] = "is not supported here; leave it out";
 
 // Reads `inputs`, a text or a list of texts, and `parameters`.
@@ -25,7 +26,8 @@ class HfCodec : public TeiCodec {
  public:
   HfCodec(const Environment& environment, const RequestHead& head)
       : models_(environment.models, head.grant),
-        ignored_(environment.ignored_members) {}
+        ignored_(environment.ignored_members),
+        max_response_bytes_(environment.limits.max_response_bytes) {}
 
  protected:
   template <typename Request>
@@ -55,6 +57,7 @@ class HfCodec : public TeiCodec {
 
   const AllowedModels models_;
   IgnoredMembers* const ignored_;
+  const int64_t max_response_bytes_;
 
  private:
   bool many_ = false;
@@ -148,6 +151,36 @@ class HfFillMaskCodec final : public HfCodec {
     const auto mask = model->model->info().mask_id;
     if (!mask) return;
     mask_ = model->model->tokenizer()->IdToPiece(*mask, TextSide::kSource);
+    // Those of a text's beginning are gone if it is cut there.
+    cut_left_ =
+        request->truncation_direction() == v1::TRUNCATION_DIRECTION_LEFT;
+    CheckSize(request->has_top() ? request->top() : kDefaultTop, fields);
+  }
+
+  // The whole text stands in the answer once for each candidate.
+  void CheckSize(int64_t candidates, JsonFields* fields) const {
+    int64_t bytes = 0;
+    for (const std::string& text : texts_) {
+      const auto size = static_cast<int64_t>(text.size());
+      bytes += CountMasks(text) * candidates * size;
+      if (bytes <= max_response_bytes_) continue;
+      return fields->Fail(
+          "inputs",
+          fmt::format("have so many masks that the texts of the answer would "
+                      "take more than {} bytes; send shorter texts, or ask for "
+                      "fewer candidates with parameters.top_k",
+                      max_response_bytes_));
+    }
+  }
+
+  int CountMasks(std::string_view text) const {
+    if (mask_.empty()) return 0;
+    int count = 0;
+    for (size_t at = text.find(mask_); at != text.npos;
+         at = text.find(mask_, at + mask_.size())) {
+      ++count;
+    }
+    return count;
   }
 
   // Returns the text with its mask of this number replaced. A piece that brings
@@ -170,15 +203,18 @@ class HfFillMaskCodec final : public HfCodec {
     ordered_json answers = ordered_json::array();
     for (const v1::FilledMasks& result :
          static_cast<const v1::FillMaskResponse&>(message).results()) {
+      const std::string& text = texts_[answers.size()];
+      const int cut = CountMasks(text) - result.masks_size();
       ordered_json masks = ordered_json::array();
       for (int i = 0; i < result.masks_size(); ++i) {
         ordered_json candidates = ordered_json::array();
         for (const auto& candidate : result.masks(i).candidates()) {
-          candidates.push_back({{"score", candidate.score()},
-                                {"token", candidate.id()},
-                                {"token_str", candidate.text()},
-                                {"sequence", Filled(texts_[answers.size()], i,
-                                                    candidate.text())}});
+          candidates.push_back(
+              {{"score", candidate.score()},
+               {"token", candidate.id()},
+               {"token_str", candidate.text()},
+               {"sequence",
+                Filled(text, cut_left_ ? i + cut : i, candidate.text())}});
         }
         masks.push_back(std::move(candidates));
       }
@@ -189,6 +225,7 @@ class HfFillMaskCodec final : public HfCodec {
 
   std::vector<std::string> texts_;
   std::string mask_;  // empty: no model fills masks
+  bool cut_left_ = false;
 };
 
 class HfAnswerCodec final : public HfCodec {

@@ -76,6 +76,20 @@ TEST_F(PipelinesTest, FillsMasksIntoTheText) {
               ErrorAt("parameters.targets"));
 }
 
+TEST_F(PipelinesTest, TextsWithManyMasksAreCutOrRefused) {
+  // Cut from the left, only the last mask is there.
+  std::string text = "[MASK]";
+  for (int i = 0; i < 100; ++i) text += " a";
+  const json cut =
+      Post("/pipeline/fill-mask",
+           {{"inputs", text + " [MASK]"}, {"truncation_direction", "left"}});
+  EXPECT_EQ(cut[0]["sequence"],
+            text + " " + cut[0]["token_str"].get<std::string>());
+  text = "";
+  for (int i = 0; i < 20'000; ++i) text += "[MASK] ";
+  EXPECT_THAT(RefusalOf("fill-mask", {{"inputs", text}}), ErrorAt("inputs"));
+}
+
 TEST_F(PipelinesTest, AnswersQuestions) {
   const std::string context = "a b c d e.";
   const json inputs = {{"question", "b?"}, {"context", context}};

@@ -51,6 +51,29 @@ FamilyModel LoadM2m100(const nlohmann::json& config, const Weights* weights,
               weights, problems);
 }
 
+FamilyModel LoadBlenderbot(const nlohmann::json& config, const Weights* weights,
+                           Problems* problems) {
+  return Load({.norm_before = true, .final_norm = true},
+              {{"decoder_start_token_id", 1},
+               {"bos_token_id", 1},
+               {"eos_token_id", 2},
+               {"pad_token_id", 0},
+               {"forced_eos_token_id", 2},
+               {"encoder_no_repeat_ngram_size", 3}},
+              config, weights, problems);
+}
+
+FamilyModel LoadBlenderbotSmall(const nlohmann::json& config,
+                                const Weights* weights, Problems* problems) {
+  return Load({.embedding_norm = true},
+              {{"decoder_start_token_id", 1},
+               {"bos_token_id", 1},
+               {"eos_token_id", 2},
+               {"pad_token_id", 0},
+               {"forced_eos_token_id", 2}},
+              config, weights, problems);
+}
+
 FamilyModel LoadPegasus(const nlohmann::json& config, const Weights* weights,
                         Problems* problems) {
   return Load({.norm_before = true,

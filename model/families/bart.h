@@ -26,6 +26,16 @@ FamilyModel LoadM2m100(const nlohmann::json& config, const Weights* weights,
 FamilyModel LoadPegasus(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
 
+// Blenderbot (Roller et al. 2020): mBART without a norm of the embeddings and
+// without unused positions. Like models/blenderbot/modeling_blenderbot.py.
+FamilyModel LoadBlenderbot(const nlohmann::json& config, const Weights* weights,
+                           Problems* problems);
+
+// Blenderbot Small: BART without unused positions. Like
+// models/blenderbot_small/modeling_blenderbot_small.py.
+FamilyModel LoadBlenderbotSmall(const nlohmann::json& config,
+                                const Weights* weights, Problems* problems);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_BART_H_

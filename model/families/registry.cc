@@ -16,6 +16,7 @@
 #include "model/families/falcon.h"
 #include "model/families/gemma.h"
 #include "model/families/glm4.h"
+#include "model/families/glm4_moe.h"
 #include "model/families/gpt2.h"
 #include "model/families/gpt_neo.h"
 #include "model/families/gpt_neox.h"
@@ -50,6 +51,8 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"albert", LoadAlbert},
     {"bart", LoadBart},
     {"bert", LoadBert},
+    {"blenderbot", LoadBlenderbot},
+    {"blenderbot-small", LoadBlenderbotSmall},
     {"bloom", LoadBloom},
     {"camembert", LoadRoberta},
     {"cohere2", LoadCohere2},
@@ -65,6 +68,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"gemma2", LoadGemma2},
     {"gemma3_text", LoadGemma3Text},
     {"glm4", LoadGlm4},
+    {"glm4_moe", LoadGlm4Moe},
     {"gpt2", LoadGpt2},
     {"gpt_neo", LoadGptNeo},
     {"gpt_neox", LoadGptNeoX},
@@ -103,6 +107,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"stablelm", LoadStableLm},
     {"starcoder2", LoadStarcoder2},
     {"t5", LoadT5},
+    {"umt5", LoadUmt5},
     {"xlm-roberta", LoadRoberta},
 };
 

@@ -28,15 +28,25 @@ struct T5Config {
   AttentionGeometry geometry;
   bool gated = false;
   bool scaled_output = false;  // scaled by 1 / sqrt(d_model)
+  bool each_has_bias = false;  // each layer its own, see LoadUmt5
+};
+
+// How the members of the family differ.
+struct T5Options {
+  // Activation if config.json names none, as in feed_forward_proj.
+  std::string feed_forward = "relu";
+  bool may_scale = true;  // see T5Config::scaled_output
+  bool each_has_bias = false;
 };
 
 // Reads "relu", "gated-gelu", "gated-silu"...: an activation, perhaps of a
 // gate. In Transformers, "gelu" means its tanh approximation here if there is a
 // gate.
-Activation ReadFeedForward(ConfigReader* config, bool* gated) {
+Activation ReadFeedForward(ConfigReader* config, const std::string& usual,
+                           bool* gated) {
   constexpr char kKey[] = "feed_forward_proj";
   constexpr std::string_view kGated = "gated-";
-  const std::string text = config->Text(kKey).value_or("relu");
+  const std::string text = config->Text(kKey).value_or(usual);
   *gated = text.starts_with(kGated);
   const std::string name = *gated ? text.substr(kGated.size()) : text;
   if (*gated && name == "gelu") return Activation::kGeluTanh;
@@ -46,9 +56,10 @@ Activation ReadFeedForward(ConfigReader* config, bool* gated) {
   return Activation::kRelu;
 }
 
-T5Config ReadT5Config(ConfigReader* config, bool may_scale) {
+T5Config ReadT5Config(ConfigReader* config, const T5Options& options) {
   if (!IsSequenceClassifier(config)) RefuseOtherHeads(config);
   T5Config result;
+  result.each_has_bias = options.each_has_bias;
   StackDescription& stack = result.encoder;
   stack.layers = config->RequiredInteger("num_layers", 1, kMaxLayers);
   stack.d_model = config->RequiredInteger("d_model", 1, kMaxWidth);
@@ -56,7 +67,8 @@ T5Config ReadT5Config(ConfigReader* config, bool may_scale) {
   stack.feed_forward = config->RequiredInteger("d_ff", 1, kMaxWidth);
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions = kPositions;
-  stack.activation = ReadFeedForward(config, &result.gated);
+  stack.activation =
+      ReadFeedForward(config, options.feed_forward, &result.gated);
   stack.norm_epsilon = static_cast<float>(
       config->Real("layer_norm_epsilon", 0, 1).value_or(1e-6));
   stack.positions = PositionEncoding::kNone;
@@ -89,7 +101,8 @@ T5Config ReadT5Config(ConfigReader* config, bool may_scale) {
   // have an lm_head.weight. Transformers 5 writes it under its own name.
   const bool tied = config->Boolean("tie_word_embeddings").value_or(true);
   result.scaled_output =
-      may_scale && config->Boolean("scale_decoder_outputs").value_or(tied);
+      options.may_scale &&
+      config->Boolean("scale_decoder_outputs").value_or(tied);
   return result;
 }
 
@@ -100,9 +113,9 @@ class T5Reader {
 
   void Read(const std::string& side, StackDescription* stack) const {
     const bool decoder = side == "decoder";
-    stack->relative_attention->bias = tensors_->Required(
-        side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-        {stack->relative_attention->span, stack->heads});
+    if (!config_.each_has_bias) {
+      stack->relative_attention->bias = Bias(side + ".block.0.layer.");
+    }
     for (int i = 0; i < stack->layers; ++i) {
       const std::string name = fmt::format("{}.block.{}.layer.", side, i);
       if (!tensors_->HasAnyWith(name)) {
@@ -113,6 +126,7 @@ class T5Reader {
         return;
       }
       stack->layer.push_back(Layer(name, decoder));
+      if (config_.each_has_bias) stack->layer.back().position_bias = Bias(name);
     }
     stack->final_norm = Norm(side + ".final_layer_norm");
   }
@@ -154,6 +168,13 @@ class T5Reader {
             Linear(name + ".o", d_model, width)};
   }
 
+  const TensorView* Bias(const std::string& name) const {
+    const StackDescription& stack = config_.encoder;
+    return tensors_->Required(
+        name + "0.SelfAttention.relative_attention_bias.weight",
+        {stack.relative_attention->span, stack.heads});
+  }
+
   LinearTensors Linear(const std::string& name, int out, int in) const {
     return {tensors_->Required(name + ".weight", {out, in})};
   }
@@ -185,10 +206,10 @@ void ReadEmbeddings(TensorReader* tensors,
       tensors->Has(kOutput) ? tensors->Required(kOutput, shape) : shared;
 }
 
-FamilyModel Load(bool may_scale, const nlohmann::json& json,
+FamilyModel Load(const T5Options& options, const nlohmann::json& json,
                  const Weights* weights, Problems* problems) {
   FamilyReader family(json, weights, problems);
-  const T5Config config = ReadT5Config(family.config(), may_scale);
+  const T5Config config = ReadT5Config(family.config(), options);
   FamilyModel model;
   model.generation_defaults = {{"decoder_start_token_id", 0},
                                {"eos_token_id", 1}};
@@ -225,12 +246,18 @@ FamilyModel Load(bool may_scale, const nlohmann::json& json,
 
 FamilyModel LoadT5(const nlohmann::json& config, const Weights* weights,
                    Problems* problems) {
-  return Load(/*may_scale=*/true, config, weights, problems);
+  return Load({}, config, weights, problems);
 }
 
 FamilyModel LoadMt5(const nlohmann::json& config, const Weights* weights,
                     Problems* problems) {
-  return Load(/*may_scale=*/false, config, weights, problems);
+  return Load({.may_scale = false}, config, weights, problems);
+}
+
+FamilyModel LoadUmt5(const nlohmann::json& config, const Weights* weights,
+                     Problems* problems) {
+  return Load({.feed_forward = "gated-gelu", .each_has_bias = true}, config,
+              weights, problems);
 }
 
 }  // namespace trivium

@@ -16,6 +16,11 @@ FamilyModel LoadT5(const nlohmann::json& config, const Weights* weights,
 FamilyModel LoadMt5(const nlohmann::json& config, const Weights* weights,
                     Problems* problems);
 
+// UMT5 (Chung et al. 2023): each layer has a bias of distances of its own. Like
+// Transformers' models/umt5/modeling_umt5.py.
+FamilyModel LoadUmt5(const nlohmann::json& config, const Weights* weights,
+                     Problems* problems);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_T5_H_

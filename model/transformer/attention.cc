@@ -52,14 +52,28 @@ absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
   const Attention& weights = task.weights;
   rows->Begin(weights.norms, &weights.projection, workspace);
   if (weights.parallel) rows->KeepLayerInput();
-  TRIVIUM_RETURN_IF_ERROR(Project(task, rows, workspace));
-  rows->other.Resize(rows->rows(), weights.geometry.query_width());
-  AttendAll(task, rows, workspace);
+  if (weights.latent.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(RunLatent(task, rows, workspace));
+  } else {
+    TRIVIUM_RETURN_IF_ERROR(Project(task, rows, workspace));
+    rows->other.Resize(rows->rows(), weights.geometry.query_width());
+    AttendAll(task, rows, workspace);
+  }
   return weights.output->Forward(rows->other, rows->rows(), workspace,
                                  [&](int row, const auto& product, float* y) {
                                    rows->Add(row, product, weights.norms,
                                              task.reader, y);
                                  });
+}
+
+absl::Status AttentionSublayer::RunLatent(const AttentionTask& task, Rows* rows,
+                                          Workspace* workspace) {
+  stride_ = task.weights.geometry.query_width();
+  query_.Reserve(static_cast<size_t>(rows->rows()) * stride_);
+  TRIVIUM_RETURN_IF_ERROR(
+      latent_.Project(task, rows, query_.data(), stride_, workspace));
+  AttendAll(task, rows, workspace);
+  return latent_.Output(task, query_.data(), stride_, rows, workspace);
 }
 
 absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
@@ -130,6 +144,7 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
     out_stride = width;
   }
   const auto set = [&](int begin, int end) {
+    if (task.weights.latent.has_value()) return;
     for (int row = begin; row < end; ++row) {
       rows->other.Set(row, out + row * out_stride);
     }
@@ -197,7 +212,7 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
                         .out = query,
                         .out_stride = stride_};
   if (task.relative != nullptr) {
-    call.bias = task.relative->bias();
+    call.bias = task.relative->bias(task.layer);
     call.bias_stride = task.relative->bias_stride();
   }
   call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));

@@ -10,6 +10,7 @@
 #include "model/kernels/buffer.h"
 #include "model/transformer/attention_maps.h"
 #include "model/transformer/kv_cache.h"
+#include "model/transformer/latent_attention.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/linear.h"
 #include "model/transformer/relative_attention.h"
@@ -62,6 +63,8 @@ struct AttentionTask {
 // cross-attention to a source. Each worker has one.
 class AttentionSublayer {
  public:
+  explicit AttentionSublayer(const Formats& formats) : latent_(formats) {}
+
   absl::Status Run(const AttentionTask& task, Rows* rows, Workspace* workspace);
 
  private:
@@ -90,7 +93,11 @@ class AttentionSublayer {
   absl::Status Project(const AttentionTask& task, Rows* rows,
                        Workspace* workspace);
   void ListPieces(const AttentionTask& task);
-  // Writes the attention output of all rows to `rows->other`.
+  // Runs latent attention, see latent_attention.h.
+  absl::Status RunLatent(const AttentionTask& task, Rows* rows,
+                         Workspace* workspace);
+  // Writes the attention output of all rows to `rows->other`; of latent
+  // attention, to query_.
   void AttendAll(const AttentionTask& task, Rows* rows, Workspace* workspace);
   // `next` is the piece that this thread processes next with the same heads, or
   // null; its first keys are prefetched.
@@ -102,6 +109,7 @@ class AttentionSublayer {
   void ListNext(const AttentionTask& task, const AttentionGroup& next,
                 AttentionCall* call, Scratch* scratch);
 
+  LatentProducts latent_;
   size_t stride_ = 0;    // floats between rows of query_
   Buffer<float> query_;  // [rows, stride_]
   Buffer<float> out_;    // relative attention's output: [rows, query width]

@@ -40,6 +40,7 @@ Decoder::Decoder(const Transformer& weights)
     : stack_(*weights.decoder()),
       rows_(weights.formats(), stack_.d_model),
       embedding_(stack_, weights.formats()),
+      attention_(weights.formats()),
       turns_(stack_.rotary),
       projection_(weights) {}
 

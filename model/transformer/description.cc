@@ -42,13 +42,25 @@ struct Visitor {
 
   void ForEach(const AttentionDescription& description) const {
     const auto& [geometry, query, key, value, output, query_norm, key_norm,
-                 norms_after_rotary, sinks] = description;
+                 norms_after_rotary, sinks, latent] = description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
     }
     ForEach(query_norm);
     ForEach(key_norm);
     ForEach(sinks);
+    ForEach(latent);
+  }
+
+  void ForEach(const LatentDescription& description) const {
+    const auto& [rank, turned, plain, value, query_down, query_norm, norm,
+                 norm_epsilon, key_up, value_up] = description;
+    ForEach(query_down);
+    ForEach(query_norm);
+    ForEach(norm);
+    for (const auto* heads : {&key_up, &value_up}) {
+      for (const LinearTensors& linear : *heads) ForEach(linear);
+    }
   }
 
   void ForEach(const RecurrenceDescription& description) const {
@@ -57,23 +69,40 @@ struct Visitor {
   }
 
   void ForEach(const ExpertsDescription& description) const {
-    const auto& [router, chosen, over_all, experts, bias] = description;
+    const auto& [router, chosen, over_all, scores, correction, groups,
+                 chosen_groups, groups_by_two, factor, scales, experts, bias,
+                 shared, shared_gate, beside] = description;
     ForEach(router);
-    ForEach(bias);
-    for (const auto& [gate, up, down] : experts) {
-      for (const auto* linear : {&gate, &up, &down}) ForEach(*linear);
+    for (const TensorView* tensor : {correction, scales, bias, shared_gate}) {
+      ForEach(tensor);
+    }
+    for (const ExpertTensors& expert : experts) ForEach(expert);
+    ForEach(shared);
+    ForEach(beside);
+  }
+
+  void ForEach(const ExpertTensors& description) const {
+    const auto& [gate, up, down] = description;
+    for (const auto* linear : {&gate, &up, &down}) ForEach(*linear);
+  }
+
+  void ForEach(const BesideNorms& description) const {
+    const auto& [router, of_input, of_experts, of_shared] = description;
+    for (const auto* norm : {&router, &of_input, &of_experts, &of_shared}) {
+      ForEach(*norm);
     }
   }
 
   void ForEach(const LayerDescription& tensors) const {
     const auto& [self_attention, recurrence, position_key, position_query,
-                 self_attention_norms, cross_attention, cross_attention_norms,
-                 gate, up, down, experts, feed_forward_norms, parallel] =
-        tensors;
+                 position_bias, self_attention_norms, cross_attention,
+                 cross_attention_norms, gate, up, down, experts,
+                 feed_forward_norms, parallel] = tensors;
     ForEach(self_attention);
     ForEach(recurrence);
     ForEach(position_key);
     ForEach(position_query);
+    ForEach(position_bias);
     ForEach(self_attention_norms);
     ForEach(cross_attention);
     ForEach(cross_attention_norms);

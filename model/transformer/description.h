@@ -75,6 +75,9 @@ struct RotaryDescription {
   // so that attention over long texts stays sharp (Llama 4, Ministral 3).
   float query_growth = 0;
   int growth_length = 1;  // tokens
+  // What models multiply their scores' scale by if they ask for it, the square
+  // of YaRN's magnitude for mscale_all_dim (DeepSeek).
+  float score_factor = 1;
   // Tells whoever serves the model, in one sentence, which texts get other
   // frequencies than its authors intended; empty if none do.
   std::string caveat = {};
@@ -114,6 +117,33 @@ struct AttentionGeometry {
   bool operator==(const AttentionGeometry&) const = default;
 };
 
+// Multi-head latent attention ("DeepSeek-V2", DeepSeek-AI 2024). The keys and
+// values of all heads are linear in one vector c of a token, [rank], but for a
+// key k, [turned], that all heads share and that has rotary positions. A head's
+// query is [t, p], of which t, [turned], has rotary positions, too:
+//   score = scale (t . k + p . K_h c),  output = V_h (sum of weights c)
+// Since p . K_h c = K_h^T p . c, the one key-value head [k, c] is stored for a
+// token, and a head's query is [t, K_h^T p]: head_size is turned + rank,
+// kv_heads 1. Rotary positions turn halves of k and t.
+//
+// AttentionDescription's query is then [heads x (turned + plain), d_model] or
+// behind query_down, key [turned + rank, d_model] makes [k, c], there is no
+// value, and output is [d_model, heads x value].
+struct LatentDescription {
+  int rank = 0;
+  int turned = 0;
+  int plain = 0;  // dimensions of p
+  int value = 0;  // of a head's output
+  std::optional<LinearTensors> query_down = std::nullopt;
+  std::optional<NormTensors> query_norm = std::nullopt;  // behind query_down
+  NormTensors norm;                                      // of c
+  float norm_epsilon = 1e-6f;                            // of these two
+  std::vector<LinearTensors> key_up;    // [heads] of K_h^T, [rank, plain]
+  std::vector<LinearTensors> value_up;  // [heads] of V_h, [value, rank]
+
+  bool operator==(const LatentDescription&) const = default;
+};
+
 struct AttentionDescription {
   AttentionGeometry geometry;
   // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
@@ -125,6 +155,7 @@ struct AttentionDescription {
   // True: applied after rotary positions (Hunyuan), else before them.
   bool norms_after_rotary = false;
   const TensorView* sinks = nullptr;  // [heads], see kernels/attention.h
+  std::optional<LatentDescription> latent = std::nullopt;
 
   bool operator==(const AttentionDescription&) const = default;
 };
@@ -155,28 +186,61 @@ struct RelativeAttentionDescription {
   int max_distance = 0;
   const TensorView* embeddings = nullptr;  // [2 span, d_model]
   std::optional<NormTensors> norm;         // applied to the embeddings
-  const TensorView* bias = nullptr;        // [span, heads]
+  // [span, heads]; null if each layer has its own, see
+  // LayerDescription::position_bias.
+  const TensorView* bias = nullptr;
   // [heads], replaces `bias` if not empty: b = -slope |i - j| (ALiBi, Press et
   // al. 2022). `buckets` and `span` are not used.
   std::vector<float> slopes = {};
 };
 
-// A mixture of experts (Shazeer et al. 2017): of many feed-forwards, a
-// token goes through the few whose logits W x are greatest.
 struct ExpertTensors {
   LinearTensors gate, up, down;  // as in LayerDescription; gate may be null
 
   bool operator==(const ExpertTensors&) const = default;
 };
+// The norms of experts that stand beside a dense feed-forward and read the same
+// x as it (Gemma 4):
+//   y = of_shared(shared(before x)) + of_experts(sum of experts(of_input x))
+struct BesideNorms {
+  NormTensors router;  // of the router's input
+  NormTensors of_input, of_experts, of_shared;
+
+  bool operator==(const BesideNorms&) const = default;
+};
+// A mixture of experts (Shazeer et al. 2017): of many feed-forwards, a token
+// goes through the few with the greatest scores. With the router's logits r,
+// scores s = softmax(r) or sigmoid(r), and C the `chosen` experts whose
+// s_e + correction_e are greatest:
+//   y = bias + shared gate x shared(x) + sum over e in C of w_e f_e(x)
+//   w_e = factor scales_e s_e / n,  n = 1 or the sum of s over C
 struct ExpertsDescription {
+  enum class Scores { kSoftmax, kSigmoid };
+
   LinearTensors router;  // [experts, d_model]
   int chosen = 0;        // experts per token
-  // True: outputs are weighted with the softmax over all experts' logits.
-  // False: with the softmax over the chosen experts' logits (Jiang et al.
-  // 2024).
+  // True: n = 1. False: n is the sum; with kSoftmax, weights are the softmax
+  // over the chosen experts' logits (Jiang et al. 2024).
   bool over_all = false;
+  Scores scores = Scores::kSoftmax;
+  const TensorView* correction = nullptr;  // [experts] (DeepSeek V3)
+  // The experts are `groups` equal groups, of which the `chosen_groups` best
+  // take part. A group's score is the greatest s + correction of its experts,
+  // or the sum of the two greatest (DeepSeek V2, V3).
+  int groups = 1;
+  int chosen_groups = 1;
+  bool groups_by_two = false;
+  float factor = 1;
+  const TensorView* scales = nullptr;  // [experts] (Gemma 4)
   std::vector<ExpertTensors> experts;
   const TensorView* bias = nullptr;  // [d_model], added to the weighted sum
+  // A feed-forward of every token, as wide as it likes (DeepSeek V2).
+  std::optional<ExpertTensors> shared = std::nullopt;
+  // [1, d_model]: the shared output is multiplied by sigmoid(shared_gate x)
+  // (Qwen 3 Next); null: by 1.
+  const TensorView* shared_gate = nullptr;
+  // Set if the norms are others than the layer's; needs `shared`.
+  std::optional<BesideNorms> beside = std::nullopt;
 
   bool operator==(const ExpertsDescription&) const = default;
 };
@@ -202,6 +266,9 @@ struct LayerDescription {
   // W_k and W_q of the stack's disentangled attention, if any, [query_width,
   // d_model].
   std::optional<LinearTensors> position_key, position_query;
+  // The bias of this layer's relative attention, [span, heads], if layers do
+  // not share one (UMT5).
+  const TensorView* position_bias = nullptr;
   SublayerNorms self_attention_norms;
   // Set in decoder layers of encoder-decoder models.
   std::optional<AttentionDescription> cross_attention;

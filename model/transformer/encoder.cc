@@ -25,6 +25,7 @@ Encoder::Encoder(const Transformer& weights)
       stack_(*weights.encoder()),
       rows_(weights.formats(), stack_.d_model),
       embedding_(stack_, weights.formats()),
+      attention_(weights.formats()),
       heads_(weights.pooler(), weights.head()),
       turns_(stack_.rotary) {
   if (const SecondStack* const second = weights.second_stack()) {

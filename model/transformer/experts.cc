@@ -1,19 +1,59 @@
-// For a row x, r = W_r x are the router's logits, and C is the set of its k
-// greatest (of equal ones the first):
+// For a row x, r = W_r x are the router's logits, and C is the set of the k
+// experts with the greatest scores (of equal ones the first):
 //
 //   y = b + sum over e in C of p_e W_down,e (activation(W_gate,e x) * W_up,e x)
 //   p = softmax of r over C ("Mixtral of Experts", Jiang et al. 2024), or over
-//       all experts ("Outrageously Large Neural Networks", Shazeer et al. 2017)
+//       all experts ("Outrageously Large Neural Networks", Shazeer et al.
+//       2017), or sigmoid(r), divided by its sum over C or not ("DeepSeek-V3
+//       Technical Report", DeepSeek-AI 2024)
 //
-// Without a gate it is activation(W_up,e x); b is in few models.
+// Scores are r, or p plus a correction, and -infinity in groups of experts that
+// do not take part. Without a gate it is activation(W_up,e x); b is in few
+// models.
 #include "model/transformer/experts.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/status.h"
 
 namespace trivium {
+namespace {
+
+using Scores = ExpertsDescription::Scores;
+
+float Sigmoid(float x) {
+  return static_cast<float>(1 / (1 + std::exp(-double{x})));
+}
+
+// Sets the scores of experts in groups that do not take part to -infinity.
+void LeaveOutGroups(const Router& router, std::span<float> scores) {
+  constexpr float kOut = -std::numeric_limits<float>::infinity();
+  const size_t size = scores.size() / router.groups;
+  static thread_local std::vector<float> groups;
+  groups.clear();
+  for (int g = 0; g < router.groups; ++g) {
+    float first = kOut, second = kOut;
+    for (const float score : scores.subspan(g * size, size)) {
+      second = std::max(second, std::min(first, score));
+      first = std::max(first, score);
+    }
+    groups.push_back(router.groups_by_two && size > 1 ? first + second : first);
+  }
+  for (int g = 0; g < router.groups; ++g) {
+    // How many groups are better, or as good and before this one.
+    int better = 0;
+    for (int other = 0; other < router.groups; ++other) {
+      better += groups[other] > groups[g] ||
+                (groups[other] == groups[g] && other < g);
+    }
+    if (better < router.chosen_groups) continue;
+    std::fill_n(scores.begin() + static_cast<ptrdiff_t>(g * size), size, kOut);
+  }
+}
+
+}  // namespace
 
 void ExpertRunner::Resize(int rows, const FeedForward& weights) {
   rows_ = rows;
@@ -24,6 +64,7 @@ void ExpertRunner::Resize(int rows, const FeedForward& weights) {
   choices_.resize(static_cast<size_t>(rows) * chosen_);
   const int places = rows * chosen_;
   gathered_.Resize(places, d_model_);
+  gates_.resize(weights.router->shared_gate ? rows : 0);
   hidden_.Resize(places, weights.inner());
   output_.Reserve(static_cast<size_t>(places) * d_model_);
 }
@@ -41,7 +82,7 @@ absl::Status ExpertRunner::Run(const FeedForward& weights, const Operand& input,
         return expert.up.ForwardRows(
             gathered_, begin, end, thread,
             [&](int row, const ProductRow& product, float* y) {
-              const Range range = weights.Activate(product, y);
+              const Range range = weights.Activate(product, weights.inner(), y);
               hidden_.Set(row, y, range);
             });
       }));
@@ -79,6 +120,7 @@ absl::Status ExpertRunner::Choose(const FeedForward& weights,
       router_input_, rows_, workspace,
       [&](int row, const ProductRow& product, float* logits) {
         FinishRow(product, logits);
+        if (router.shared_gate) gates_[row] = Sigmoid(logits[router.experts()]);
         ChooseRow(router, logits,
                   &choices_[static_cast<size_t>(row) * chosen_]);
       });
@@ -86,35 +128,63 @@ absl::Status ExpertRunner::Choose(const FeedForward& weights,
 
 void ExpertRunner::ChooseRow(const Router& router, const float* logits,
                              Choice* choices) const {
-  const int experts = router.product.out();
-  // The best so far, best first; of equal logits the first.
-  int count = 0;
-  for (int e = 0; e < experts; ++e) {
-    int at = count;
-    while (at > 0 && logits[e] > logits[choices[at - 1].expert]) --at;
-    if (at == chosen_) continue;
-    if (count < chosen_) ++count;
-    for (int i = count - 1; i > at; --i) choices[i] = choices[i - 1];
-    choices[at] = {.expert = e, .weight = 0, .place = 0};
-  }
-  const float most = logits[choices[0].expert];
-  double sum = 0;
-  if (router.over_all) {
-    for (int e = 0; e < experts; ++e) {
-      sum += std::exp(double{logits[e]} - most);
-    }
+  const auto experts = static_cast<size_t>(router.experts());
+  const bool softmax = router.scores == Scores::kSoftmax;
+  const float most = *std::max_element(logits, logits + experts);
+  // An expert's part of its weight that does not depend on the choice.
+  const auto part = [&](size_t expert) {
+    return softmax ? std::exp(double{logits[expert]} - most)
+                   : double{Sigmoid(logits[expert])};
+  };
+  double of_all = 0;
+  const bool sums_all =
+      softmax && (router.over_all || !router.correction.values.empty());
+  for (size_t e = 0; sums_all && e < experts; ++e) of_all += part(e);
+  if (softmax && router.correction.values.empty() && router.groups == 1) {
+    ChooseBest(std::span(logits, experts), choices);
   } else {
-    for (int i = 0; i < chosen_; ++i) {
-      sum += std::exp(double{logits[choices[i].expert]} - most);
+    static thread_local std::vector<float> scores;
+    scores.assign(logits, logits + experts);
+    const bool corrected = !router.correction.values.empty();
+    for (size_t e = 0; e < experts && (corrected || !softmax); ++e) {
+      scores[e] = static_cast<float>(softmax ? part(e) / of_all : part(e));
+      if (corrected) scores[e] += router.correction.values[e];
     }
+    if (router.groups > 1) LeaveOutGroups(router, scores);
+    ChooseBest(scores, choices);
+  }
+  double divisor = 1;
+  if (!router.over_all) {
+    // Sigmoids may all be zero, which Transformers guards against so.
+    divisor = softmax ? 0 : 1e-20;
+    for (int i = 0; i < chosen_; ++i) divisor += part(choices[i].expert);
+  } else if (softmax) {
+    divisor = of_all;
   }
   for (int i = 0; i < chosen_; ++i) {
-    choices[i].weight = static_cast<float>(
-        std::exp(double{logits[choices[i].expert]} - most) / sum);
+    const int expert = choices[i].expert;
+    choices[i].weight = static_cast<float>(part(expert) / divisor);
+    if (!router.scales.values.empty()) {
+      choices[i].weight *= router.scales.values[expert];
+    }
+    choices[i].weight *= router.factor;
   }
   std::sort(choices, choices + chosen_, [](const Choice& a, const Choice& b) {
     return a.expert < b.expert;
   });
+}
+
+void ExpertRunner::ChooseBest(std::span<const float> scores,
+                              Choice* choices) const {
+  int count = 0;
+  for (size_t e = 0; e < scores.size(); ++e) {
+    int at = count;
+    while (at > 0 && scores[e] > scores[choices[at - 1].expert]) --at;
+    if (at == chosen_) continue;
+    if (count < chosen_) ++count;
+    for (int i = count - 1; i > at; --i) choices[i] = choices[i - 1];
+    choices[at] = {.expert = static_cast<int>(e), .weight = 0, .place = 0};
+  }
 }
 
 void ExpertRunner::Gather(const Operand& input) {
@@ -137,6 +207,18 @@ void ExpertRunner::Output(int row, float* y) const {
   } else {
     std::fill_n(y, d_model_, 0.0f);
   }
+  AddChoices(row, y);
+}
+
+void ExpertRunner::AddToShared(int row, float* y) const {
+  if (!gates_.empty()) {
+    for (int i = 0; i < d_model_; ++i) y[i] *= gates_[row];
+  }
+  if (bias_ != nullptr) AddRow({.f32 = bias_, .n = d_model_}, y);
+  AddChoices(row, y);
+}
+
+void ExpertRunner::AddChoices(int row, float* y) const {
   const Choice* const choices = &choices_[static_cast<size_t>(row) * chosen_];
   for (int i = 0; i < chosen_; ++i) {
     AddScaledRow(

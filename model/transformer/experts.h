@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_EXPERTS_H_
 #define TRIVIUM_MODEL_TRANSFORMER_EXPERTS_H_
 
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +21,9 @@ namespace trivium {
 //   experts.SetInput(row, x);                      // for each row
 //   experts.Run(layer.feed_forward, input, &workspace);
 //   experts.Output(row, y)                         // for each row
+//
+// An expert that is shared by all rows is not its business but for its gate:
+// AddToShared replaces Output then.
 class ExpertRunner {
  public:
   explicit ExpertRunner(const Formats& formats)
@@ -37,6 +41,9 @@ class ExpertRunner {
   // Sets y [d_model] to the weighted sum of the outputs of the row's experts,
   // plus the bias.
   void Output(int row, float* y) const;
+  // Multiplies y [d_model], the shared expert's output, by the row's gate, if
+  // there is one, and adds what Output computes.
+  void AddToShared(int row, float* y) const;
 
  private:
   // One of the experts that a row goes to.
@@ -55,6 +62,11 @@ class ExpertRunner {
   // Writes the choices of one row, sorted by expert.
   void ChooseRow(const Router& router, const float* logits,
                  Choice* choices) const;
+  // Writes the experts with the greatest scores, best first; of equal ones the
+  // first.
+  void ChooseBest(std::span<const float> scores, Choice* choices) const;
+  // Adds the weighted outputs of the row's experts.
+  void AddChoices(int row, float* y) const;
   // Copies the rows of `input` to gathered_, grouped by expert.
   void Gather(const Operand& input);
 
@@ -63,6 +75,7 @@ class ExpertRunner {
   int d_model_ = 0;
   const float* bias_ = nullptr;  // [d_model], or null
   Operand router_input_;         // [rows, d_model]
+  std::vector<float> gates_;     // of the shared expert, [rows] or empty
   std::vector<Choice> choices_;  // [rows, chosen]
   std::vector<int> begin_;  // first gathered row of each expert, [experts + 1]
   Operand gathered_;        // [rows x chosen, d_model]

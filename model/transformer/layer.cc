@@ -24,6 +24,22 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     const auto& [input, forget] = *description.recurrence;
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{input, forget}, &layer->self_attention.projection));
+  } else if (self.latent.has_value()) {
+    Latent& latent = *layer->self_attention.latent;
+    const auto& down = self.latent->query_down;
+    TRIVIUM_RETURN_IF_ERROR(pack(Parts{down.value_or(self.query), self.key},
+                                 &layer->self_attention.projection));
+    if (down.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.query}, &*latent.query_up));
+    }
+    for (size_t head = 0; head < latent.key_up.size(); ++head) {
+      TRIVIUM_RETURN_IF_ERROR(
+          pack(Parts{self.latent->key_up[head]}, &latent.key_up[head]));
+      TRIVIUM_RETURN_IF_ERROR(
+          pack(Parts{self.latent->value_up[head]}, &latent.value_up[head]));
+    }
+    TRIVIUM_RETURN_IF_ERROR(
+        pack(Parts{self.output}, &*layer->self_attention.output));
   } else {
     TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.query, self.key, self.value},
                                  &layer->self_attention.projection));
@@ -45,15 +61,59 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
             : pack(Parts{description.up}, &experts[0].up));
     return pack(Parts{description.down}, &experts[0].down);
   }
-  for (size_t e = 0; e < experts.size(); ++e) {
-    const ExpertTensors& tensors = description.experts->experts[e];
+  const auto pack_expert = [&](const ExpertTensors& tensors, Expert* expert) {
     TRIVIUM_RETURN_IF_ERROR(
         tensors.gate.weight != nullptr
-            ? pack(Parts{tensors.gate, tensors.up}, &experts[e].up)
-            : pack(Parts{tensors.up}, &experts[e].up));
-    TRIVIUM_RETURN_IF_ERROR(pack(Parts{tensors.down}, &experts[e].down));
+            ? pack(Parts{tensors.gate, tensors.up}, &expert->up)
+            : pack(Parts{tensors.up}, &expert->up));
+    return pack(Parts{tensors.down}, &expert->down);
+  };
+  for (size_t e = 0; e < experts.size(); ++e) {
+    TRIVIUM_RETURN_IF_ERROR(
+        pack_expert(description.experts->experts[e], &experts[e]));
   }
-  return absl::OkStatus();
+  if (!description.experts->shared.has_value()) return absl::OkStatus();
+  return pack_expert(*description.experts->shared,
+                     &*layer->feed_forward.shared);
+}
+
+absl::StatusOr<Router> CreateRouter(const ExpertsDescription& experts) {
+  Router router;
+  std::vector<LinearTensors> parts = {experts.router};
+  if (experts.shared_gate != nullptr) parts.push_back({experts.shared_gate});
+  TRIVIUM_ASSIGN_OR_RETURN(router.product, Linear::Create(kF32Formats, parts));
+  router.shared_gate = experts.shared_gate != nullptr;
+  router.chosen = experts.chosen;
+  router.over_all = experts.over_all;
+  router.scores = experts.scores;
+  router.groups = experts.groups;
+  router.chosen_groups = experts.chosen_groups;
+  router.groups_by_two = experts.groups_by_two;
+  router.factor = experts.factor;
+  const auto read = [](const TensorView* tensor, ExpertVector* vector) {
+    if (tensor != nullptr) vector->values = ToVector(*tensor);
+  };
+  read(experts.correction, &router.correction);
+  read(experts.scales, &router.scales);
+  read(experts.bias, &router.bias);
+  return router;
+}
+
+Latent EmptyLatent(const LatentDescription& description) {
+  Latent latent;
+  latent.rank = description.rank;
+  latent.turned = description.turned;
+  latent.plain = description.plain;
+  latent.value = description.value;
+  const float epsilon = description.norm_epsilon;
+  latent.norm = Norm::Create(description.norm, epsilon);
+  if (description.query_norm.has_value()) {
+    latent.query_norm = Norm::Create(*description.query_norm, epsilon);
+  }
+  if (description.query_down.has_value()) latent.query_up.emplace();
+  latent.key_up.resize(description.key_up.size());
+  latent.value_up.resize(description.value_up.size());
+  return latent;
 }
 
 absl::StatusOr<FeedForward> EmptyFeedForward(
@@ -65,13 +125,15 @@ absl::StatusOr<FeedForward> EmptyFeedForward(
   if (description.experts.has_value()) {
     const ExpertsDescription& experts = *description.experts;
     feed_forward.experts.resize(experts.experts.size());
-    Router& router = feed_forward.router.emplace();
-    TRIVIUM_ASSIGN_OR_RETURN(
-        router.product,
-        Linear::Create(kF32Formats, std::span(&experts.router, 1)));
-    router.chosen = experts.chosen;
-    router.over_all = experts.over_all;
-    if (experts.bias != nullptr) router.bias.values = ToVector(*experts.bias);
+    TRIVIUM_ASSIGN_OR_RETURN(feed_forward.router, CreateRouter(experts));
+    if (experts.shared.has_value()) feed_forward.shared.emplace();
+    if (experts.beside.has_value()) {
+      const auto& [router, of_input, of_experts, of_shared] = *experts.beside;
+      const float epsilon = stack.norm_epsilon;
+      feed_forward.beside = {
+          Norm::Create(router, epsilon), Norm::Create(of_input, epsilon),
+          Norm::Create(of_experts, epsilon), Norm::Create(of_shared, epsilon)};
+    }
   }
   return feed_forward;
 }
@@ -99,8 +161,7 @@ Norms Norms::Create(const SublayerNorms& norms, float epsilon) {
           norms.factor};
 }
 
-Range FeedForward::Activate(const ProductRow& up, float* y) const {
-  const int columns = inner();
+Range FeedForward::Activate(const ProductRow& up, int columns, float* y) const {
   if (up.n == columns) return ActivateRow(up, activation, y);
   const ProductRow gate = up.Columns(0, columns);
   const ProductRow gated = up.Columns(columns, columns);
@@ -129,6 +190,9 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   layer.self_attention.parallel = description.parallel;
   if (self.sinks != nullptr) {
     layer.self_attention.sinks.logits = ToVector(*self.sinks);
+  }
+  if (self.latent.has_value()) {
+    layer.self_attention.latent = EmptyLatent(*self.latent);
   }
   if (description.cross_attention.has_value()) {
     Attention& cross = layer.cross_attention.emplace();

@@ -63,13 +63,31 @@ struct Sinks {
   }
 };
 
+// The packed LatentDescription.
+struct Latent {
+  int rank = 0, turned = 0, plain = 0, value = 0;
+  std::optional<Linear> query_up;  // behind a narrow query
+  std::optional<Norm> query_norm;
+  Norm norm;
+  std::vector<Linear> key_up, value_up;  // [heads]
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_rank, of_turned, of_plain, of_value, of_query_up,
+                 of_query_norm, of_norm, of_key_up, of_value_up] = *this;
+    VisitParts(f, of_rank, of_turned, of_plain, of_value, of_query_up,
+               of_query_norm, of_norm, of_key_up, of_value_up);
+  }
+};
+
 // The packed weights of one attention sublayer.
 struct Attention {
   AttentionGeometry geometry;
   // Self-attention: queries, keys and values, [query_width + 2 kv_width,
   // d_model]. Cross-attention: queries only, because its keys and values are
   // computed once per source, see cross_key_value in transformer.h. Recurrence:
-  // inputs and gates, [2 d_model, d_model]; `output` is then empty.
+  // inputs and gates, [2 d_model, d_model]; `output` is then empty. Latent
+  // attention: queries, or what narrows them, and keys.
   Linear projection;
   std::optional<Linear> output;  // [d_model, query_width]
   // Applied to each head, or to all heads together.
@@ -77,15 +95,17 @@ struct Attention {
   bool norms_after_rotary = false;
   bool parallel = false;  // see LayerDescription
   Sinks sinks;
+  std::optional<Latent> latent;
   Norms norms;
 
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
                  of_key_norm, of_norms_after_rotary, of_parallel, of_sinks,
-                 of_norms] = *this;
+                 of_latent, of_norms] = *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
-               of_norms_after_rotary, of_parallel, of_sinks, of_norms);
+               of_norms_after_rotary, of_parallel, of_sinks, of_latent,
+               of_norms);
   }
 };
 
@@ -100,8 +120,8 @@ struct Expert {
   }
 };
 
-// A vector that a mixture of experts adds to its output: [d_model], or empty.
-struct ExpertsBias {
+// A vector of a mixture of experts; empty if there is none.
+struct ExpertVector {
   AlignedVector<float> values;
 
   const float* data() const { return values.empty() ? nullptr : values.data(); }
@@ -113,15 +133,41 @@ struct ExpertsBias {
 // Chooses the experts of a row. It is f32 in every format, for it costs next to
 // nothing and decides much.
 struct Router {
-  Linear product;  // [experts, d_model]
+  // [experts, d_model], and one row more if there is a shared gate.
+  Linear product;
+  bool shared_gate = false;
+  // See ExpertsDescription.
   int chosen = 0;
-  bool over_all = false;  // see ExpertsDescription
-  ExpertsBias bias;
+  bool over_all = false;
+  ExpertsDescription::Scores scores = ExpertsDescription::Scores::kSoftmax;
+  int groups = 1;
+  int chosen_groups = 1;
+  bool groups_by_two = false;
+  float factor = 1;
+  ExpertVector correction;  // [experts]
+  ExpertVector scales;      // [experts]
+  ExpertVector bias;        // [d_model]
+
+  int experts() const { return product.out() - (shared_gate ? 1 : 0); }
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_product, of_shared_gate, of_chosen, of_over_all, of_scores,
+                 of_groups, of_chosen_groups, of_groups_by_two, of_factor,
+                 of_correction, of_scales, of_bias] = *this;
+    VisitParts(f, of_product, of_shared_gate, of_chosen, of_over_all, of_scores,
+               of_groups, of_chosen_groups, of_groups_by_two, of_factor,
+               of_correction, of_scales, of_bias);
+  }
+};
+
+// The packed BesideNorms.
+struct PackedBesideNorms {
+  Norm router, of_input, of_experts, of_shared;
 
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_product, of_chosen, of_over_all, of_bias] = *this;
-    VisitParts(f, of_product, of_chosen, of_over_all, of_bias);
+    const auto& [of_router, of_of_input, of_of_experts, of_of_shared] = *this;
+    VisitParts(f, of_router, of_of_input, of_of_experts, of_of_shared);
   }
 };
 
@@ -130,6 +176,8 @@ struct Router {
 struct FeedForward {
   std::vector<Expert> experts;
   std::optional<Router> router;
+  std::optional<Expert> shared;             // beside the router's experts
+  std::optional<PackedBesideNorms> beside;  // see ExpertsDescription
   Activation activation = Activation::kNone;
   std::optional<GateClip> gate_clip;
 
@@ -140,13 +188,14 @@ struct FeedForward {
   const Linear* reader() const {
     return router.has_value() ? nullptr : &experts[0].up;
   }
-  // Sets y [inner] to the input of an expert's second product, computed from a
-  // row of its first. Returns the range of y.
-  Range Activate(const ProductRow& up, float* y) const;
+  // Sets y [columns] to the input of an expert's second product, which is
+  // `columns` wide, computed from a row of its first. Returns the range of y.
+  Range Activate(const ProductRow& up, int columns, float* y) const;
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_experts, of_router, of_activation, of_gate_clip] = *this;
-    VisitParts(f, of_experts, of_router, of_activation);
+    const auto& [of_experts, of_router, of_shared, of_beside, of_activation,
+                 of_gate_clip] = *this;
+    VisitParts(f, of_experts, of_router, of_shared, of_beside, of_activation);
   }
 };
 

@@ -1,6 +1,8 @@
 #include "model/transformer/relative_attention.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 
 #include "base/status.h"
@@ -17,10 +19,21 @@ constexpr double kMaxBytes = 8.0 * (1 << 30);
 
 absl::Status Check(const StackDescription& stack) {
   const RelativeAttentionDescription& relative = *stack.relative_attention;
+  const auto with_bias = std::count_if(stack.layer.begin(), stack.layer.end(),
+                                       [](const LayerDescription& layer) {
+                                         return layer.position_bias != nullptr;
+                                       });
+  if (with_bias != 0 &&
+      (with_bias != std::ssize(stack.layer) || relative.bias != nullptr)) {
+    return absl::InvalidArgumentError(
+        "either all layers share one bias of relative attention, or each has "
+        "its own");
+  }
   const bool biased = relative.bias != nullptr || !relative.slopes.empty();
   double rows = biased ? stack.heads : 0;
   for (const LayerDescription& layer : stack.layer) {
     const AttentionGeometry& geometry = layer.self_attention.geometry;
+    if (layer.position_bias != nullptr) rows += stack.heads;
     const bool disentangled = layer.position_key || layer.position_query;
     if (disentangled && geometry.kv_heads != geometry.heads) {
       return absl::InvalidArgumentError(
@@ -65,9 +78,10 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
   attention.positions_ = stack.max_positions;
   attention.columns_ = RelativeColumns(stack.max_positions);
   if (!description.slopes.empty()) {
-    attention.bias_.resize(stack.heads * attention.columns_);
+    std::vector<float>& bias =
+        attention.biases_.emplace_back(stack.heads * attention.columns_);
     for (int head = 0; head < stack.heads; ++head) {
-      float* const out = attention.bias_.data() + head * attention.columns_;
+      float* const out = bias.data() + head * attention.columns_;
       for (int c = 0; c < 2 * stack.max_positions - 1; ++c) {
         out[c] = -description.slopes[head] *
                  static_cast<float>(std::abs(stack.max_positions - 1 - c));
@@ -90,11 +104,16 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
       }
     }
   };
-  if (description.bias != nullptr) {
-    std::vector<float> by_row(description.bias->elements());
-    CopyToF32(*description.bias, 0, by_row);
-    attention.bias_.resize(stack.heads * attention.columns_);
-    spread(by_row, stack.heads, attention.bias_.data());
+  const auto add_bias = [&](const TensorView& bias) {
+    std::vector<float> by_row(bias.elements());
+    CopyToF32(bias, 0, by_row);
+    spread(by_row, stack.heads,
+           attention.biases_.emplace_back(stack.heads * attention.columns_)
+               .data());
+  };
+  if (description.bias != nullptr) add_bias(*description.bias);
+  for (const LayerDescription& layer : stack.layer) {
+    if (layer.position_bias != nullptr) add_bias(*layer.position_bias);
   }
   if (description.embeddings == nullptr) return attention;
 
@@ -138,7 +157,10 @@ RelativeTables RelativeAttention::tables(int layer, int head) const {
 }
 
 int64_t RelativeAttention::bytes() const {
-  size_t bytes = bias_.size() * sizeof(float);
+  size_t bytes = 0;
+  for (const std::vector<float>& bias : biases_) {
+    bytes += bias.size() * sizeof(float);
+  }
   for (const Buffer<float>& table : keys_) bytes += table.bytes();
   for (const Buffer<float>& table : queries_) bytes += table.bytes();
   return static_cast<int64_t>(bytes);

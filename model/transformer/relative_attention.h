@@ -24,10 +24,11 @@ class RelativeAttention {
   // only a bias, which attention over tiles adds (kernels/attention.h).
   bool disentangled() const { return !keys_.empty() || !queries_.empty(); }
   RelativeTables tables(int layer, int head) const;
-  // Returns the bias of head 0 at distance 0, or null; heads are bias_stride()
-  // floats apart.
-  const float* bias() const {
-    return bias_.empty() ? nullptr : bias_.data() + positions_ - 1;
+  // Returns a layer's bias of head 0 at distance 0, or null; heads are
+  // bias_stride() floats apart.
+  const float* bias(int layer) const {
+    if (biases_.empty()) return nullptr;
+    return biases_[biases_.size() == 1 ? 0 : layer].data() + positions_ - 1;
   }
   size_t bias_stride() const { return columns_; }
   int64_t bytes() const;
@@ -45,7 +46,8 @@ class RelativeAttention {
   size_t head_size_ = 0;
   size_t columns_ = 0;
   std::vector<Buffer<float>> keys_, queries_;  // [layers] or empty
-  std::vector<float> bias_;                    // [heads, columns_] or empty
+  // [1 or layers], each [heads, columns_]; or empty.
+  std::vector<std::vector<float>> biases_;
 };
 
 }  // namespace trivium

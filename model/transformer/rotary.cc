@@ -32,16 +32,21 @@ void RotaryTurns::Apply(const AttentionGeometry& geometry, int row, int heads,
               geometry.head_size, x);
 }
 
+float RotaryTurns::Growth(const AttentionGeometry& geometry,
+                          int position) const {
+  if (geometry.rotary == AttentionGeometry::kNoRotary) return 1;
+  const RotaryDescription& rotary = rotary_[geometry.rotary];
+  if (rotary.query_growth == 0) return 1;
+  const int lengths = position / rotary.growth_length;
+  if (lengths == 0) return 1;
+  return static_cast<float>(1 + double{rotary.query_growth} *
+                                    std::log1p(static_cast<double>(lengths)));
+}
+
 void RotaryTurns::Grow(const AttentionGeometry& geometry, int position,
                        float* x) const {
-  if (geometry.rotary == AttentionGeometry::kNoRotary) return;
-  const RotaryDescription& rotary = rotary_[geometry.rotary];
-  if (rotary.query_growth == 0) return;
-  const int lengths = position / rotary.growth_length;
-  if (lengths == 0) return;
-  const auto factor =
-      static_cast<float>(1 + double{rotary.query_growth} *
-                                 std::log1p(static_cast<double>(lengths)));
+  const float factor = Growth(geometry, position);
+  if (factor == 1) return;
   for (int i = 0; i < geometry.query_width(); ++i) x[i] *= factor;
 }
 

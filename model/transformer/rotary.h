@@ -41,8 +41,10 @@ class RotaryTurns {
   void Apply(const AttentionGeometry& geometry, int row, int heads,
              float* x) const;
 
-  // Multiplies a query x, all its heads, by RotaryDescription::query_growth's
-  // factor of its position, if the layer has one.
+  // Returns RotaryDescription::query_growth's factor of a position; 1 if the
+  // layer has none.
+  float Growth(const AttentionGeometry& geometry, int position) const;
+  // Multiplies a query x, all its heads, by this factor.
   void Grow(const AttentionGeometry& geometry, int position, float* x) const;
 
   // Computes the {cosines, sines} of a position.

@@ -7,7 +7,11 @@
 namespace trivium {
 
 Rows::Rows(const Formats& formats, int d_model)
-    : input(formats), other(formats), d_model_(d_model), experts_(formats) {}
+    : input(formats),
+      other(formats),
+      d_model_(d_model),
+      experts_(formats),
+      beside_input_(formats) {}
 
 void Rows::Resize(int rows) {
   rows_ = rows;
@@ -125,7 +129,7 @@ absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
   other.Resize(rows_, weights.inner());
   TRIVIUM_RETURN_IF_ERROR(up.Forward(
       input, rows_, workspace, [&](int row, const auto& product, float* y) {
-        const Range range = weights.Activate(product, y);
+        const Range range = weights.Activate(product, weights.inner(), y);
         other.Set(row, y, range);
       }));
   return down.Forward(other, rows_, workspace,
@@ -137,13 +141,57 @@ absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
 absl::Status Rows::RunExperts(const Layer& layer, const Linear* reader,
                               Workspace* workspace) {
   const auto& weights = layer.feed_forward;
+  const Norms& norms = layer.feed_forward_norms;
   experts_.Resize(rows_, weights);
-  Begin(layer.feed_forward_norms, weights.reader(), workspace, &experts_);
-  TRIVIUM_RETURN_IF_ERROR(experts_.Run(weights, input, workspace));
+  if (weights.beside.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(RunBeside(layer, workspace));
+    Begin(norms, weights.reader(), workspace);
+  } else {
+    Begin(norms, weights.reader(), workspace, &experts_);
+    TRIVIUM_RETURN_IF_ERROR(experts_.Run(weights, input, workspace));
+  }
+  if (!weights.shared.has_value()) {
+    ForEach(workspace, [&](int row, float* scratch) {
+      experts_.Output(row, scratch);
+      Add(row, {.f32 = scratch, .n = d_model_}, norms, reader, scratch);
+    });
+    return absl::OkStatus();
+  }
+  const auto& [up, down] = *weights.shared;
+  other.Resize(rows_, down.in());
+  TRIVIUM_RETURN_IF_ERROR(up.Forward(
+      input, rows_, workspace, [&](int row, const auto& product, float* y) {
+        const Range range = weights.Activate(product, down.in(), y);
+        other.Set(row, y, range);
+      }));
+  return down.Forward(
+      other, rows_, workspace, [&](int row, const auto& product, float* y) {
+        if (weights.beside.has_value()) {
+          weights.beside->of_shared.Add(product, nullptr, y);
+          AddRow({.f32 = beside_.data() + Offset(row), .n = d_model_}, y);
+        } else {
+          FinishRow(product, y);
+          experts_.AddToShared(row, y);
+        }
+        Add(row, {.f32 = y, .n = d_model_}, norms, reader, y);
+      });
+}
+
+absl::Status Rows::RunBeside(const Layer& layer, Workspace* workspace) {
+  const auto& weights = layer.feed_forward;
+  const PackedBesideNorms& norms = *weights.beside;
+  beside_input_.Resize(rows_, d_model_);
+  ForEach(workspace, [&](int row, float* scratch) {
+    norms.router.Apply(x(row), scratch);
+    experts_.SetInput(row, scratch);
+    const Range range = norms.of_input.Apply(x(row), scratch);
+    beside_input_.Set(row, scratch, range);
+  });
+  TRIVIUM_RETURN_IF_ERROR(experts_.Run(weights, beside_input_, workspace));
+  beside_.Reserve(Offset(rows_));
   ForEach(workspace, [&](int row, float* scratch) {
     experts_.Output(row, scratch);
-    Add(row, {.f32 = scratch, .n = d_model_}, layer.feed_forward_norms, reader,
-        scratch);
+    norms.of_experts.Apply(scratch, beside_.data() + Offset(row));
   });
   return absl::OkStatus();
 }

@@ -71,6 +71,8 @@ class Rows {
  private:
   absl::Status RunExperts(const Layer& layer, const Linear* reader,
                           Workspace* workspace);
+  // Runs experts with norms of their own, and leaves the sums in beside_.
+  absl::Status RunBeside(const Layer& layer, Workspace* workspace);
   // Converts x to row `row` of `input`, with the reader's smoothing. `x` may be
   // `scratch` [d_model].
   void SetInput(int row, const float* x, Range range, const Linear* reader,
@@ -88,6 +90,8 @@ class Rows {
   Buffer<float> layer_input_;  // [rows, d_model]
   bool layer_input_kept_ = false;
   ExpertRunner experts_;
+  Operand beside_input_;  // of experts with norms of their own, [rows, d_model]
+  Buffer<float> beside_;  // their normalized sums, [rows, d_model]
   InputMaxima* maxima_ = nullptr;
 };
 

@@ -88,6 +88,7 @@ class RelativeScores {
   RelativeScores(const StackDescription& stack, const LayerDescription& layer)
       : description_(*stack.relative_attention), heads_(stack.heads) {
     if (description_.bias != nullptr) bias_ = Values(description_.bias);
+    if (layer.position_bias != nullptr) bias_ = Values(layer.position_bias);
     if (description_.embeddings == nullptr) return;
     const std::vector<float> values = Values(description_.embeddings);
     Matrix embeddings(2 * description_.span, stack.d_model);
@@ -280,6 +281,99 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   return numbers.Product(joined, tensors.output);
 }
 
+// Columns [begin, end) of x.
+Matrix Columns(const Matrix& x, int begin, int end) {
+  Matrix part(x.rows, end - begin);
+  for (int i = 0; i < x.rows; ++i) {
+    std::copy(x.row(i) + begin, x.row(i) + end, part.row(i));
+  }
+  return part;
+}
+
+// As LatentDescription says it, in its absorbed form.
+Matrix LatentAttention(const Matrix& x, const StackDescription& stack,
+                       const AttentionDescription& tensors,
+                       const Numbers& numbers, std::vector<double>* maps) {
+  const AttentionGeometry& geometry = tensors.geometry;
+  const LatentDescription& latent = *tensors.latent;
+  const int turned = latent.turned, size = turned + latent.plain;
+  Matrix narrow = x;
+  if (latent.query_down) {
+    narrow = numbers.Product(x, *latent.query_down);
+    if (latent.query_norm) {
+      narrow = Normalized(narrow, *latent.query_norm, latent.norm_epsilon);
+    }
+  }
+  // Each head's queries and the keys as geometry says: rotary positions turn
+  // the first dimensions.
+  const Matrix given = numbers.Product(narrow, tensors.query);
+  Matrix query(x.rows, geometry.query_width());
+  Matrix growth(x.rows, 1);
+  for (int i = 0; i < x.rows; ++i) growth.row(i)[0] = 1;
+  growth = Grown(std::move(growth), stack, geometry);
+  for (int h = 0; h < geometry.heads; ++h) {
+    Matrix plain = Columns(given, h * size + turned, (h + 1) * size);
+    for (int i = 0; i < x.rows; ++i) {
+      for (int k = 0; k < plain.columns; ++k) {
+        plain.row(i)[k] *= growth.row(i)[0];
+      }
+    }
+    const Matrix absorbed = numbers.Product(plain, latent.key_up[h]);
+    for (int i = 0; i < x.rows; ++i) {
+      double* to = query.row(i) + h * geometry.head_size;
+      for (int k = 0; k < turned; ++k) {
+        to[k] = given.row(i)[h * size + k] * growth.row(i)[0];
+      }
+      std::copy_n(absorbed.row(i), latent.rank, to + turned);
+    }
+  }
+  query = numbers.Query(Turned(std::move(query), stack, geometry),
+                        geometry.heads, /*disentangled=*/false);
+  Matrix key = numbers.Product(x, tensors.key);
+  const Matrix normalized = Normalized(Columns(key, turned, key.columns),
+                                       latent.norm, latent.norm_epsilon);
+  for (int i = 0; i < x.rows; ++i) {
+    std::copy_n(normalized.row(i), latent.rank, key.row(i) + turned);
+  }
+  key = numbers.KeyOrValue(Turned(std::move(key), stack, geometry),
+                           /*heads=*/1, /*disentangled=*/false);
+  Matrix joined(x.rows, geometry.heads * latent.value);
+  for (int h = 0; h < geometry.heads; ++h) {
+    Matrix sums(x.rows, latent.rank);
+    for (int i = 0; i < x.rows; ++i) {
+      const int first = std::max(0, i - std::min(i, geometry.look_back));
+      std::vector<double> weights;  // of keys first to i
+      for (int j = first; j <= i; ++j) {
+        double score = 0;
+        for (int d = 0; d < geometry.head_size; ++d) {
+          score += query.row(i)[h * geometry.head_size + d] * key.row(j)[d];
+        }
+        weights.push_back(score * geometry.scale);
+      }
+      const double largest = *std::max_element(weights.begin(), weights.end());
+      double sum = 0;
+      for (double& weight : weights) sum += weight = std::exp(weight - largest);
+      const std::vector<double> rounded =
+          numbers.Weights(weights, first, key, /*begin=*/0, geometry.head_size,
+                          /*disentangled=*/false);
+      maps->insert(maps->end(), first, 0.0);
+      for (int j = first; j <= i; ++j) {
+        maps->push_back(weights[j - first] / sum);
+        for (int d = 0; d < latent.rank; ++d) {
+          sums.row(i)[d] += rounded[j - first] / sum * key.row(j)[turned + d];
+        }
+      }
+      maps->insert(maps->end(), x.rows - 1 - i, 0.0);
+    }
+    const Matrix output = numbers.Product(sums, latent.value_up[h]);
+    for (int i = 0; i < x.rows; ++i) {
+      std::copy_n(output.row(i), latent.value,
+                  joined.row(i) + h * latent.value);
+    }
+  }
+  return numbers.Product(joined, tensors.output);
+}
+
 // W_down (activation(W_gate x) * W_up x), or with GPT-OSS's clipped gate, or
 // W_down activation(W_up x).
 Matrix Gated(const Matrix& x, const ExpertTensors& tensors,
@@ -305,44 +399,116 @@ Matrix Gated(const Matrix& x, const ExpertTensors& tensors,
   return numbers.Product(gate, tensors.down);
 }
 
-// The sum of a token's experts' outputs, weighed with the softmax of the
-// router's logits, of the chosen ones or of all (Jiang et al. 2024; Shazeer et
-// al. 2017).
-Matrix Experts(const Matrix& x, const ExpertsDescription& description,
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// A token's scores of all experts, as ExpertsDescription says it.
+std::vector<double> ExpertScores(const ExpertsDescription& description,
+                                 const double* logits) {
+  const int experts = static_cast<int>(description.experts.size());
+  std::vector<double> scores(logits, logits + experts);
+  if (description.scores == ExpertsDescription::Scores::kSigmoid) {
+    for (double& score : scores) score = Sigmoid(score);
+    return scores;
+  }
+  const double most = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (double& score : scores) sum += score = std::exp(score - most);
+  for (double& score : scores) score /= sum;
+  return scores;
+}
+
+// The experts by scores plus correction, best first, without those of groups
+// that do not take part.
+std::vector<int> BestExperts(const ExpertsDescription& description,
+                             const std::vector<double>& scores) {
+  std::vector<double> corrected = scores;
+  if (description.correction != nullptr) {
+    const std::vector<float> correction = Values(description.correction);
+    for (size_t e = 0; e < scores.size(); ++e) corrected[e] += correction[e];
+  }
+  const auto best = [](const std::vector<double>& of, auto* order) {
+    std::stable_sort(order->begin(), order->end(),
+                     [&](int a, int b) { return of[a] > of[b]; });
+  };
+  const int size = static_cast<int>(scores.size()) / description.groups;
+  std::vector<double> of_groups;
+  for (int g = 0; g < description.groups; ++g) {
+    std::vector<double> group(corrected.begin() + g * size,
+                              corrected.begin() + (g + 1) * size);
+    std::sort(group.rbegin(), group.rend());
+    of_groups.push_back(group[0] +
+                        (description.groups_by_two && size > 1 ? group[1] : 0));
+  }
+  std::vector<int> groups(description.groups);
+  std::iota(groups.begin(), groups.end(), 0);
+  best(of_groups, &groups);
+  groups.resize(description.chosen_groups);
+  std::sort(groups.begin(), groups.end());
+  std::vector<int> order;
+  for (const int g : groups) {
+    for (int e = g * size; e < (g + 1) * size; ++e) order.push_back(e);
+  }
+  best(corrected, &order);
+  return order;
+}
+
+// The sum of a token's experts' outputs (Jiang et al. 2024; Shazeer et al.
+// 2017; DeepSeek-AI 2024). `routed` is what the router reads.
+Matrix Experts(const Matrix& x, const Matrix& routed,
+               const ExpertsDescription& description,
                const StackDescription& stack, const Numbers& numbers) {
-  const Matrix logits = Linear(x, description.router);
+  const Matrix logits = Linear(routed, description.router);
   const std::vector<float> bias = description.bias
                                       ? Values(description.bias)
                                       : std::vector<float>(x.columns);
   Matrix y(x.rows, x.columns);
   for (int i = 0; i < x.rows; ++i) {
     std::copy(bias.begin(), bias.end(), y.row(i));
-    const double* row = logits.row(i);
-    std::vector<int> order(logits.columns);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return row[a] > row[b]; });
-    double sum = 0;
-    for (int e = 0; e < logits.columns; ++e) {
-      if (description.over_all || e < description.chosen) {
-        sum += std::exp(row[order[e]] - row[order[0]]);
-      }
+    const std::vector<double> scores = ExpertScores(description, logits.row(i));
+    const std::vector<int> order = BestExperts(description, scores);
+    double sum = description.over_all ? 1 : 0;
+    for (int c = 0; c < description.chosen && !description.over_all; ++c) {
+      sum += scores[order[c]];
     }
     Matrix one(1, x.columns);
     std::copy_n(x.row(i), x.columns, one.row(0));
     for (int c = 0; c < description.chosen; ++c) {
       const int e = order[c];
       const Matrix out = Gated(one, description.experts[e], stack, numbers);
-      const double weight = std::exp(row[e] - row[order[0]]) / sum;
+      double weight = description.factor * scores[e] / sum;
+      if (description.scales) weight *= Values(description.scales)[e];
       for (int k = 0; k < x.columns; ++k) y.row(i)[k] += weight * out.data[k];
     }
   }
   return y;
 }
 
-Matrix FeedForward(const Matrix& x, const LayerDescription& tensors,
+// `x` is normalized by the layer's norm, `read` is what the norm reads.
+Matrix FeedForward(const Matrix& x, const Matrix& read,
+                   const LayerDescription& tensors,
                    const StackDescription& stack, const Numbers& numbers) {
-  if (tensors.experts) return Experts(x, *tensors.experts, stack, numbers);
+  if (tensors.experts) {
+    const ExpertsDescription& experts = *tensors.experts;
+    const double epsilon = stack.norm_epsilon;
+    const auto& beside = experts.beside;
+    Matrix sum =
+        Experts(beside ? Normalized(read, beside->of_input, epsilon) : x,
+                beside ? Normalized(read, beside->router, epsilon) : x, experts,
+                stack, numbers);
+    if (beside) sum = Normalized(std::move(sum), beside->of_experts, epsilon);
+    if (!experts.shared) return sum;
+    Matrix shared = Gated(x, *experts.shared, stack, numbers);
+    if (beside) shared = Normalized(shared, beside->of_shared, epsilon);
+    if (experts.shared_gate != nullptr) {
+      const Matrix gate = Linear(x, {experts.shared_gate});
+      for (int i = 0; i < x.rows; ++i) {
+        for (int k = 0; k < x.columns; ++k) {
+          shared.row(i)[k] *= Sigmoid(gate.row(i)[0]);
+        }
+      }
+    }
+    return Add(std::move(shared), sum);
+  }
   return Gated(
       x, {tensors.gate.value_or(LinearTensors()), tensors.up, tensors.down},
       stack, numbers);
@@ -478,6 +644,10 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                               0);
             return Recurrence(in, *layer.recurrence, numbers);
           }
+          if (layer.self_attention.latent) {
+            return LatentAttention(in, stack, layer.self_attention, numbers,
+                                   self_maps);
+          }
           return Attention(in, in, stack, layer.self_attention,
                            relative ? &*relative : nullptr, numbers, self_maps);
         });
@@ -488,9 +658,10 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                              /*relative=*/nullptr, numbers, cross_maps);
           });
     }
-    x = Sublayer(stack, layer.feed_forward_norms, x,
-                 layer.parallel ? layer_input : x, [&](const Matrix& in) {
-                   return FeedForward(in, layer, stack, numbers);
+    const Matrix read = layer.parallel ? layer_input : x;
+    x = Sublayer(stack, layer.feed_forward_norms, x, read,
+                 [&](const Matrix& in) {
+                   return FeedForward(in, read, layer, stack, numbers);
                  });
   }
   if (stack.final_norm) {

@@ -1,0 +1,106 @@
+#include "model/families/grouped_experts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/families/llama_stack.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+// Reports groups that do not fit the experts.
+void CheckGroups(ConfigReader* config, const GroupedExperts& read) {
+  const int all = read.counts.all;
+  const auto report = [config](const char* key, const std::string& mend) {
+    config->Report(key, config->Find(key), mend);
+  };
+  if (all % read.groups != 0) {
+    return report("n_group",
+                  fmt::format("it must divide n_routed_experts, {}", all));
+  }
+  const int size = all / read.groups;
+  if (read.groups_by_two && size < 2) {
+    return report("n_group", "each group needs at least two experts");
+  }
+  if (read.chosen_groups > read.groups) {
+    return report("topk_group",
+                  fmt::format("it must be at most n_group, {}", read.groups));
+  }
+  if (read.counts.chosen > read.chosen_groups * size) {
+    report("num_experts_per_tok",
+           fmt::format("the {} chosen groups have {} experts",
+                       read.chosen_groups, read.chosen_groups * size));
+  }
+}
+
+}  // namespace
+
+GroupedExperts ReadGroupedExperts(ConfigReader* config,
+                                  const GroupedExperts& usual) {
+  GroupedExperts read = usual;
+  const auto integer = [config](const char* key, int least, int most,
+                                int* value) {
+    *value = config->Integer(key, least, most).value_or(*value);
+  };
+  // Transformers knows the first key by the second name, too.
+  const char* const all_key = config->Find("n_routed_experts").json != nullptr
+                                  ? "n_routed_experts"
+                                  : "num_local_experts";
+  read.counts = ReadExpertCounts(config, all_key, usual.counts);
+  integer("moe_intermediate_size", 1, kMaxWidth, &read.inner);
+  integer("n_shared_experts", 0, kMaxExperts, &read.shared);
+  integer("first_k_dense_replace", 0, kMaxLayers, &read.dense_first);
+  integer("n_group", 1, kMaxExperts, &read.groups);
+  integer("topk_group", 1, kMaxExperts, &read.chosen_groups);
+  read.factor = static_cast<float>(
+      config->Real("routed_scaling_factor", -1e6, 1e6).value_or(usual.factor));
+  read.normalized =
+      config->Boolean("norm_topk_prob").value_or(usual.normalized);
+  CheckGroups(config, read);
+  return read;
+}
+
+void ReadGroupedFeedForward(TensorReader* tensors,
+                            const GroupedExperts& experts, int i,
+                            const std::string& name,
+                            const StackDescription& stack,
+                            LayerDescription* layer) {
+  const bool dense =
+      experts.dense.empty() ? i < experts.dense_first : experts.dense[i];
+  if (dense) {
+    ReadGatedFeedForward(tensors, name, stack.feed_forward, experts.shared_bias,
+                         stack, layer);
+    return;
+  }
+  ExpertsDescription& read = layer->experts.emplace(
+      ReadExperts(tensors,
+                  {.router = name + "mlp.gate",
+                   .experts = name + "mlp.experts.",
+                   .gate = "gate_proj",
+                   .up = "up_proj",
+                   .down = "down_proj"},
+                  experts.counts, experts.inner, stack.d_model));
+  read.over_all = !experts.normalized;
+  read.scores = experts.scores;
+  read.groups = experts.groups;
+  read.chosen_groups = experts.chosen_groups;
+  read.groups_by_two = experts.groups_by_two;
+  read.factor = experts.factor;
+  if (experts.corrected) {
+    read.correction = tensors->Required(
+        name + "mlp.gate.e_score_correction_bias", {experts.counts.all});
+  }
+  if (experts.shared == 0) return;
+  const std::string shared = name + "mlp.shared_experts.";
+  const int inner = experts.inner * experts.shared;
+  const auto linear = [&](const char* part, int out, int in) {
+    return tensors->Linear(shared + part, out, in, experts.shared_bias);
+  };
+  read.shared = {linear("gate_proj", inner, stack.d_model),
+                 linear("up_proj", inner, stack.d_model),
+                 linear("down_proj", stack.d_model, inner)};
+}
+
+}  // namespace trivium

@@ -1,0 +1,49 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_GROUPED_EXPERTS_H_
+#define TRIVIUM_MODEL_FAMILIES_GROUPED_EXPERTS_H_
+
+#include <string>
+#include <vector>
+
+#include "base/config_reader.h"
+#include "model/families/mixtral.h"
+#include "model/families/tensor_reader.h"
+#include "model/transformer/description.h"
+
+namespace trivium {
+
+// Experts as DeepSeek V2, V3 and GLM 4 MoE have them: beside some that are
+// shared by all tokens, chosen from the best groups, and not in the first
+// layers.
+
+// What config.json and a family say of them; a family's defaults first.
+struct GroupedExperts {
+  ExpertCounts counts;
+  int inner = 0;        // width of each
+  int shared = 1;       // shared experts, which are one of so many widths
+  int dense_first = 0;  // layers without experts
+  int groups = 1;
+  int chosen_groups = 1;
+  float factor = 1;
+  bool normalized = true;  // weights sum to `factor`
+  // Below is what config.json does not say.
+  ExpertsDescription::Scores scores = ExpertsDescription::Scores::kSigmoid;
+  bool corrected = true;         // there is a correction of scores
+  bool groups_by_two = true;     // see ExpertsDescription
+  bool shared_bias = false;      // of the shared experts and of dense layers
+  std::vector<bool> dense = {};  // by layer, replaces dense_first if not empty
+};
+
+// Reads the keys of config.json over a family's defaults.
+GroupedExperts ReadGroupedExperts(ConfigReader* config,
+                                  const GroupedExperts& usual);
+
+// Reads the feed-forward of layer `name`, the i-th: experts or a dense one.
+void ReadGroupedFeedForward(TensorReader* tensors,
+                            const GroupedExperts& experts, int i,
+                            const std::string& name,
+                            const StackDescription& stack,
+                            LayerDescription* layer);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_GROUPED_EXPERTS_H_

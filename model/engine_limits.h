@@ -33,6 +33,10 @@ struct EngineLimits {
   int block_tokens = 16;      // tokens in a KV block
   int total_blocks = 0;       // KV blocks of this engine
   int64_t block_bytes = 0;    // bytes of each block
+  // Blocks of a hypothesis's states, however long it is; 0: no layer has a
+  // state. Engine::Truncate cannot take back what a state has read, and layers
+  // with states have no attention maps.
+  int64_t state_blocks = 0;
   std::vector<Window> windows = {Window()};
 
   // Returns the blocks of a source's cross-attention.
@@ -49,7 +53,7 @@ struct EngineLimits {
   // current step, and those of the step before, which Truncate may still
   // remove. n tokens lie in at most (n - 2) / block_tokens + 2 blocks.
   int64_t HypothesisBlocks(int64_t tokens) const {
-    int64_t blocks = 0;
+    int64_t blocks = tokens > 0 ? state_blocks : 0;
     for (const Window& window : windows) {
       const int64_t held = int64_t{window.look_back} + 2 * kMostStepTokens;
       blocks += window.blocks *

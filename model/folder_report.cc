@@ -96,6 +96,7 @@ FolderReport ReportList(const std::string& folder, const LoadOptions& options,
   report.parameters = CountParameters(read.description);
   report.weight_bytes = plan.weight_bytes;
   report.kv_bytes_per_token = plan.kv_bytes_per_token;
+  report.state_bytes = plan.state_bytes;
   report.longest_kv_bytes = plan.longest_kv_bytes;
   if (read.description.decoder.has_value()) {
     report.max_target_tokens = read.description.decoder->max_positions;
@@ -143,14 +144,18 @@ std::string DescribeMemory(const FolderReport& report) {
       PrecisionName(report.precision), RoundedBytes(report.weight_bytes));
   if (report.kv_bytes_per_token > 0) {
     const bool windows =
-        report.longest_kv_bytes <
+        report.longest_kv_bytes - report.state_bytes <
         report.kv_bytes_per_token *
             (int64_t{report.max_target_tokens} + report.max_source_tokens);
     text += fmt::format(
-        ", and {} of keys and values for each token under way{}: {} for the "
+        ", and {} of keys and values for each token under way{}{}: {} for the "
         "longest sequence, of {} tokens",
         RoundedBytes(report.kv_bytes_per_token),
         windows ? ", less where a layer's window has passed them" : "",
+        report.state_bytes > 0
+            ? fmt::format(", and {} of states for each sequence",
+                          RoundedBytes(report.state_bytes))
+            : "",
         RoundedBytes(report.longest_kv_bytes), report.max_target_tokens);
     if (report.max_source_tokens > 0) {
       text += fmt::format(" and a source of {}", report.max_source_tokens);

@@ -26,7 +26,8 @@ struct FolderReport {
   // Bytes for each token that a decoder has read or attends to. 0: the model
   // has no decoder.
   int64_t kv_bytes_per_token = 0;
-  // For the longest target and the longest source together.
+  int64_t state_bytes = 0;  // of a sequence, however long; 0: none
+  // For the longest target and the longest source together, states included.
   int64_t longest_kv_bytes = 0;
   int max_target_tokens = 0;  // 0: no decoder
   int max_source_tokens = 0;  // 0: no encoder

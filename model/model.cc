@@ -157,6 +157,9 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.decoder_kv_heads = decoder->layer[0].self_attention.geometry.kv_heads;
     info.decoder_windows = WindowsOf(*decoder);
     info.recurrent_decoder = decoder->layer[0].recurrence.has_value();
+    info.decoder_has_states = std::any_of(
+        decoder->layer.begin(), decoder->layer.end(),
+        [](const LayerDescription& layer) { return layer.mixer.has_value(); });
     info.vocabulary = decoder->vocabulary;
     info.max_target_tokens = decoder->max_positions;
     info.vocabulary_shortlist = folder.description.shortlist != nullptr;

@@ -124,6 +124,7 @@ struct ModelInfo {
   // all in every layer.
   std::vector<int> decoder_windows;
   bool recurrent_decoder = false;          // has no self-attention
+  bool decoder_has_states = false;         // layers keep a state per sequence
   std::vector<Language> source_languages;  // empty: unknown or not needed
   std::vector<Language> target_languages;
   // Target of calls that name none; unset: they must name one, or there is no

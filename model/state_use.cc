@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -173,6 +174,16 @@ void UseStates(const std::string& path, const ModuleList* modules,
         "modules.json: belongs to a decoder whose states are narrowed before "
         "the output (OPT), which cannot make vectors; remove it to generate "
         "text");
+  }
+  const auto has_mixer = [](const LayerDescription& layer) {
+    return layer.mixer.has_value();
+  };
+  if (decodes && std::any_of(description.decoder->layer.begin(),
+                             description.decoder->layer.end(), has_mixer)) {
+    return fail(
+        "config.json: the layers of this family keep a state per sequence, and "
+        "this server only generates text with it; fetch a model that does "
+        "(a class ending in ForCausalLM), without modules.json");
   }
   if (decodes) description.encoder = std::move(description.decoder);
   description.decoder.reset();

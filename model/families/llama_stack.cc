@@ -18,7 +18,8 @@ namespace trivium {
 
 StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
                                  AttentionGeometry* geometry) {
-  const DecoderKeys decoder_keys = {.even_heads = false,
+  const DecoderKeys decoder_keys = {.feed_forward = keys.feed_forward,
+                                    .even_heads = false,
                                     .any_head = keys.any_head,
                                     .both_ways = keys.both_ways};
   StackDescription stack = ReadDecoderConfig(config, decoder_keys);
@@ -154,13 +155,22 @@ AttentionDescription ReadLlamaAttention(TensorReader* tensors,
         geometry, d_model, has.memory);
   } else {
     const bool bias = has.attention_bias;
+    std::vector<LinearTensors> queries;
+    if (has.gated_output) {
+      const int64_t rows[] = {geometry.head_size, geometry.head_size};
+      queries = ReadJoinedLinear(tensors, name + "q_proj", rows, geometry.heads,
+                                 d_model, bias, has.memory);
+    } else {
+      queries = {tensors->Linear(name + "q_proj", width, d_model, bias)};
+    }
     attention = {
         .geometry = geometry,
-        .query = tensors->Linear(name + "q_proj", width, d_model, bias),
+        .query = queries[0],
         .key = tensors->Linear(name + "k_proj", kv_width, d_model, bias),
         .value = tensors->Linear(name + "v_proj", kv_width, d_model, bias),
         .output = tensors->Linear(name + has.output, d_model, width,
                                   has.output_bias)};
+    if (has.gated_output) attention.gate = queries[1];
   }
   attention.norms_after_rotary = has.norms_after_rotary;
   if (has.turns_adjacent) TurnHalves(stack, &attention, has.memory);
@@ -175,8 +185,9 @@ AttentionDescription ReadLlamaAttention(TensorReader* tensors,
 }
 
 // Reads the attention and norms of layer `name`, which ends with a dot.
+// One that does not attend has only the geometry of attention.
 LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
-                                const LlamaTensors& has,
+                                const LlamaTensors& has, bool attends,
                                 const AttentionGeometry& geometry,
                                 const StackDescription& stack) {
   const auto norm = [&](const std::string& part) -> std::optional<NormTensors> {
@@ -184,8 +195,11 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
     return ReadNorm(tensors, name + part, stack.d_model, has);
   };
   LayerDescription layer;
-  layer.self_attention =
-      ReadLlamaAttention(tensors, name + "self_attn.", has, geometry, stack);
+  layer.self_attention.geometry = geometry;
+  if (attends) {
+    layer.self_attention =
+        ReadLlamaAttention(tensors, name + "self_attn.", has, geometry, stack);
+  }
   layer.self_attention_norms.before = norm(has.norms.before_attention);
   layer.self_attention_norms.of_output = norm(has.norms.of_attention);
   layer.self_attention_norms.factor = has.residual_factor;
@@ -251,8 +265,9 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
   for (int i = 0; i < stack->layers; ++i) {
     const std::string name = fmt::format("layers.{}.", i);
     if (!HasLayer(tensors, name, i, DecoderKeys().layers, *stack)) return;
-    LayerDescription layer =
-        ReadLlamaLayer(tensors, name, has, geometries[i], *stack);
+    LayerDescription layer = ReadLlamaLayer(
+        tensors, name, has, has.attends.empty() || has.attends[i],
+        geometries[i], *stack);
     read_feed_forward(i, name, &layer);
     stack->layer.push_back(std::move(layer));
   }

@@ -27,6 +27,7 @@ struct LlamaKeys {
   // Heads of keys and values if config.json has none; 0: as many as query
   // heads.
   int kv_heads = 0;
+  std::string feed_forward = "intermediate_size";
   std::string epsilon_key = "rms_norm_eps";
   double epsilon = 1e-6;
   bool any_head = false;   // see DecoderKeys
@@ -95,6 +96,12 @@ struct LlamaTensors {
   bool norms_after_rotary = false;  // see AttentionDescription
   std::string query_norm = "q_norm", key_norm = "k_norm";
   bool wide_head_norms = false;  // each is one norm over all heads
+  // Each head's queries in q_proj are followed by the gates of its output
+  // (Qwen3-Next).
+  bool gated_output = false;
+  // False for layers without self-attention, which have a mixer; empty: all
+  // have self-attention.
+  std::vector<bool> attends = {};
   bool one_plus_weight = false;  // all norms have the factor 1 + weight
   NormTensors::Kind norm_kind = NormTensors::Kind::kRms;
   bool norm_bias = false;
@@ -122,7 +129,7 @@ void ReadLlamaModel(FamilyReader* family, LlamaTensors has,
 // The parts of ReadLlamaModel, for families with something else in between.
 
 // Reads the rest of layer `name`, the `i`th, after attention and norms: its
-// feed-forward.
+// feed-forward and its mixer.
 using LlamaLayerReader = absl::FunctionRef<void(int i, const std::string& name,
                                                 LayerDescription* layer)>;
 

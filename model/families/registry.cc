@@ -14,6 +14,7 @@
 #include "model/families/eurobert.h"
 #include "model/families/exaone4.h"
 #include "model/families/falcon.h"
+#include "model/families/falcon_h1.h"
 #include "model/families/gemma.h"
 #include "model/families/glm4.h"
 #include "model/families/glm4_moe.h"
@@ -23,8 +24,10 @@
 #include "model/families/gpt_oss.h"
 #include "model/families/gptj.h"
 #include "model/families/granite.h"
+#include "model/families/granite_hybrid.h"
 #include "model/families/gte.h"
 #include "model/families/hunyuan.h"
+#include "model/families/lfm2.h"
 #include "model/families/llama.h"
 #include "model/families/marian.h"
 #include "model/families/mixtral.h"
@@ -37,6 +40,7 @@
 #include "model/families/phi.h"
 #include "model/families/phi3.h"
 #include "model/families/qwen.h"
+#include "model/families/qwen3_5.h"
 #include "model/families/qwen3_moe.h"
 #include "model/families/seed_oss.h"
 #include "model/families/smollm3.h"
@@ -65,6 +69,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"eurobert", LoadEuroBert},
     {"exaone4", LoadExaone4},
     {"falcon", LoadFalcon},
+    {"falcon_h1", LoadFalconH1},
     {"gemma2", LoadGemma2},
     {"gemma3_text", LoadGemma3Text},
     {"glm4", LoadGlm4},
@@ -75,8 +80,10 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"gpt_oss", LoadGptOss},
     {"gptj", LoadGptJ},
     {"granite", LoadGranite},
+    {"granitemoehybrid", LoadGraniteMoeHybrid},
     {"gte", LoadGte},
     {"hunyuan_v1_dense", LoadHunyuanDense},
+    {"lfm2", LoadLfm2},
     {"llama", LoadLlama},
     {"llama_bidirec", LoadLlama},
     {"m2m_100", LoadM2m100},
@@ -99,7 +106,9 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"phi3", LoadPhi3},
     {"qwen2", LoadQwen2},
     {"qwen3", LoadQwen3},
+    {"qwen3_5_text", LoadQwen35Text},
     {"qwen3_moe", LoadQwen3Moe},
+    {"qwen3_next", LoadQwen3Next},
     {"qwen3_vl_text", LoadQwen3VlText},
     {"roberta", LoadRoberta},
     {"seed_oss", LoadSeedOss},

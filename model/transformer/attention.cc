@@ -84,6 +84,10 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
   stride_ = task.in_tiles() ? width : projection.out();
   query_.Reserve(static_cast<size_t>(rows->rows()) * stride_);
   const bool store = task.in_tiles() && !task.places.empty();
+  float* const gates =
+      task.weights.gated
+          ? gates_.Reserve(static_cast<size_t>(rows->rows()) * width)
+          : nullptr;
   return projection.Forward(
       rows->input, rows->rows(), workspace,
       [&](int row, const auto& product, float* key) {
@@ -102,6 +106,10 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         }
         FinishRow(product.Columns(0, width), query);
         FinishRow(product.Columns(width, 2 * kv_width), key);
+        if (task.weights.gated) {
+          FinishRow(product.Columns(width + 2 * kv_width, width),
+                    gates + static_cast<size_t>(row) * width);
+        }
         const auto normalize = [&] {
           NormHeads(task.weights.query_norm, width, query);
           NormHeads(task.weights.key_norm, kv_width, key);
@@ -146,7 +154,14 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
   const auto set = [&](int begin, int end) {
     if (task.weights.latent.has_value()) return;
     for (int row = begin; row < end; ++row) {
-      rows->other.Set(row, out + row * out_stride);
+      const float* attended = out + row * out_stride;
+      if (task.weights.gated) {
+        float* const gate = gates_.data() + static_cast<size_t>(row) * width;
+        GateRow({.f32 = gate, .n = width}, {.f32 = attended, .n = width},
+                Activation::kSigmoid, gate);
+        attended = gate;
+      }
+      rows->other.Set(row, attended);
     }
   };
   ListPieces(task);

@@ -112,6 +112,7 @@ class AttentionSublayer {
   LatentProducts latent_;
   size_t stride_ = 0;    // floats between rows of query_
   Buffer<float> query_;  // [rows, stride_]
+  Buffer<float> gates_;  // [rows, query width], if there are any
   Buffer<float> out_;    // relative attention's output: [rows, query width]
   std::vector<Piece> pieces_;
   std::vector<Scratch> scratch_;  // [threads]

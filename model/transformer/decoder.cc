@@ -51,12 +51,28 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
   Group(items);
   TRIVIUM_RETURN_IF_ERROR(Embed(items, workspace));
   turns_.Set(
-      rows_.rows(), [&](int row) { return readings_[0].places[row].position; },
-      workspace);
+      rows_.rows(), [&](int row) { return positions_[row]; }, workspace);
   timer->End(&PhaseSeconds::other);
   const int layers = static_cast<int>(stack_.layers.size());
   for (int layer = 0; layer < layers; ++layer) {
     const Layer& weights = stack_.layers[layer];
+    if (weights.mixer.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(
+          mixer_.Run({.weights = *weights.mixer,
+                      .norms = weights.self_attention.norms,
+                      .layer = layer,
+                      .groups = states_,
+                      .states = cache->state_memory(),
+                      .reader = weights.feed_forward.reader()},
+                     &rows_, workspace));
+      timer->End(&PhaseSeconds::self_attention);
+    }
+    if (!weights.attends) {
+      TRIVIUM_RETURN_IF_ERROR(
+          rows_.FeedForward(weights, stack_.FirstReader(layer + 1), workspace));
+      timer->End(&PhaseSeconds::feed_forward);
+      continue;
+    }
     const Reading& reading = readings_[cache->layout().group(layer)];
     const std::optional<Attention>& cross = weights.cross_attention;
     const AttentionTask task = {
@@ -114,10 +130,24 @@ void Decoder::Arrange(std::span<const Item> items, int groups) {
       }
     }
   }
+  positions_.clear();
+  states_.clear();
   last_row_.clear();
   int rows = 0;
   for (const Item& item : items) {
-    rows += static_cast<int>(item.work->tokens.size());
+    const HypothesisState& hypothesis = *item.hypothesis;
+    const int tokens = static_cast<int>(item.work->tokens.size());
+    for (int i = 0; i < tokens; ++i) {
+      positions_.push_back(hypothesis.length + i);
+    }
+    if (!hypothesis.state.empty()) {
+      states_.push_back({.first = rows,
+                         .rows = tokens,
+                         .position = hypothesis.length,
+                         .blocks = hypothesis.state.data(),
+                         .saved = hypothesis.saved});
+    }
+    rows += tokens;
     last_row_.push_back(rows - 1);
   }
   rows_.Resize(rows);

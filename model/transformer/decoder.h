@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "model/transformer/attention.h"
 #include "model/transformer/input_embedding.h"
+#include "model/transformer/mixer_sublayer.h"
 #include "model/transformer/output_projection.h"
 #include "model/transformer/phase_timer.h"
 #include "model/transformer/recurrence.h"
@@ -63,8 +64,11 @@ class Decoder {
   std::vector<InputEmbedding::Token> tokens_;
   AttentionSublayer attention_;
   RecurrenceSublayer recurrence_;
+  MixerSublayer mixer_;
   RotaryTurns turns_;
+  std::vector<int> positions_;      // [rows]
   std::vector<Reading> readings_;   // [groups of layers]
+  std::vector<StateGroup> states_;  // [items], if layers have states
   std::deque<AttentionMaps> maps_;  // of items that request them
   std::vector<int> last_row_;       // [items]
   OutputProjection projection_;

@@ -42,7 +42,7 @@ struct Visitor {
 
   void ForEach(const AttentionDescription& description) const {
     const auto& [geometry, query, key, value, output, query_norm, key_norm,
-                 norms_after_rotary, sinks, latent] = description;
+                 norms_after_rotary, sinks, latent, gate] = description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
     }
@@ -50,6 +50,7 @@ struct Visitor {
     ForEach(key_norm);
     ForEach(sinks);
     ForEach(latent);
+    ForEach(gate);
   }
 
   void ForEach(const LatentDescription& description) const {
@@ -93,13 +94,30 @@ struct Visitor {
     }
   }
 
+  void ForEach(const MixerDescription& description) const {
+    const auto& [kind, gate, channels, channel_gate, rate, share, output, width,
+                 convolution, convolution_bias, heads, key_heads, key_size,
+                 value_size, decay, rate_bias, skip, least_rate, most_rate,
+                 norm, norm_size, norm_after_gate] = description;
+    ForEach(gate);
+    for (const LinearTensors& part : channels) ForEach(part);
+    for (const auto* linear : {&channel_gate, &rate, &share}) ForEach(*linear);
+    ForEach(output);
+    for (const TensorView* tensor :
+         {convolution, convolution_bias, decay, rate_bias, skip}) {
+      ForEach(tensor);
+    }
+    ForEach(norm);
+  }
+
   void ForEach(const LayerDescription& tensors) const {
-    const auto& [self_attention, recurrence, position_key, position_query,
-                 position_bias, self_attention_norms, cross_attention,
-                 cross_attention_norms, gate, up, down, experts,
-                 feed_forward_norms, parallel] = tensors;
+    const auto& [self_attention, recurrence, mixer, position_key,
+                 position_query, position_bias, self_attention_norms,
+                 cross_attention, cross_attention_norms, gate, up, down,
+                 experts, feed_forward_norms, parallel] = tensors;
     ForEach(self_attention);
     ForEach(recurrence);
+    ForEach(mixer);
     ForEach(position_key);
     ForEach(position_query);
     ForEach(position_bias);

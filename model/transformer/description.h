@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_TRANSFORMER_DESCRIPTION_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -156,6 +157,9 @@ struct AttentionDescription {
   bool norms_after_rotary = false;
   const TensorView* sinks = nullptr;  // [heads], see kernels/attention.h
   std::optional<LatentDescription> latent = std::nullopt;
+  // [query_width, d_model]. If set, what the output layer reads is multiplied
+  // by sigmoid(gate x), x being what the queries read (Qwen3-Next).
+  std::optional<LinearTensors> gate = std::nullopt;
 
   bool operator==(const AttentionDescription&) const = default;
 };
@@ -257,12 +261,83 @@ struct RecurrenceDescription {
   bool operator==(const RecurrenceDescription&) const = default;
 };
 
+// A sublayer of a decoder that keeps a state per sequence, of a fixed size,
+// instead of a key and a value per token. For its input x_t:
+//
+//   c_t = activation(bias + sum over i < K of w_i (W_c x)_(t - K + 1 + i))
+//
+// is a convolution along the tokens, of each channel by itself. Then
+//
+// kConvolution (LFM2): y_t = (W_z x_t) * c_t. The convolution has no activation
+//   here, and reads (W_g x) * (W_c x).
+//
+// kGatedDelta ("Gated Delta Networks", Yang et al. 2024): c_t is q, k and v.
+//   There are `key_heads` heads of q and k, each of which serves the heads /
+//   key_heads consecutive heads of v. For each head of v, with
+//   q = q / |q| / sqrt(key_size), k = k / |k|,
+//   a = exp(-exp(decay) softplus(W_r x_t + rate_bias)), b = sigmoid(W_b x_t):
+//     S = a S_(t - 1),  S_t = S + b k (v - S^T k)^T,  o_t = S_t^T q
+//
+// kStateSpace (Mamba 2, "Transformers are SSMs", Dao and Gu 2024): c_t is v, k
+//   and q, called x, B and C there. With
+//   r = clamp(softplus(W_r x_t + rate_bias)):
+//     S_t = exp(-exp(decay) r) S_(t - 1) + r k v^T,  o_t = S_t^T q + skip v
+//
+// The last two end with y_t = norm(o_t) * swish(W_z x_t), norm(o_t * swish(W_z
+// x_t)), or o_t * swish(W_z x_t). The sublayer's output is W_o y_t.
+struct MixerDescription {
+  enum class Kind { kConvolution, kGatedDelta, kStateSpace };
+
+  Kind kind = Kind::kConvolution;
+  LinearTensors gate;                   // W_z [values, d_model]
+  std::vector<LinearTensors> channels;  // W_c [channels, d_model], in parts
+  std::optional<LinearTensors> channel_gate;  // W_g [channels, d_model]
+  std::optional<LinearTensors> rate, share;   // W_r, W_b [heads, d_model]
+  LinearTensors output;                       // W_o [d_model, values]
+
+  int width = 0;                                 // K, at least 2
+  const TensorView* convolution = nullptr;       // w [channels, 1, K]
+  const TensorView* convolution_bias = nullptr;  // [channels] or null
+
+  // kConvolution has none of these; its channels and values are d_model.
+  int heads = 0;                          // of v
+  int key_heads = 0;                      // divides heads
+  int key_size = 0;                       // of a head's q and k
+  int value_size = 0;                     // of a head's v
+  const TensorView* decay = nullptr;      // [heads]
+  const TensorView* rate_bias = nullptr;  // [heads]
+  const TensorView* skip = nullptr;       // [heads], kStateSpace only
+  float least_rate = 0;                   // bounds of r, kStateSpace only
+  float most_rate = std::numeric_limits<float>::infinity();
+
+  // A root mean square norm of each `norm_size` adjacent values. Its weight is
+  // [values], or [norm_size] and shared by all.
+  std::optional<NormTensors> norm;
+  int norm_size = 0;
+  bool norm_after_gate = false;
+
+  int values(int d_model) const {
+    return kind == Kind::kConvolution ? d_model : heads * value_size;
+  }
+  int channel_count(int d_model) const {
+    return kind == Kind::kConvolution
+               ? d_model
+               : 2 * key_heads * key_size + heads * value_size;
+  }
+
+  bool operator==(const MixerDescription&) const = default;
+};
+
 struct LayerDescription {
   AttentionDescription self_attention;
   // If set, replaces self_attention, of which only the geometry is used;
   // self_attention_norms still apply. A token's state is stored in place of its
   // key and value.
   std::optional<RecurrenceDescription> recurrence;
+  // If set, comes before self-attention, reads the same input, and its output
+  // is added to x, too (Falcon-H1). Most such layers have no self-attention:
+  // then only the geometry of self_attention is used.
+  std::optional<MixerDescription> mixer;
   // W_k and W_q of the stack's disentangled attention, if any, [query_width,
   // d_model].
   std::optional<LinearTensors> position_key, position_query;
@@ -285,6 +360,11 @@ struct LayerDescription {
   // the layer's output is x + attention(x) + feed_forward(x) (GPT-J). Such a
   // layer has no cross-attention and no norms `after`.
   bool parallel = false;
+
+  // False for a layer that keeps no keys and values.
+  bool attends() const {
+    return !mixer.has_value() || self_attention.query.weight != nullptr;
+  }
 
   bool operator==(const LayerDescription&) const = default;
 };

@@ -8,8 +8,18 @@
 //   to it in a step (NeedsCopy).
 // - A block in the prefix index is full and never written; Truncate removes it
 //   from the index before it can be.
-// - BlocksNeeded predicts exactly what MakeRoom allocates, so a step either has
-//   all its blocks or changes nothing.
+// - BlocksNeeded predicts exactly what MakeRoom must allocate, so a step either
+//   has all its blocks or changes nothing.
+// - A hypothesis's state, if layers have one, takes a fixed number of blocks,
+//   all of which every step writes. Forks share them until the next step, whose
+//   MakeRoom copies them for all but the last sharer. So a hypothesis alone
+//   never needs more than limits().state_blocks of them.
+// - A state is saved for the prefix index only while a prefix is read, at
+//   multiples of SavedEvery() tokens and at the prefix's last block border. It
+//   is the state after so many tokens, whatever request they belong to, bit for
+//   bit. Saving uses only blocks that the step leaves free; and a found state
+//   whose blocks the hypothesis must write to is copied if there is room, else
+//   it leaves the index. So what is saved never makes a step fail.
 #include <algorithm>
 #include <cassert>
 #include <string>
@@ -57,11 +67,13 @@ Engine::Beginning TransformerEngine::Begin(SourceId source,
       cache_->Share(table.blocks.back());
     }
   }
+  if (end > 0) hypothesis.state = found.back()->state;
+  for (const int block : hypothesis.state) cache_->Share(block);
   return {id, hypothesis.length};
 }
 
 // Returns the longest known prefix for which every group of layers still has
-// all blocks that the next token sees.
+// all blocks that the next token sees, and whose state is known.
 std::vector<const PrefixIndex::Segment*> TransformerEngine::FindPrefix(
     const HypothesisState& hypothesis) {
   const KvLayout& layout = cache_->layout();
@@ -78,7 +90,7 @@ std::vector<const PrefixIndex::Segment*> TransformerEngine::FindPrefix(
     found.push_back(segment);
     before = segment->id;
     const int end = static_cast<int>(found.size());
-    bool whole = true;
+    bool whole = segment->has_state();
     for (int group = 0; group < layout.groups(); ++group) {
       if (segment->blocks[group] == PrefixIndex::kNoBlock) first[group] = end;
       whole &= first[group] <= layout.FirstSeen(group, end * kTileTokens);
@@ -93,12 +105,16 @@ void TransformerEngine::CacheBlocks(HypothesisId hypothesis,
                                     std::span<const int32_t> tokens,
                                     std::string_view salt) {
   const HypothesisState& state = hypotheses_[hypothesis];
-  RegisterBlocks(state, ContextKeyOf(state.source, salt), tokens);
+  const SavedState now = {.length = state.length, .blocks = state.state};
+  const bool has_state = !state.state.empty();
+  RegisterBlocks(state, ContextKeyOf(state.source, salt), tokens,
+                 std::span(&now, has_state ? 1 : 0));
 }
 
 void TransformerEngine::RegisterBlocks(const HypothesisState& hypothesis,
                                        std::string_view context_key,
-                                       std::span<const int32_t> tokens) {
+                                       std::span<const int32_t> tokens,
+                                       std::span<const SavedState> saved) {
   const int full =
       std::min(hypothesis.length, static_cast<int>(tokens.size())) /
       kTileTokens;
@@ -109,9 +125,14 @@ void TransformerEngine::RegisterBlocks(const HypothesisState& hypothesis,
       segment_.push_back(i < table.passed ? PrefixIndex::kNoBlock
                                           : table.blocks[i]);
     }
+    const auto state =
+        std::find_if(saved.begin(), saved.end(), [&](const SavedState& one) {
+          return one.length == (i + 1) * kTileTokens;
+        });
     before = cache_->prefix_index().Register(
         before, context_key, tokens.subspan(i * kTileTokens, kTileTokens),
-        segment_);
+        segment_,
+        state == saved.end() ? std::span<const int>() : state->blocks);
     if (before == PrefixIndex::kNone) return;
   }
 }
@@ -122,6 +143,8 @@ HypothesisId TransformerEngine::Fork(HypothesisId parent) {
   child.source = hypotheses_[parent].source;
   child.tables = hypotheses_[parent].tables;
   child.length = hypotheses_[parent].length;
+  child.state = hypotheses_[parent].state;
+  for (const int block : child.state) cache_->Share(block);
   for (const BlockTable& table : child.tables) {
     for (const int block : table.held()) cache_->Share(block);
   }
@@ -131,6 +154,8 @@ HypothesisId TransformerEngine::Fork(HypothesisId parent) {
 void TransformerEngine::Truncate(HypothesisId hypothesis, int length) {
   HypothesisState& state = hypotheses_[hypothesis];
   const auto blocks = static_cast<size_t>(BlocksOf(length));
+  // A state cannot go back.
+  assert(state.state.empty() || length == state.length);
   state.length = length;
   for (BlockTable& table : state.tables) {
     assert(static_cast<int>(blocks) >= table.passed);
@@ -148,6 +173,8 @@ void TransformerEngine::ReleaseHypothesis(HypothesisId hypothesis) {
   // Release the last blocks first: cached blocks are evicted in the order of
   // their release, and a prefix is useless without its beginning.
   const std::vector<BlockTable>& tables = hypotheses_[hypothesis].tables;
+  ReleaseSaved(&hypotheses_[hypothesis]);
+  for (const int block : hypotheses_[hypothesis].state) cache_->Release(block);
   const int blocks =
       tables.empty() ? 0 : static_cast<int>(tables[0].blocks.size());
   for (int i = blocks - 1; i >= 0; --i) {
@@ -170,7 +197,8 @@ void TransformerEngine::ReleasePassed(HypothesisState* hypothesis, int length) {
 
 void TransformerEngine::RegisterPrefix(HypothesisState* hypothesis) {
   if (hypothesis->prefix.empty()) return;
-  RegisterBlocks(*hypothesis, hypothesis->context_key, hypothesis->prefix);
+  RegisterBlocks(*hypothesis, hypothesis->context_key, hypothesis->prefix,
+                 hypothesis->saved);
   if (hypothesis->length < static_cast<int>(hypothesis->prefix.size())) {
     return;
   }
@@ -198,11 +226,20 @@ int TransformerEngine::BlocksNeeded(const StepPlan& plan) {
         ++sharers_gone_[table.blocks.back()];
       }
     }
+    if (hypothesis.state.empty()) needed += cache_->states().blocks();
+    for (const int block : hypothesis.state) {
+      if (cache_->references(block) - sharers_gone_[block] > 1) {
+        ++needed;
+        ++sharers_gone_[block];
+      }
+    }
   }
   for (const StepPlan::Decode& work : plan.decode) {
-    for (const BlockTable& table : hypotheses_[work.hypothesis].tables) {
+    const HypothesisState& hypothesis = hypotheses_[work.hypothesis];
+    for (const BlockTable& table : hypothesis.tables) {
       if (!table.blocks.empty()) sharers_gone_[table.blocks.back()] = 0;
     }
+    for (const int block : hypothesis.state) sharers_gone_[block] = 0;
   }
   return needed;
 }
@@ -225,8 +262,75 @@ absl::Status TransformerEngine::MakeRoom(const StepPlan& plan) {
         table.blocks.push_back(cache_->Allocate());
       }
     }
+    if (hypothesis.state.empty()) {
+      for (int i = 0; i < cache_->states().blocks(); ++i) {
+        hypothesis.state.push_back(cache_->Allocate());
+      }
+    }
+    for (int& block : hypothesis.state) {
+      if (cache_->shared(block)) block = cache_->CopyForWriting(block);
+    }
+  }
+  if (cache_->states().blocks() == 0) return absl::OkStatus();
+  for (const StepPlan::Decode& work : plan.decode) {
+    OwnState(&hypotheses_[work.hypothesis]);
+  }
+  for (const StepPlan::Decode& work : plan.decode) {
+    PlanSaved(work, &hypotheses_[work.hypothesis]);
   }
   return absl::OkStatus();
+}
+
+void TransformerEngine::OwnState(HypothesisState* hypothesis) {
+  PrefixIndex& index = cache_->prefix_index();
+  for (int& block : hypothesis->state) {
+    if (!index.Contains(block)) continue;
+    if (cache_->free_blocks() > 0) {
+      block = cache_->CopyForWriting(block);
+    } else {
+      index.Forget(block);
+    }
+  }
+}
+
+int TransformerEngine::SavedEvery() const {
+  constexpr int kLeast = 64, kMost = 1024;
+  const int groups = std::max(cache_->layout().groups(), 1);
+  int tokens = kLeast;
+  while (tokens < kMost &&
+         tokens / kTileTokens * groups < cache_->states().blocks()) {
+    tokens *= 2;
+  }
+  return tokens;
+}
+
+void TransformerEngine::PlanSaved(const StepPlan::Decode& work,
+                                  HypothesisState* hypothesis) {
+  const int blocks = cache_->states().blocks();
+  const int prefix = static_cast<int>(hypothesis->prefix.size());
+  if (prefix == 0 || cache_->max_cached() < blocks) return;
+  // The last token is always read anew.
+  const int last = (prefix - 1) / kTileTokens * kTileTokens;
+  const int end =
+      std::min(hypothesis->length + static_cast<int>(work.tokens.size()), last);
+  const int every = SavedEvery();
+  for (int at = hypothesis->length / kTileTokens * kTileTokens + kTileTokens;
+       at <= end; at += kTileTokens) {
+    if (at != last && at % every != 0) continue;
+    if (cache_->free_blocks() < blocks) return;
+    SavedState& saved = hypothesis->saved.emplace_back();
+    saved.length = at;
+    for (int i = 0; i < blocks; ++i) {
+      saved.blocks.push_back(cache_->Allocate());
+    }
+  }
+}
+
+void TransformerEngine::ReleaseSaved(HypothesisState* hypothesis) {
+  for (const SavedState& saved : hypothesis->saved) {
+    for (const int block : saved.blocks) cache_->Release(block);
+  }
+  hypothesis->saved.clear();
 }
 
 }  // namespace trivium

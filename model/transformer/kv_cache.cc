@@ -6,15 +6,16 @@
 
 namespace trivium {
 
-KvCache::KvCache(const KvShape& shape, KvLayout layout, int blocks,
-                 int max_cached)
+KvCache::KvCache(const KvShape& shape, KvLayout layout,
+                 std::span<const StateShape> states, int blocks, int max_cached)
     : shape_(shape),
       layout_(std::move(layout)),
       tile_bytes_(KvTileBytes(shape)),
-      block_bytes_(BlockBytes(shape, layout_)),
+      block_bytes_(BlockBytes(shape, layout_, states)),
+      states_(states, block_bytes_),
       memory_(block_bytes_ * blocks),
       references_(blocks, 0),
-      prefix_index_(blocks, layout_.groups()),
+      prefix_index_(blocks, layout_.groups(), states_.blocks()),
       ring_(blocks + 1),
       max_cached_(max_cached) {
   ring_[blocks] = {blocks, blocks};

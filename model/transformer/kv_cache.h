@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_KV_CACHE_H_
 #define TRIVIUM_MODEL_TRANSFORMER_KV_CACHE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,6 +11,7 @@
 #include "model/kernels/kv_tile.h"
 #include "model/transformer/kv_layout.h"
 #include "model/transformer/prefix_index.h"
+#include "model/transformer/state_layout.h"
 
 namespace trivium {
 
@@ -43,7 +45,8 @@ struct KvTiles {
 // reference) and for cross-attention (the tables of a source). Not thread-safe.
 //
 // A block holds one tile (model/kernels/attention.h) for each layer of a group
-// (kv_layout.h); any group may use it.
+// (kv_layout.h); any group may use it. The states of a hypothesis are in other
+// blocks of the same pool (state_layout.h).
 //
 // A block without references is free. A free block in the prefix index is
 // cached: it is allocated only if no other block is free, the one released
@@ -54,11 +57,17 @@ struct KvTiles {
 // hypotheses.
 class KvCache {
  public:
-  // At most `max_cached` blocks are cached.
-  KvCache(const KvShape& shape, KvLayout layout, int blocks, int max_cached);
+  // At most `max_cached` blocks are cached. `states` are of the decoder's
+  // layers.
+  KvCache(const KvShape& shape, KvLayout layout,
+          std::span<const StateShape> states, int blocks, int max_cached);
 
-  static size_t BlockBytes(const KvShape& shape, const KvLayout& layout) {
-    return KvTileBytes(shape) * layout.group_layers();
+  // Bytes of a block: of a group's keys and values or, if that is more, of the
+  // largest piece of a state.
+  static size_t BlockBytes(const KvShape& shape, const KvLayout& layout,
+                           std::span<const StateShape> states) {
+    return std::max(KvTileBytes(shape) * layout.group_layers(),
+                    StateLayout::LargestPiece(states));
   }
 
   int total_blocks() const { return static_cast<int>(references_.size()); }
@@ -83,6 +92,13 @@ class KvCache {
             block_bytes_};
   }
 
+  const StateLayout& states() const { return states_; }
+  StateMemory state_memory() {
+    return {&states_, memory_.data(), block_bytes_};
+  }
+  // The most blocks that may be cached.
+  int max_cached() const { return max_cached_; }
+
   const KvShape& shape() const { return shape_; }
   const KvLayout& layout() const { return layout_; }
   PrefixIndex& prefix_index() { return prefix_index_; }
@@ -102,6 +118,7 @@ class KvCache {
   KvLayout layout_;
   size_t tile_bytes_;
   size_t block_bytes_;
+  StateLayout states_;
   Buffer<char> memory_;
   std::vector<int> references_;  // [blocks]
   std::vector<int> free_;        // free and not cached; used from the back

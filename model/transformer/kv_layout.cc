@@ -10,7 +10,9 @@ namespace trivium {
 
 KvLayout::KvLayout(std::span<const int> look_back) : group_layers_(0) {
   std::map<int, int> layers;  // number of layers by look_back
-  for (const int back : look_back) ++layers[back];
+  for (const int back : look_back) {
+    if (back != kNoKeys) ++layers[back];
+  }
   for (const auto& [back, count] : layers) {
     group_layers_ = std::gcd(group_layers_, count);
   }
@@ -22,6 +24,10 @@ KvLayout::KvLayout(std::span<const int> look_back) : group_layers_(0) {
     look_back_.insert(look_back_.end(), count / group_layers_, back);
   }
   for (const int back : look_back) {
+    if (back == kNoKeys) {
+      places_.push_back({});
+      continue;
+    }
     const int at = next[back]++;
     places_.push_back({at / group_layers_, at % group_layers_});
   }

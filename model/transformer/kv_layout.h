@@ -19,14 +19,20 @@ namespace trivium {
 //   GPT-OSS, 12 layers with a window and 12 without: 2 groups of 12
 //   Gemma 3 1B, 22 layers with a window and 4 without: 11 groups and 2
 //   groups, of 2 each
+//
+// Layers that keep a state per sequence have no keys and values and are in no
+// group; so there may be none (state_layout.h).
 class KvLayout {
  public:
-  // `look_back` is AttentionGeometry's, of each layer.
+  // Of a layer without keys and values.
+  static constexpr int kNoKeys = -1;
+
+  // `look_back` is AttentionGeometry's, of each layer, or kNoKeys.
   explicit KvLayout(std::span<const int> look_back);
 
   int groups() const { return static_cast<int>(look_back_.size()); }
   int group_layers() const { return group_layers_; }
-  // A layer's group, and its index within the group.
+  // A layer's group, and its index within the group; of layers with keys.
   int group(int layer) const { return places_[layer].group; }
   int place(int layer) const { return places_[layer].place; }
 

@@ -20,7 +20,15 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
                            const Pack& pack) {
   using Parts = std::initializer_list<LinearTensors>;
   const AttentionDescription& self = description.self_attention;
-  if (description.recurrence.has_value()) {
+  if (description.mixer.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(pack(Mixer::ProjectionOf(*description.mixer),
+                                 &layer->mixer->projection));
+    TRIVIUM_RETURN_IF_ERROR(
+        pack(Parts{description.mixer->output}, &layer->mixer->output));
+  }
+  if (!description.attends()) {
+    // The mixer is all there is.
+  } else if (description.recurrence.has_value()) {
     const auto& [input, forget] = *description.recurrence;
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{input, forget}, &layer->self_attention.projection));
@@ -41,8 +49,9 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{self.output}, &*layer->self_attention.output));
   } else {
-    TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.query, self.key, self.value},
-                                 &layer->self_attention.projection));
+    std::vector<LinearTensors> parts = {self.query, self.key, self.value};
+    if (self.gate.has_value()) parts.push_back(*self.gate);
+    TRIVIUM_RETURN_IF_ERROR(pack(parts, &layer->self_attention.projection));
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{self.output}, &*layer->self_attention.output));
   }
@@ -176,8 +185,13 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   Layer layer;
   const AttentionDescription& self = description.self_attention;
   layer.self_attention.geometry = self.geometry;
+  layer.attends = description.attends();
+  if (description.mixer.has_value()) {
+    layer.mixer = Mixer::Create(description, stack);
+  }
   layer.recurrent = description.recurrence.has_value();
-  if (!layer.recurrent) layer.self_attention.output.emplace();
+  if (!layer.recurrent && layer.attends) layer.self_attention.output.emplace();
+  layer.self_attention.gated = self.gate.has_value();
   layer.self_attention.norms =
       Norms::Create(description.self_attention_norms, epsilon);
   if (self.query_norm.has_value()) {

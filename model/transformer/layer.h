@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "model/transformer/description.h"
 #include "model/transformer/linear.h"
+#include "model/transformer/mixer.h"
 #include "model/transformer/parts.h"
 #include "model/transformer/smoothing.h"
 
@@ -96,13 +97,16 @@ struct Attention {
   bool parallel = false;  // see LayerDescription
   Sinks sinks;
   std::optional<Latent> latent;
+  // The last columns of `projection`, [query_width], are gates of what `output`
+  // reads, see AttentionDescription.
+  bool gated = false;
   Norms norms;
 
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
                  of_key_norm, of_norms_after_rotary, of_parallel, of_sinks,
-                 of_latent, of_norms] = *this;
+                 of_latent, of_gated, of_norms] = *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
                of_norms_after_rotary, of_parallel, of_sinks, of_latent,
                of_norms);
@@ -201,7 +205,9 @@ struct FeedForward {
 
 // The packed weights of one encoder or decoder layer.
 struct Layer {
-  Attention self_attention;
+  Attention self_attention;  // only norms if `attends` is false
+  bool attends = true;
+  std::optional<Mixer> mixer;  // comes before self_attention
   bool recurrent = false;  // self_attention holds a recurrence (recurrence.h)
   std::optional<Attention> cross_attention;
   FeedForward feed_forward;
@@ -216,9 +222,15 @@ struct Layer {
                       const Formats& formats, const InputMaxima& maxima);
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_self_attention, of_recurrent, of_cross_attention,
-                 of_feed_forward, of_feed_forward_norms] = *this;
-    VisitParts(f, of_self_attention, of_cross_attention, of_feed_forward,
+    const auto& [of_self_attention, of_attends, of_mixer, of_recurrent,
+                 of_cross_attention, of_feed_forward, of_feed_forward_norms] =
+        *this;
+    if (of_attends) {
+      VisitParts(f, of_self_attention);
+    } else {
+      VisitParts(f, of_self_attention.norms);
+    }
+    VisitParts(f, of_mixer, of_cross_attention, of_feed_forward,
                of_feed_forward_norms);
   }
 };

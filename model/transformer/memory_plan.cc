@@ -9,6 +9,7 @@
 
 #include "model/transformer/grouped_linear.h"
 #include "model/transformer/kv_cache.h"
+#include "model/transformer/mixer.h"
 #include "model/transformer/transformer.h"
 
 namespace trivium {
@@ -29,25 +30,34 @@ int64_t MatrixBytes(const TensorView& weight, WeightType type) {
   return 0;
 }
 
-// Plans a decoder's keys and values, which have the same shape in all layers.
+// Plans a decoder's states, and its keys and values, which have the same shape
+// in all layers.
 void PlanKeyValues(const TransformerDescription& description, KvType type,
                    MemoryPlan* plan) {
   const StackDescription& decoder = *description.decoder;
   std::vector<int> look_back;
+  std::vector<StateShape> states;
   for (const LayerDescription& layer : decoder.layer) {
-    look_back.push_back(layer.self_attention.geometry.look_back);
+    look_back.push_back(layer.attends()
+                            ? layer.self_attention.geometry.look_back
+                            : KvLayout::kNoKeys);
+    states.push_back(StateShapeOf(layer, decoder.d_model));
   }
   const KvLayout layout(look_back);
   const AttentionGeometry& one = decoder.layer[0].self_attention.geometry;
   const auto block_bytes = static_cast<int64_t>(
-      KvCache::BlockBytes({type, one.kv_heads, one.head_size}, layout));
+      KvCache::BlockBytes({type, one.kv_heads, one.head_size}, layout, states));
+  const int state_blocks =
+      StateLayout(states, static_cast<size_t>(block_bytes)).blocks();
   const EngineLimits limits = {.block_tokens = kTileTokens,
+                               .state_blocks = state_blocks,
                                .windows = layout.windows()};
   int64_t blocks = limits.HypothesisBlocks(decoder.max_positions);
   if (description.encoder.has_value()) {
     blocks += limits.SourceBlocks(description.encoder->max_positions);
   }
   plan->kv_bytes_per_token = block_bytes * layout.groups() / kTileTokens;
+  plan->state_bytes = block_bytes * state_blocks;
   plan->longest_kv_bytes = block_bytes * blocks;
 }
 

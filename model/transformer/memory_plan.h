@@ -13,9 +13,12 @@ struct MemoryPlan {
   // Packed weights without padding, so a little less than
   // Transformer::weight_bytes().
   int64_t weight_bytes = 0;
-  // The decoder's keys and values per token read; 0: no decoder.
+  // The decoder's keys and values per token read; 0: it has none.
   int64_t kv_bytes_per_token = 0;
-  // Keys and values of the longest possible sequence, source and target.
+  // The states of a sequence (state_layout.h); 0: no layer has one.
+  int64_t state_bytes = 0;
+  // Keys, values and states of the longest possible sequence, source and
+  // target.
   int64_t longest_kv_bytes = 0;
 };
 

@@ -48,33 +48,48 @@ const PrefixIndex::Segment* PrefixIndex::Find(Id before,
 
 PrefixIndex::Id PrefixIndex::Register(Id before, std::string_view context_key,
                                       std::span<const int32_t> tokens,
-                                      std::span<const int> blocks) {
+                                      std::span<const int> blocks,
+                                      std::span<const int> state) {
   auto found = segments_.find(KeyOf(before, context_key, tokens));
   if (found == segments_.end()) {
     const auto there = [](int block) { return block != kNoBlock; };
-    if (std::none_of(blocks.begin(), blocks.end(), there)) return kNone;
+    if (std::none_of(blocks.begin(), blocks.end(), there) && state.empty()) {
+      return kNone;
+    }
     found = segments_.try_emplace(key_).first;
-    found->second = {++last_id_, std::vector<int>(groups_, kNoBlock)};
+    found->second = {.id = ++last_id_,
+                     .blocks = std::vector<int>(groups_, kNoBlock),
+                     .state = std::vector<int>(state_blocks_, kNoBlock)};
   }
   Segment& segment = found->second;
   for (size_t group = 0; group < groups_; ++group) {
-    const int block = blocks[group];
-    if (block == kNoBlock || segment.blocks[group] != kNoBlock) continue;
-    // The block may be registered after an equal segment that was forgotten.
-    Forget(block);
-    segment.blocks[group] = block;
-    entries_[block] = {&*found, static_cast<int>(group)};
+    Put(&*found, static_cast<int>(group), blocks[group],
+        &segment.blocks[group]);
+  }
+  for (size_t i = 0; i < state.size(); ++i) {
+    Put(&*found, static_cast<int>(groups_ + i), state[i], &segment.state[i]);
   }
   return segment.id;
+}
+
+void PrefixIndex::Put(Segments::value_type* segment, int group, int block,
+                      int* place) {
+  if (block == kNoBlock || *place != kNoBlock) return;
+  // The block may be registered after an equal segment that was forgotten.
+  Forget(block);
+  *place = block;
+  entries_[block] = {segment, group};
 }
 
 void PrefixIndex::Forget(int block) {
   const auto [segment, group] = std::exchange(entries_[block], {});
   if (segment == nullptr) return;
-  std::vector<int>& blocks = segment->second.blocks;
-  blocks[group] = kNoBlock;
+  auto& [id, blocks, state] = segment->second;
+  const auto place = static_cast<size_t>(group);
+  (place < groups_ ? blocks[place] : state[place - groups_]) = kNoBlock;
   const auto gone = [](int other) { return other == kNoBlock; };
-  if (std::all_of(blocks.begin(), blocks.end(), gone)) {
+  if (std::all_of(blocks.begin(), blocks.end(), gone) &&
+      std::all_of(state.begin(), state.end(), gone)) {
     segments_.erase(segments_.find(segment->first));
   }
 }

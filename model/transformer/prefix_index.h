@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_PREFIX_INDEX_H_
 #define TRIVIUM_MODEL_TRANSFORMER_PREFIX_INDEX_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,10 @@ namespace trivium {
 // never mistaken for successors of an equal segment that is registered later. A
 // segment is forgotten with the last of its blocks. Keys are compared in full,
 // not only by hash. Not thread-safe.
+//
+// A segment may also have the state after its last token (state_layout.h), in
+// blocks of its own. A state's blocks are registered together, and forgotten
+// one by one; a state that lacks one is of no use.
 class PrefixIndex {
  public:
   using Id = uint64_t;
@@ -32,13 +37,19 @@ class PrefixIndex {
   struct Segment {
     Id id = kNone;
     std::vector<int> blocks;  // [groups]; kNoBlock: not registered
+    std::vector<int> state;   // [state blocks], as above, or empty
+
+    bool has_state() const {
+      return std::find(state.begin(), state.end(), kNoBlock) == state.end();
+    }
   };
 
   // Returns what a prefix depends on besides its tokens.
   static std::string ContextKey(const EncoderInput& input,
                                 std::string_view salt);
 
-  PrefixIndex(int blocks, int groups) : groups_(groups), entries_(blocks) {}
+  PrefixIndex(int blocks, int groups, int state_blocks = 0)
+      : groups_(groups), state_blocks_(state_blocks), entries_(blocks) {}
 
   // Returns the segment of `tokens` after segment `before`, or null. If
   // `before` is kNone, it is a first segment, with `context_key`. The result is
@@ -46,10 +57,12 @@ class PrefixIndex {
   const Segment* Find(Id before, std::string_view context_key,
                       std::span<const int32_t> tokens);
   // Registers `blocks` [groups] as the blocks of a segment. Skips kNoBlock and
-  // groups for which another block is registered. Returns the segment's id, or
+  // groups for which another block is registered, and does the same with
+  // `state` [state blocks], if it is not empty. Returns the segment's id, or
   // kNone if it has no block.
   Id Register(Id before, std::string_view context_key,
-              std::span<const int32_t> tokens, std::span<const int> blocks);
+              std::span<const int32_t> tokens, std::span<const int> blocks,
+              std::span<const int> state = {});
   bool Contains(int block) const { return entries_[block].segment != nullptr; }
   // Removes a block whose contents are about to change.
   void Forget(int block);
@@ -58,13 +71,18 @@ class PrefixIndex {
   using Segments = absl::node_hash_map<std::string, Segment>;
   struct Entry {
     Segments::value_type* segment = nullptr;
-    int group = 0;
+    int group = 0;  // from groups_ on: an index in Segment::state
   };
 
   const std::string& KeyOf(Id before, std::string_view context_key,
                            std::span<const int32_t> tokens);
 
+  // Makes `block` the one at `place` of a segment's blocks or state, unless it
+  // has one there. `group` is as in Entry.
+  void Put(Segments::value_type* segment, int group, int block, int* place);
+
   const size_t groups_;
+  const size_t state_blocks_;
   Id last_id_ = kNone;
   std::vector<Entry> entries_;  // [blocks]
   Segments segments_;

@@ -42,6 +42,10 @@ struct HypothesisState {
   SourceId source = kNoSource;
   std::vector<BlockTable> tables;  // [groups of layers]
   int length = 0;                  // tokens read, whose keys are in the blocks
+  // Blocks of its states after `length` tokens (state_layout.h). Empty before
+  // the first token, or if no layer has a state.
+  std::vector<int> state;
+  std::vector<SavedState> saved;  // by the current step, ascending
   // The announced prefix, whose full blocks are registered as they are
   // computed, and its context key. Both are empty once all are registered.
   std::vector<int32_t> prefix;
@@ -52,6 +56,8 @@ struct HypothesisState {
     source = kNoSource;
     for (BlockTable& table : tables) table.Clear();
     length = 0;
+    state.clear();
+    saved.clear();
     prefix.clear();
     context_key.clear();
   }

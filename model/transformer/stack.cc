@@ -19,12 +19,14 @@ size_t FirstEqual(const std::vector<LayerDescription>& layers, size_t i) {
 absl::Status CheckPlain(const AttentionDescription& attention) {
   if (attention.geometry.rotary == AttentionGeometry::kNoRotary &&
       !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
-      attention.sinks == nullptr && !attention.latent.has_value()) {
+      attention.sinks == nullptr && !attention.latent.has_value() &&
+      !attention.gate.has_value()) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "rotary positions, norms of queries and keys, sinks and latents are not "
-      "supported in cross-attention or together with relative attention");
+      "rotary positions, norms of queries and keys, sinks, latents and gates "
+      "are not supported in cross-attention or together with relative "
+      "attention");
 }
 
 absl::Status CheckHeads(const StackDescription& stack,

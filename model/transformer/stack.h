@@ -78,9 +78,10 @@ struct Stack {
 
   // Returns the linear layer that reads first in a layer; null after the last.
   const Linear* FirstReader(int layer) const {
-    return layer < static_cast<int>(layers.size())
-               ? &layers[layer].self_attention.projection
-               : nullptr;
+    if (layer >= static_cast<int>(layers.size())) return nullptr;
+    const Layer& reads = layers[layer];
+    return reads.mixer.has_value() ? &reads.mixer->projection
+                                   : &reads.self_attention.projection;
   }
 };
 

@@ -9,12 +9,33 @@
 #include "model/kernels/attention.h"
 #include "model/transformer/grouped_linear.h"
 #include "model/transformer/hadamard.h"
+#include "model/transformer/kv_layout.h"
 #include "model/transformer/recurrence.h"
 #include "model/transformer/smoothing.h"
 
 namespace trivium {
 
 namespace {
+
+// Checks that nothing else would change what a mixer and its layer compute.
+absl::Status CheckMixer(const LayerDescription& layer) {
+  const MixerDescription& mixer = *layer.mixer;
+  if (layer.cross_attention.has_value() || layer.recurrence.has_value() ||
+      layer.self_attention_norms.after.has_value() || layer.parallel) {
+    return absl::InvalidArgumentError(
+        "a layer that keeps a state per sequence is not supported together "
+        "with cross-attention, a recurrence, a norm after it or a parallel "
+        "feed-forward");
+  }
+  if (mixer.width < 2 || mixer.width > kMostConvolutionWidth ||
+      (mixer.heads > 0 && mixer.heads % mixer.key_heads != 0)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "a layer's convolution must be 2 to {} tokens wide and its heads of "
+        "keys must divide its {} heads",
+        kMostConvolutionWidth, mixer.heads));
+  }
+  return absl::OkStatus();
+}
 
 // Checks that self-attention and cross-attention of all decoder layers have
 // keys and values of one shape, because they share blocks.
@@ -39,6 +60,9 @@ absl::Status CheckKeys(const StackDescription& decoder,
       return absl::InvalidArgumentError(
           "a recurrent decoder needs keys and values in bf16 or f32, and as "
           "wide as d_model");
+    }
+    if (layer.mixer.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(CheckMixer(layer));
     }
     if (layer.parallel && layer.cross_attention.has_value()) {
       return absl::InvalidArgumentError(
@@ -175,6 +199,25 @@ absl::Status Transformer::PackOutput(
     shortlist_.emplace(formats_, output, description.shortlist);
   }
   return absl::OkStatus();
+}
+
+std::vector<StateShape> Transformer::decoder_states() const {
+  std::vector<StateShape> states;
+  for (size_t i = 0; i < decoder_->layers.size(); ++i) {
+    const std::optional<Mixer>& mixer = decoder_->layers[i].mixer;
+    states.push_back(mixer.has_value() ? mixer->state() : StateShape());
+  }
+  return states;
+}
+
+std::vector<int> Transformer::decoder_look_back() const {
+  std::vector<int> look_back;
+  for (size_t i = 0; i < decoder_->layers.size(); ++i) {
+    const Layer& layer = decoder_->layers[i];
+    look_back.push_back(layer.attends ? layer.self_attention.geometry.look_back
+                                      : KvLayout::kNoKeys);
+  }
+  return look_back;
 }
 
 int64_t Transformer::weight_bytes() const {

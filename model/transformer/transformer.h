@@ -51,6 +51,10 @@ class Transformer {
     const AttentionGeometry& one = decoder_->layers[0].self_attention.geometry;
     return {formats_.decoder_kv, one.kv_heads, one.head_size};
   }
+  // The states that the decoder's layers keep, [layers], and how far back each
+  // looks (KvLayout).
+  std::vector<StateShape> decoder_states() const;
+  std::vector<int> decoder_look_back() const;
   const std::optional<Stack>& encoder() const { return encoder_; }
   const std::optional<Stack>& decoder() const { return decoder_; }
   // Computes keys, then values, of every decoder layer for an encoder state:

@@ -7,8 +7,9 @@
 //   3. Encode advances sources. Those that finish the last layer have written
 //      their cross keys and values: decode work of the same plan may use them.
 //   4. The decoder runs all hypotheses as one batch.
-//   5. Full blocks of announced prefixes are registered in the prefix index,
-//      but only for rows whose numbers are finite.
+//   5. Full blocks of announced prefixes, and the states that the decoder
+//      saved on the way, are registered in the prefix index, but only for rows
+//      whose numbers are finite.
 //   6. Blocks that no later token sees are released. This step's tokens may
 //      still be truncated, so only what earlier steps have passed is.
 //
@@ -31,14 +32,6 @@ namespace {
 // in the caches when the next layer reads it.
 constexpr int kEncoderRows = 256;
 
-KvLayout LayoutOf(const Stack& decoder) {
-  std::vector<int> look_back;
-  for (size_t i = 0; i < decoder.layers.size(); ++i) {
-    look_back.push_back(decoder.layers[i].self_attention.geometry.look_back);
-  }
-  return KvLayout(look_back);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
@@ -48,12 +41,14 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
   int64_t max_cached = 0;
   std::optional<KvLayout> layout;
   if (weights->decoder().has_value()) {
-    layout = LayoutOf(*weights->decoder());
+    layout = KvLayout(weights->decoder_look_back());
+    const std::vector<StateShape> shapes = weights->decoder_states();
     const auto block_bytes = static_cast<int64_t>(
-        KvCache::BlockBytes(weights->decoder_kv_shape(), *layout));
+        KvCache::BlockBytes(weights->decoder_kv_shape(), *layout, shapes));
     // Blocks of the shortest sequence.
     const int64_t least =
-        (weights->encoder().has_value() ? 2 : 1) * layout->groups();
+        (weights->encoder().has_value() ? 2 : 1) * layout->groups() +
+        StateLayout(shapes, static_cast<size_t>(block_bytes)).blocks();
     blocks = std::min<int64_t>(kv_cache_bytes / block_bytes, 1 << 20);
     if (blocks < least) {
       return absl::ResourceExhaustedError(fmt::format(
@@ -105,10 +100,12 @@ TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
     limits_.vocabulary = stack.vocabulary;
     limits_.max_target_tokens = stack.max_positions;
     const KvShape& shape = weights_->decoder_kv_shape();
+    const std::vector<StateShape> states = weights_->decoder_states();
     limits_.block_bytes =
-        static_cast<int64_t>(KvCache::BlockBytes(shape, *layout));
+        static_cast<int64_t>(KvCache::BlockBytes(shape, *layout, states));
     limits_.windows = layout->windows();
-    cache_.emplace(shape, *std::move(layout), blocks, max_cached);
+    cache_.emplace(shape, *std::move(layout), states, blocks, max_cached);
+    limits_.state_blocks = cache_->states().blocks();
     decoder_.emplace(*weights_);
   }
 }
@@ -236,6 +233,7 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
     for (size_t i = 0; i < items_.size(); ++i) {
       HypothesisState* hypothesis = items_[i].hypothesis;
       if (result->rows[i].finite) RegisterPrefix(hypothesis);
+      ReleaseSaved(hypothesis);
       // This step's tokens may still be truncated.
       const int read = static_cast<int>(items_[i].work->tokens.size());
       ReleasePassed(hypothesis, hypothesis->length - read);

@@ -86,11 +86,24 @@ class TransformerEngine : public Engine {
   std::vector<const PrefixIndex::Segment*> FindPrefix(
       const HypothesisState& hypothesis);
   // Registers the hypothesis's full blocks of `tokens` in the prefix index.
+  // With them goes each state of `saved` that is after a whole segment.
   void RegisterBlocks(const HypothesisState& hypothesis,
                       std::string_view context_key,
-                      std::span<const int32_t> tokens);
+                      std::span<const int32_t> tokens,
+                      std::span<const SavedState> saved);
   // Registers full blocks of the announced prefix, after a step.
   void RegisterPrefix(HypothesisState* hypothesis);
+  // Releases the states that the step saved, which stay if they are registered.
+  void ReleaseSaved(HypothesisState* hypothesis);
+  // The tokens between the states that are saved of a long prefix: a power of
+  // two whose keys and values need as much memory as a state, or 64 or 1024.
+  int SavedEvery() const;
+  // Makes the hypothesis's state its own, for a step to write to; see
+  // hypotheses.cc.
+  void OwnState(HypothesisState* hypothesis);
+  // Allocates the states that a step will save on its way through the
+  // announced prefix, as far as there is room.
+  void PlanSaved(const StepPlan::Decode& work, HypothesisState* hypothesis);
   // Releases the blocks whose keys no token after the first `length` sees.
   void ReleasePassed(HypothesisState* hypothesis, int length);
   // True if the hypothesis must copy the table's last block before writing. Of

@@ -49,8 +49,10 @@ RequestCost CostOf(const Request& request, const EngineLimits& limits) {
     cost.rows = RowsOf(request);
     cost.source_blocks = limits.SourceBlocks(source);
     cost.hypothesis_blocks = limits.HypothesisBlocks(PositionsOf(request));
+    // After the prefix each hypothesis has a state of its own.
     cost.prefix_blocks =
-        limits.HypothesisBlocks(static_cast<int64_t>(request.prefix.size()));
+        limits.HypothesisBlocks(static_cast<int64_t>(request.prefix.size())) +
+        (cost.rows - 1) * limits.state_blocks;
   } else if (request.scoring) {
     cost.rows = 1;
     cost.source_blocks = limits.SourceBlocks(source);

@@ -68,7 +68,9 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
   }
   sequences_.push_back(std::make_unique<Sequence>(
       std::move(request), engine_.get(), &sources_, source_slot, shared,
-      options_.speculate, options_.clock->Now()));
+      // A wrong guess cannot be taken back from a state.
+      options_.speculate && engine_->limits().state_blocks == 0,
+      options_.clock->Now()));
   totals_.Add(*sequences_.back());
 }
 

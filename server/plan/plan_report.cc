@@ -121,6 +121,7 @@ nlohmann::json ModelToJson(const Plan& plan, const Plan::ModelPlan& model) {
         {"weights_loaded", model.loaded.has_value()},
         {"kv_cache_bytes", model.kv_cache_bytes},
         {"kv_bytes_per_token", model.folder.kv_bytes_per_token},
+        {"state_bytes_per_sequence", model.folder.state_bytes},
         {"longest_sequence_kv_bytes", model.folder.longest_kv_bytes}}},
       {"loads", nlohmann::json::array()}};
   if (!model.folder.quantization.empty()) {

@@ -66,7 +66,25 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   bloom.head_norms = false;
   bloom.alibi = true;
   bloom.embedding_norm = true;
-  return {phi, ministral, gemma2, olmo2, hunyuan, bloom};
+  Shape lfm2 = llama;
+  lfm2.window = 0;
+  lfm2.decoder_layers = 4;
+  lfm2.mixer = MixerDescription::Kind::kConvolution;
+  Shape qwen3_5 = lfm2;
+  qwen3_5.mixer = MixerDescription::Kind::kGatedDelta;
+  qwen3_5.gated_attention = true;
+  qwen3_5.one_plus_weight = true;
+  Shape granite = lfm2;
+  granite.mixer = MixerDescription::Kind::kStateSpace;
+  granite.norm_after_gate = true;
+  granite.head_norms = false;
+  granite.residual_factor = 0.7f;
+  Shape falcon_h1 = granite;
+  falcon_h1.mixes_beside = true;
+  falcon_h1.norm_after_gate = false;
+  falcon_h1.biases = true;
+  return {phi,   ministral, gemma2,  olmo2,   hunyuan,
+          bloom, lfm2,      qwen3_5, granite, falcon_h1};
 }
 
 int64_t RandomTransformer::parameters() const {
@@ -137,6 +155,46 @@ AttentionDescription RandomTransformer::Attention(bool causal) {
   attention.value = Linear(geometry.kv_width(), d);
   attention.output = Linear(d, width);
   return attention;
+}
+
+MixerDescription RandomTransformer::Mixer() {
+  using Kind = MixerDescription::Kind;
+  const int d = shape_.d_model;
+  MixerDescription mixer;
+  mixer.kind = *shape_.mixer;
+  mixer.width = mixer.kind == Kind::kConvolution ? 3 : 4;
+  if (mixer.kind != Kind::kConvolution) {
+    mixer.heads = 4;
+    mixer.key_heads = 2;
+    mixer.key_size = 7;
+    mixer.value_size = 35;  // more than a panel
+    mixer.decay = Tensor({mixer.heads}, 0, 1);
+    mixer.rate_bias = Tensor({mixer.heads}, -1, 1);
+    mixer.rate = Linear(mixer.heads, d);
+    const bool delta = mixer.kind == Kind::kGatedDelta;
+    if (delta) {
+      mixer.share = Linear(mixer.heads, d);
+    } else {
+      mixer.skip = Tensor({mixer.heads}, 1, 0.5f);
+      mixer.least_rate = 0.1f;
+      mixer.most_rate = 2;
+    }
+    mixer.norm_size = delta ? mixer.value_size : 2 * mixer.value_size;
+    mixer.norm = {
+        .weight = Tensor({delta ? mixer.value_size : mixer.values(d)}, 1, 0.1f),
+        .kind = NormTensors::Kind::kRms};
+    mixer.norm_after_gate = shape_.norm_after_gate;
+  }
+  const int channels = mixer.channel_count(d), values = mixer.values(d);
+  mixer.channels = {Linear(5, d), Linear(channels - 5, d)};
+  if (mixer.kind == Kind::kConvolution) {
+    mixer.channel_gate = Linear(channels, d);
+  }
+  mixer.gate = Linear(values, d);
+  mixer.output = Linear(d, values);
+  mixer.convolution = Tensor({channels, 1, mixer.width}, 0, 0.5f);
+  if (shape_.biases) mixer.convolution_bias = Tensor({channels}, 0, 0.1f);
+  return mixer;
 }
 
 StackDescription RandomTransformer::Stack(int layers, bool causal,
@@ -210,6 +268,18 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       layer.self_attention.norms_after_rotary = shape_.norms_after_rotary;
     }
     geometry.soft_cap = shape_.soft_cap;
+    if (shape_.gated_attention) {
+      layer.self_attention.gate =
+          Linear(geometry.query_width(), shape_.d_model);
+    }
+    if (shape_.mixer.has_value() && i % 3 != 1) {
+      if (!shape_.mixes_beside) {
+        const AttentionGeometry kept = geometry;
+        layer.self_attention = {};
+        geometry = kept;
+      }
+      layer.mixer = Mixer();
+    }
     layer.parallel = shape_.parallel;
     if (stack.relative_attention && stack.relative_attention->embeddings) {
       geometry.scale /= std::sqrt(3.0f);  // of three terms

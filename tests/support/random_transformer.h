@@ -60,7 +60,13 @@ class RandomTransformer {
     float residual_factor = 1;
     float logit_factor = 1;
     float logit_soft_cap = 0;
-    bool sinks = false;  // of self-attention
+    bool sinks = false;            // of self-attention
+    bool gated_attention = false;  // see AttentionDescription::gate
+    // What each layer but the second of three has instead of self-attention
+    // or, with `mixes_beside`, before it. Only for decoders alone.
+    std::optional<MixerDescription::Kind> mixer = std::nullopt;
+    bool mixes_beside = false;
+    bool norm_after_gate = false;  // of mixers
     bool embedding_norm = false;
     bool bare_first_layer = false;  // no norm before its self-attention
     bool final_norm = false;
@@ -122,6 +128,7 @@ class RandomTransformer {
   NormTensors Norm(int size);
   SublayerNorms Norms();
   AttentionDescription Attention(bool causal);
+  MixerDescription Mixer();
   StackDescription Stack(int layers, bool causal,
                          const TensorView* tied_tokens);
   ExpertsDescription Experts();

@@ -135,6 +135,12 @@ absl::StatusOr<MapSelection> ConvertDecoderSelection(
                         "is asked of a model whose decoder has a recurrence "
                         "instead of self-attention; leave it out");
   }
+  if (info.decoder_has_states) {
+    return InvalidField(path,
+                        "is asked of a model whose layers keep a state per "
+                        "sequence instead of attending to earlier tokens; "
+                        "leave it out");
+  }
   return ConvertSelection(in, path, info.decoder_layers, info.decoder_heads);
 }
 

@@ -146,6 +146,8 @@ double Exact(Activation activation, double x) {
       return x / (1 + std::exp(-x));
     case Activation::kTanh:
       return std::tanh(x);
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
   }
   return 0;
 }
@@ -153,7 +155,7 @@ double Exact(Activation activation, double x) {
 TEST(ActivateRowTest, EqualsTheFormulasOnEveryTail) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
-        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh}) {
+        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh, Activation::kSigmoid}) {
     for (const int n : Lengths()) {
       const std::vector<float> x = Random(n, n);
       std::vector<float> y(n + 1, 5.0f);
@@ -171,7 +173,7 @@ TEST(ActivateRowTest, EqualsTheFormulasOnEveryTail) {
 TEST(ActivateRowTest, HugeValuesStayFinite) {
   for (const Activation activation :
        {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh,
-        Activation::kSwish, Activation::kTanh}) {
+        Activation::kSwish, Activation::kTanh, Activation::kSigmoid}) {
     const std::vector<float> x = {-1e30f, -500.0f, -90.0f, 90.0f, 500.0f, 1e9f};
     std::vector<float> y(6);
     ActivateRow(Plain(x), activation, y.data());
@@ -280,7 +282,7 @@ TEST(AddRmsNormRowTest, EqualsTheFormulaOnEveryTail) {
 TEST(GateRowTest, EqualsTheFormulasOnEveryTail) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
-        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh}) {
+        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh, Activation::kSigmoid}) {
     for (const int n : Lengths()) {
       // One product holds both.
       const std::vector<float> both = Random(2 * n, n),

@@ -164,6 +164,7 @@ TEST_P(DecoderOnlyTest, FindsPromptsThatWereReadBefore) {
 // After truncation, blocks and bits are as if the tokens had never been read,
 // even if another hypothesis still has them.
 TEST_P(DecoderOnlyTest, TruncatedTokensLeaveNoTrace) {
+  if (GetParam().mixer) GTEST_SKIP() << "states do not go back";
   for (const Formats& formats : {kF32Formats, kInt8Formats}) {
     const std::unique_ptr<Engine> engine = NewEngine(random_, formats);
     const int free = engine->free_blocks();

@@ -1,0 +1,143 @@
+#include "model/families/falcon_h1.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/mixers.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+float ReadFactor(ConfigReader* config, const char* key) {
+  return static_cast<float>(config->Real(key, -1e9, 1e9).value_or(1));
+}
+
+std::vector<float> ReadFactors(ConfigReader* config, const char* key,
+                               size_t count) {
+  const std::vector<float> usual(count, 1.0f);
+  const ConfigReader::Layer list = config->Find(key);
+  if (list.json == nullptr) return usual;
+  std::vector<float> factors;
+  bool known = list.json->is_array() && list.json->size() == count;
+  if (known) {
+    for (const auto& value : *list.json) {
+      known = known && value.is_number();
+      factors.push_back(value.is_number() ? value.get<float>() : 1);
+    }
+  }
+  if (known) return factors;
+  config->Report(key, list, fmt::format("give {} numbers", count));
+  return usual;
+}
+
+// The factors of attention: of its input, its keys and its output.
+struct AttentionFactors {
+  float input = 1, key = 1, output = 1;
+};
+
+// Puts the factors into the tensors, where they cost nothing.
+void ScaleAttention(const AttentionFactors& factors,
+                    AttentionDescription* attention, TensorMemory* memory) {
+  const auto scale = [memory](float weight, float bias, LinearTensors* linear) {
+    *linear = ScaledLinear(*linear, weight, bias, memory);
+  };
+  scale(factors.input, 1, &attention->query);
+  scale(factors.input * factors.key, factors.key, &attention->key);
+  scale(factors.input, 1, &attention->value);
+  scale(factors.output, factors.output, &attention->output);
+}
+
+}  // namespace
+
+FamilyModel LoadFalconH1(const nlohmann::json& json, const Weights* weights,
+                         Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  TensorMemory* const memory = &description.memory;
+  AttentionGeometry geometry;
+  model.generation_defaults = {
+      {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
+  StackDescription& decoder = description.decoder.emplace(
+      ReadLlamaConfig(config, {.kv_heads = 8, .epsilon = 1e-5}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  decoder.embedding_scale = ReadFactor(config, "embedding_multiplier");
+  description.logit_factor = ReadFactor(config, "lm_head_multiplier");
+  const AttentionFactors attention = {
+      .input = ReadFactor(config, "attention_in_multiplier"),
+      .key = ReadFactor(config, "key_multiplier"),
+      .output = ReadFactor(config, "attention_out_multiplier")};
+  Mamba2Factors factors = {.input = ReadFactor(config, "ssm_in_multiplier"),
+                           .output = ReadFactor(config, "ssm_out_multiplier")};
+  const std::vector<float> parts =
+      ReadFactors(config, "ssm_multipliers", factors.projection.size());
+  std::copy(parts.begin(), parts.end(), factors.projection.begin());
+  const std::vector<float> feed_forward =
+      ReadFactors(config, "mlp_multipliers", 2);
+
+  constexpr char kWidth[] = "mamba_d_ssm";
+  int width = 1024;
+  if (json.contains(kWidth) && json[kWidth].is_null()) {
+    width =
+        config->Integer("mamba_expand", 1, 64).value_or(2) * decoder.d_model;
+  } else {
+    width = config->Integer(kWidth, 1, kMaxWidth).value_or(width);
+  }
+  Mamba2Config mamba =
+      ReadMamba2Config(config, width, /*usual_heads=*/128, /*usual_state=*/256);
+  mamba.output_bias = config->Boolean("projectors_bias").value_or(false);
+  const bool has_norm = config->Boolean("mamba_rms_norm").value_or(false);
+  const bool norm_first =
+      config->Boolean("mamba_norm_before_gate").value_or(true);
+  if (has_norm && width % mamba.groups != 0) {
+    config->Report("mamba_n_groups", config->Find("mamba_n_groups"),
+                   fmt::format("with mamba_rms_norm it must divide the width "
+                               "inside Mamba, {}",
+                               width));
+  }
+  LlamaTensors has = {.norms = {.before_feed_forward = "pre_ff_layernorm"},
+                      .final_norm = "final_layernorm"};
+  has.attention_bias = has.output_bias =
+      config->Boolean("attention_bias").value_or(false);
+  const bool bias = config->Boolean("mlp_bias").value_or(false);
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  const int d_model = decoder.d_model, inner = decoder.feed_forward;
+  ReadLlamaTensors(
+      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
+      [&](int, const std::string& name, LayerDescription* layer) {
+        ScaleAttention(attention, &layer->self_attention, memory);
+        layer->mixer = ReadMamba2(tensors, name + "mamba.", mamba, factors,
+                                  d_model, memory);
+        if (has_norm) {
+          layer->mixer->norm = {
+              .weight = tensors->Required(name + "mamba.norm.weight", {width}),
+              .kind = NormTensors::Kind::kRms};
+          layer->mixer->norm_size = width / mamba.groups;
+          layer->mixer->norm_after_gate = !norm_first;
+        }
+        const std::string block = name + "feed_forward.";
+        layer->gate = ScaledLinear(
+            tensors->Linear(block + "gate_proj", inner, d_model, bias),
+            feed_forward[0], feed_forward[0], memory);
+        layer->up = tensors->Linear(block + "up_proj", inner, d_model, bias);
+        layer->down = ScaledLinear(
+            tensors->Linear(block + "down_proj", d_model, inner, bias),
+            feed_forward[1], feed_forward[1], memory);
+      },
+      &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace trivium

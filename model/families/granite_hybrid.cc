@@ -1,0 +1,153 @@
+#include "model/families/granite_hybrid.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/joined_linear.h"
+#include "model/families/llama_stack.h"
+#include "model/families/mixers.h"
+#include "model/families/mixtral.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+// Returns matrix `index` of a tensor [n, rows, columns].
+const TensorView* Matrix(const TensorView* all, int64_t index,
+                         TensorMemory* memory) {
+  if (all == nullptr) return nullptr;
+  const int64_t n = all->shape[0], rows = all->shape[1];
+  auto flat = std::make_shared<TensorView>(*all);
+  flat->shape = {n * rows, all->shape[2]};
+  memory->push_back(flat);
+  const int64_t cuts[] = {index * rows, rows, (n - index - 1) * rows};
+  return SplitRows(*flat, /*groups=*/1, cuts, memory)[1];
+}
+
+// Reads the experts of `block`, which ends with a dot.
+ExpertsDescription ReadJoinedExperts(TensorReader* tensors,
+                                     const std::string& block,
+                                     const ExpertCounts& counts, int inner,
+                                     int d_model, TensorMemory* memory) {
+  ExpertsDescription description;
+  description.chosen = counts.chosen;
+  description.router = {tensors->RequiredOneOf(
+      {block + "router.layer.weight", block + "router.weight"},
+      {counts.all, d_model})};
+  const TensorView* const up = tensors->RequiredOneOf(
+      {block + "input_linear.weight", block + "experts.gate_up_proj"},
+      {counts.all, 2 * inner, d_model});
+  const TensorView* const down = tensors->RequiredOneOf(
+      {block + "output_linear.weight", block + "experts.down_proj"},
+      {counts.all, d_model, inner});
+  for (int e = 0; up != nullptr && down != nullptr && e < counts.all; ++e) {
+    const int64_t halves[] = {inner, inner};
+    const auto both =
+        SplitRows(*Matrix(up, e, memory), /*groups=*/1, halves, memory);
+    description.experts.push_back(
+        {{both[0]}, {both[1]}, {Matrix(down, e, memory)}});
+  }
+  return description;
+}
+
+}  // namespace
+
+FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
+                                 const Weights* weights, Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  TensorMemory* const memory = &description.memory;
+  AttentionGeometry geometry;
+  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  StackDescription& decoder =
+      description.decoder.emplace(ReadLlamaConfig(config, {}, &geometry));
+  // "nope", null and all others mean none.
+  const ConfigReader::Layer positions = config->Find("position_embedding_type");
+  if (positions.json != nullptr && *positions.json == "rope") {
+    ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  }
+  const auto factor = [&](const char* key) {
+    return static_cast<float>(config->Real(key, 1e-9, 1e9).value_or(1));
+  };
+  decoder.embedding_scale = factor("embedding_multiplier");
+  geometry.scale = factor("attention_multiplier");
+  description.logit_factor = 1 / factor("logits_scaling");
+  LlamaTensors has = {.residual_factor = factor("residual_multiplier")};
+  has.attention_bias = has.output_bias =
+      config->Boolean("attention_bias").value_or(false);
+  has.attends = ReadAttendingLayers(config, {"linear_attention", "mamba"},
+                                    {"full_attention", "attention"},
+                                    std::vector<bool>(decoder.layers));
+  const int64_t width =
+      int64_t{config->Integer("mamba_expand", 1, 64).value_or(2)} *
+      decoder.d_model;
+  if (width > kMaxWidth) {
+    config->Report("mamba_expand", config->Find("mamba_expand"),
+                   fmt::format("times hidden_size, {}, it must be at most {}",
+                               decoder.d_model, kMaxWidth));
+    return model;
+  }
+  const int inside = static_cast<int>(width);
+  const Mamba2Config mamba = ReadMamba2Config(
+      config, inside, /*usual_heads=*/128, /*usual_state=*/256);
+  if (inside % mamba.groups != 0) {
+    config->Report(
+        "mamba_n_groups", config->Find("mamba_n_groups"),
+        fmt::format("it must divide the width inside Mamba, {}", inside));
+  }
+  const int shared =
+      config->Integer("shared_intermediate_size", 1, kMaxWidth).value_or(1024);
+  constexpr char kExperts[] = "num_local_experts";
+  const ConfigReader::Layer all = config->Find(kExperts);
+  ExpertCounts counts;
+  if (all.json == nullptr || *all.json != 0) {
+    counts = ReadExpertCounts(config, kExperts, {.all = 8, .chosen = 2});
+  }
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  const int d_model = decoder.d_model;
+  ReadLlamaTensors(
+      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
+      [&](int i, const std::string& name, LayerDescription* layer) {
+        if (!has.attends[i]) {
+          layer->mixer =
+              ReadMamba2(tensors, name + "mamba.", mamba, {}, d_model, memory);
+          layer->mixer->norm = {
+              .weight = tensors->Required(name + "mamba.norm.weight", {inside}),
+              .kind = NormTensors::Kind::kRms};
+          layer->mixer->norm_size = inside / mamba.groups;
+          layer->mixer->norm_after_gate = true;
+        }
+        const std::string block = name + "shared_mlp.";
+        const int64_t halves[] = {shared, shared};
+        const auto both =
+            ReadJoinedLinear(tensors, block + "input_linear", halves,
+                             /*groups=*/1, d_model, /*bias=*/false, memory);
+        const LinearTensors down = tensors->Linear(
+            block + "output_linear", d_model, shared, /*bias=*/false);
+        if (counts.all == 0) {
+          layer->gate = both[0];
+          layer->up = both[1];
+          layer->down = down;
+          return;
+        }
+        layer->experts =
+            ReadJoinedExperts(tensors, name + "block_sparse_moe.", counts,
+                              decoder.feed_forward, d_model, memory);
+        layer->experts->shared = ExpertTensors{both[0], both[1], down};
+      },
+      &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace trivium

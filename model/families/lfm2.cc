@@ -1,0 +1,116 @@
+#include "model/families/lfm2.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/joined_linear.h"
+#include "model/families/llama_stack.h"
+#include "model/families/mixers.h"
+#include "model/families/sizes.h"
+#include "model/kernels/state_step.h"
+
+namespace trivium {
+namespace {
+
+// The width of the feed-forward that config.json means by `size`.
+int AdjustedWidth(ConfigReader* config, int size) {
+  if (!config->Boolean("block_auto_adjust_ff_dim").value_or(true)) return size;
+  size = 2 * size / 3;
+  const double factor =
+      config->Real("block_ffn_dim_multiplier", 1e-3, 1e3).value_or(1);
+  size = static_cast<int>(std::min<double>(factor * size, kMaxWidth));
+  const int multiple =
+      config->Integer("block_multiple_of", 1, kMaxWidth).value_or(256);
+  return (size + multiple - 1) / multiple * multiple;
+}
+
+MixerDescription ReadConvolution(TensorReader* tensors, const std::string& name,
+                                 int width, bool bias, int d_model,
+                                 TensorMemory* memory) {
+  MixerDescription mixer;
+  const int64_t rows[] = {d_model, d_model, d_model};
+  const std::vector<LinearTensors> parts = ReadJoinedLinear(
+      tensors, name + "in_proj", rows, /*groups=*/1, d_model, bias, memory);
+  mixer.channel_gate = parts[0];
+  mixer.gate = parts[1];
+  mixer.channels = {parts[2]};
+  mixer.output = tensors->Linear(name + "out_proj", d_model, d_model, bias);
+  mixer.width = width;
+  mixer.convolution =
+      tensors->Required(name + "conv.weight", {d_model, 1, width});
+  if (bias) {
+    mixer.convolution_bias = tensors->Required(name + "conv.bias", {d_model});
+  }
+  return mixer;
+}
+
+}  // namespace
+
+FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
+                     Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  model.generation_defaults = {
+      {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
+  const bool old_key = config->Find("block_ff_dim").json != nullptr;
+  // The activation is always SiLU.
+  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
+      config,
+      {.activation = "",
+       .kv_heads = 8,
+       .feed_forward = old_key ? "block_ff_dim" : "intermediate_size",
+       .epsilon_key = "norm_eps",
+       .epsilon = 1e-5},
+      &geometry));
+  decoder.feed_forward = AdjustedWidth(config, decoder.feed_forward);
+  ReadLlamaRotary(config, /*usual_theta=*/1e6, &geometry, &decoder);
+  std::vector<bool> usual(decoder.layers, true);
+  const ConfigReader::Layer indices = config->Find("full_attn_idxs");
+  if (indices.json != nullptr) {
+    usual.assign(decoder.layers, false);
+    for (const int i :
+         config->Integers("full_attn_idxs", 0, decoder.layers - 1)) {
+      usual[i] = true;
+    }
+  }
+  LlamaTensors has = {.head_norms = true,
+                      .query_norm = "q_layernorm",
+                      .key_norm = "k_layernorm",
+                      .norms = {.before_attention = "operator_norm",
+                                .before_feed_forward = "ffn_norm"},
+                      .final_norm = "embedding_norm",
+                      .output = "out_proj"};
+  has.attends =
+      ReadAttendingLayers(config, {"conv"}, {"full_attention"}, usual);
+  const int width =
+      config->Integer("conv_L_cache", 2, kMostConvolutionWidth).value_or(3);
+  const bool bias = config->Boolean("conv_bias").value_or(false);
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  const int d_model = decoder.d_model, inner = decoder.feed_forward;
+  ReadLlamaTensors(
+      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
+      [&](int i, const std::string& name, LayerDescription* layer) {
+        if (!has.attends[i]) {
+          layer->mixer = ReadConvolution(tensors, name + "conv.", width, bias,
+                                         d_model, &description.memory);
+        }
+        const std::string block = name + "feed_forward.";
+        layer->gate = tensors->Linear(block + "w1", inner, d_model, false);
+        layer->up = tensors->Linear(block + "w3", inner, d_model, false);
+        layer->down = tensors->Linear(block + "w2", d_model, inner, false);
+      },
+      &decoder);
+  const bool tied = config->Boolean("tie_embedding").value_or(true);
+  ReadOutputProjection(config, tied, tensors, &description);
+  return model;
+}
+
+}  // namespace trivium

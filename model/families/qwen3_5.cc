@@ -1,0 +1,239 @@
+#include "model/families/qwen3_5.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/joined_linear.h"
+#include "model/families/llama_stack.h"
+#include "model/families/mixers.h"
+#include "model/families/mixtral.h"
+#include "model/families/sizes.h"
+#include "model/kernels/state_step.h"
+
+namespace trivium {
+namespace {
+
+// The sizes of a layer with the gated delta rule.
+struct DeltaConfig {
+  int heads = 0;  // of values
+  int key_heads = 0;
+  int key_size = 0;
+  int value_size = 0;
+  int width = 0;  // of the convolution
+
+  int keys() const { return key_heads * key_size; }
+  int values() const { return heads * value_size; }
+};
+
+DeltaConfig ReadDeltaConfig(ConfigReader* config) {
+  DeltaConfig delta;
+  const auto integer = [&](const char* key, int usual) {
+    return config->Integer(key, 1, kMaxWidth).value_or(usual);
+  };
+  constexpr char kKeyHeads[] = "linear_num_key_heads";
+  delta.heads = integer("linear_num_value_heads", 32);
+  delta.key_heads = integer(kKeyHeads, 16);
+  delta.key_size = integer("linear_key_head_dim", 128);
+  delta.value_size = integer("linear_value_head_dim", 128);
+  delta.width =
+      config->Integer("linear_conv_kernel_dim", 2, kMostConvolutionWidth)
+          .value_or(4);
+  if (delta.heads % delta.key_heads != 0) {
+    config->Report(
+        kKeyHeads, config->Find(kKeyHeads),
+        fmt::format("it must divide linear_num_value_heads, {}", delta.heads));
+  }
+  if (2 * int64_t{delta.key_heads} * delta.key_size +
+          int64_t{delta.heads} * delta.value_size >
+      kMaxWidth) {
+    config->Report("linear_key_head_dim", config->Find("linear_key_head_dim"),
+                   fmt::format("the queries, keys and values of all heads must "
+                               "be at most {} wide together",
+                               kMaxWidth));
+  }
+  return delta;
+}
+
+// Reads the mixer `name`, which ends with a dot. `joined`: its products are two
+// (Qwen3-Next), with the parts of each key head together.
+MixerDescription ReadDelta(TensorReader* tensors, const std::string& name,
+                           const DeltaConfig& delta, bool joined, int d_model,
+                           TensorMemory* memory) {
+  MixerDescription mixer;
+  mixer.kind = MixerDescription::Kind::kGatedDelta;
+  const int keys = delta.keys(), values = delta.values();
+  const int channels = 2 * keys + values;
+  if (joined) {
+    const int shared = delta.heads / delta.key_heads;
+    const int64_t wide[] = {delta.key_size, delta.key_size,
+                            shared * delta.value_size,
+                            shared * delta.value_size};
+    const auto parts =
+        ReadJoinedLinear(tensors, name + "in_proj_qkvz", wide, delta.key_heads,
+                         d_model, /*bias=*/false, memory);
+    mixer.channels = {parts[0], parts[1], parts[2]};
+    mixer.gate = parts[3];
+    const int64_t narrow[] = {shared, shared};
+    const auto rates =
+        ReadJoinedLinear(tensors, name + "in_proj_ba", narrow, delta.key_heads,
+                         d_model, /*bias=*/false, memory);
+    mixer.share = rates[0];
+    mixer.rate = rates[1];
+  } else {
+    const auto linear = [&](const char* part, int out) {
+      return tensors->Linear(name + part, out, d_model, /*bias=*/false);
+    };
+    mixer.channels = {linear("in_proj_qkv", channels)};
+    mixer.gate = linear("in_proj_z", values);
+    mixer.share = linear("in_proj_b", delta.heads);
+    mixer.rate = linear("in_proj_a", delta.heads);
+  }
+  mixer.output =
+      tensors->Linear(name + "out_proj", d_model, values, /*bias=*/false);
+  mixer.width = delta.width;
+  mixer.convolution =
+      tensors->Required(name + "conv1d.weight", {channels, 1, delta.width});
+  mixer.heads = delta.heads;
+  mixer.key_heads = delta.key_heads;
+  mixer.key_size = delta.key_size;
+  mixer.value_size = delta.value_size;
+  mixer.decay = tensors->Required(name + "A_log", {delta.heads});
+  mixer.rate_bias = tensors->Required(name + "dt_bias", {delta.heads});
+  mixer.norm = {
+      .weight = tensors->Required(name + "norm.weight", {delta.value_size}),
+      .kind = NormTensors::Kind::kRms};
+  mixer.norm_size = delta.value_size;
+  return mixer;
+}
+
+// The experts of Qwen3-Next.
+struct NextExperts {
+  ExpertCounts counts;
+  int inner = 0, shared_inner = 0;
+  bool over_all = false;
+  std::vector<bool> layers;  // which have them
+};
+
+NextExperts ReadNextExperts(ConfigReader* config, int layers) {
+  NextExperts experts;
+  // Transformers writes num_local_experts since version 5.
+  const char* const all_key = config->Find("num_experts").json != nullptr
+                                  ? "num_experts"
+                                  : "num_local_experts";
+  const auto width = [&](const char* key) {
+    return config->Integer(key, 1, kMaxWidth).value_or(512);
+  };
+  experts.inner = width("moe_intermediate_size");
+  experts.shared_inner = width("shared_expert_intermediate_size");
+  experts.over_all = !config->Boolean("norm_topk_prob").value_or(true);
+  const int step =
+      config->Integer("decoder_sparse_step", 1, kMaxLayers).value_or(1);
+  const std::vector<int> dense =
+      config->Integers("mlp_only_layers", 0, kMaxLayers);
+  const bool none =
+      config->Find(all_key).json != nullptr && *config->Find(all_key).json == 0;
+  for (int i = 0; i < layers; ++i) {
+    const bool named = std::find(dense.begin(), dense.end(), i) != dense.end();
+    experts.layers.push_back(!none && !named && (i + 1) % step == 0);
+  }
+  if (!none) {
+    experts.counts =
+        ReadExpertCounts(config, all_key, {.all = 512, .chosen = 10});
+  }
+  return experts;
+}
+
+ExpertsDescription ReadNextExperts(TensorReader* tensors,
+                                   const std::string& name,
+                                   const NextExperts& experts, int d_model) {
+  ExpertsDescription description =
+      ReadExperts(tensors,
+                  {.router = name + "gate",
+                   .experts = name + "experts.",
+                   .gate = "gate_proj",
+                   .up = "up_proj",
+                   .down = "down_proj"},
+                  experts.counts, experts.inner, d_model);
+  description.over_all = experts.over_all;
+  const std::string shared = name + "shared_expert.";
+  const int inner = experts.shared_inner;
+  description.shared = ExpertTensors{
+      tensors->Linear(shared + "gate_proj", inner, d_model, /*bias=*/false),
+      tensors->Linear(shared + "up_proj", inner, d_model, /*bias=*/false),
+      tensors->Linear(shared + "down_proj", d_model, inner, /*bias=*/false)};
+  description.shared_gate =
+      tensors->Required(name + "shared_expert_gate.weight", {1, d_model});
+  return description;
+}
+
+FamilyModel Load(bool next, const nlohmann::json& json, const Weights* weights,
+                 Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
+      config, {.head_size = 256, .kv_heads = next ? 2 : 4}, &geometry));
+  // A text's tokens have the same position in all three sections.
+  ReadLlamaRotary(
+      config, {.partial = 0.25, .keys = {"mrope_section", "mrope_interleaved"}},
+      &geometry, &decoder);
+  const int step =
+      config->Integer("full_attention_interval", 1, kMaxLayers).value_or(4);
+  std::vector<bool> usual(decoder.layers);
+  for (int i = 0; i < decoder.layers; ++i) usual[i] = (i + 1) % step == 0;
+  LlamaTensors has = {.head_norms = true,
+                      .gated_output = true,
+                      .one_plus_weight = true,
+                      .memory = &description.memory};
+  has.attends = ReadAttendingLayers(config, {"linear_attention"},
+                                    {"full_attention"}, usual);
+  has.attention_bias = has.output_bias =
+      config->Boolean("attention_bias").value_or(false);
+  const DeltaConfig delta = ReadDeltaConfig(config);
+  NextExperts experts;
+  experts.layers.resize(decoder.layers);
+  if (next) experts = ReadNextExperts(config, decoder.layers);
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(
+      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
+      [&](int i, const std::string& name, LayerDescription* layer) {
+        if (!has.attends[i]) {
+          layer->mixer = ReadDelta(tensors, name + "linear_attn.", delta, next,
+                                   decoder.d_model, &description.memory);
+        }
+        if (experts.layers[i]) {
+          layer->experts =
+              ReadNextExperts(tensors, name + "mlp.", experts, decoder.d_model);
+        } else {
+          ReadGatedFeedForward(tensors, name, decoder.feed_forward,
+                               /*bias=*/false, decoder, layer);
+        }
+      },
+      &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace
+
+FamilyModel LoadQwen35Text(const nlohmann::json& json, const Weights* weights,
+                           Problems* problems) {
+  return Load(/*next=*/false, json, weights, problems);
+}
+
+FamilyModel LoadQwen3Next(const nlohmann::json& json, const Weights* weights,
+                          Problems* problems) {
+  return Load(/*next=*/true, json, weights, problems);
+}
+
+}  // namespace trivium

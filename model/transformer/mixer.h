@@ -1,0 +1,90 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_MIXER_H_
+#define TRIVIUM_MODEL_TRANSFORMER_MIXER_H_
+
+#include <optional>
+#include <span>
+
+#include "absl/status/status.h"
+#include "model/kernels/buffer.h"
+#include "model/transformer/description.h"
+#include "model/transformer/linear.h"
+#include "model/transformer/parts.h"
+#include "model/transformer/state_layout.h"
+
+namespace trivium {
+
+// Returns the state of a layer; the default without a mixer.
+StateShape StateShapeOf(const LayerDescription& layer, int d_model);
+
+// A few numbers that are f32 in every format, or none.
+struct MixerVector {
+  AlignedVector<float> values;
+
+  const float* data() const { return values.empty() ? nullptr : values.data(); }
+  int64_t bytes() const {
+    return static_cast<int64_t>(values.size() * sizeof(float));
+  }
+};
+
+// The packed MixerDescription. Its layer packs the two products.
+struct Mixer {
+  MixerDescription::Kind kind = MixerDescription::Kind::kConvolution;
+  // [width, d_model]. What it computes of a row, by columns:
+  //   kConvolution: gate, channel_gate, channels
+  //   others: gate, channels, rate, and share if there is one
+  Linear projection;
+  Linear output;  // [d_model, values]
+  int values = 0;
+  int channels = 0;
+  int width = 0;            // of the convolution
+  MixerVector convolution;  // [width, channels]
+  MixerVector convolution_bias;
+  Activation activation = Activation::kNone;  // of the convolution
+  int heads = 0;
+  int key_heads = 0;
+  int key_size = 0;
+  int value_size = 0;
+  MixerVector decay;        // -exp of the description's, [heads]
+  MixerVector rate_bias;    // [heads]
+  MixerVector skip;         // [heads], or empty
+  MixerVector query_scale;  // makes a root mean square norm that of a query
+  MixerVector key_scale;    // or a key, [key_size]; kGatedDelta only
+  float least_rate = 0;
+  float most_rate = 0;
+  MixerVector norm;  // [values], or empty
+  int norm_size = 0;
+  bool norm_after_gate = false;
+  float epsilon = 0;
+  bool before_attention = false;  // attention reads the same input after it
+
+  // Returns a mixer without its products.
+  static Mixer Create(const LayerDescription& layer,
+                      const StackDescription& stack);
+  // The parts of `projection`.
+  static std::vector<LinearTensors> ProjectionOf(
+      const MixerDescription& description);
+
+  StateShape state() const {
+    return {.channels = channels,
+            .kept = width - 1,
+            .heads = heads,
+            .rows = key_size,
+            .columns = value_size};
+  }
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_kind, of_projection, of_output, of_values, of_channels,
+                 of_width, of_convolution, of_convolution_bias, of_activation,
+                 of_heads, of_key_heads, of_key_size, of_value_size, of_decay,
+                 of_rate_bias, of_skip, of_query_scale, of_key_scale,
+                 of_least_rate, of_most_rate, of_norm, of_norm_size,
+                 of_norm_after_gate, of_epsilon, of_before_attention] = *this;
+    VisitParts(f, of_projection, of_output, of_convolution, of_convolution_bias,
+               of_decay, of_rate_bias, of_skip, of_query_scale, of_key_scale,
+               of_norm);
+  }
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_MIXER_H_

@@ -271,7 +271,7 @@ absl::Status TransformerEngine::MakeRoom(const StepPlan& plan) {
       if (cache_->shared(block)) block = cache_->CopyForWriting(block);
     }
   }
-  if (cache_->states().blocks() == 0) return absl::OkStatus();
+  if (limits_.state_blocks == 0) return absl::OkStatus();
   for (const StepPlan::Decode& work : plan.decode) {
     OwnState(&hypotheses_[work.hypothesis]);
   }

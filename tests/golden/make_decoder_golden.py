@@ -9,7 +9,8 @@ Transformers computes with it.
 
 KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
 `dtype` is what they are saved as, `prompts` are others than PROMPTS, `longest`
-is the length of the one that is null.
+is the length of the one that is null. `maps`=false leaves attention maps out,
+which models with states do not have.
 Weights are several times larger than those of a fresh model, so that attention
 is not uniform. Each prompt runs alone, without padding, in f32, and is
 continued without an end token. Names of searches are make_golden.py's. Needs
@@ -86,6 +87,7 @@ def main():
     dtype = options.pop("dtype", "float32")
     prompts = options.pop("prompts", PROMPTS)
     longest = options.pop("longest", 23)
+    maps = options.pop("maps", True)
     model = saved(make_model(architecture, options), folder, dtype)
 
     generator = torch.Generator().manual_seed(1)
@@ -95,7 +97,7 @@ def main():
             shape = (longest,)
             prompt = torch.randint(model.config.vocab_size, shape, generator=generator).tolist()
         run = {"input_ids": prompt}
-        out = model(input_ids=torch.tensor([prompt]), output_attentions=i in (0, 2))
+        out = model(input_ids=torch.tensor([prompt]), output_attentions=maps and i in (0, 2))
         tensors[f"{i}.logits"] = out.logits[0].contiguous()
         for layer, weights in enumerate(out.attentions or []):
             tensors[f"{i}.attentions.{layer}"] = weights[0].contiguous()

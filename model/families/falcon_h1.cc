@@ -84,25 +84,15 @@ FamilyModel LoadFalconH1(const nlohmann::json& json, const Weights* weights,
       ReadFactors(config, "mlp_multipliers", 2);
 
   constexpr char kWidth[] = "mamba_d_ssm";
-  int width = 1024;
-  if (json.contains(kWidth) && json[kWidth].is_null()) {
-    width =
-        config->Integer("mamba_expand", 1, 64).value_or(2) * decoder.d_model;
-  } else {
-    width = config->Integer(kWidth, 1, kMaxWidth).value_or(width);
-  }
+  const int width = json.contains(kWidth) && json[kWidth].is_null()
+                        ? ReadMamba2Width(config, decoder.d_model)
+                        : config->Integer(kWidth, 1, kMaxWidth).value_or(1024);
   Mamba2Config mamba =
       ReadMamba2Config(config, width, /*usual_heads=*/128, /*usual_state=*/256);
   mamba.output_bias = config->Boolean("projectors_bias").value_or(false);
   const bool has_norm = config->Boolean("mamba_rms_norm").value_or(false);
   const bool norm_first =
       config->Boolean("mamba_norm_before_gate").value_or(true);
-  if (has_norm && width % mamba.groups != 0) {
-    config->Report("mamba_n_groups", config->Find("mamba_n_groups"),
-                   fmt::format("with mamba_rms_norm it must divide the width "
-                               "inside Mamba, {}",
-                               width));
-  }
   LlamaTensors has = {.norms = {.before_feed_forward = "pre_ff_layernorm"},
                       .final_norm = "final_layernorm"};
   has.attention_bias = has.output_bias =
@@ -119,11 +109,8 @@ FamilyModel LoadFalconH1(const nlohmann::json& json, const Weights* weights,
         layer->mixer = ReadMamba2(tensors, name + "mamba.", mamba, factors,
                                   d_model, memory);
         if (has_norm) {
-          layer->mixer->norm = {
-              .weight = tensors->Required(name + "mamba.norm.weight", {width}),
-              .kind = NormTensors::Kind::kRms};
-          layer->mixer->norm_size = width / mamba.groups;
-          layer->mixer->norm_after_gate = !norm_first;
+          ReadMamba2Norm(tensors, name + "mamba.", mamba, !norm_first,
+                         &*layer->mixer);
         }
         const std::string block = name + "feed_forward.";
         layer->gate = ScaledLinear(

@@ -1,7 +1,5 @@
 #include "model/families/granite_hybrid.h"
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,23 +83,9 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
   has.attends = ReadAttendingLayers(config, {"linear_attention", "mamba"},
                                     {"full_attention", "attention"},
                                     std::vector<bool>(decoder.layers));
-  const int64_t width =
-      int64_t{config->Integer("mamba_expand", 1, 64).value_or(2)} *
-      decoder.d_model;
-  if (width > kMaxWidth) {
-    config->Report("mamba_expand", config->Find("mamba_expand"),
-                   fmt::format("times hidden_size, {}, it must be at most {}",
-                               decoder.d_model, kMaxWidth));
-    return model;
-  }
-  const int inside = static_cast<int>(width);
   const Mamba2Config mamba = ReadMamba2Config(
-      config, inside, /*usual_heads=*/128, /*usual_state=*/256);
-  if (inside % mamba.groups != 0) {
-    config->Report(
-        "mamba_n_groups", config->Find("mamba_n_groups"),
-        fmt::format("it must divide the width inside Mamba, {}", inside));
-  }
+      config, ReadMamba2Width(config, decoder.d_model), /*usual_heads=*/128,
+      /*usual_state=*/256);
   const int shared =
       config->Integer("shared_intermediate_size", 1, kMaxWidth).value_or(1024);
   constexpr char kExperts[] = "num_local_experts";
@@ -120,11 +104,8 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
         if (!has.attends[i]) {
           layer->mixer =
               ReadMamba2(tensors, name + "mamba.", mamba, {}, d_model, memory);
-          layer->mixer->norm = {
-              .weight = tensors->Required(name + "mamba.norm.weight", {inside}),
-              .kind = NormTensors::Kind::kRms};
-          layer->mixer->norm_size = inside / mamba.groups;
-          layer->mixer->norm_after_gate = true;
+          ReadMamba2Norm(tensors, name + "mamba.", mamba, /*after_gate=*/true,
+                         &*layer->mixer);
         }
         const std::string block = name + "shared_mlp.";
         const int64_t halves[] = {shared, shared};

@@ -70,6 +70,27 @@ std::vector<bool> ReadAttendingLayers(
   return usual;
 }
 
+int ReadMamba2Width(ConfigReader* config, int d_model) {
+  constexpr char kKey[] = "mamba_expand";
+  const int64_t width =
+      int64_t{config->Integer(kKey, 1, 64).value_or(2)} * d_model;
+  if (width <= kMaxWidth) return static_cast<int>(width);
+  config->Report(kKey, config->Find(kKey),
+                 fmt::format("times hidden_size, {}, it must be at most {}",
+                             d_model, kMaxWidth));
+  return d_model;
+}
+
+void ReadMamba2Norm(TensorReader* tensors, const std::string& name,
+                    const Mamba2Config& sizes, bool after_gate,
+                    MixerDescription* mixer) {
+  mixer->norm = {
+      .weight = tensors->Required(name + "norm.weight", {sizes.values}),
+      .kind = NormTensors::Kind::kRms};
+  mixer->norm_size = sizes.values / sizes.groups;
+  mixer->norm_after_gate = after_gate;
+}
+
 Mamba2Config ReadMamba2Config(ConfigReader* config, int values, int usual_heads,
                               int usual_state) {
   Mamba2Config sizes;

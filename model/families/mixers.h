@@ -37,7 +37,10 @@ struct Mamba2Config {
   float least_rate = 0;
   float most_rate = 0;
 };
-// `values` is the width inside, if config.json does not say it by itself.
+// Returns mamba_expand times d_model, the width inside.
+int ReadMamba2Width(ConfigReader* config, int d_model);
+// `values` is the width inside. The norms of its key heads' parts, if it has
+// norms, must fit.
 Mamba2Config ReadMamba2Config(ConfigReader* config, int values, int usual_heads,
                               int usual_state);
 
@@ -52,6 +55,11 @@ MixerDescription ReadMamba2(TensorReader* tensors, const std::string& name,
                             const Mamba2Config& sizes,
                             const Mamba2Factors& factors, int d_model,
                             TensorMemory* memory);
+
+// Reads the norm of `name`, over the values of each key head.
+void ReadMamba2Norm(TensorReader* tensors, const std::string& name,
+                    const Mamba2Config& sizes, bool after_gate,
+                    MixerDescription* mixer);
 
 // Returns the tensors with weight and bias times a factor each.
 LinearTensors ScaledLinear(const LinearTensors& tensors, float weight,

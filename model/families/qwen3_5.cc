@@ -200,7 +200,9 @@ FamilyModel Load(bool next, const nlohmann::json& json, const Weights* weights,
   NextExperts experts;
   experts.layers.resize(decoder.layers);
   if (next) experts = ReadNextExperts(config, decoder.layers);
-  TensorReader* const tensors = family.OpenTensors("model.");
+  // Folders of the text model alone may keep the names of those with eyes.
+  TensorReader* const tensors = family.OpenTensors(
+      PrefixOf(weights, {"model.language_model.", "model."}));
   if (tensors == nullptr) return model;
 
   ReadLlamaTensors(

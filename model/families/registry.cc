@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/families/albert.h"
+#include "model/families/bamba.h"
 #include "model/families/bart.h"
 #include "model/families/bert.h"
 #include "model/families/bloom.h"
@@ -53,6 +54,7 @@ namespace {
 
 constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"albert", LoadAlbert},
+    {"bamba", LoadBamba},
     {"bart", LoadBart},
     {"bert", LoadBert},
     {"blenderbot", LoadBlenderbot},

@@ -69,18 +69,24 @@ class ConversationsTest : public ::testing::TestWithParam<Served> {
     }
   }
 
-  // A running batch with room for so many blocks of tokens in all layers; 0:
-  // more than enough, of which `kept` are kept.
+  // A running batch with room for so many blocks of tokens in all layers, and
+  // for a few states if layers have any; 0: more than enough, of which `kept`
+  // are kept, and two states.
   std::unique_ptr<RunningBatch> NewBatch(bool speculate, int blocks, int kept,
                                          Sights* sights) {
     const auto whole =
         model_->NewEngine({.kv_cache_bytes = kConversationCacheBytes});
     limits_ = (*whole)->limits();
     const int64_t block_bytes = limits_.SourceBlocks(1) * limits_.block_bytes;
+    const int64_t state_bytes = limits_.state_blocks * limits_.block_bytes;
     EngineOptions options;
-    options.kv_cache_bytes =
-        blocks == 0 ? kConversationCacheBytes : blocks * block_bytes;
-    if (kept >= 0) options.prefix_cache_bytes = kept * block_bytes;
+    options.kv_cache_bytes = blocks == 0
+                                 ? kConversationCacheBytes
+                                 : blocks * block_bytes + 4 * state_bytes;
+    if (kept >= 0) {
+      options.prefix_cache_bytes =
+          kept * block_bytes + (kept > 0 ? 2 * state_bytes : 0);
+    }
     return std::make_unique<RunningBatch>(
         RunningBatch::Options{
             .model = TheModel(), .speculate = speculate, .observer = sights},
@@ -214,7 +220,9 @@ TEST_P(ConversationsTest, GivesTheSameBitsWarmColdHalfEvictedAndTogether) {
     }
     EXPECT_GT(cached, 0);
     EXPECT_EQ(cached, sights.found);
-    if (kMany) {
+    if (limits_.state_blocks > 0) {
+      EXPECT_EQ(sights.drafted, 0);  // a state cannot go back
+    } else if (kMany) {
       EXPECT_GT(sights.accepted, 0);
       EXPECT_GT(sights.drafted, sights.accepted);
     }
@@ -306,7 +314,9 @@ TEST_P(ConversationsTest, GivesPromptLogprobsLikeScore) {
       EXPECT_EQ(both.scored->ids.size(), turn.prompt.size() - 1);
       EXPECT_EQ(both.cached_tokens, 0);
       // What the scored prompt left is found.
-      EXPECT_EQ(answer.cached_tokens, (turn.prompt.size() - 1) / 16 * 16);
+      if (limits_.state_blocks == 0) {
+        EXPECT_EQ(answer.cached_tokens, (turn.prompt.size() - 1) / 16 * 16);
+      }
       ASSERT_EQ(score.scored->top_logprobs.size(),
                 both.scored->top_logprobs.size());
       for (size_t p = 0; p < score.scored->top_logprobs.size(); ++p) {
@@ -322,13 +332,15 @@ TEST_P(ConversationsTest, GivesPromptLogprobsLikeScore) {
 INSTANTIATE_TEST_SUITE_P(
     Models, ConversationsTest,
     // Of Gemma, two layers of three see 7 tokens back, less than a block.
-    ::testing::Values(Served{"f32", "tests/golden/llama.lm", Precision::kF32},
-                      Served{"int8", "tests/golden/llama.lm", Precision::kInt8},
-                      Served{"int4", "tests/golden/llama.lm", Precision::kInt4},
-                      Served{"windows_f32", "tests/golden/gemma3_text.lm",
-                             Precision::kF32},
-                      Served{"windows_int8", "tests/golden/gemma3_text.lm",
-                             Precision::kInt8}),
+    ::testing::Values(
+        Served{"f32", "tests/golden/llama.lm", Precision::kF32},
+        Served{"int8", "tests/golden/llama.lm", Precision::kInt8},
+        Served{"int4", "tests/golden/llama.lm", Precision::kInt4},
+        Served{"windows_f32", "tests/golden/gemma3_text.lm", Precision::kF32},
+        Served{"windows_int8", "tests/golden/gemma3_text.lm", Precision::kInt8},
+        Served{"states_f32", "tests/golden/lfm2.lm", Precision::kF32},
+        Served{"states_int8", "tests/golden/qwen3_5_text.lm", Precision::kInt8},
+        Served{"both_int8", "tests/golden/falcon_h1.lm", Precision::kInt8}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

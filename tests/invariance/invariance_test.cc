@@ -317,7 +317,8 @@ TEST_P(InvarianceTest, GivesTheSameAnswersInAnyBatch) {
   }
 }
 
-// Of the decoders alone one reads everything, the other in bands.
+// Of the decoders alone one reads everything, one in bands, and one keeps
+// states.
 INSTANTIATE_TEST_SUITE_P(
     Models, InvarianceTest,
     ::testing::Values(
@@ -326,7 +327,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"gpt2_f32", "tests/golden/gpt2.lm", Precision::kF32},
         Case{"gpt2_int8", "tests/golden/gpt2.lm", Precision::kInt8},
         Case{"gpt2_int4", "tests/golden/gpt2.lm", Precision::kInt4},
-        Case{"gpt_neo_int8", "tests/golden/gpt_neo.lm", Precision::kInt8}),
+        Case{"gpt_neo_int8", "tests/golden/gpt_neo.lm", Precision::kInt8},
+        Case{"states_int8", "tests/golden/qwen3_5_text.lm", Precision::kInt8}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

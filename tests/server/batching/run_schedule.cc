@@ -39,9 +39,12 @@ constexpr absl::Duration kScheduleStepTime = absl::Milliseconds(1);
 
 RandomTransformer::Shape ShapeOf(ScheduleModel model) {
   RandomTransformer::Shape shape;
-  if (model == ScheduleModel::kWindows) {
+  if (model == ScheduleModel::kWindows || model == ScheduleModel::kStates) {
     shape = RandomTransformer::LlamaShape();
     shape.encoder_layers = 0;
+    if (model == ScheduleModel::kStates) {
+      shape.mixer = MixerDescription::Kind::kGatedDelta;
+    }
   } else {
     shape.d_model = 16;
     shape.feed_forward = 16;

@@ -99,8 +99,10 @@ Schedule RandomSchedule(uint32_t seed) {
   for (int i = 0; i < requests; ++i) {
     ScheduledRequest one;
     one.request = RandomScheduledRequest(&random, has_encoder);
-    // A recurrent decoder has no attention to its own tokens.
-    if (recurrent) one.request.decoder_attention.reset();
+    // These decoders do not attend to their own tokens in every layer.
+    if (recurrent || schedule.model == ScheduleModel::kStates) {
+      one.request.decoder_attention.reset();
+    }
     one.call = 1 + pick(0, calls - 1);
     one.request.client = one.call % 2;
     one.request.priority =
@@ -115,7 +117,7 @@ Schedule RandomSchedule(uint32_t seed) {
 
 std::string Describe(const Schedule& schedule) {
   constexpr const char* kNames[] = {"translator", "decoder", "windows",
-                                    "recurrence", "experts"};
+                                    "recurrence", "experts", "states"};
   std::string text = fmt::format(
       "seed {}: {}, {}, {} blocks, {} rows, fails {}, not finite {}, goes {}\n",
       schedule.seed, kNames[static_cast<int>(schedule.model)],

@@ -16,9 +16,10 @@ enum class ScheduleModel {
   kDecoder,
   kWindows,
   kRecurrence,
-  kExperts
+  kExperts,
+  kStates
 };
-inline constexpr int kScheduleModels = 5;
+inline constexpr int kScheduleModels = 6;
 inline constexpr int kScheduleVocabulary = 31;  // of each model
 inline constexpr int kScheduleBeams = 4;        // at most
 

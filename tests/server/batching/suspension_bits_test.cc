@@ -54,19 +54,34 @@ std::vector<Job> Jobs(int count, bool has_encoder) {
   return jobs;
 }
 
-// With an encoder, or a decoder alone.
+enum class SuspendedModel { kTranslator, kDecoder, kStates };
+
+RandomTransformer::Shape ShapeOf(SuspendedModel kind) {
+  RandomTransformer::Shape shape;
+  if (kind == SuspendedModel::kStates) {
+    shape = RandomTransformer::LlamaShape();
+    shape.mixer = MixerDescription::Kind::kGatedDelta;
+  }
+  if (kind != SuspendedModel::kTranslator) shape.encoder_layers = 0;
+  return shape;
+}
+
 class SuspensionBitsTest
-    : public testing::TestWithParam<std::tuple<Formats, bool>> {};
+    : public testing::TestWithParam<std::tuple<Formats, SuspendedModel>> {};
 
 TEST_P(SuspensionBitsTest, SuspendedRequestsHaveTheBitsThatTheyHaveAlone) {
-  const auto& [formats, has_encoder] = GetParam();
-  const RandomTransformer random({.encoder_layers = has_encoder ? 2 : 0}, 5);
+  const auto& [formats, kind] = GetParam();
+  const bool has_encoder = kind == SuspendedModel::kTranslator;
+  const RandomTransformer random(ShapeOf(kind), 5);
   const std::unique_ptr<Engine> large = NewEngine(random, formats);
-  const int64_t block_bytes = (4 << 20) / large->limits().total_blocks;
-  // A beam search of three may need 3 + 3 x 4 blocks.
-  std::unique_ptr<Engine> small = NewEngine(random, formats, 16 * block_bytes);
+  // A beam search of three may need 3 + 3 x 4 blocks, in each group of layers,
+  // and three states.
+  const EngineLimits& most = large->limits();
+  const int64_t blocks = 16 * most.SourceBlocks(1) + 3 * most.state_blocks;
+  std::unique_ptr<Engine> small =
+      NewEngine(random, formats, blocks * most.block_bytes);
   const EngineLimits limits = small->limits();
-  ASSERT_LE(limits.total_blocks, 16);
+  ASSERT_LE(limits.total_blocks, blocks);
   Suspensions seen;
   RunningBatch batch({.model = TheModel(), .observer = &seen},
                      std::move(small));
@@ -100,11 +115,12 @@ TEST_P(SuspensionBitsTest, SuspendedRequestsHaveTheBitsThatTheyHaveAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SuspensionBitsTest,
-                         testing::Combine(testing::Values(kF32Formats,
-                                                          kInt8Formats,
-                                                          kInt8KeptAsBf16),
-                                          testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(
+    Models, SuspensionBitsTest,
+    testing::Combine(
+        testing::Values(kF32Formats, kInt8Formats, kInt8KeptAsBf16),
+        testing::Values(SuspendedModel::kTranslator, SuspendedModel::kDecoder,
+                        SuspendedModel::kStates)));
 
 }  // namespace
 }  // namespace trivium

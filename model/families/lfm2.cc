@@ -10,7 +10,6 @@
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
 #include "model/families/sizes.h"
-#include "model/kernels/state_step.h"
 
 namespace trivium {
 namespace {
@@ -89,7 +88,8 @@ FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
   has.attends =
       ReadAttendingLayers(config, {"conv"}, {"full_attention"}, usual);
   const int width =
-      config->Integer("conv_L_cache", 2, kMostConvolutionWidth).value_or(3);
+      config->Integer("conv_L_cache", 2, MixerDescription::kMostWidth)
+          .value_or(3);
   const bool bias = config->Boolean("conv_bias").value_or(false);
   TensorReader* const tensors = family.OpenTensors("model.");
   if (tensors == nullptr) return model;

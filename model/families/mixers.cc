@@ -9,7 +9,6 @@
 
 #include "model/families/joined_linear.h"
 #include "model/families/sizes.h"
-#include "model/kernels/state_step.h"
 
 namespace trivium {
 namespace {
@@ -123,8 +122,8 @@ Mamba2Config ReadMamba2Config(ConfigReader* config, int values, int usual_heads,
                                "{}",
                                sizes.groups, kMaxWidth));
   }
-  sizes.width =
-      config->Integer("mamba_d_conv", 2, kMostConvolutionWidth).value_or(4);
+  sizes.width = config->Integer("mamba_d_conv", 2, MixerDescription::kMostWidth)
+                    .value_or(4);
   sizes.convolution_bias = config->Boolean("mamba_conv_bias").value_or(true);
   sizes.projection_bias = config->Boolean("mamba_proj_bias").value_or(false);
   sizes.output_bias = sizes.projection_bias;

@@ -13,7 +13,6 @@
 #include "model/families/mixers.h"
 #include "model/families/mixtral.h"
 #include "model/families/sizes.h"
-#include "model/kernels/state_step.h"
 
 namespace trivium {
 namespace {
@@ -41,7 +40,7 @@ DeltaConfig ReadDeltaConfig(ConfigReader* config) {
   delta.key_size = integer("linear_key_head_dim", 128);
   delta.value_size = integer("linear_value_head_dim", 128);
   delta.width =
-      config->Integer("linear_conv_kernel_dim", 2, kMostConvolutionWidth)
+      config->Integer("linear_conv_kernel_dim", 2, MixerDescription::kMostWidth)
           .value_or(4);
   if (delta.heads % delta.key_heads != 0) {
     config->Report(

@@ -13,6 +13,7 @@
 #include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/row_ops.h"
+#include "model/kernels/state_step.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
@@ -287,6 +288,7 @@ struct RecurrenceDescription {
 // x_t)), or o_t * swish(W_z x_t). The sublayer's output is W_o y_t.
 struct MixerDescription {
   enum class Kind { kConvolution, kGatedDelta, kStateSpace };
+  static constexpr int kMostWidth = kMostConvolutionWidth;
 
   Kind kind = Kind::kConvolution;
   LinearTensors gate;                   // W_z [values, d_model]

@@ -155,7 +155,8 @@ double Exact(Activation activation, double x) {
 TEST(ActivateRowTest, EqualsTheFormulasOnEveryTail) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
-        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh, Activation::kSigmoid}) {
+        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh,
+        Activation::kSigmoid}) {
     for (const int n : Lengths()) {
       const std::vector<float> x = Random(n, n);
       std::vector<float> y(n + 1, 5.0f);
@@ -282,7 +283,8 @@ TEST(AddRmsNormRowTest, EqualsTheFormulaOnEveryTail) {
 TEST(GateRowTest, EqualsTheFormulasOnEveryTail) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
-        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh, Activation::kSigmoid}) {
+        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh,
+        Activation::kSigmoid}) {
     for (const int n : Lengths()) {
       // One product holds both.
       const std::vector<float> both = Random(2 * n, n),

@@ -26,6 +26,7 @@ struct Wrapper {
 constexpr Wrapper kWrappers[] = {{"gemma3", "gemma3_text"},
                                  {"mistral3", "mistral"},
                                  {"qwen3_5", "qwen3_5_text"},
+                                 {"qwen3_5_moe", "qwen3_5_moe_text"},
                                  {"qwen3_vl", "qwen3_vl_text"}};
 
 // The other towers' names, with or without "model." in front.

@@ -1,6 +1,5 @@
 #include "model/families/granite_hybrid.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,48 +12,6 @@
 #include "model/families/sizes.h"
 
 namespace trivium {
-namespace {
-
-// Returns matrix `index` of a tensor [n, rows, columns].
-const TensorView* Matrix(const TensorView* all, int64_t index,
-                         TensorMemory* memory) {
-  if (all == nullptr) return nullptr;
-  const int64_t n = all->shape[0], rows = all->shape[1];
-  auto flat = std::make_shared<TensorView>(*all);
-  flat->shape = {n * rows, all->shape[2]};
-  memory->push_back(flat);
-  const int64_t cuts[] = {index * rows, rows, (n - index - 1) * rows};
-  return SplitRows(*flat, /*groups=*/1, cuts, memory)[1];
-}
-
-// Reads the experts of `block`, which ends with a dot.
-ExpertsDescription ReadJoinedExperts(TensorReader* tensors,
-                                     const std::string& block,
-                                     const ExpertCounts& counts, int inner,
-                                     int d_model, TensorMemory* memory) {
-  ExpertsDescription description;
-  description.chosen = counts.chosen;
-  description.router = {tensors->RequiredOneOf(
-      {block + "router.layer.weight", block + "router.weight"},
-      {counts.all, d_model})};
-  const TensorView* const up = tensors->RequiredOneOf(
-      {block + "input_linear.weight", block + "experts.gate_up_proj"},
-      {counts.all, 2 * inner, d_model});
-  const TensorView* const down = tensors->RequiredOneOf(
-      {block + "output_linear.weight", block + "experts.down_proj"},
-      {counts.all, d_model, inner});
-  for (int e = 0; up != nullptr && down != nullptr && e < counts.all; ++e) {
-    const int64_t halves[] = {inner, inner};
-    const auto both =
-        SplitRows(*Matrix(up, e, memory), /*groups=*/1, halves, memory);
-    description.experts.push_back(
-        {{both[0]}, {both[1]}, {Matrix(down, e, memory)}});
-  }
-  return description;
-}
-
-}  // namespace
-
 FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
                                  const Weights* weights, Problems* problems) {
   FamilyReader family(json, weights, problems);
@@ -120,9 +77,13 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
           layer->down = down;
           return;
         }
-        layer->experts =
-            ReadJoinedExperts(tensors, name + "block_sparse_moe.", counts,
-                              decoder.feed_forward, d_model, memory);
+        const std::string moe = name + "block_sparse_moe.";
+        layer->experts = ReadStackedExperts(
+            tensors,
+            {.router = {moe + "router.layer.weight", moe + "router.weight"},
+             .up = {moe + "input_linear.weight", moe + "experts.gate_up_proj"},
+             .down = {moe + "output_linear.weight", moe + "experts.down_proj"}},
+            counts, decoder.feed_forward, d_model, memory);
         layer->experts->shared = ExpertTensors{both[0], both[1], down};
       },
       &decoder);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <vector>
 
 #include "model/families/decoder_stack.h"
@@ -48,6 +49,36 @@ ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
     description.experts.push_back({linear(names.gate, inner, d_model),
                                    linear(names.up, inner, d_model),
                                    linear(names.down, d_model, inner)});
+  }
+  return description;
+}
+
+ExpertsDescription ReadStackedExperts(TensorReader* tensors,
+                                      const StackedExpertNames& names,
+                                      const ExpertCounts& counts, int inner,
+                                      int d_model, TensorMemory* memory) {
+  ExpertsDescription description;
+  description.chosen = counts.chosen;
+  description.router = {
+      tensors->RequiredOneOf(names.router, {counts.all, d_model})};
+  const TensorView* const up =
+      tensors->RequiredOneOf(names.up, {counts.all, 2 * inner, d_model});
+  const TensorView* const down =
+      tensors->RequiredOneOf(names.down, {counts.all, d_model, inner});
+  if (up == nullptr || down == nullptr) return description;
+  // Matrices one below the other, cut again.
+  const auto flat = [memory](const TensorView& stacked) {
+    auto view = std::make_shared<TensorView>(stacked);
+    view->shape = {stacked.shape[0] * stacked.shape[1], stacked.shape[2]};
+    memory->push_back(view);
+    return view.get();
+  };
+  const std::vector<int64_t> halves(2 * counts.all, inner);
+  const std::vector<int64_t> wholes(counts.all, d_model);
+  const auto ups = SplitRows(*flat(*up), /*groups=*/1, halves, memory);
+  const auto downs = SplitRows(*flat(*down), /*groups=*/1, wholes, memory);
+  for (int e = 0; e < counts.all; ++e) {
+    description.experts.push_back({{ups[2 * e]}, {ups[2 * e + 1]}, {downs[e]}});
   }
   return description;
 }

@@ -2,7 +2,9 @@
 #define TRIVIUM_MODEL_FAMILIES_MIXTRAL_H_
 
 #include <string>
+#include <vector>
 
+#include "model/families/derived_tensors.h"
 #include "model/families/registry.h"
 #include "model/families/tensor_reader.h"
 
@@ -27,6 +29,17 @@ struct ExpertCounts {
 };
 ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
                               const ExpertCounts& usual);
+
+// A family's names of all experts' matrices in one tensor each: the router's
+// weight, gates and ups [experts, 2 inner, d_model], downs [experts, d_model,
+// inner]. The first name that there is counts.
+struct StackedExpertNames {
+  std::vector<std::string> router, up, down;
+};
+ExpertsDescription ReadStackedExperts(TensorReader* tensors,
+                                      const StackedExpertNames& names,
+                                      const ExpertCounts& counts, int inner,
+                                      int d_model, TensorMemory* memory);
 
 // Reads the experts of a layer, each `inner` wide between its products.
 ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,

@@ -118,7 +118,8 @@ struct NextExperts {
   std::vector<bool> layers;  // which have them
 };
 
-NextExperts ReadNextExperts(ConfigReader* config, int layers) {
+NextExperts ReadNextExperts(ConfigReader* config, const ExpertCounts& usual,
+                            int layers) {
   NextExperts experts;
   // Transformers writes num_local_experts since version 5.
   const char* const all_key = config->Find("num_experts").json != nullptr
@@ -141,23 +142,30 @@ NextExperts ReadNextExperts(ConfigReader* config, int layers) {
     experts.layers.push_back(!none && !named && (i + 1) % step == 0);
   }
   if (!none) {
-    experts.counts =
-        ReadExpertCounts(config, all_key, {.all = 512, .chosen = 10});
+    experts.counts = ReadExpertCounts(config, all_key, usual);
   }
   return experts;
 }
 
 ExpertsDescription ReadNextExperts(TensorReader* tensors,
                                    const std::string& name,
-                                   const NextExperts& experts, int d_model) {
+                                   const NextExperts& experts, int d_model,
+                                   TensorMemory* memory) {
+  const std::string stacked = name + "experts.gate_up_proj";
   ExpertsDescription description =
-      ReadExperts(tensors,
-                  {.router = name + "gate",
-                   .experts = name + "experts.",
-                   .gate = "gate_proj",
-                   .up = "up_proj",
-                   .down = "down_proj"},
-                  experts.counts, experts.inner, d_model);
+      tensors->Has(stacked)
+          ? ReadStackedExperts(tensors,
+                               {.router = {name + "gate.weight"},
+                                .up = {stacked},
+                                .down = {name + "experts.down_proj"}},
+                               experts.counts, experts.inner, d_model, memory)
+          : ReadExperts(tensors,
+                        {.router = name + "gate",
+                         .experts = name + "experts.",
+                         .gate = "gate_proj",
+                         .up = "up_proj",
+                         .down = "down_proj"},
+                        experts.counts, experts.inner, d_model);
   description.over_all = experts.over_all;
   const std::string shared = name + "shared_expert.";
   const int inner = experts.shared_inner;
@@ -170,15 +178,30 @@ ExpertsDescription ReadNextExperts(TensorReader* tensors,
   return description;
 }
 
-FamilyModel Load(bool next, const nlohmann::json& json, const Weights* weights,
-                 Problems* problems) {
+// How the members differ.
+struct HybridQwen {
+  bool joined = false;   // see ReadDelta
+  bool experts = false;  // in some layers
+  bool all_experts = false;
+  int kv_heads = 4;  // if config.json has none
+  ExpertCounts counts = {};
+};
+
+FamilyModel LoadHybridQwen(const HybridQwen& options,
+                           const nlohmann::json& json, const Weights* weights,
+                           Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
   StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
-      config, {.head_size = 256, .kv_heads = next ? 2 : 4}, &geometry));
+      config,
+      {.head_size = 256,
+       .kv_heads = options.kv_heads,
+       .feed_forward =
+           options.all_experts ? "moe_intermediate_size" : "intermediate_size"},
+      &geometry));
   // A text's tokens have the same position in all three sections.
   ReadLlamaRotary(
       config, {.partial = 0.25, .keys = {"mrope_section", "mrope_interleaved"}},
@@ -198,7 +221,10 @@ FamilyModel Load(bool next, const nlohmann::json& json, const Weights* weights,
   const DeltaConfig delta = ReadDeltaConfig(config);
   NextExperts experts;
   experts.layers.resize(decoder.layers);
-  if (next) experts = ReadNextExperts(config, decoder.layers);
+  if (options.experts) {
+    experts = ReadNextExperts(config, options.counts, decoder.layers);
+  }
+  if (options.all_experts) experts.layers.assign(decoder.layers, true);
   // Folders of the text model alone may keep the names of those with eyes.
   TensorReader* const tensors = family.OpenTensors(
       PrefixOf(weights, {"model.language_model.", "model."}));
@@ -208,12 +234,14 @@ FamilyModel Load(bool next, const nlohmann::json& json, const Weights* weights,
       tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
       [&](int i, const std::string& name, LayerDescription* layer) {
         if (!has.attends[i]) {
-          layer->mixer = ReadDelta(tensors, name + "linear_attn.", delta, next,
-                                   decoder.d_model, &description.memory);
+          layer->mixer =
+              ReadDelta(tensors, name + "linear_attn.", delta, options.joined,
+                        decoder.d_model, &description.memory);
         }
         if (experts.layers[i]) {
           layer->experts =
-              ReadNextExperts(tensors, name + "mlp.", experts, decoder.d_model);
+              ReadNextExperts(tensors, name + "mlp.", experts, decoder.d_model,
+                              &description.memory);
         } else {
           ReadGatedFeedForward(tensors, name, decoder.feed_forward,
                                /*bias=*/false, decoder, layer);
@@ -229,12 +257,25 @@ FamilyModel Load(bool next, const nlohmann::json& json, const Weights* weights,
 
 FamilyModel LoadQwen35Text(const nlohmann::json& json, const Weights* weights,
                            Problems* problems) {
-  return Load(/*next=*/false, json, weights, problems);
+  return LoadHybridQwen({}, json, weights, problems);
 }
 
 FamilyModel LoadQwen3Next(const nlohmann::json& json, const Weights* weights,
                           Problems* problems) {
-  return Load(/*next=*/true, json, weights, problems);
+  return LoadHybridQwen({.joined = true,
+                         .experts = true,
+                         .kv_heads = 2,
+                         .counts = {.all = 512, .chosen = 10}},
+                        json, weights, problems);
+}
+
+FamilyModel LoadQwen35MoeText(const nlohmann::json& json,
+                              const Weights* weights, Problems* problems) {
+  return LoadHybridQwen({.experts = true,
+                         .all_experts = true,
+                         .kv_heads = 2,
+                         .counts = {.all = 256, .chosen = 8}},
+                        json, weights, problems);
 }
 
 }  // namespace trivium

@@ -12,6 +12,10 @@ namespace trivium {
 // models/qwen3_5/modeling_qwen3_5.py.
 FamilyModel LoadQwen35Text(const nlohmann::json& config, const Weights* weights,
                            Problems* problems);
+// Qwen3_5MoeForCausalLM (2026): the same with experts, one of them for every
+// token. Like models/qwen3_5_moe/modeling_qwen3_5_moe.py.
+FamilyModel LoadQwen35MoeText(const nlohmann::json& config,
+                              const Weights* weights, Problems* problems);
 // Qwen3NextForCausalLM (2025): the same with experts, one of them for every
 // token. Like models/qwen3_next/modeling_qwen3_next.py.
 FamilyModel LoadQwen3Next(const nlohmann::json& config, const Weights* weights,

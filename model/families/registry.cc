@@ -108,6 +108,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"phi3", LoadPhi3},
     {"qwen2", LoadQwen2},
     {"qwen3", LoadQwen3},
+    {"qwen3_5_moe_text", LoadQwen35MoeText},
     {"qwen3_5_text", LoadQwen35Text},
     {"qwen3_moe", LoadQwen3Moe},
     {"qwen3_next", LoadQwen3Next},

@@ -18,6 +18,7 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"silu", Activation::kSwish},
     {"swish", Activation::kSwish},
     {"tanh", Activation::kTanh},
+    {"relu2", Activation::kSquaredRelu},
 };
 
 }  // namespace

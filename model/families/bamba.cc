@@ -32,9 +32,10 @@ FamilyModel LoadBamba(const nlohmann::json& json, const Weights* weights,
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   const bool bias = config->Boolean("mlp_bias").value_or(false);
-  const Mamba2Config mamba = ReadMamba2Config(
+  Mamba2Config mamba = ReadMamba2Config(
       config, ReadMamba2Width(config, decoder.d_model), /*usual_heads=*/128,
       /*usual_state=*/256);
+  mamba.activation = decoder.activation;
   TensorReader* const tensors = family.OpenTensors("model.");
   if (tensors == nullptr) return model;
 

@@ -89,6 +89,7 @@ FamilyModel LoadFalconH1(const nlohmann::json& json, const Weights* weights,
                         : config->Integer(kWidth, 1, kMaxWidth).value_or(1024);
   Mamba2Config mamba =
       ReadMamba2Config(config, width, /*usual_heads=*/128, /*usual_state=*/256);
+  mamba.activation = decoder.activation;
   mamba.output_bias = config->Boolean("projectors_bias").value_or(false);
   const bool has_norm = config->Boolean("mamba_rms_norm").value_or(false);
   const bool norm_first =

@@ -40,9 +40,10 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
   has.attends = ReadAttendingLayers(config, {"linear_attention", "mamba"},
                                     {"full_attention", "attention"},
                                     std::vector<bool>(decoder.layers));
-  const Mamba2Config mamba = ReadMamba2Config(
+  Mamba2Config mamba = ReadMamba2Config(
       config, ReadMamba2Width(config, decoder.d_model), /*usual_heads=*/128,
       /*usual_state=*/256);
+  mamba.activation = decoder.activation;
   const int shared =
       config->Integer("shared_intermediate_size", 1, kMaxWidth).value_or(1024);
   constexpr char kExperts[] = "num_local_experts";

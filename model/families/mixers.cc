@@ -166,6 +166,7 @@ MixerDescription ReadMamba2(TensorReader* tensors, const std::string& name,
                                               sizes.values, sizes.output_bias),
                               factors.output, factors.output, memory);
   mixer.width = sizes.width;
+  mixer.activation = sizes.activation;
   mixer.convolution =
       tensors->Required(name + "conv1d.weight", {channels, 1, sizes.width});
   if (sizes.convolution_bias) {

@@ -36,6 +36,7 @@ struct Mamba2Config {
   bool convolution_bias = true;
   float least_rate = 0;
   float most_rate = 0;
+  Activation activation = Activation::kSwish;  // of the convolution
 };
 // Returns mamba_expand times d_model, the width inside.
 int ReadMamba2Width(ConfigReader* config, int d_model);

@@ -237,6 +237,7 @@ FamilyModel LoadHybridQwen(const HybridQwen& options,
           layer->mixer =
               ReadDelta(tensors, name + "linear_attn.", delta, options.joined,
                         decoder.d_model, &description.memory);
+          layer->mixer->activation = decoder.activation;
         }
         if (experts.layers[i]) {
           layer->experts =

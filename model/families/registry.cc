@@ -34,6 +34,7 @@
 #include "model/families/mixtral.h"
 #include "model/families/modernbert.h"
 #include "model/families/mpnet.h"
+#include "model/families/nemotron_h.h"
 #include "model/families/nomic_bert.h"
 #include "model/families/olmo.h"
 #include "model/families/openai_gpt.h"
@@ -97,6 +98,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"modernbert", LoadModernBert},
     {"mpnet", LoadMpnet},
     {"mt5", LoadMt5},
+    {"nemotron_h", LoadNemotronH},
     {"new", LoadGte},
     {"nomic_bert", LoadNomicBert},
     {"olmo2", LoadOlmo2},

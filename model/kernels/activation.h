@@ -10,7 +10,8 @@ enum class Activation {
   kGeluTanh,  // x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
   kSwish,     // x / (1 + exp(-x))
   kTanh,
-  kSigmoid,  // 1 / (1 + exp(-x))
+  kSigmoid,      // 1 / (1 + exp(-x))
+  kSquaredRelu,  // max(x, 0)^2
 };
 
 }  // namespace trivium

@@ -88,6 +88,10 @@ HWY_INLINE hn::Vec<F32> Activate(hn::Vec<F32> x) {
       const auto e = Exp(d, Clamp(d, hn::Add(x, x)));
       return hn::NegMulAdd(hn::Set(d, 2.0f), Reciprocal(hn::Add(one, e)), one);
     }
+    case Activation::kSquaredRelu: {
+      const auto positive = hn::Max(x, hn::Zero(d));
+      return hn::Mul(positive, positive);
+    }
     case Activation::kSigmoid:
       return Reciprocal(hn::Add(one, Exp(d, Clamp(d, hn::Neg(x)))));
   }
@@ -132,6 +136,8 @@ HWY_INLINE Range WithActivation(Activation activation, F function) {
       return function(Constant<Activation::kSwish>());
     case Activation::kTanh:
       return function(Constant<Activation::kTanh>());
+    case Activation::kSquaredRelu:
+      return function(Constant<Activation::kSquaredRelu>());
     case Activation::kSigmoid:
       return function(Constant<Activation::kSigmoid>());
   }

@@ -67,39 +67,36 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
                      &rows_, workspace));
       timer->End(&PhaseSeconds::self_attention);
     }
-    if (!weights.attends) {
-      TRIVIUM_RETURN_IF_ERROR(
-          rows_.FeedForward(weights, stack_.FirstReader(layer + 1), workspace));
-      timer->End(&PhaseSeconds::feed_forward);
-      continue;
+    if (weights.attends) {
+      const Reading& reading = readings_[cache->layout().group(layer)];
+      const std::optional<Attention>& cross = weights.cross_attention;
+      const AttentionTask task = {
+          .weights = weights.self_attention,
+          .layer = layer,
+          .groups = reading.self,
+          .places = reading.places,
+          .turns = &turns_,
+          .tiles = cache->Tiles(layer),
+          .relative =
+              stack_.relative_attention ? &*stack_.relative_attention : nullptr,
+          .reader = cross.has_value() ? &cross->projection
+                                      : weights.feed_forward.reader()};
+      TRIVIUM_RETURN_IF_ERROR(weights.recurrent
+                                  ? recurrence_.Run(task, &rows_, workspace)
+                                  : attention_.Run(task, &rows_, workspace));
+      timer->End(&PhaseSeconds::self_attention);
+      if (cross.has_value()) {
+        TRIVIUM_RETURN_IF_ERROR(
+            attention_.Run({.weights = *cross,
+                            .layer = layer,
+                            .groups = reading.cross,
+                            .tiles = cache->Tiles(layer),
+                            .reader = weights.feed_forward.reader()},
+                           &rows_, workspace));
+        timer->End(&PhaseSeconds::cross_attention);
+      }
     }
-    const Reading& reading = readings_[cache->layout().group(layer)];
-    const std::optional<Attention>& cross = weights.cross_attention;
-    const AttentionTask task = {
-        .weights = weights.self_attention,
-        .layer = layer,
-        .groups = reading.self,
-        .places = reading.places,
-        .turns = &turns_,
-        .tiles = cache->Tiles(layer),
-        .relative =
-            stack_.relative_attention ? &*stack_.relative_attention : nullptr,
-        .reader = cross.has_value() ? &cross->projection
-                                    : weights.feed_forward.reader()};
-    TRIVIUM_RETURN_IF_ERROR(weights.recurrent
-                                ? recurrence_.Run(task, &rows_, workspace)
-                                : attention_.Run(task, &rows_, workspace));
-    timer->End(&PhaseSeconds::self_attention);
-    if (cross.has_value()) {
-      TRIVIUM_RETURN_IF_ERROR(
-          attention_.Run({.weights = *cross,
-                          .layer = layer,
-                          .groups = reading.cross,
-                          .tiles = cache->Tiles(layer),
-                          .reader = weights.feed_forward.reader()},
-                         &rows_, workspace));
-      timer->End(&PhaseSeconds::cross_attention);
-    }
+    if (weights.feed_forward.experts.empty()) continue;
     TRIVIUM_RETURN_IF_ERROR(
         rows_.FeedForward(weights, stack_.FirstReader(layer + 1), workspace));
     timer->End(&PhaseSeconds::feed_forward);

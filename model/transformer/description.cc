@@ -96,9 +96,9 @@ struct Visitor {
 
   void ForEach(const MixerDescription& description) const {
     const auto& [kind, gate, channels, channel_gate, rate, share, output, width,
-                 convolution, convolution_bias, heads, key_heads, key_size,
-                 value_size, decay, rate_bias, skip, least_rate, most_rate,
-                 norm, norm_size, norm_after_gate] = description;
+                 convolution, convolution_bias, activation, heads, key_heads,
+                 key_size, value_size, decay, rate_bias, skip, least_rate,
+                 most_rate, norm, norm_size, norm_after_gate] = description;
     ForEach(gate);
     for (const LinearTensors& part : channels) ForEach(part);
     for (const auto* linear : {&channel_gate, &rate, &share}) ForEach(*linear);

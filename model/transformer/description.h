@@ -301,6 +301,7 @@ struct MixerDescription {
   const TensorView* convolution = nullptr;       // w [channels, 1, K]
   const TensorView* convolution_bias = nullptr;  // [channels] or null
 
+  Activation activation = Activation::kSwish;  // of the convolution
   // kConvolution has none of these; its channels and values are d_model.
   int heads = 0;                          // of v
   int key_heads = 0;                      // divides heads
@@ -363,6 +364,10 @@ struct LayerDescription {
   // layer has no cross-attention and no norms `after`.
   bool parallel = false;
 
+  // False for a layer that has only a mixer or attention (Nemotron-H).
+  bool feeds_forward() const {
+    return up.weight != nullptr || experts.has_value();
+  }
   // False for a layer that keeps no keys and values.
   bool attends() const {
     return !mixer.has_value() || self_attention.query.weight != nullptr;

@@ -62,6 +62,7 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{cross.output}, &*layer->cross_attention->output));
   }
+  if (!description.feeds_forward()) return absl::OkStatus();
   std::vector<Expert>& experts = layer->feed_forward.experts;
   if (!description.experts.has_value()) {
     TRIVIUM_RETURN_IF_ERROR(
@@ -130,7 +131,7 @@ absl::StatusOr<FeedForward> EmptyFeedForward(
   FeedForward feed_forward;
   feed_forward.activation = stack.activation;
   feed_forward.gate_clip = stack.gate_clip;
-  feed_forward.experts.resize(1);
+  feed_forward.experts.resize(description.feeds_forward() ? 1 : 0);
   if (description.experts.has_value()) {
     const ExpertsDescription& experts = *description.experts;
     feed_forward.experts.resize(experts.experts.size());

@@ -176,7 +176,8 @@ struct PackedBesideNorms {
 };
 
 // The packed weights of one feed-forward sublayer: one expert for all rows, or
-// several among which a router chooses.
+// several among which a router chooses. No expert: the layer has no such
+// sublayer.
 struct FeedForward {
   std::vector<Expert> experts;
   std::optional<Router> router;
@@ -190,7 +191,7 @@ struct FeedForward {
   // Returns the product that reads the rows' `input` with its own smoothing
   // factors, see Rows; null for experts.
   const Linear* reader() const {
-    return router.has_value() ? nullptr : &experts[0].up;
+    return router.has_value() || experts.empty() ? nullptr : &experts[0].up;
   }
   // Sets y [columns] to the input of an expert's second product, which is
   // `columns` wide, computed from a row of its first. Returns the range of y.

@@ -57,7 +57,7 @@ Mixer Mixer::Create(const LayerDescription& layer,
   mixer.convolution_bias = ToMixerVector(description.convolution_bias);
   mixer.before_attention = layer.attends();
   if (mixer.kind == MixerDescription::Kind::kConvolution) return mixer;
-  mixer.activation = stack.activation;
+  mixer.activation = description.activation;
   mixer.heads = description.heads;
   mixer.key_heads = description.key_heads;
   mixer.key_size = description.key_size;

@@ -59,6 +59,8 @@ double Activate(Activation activation, double x) {
       return x / (1 + std::exp(-x));
     case Activation::kTanh:
       return std::tanh(x);
+    case Activation::kSquaredRelu:
+      return std::max(x, 0.0) * std::max(x, 0.0);
     case Activation::kSigmoid:
       return 1 / (1 + std::exp(-x));
   }
@@ -671,7 +673,7 @@ Matrix Mixed(const Matrix& x, const MixerDescription& tensors,
     c = times(c, numbers.Product(x, *tensors.channel_gate));
     return numbers.Product(times(Convolved(c, tensors), gate), tensors.output);
   }
-  c = Activated(Convolved(c, tensors), stack.activation);
+  c = Activated(Convolved(c, tensors), tensors.activation);
   Matrix y = StateOutputs(x, c, tensors, numbers);
   const Matrix swish = Activated(gate, Activation::kSwish);
   if (tensors.norm_after_gate) y = times(y, swish);
@@ -802,6 +804,7 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                              /*relative=*/nullptr, numbers, cross_maps);
           });
     }
+    if (!layer.feeds_forward()) continue;
     const Matrix read = layer.parallel ? layer_input : x;
     x = Sublayer(stack, layer.feed_forward_norms, x, read,
                  [&](const Matrix& in) {

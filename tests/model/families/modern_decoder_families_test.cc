@@ -19,11 +19,33 @@ using testing::ElementsAre;
 using testing::FloatEq;
 using testing::IsEmpty;
 
-constexpr const char* kFamilies[] = {
-    "bloom",    "cohere2",    "ernie4_5",         "exaone4", "falcon",
-    "gemma2",   "glm4",       "gpt_neox",         "gptj",    "granite",
-    "olmo2",    "ministral3", "hunyuan_v1_dense", "olmo3",   "phi",
-    "seed_oss", "stablelm",   "starcoder2",       "phi3"};
+constexpr const char* kFamilies[] = {"bloom",
+                                     "cohere2",
+                                     "ernie4_5",
+                                     "exaone4",
+                                     "falcon",
+                                     "gemma2",
+                                     "glm4",
+                                     "gpt_neox",
+                                     "gptj",
+                                     "granite",
+                                     "olmo2",
+                                     "ministral3",
+                                     "hunyuan_v1_dense",
+                                     "olmo3",
+                                     "phi",
+                                     "seed_oss",
+                                     "stablelm",
+                                     "starcoder2",
+                                     "phi3",
+                                     "lfm2",
+                                     "qwen3_5_text",
+                                     "qwen3_5_moe",
+                                     "qwen3_next",
+                                     "granitemoehybrid",
+                                     "falcon_h1",
+                                     "bamba",
+                                     "nemotron_h"};
 
 class ModernFamilyTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -99,6 +121,20 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"gptj.lm", "rotary_dim", 18},
       {"gptj.lm", "rotary_dim", 7},
       {"phi3.lm", "head_dim", 1 << 20},
+      {"lfm2.lm", "layer_types", json::array({"conv", "conv"})},
+      {"lfm2.lm", "conv_L_cache", 1},
+      {"lfm2.lm", "conv_L_cache", 65},
+      {"qwen3_5_text.lm", "layer_types", json::array({"conv"})},
+      {"qwen3_5_text.lm", "linear_num_key_heads", 3},
+      {"qwen3_next.lm", "linear_key_head_dim", 1 << 20},
+      {"granitemoehybrid.lm", "mamba_n_groups", 3},
+      {"granitemoehybrid.lm", "mamba_n_heads", 5},
+      {"granitemoehybrid.lm", "time_step_limit", json::array({1, 0})},
+      {"falcon_h1.lm", "mamba_d_conv", 1},
+      {"falcon_h1.lm", "ssm_multipliers", json::array({1, 2})},
+      {"falcon_h1.lm", "mlp_multipliers", "1"},
+      {"nemotron_h.lm", "moe_latent_size", 8},
+      {"nemotron_h.lm", "layers_block_type", json::array({"mlp"})},
   };
   for (const auto& [name, key, value] : cases) {
     Folder folder(name);

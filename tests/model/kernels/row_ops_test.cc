@@ -146,6 +146,8 @@ double Exact(Activation activation, double x) {
       return x / (1 + std::exp(-x));
     case Activation::kTanh:
       return std::tanh(x);
+    case Activation::kSquaredRelu:
+      return std::max(x, 0.0) * std::max(x, 0.0);
     case Activation::kSigmoid:
       return 1 / (1 + std::exp(-x));
   }
@@ -156,7 +158,7 @@ TEST(ActivateRowTest, EqualsTheFormulasOnEveryTail) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
         Activation::kGeluTanh, Activation::kSwish, Activation::kTanh,
-        Activation::kSigmoid}) {
+        Activation::kSigmoid, Activation::kSquaredRelu}) {
     for (const int n : Lengths()) {
       const std::vector<float> x = Random(n, n);
       std::vector<float> y(n + 1, 5.0f);

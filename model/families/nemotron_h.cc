@@ -16,7 +16,6 @@
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
 #include "model/families/sizes.h"
-#include "model/kernels/activation.h"
 
 namespace trivium {
 namespace {

@@ -2,7 +2,8 @@
 // - Callers have checked the shapes: here are only assertions.
 // - A result owns its bytes or views those of its input, and has no row_scales.
 //   Neither its address nor its bytes move when `memory` grows.
-// - SplitRows, PairsToHalves, Transpose and TransposedColumns move bytes, so
+// - SplitRows, RowsInOrder, PairsToHalves, Transpose and TransposedColumns move
+// bytes, so
 //   they are exact and keep the type. They first make f32 of rows with scales,
 //   and a plain tensor of the same type of packed ones, but parts of one group
 //   are views of packed tensors, too. Transpose and TransposedColumns also make
@@ -152,22 +153,34 @@ std::vector<const TensorView*> SplitRows(const TensorView& tensor,
   return parts;
 }
 
-const TensorView* PairsToHalves(const TensorView& tensor, int head_size,
-                                int pairs, TensorMemory* memory) {
+const TensorView* RowsInOrder(const TensorView& tensor,
+                              std::span<const int64_t> rows,
+                              TensorMemory* memory) {
   TensorMemory plain_memory;
   const TensorView plain = Plain(tensor, /*elements=*/false, &plain_memory);
-  OwnedTensor* const result = NewTensor(plain, plain.shape, memory);
+  std::vector<int64_t> shape = plain.shape;
+  shape.front() = static_cast<int64_t>(rows.size());
+  OwnedTensor* const result = NewTensor(plain, std::move(shape), memory);
   if (plain.data.empty()) return &result->view;
-  const int64_t rows = plain.shape.front();
-  const size_t row_bytes = plain.data.size() / rows;
-  for (int64_t row = 0; row < rows; ++row) {
+  const size_t row_bytes = plain.data.size() / plain.shape.front();
+  std::byte* to = result->data.data();
+  for (const int64_t row : rows) {
+    std::memcpy(to, plain.data.data() + row * row_bytes, row_bytes);
+    to += row_bytes;
+  }
+  return &result->view;
+}
+
+const TensorView* PairsToHalves(const TensorView& tensor, int head_size,
+                                int pairs, TensorMemory* memory) {
+  std::vector<int64_t> order;
+  for (int64_t row = 0; row < tensor.shape.front(); ++row) {
     const int64_t i = row % head_size;
     int64_t from = i;
     if (i < 2 * pairs) from = i < pairs ? 2 * i : 2 * (i - pairs) + 1;
-    std::memcpy(result->data.data() + row * row_bytes,
-                plain.data.data() + (row - i + from) * row_bytes, row_bytes);
+    order.push_back(row - i + from);
   }
-  return &result->view;
+  return RowsInOrder(tensor, order, memory);
 }
 
 const TensorView* Scaled(const TensorView& tensor, float factor,

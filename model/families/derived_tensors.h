@@ -27,6 +27,11 @@ std::vector<const TensorView*> SplitRows(const TensorView& joined,
                                          std::span<const int64_t> rows,
                                          TensorMemory* memory);
 
+// Returns these rows of a tensor, in this order.
+const TensorView* RowsInOrder(const TensorView& tensor,
+                              std::span<const int64_t> rows,
+                              TensorMemory* memory);
+
 // Returns a tensor [heads x head_size, ...] in which the first 2 x pairs rows
 // of each head are in the order 0, 2, 4, ... 1, 3, 5, ... Applied to queries
 // and keys, it turns rotary positions of adjacent dimensions (GPT-J) into those

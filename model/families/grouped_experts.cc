@@ -51,13 +51,19 @@ GroupedExperts ReadGroupedExperts(ConfigReader* config,
   read.counts = ReadExpertCounts(config, all_key, usual.counts);
   integer("moe_intermediate_size", 1, kMaxWidth, &read.inner);
   integer("n_shared_experts", 0, kMaxExperts, &read.shared);
-  integer("first_k_dense_replace", 0, kMaxLayers, &read.dense_first);
-  integer("n_group", 1, kMaxExperts, &read.groups);
-  integer("topk_group", 1, kMaxExperts, &read.chosen_groups);
+  if (usual.reads_first) {
+    integer("first_k_dense_replace", 0, kMaxLayers, &read.dense_first);
+  }
+  if (usual.reads_groups) {
+    integer("n_group", 1, kMaxExperts, &read.groups);
+    integer("topk_group", 1, kMaxExperts, &read.chosen_groups);
+  }
   read.factor = static_cast<float>(
       config->Real("routed_scaling_factor", -1e6, 1e6).value_or(usual.factor));
-  read.normalized =
-      config->Boolean("norm_topk_prob").value_or(usual.normalized);
+  if (usual.reads_normalized) {
+    read.normalized =
+        config->Boolean("norm_topk_prob").value_or(usual.normalized);
+  }
   CheckGroups(config, read);
   return read;
 }

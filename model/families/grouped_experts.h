@@ -27,9 +27,13 @@ struct GroupedExperts {
   bool normalized = true;  // weights sum to `factor`
   // Below is what config.json does not say.
   ExpertsDescription::Scores scores = ExpertsDescription::Scores::kSigmoid;
-  bool corrected = true;         // there is a correction of scores
-  bool groups_by_two = true;     // see ExpertsDescription
-  bool shared_bias = false;      // of the shared experts and of dense layers
+  bool corrected = true;      // there is a correction of scores
+  bool groups_by_two = true;  // see ExpertsDescription
+  bool shared_bias = false;   // of the shared experts and of dense layers
+  // False: these keys of config.json are not for this family.
+  bool reads_groups = true;      // n_group, topk_group
+  bool reads_normalized = true;  // norm_topk_prob
+  bool reads_first = true;       // first_k_dense_replace
   std::vector<bool> dense = {};  // by layer, replaces dense_first if not empty
 };
 

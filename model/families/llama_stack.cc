@@ -198,7 +198,9 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
   layer.self_attention.geometry = geometry;
   if (attends) {
     layer.self_attention =
-        ReadLlamaAttention(tensors, name + "self_attn.", has, geometry, stack);
+        has.read_attention ? has.read_attention(name + "self_attn.")
+                           : ReadLlamaAttention(tensors, name + "self_attn.",
+                                                has, geometry, stack);
   }
   layer.self_attention_norms.before = norm(has.norms.before_attention);
   layer.self_attention_norms.of_output = norm(has.norms.of_attention);

@@ -9,6 +9,7 @@
 #include "model/families/bloom.h"
 #include "model/families/cohere2.h"
 #include "model/families/deberta.h"
+#include "model/families/deepseek.h"
 #include "model/families/distilbert.h"
 #include "model/families/electra.h"
 #include "model/families/ernie4_5.h"
@@ -65,6 +66,8 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"cohere2", LoadCohere2},
     {"deberta", LoadDeberta},
     {"deberta-v2", LoadDebertaV2},
+    {"deepseek_v2", LoadDeepSeekV2},
+    {"deepseek_v3", LoadDeepSeekV3},
     {"distilbert", LoadDistilBert},
     {"dpr", LoadDpr},
     {"electra", LoadElectra},
@@ -77,6 +80,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"gemma3_text", LoadGemma3Text},
     {"glm4", LoadGlm4},
     {"glm4_moe", LoadGlm4Moe},
+    {"glm4_moe_lite", LoadGlm4MoeLite},
     {"gpt2", LoadGpt2},
     {"gpt_neo", LoadGptNeo},
     {"gpt_neox", LoadGptNeoX},
@@ -86,6 +90,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"granitemoehybrid", LoadGraniteMoeHybrid},
     {"gte", LoadGte},
     {"hunyuan_v1_dense", LoadHunyuanDense},
+    {"kimi_k2", LoadDeepSeekV3},
     {"lfm2", LoadLfm2},
     {"llama", LoadLlama},
     {"llama_bidirec", LoadLlama},
@@ -94,6 +99,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"mbart", LoadMbart},
     {"ministral3", LoadMinistral3},
     {"mistral", LoadMistral},
+    {"mistral4", LoadMistral4},
     {"mixtral", LoadMixtral},
     {"modernbert", LoadModernBert},
     {"mpnet", LoadMpnet},

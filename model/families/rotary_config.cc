@@ -91,6 +91,7 @@ class Reader {
       rotary_.frequencies.push_back(1.0f / waves_.back());
     }
     Scale(Type());
+    ReadScoreFactor();
     return std::move(rotary_);
   }
 
@@ -113,6 +114,18 @@ class Reader {
                       turned, defaults_.head_size));
     }
     pairs_ = turned / 2;
+  }
+
+  void ReadScoreFactor() {
+    const double all = config_->Real("mscale_all_dim", 0, kMost).value_or(0);
+    if (all == 0 || Type() == "default") return;
+    const double magnitude = Magnitude(Factor(), all);
+    rotary_.score_factor = static_cast<float>(magnitude * magnitude);
+  }
+
+  // YaRN's for texts `factor` times as long.
+  static double Magnitude(double factor, double scale) {
+    return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
   }
 
   std::string Type() {
@@ -223,14 +236,11 @@ class Reader {
       return;
     }
     const double factor = Factor();
-    const auto magnitude = [factor](double scale) {
-      return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
-    };
     const double scale = config_->Real("mscale", 0, kMost).value_or(0);
     const double all = config_->Real("mscale_all_dim", 0, kMost).value_or(0);
     const double usual = scale != 0 && all != 0
-                             ? magnitude(scale) / magnitude(all)
-                             : magnitude(1);
+                             ? Magnitude(factor, scale) / Magnitude(factor, all)
+                             : Magnitude(factor, 1);
     rotary_.magnitude = static_cast<float>(
         config_->Real("attention_factor", 0, kMost).value_or(usual));
     const auto turns = [this](std::string_view key, double fallback) {

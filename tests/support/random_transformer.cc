@@ -83,8 +83,22 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   falcon_h1.mixes_beside = true;
   falcon_h1.norm_after_gate = false;
   falcon_h1.biases = true;
-  return {phi,   ministral, gemma2,  olmo2,   hunyuan,
-          bloom, lfm2,      qwen3_5, granite, falcon_h1};
+  Shape deepseek = llama;
+  deepseek.head_norms = false;
+  deepseek.experts = 6;
+  deepseek.grouped_experts = true;
+  deepseek.latent_rank = 13;
+  deepseek.query_growth = 0.7f;
+  Shape deepseek3 = deepseek;
+  deepseek3.latent_query_rank = 9;
+  deepseek3.window = 0;
+  deepseek3.biases = true;
+  deepseek3.weigh_over_all = true;
+  Shape gemma4 = gemma2;
+  gemma4.experts = 5;
+  gemma4.experts_beside = true;
+  return {phi,     ministral, gemma2,    olmo2,    hunyuan,   bloom, lfm2,
+          qwen3_5, granite,   falcon_h1, deepseek, deepseek3, gemma4};
 }
 
 int64_t RandomTransformer::parameters() const {
@@ -267,10 +281,20 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
           Norm(wide ? geometry.kv_width() : geometry.head_size);
       layer.self_attention.norms_after_rotary = shape_.norms_after_rotary;
     }
+    if (shape_.latent_rank > 0) {
+      // Its rotary positions are not optional, but may be none here.
+      if (geometry.rotary == AttentionGeometry::kNoRotary) geometry.rotary = 0;
+      layer.self_attention = LatentAttention(geometry);
+    }
     geometry.soft_cap = shape_.soft_cap;
     if (shape_.gated_attention) {
       layer.self_attention.gate =
           Linear(geometry.query_width(), shape_.d_model);
+    }
+    if (stack.relative_attention && shape_.bias_of_each_layer) {
+      stack.relative_attention->bias = nullptr;
+      layer.position_bias =
+          Tensor({stack.relative_attention->span, shape_.heads}, 0, 1);
     }
     if (shape_.mixer.has_value() && i % 3 != 1) {
       if (!shape_.mixes_beside) {
@@ -301,7 +325,7 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       layer.cross_attention = Attention(/*causal=*/false);
       layer.cross_attention_norms = Norms();
     }
-    if (shape_.experts > 0) {
+    if (shape_.experts > 0 && !(shape_.grouped_experts && i == 1)) {
       layer.experts = Experts();
     } else {
       layer.up = Linear(shape_.feed_forward, shape_.d_model);
@@ -342,7 +366,60 @@ ExpertsDescription RandomTransformer::Experts() {
          .up = Linear(shape_.feed_forward, shape_.d_model),
          .down = Linear(shape_.d_model, shape_.feed_forward)});
   }
+  const auto expert = [&](int inner) {
+    return ExpertTensors{.gate = Linear(inner, shape_.d_model),
+                         .up = Linear(inner, shape_.d_model),
+                         .down = Linear(shape_.d_model, inner)};
+  };
+  if (shape_.grouped_experts) {
+    description.scores = ExpertsDescription::Scores::kSigmoid;
+    description.correction = Tensor({shape_.experts}, 0, 0.3f);
+    description.groups = 2;
+    description.groups_by_two = true;
+    description.factor = 1.7f;
+    description.shared = expert(shape_.feed_forward + 3);
+    description.shared_gate = Tensor({1, shape_.d_model}, 0, 0.3f);
+  }
+  if (shape_.experts_beside) {
+    description.scales = Tensor({shape_.experts}, 1, 0.3f);
+    description.shared = expert(shape_.feed_forward - 5);
+    description.beside = {Norm(shape_.d_model), Norm(shape_.d_model),
+                          Norm(shape_.d_model), Norm(shape_.d_model)};
+  }
   return description;
+}
+
+AttentionDescription RandomTransformer::LatentAttention(
+    AttentionGeometry geometry) {
+  const int d = shape_.d_model, heads = shape_.heads;
+  AttentionDescription attention;
+  LatentDescription& latent = attention.latent.emplace();
+  latent.rank = shape_.latent_rank;
+  latent.turned = 2 * shape_.rotary_pairs;
+  latent.plain = shape_.head_size;
+  latent.value = shape_.head_size - 1;
+  geometry.kv_heads = 1;
+  geometry.head_size = latent.turned + latent.rank;
+  geometry.scale = 1 / std::sqrt(1.0f * latent.turned + latent.plain);
+  attention.geometry = geometry;
+  int in = d;
+  if (shape_.latent_query_rank > 0) {
+    in = shape_.latent_query_rank;
+    latent.query_down = Linear(in, d);
+    latent.query_norm = Norm(in);
+  }
+  const int width = heads * (latent.turned + latent.plain);
+  attention.query = {Tensor({width, in}, 0, 2 / std::sqrt(1.0f * in))};
+  attention.key = Linear(latent.turned + latent.rank, d);
+  latent.norm = Norm(latent.rank);
+  for (int head = 0; head < heads; ++head) {
+    latent.key_up.push_back({Tensor({latent.rank, latent.plain}, 0,
+                                    1 / std::sqrt(1.0f * latent.plain))});
+    latent.value_up.push_back({Tensor({latent.value, latent.rank}, 0,
+                                      1 / std::sqrt(1.0f * latent.rank))});
+  }
+  attention.output = Linear(d, heads * latent.value);
+  return attention;
 }
 
 RelativeAttentionDescription RandomTransformer::Relative(bool causal) {

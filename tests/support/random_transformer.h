@@ -41,6 +41,13 @@ class RandomTransformer {
     int experts = 0;             // of which each token has two; 0: none
     bool plain_experts = false;  // without a gate, and with a bias of their sum
     bool weigh_over_all = false;  // the experts' logits
+    // Sigmoid scores with a correction, of two groups by their two best, and a
+    // shared expert and its gate, but not in the second layer (DeepSeek V3,
+    // Qwen 3 Next).
+    bool grouped_experts = false;
+    // The shared expert is a dense feed-forward beside experts with norms of
+    // their own and scales (Gemma 4).
+    bool experts_beside = false;
     std::optional<GateClip> gate_clip = std::nullopt;
     NormPlacement norm_placement = NormPlacement::kAfter;
     NormTensors::Kind norm_kind = NormTensors::Kind::kLayer;
@@ -67,6 +74,10 @@ class RandomTransformer {
     std::optional<MixerDescription::Kind> mixer = std::nullopt;
     bool mixes_beside = false;
     bool norm_after_gate = false;  // of mixers
+    // Latent attention of this rank, where plain and turned dimensions are
+    // head_size and 2 x rotary_pairs; 0: none.
+    int latent_rank = 0;
+    int latent_query_rank = 0;  // 0: queries are not narrowed
     bool embedding_norm = false;
     bool bare_first_layer = false;  // no norm before its self-attention
     bool final_norm = false;
@@ -83,6 +94,7 @@ class RandomTransformer {
     std::optional<int> position_padding_id = std::nullopt;
     std::optional<RelativeAttentionDescription::Buckets> relative =
         std::nullopt;
+    bool bias_of_each_layer = false;  // of kT5, else layers share one
     bool causal = false;  // as a decoder; its head reads the last token
     bool pooler = false;
     std::optional<HeadKind> head = std::nullopt;
@@ -132,6 +144,8 @@ class RandomTransformer {
   StackDescription Stack(int layers, bool causal,
                          const TensorView* tied_tokens);
   ExpertsDescription Experts();
+  // Returns attention whose output is `d` wide.
+  AttentionDescription LatentAttention(AttentionGeometry geometry);
   RotaryDescription Rotary(double base, float magnitude) const;
   RelativeAttentionDescription Relative(bool causal);
   HeadDescription Head();

@@ -358,7 +358,8 @@ Matrix LatentAttention(const Matrix& x, const StackDescription& stack,
         for (int d = 0; d < geometry.head_size; ++d) {
           score += query.row(i)[h * geometry.head_size + d] * key.row(j)[d];
         }
-        weights.push_back(score * geometry.scale);
+        weights.push_back(
+            SoftCapped(score * geometry.scale, geometry.soft_cap));
       }
       const double largest = *std::max_element(weights.begin(), weights.end());
       double sum = 0;

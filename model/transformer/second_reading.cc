@@ -39,6 +39,7 @@ SecondReading::SecondReading(const SecondStack& weights, const Formats& formats)
       kv_type_(formats.encoder_kv),
       rows_(formats, stack_.d_model),
       embedding_(stack_, formats),
+      attention_(formats),
       turns_(stack_.rotary) {}
 
 absl::Status SecondReading::Run(std::span<SourceState* const> sources,

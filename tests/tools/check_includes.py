@@ -67,6 +67,11 @@ LAYERS = {
         r"server/batching/(request|served_model)\.h",
         r"server/errors/status\.h",
     ) + MODEL,
+    # Documents as texts: bytes in, bytes out.
+    "server/documents": (
+        r"server/errors/status\.h",
+        r"server/translation/markup_pieces\.h",
+    ),
     "server/tracing": (
         r"server/batching/request_phases\.h",
         r"server/observability/(log|metrics|rpc|version)\.h",
@@ -81,6 +86,7 @@ LAYERS = {
     ) + MODEL,
     "server/adapters": (
         r"server/(calls|errors|limits)/.*",
+        r"server/documents/document(_segment)?\.h",
         r"server/translation/language_detection\.h",
         # A stored glossary is checked when it comes, as a call's is.
         r"server/translation/pipeline/terminology\.h",
@@ -123,7 +129,7 @@ OUTSIDE = {
     r"(oneapi/)?dnnl.*|hwy/.*|[a-z]*mmintrin\.h|immintrin\.h": ("model/kernels",),
     r"sentencepiece.*": ("model/tokenizer",),
     r"yaml\.h": ("model/marian",),
-    r"zip\.h": ("model/weights", "client/commands"),
+    r"zip\.h": ("model/weights", "server/documents", "client/commands"),
     r"prometheus/.*": ("server/observability",),
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/transports/grpc", "client"),
@@ -132,7 +138,7 @@ OUTSIDE = {
     r"nghttp2/.*": ("server/transports/grpc/header_fields",),
     r"httplib\.h": ("server/tracing", "client/load", "model/hub"),
     r"opentelemetry/.*": ("server/tracing",),
-    r"re2/.*": ("server/translation",),
+    r"re2/.*": ("server/translation", "server/documents"),
     # TLS; and hashes and random numbers.
     r"openssl/.*": (
         "server/transports/net", "server/limits/crypto", "model/hub/file_hash"),

@@ -1,0 +1,100 @@
+#ifndef TRIVIUM_SERVER_DOCUMENTS_DOCUMENT_H_
+#define TRIVIUM_SERVER_DOCUMENTS_DOCUMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace trivium {
+
+// How to read a document.
+struct DocumentOptions {
+  // Language of the translation, as BCP 47. It is written into documents whose
+  // format has a place for it. May be empty.
+  std::string target_language = "";
+  // Encoding of text, subtitles, JSON and the like without a byte order mark.
+  std::string encoding = "utf-8";
+  // PO and XLIFF: also translate texts that have a translation already.
+  bool retranslate = false;
+  // PO: mark the entries that get a translation as fuzzy.
+  bool mark_fuzzy = false;
+  // JSON: translate keys, too.
+  bool keys = false;
+  // JSON: translate only values under keys with these names. Empty: all.
+  std::vector<std::string> only_keys = {};
+};
+
+// The text of a segment as it is translated. Equal ones are translated once.
+struct SegmentText {
+  // kHtml: tags that only number the segment's marks (document_segment.h).
+  enum class Format { kPlain, kHtml, kMarkdown };
+
+  std::string text;
+  Format format = Format::kPlain;
+
+  bool operator==(const SegmentText&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H state, const SegmentText& text) {
+    return H::combine(std::move(state), text.text,
+                      static_cast<int>(text.format));
+  }
+  // False if there is nothing to translate.
+  bool HasLetters() const;
+};
+
+struct DocumentSegment;
+// Translations of segments, one for each; nullopt: it stays as it is.
+using Translations = std::span<const std::optional<std::string>>;
+
+// A document as texts between bytes that do not change:
+//
+//   auto document = ReadDocument(bytes, "html", options);
+//   for (const DocumentSegment* one : document->segments()) ... one->sent ...
+//   document->Render(translations)   // the translated document's bytes
+//
+// A segment whose translation equals its text is written as it was read. So
+// every byte outside of translated texts is the original's. Immutable.
+class Document {
+ public:
+  virtual ~Document() = default;
+
+  // In the document's order. They live as long as the document.
+  virtual std::vector<const DocumentSegment*> segments() const = 0;
+
+  // Returns the document with translations that DocumentSegment::Parts accepts.
+  // INVALID_ARGUMENT if the document's encoding lacks one of their characters.
+  virtual absl::StatusOr<std::string> Render(
+      Translations translations) const = 0;
+};
+
+// A format of documents.
+struct DocumentFormat {
+  std::string_view name;  // "html"
+  std::string_view type;  // "text/html"
+  // The ends of its files' names, each with a space before and behind it:
+  // " .htm .html ".
+  std::string_view endings;
+  absl::StatusOr<std::unique_ptr<Document>> (*read)(
+      std::string_view data, const DocumentOptions& options);
+};
+
+// All formats, by name.
+std::span<const DocumentFormat> DocumentFormats();
+// Null: there is no such format.
+const DocumentFormat* FindDocumentFormat(std::string_view name);
+// Returns the format that a file's name ends with, or null.
+const DocumentFormat* DocumentFormatOfFile(std::string_view file_name);
+// "android, csv, ...": for messages.
+std::string DocumentFormatNames();
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_DOCUMENTS_DOCUMENT_H_

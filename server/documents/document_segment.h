@@ -1,0 +1,92 @@
+#ifndef TRIVIUM_SERVER_DOCUMENTS_DOCUMENT_SEGMENT_H_
+#define TRIVIUM_SERVER_DOCUMENTS_DOCUMENT_SEGMENT_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/documents/document.h"
+
+namespace trivium {
+
+// Bytes of a document that are copied, or the index of a segment.
+using DocumentPiece = std::variant<std::string, size_t>;
+
+// A text of a segment, or a mark between its texts: inline tags, formatted
+// runs, codes.
+struct DocumentItem {
+  enum class Kind {
+    kText,
+    kOpen,  // kOpen and kClose are around words
+    kClose,
+    kVoid,  // at a place
+    kKept,  // stands for a word
+    kGlue,  // written only if its segment is not translated
+  };
+  Kind kind = Kind::kText;
+  std::vector<DocumentPiece> raw = {};  // its bytes in the document
+  std::string text = "";                // the text that people read
+  // A kOpen and a kClose with the same key are a pair. If the key begins with
+  // '#', only if everything opened between them is closed there, too.
+  std::string key = "";
+  // In formats with runs: the runs that are open before and after it; "": none.
+  std::string before = "", after = "";
+};
+
+// A part of a translated segment: a text, or one of its marks.
+struct DocumentPart {
+  std::string text;
+  const DocumentItem* mark = nullptr;
+};
+
+// Writes a mark.
+using RenderMark = std::function<std::string(const DocumentItem&)>;
+// Writes a translated segment.
+using WriteSegment = std::function<std::string(const DocumentSegment&,
+                                               const std::vector<DocumentPart>&,
+                                               const RenderMark&)>;
+
+// A text that is translated as a whole. If it has marks, it is sent as HTML
+// whose tags only number them: <span id="0">words</span>, <img id="1">, <code
+// id="2"></code>. They come back around the words that they belong to, and each
+// is then replaced by the document's own bytes.
+struct DocumentSegment {
+  std::string place;  // "line 12"
+  SegmentText sent;
+  std::vector<DocumentItem> items;
+  // Index of the other item of a pair; kNone: no pair's.
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+  std::vector<size_t> partners;
+  std::vector<size_t> marks;  // the item of each number
+  WriteSegment write;
+  // White space around the sent text, which is not sent.
+  std::string lead = "", trail = "";
+
+  // Splits a translation into texts and marks. INVALID_ARGUMENT unless it has
+  // each mark that was sent exactly once, with pairs nested.
+  absl::StatusOr<std::vector<DocumentPart>> Parts(
+      std::string_view translation) const;
+};
+
+// For each item the index of its partner, or kNone. Pairs are nested.
+std::vector<size_t> PartnersOf(const std::vector<DocumentItem>& items);
+
+// Makes the segment of items between the first and the last one that it needs;
+// their partners are among them.
+DocumentSegment MakeSegment(std::string place, std::vector<DocumentItem> items,
+                            WriteSegment write);
+
+// A writer that joins encoded texts and marks, in their order.
+WriteSegment Joined(std::function<std::string(std::string_view)> encode);
+
+// &, < and > as entities.
+std::string EscapeMarkup(std::string_view text);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_DOCUMENTS_DOCUMENT_SEGMENT_H_

@@ -1,0 +1,138 @@
+// JSON documents, such as the texts of programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "server/documents/escaped_strings.h"
+#include "server/documents/json_scanner.h"
+#include "server/documents/readers.h"
+#include "server/documents/text_document.h"
+#include "server/documents/text_lines.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+constexpr size_t kMostPathBytes = 100;
+
+// A step to a value: the last key of an open object, or the index in an array.
+struct JsonStep {
+  bool in_array;
+  std::string key;
+  size_t index = 0;
+};
+
+std::string DecodeJsonText(std::string_view raw) {
+  std::string out;
+  DecodeJsonString(raw, &out);
+  return out;
+}
+
+class JsonReader {
+ public:
+  JsonReader(std::string_view text, const DocumentOptions& options,
+             SegmentBuilder* builder)
+      : text_(text), options_(options), builder_(builder), lines_(text) {}
+
+  void Read(const std::vector<JsonToken>& tokens) {
+    for (const JsonToken& token : tokens) {
+      if (token.kind != JsonToken::Kind::kOther) {
+        ReadString(token);
+        continue;
+      }
+      builder_->Literal(token.raw);
+      switch (token.raw.front()) {
+        case '{':
+        case '[':
+          path_.push_back({token.raw.front() == '['});
+          break;
+        case '}':
+        case ']':
+          path_.pop_back();
+          break;
+        case ',':
+          ++path_.back().index;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+ private:
+  void ReadString(const JsonToken& token) {
+    const std::string_view raw = token.raw.substr(1, token.raw.size() - 2);
+    std::string value;
+    const bool whole = DecodeJsonString(raw, &value);
+    const bool is_key = token.kind == JsonToken::Kind::kKey;
+    if (is_key) path_.back().key = value;
+    if (!whole || !(is_key ? options_.keys : IsWanted())) {
+      return builder_->Literal(token.raw);
+    }
+    builder_->Literal("\"");
+    AddEscapedString(builder_, raw, Place(token), DecodeJsonText);
+    builder_->Literal("\"");
+  }
+
+  // "line 2 (items[0].title)"
+  std::string Place(const JsonToken& token) const {
+    std::string where;
+    for (const JsonStep& step : path_) {
+      // Deep paths are cut, so that all places together stay small.
+      if (where.size() > kMostPathBytes) {
+        where += "...";
+        break;
+      }
+      if (step.in_array) {
+        where += fmt::format("[{}]", step.index);
+      } else {
+        where +=
+            fmt::format("{}{}", where.empty() ? "" : ".", Shorten(step.key));
+      }
+    }
+    return fmt::format(
+        "{} ({})",
+        lines_.Place(static_cast<size_t>(token.raw.data() - text_.data())),
+        where.empty() ? "the value" : where);
+  }
+
+  bool IsWanted() const {
+    const std::vector<std::string>& only = options_.only_keys;
+    return only.empty() ||
+           std::any_of(path_.begin(), path_.end(), [&](const JsonStep& step) {
+             return !step.in_array &&
+                    std::find(only.begin(), only.end(), step.key) != only.end();
+           });
+  }
+
+  const std::string_view text_;
+  const DocumentOptions& options_;
+  SegmentBuilder* const builder_;
+  const LinePlaces lines_;
+  std::vector<JsonStep> path_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Document>> ReadJson(
+    std::string_view data, const DocumentOptions& options) {
+  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source,
+                           DecodeDocument(data, options.encoding));
+  std::vector<JsonToken> tokens;
+  TRIVIUM_RETURN_IF_ERROR(ScanJson(source.text, &tokens));
+  const bool ascii =
+      source.text.find("\\u") != source.text.npos &&
+      std::all_of(source.text.begin(), source.text.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  SegmentBuilder builder(Joined([ascii](std::string_view text) {
+    return EncodeJsonString(text, ascii);
+  }));
+  JsonReader(source.text, options, &builder).Read(tokens);
+  return NewTextDocument(std::move(source), std::move(builder));
+}
+
+}  // namespace trivium

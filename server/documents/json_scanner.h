@@ -1,0 +1,31 @@
+#ifndef TRIVIUM_SERVER_DOCUMENTS_JSON_SCANNER_H_
+#define TRIVIUM_SERVER_DOCUMENTS_JSON_SCANNER_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace trivium {
+
+// Part of a JSON text, which its tokens cover without a gap.
+struct JsonToken {
+  enum class Kind { kString, kKey, kOther };  // kOther: one character or more
+  Kind kind;
+  std::string_view raw;  // of strings: with the quotes
+};
+
+// Splits a JSON text (RFC 8259). Unlike other parsers it keeps strings as they
+// are written, and allows half surrogates in them. INVALID_ARGUMENT says where
+// the text is not JSON, or that it is nested too deep.
+absl::Status ScanJson(std::string_view text, std::vector<JsonToken>* tokens);
+
+// Decodes what is between the quotes. False if it has half a surrogate.
+bool DecodeJsonString(std::string_view raw, std::string* out);
+// Encodes what goes between quotes. `ascii`: other characters as \u00e4.
+std::string EncodeJsonString(std::string_view text, bool ascii);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_DOCUMENTS_JSON_SCANNER_H_

@@ -1,0 +1,46 @@
+#ifndef TRIVIUM_SERVER_DOCUMENTS_READERS_H_
+#define TRIVIUM_SERVER_DOCUMENTS_READERS_H_
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/documents/document.h"
+
+namespace trivium {
+
+// The readers of DocumentFormats(), one for each format. INVALID_ARGUMENT says
+// which part of the document is wrong, and how.
+using ReadDocumentFormat = absl::StatusOr<std::unique_ptr<Document>>(
+    std::string_view data, const DocumentOptions& options);
+
+// Each line is a segment.
+ReadDocumentFormat ReadPlainText;
+// Subtitles. The lines of a cue are one text; its translation has as many
+// lines. If they begin with dashes, each is a text of another speaker.
+ReadDocumentFormat ReadSrt;
+ReadDocumentFormat ReadVtt;
+// gettext: fills empty translations. The header, obsolete and fuzzy entries
+// stay. The first plural form is translated from the singular, the others from
+// the plural.
+ReadDocumentFormat ReadPo;
+// String values, and keys by option.
+ReadDocumentFormat ReadJson;
+// Blocks are parsed by the translator; each is sent with the definitions of its
+// links.
+ReadDocumentFormat ReadMarkdown;
+// Texts and the attributes that people read. Tags, comments, scripts, styles,
+// code and elements with translate="no" stay. Blocks, and <br>, end a text;
+// other tags are marks inside it.
+ReadDocumentFormat ReadHtml;
+// XLIFF 1.2 and 2: fills targets that are missing or empty. They get the inline
+// codes of the source.
+ReadDocumentFormat ReadXliff;
+// WordprocessingML: paragraphs of the body, headers, footers and notes.
+ReadDocumentFormat ReadDocx;
+// PresentationML: paragraphs of slides and their notes.
+ReadDocumentFormat ReadPptx;
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_DOCUMENTS_READERS_H_

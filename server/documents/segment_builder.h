@@ -1,0 +1,87 @@
+#ifndef TRIVIUM_SERVER_DOCUMENTS_SEGMENT_BUILDER_H_
+#define TRIVIUM_SERVER_DOCUMENTS_SEGMENT_BUILDER_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/documents/document_segment.h"
+
+namespace trivium {
+
+// Turns the bytes of a text into what people read.
+using DecodeText = std::function<std::string(std::string_view)>;
+
+// White space that stays unchanged at the ends of a segment.
+enum class Margin {
+  kSpace,
+  kEscapes,  // also \t as two characters
+  kHtml,     // also no-break spaces as entities
+};
+
+// Collects the pieces of a document in order. Texts and marks belong to the
+// open segment, which Close ends. Marks before its first text and after its
+// last stay where they are.
+//
+//   builder.Literal("<p>");  builder.Text("Hello ", "line 1");
+//   builder.Mark(DocumentItem::Kind::kOpen, "<b>", "b");  ...
+//   builder.Close();
+//   builder.Render(translations)
+class SegmentBuilder {
+ public:
+  // `write` writes translated segments. Default: texts as they are.
+  SegmentBuilder();
+  explicit SegmentBuilder(WriteSegment write) : write_(std::move(write)) {}
+
+  const std::vector<DocumentSegment>& segments() const { return segments_; }
+
+  // Adds markup that belongs to no words.
+  void Literal(std::string_view raw);
+  void Mark(DocumentItem::Kind kind, std::vector<DocumentPiece> raw,
+            std::string key = "");
+  void Mark(DocumentItem::Kind kind, std::string_view raw,
+            std::string key = "");
+
+  // Adds a text. Null `decode`: it is read as it is.
+  void Text(std::string_view raw, const std::string& place,
+            const DecodeText& decode = nullptr, Margin margin = Margin::kSpace);
+  void Item(DocumentItem item, const std::string& place = "");
+
+  // Makes a separate segment for a part of a mark, such as an attribute's
+  // value; returns its pieces.
+  std::vector<DocumentPiece> Alone(std::string_view raw,
+                                   const std::string& place,
+                                   const DecodeText& decode, WriteSegment write,
+                                   Margin margin);
+  // Adds a segment whose markup the translator parses.
+  void Whole(SegmentText sent, std::string_view raw, std::string place,
+             WriteSegment write);
+
+  // Ends the open segment. Null: written as the builder's others.
+  void Close(WriteSegment write = nullptr);
+
+  // Returns the whole text with translations, one for each segment. An error of
+  // Parts names the segment's place.
+  absl::StatusOr<std::string> Render(Translations translations) const;
+
+ private:
+  std::string RenderPieces(const std::vector<DocumentPiece>& pieces,
+                           Translations translations,
+                           absl::Status* status) const;
+  std::string RenderSegment(size_t index, Translations translations,
+                            absl::Status* status) const;
+
+  WriteSegment write_;
+  std::vector<DocumentSegment> segments_;
+  std::vector<DocumentPiece> pieces_;
+  std::vector<DocumentItem> items_;  // of the open segment
+  std::string place_;                // of the open segment's first text
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_DOCUMENTS_SEGMENT_BUILDER_H_

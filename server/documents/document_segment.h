@@ -34,7 +34,8 @@ struct DocumentItem {
   // A kOpen and a kClose with the same key are a pair. If the key begins with
   // '#', only if everything opened between them is closed there, too.
   std::string key = "";
-  // In formats with runs: the runs that are open before and after it; "": none.
+  // In formats with runs: the keys of the runs that are open before and after
+  // it; "": none.
   std::string before = "", after = "";
 };
 

@@ -1,11 +1,12 @@
 // A translated text may need other runs than the source has, so each item
-// records which run is open before and after it: the beginning of that run (its
-// tag and its properties), or nothing.
+// records which run is open before and after it: the key of the beginning of
+// that run (its tag and its properties), or nothing.
 #include "server/documents/office_runs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -23,13 +24,50 @@ using Tokens = std::vector<XmlToken>;
 constexpr char kField[] = "#field";
 constexpr char kRunKey[] = "run";
 
-// The visible properties of a run's beginning.
-std::string FormattingOf(const RunNames& names, const std::string& run) {
-  if (run.empty()) return "";
-  std::string bare = run.substr(std::min(run.find('>'), run.size() - 1) + 1);
-  RE2::GlobalReplace(&bare, *names.unseen, "");
-  return std::string(WithoutSpace(Collapse(bare)));
-}
+// The beginnings of a part's runs. Items name them by short keys, so that long
+// properties of many texts are there only once. Equal ones have one key; "":
+// no run.
+class RunTable {
+ public:
+  explicit RunTable(const RunNames& names) : names_(names) {}
+
+  std::string KeyOf(const std::string& raw) {
+    const auto [found, added] = keys_.emplace(raw, std::to_string(raw_.size()));
+    if (added) {
+      raw_.push_back(raw);
+      std::string bare =
+          raw.substr(std::min(raw.find('>'), raw.size() - 1) + 1);
+      RE2::GlobalReplace(&bare, *names_.unseen, "");
+      bare = std::string(WithoutSpace(Collapse(bare)));
+      // Formattings have short keys, too.
+      formatting_.push_back(
+          bare.empty()
+              ? ""
+              : formattings_.emplace(bare, found->second).first->second);
+    }
+    return found->second;
+  }
+
+  const std::string& Raw(const std::string& key) const {
+    return key.empty() ? none_ : raw_[IndexOf(key)];
+  }
+  // The key of a run's visible properties; "": it has none.
+  const std::string& Formatting(const std::string& key) const {
+    return key.empty() ? none_ : formatting_[IndexOf(key)];
+  }
+
+ private:
+  static size_t IndexOf(const std::string& key) {
+    size_t index = 0;
+    for (const char c : key) index = index * 10 + static_cast<size_t>(c - '0');
+    return index;
+  }
+
+  const RunNames& names_;
+  const std::string none_;
+  std::vector<std::string> raw_, formatting_;
+  absl::flat_hash_map<std::string, std::string> keys_, formattings_;
+};
 
 bool IsWords(const DocumentItem& item) {
   return item.kind == Kind::kText && !IsSpaces(item.text);
@@ -37,7 +75,7 @@ bool IsWords(const DocumentItem& item) {
 
 // Returns the items with marks around texts that have another formatting than
 // the usual one.
-Items Marked(const RunNames& names, Items items, const std::string& usual) {
+Items Marked(const RunTable& runs, Items items, const std::string& usual) {
   Items marked;
   std::vector<std::pair<size_t, DocumentItem>> closes;  // where they go
   std::string current = usual;
@@ -55,7 +93,7 @@ Items Marked(const RunNames& names, Items items, const std::string& usual) {
   };
   for (DocumentItem& item : items) {
     if (IsWords(item)) {
-      const std::string formatting = FormattingOf(names, item.before);
+      const std::string& formatting = runs.Formatting(item.before);
       if (formatting != current) change(formatting, item.before);
       marked.push_back(std::move(item));
       end = marked.size();
@@ -80,8 +118,8 @@ Items Marked(const RunNames& names, Items items, const std::string& usual) {
 
 // Writes a translated segment. `usual`: the run for text without another
 // formatting.
-std::string WriteRuns(const RunNames& names, const std::string& usual,
-                      const DocumentSegment& segment,
+std::string WriteRuns(const RunNames& names, const RunTable& table,
+                      const std::string& usual, const DocumentSegment& segment,
                       const std::vector<DocumentPart>& parts,
                       const RenderMark& render) {
   std::string out;
@@ -91,7 +129,7 @@ std::string WriteRuns(const RunNames& names, const std::string& usual,
                        const std::string& after) {
     if (open_run != before) {
       if (!open_run.empty()) out += fmt::format("</{}>", names.run);
-      out += before;
+      out += table.Raw(before);
     }
     out += raw;
     open_run = after;
@@ -120,7 +158,10 @@ class RunReader {
  public:
   RunReader(const RunNames& names, const std::string& part,
             const Tokens& tokens)
-      : names_(names), part_(part), tokens_(tokens) {}
+      : names_(names),
+        part_(part),
+        tokens_(tokens),
+        table_(std::make_shared<RunTable>(names)) {}
 
   SegmentBuilder Read() {
     for (size_t at = 0; at < tokens_.size();) at = ReadToken(at);
@@ -206,7 +247,7 @@ class RunReader {
       end = EndOfElement(tokens_, properties);
     }
     const std::string raw = Raw(at, end);
-    Add(Kind::kGlue, raw, "", "", raw);
+    Add(Kind::kGlue, raw, "", "", table_->KeyOf(raw));
     return end + 1;
   }
 
@@ -284,7 +325,7 @@ class RunReader {
     absl::flat_hash_map<std::string, std::string> runs;
     for (const DocumentItem& item : items) {
       if (item.kind != Kind::kText) continue;
-      const std::string formatting = FormattingOf(names_, item.before);
+      const std::string& formatting = table_->Formatting(item.before);
       const auto [at, added] = place.emplace(formatting, lengths.size());
       if (added) lengths.emplace_back(formatting, 0);
       lengths[at->second].second += CountCharacters(WithoutSpace(item.text));
@@ -298,11 +339,11 @@ class RunReader {
         longest = length;
       }
     }
-    const WriteSegment write = [names = &names_, run = runs[usual]](
-                                   const auto& segment, const auto& parts,
-                                   const auto& render) {
-      return WriteRuns(*names, run, segment, parts, render);
-    };
+    const WriteSegment write =
+        [names = &names_, table = table_, run = runs[usual]](
+            const auto& segment, const auto& parts, const auto& render) {
+          return WriteRuns(*names, *table, run, segment, parts, render);
+        };
     const std::vector<size_t> partners = PartnersOf(items);
     std::vector<bool> borders(items.size());
     for (size_t i = 0; i < items.size(); ++i) {
@@ -317,7 +358,7 @@ class RunReader {
     }
     const std::string where =
         fmt::format("{}, paragraph {}", part_, paragraph_);
-    for (DocumentItem& item : Marked(names_, std::move(items), usual)) {
+    for (DocumentItem& item : Marked(*table_, std::move(items), usual)) {
       const bool border = item.key == kBorder;
       if (border) builder_.Close(write);
       builder_.Item(std::move(item), where);
@@ -332,6 +373,7 @@ class RunReader {
   const RunNames& names_;
   const std::string part_;
   const Tokens& tokens_;
+  const std::shared_ptr<RunTable> table_;  // segments write with it
   SegmentBuilder builder_;
   size_t paragraph_ = 0;
   std::string run_;                 // the open run

@@ -19,6 +19,9 @@ using TokenKind = XmlToken::Kind;
 
 // Deeper elements than any document has.
 constexpr int kMostXmlDepth = 1000;
+// More tags and texts than long books have. A token takes up to 400 bytes of
+// memory, and four in the text.
+constexpr size_t kMostXmlTokens = 1'000'000;
 
 struct ParserFree {
   void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
@@ -171,6 +174,11 @@ absl::StatusOr<std::vector<XmlToken>> XmlTokensOf(std::string_view text) {
   std::vector<XmlToken> tokens;
   size_t at = 0;
   while (at < text.size()) {
+    if (tokens.size() == kMostXmlTokens) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: it has more than {} tags and texts; split it",
+                      LinePlaces(text).Place(at), kMostXmlTokens));
+    }
     const std::string_view rest = text.substr(at);
     XmlToken token{TokenKind::kOther, "", "", at};
     size_t end = text.npos;

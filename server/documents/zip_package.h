@@ -19,8 +19,8 @@ class ZipPackage {
  public:
   struct Limits {
     int64_t entries = 20'000;
-    int64_t part_bytes = int64_t{64} << 20;    // of one part, unpacked
-    int64_t total_bytes = int64_t{128} << 20;  // of all parts that are read
+    int64_t part_bytes = int64_t{32} << 20;   // of one part, unpacked
+    int64_t total_bytes = int64_t{64} << 20;  // of all parts that are read
     // Unpacked bytes for each byte of the archive, beyond 1 MiB.
     int64_t ratio = 200;
   };

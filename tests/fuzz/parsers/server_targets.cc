@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/utf8.h"
 #include "internal/completions.pb.h"
@@ -14,6 +15,8 @@
 #include "server/adapters/form_body.h"
 #include "server/adapters/kserve/parameters.h"
 #include "server/adapters/kserve/tensors.h"
+#include "server/documents/document.h"
+#include "server/documents/document_segment.h"
 #include "server/limits/access.h"
 #include "server/tracing/trace_context.h"
 #include "server/translation/emoji.h"
@@ -398,6 +401,31 @@ void RunMarkdown(std::string_view bytes) {
   RunMarkup(MarkupFormat::kMarkdown, bytes);
 }
 
+// The first line is the format's name.
+void RunDocuments(std::string_view bytes) {
+  const std::string_view name = bytes.substr(0, bytes.find('\n'));
+  const DocumentFormat* const format = FindDocumentFormat(name);
+  if (format == nullptr) return;
+  bytes.remove_prefix(std::min(bytes.size(), name.size() + 1));
+  const auto document = format->read(bytes, {});
+  if (!document.ok()) return;
+  const auto segments = (*document)->segments();
+  std::vector<std::optional<std::string>> translations(segments.size());
+  const auto same = (*document)->Render(translations);
+  // Those two fill texts in.
+  if (name != "po" && name != "xliff") {
+    Ensure(same.ok() && *same == bytes, "all that is not translated stays");
+  }
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const SegmentText& sent = segments[i]->sent;
+    Ensure(IsUtf8(sent.text), "texts are UTF-8");
+    Ensure(segments[i]->Parts(sent.text).ok(), "marks are whole");
+    translations[i] = "<\"a\\ " + sent.text;
+    if (!segments[i]->Parts(*translations[i]).ok()) translations[i].reset();
+  }
+  (void)(*document)->Render(translations);
+}
+
 // The first line is the type, which has the boundary.
 void RunForm(std::string_view bytes) {
   const std::string_view type = bytes.substr(0, bytes.find('\n'));
@@ -407,7 +435,7 @@ void RunForm(std::string_view bytes) {
   size_t size = 0;
   for (const FormField& field : *fields) {
     size += field.name.size() + field.value.size();
-    Ensure(IsUtf8(field.value), "values are UTF-8");
+    Ensure(field.file_name || IsUtf8(field.value), "values are UTF-8");
   }
   Ensure(size <= bytes.size(), "fields are of the body");
 }
@@ -432,6 +460,7 @@ std::span<const FuzzTarget> ServerTargets() {
       {"traceparent", RunTraceparent},
       {"protect", RunProtect},
       {"text_stages", RunTextStages},
+      {"documents", RunDocuments},
       {"form", RunForm},
       {"html", RunHtml},
       {"xml", RunXml},

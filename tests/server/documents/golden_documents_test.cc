@@ -93,7 +93,7 @@ void CheckDocument(const json& golden) {
   }
   ASSERT_EQ(segments, golden["segments"]);
   for (const json& render : golden["renders"]) {
-    CheckRender(**document, render, format == "docx");
+    CheckRender(**document, render, format == "docx" || format == "pptx");
   }
 }
 

@@ -88,7 +88,10 @@ std::optional<std::string> Parameter(std::string_view header,
 }
 
 absl::Status CheckText(const FormField& field) {
-  if (IsUtf8(field.name) && IsUtf8(field.value)) return absl::OkStatus();
+  // Files have any bytes.
+  if (IsUtf8(field.name) && (field.file_name || IsUtf8(field.value))) {
+    return absl::OkStatus();
+  }
   return InvalidField(Shorten(field.name), "is not UTF-8");
 }
 

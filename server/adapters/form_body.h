@@ -19,7 +19,7 @@ inline constexpr char kUrlEncoded[] = "application/x-www-form-urlencoded";
 
 struct FormField {
   std::string name;
-  std::string value;                                    // UTF-8
+  std::string value;                                    // UTF-8, but for files
   std::optional<std::string> file_name = std::nullopt;  // if it is a file
 };
 

@@ -2,17 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "base/status.h"
+#include "base/utf8.h"
+#include "server/adapters/document_texts.h"
 #include "server/adapters/form_body.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/libre_translate.h"
 #include "server/calls/kept_files.h"
+#include "server/documents/document.h"
 #include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -22,6 +26,7 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::ordered_json;
 
+// Files that are translated as one text.
 struct FileKind {
   std::string_view ending;
   v1::TextFormat format;
@@ -37,13 +42,19 @@ constexpr FileKind kKinds[] = {
 };
 constexpr size_t kMostNameBytes = 100;
 
-// Returns null if such files have no text that could be translated.
+// Returns null if such files are not one text.
 const FileKind* KindOf(const std::string& name) {
   const std::string lower = absl::AsciiStrToLower(name);
   for (const FileKind& kind : kKinds) {
     if (lower.ends_with(kind.ending)) return &kind;
   }
   return nullptr;
+}
+
+std::string_view TypeOfFile(const std::string& name) {
+  if (const FileKind* const kind = KindOf(name)) return kind->type;
+  const DocumentFormat* const format = DocumentFormatOfFile(name);
+  return format == nullptr ? kKinds[0].type : format->type;
 }
 
 // Makes a name that is the same in a path, in a header, and on any disk.
@@ -107,30 +118,25 @@ class LibreFileCodec : public Codec {
     if (file == fields.end() || !file->file_name) {
       return InvalidField("file", "is missing; send a file with its name");
     }
-    const FileKind* const kind = KindOf(*file->file_name);
-    if (kind == nullptr) {
-      return InvalidField(
-          "file", fmt::format("'{}' is of no kind that is translated here: "
-                              ".txt, .html, .htm, .md and .xml are",
-                              Shorten(*file->file_name)));
-    }
-    request->mutable_options()->set_format(kind->format);
-    request->add_inputs()->set_text(std::move(file->value));
-    name_ = PlainName(*file->file_name);
+    const FormField sent = std::move(*file);
+    name_ = PlainName(*sent.file_name);
     fields.erase(file);
     TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json value,
                              FormToJson(std::move(fields)));
     JsonFields others(value, "");
     ReadLibreLanguages(environment_, &others, request);
-    return others.Done();
+    TRIVIUM_RETURN_IF_ERROR(others.Done());
+    return ReadFile(sent, request);
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return LibreFailure(ending);
-    const v1::TranslateResult& result =
-        static_cast<const v1::TranslateResponse*>(last)->results(0);
-    const auto key = files_->Keep(
-        result.hypotheses().empty() ? "" : result.hypotheses(0).text());
+    absl::StatusOr<std::string> translated =
+        Translated(*static_cast<const v1::TranslateResponse*>(last));
+    if (!translated.ok()) {
+      return LibreFailure({translated.status(), ending.request_id});
+    }
+    const auto key = files_->Keep(*std::move(translated));
     if (!key.ok()) return LibreFailure({key.status(), ending.request_id});
     return {
         .body = ToJsonText(ordered_json{
@@ -139,11 +145,39 @@ class LibreFileCodec : public Codec {
   }
 
  private:
+  absl::Status ReadFile(const FormField& file, v1::TranslateRequest* request) {
+    if (const FileKind* const kind = KindOf(*file.file_name)) {
+      if (!IsUtf8(file.value)) return InvalidField("file", "is not UTF-8");
+      request->mutable_options()->set_format(kind->format);
+      request->add_inputs()->set_text(file.value);
+      return absl::OkStatus();
+    }
+    const DocumentFormat* const format = DocumentFormatOfFile(*file.file_name);
+    if (format == nullptr) {
+      return InvalidField(
+          "file", fmt::format("'{}' is of no kind that is translated here: "
+                              "txt, html, md and xml are, and {}",
+                              Shorten(*file.file_name), DocumentFormatNames()));
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(
+        document_,
+        DocumentTexts::Read(environment_, *format, file.value, request));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> Translated(
+      const v1::TranslateResponse& response) const {
+    if (document_) return document_->Render(response);
+    const v1::TranslateResult& result = response.results(0);
+    return result.hypotheses().empty() ? "" : result.hypotheses(0).text();
+  }
+
   const Environment& environment_;
   KeptFiles* const files_;
   const std::string type_;
   const std::string origin_;
   std::string name_;
+  std::optional<DocumentTexts> document_;  // unset: the file is one text
 };
 
 // The call is ListModels, so that its token is checked. A file may be HTML that
@@ -166,8 +200,7 @@ class LibreDownloadCodec : public Codec {
     const size_t dot = path_.find('.');
     const std::string name =
         PlainName(dot == path_.npos ? "" : path_.substr(dot + 1));
-    const FileKind* const kind = KindOf(name);
-    return {.type = std::string(kind == nullptr ? kKinds[0].type : kind->type),
+    return {.type = std::string(TypeOfFile(name)),
             .body = *file_,
             .headers = {{"Content-Disposition",
                          fmt::format("attachment; filename=\"{}\"", name)},

@@ -20,8 +20,9 @@ NewCodec NewLibreDetectCodec;
 // translated to.
 NewCodec NewLibreLanguagesCodec;
 
-// POST /translate_file: a file of text, HTML, Markdown or XML. The answer has
-// the address of its translation, which is kept for a while (KeptFiles).
+// POST /translate_file: a file of text, HTML, Markdown or XML, or a document in
+// several texts (DocumentTexts). The answer has the address of its translation,
+// which is kept for a while (KeptFiles).
 NewCodec NewLibreFileCodec;
 // GET /download_file/KEY.NAME: the translation of a file.
 NewCodec NewLibreDownloadCodec;

@@ -161,7 +161,7 @@ std::vector<std::pair<size_t, size_t>> Blocks(const Lines& lines, size_t at) {
 // A link's label as it is compared.
 std::string NameOf(std::string_view label) {
   std::string words;
-  while (!(label = WithoutSpace(label)).empty()) {
+  while (!(label = StripSpace(label)).empty()) {
     size_t end = 0;
     while (end < label.size() && LeadingSpace(label.substr(end)) == 0) ++end;
     if (!words.empty()) words += ' ';
@@ -188,7 +188,7 @@ class MarkdownReader {
     for (size_t i = front; i < lines_.size(); ++i) {
       std::string name;
       if (IsDefinition(lines_[i], &name)) {
-        definitions_.emplace(std::move(name), WithoutSpace(lines_[i]));
+        definitions_.emplace(std::move(name), StripSpace(lines_[i]));
       }
     }
     for (const auto& [begin, end] : blocks) Add(begin, end);

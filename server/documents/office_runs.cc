@@ -38,7 +38,7 @@ class RunTable {
       std::string bare =
           raw.substr(std::min(raw.find('>'), raw.size() - 1) + 1);
       RE2::GlobalReplace(&bare, *names_.unseen, "");
-      bare = std::string(WithoutSpace(Collapse(bare)));
+      bare = std::string(StripSpace(Collapse(bare)));
       // Formattings have short keys, too.
       formatting_.push_back(
           bare.empty()
@@ -328,7 +328,7 @@ class RunReader {
       const std::string& formatting = table_->Formatting(item.before);
       const auto [at, added] = place.emplace(formatting, lengths.size());
       if (added) lengths.emplace_back(formatting, 0);
-      lengths[at->second].second += CountCharacters(WithoutSpace(item.text));
+      lengths[at->second].second += CountCharacters(StripSpace(item.text));
       runs.emplace(formatting, item.before);
     }
     std::string usual;

@@ -105,7 +105,7 @@ class PoReader {
     size_t number = 0;
     for (const std::string_view line : SplitLines(text)) {
       ++number;
-      const std::string_view bare = WithoutSpace(line);
+      const std::string_view bare = StripSpace(line);
       if (bare.empty() || bare.starts_with('#')) {
         // A comment belongs to the next entry and so ends this one.
         if (!entry_.empty()) End();
@@ -130,7 +130,7 @@ class PoReader {
                         &raw_piece, &end_piece)) {
       return false;
     }
-    const std::string_view keyword = WithoutSpace(
+    const std::string_view keyword = StripSpace(
         std::string_view(keyword_piece.data(), keyword_piece.size()));
     const std::string_view raw(raw_piece.data(), raw_piece.size());
     if (keyword.empty() && entry_.empty()) return false;

@@ -42,7 +42,7 @@ bool IsSpaces(std::string_view text) {
   return LeadingSpace(text) == text.size();
 }
 
-std::string_view WithoutSpace(std::string_view text) {
+std::string_view StripSpace(std::string_view text) {
   text.remove_prefix(LeadingSpace(text));
   text.remove_suffix(TrailingSpace(text));
   return text;

@@ -16,7 +16,7 @@ size_t LeadingSpace(std::string_view text);
 size_t TrailingSpace(std::string_view text);
 bool IsSpaces(std::string_view text);
 // Returns the text without white space around it.
-std::string_view WithoutSpace(std::string_view text);
+std::string_view StripSpace(std::string_view text);
 
 // Replaces each run of ASCII white space by a space, as markup formats read it.
 std::string Collapse(std::string_view text);

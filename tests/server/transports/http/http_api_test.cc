@@ -171,6 +171,18 @@ TEST_F(HttpApiTest, TranslatesFilesAndServesTheResults) {
         << bad;
   }
 
+  // Documents in several texts.
+  const std::string cue = "1\r\n00:00:01,000 --> 00:00:02,000\r\n";
+  const HttpResult subtitles = post("a.srt", cue + "abc & <i>d</i>\r\n");
+  ASSERT_EQ(subtitles.status, 200) << subtitles.body;
+  const auto srt =
+      json::parse(subtitles.body)["translatedFileUrl"].get<std::string>();
+  const HttpResult made =
+      HttpGet(api_->port(), srt.substr(srt.find("/download_file")));
+  EXPECT_EQ(made.body, cue + "abc & <i>d</i>\r\n");
+  EXPECT_THAT(made.headers, HasSubstr("application/x-subrip"));
+  EXPECT_EQ(post("a.srt", "\r\n").status, 200);
+  EXPECT_EQ(post("a.srt", "abc").status, 400);
   EXPECT_EQ(post("a.docx", "abc").status, 400);
   EXPECT_EQ(post("a.txt", "\xff").status, 400);
   EXPECT_EQ(post("a.txt", "abc", "--b\r\nnothing\r\n\r\n\r\n").status, 400);

@@ -102,7 +102,7 @@ Formats Transformer::FormatsOf(const TransformerDescription& description,
 
 bool Transformer::SharesTokens(const TransformerDescription& description,
                                const Formats& formats) {
-  return formats.operands == OperandType::kInt8Groups && !formats.hadamard &&
+  return formats.weights == WeightType::kGroups && !formats.hadamard &&
          description.decoder.has_value() && description.shortlist == nullptr &&
          description.output_projection.weight ==
              description.decoder->embeddings.tokens;

@@ -24,23 +24,30 @@ struct Wrapper {
   std::string_view text_type;  // of its text model, if text_config has none
 };
 constexpr Wrapper kWrappers[] = {{"gemma3", "gemma3_text"},
+                                 {"gemma4", "gemma4_text"},
                                  {"mistral3", "mistral"},
                                  {"qwen3_5", "qwen3_5_text"},
                                  {"qwen3_5_moe", "qwen3_5_moe_text"},
                                  {"qwen3_vl", "qwen3_vl_text"}};
 
 // The other towers' names, with or without "model." in front.
-constexpr std::string_view kOthers[] = {"vision_tower.", "vision_model.",
-                                        "multi_modal_projector.", "visual."};
+constexpr std::string_view kOthers[] = {
+    "vision_tower.", "vision_model.", "multi_modal_projector.",
+    "visual.",       "audio_tower.",  "embed_vision.",
+    "embed_audio."};
 
 constexpr std::string_view kOutput = "lm_head.weight";
 
 // Returns the usual values that published folders leave out.
 json UsualValues(const std::string& text_type) {
-  if (text_type != "gemma3_text") return json::object();
-  return {{"vocab_size", 262208},      {"hidden_size", 2304},
-          {"intermediate_size", 9216}, {"num_hidden_layers", 26},
-          {"num_attention_heads", 8},  {"max_position_embeddings", 131072}};
+  const bool gemma4 = text_type == "gemma4_text";
+  if (!gemma4 && text_type != "gemma3_text") return json::object();
+  return {{"vocab_size", gemma4 ? 262144 : 262208},
+          {"hidden_size", 2304},
+          {"intermediate_size", 9216},
+          {"num_hidden_layers", gemma4 ? 30 : 26},
+          {"num_attention_heads", 8},
+          {"max_position_embeddings", 131072}};
 }
 
 // Returns a tensor's name in the text model, or an empty one if it belongs to

@@ -17,8 +17,8 @@ namespace trivium {
 // have longer names beside those of the other towers. Such a folder is served
 // as its text model.
 //
-//   model_type of the folder: gemma3 (TranslateGemma, too), mistral3, qwen3_5,
-//   qwen3_5_moe, qwen3_vl
+//   model_type of the folder: gemma3 (TranslateGemma, too), gemma4, mistral3,
+//   qwen3_5, qwen3_5_moe, qwen3_vl
 
 // Replaces the configuration and the weights of such a folder by those of its
 // text tower; leaves every other folder as it is. Adds a problem if there is no

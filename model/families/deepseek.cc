@@ -69,7 +69,7 @@ FamilyModel Load(FamilyReader* family, const nlohmann::json& json,
   if (tensors == nullptr) return model;
 
   LlamaTensors has;
-  has.read_attention = [&](const std::string& name) {
+  has.read_attention = [&](int, const std::string& name) {
     return ReadLatentAttention(tensors, name, latent, decoder.d_model,
                                &description.memory);
   };
@@ -77,7 +77,8 @@ FamilyModel Load(FamilyReader* family, const nlohmann::json& json,
       tensors, has,
       std::vector<AttentionGeometry>(decoder.layers, latent.geometry),
       [&](int i, const std::string& name, LayerDescription* layer) {
-        ReadGroupedFeedForward(tensors, experts, i, name, decoder, layer);
+        ReadGroupedFeedForward(tensors, experts, i, name, decoder,
+                               &description.memory, layer);
       },
       &decoder);
   ReadOutputProjection(config, /*tied_by_default=*/false, tensors,

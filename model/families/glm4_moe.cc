@@ -32,7 +32,8 @@ FamilyModel LoadGlm4Moe(const nlohmann::json& json, const Weights* weights,
   ReadLlamaTensors(
       tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
       [&](int i, const std::string& name, LayerDescription* layer) {
-        ReadGroupedFeedForward(tensors, experts, i, name, decoder, layer);
+        ReadGroupedFeedForward(tensors, experts, i, name, decoder,
+                               &description.memory, layer);
       },
       &decoder);
   ReadOutputProjection(config, /*tied_by_default=*/false, tensors,

@@ -71,7 +71,7 @@ GroupedExperts ReadGroupedExperts(ConfigReader* config,
 void ReadGroupedFeedForward(TensorReader* tensors,
                             const GroupedExperts& experts, int i,
                             const std::string& name,
-                            const StackDescription& stack,
+                            const StackDescription& stack, TensorMemory* memory,
                             LayerDescription* layer) {
   const bool dense =
       experts.dense.empty() ? i < experts.dense_first : experts.dense[i];
@@ -80,14 +80,24 @@ void ReadGroupedFeedForward(TensorReader* tensors,
                          stack, layer);
     return;
   }
-  ExpertsDescription& read = layer->experts.emplace(
-      ReadExperts(tensors,
-                  {.router = name + "mlp.gate",
-                   .experts = name + "mlp.experts.",
-                   .gate = "gate_proj",
-                   .up = "up_proj",
-                   .down = "down_proj"},
-                  experts.counts, experts.inner, stack.d_model));
+  ExpertsDescription& read = layer->experts.emplace();
+  const std::string all = name + "mlp.experts.";
+  if (tensors->Has(all + "gate_up_proj")) {
+    read = ReadStackedExperts(tensors,
+                              {.router = {name + "mlp.gate.weight"},
+                               .up = {all + "gate_up_proj"},
+                               .down = {all + "down_proj"}},
+                              experts.counts, experts.inner, stack.d_model,
+                              memory);
+  } else {
+    read = ReadExperts(tensors,
+                       {.router = name + "mlp.gate",
+                        .experts = all,
+                        .gate = "gate_proj",
+                        .up = "up_proj",
+                        .down = "down_proj"},
+                       experts.counts, experts.inner, stack.d_model);
+  }
   read.over_all = !experts.normalized;
   read.scores = experts.scores;
   read.groups = experts.groups;

@@ -42,10 +42,11 @@ GroupedExperts ReadGroupedExperts(ConfigReader* config,
                                   const GroupedExperts& usual);
 
 // Reads the feed-forward of layer `name`, the i-th: experts or a dense one.
+// `memory` holds tensors that are parts of others.
 void ReadGroupedFeedForward(TensorReader* tensors,
                             const GroupedExperts& experts, int i,
                             const std::string& name,
-                            const StackDescription& stack,
+                            const StackDescription& stack, TensorMemory* memory,
                             LayerDescription* layer);
 
 }  // namespace trivium

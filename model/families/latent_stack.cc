@@ -77,7 +77,8 @@ LatentConfig ReadLatentConfig(ConfigReader* config, const nlohmann::json& json,
       .scale = stack->rotary[0].score_factor /
                std::sqrt(static_cast<float>(read.turned + read.plain)),
       .look_ahead = 0,
-      .rotary = 0};
+      .rotary = 0,
+      .values_are_keys = true};
   return read;
 }
 

@@ -184,10 +184,11 @@ AttentionDescription ReadLlamaAttention(TensorReader* tensors,
   return attention;
 }
 
-// Reads the attention and norms of layer `name`, which ends with a dot.
-// One that does not attend has only the geometry of attention.
-LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
-                                const LlamaTensors& has, bool attends,
+// Reads the attention and norms of layer `name`, the `i`th, which ends with a
+// dot. One that does not attend has only the geometry of attention.
+LayerDescription ReadLlamaLayer(TensorReader* tensors, int i,
+                                const std::string& name,
+                                const LlamaTensors& has,
                                 const AttentionGeometry& geometry,
                                 const StackDescription& stack) {
   const auto norm = [&](const std::string& part) -> std::optional<NormTensors> {
@@ -196,9 +197,9 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
   };
   LayerDescription layer;
   layer.self_attention.geometry = geometry;
-  if (attends) {
+  if (has.attends.empty() || has.attends[i]) {
     layer.self_attention =
-        has.read_attention ? has.read_attention(name + "self_attn.")
+        has.read_attention ? has.read_attention(i, name + "self_attn.")
                            : ReadLlamaAttention(tensors, name + "self_attn.",
                                                 has, geometry, stack);
   }
@@ -267,9 +268,8 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
   for (int i = 0; i < stack->layers; ++i) {
     const std::string name = fmt::format("layers.{}.", i);
     if (!HasLayer(tensors, name, i, DecoderKeys().layers, *stack)) return;
-    LayerDescription layer = ReadLlamaLayer(
-        tensors, name, has, has.attends.empty() || has.attends[i],
-        geometries[i], *stack);
+    LayerDescription layer =
+        ReadLlamaLayer(tensors, i, name, has, geometries[i], *stack);
     read_feed_forward(i, name, &layer);
     stack->layer.push_back(std::move(layer));
   }

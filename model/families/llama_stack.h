@@ -115,10 +115,10 @@ struct LlamaTensors {
   bool turns_adjacent = false;
   bool parallel = false;  // see LayerDescription; both sublayers read one norm
   float residual_factor = 1;  // see SublayerNorms
-  // Reads the attention of a name that ends with a dot, if it is none of
-  // these.
-  std::function<AttentionDescription(const std::string& name)> read_attention =
-      {};
+  // Reads the i-th layer's attention, whose name ends with a dot, if it is none
+  // of these.
+  std::function<AttentionDescription(int i, const std::string& name)>
+      read_attention = {};
   // Holds rearranged tensors. ReadLlamaModel sets it; needed only for
   // turns_adjacent.
   TensorMemory* memory = nullptr;

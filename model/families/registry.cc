@@ -18,6 +18,7 @@
 #include "model/families/falcon.h"
 #include "model/families/falcon_h1.h"
 #include "model/families/gemma.h"
+#include "model/families/gemma4.h"
 #include "model/families/glm4.h"
 #include "model/families/glm4_moe.h"
 #include "model/families/gpt2.h"
@@ -78,6 +79,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"falcon_h1", LoadFalconH1},
     {"gemma2", LoadGemma2},
     {"gemma3_text", LoadGemma3Text},
+    {"gemma4_text", LoadGemma4Text},
     {"glm4", LoadGlm4},
     {"glm4_moe", LoadGlm4Moe},
     {"glm4_moe_lite", LoadGlm4MoeLite},

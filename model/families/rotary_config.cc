@@ -13,6 +13,8 @@
 //   f_i (1 - r_i + r_i / factor), where r_i rises from 0 to 1 between the
 //     dimensions that turn fast and slow times in the original length
 //                                      yarn (Peng et al. 2023)
+//   f_i / factor for the first part of the i, 0 for the others
+//                                      proportional (Gemma 4)
 //
 // Computed in f32 and in the order of Transformers' modeling_rope_utils.py.
 #include "model/families/rotary_config.h"
@@ -73,6 +75,7 @@ class Reader {
           defaults_.head_size));
       return {};
     }
+    if (Type() == "proportional") return Proportional();
     ReadPart();
     if (const auto alpha = config_->Real("alpha", 1e-3, kMost)) {
       // The base is stretched for all texts alike (Hunyuan).
@@ -114,6 +117,24 @@ class Reader {
                       turned, defaults_.head_size));
     }
     pairs_ = turned / 2;
+  }
+
+  // Of halves of whole heads, so that a pair is as far apart as if all turned,
+  // only a part turns (Gemma 4).
+  RotaryDescription Proportional() {
+    const auto factor =
+        static_cast<float>(config_->Real("factor", 1e-3, kMost).value_or(1));
+    const double part =
+        config_->Real("partial_rotary_factor", 0, 1).value_or(1);
+    const auto turning =
+        static_cast<int>(std::floor(part * defaults_.head_size / 2));
+    const auto size = static_cast<float>(defaults_.head_size);
+    for (int i = 0; i < pairs_; ++i) {
+      const float wave = std::pow(static_cast<float>(theta_),
+                                  static_cast<float>(2 * i) / size);
+      rotary_.frequencies.push_back(i < turning ? 1 / wave / factor : 0.0f);
+    }
+    return std::move(rotary_);
   }
 
   void ReadScoreFactor() {
@@ -163,7 +184,7 @@ class Reader {
           config_->Find("rope_type").json != nullptr ? "rope_type" : "type";
       config_->Report(key, config_->Find(key),
                       "this server supports default, linear, dynamic, ntk, "
-                      "yarn, longrope and llama3");
+                      "yarn, longrope, llama3 and proportional");
     }
   }
 

@@ -29,7 +29,7 @@ struct RotaryDefaults {
 // Reads rotary positions from config.json, in the form that Transformers writes
 // since version 5 (`rope_parameters`) or in the older one (`rope_theta` and
 // `rope_scaling`). Supported are the types default, linear, dynamic, ntk, yarn,
-// longrope and llama3.
+// longrope, llama3 and proportional.
 //
 // Two types have frequencies that depend on a text's length. A token's keys are
 // kept for later tokens, and their bits must not depend on how many follow. So

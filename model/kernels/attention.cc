@@ -152,6 +152,59 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
   }
 }
 
+// Does the same where values are the keys: out = scale * weights K. Each vector
+// of a tile's tokens is multiplied by those tokens' weights; a sum's lanes are
+// added up at the end.
+template <int kQueries, class T>
+HWY_NOINLINE void WeighKeys(const AttentionCall& call,
+                            const Rows<kQueries>& rows, const HeadRows& head,
+                            const float* HWY_RESTRICT scale) {
+  const F32 d;
+  using V = hn::Vec<F32>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int size = call.shape.head_size;
+  const size_t offset = head.head * KeyNumbers(size);
+  for (int pair = 0; pair < Pairs(size); ++pair) {
+    V sum[kQueries][2];
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) sum[q][0] = sum[q][1] = hn::Zero(d);
+    for (int key = rows.tiles.begin; key < rows.tiles.end; key += lanes) {
+      const T* keys = reinterpret_cast<const T*>(call.tiles[key / kTileTokens]);
+      V first, second;
+      LoadPairs(d, keys + offset + pair * kGroupNumbers, key % kTileTokens,
+                first, second);
+      const float* weights = head.weights + (key - rows.layout.origin);
+      const bool all = rows.all.begin <= key && key + lanes <= rows.all.end;
+      TRIVIUM_UNROLL
+      for (int q = 0; q < kQueries; ++q) {
+        const V weight = hn::LoadU(d, weights + q * rows.layout.stride);
+        const V a = hn::MulAdd(weight, first, sum[q][0]);
+        const V b = hn::MulAdd(weight, second, sum[q][1]);
+        if (HWY_LIKELY(all)) {
+          sum[q][0] = a;
+          sum[q][1] = b;
+          continue;
+        }
+        const auto below = [&](int bound) HWY_ATTR {
+          return hn::FirstN(d, static_cast<size_t>(std::max(bound - key, 0)));
+        };
+        const auto seen =
+            hn::AndNot(below(rows.seen[q].begin), below(rows.seen[q].end));
+        sum[q][0] = hn::IfThenElse(seen, a, sum[q][0]);
+        sum[q][1] = hn::IfThenElse(seen, b, sum[q][1]);
+      }
+    }
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      float* to = rows.out[q] + head.offset + 2 * pair;
+      to[0] = hn::GetLane(hn::SumOfLanes(d, sum[q][0])) * scale[q];
+      if (2 * pair + 1 < size) {
+        to[1] = hn::GetLane(hn::SumOfLanes(d, sum[q][1])) * scale[q];
+      }
+    }
+  }
+}
+
 // Runs the three steps of attention, for several heads per step. Heads do not
 // wait for one another's sums, so one hides another's latency.
 template <class T, int kQueries>
@@ -177,6 +230,10 @@ HWY_INLINE void AttendHeads(const AttentionCall& call,
   const int groups = Groups(head_size);
   constexpr int kGroups = kQueries == 1 ? 4 : 2;
   for (int h = 0; h < count; ++h) {
+    if (call.shape.values_are_keys) {
+      WeighKeys<kQueries, T>(call, rows, heads[h], inverse[h]);
+      continue;
+    }
     const int offset = call.shape.heads * KeyNumbers(head_size) +
                        heads[h].head * ValueNumbers(head_size);
     for (int lane = 0; lane < kPairLanes; lane += lanes) {
@@ -210,7 +267,9 @@ size_t ScratchSize(const AttentionCall& call) {
   if (call.shape.type == KvType::kF32) return layout.scratch;
   // Room for four rows' weights of two bytes each, which both types need; int8
   // needs one row's weights as floats before that.
-  const size_t converted_weights = 3 * static_cast<size_t>(layout.stride);
+  // If values are keys, int8 needs the four rows as floats behind them.
+  const size_t converted_weights =
+      (call.shape.values_are_keys ? 7 : 3) * static_cast<size_t>(layout.stride);
   // Queries of two bytes per dimension, in groups of 16.
   const size_t converted_queries =
       kRowsAtOnce * Groups(call.shape.head_size) * kPairLanes / 2;
@@ -249,7 +308,7 @@ bool RoundsQueries(KvType type) {
 void Attend(const AttentionCall& call) {
   if (call.shape.type == KvType::kInt8) {
     AttendInt8(call);
-  } else if (RoundsQueries(call.shape.type)) {
+  } else if (RoundsQueries(call.shape.type) && !call.shape.values_are_keys) {
     AttendBf16(call);
   } else {
     HWY_DYNAMIC_DISPATCH(AttendFloats)(call);

@@ -34,7 +34,7 @@ inline constexpr int kAllHeads = std::numeric_limits<int>::max();
 // may be anything, even NaN. Over int8 tiles queries and weights are quantized,
 // too (attention_int8.cc); over bf16 tiles they may be rounded (RoundsQueries).
 struct AttentionCall {
-  KvShape shape;    // heads of keys and values
+  KvShape shape;    // heads of keys, and of values if they are not the keys
   int query_heads;  // a multiple of shape.heads
   // Tile t holds the keys from t * kTileTokens on, [ceil(keys / kTileTokens)].
   // Tiles without a key that a query sees are not read and may be null.
@@ -75,9 +75,9 @@ struct AttentionCall {
 };
 void Attend(const AttentionCall& call);
 
-// Returns the size of the call's scratch in floats; does not read `scratch` and
-// the contents of `weights`. It grows with the number of keys seen by any
-// query, not with queries or heads.
+// Returns the floats of the call's scratch; reads neither `scratch` nor what
+// `weights` points to, but whether it is null. Grows with the number of keys
+// seen by any query, not with queries or heads.
 size_t AttentionScratchSize(const AttentionCall& call);
 
 // A range of keys [begin, end); SeenKeys returns those that a query sees.
@@ -93,7 +93,8 @@ constexpr KeyRange SeenKeys(const AttentionCall& call, int query) {
 }
 
 // True if Attend also rounds queries and weights to bf16. It does so over bf16
-// tiles on CPUs with bf16 products, which run at twice the rate of f32.
+// tiles with values of their own, on CPUs with bf16 products, which run at
+// twice the rate of f32.
 bool RoundsQueries(KvType type);
 
 }  // namespace trivium

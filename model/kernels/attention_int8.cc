@@ -50,6 +50,8 @@ struct Bytes {
   int8_t* query;   // [heads, kQueries, head_size in groups of 16]
   uint8_t* upper;  // [kQueries, stride of the weights]
   uint8_t* lower;  // [kQueries, stride of the weights]
+  // Of values that are keys: the weights' bytes as floats.
+  float* floats;  // [kQueries, stride of the weights]
 };
 
 HWY_INLINE Quantized QuantizeQuery(const float* HWY_RESTRICT query,
@@ -261,6 +263,59 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
   }
 }
 
+// Does the same where values are the keys. `weights` [kQueries, stride] are the
+// 16-bit weights as floats, whose products with a key's bytes are exact. Each
+// vector of a tile's tokens is multiplied by those tokens' weights; a sum's
+// lanes are added up at the end. Unseen keys have weight 0.
+template <int kQueries>
+HWY_NOINLINE void WeighKeys(const AttentionCall& call,
+                            const Rows<kQueries>& rows, const HeadRows& head,
+                            const float* HWY_RESTRICT weights,
+                            const float* HWY_RESTRICT scale) {
+  const F32 d;
+  const I32 d32;
+  using V = hn::Vec<F32>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto byte = hn::Set(d32, 255), zero = hn::Set(d32, kKeyZero);
+  for (int quad = 0; quad < Quads(call.shape.head_size); ++quad) {
+    V sum[kQueries][kQuad];
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int i = 0; i < kQuad; ++i) sum[q][i] = hn::Zero(d);
+    }
+    for (int key = rows.tiles.begin; key < rows.tiles.end; key += lanes) {
+      const Int8Head<const char> tile(call.shape, call.tiles[key / kTileTokens],
+                                      head.head);
+      const auto bytes =
+          hn::LoadU(d32, reinterpret_cast<const int32_t*>(tile.keys) +
+                             quad * kQuadLanes + key % kTileTokens);
+      const auto number = [&](auto shifted) HWY_ATTR {
+        return hn::ConvertTo(d, hn::Sub(hn::And(shifted, byte), zero));
+      };
+      const V numbers[kQuad] = {number(bytes), number(hn::ShiftRight<8>(bytes)),
+                                number(hn::ShiftRight<16>(bytes)),
+                                number(hn::ShiftRight<24>(bytes))};
+      TRIVIUM_UNROLL
+      for (int q = 0; q < kQueries; ++q) {
+        const V weight = hn::LoadU(
+            d, weights + q * rows.layout.stride + (key - rows.layout.origin));
+        TRIVIUM_UNROLL
+        for (int i = 0; i < kQuad; ++i) {
+          sum[q][i] = hn::MulAdd(weight, numbers[i], sum[q][i]);
+        }
+      }
+    }
+    const int size = std::min(kQuad, call.shape.head_size - quad * kQuad);
+    for (int q = 0; q < kQueries; ++q) {
+      float* to = rows.out[q] + head.offset + quad * kQuad;
+      for (int i = 0; i < size; ++i) {
+        to[i] = hn::GetLane(hn::SumOfLanes(d, sum[q][i])) * scale[q];
+      }
+    }
+  }
+}
+
 // Runs the three steps of attention for several heads. A CPU has few
 // outstanding cache misses, so the next call's tiles are prefetched throughout:
 // its keys while scores are computed, its values later.
@@ -273,7 +328,10 @@ HWY_INLINE void AttendHeads(const AttentionCall& call,
   const int query_stride = DimensionGroups(head_size) * kQuadLanes;
   float* scaled = call.scratch + rows.layout.scratch;
   Bytes bytes;
-  bytes.upper = reinterpret_cast<uint8_t*>(scaled + rows.layout.stride);
+  float* rest = scaled + rows.layout.stride;
+  bytes.floats = rest;
+  if (call.shape.values_are_keys) rest += kQueries * rows.layout.stride;
+  bytes.upper = reinterpret_cast<uint8_t*>(rest);
   bytes.lower = bytes.upper + kQueries * rows.layout.stride;
   bytes.query =
       reinterpret_cast<int8_t*>(bytes.lower + kQueries * rows.layout.stride);
@@ -321,6 +379,20 @@ HWY_INLINE void AttendHeads(const AttentionCall& call,
                  QuantizeWeights(call, rows.tiles, heads[h].head, rows.seen[q],
                                  heads[h].weights + at, scaled,
                                  bytes.upper + at, bytes.lower + at);
+    }
+    if (call.shape.values_are_keys) {
+      for (int q = 0; q < kQueries; ++q) {
+        const int row = q * rows.layout.stride - rows.layout.origin;
+        for (int key = rows.tiles.begin; key < rows.tiles.end; ++key) {
+          bytes.floats[row + key] = static_cast<float>(
+              256 * bytes.upper[row + key] + bytes.lower[row + key]);
+        }
+      }
+      WeighKeys<kQueries>(call, rows, heads[h], bytes.floats, scale);
+      if (call.weights != nullptr) {
+        Normalize<kQueries>(rows, inverse[h], heads[h].weights);
+      }
+      continue;
     }
     KeyRange keys;
     for (int begin = rows.tiles.begin; begin < rows.any.end; begin = keys.end) {

@@ -48,6 +48,7 @@ HWY_INLINE void StoreTyped(const KvShape& shape, const float* HWY_RESTRICT key,
   for (int head = 0; head < shape.heads; ++head, key += size, value += size) {
     T* HWY_RESTRICT keys = tile + head * KeyNumbers(size);
     StoreKey(key, size, slot, keys);
+    if (shape.values_are_keys) continue;
     T* HWY_RESTRICT pairs = tile + shape.heads * KeyNumbers(size) +
                             head * ValueNumbers(size) +
                             slot / 2 * groups * kGroupNumbers;
@@ -76,8 +77,10 @@ void StoreRow(const KvShape& shape, const float* key, const float* value,
     case KvType::kInt8:
       for (int head = 0; head < shape.heads; ++head) {
         const int first = head * shape.head_size;
-        StoreInt8Head(key + first, value + first, shape.head_size, slot,
-                      Int8Head<char>(shape, tile, head));
+        const Int8Head<char> at(shape, tile, head);
+        StoreInt8Key(key + first, shape.head_size, slot, at);
+        if (shape.values_are_keys) continue;
+        StoreInt8Value(value + first, shape.head_size, slot, at);
       }
       break;
   }
@@ -87,6 +90,7 @@ void FetchHeads(const KvShape& shape, int tokens, const char* tile) {
   if (shape.type != KvType::kInt8) return;
   for (int head = 0; head < shape.heads; ++head) {
     FetchInt8Keys(shape, tile, head);
+    if (shape.values_are_keys) continue;
     FetchInt8Values(shape, tile, head, tokens);
   }
 }
@@ -94,16 +98,18 @@ void FetchHeads(const KvShape& shape, int tokens, const char* tile) {
 size_t TileBytes(const KvShape& shape) {
   const size_t heads = shape.heads;
   const int size = shape.head_size;
+  const bool values = !shape.values_are_keys;
+  const size_t numbers = KeyNumbers(size) + (values ? ValueNumbers(size) : 0);
   switch (shape.type) {
     case KvType::kF32:
-      return heads * (KeyNumbers(size) + ValueNumbers(size)) * sizeof(float);
+      return heads * numbers * sizeof(float);
     case KvType::kBf16:
-      return heads * (KeyNumbers(size) + ValueNumbers(size)) * sizeof(uint16_t);
+      return heads * numbers * sizeof(uint16_t);
     case KvType::kInt8:
       break;
   }
   return heads * (Int8Head<char>::KeyBytes(size) +
-                  Int8Head<char>::ValueBytes(kTileTokens, size));
+                  (values ? Int8Head<char>::ValueBytes(kTileTokens, size) : 0));
 }
 
 }  // namespace trivium::HWY_NAMESPACE

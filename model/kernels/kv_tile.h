@@ -20,6 +20,8 @@ struct KvShape {
   KvType type;
   int heads;
   int head_size;
+  // True: a value is its key and is not stored beside it (latent attention).
+  bool values_are_keys = false;
 };
 
 // Returns the bytes of a tile: the keys and values of kTileTokens tokens, for
@@ -27,7 +29,7 @@ struct KvShape {
 size_t KvTileBytes(const KvShape& shape);
 
 // Writes one token's key and value, [heads * head_size] each, into a slot of a
-// tile, rounded to nearest even.
+// tile, rounded to nearest even. Does not read a value that is the key.
 void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
                    int slot, char* tile);
 

@@ -57,6 +57,11 @@ struct Int8Head {
     const size_t key_bytes = KeyBytes(shape.head_size);
     keys = tile + head * key_bytes;
     key_scale = keys + Quads(shape.head_size) * kGroupBytes;
+    if (shape.values_are_keys) {
+      value_scale = key_scale;
+      values = nullptr;
+      return;
+    }
     value_scale = tile + shape.heads * key_bytes +
                   head * ValueBytes(kTileTokens, shape.head_size);
     values = value_scale + kTileTokens * sizeof(float);
@@ -73,8 +78,8 @@ struct Int8Head {
 
   Byte* keys;
   Byte* key_scale;    // floats
-  Byte* value_scale;  // floats
-  Byte* values;
+  Byte* value_scale;  // floats; key_scale if values are keys
+  Byte* values;       // null if values are keys
 };
 
 // Prefetches [p, p + bytes) into the L2 cache.
@@ -132,16 +137,16 @@ HWY_INLINE void FetchInt8Values(const KvShape& shape, const char* tile,
   Fetch(at.value_scale, at.ValueBytes(tokens, shape.head_size));
 }
 
-// Stores one token's key and value of one head in `slot` of the tile.
-HWY_INLINE void StoreInt8Head(const float* key, const float* value,
-                              int head_size, int slot,
-                              const Int8Head<char>& head) {
+HWY_INLINE void PutFloat(float number, int slot, char* array) {
+  std::memcpy(array + slot * sizeof(number), &number, sizeof(number));
+}
+
+// Stores one token's key of one head in `slot` of the tile.
+HWY_INLINE void StoreInt8Key(const float* key, int head_size, int slot,
+                             const Int8Head<char>& head) {
   const I32 d32;
   const hn::Rebind<uint8_t, F32> d8;
   const int lanes = static_cast<int>(hn::Lanes(d32));
-  const auto put = [slot](auto number, char* array) {
-    std::memcpy(array + slot * sizeof(number), &number, sizeof(number));
-  };
   const Quantized k =
       QuantizeSymmetric(key, head_size, [&](int i, auto q) HWY_ATTR {
         HWY_ALIGN uint8_t bytes[kQuadLanes];
@@ -152,9 +157,14 @@ HWY_INLINE void StoreInt8Head(const float* key, const float* value,
                       bytes + j, kQuad);
         }
       });
-  put(k.scale, head.key_scale);
+  PutFloat(k.scale, slot, head.key_scale);
+}
 
-  // A value's bytes are interleaved with those of three adjacent slots.
+// Stores its value, whose bytes are interleaved with those of three adjacent
+// slots.
+HWY_INLINE void StoreInt8Value(const float* value, int head_size, int slot,
+                               const Int8Head<char>& head) {
+  const I32 d32;
   int32_t* quads = reinterpret_cast<int32_t*>(head.values) +
                    slot / kQuad * DimensionGroups(head_size) * kQuadLanes;
   const int shift = slot % kQuad * 8;
@@ -166,7 +176,7 @@ HWY_INLINE void StoreInt8Head(const float* key, const float* value,
         const auto kept = hn::And(hn::LoadU(d32, quads + i), neighbours);
         hn::StoreU(hn::Or(kept, byte), d32, quads + i);
       });
-  put(v.scale, head.value_scale);
+  PutFloat(v.scale, slot, head.value_scale);
 }
 
 }  // namespace trivium::HWY_NAMESPACE

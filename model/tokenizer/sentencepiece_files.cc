@@ -52,7 +52,7 @@ std::optional<Family> FamilyOf(const std::string& name) {
   if (name == "albert") {
     return Family{"[CLS]", "[SEP]", "<pad>", "[MASK]", true, 1, 1, {}};
   }
-  if (name == "t5" || name == "mt5") {
+  if (name == "t5" || name == "mt5" || name == "umt5") {
     return Family{"", "</s>", "<pad>", "", false, 1, 0, {}};
   }
   if (name == "deberta-v2") {
@@ -150,7 +150,7 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
         "model; without the tokenizer's files the model serves token ids",
         path, name));
   }
-  if (name == "t5" || name == "mt5") {
+  if (name == "t5" || name == "mt5" || name == "umt5") {
     // Sentinels for the spans that a text lacks, in descending order.
     for (int i = config.extra_ids; i-- > 0;) {
       family->layout.back.push_back(fmt::format("<extra_id_{}>", i));

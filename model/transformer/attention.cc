@@ -83,7 +83,8 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
   const Linear& projection = task.weights.projection;
   stride_ = task.in_tiles() ? width : projection.out();
   query_.Reserve(static_cast<size_t>(rows->rows()) * stride_);
-  const bool store = task.in_tiles() && !task.places.empty();
+  const bool store =
+      task.in_tiles() && !task.places.empty() && geometry.reads < 0;
   float* const gates =
       task.weights.gated
           ? gates_.Reserve(static_cast<size_t>(rows->rows()) * width)
@@ -94,6 +95,7 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         float* query = query_.data() + row * stride_;
         if (!store) {
           FinishRow(product, query);
+          if (geometry.reads >= 0) PlaceQuery(task, row, query);
           return;
         }
         const KvPlace place = task.places[row];
@@ -105,27 +107,47 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
           }
         }
         FinishRow(product.Columns(0, width), query);
-        FinishRow(product.Columns(width, 2 * kv_width), key);
+        float* const value = key + kv_width;
+        int read = width + kv_width;  // columns
+        if (task.weights.value_is_key) {
+          FinishRow(product.Columns(width, kv_width), key);
+          std::copy_n(key, kv_width, value);
+        } else {
+          FinishRow(product.Columns(width, 2 * kv_width), key);
+          read += kv_width;
+        }
         if (task.weights.gated) {
-          FinishRow(product.Columns(width + 2 * kv_width, width),
+          FinishRow(product.Columns(read, width),
                     gates + static_cast<size_t>(row) * width);
         }
+        NormHeads(task.weights.value_norm, kv_width, value);
+        PlaceQuery(task, row, query);
         const auto normalize = [&] {
-          NormHeads(task.weights.query_norm, width, query);
           NormHeads(task.weights.key_norm, kv_width, key);
         };
         if (!task.weights.norms_after_rotary) normalize();
-        task.turns->Apply(geometry, row, geometry.heads, query);
         task.turns->Apply(geometry, row, geometry.kv_heads, key);
         if (task.weights.norms_after_rotary) normalize();
-        task.turns->Grow(geometry, place.position, query);
-        StoreKeyValue(task.tiles.shape, key, key + kv_width, place.slot(),
+        StoreKeyValue(task.tiles.shape, key, value, place.slot(),
                       task.tiles[place.block]);
       },
       [&](int row) {
         return !store || task.places[row].slot() % kSlotsTogether == 0 ||
                task.places[row].block != task.places[row - 1].block;
       });
+}
+
+void AttentionSublayer::PlaceQuery(const AttentionTask& task, int row,
+                                   float* query) {
+  const Attention& weights = task.weights;
+  const AttentionGeometry& geometry = weights.geometry;
+  const auto normalize = [&] {
+    NormHeads(weights.query_norm, geometry.query_width(), query);
+  };
+  if (!weights.norms_after_rotary) normalize();
+  task.turns->Apply(geometry, row, geometry.heads, query);
+  if (weights.norms_after_rotary) normalize();
+  task.turns->Grow(geometry, task.places[row].position, query);
 }
 
 void AttentionSublayer::ListPieces(const AttentionTask& task) {
@@ -166,9 +188,12 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
   };
   ListPieces(task);
   const int pieces = static_cast<int>(pieces_.size());
-  // Threads split the pieces if there are many, else the heads.
+  // Threads split the pieces if there are many, else the heads: those of keys
+  // or, of latent attention, which has one of these, those of queries.
+  const int heads_to_split =
+      task.weights.latent.has_value() ? geometry.heads : geometry.kv_heads;
   const int parts =
-      pieces < kManyPieces * threads ? std::min(threads, geometry.kv_heads) : 1;
+      pieces < kManyPieces * threads ? std::min(threads, heads_to_split) : 1;
   double products = 0;
   for (const AttentionGroup& group : task.groups) {
     products += static_cast<double>(group.rows) * group.keys * width;
@@ -181,8 +206,8 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
         for (int item = begin; item < end; ++item) {
           const int part = item / pieces;
           const Piece& piece = pieces_[item % pieces];
-          const Heads heads = {geometry.kv_heads * part / parts,
-                               geometry.kv_heads * (part + 1) / parts};
+          const Heads heads = {heads_to_split * part / parts,
+                               heads_to_split * (part + 1) / parts};
           const AttentionGroup& group = task.groups[piece.group];
           if (!task.in_tiles()) {
             AttendRelatively(task, group, heads, &scratch);
@@ -209,45 +234,53 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
     scratch->tiles.push_back(task.tiles[group.blocks[b]]);
   }
   float* query = query_.data() + (group.first + piece.first) * stride_;
-  AttentionCall call = {.shape = task.tiles.shape,
-                        .query_heads = geometry.heads,
-                        .tiles = scratch->tiles.data(),
-                        .keys = group.keys,
-                        .queries = piece.queries,
-                        .position = group.position + piece.first,
-                        .look_back = geometry.look_back,
-                        .look_ahead = geometry.look_ahead,
-                        .begin_head = heads.begin,
-                        .end_head = heads.end,
-                        .query = query,
-                        .query_stride = stride_,
-                        .scale = geometry.scale,
-                        .soft_cap = geometry.soft_cap,
-                        .sinks = task.weights.sinks.data(),
-                        .out = query,
-                        .out_stride = stride_};
+  // A call has all query heads of its heads of keys; of latent attention, of
+  // whose head there is one, as many of the query heads as it is given.
+  const bool latent = task.weights.latent.has_value();
+  if (latent) query += heads.begin * geometry.head_size;
+  AttentionCall call = {
+      .shape = task.tiles.shape,
+      .query_heads = latent ? heads.end - heads.begin : geometry.heads,
+      .tiles = scratch->tiles.data(),
+      .keys = group.keys,
+      .queries = piece.queries,
+      .position = group.position + piece.first,
+      .look_back = geometry.look_back,
+      .look_ahead = geometry.look_ahead,
+      .begin_head = latent ? 0 : heads.begin,
+      .end_head = latent ? 1 : heads.end,
+      .query = query,
+      .query_stride = stride_,
+      .scale = geometry.scale,
+      .soft_cap = geometry.soft_cap,
+      .sinks = task.weights.sinks.data(),
+      .out = query,
+      .out_stride = stride_};
   if (task.relative != nullptr) {
     call.bias = task.relative->bias(task.layer);
     call.bias_stride = task.relative->bias_stride();
   }
-  call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));
   const size_t padded = PaddedKeys(group.keys);
   if (group.maps != nullptr) {
     call.weights =
         scratch->kept.Reserve(geometry.heads * call.queries * padded);
   }
+  // Its size depends on whether weights are kept.
+  call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));
   if (next != nullptr && next->group != piece.group) {
     ListNext(task, task.groups[next->group], &call, scratch);
   }
   trivium::Attend(call);
   if (group.maps == nullptr) return;
-  const int sharing = geometry.heads / geometry.kv_heads;
+  const int sharing = latent ? 1 : geometry.heads / geometry.kv_heads;
+  const int first_head = latent ? heads.begin : 0;  // of call.weights
   for (int head = heads.begin * sharing; head < heads.end * sharing; ++head) {
     float* map = group.maps->Map(task.layer, head);
     if (map == nullptr) continue;
     for (int q = 0; q < call.queries; ++q) {
       std::copy_n(
-          call.weights + (head * call.queries + q) * padded, group.keys,
+          call.weights + ((head - first_head) * call.queries + q) * padded,
+          group.keys,
           map + static_cast<size_t>(piece.first + q) * group.maps->keys());
     }
   }

@@ -74,7 +74,7 @@ class AttentionSublayer {
     int first;  // in the group
     int queries;
   };
-  // A range of key-value heads.
+  // A range of key-value heads; of latent attention, of query heads.
   struct Heads {
     int begin;
     int end;
@@ -92,6 +92,8 @@ class AttentionSublayer {
   // its rotary position, where the layer does that.
   absl::Status Project(const AttentionTask& task, Rows* rows,
                        Workspace* workspace);
+  // Normalizes and turns a row's queries, where the layer does that.
+  static void PlaceQuery(const AttentionTask& task, int row, float* query);
   void ListPieces(const AttentionTask& task);
   // Runs latent attention, see latent_attention.h.
   absl::Status RunLatent(const AttentionTask& task, Rows* rows,

@@ -96,9 +96,16 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
         timer->End(&PhaseSeconds::cross_attention);
       }
     }
-    if (weights.feed_forward.experts.empty()) continue;
-    TRIVIUM_RETURN_IF_ERROR(
-        rows_.FeedForward(weights, stack_.FirstReader(layer + 1), workspace));
+    if (!weights.feed_forward.experts.empty()) {
+      TRIVIUM_RETURN_IF_ERROR(
+          rows_.FeedForward(weights, stack_.FirstReader(layer + 1), workspace));
+    }
+    if (weights.token_input.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(
+          rows_.AddTokenInput(weights, embedding_.token_input(layer),
+                              embedding_.token_input_stride(), workspace));
+    }
+    if (weights.factor != 1) rows_.Multiply(weights.factor, workspace);
     timer->End(&PhaseSeconds::feed_forward);
   }
   rows_.Finish(stack_.final_norm, workspace);

@@ -42,13 +42,15 @@ struct Visitor {
 
   void ForEach(const AttentionDescription& description) const {
     const auto& [geometry, query, key, value, output, query_norm, key_norm,
-                 norms_after_rotary, sinks, latent, gate] = description;
+                 norms_after_rotary, sinks, value_norm, latent, gate] =
+        description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
     }
     ForEach(query_norm);
     ForEach(key_norm);
     ForEach(sinks);
+    ForEach(value_norm);
     ForEach(latent);
     ForEach(gate);
   }
@@ -114,7 +116,8 @@ struct Visitor {
     const auto& [self_attention, recurrence, mixer, position_key,
                  position_query, position_bias, self_attention_norms,
                  cross_attention, cross_attention_norms, gate, up, down,
-                 experts, feed_forward_norms, parallel] = tensors;
+                 experts, feed_forward_norms, parallel, token_input, factor] =
+        tensors;
     ForEach(self_attention);
     ForEach(recurrence);
     ForEach(mixer);
@@ -129,6 +132,22 @@ struct Visitor {
     ForEach(down);
     ForEach(experts);
     ForEach(feed_forward_norms);
+    ForEach(token_input);
+  }
+
+  void ForEach(const TokenInputTensors& tensors) const {
+    const auto& [gate, output, norm] = tensors;
+    ForEach(gate);
+    ForEach(output);
+    ForEach(norm);
+  }
+
+  void ForEach(const TokenInputsDescription& description) const {
+    const auto& [width, tokens, scale, projection, norm, norm_epsilon] =
+        description;
+    ForEach(tokens);
+    ForEach(projection);
+    ForEach(norm);
   }
 
   void ForEach(const EmbeddingTensors& tensors) const {
@@ -152,10 +171,11 @@ struct Visitor {
                  max_positions, activation, gate_clip, norm_epsilon, positions,
                  position_offset, position_padding_id, type_vocabulary,
                  embedding_scale, relative_attention, rotary, embeddings,
-                 embedding_norm, layer, final_norm] = description;
+                 embedding_norm, token_inputs, layer, final_norm] = description;
     ForEach(relative_attention);
     ForEach(embeddings);
     ForEach(embedding_norm);
+    ForEach(token_inputs);
     for (const LayerDescription& tensors : layer) ForEach(tensors);
     ForEach(final_norm);
   }

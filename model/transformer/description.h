@@ -12,6 +12,7 @@
 #include "model/engine.h"
 #include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
+#include "model/kernels/kv_tile.h"
 #include "model/kernels/row_ops.h"
 #include "model/kernels/state_step.h"
 #include "model/weights/weights.h"
@@ -108,6 +109,13 @@ struct AttentionGeometry {
   // Index of the StackDescription::rotary that turns queries and keys.
   static constexpr int kNoRotary = -1;
   int rotary = kNoRotary;
+  // Index of the earlier layer whose keys and values this layer reads, which
+  // then makes none; that layer makes its own, of the same shape and for the
+  // same look_back (Gemma 4). Only in decoders.
+  static constexpr int kOwnKeys = -1;
+  int reads = kOwnKeys;
+  // True: a value is its key (LatentDescription), which is stored once.
+  bool values_are_keys = false;
 
   // Returns `heads` heads of d_model / heads dimensions, each with its own keys
   // and values, scaled by 1 / sqrt(head size).
@@ -115,6 +123,10 @@ struct AttentionGeometry {
   // Floats of a token's queries, and of its keys or its values.
   int query_width() const { return heads * head_size; }
   int kv_width() const { return kv_heads * head_size; }
+  // The shape of stored keys and values.
+  KvShape kv_shape(KvType type) const {
+    return {type, kv_heads, head_size, values_are_keys};
+  }
 
   bool operator==(const AttentionGeometry&) const = default;
 };
@@ -126,7 +138,7 @@ struct AttentionGeometry {
 //   score = scale (t . k + p . K_h c),  output = V_h (sum of weights c)
 // Since p . K_h c = K_h^T p . c, the one key-value head [k, c] is stored for a
 // token, and a head's query is [t, K_h^T p]: head_size is turned + rank,
-// kv_heads 1. Rotary positions turn halves of k and t.
+// kv_heads 1, and values are keys. Rotary positions turn halves of k and t.
 //
 // AttentionDescription's query is then [heads x (turned + plain), d_model] or
 // behind query_down, key [turned + rank, d_model] makes [k, c], there is no
@@ -149,7 +161,8 @@ struct LatentDescription {
 struct AttentionDescription {
   AttentionGeometry geometry;
   // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
-  // output [d_model, query_width].
+  // output [d_model, query_width]. Without a value, values are what the key's
+  // product is before its norm and rotary positions (Gemma 4).
   LinearTensors query, key, value, output;
   // Applied to each head, weights [head_size] (Qwen 3), or to all heads
   // together, weights [query_width] and [kv_width] (OLMo 2).
@@ -157,6 +170,8 @@ struct AttentionDescription {
   // True: applied after rotary positions (Hunyuan), else before them.
   bool norms_after_rotary = false;
   const TensorView* sinks = nullptr;  // [heads], see kernels/attention.h
+  // Applied to each head of values, weight [head_size] (Gemma 4).
+  std::optional<NormTensors> value_norm = std::nullopt;
   std::optional<LatentDescription> latent = std::nullopt;
   // [query_width, d_model]. If set, what the output layer reads is multiplied
   // by sigmoid(gate x), x being what the queries read (Qwen3-Next).
@@ -331,6 +346,15 @@ struct MixerDescription {
   bool operator==(const MixerDescription&) const = default;
 };
 
+// What a layer adds of its token's own input e, see TokenInputsDescription:
+//   x = x + norm(W_out (activation(W_gate x) * e))
+struct TokenInputTensors {
+  LinearTensors gate, output;  // [width, d_model], [d_model, width]
+  NormTensors norm;
+
+  bool operator==(const TokenInputTensors&) const = default;
+};
+
 struct LayerDescription {
   AttentionDescription self_attention;
   // If set, replaces self_attention, of which only the geometry is used;
@@ -363,6 +387,9 @@ struct LayerDescription {
   // the layer's output is x + attention(x) + feed_forward(x) (GPT-J). Such a
   // layer has no cross-attention and no norms `after`.
   bool parallel = false;
+  // Added after the feed-forward; only in decoders.
+  std::optional<TokenInputTensors> token_input = std::nullopt;
+  float factor = 1;  // multiplies the layer's output (Gemma 4)
 
   // False for a layer that has only a mixer or attention (Nemotron-H).
   bool feeds_forward() const {
@@ -385,6 +412,19 @@ struct EmbeddingTensors {
   const TensorView* types = nullptr;  // [type_vocabulary, width] or null
   // [d_model, width], after the embedding norm (ALBERT, ELECTRA).
   std::optional<LinearTensors> projection;
+};
+
+// An input of each layer that depends on the token and on the first layer's
+// input x (Gemma 4's per-layer embeddings). e is [layers, width]; the norm is
+// applied to each layer's part:
+//   e = norm(W x) + scale * row of `tokens`
+struct TokenInputsDescription {
+  int width = 0;
+  const TensorView* tokens = nullptr;  // [vocabulary or more, layers x width]
+  float scale = 1;
+  LinearTensors projection;  // [layers x width, d_model]
+  NormTensors norm;          // [width]
+  float norm_epsilon = 1e-6f;
 };
 
 // The layers of an encoder or decoder, with its input embeddings.
@@ -413,6 +453,7 @@ struct StackDescription {
 
   EmbeddingTensors embeddings;
   std::optional<NormTensors> embedding_norm;  // applied to the sum
+  std::optional<TokenInputsDescription> token_inputs = std::nullopt;
   // [layers]. Layers whose tensors are all the same are packed once (ALBERT).
   std::vector<LayerDescription> layer;
   std::optional<NormTensors> final_norm;  // applied after the last layer

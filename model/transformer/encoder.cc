@@ -161,8 +161,7 @@ absl::Status Encoder::SelfAttention(int index, Workspace* workspace) {
                                         : nullptr,
                         .reader = layer.feed_forward.reader()};
   if (task.in_tiles()) {
-    task.tiles.shape = {weights_.formats().encoder_kv, geometry.kv_heads,
-                        geometry.head_size};
+    task.tiles.shape = geometry.kv_shape(weights_.formats().encoder_kv);
     task.tiles.stride = KvTileBytes(task.tiles.shape);
     task.tiles.first =
         tiles_.Reserve(task.tiles.stride * (places_.back().block + 1));
@@ -253,7 +252,7 @@ absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
       [](const SourceState* s) { return s->options.cross_attention; });
   if (!wanted) return absl::OkStatus();
   const int layers = static_cast<int>(weights_.decoder()->layers.size());
-  const KvShape& shape = cache->shape();
+  const KvShape shape = cache->Tiles(0).shape;
   const int width = shape.heads * shape.head_size;
   return weights_.cross_key_value()->Forward(
       rows_.input, rows_.rows(), workspace,

@@ -137,16 +137,17 @@ void ExpertRunner::ChooseRow(const Router& router, const float* logits,
                    : double{Sigmoid(logits[expert])};
   };
   double of_all = 0;
-  const bool sums_all =
-      softmax && (router.over_all || !router.correction.values.empty());
+  const bool corrected = !router.correction.values.empty();
+  // The order of logits is that of their softmax.
+  const bool by_logits = softmax && !corrected && router.groups == 1;
+  const bool sums_all = softmax && (router.over_all || !by_logits);
   for (size_t e = 0; sums_all && e < experts; ++e) of_all += part(e);
-  if (softmax && router.correction.values.empty() && router.groups == 1) {
+  if (by_logits) {
     ChooseBest(std::span(logits, experts), choices);
   } else {
     static thread_local std::vector<float> scores;
-    scores.assign(logits, logits + experts);
-    const bool corrected = !router.correction.values.empty();
-    for (size_t e = 0; e < experts && (corrected || !softmax); ++e) {
+    scores.resize(experts);
+    for (size_t e = 0; e < experts; ++e) {
       scores[e] = static_cast<float>(softmax ? part(e) / of_all : part(e));
       if (corrected) scores[e] += router.correction.values[e];
     }

@@ -6,12 +6,11 @@
 
 namespace trivium {
 
-KvCache::KvCache(const KvShape& shape, KvLayout layout,
+KvCache::KvCache(std::vector<KvShape> shapes, KvLayout layout,
                  std::span<const StateShape> states, int blocks, int max_cached)
-    : shape_(shape),
+    : shapes_(std::move(shapes)),
       layout_(std::move(layout)),
-      tile_bytes_(KvTileBytes(shape)),
-      block_bytes_(BlockBytes(shape, layout_, states)),
+      block_bytes_(BlockBytes(layout_, states)),
       states_(states, block_bytes_),
       memory_(block_bytes_ * blocks),
       references_(blocks, 0),

@@ -57,17 +57,16 @@ struct KvTiles {
 // hypotheses.
 class KvCache {
  public:
-  // At most `max_cached` blocks are cached. `states` are of the decoder's
-  // layers.
-  KvCache(const KvShape& shape, KvLayout layout,
+  // `shapes` are of the layers' keys and values, `states` of the layers'
+  // states. At most `max_cached` blocks are cached.
+  KvCache(std::vector<KvShape> shapes, KvLayout layout,
           std::span<const StateShape> states, int blocks, int max_cached);
 
   // Bytes of a block: of a group's keys and values or, if that is more, of the
   // largest piece of a state.
-  static size_t BlockBytes(const KvShape& shape, const KvLayout& layout,
+  static size_t BlockBytes(const KvLayout& layout,
                            std::span<const StateShape> states) {
-    return std::max(KvTileBytes(shape) * layout.group_layers(),
-                    StateLayout::LargestPiece(states));
+    return std::max(layout.block_bytes(), StateLayout::LargestPiece(states));
   }
 
   int total_blocks() const { return static_cast<int>(references_.size()); }
@@ -88,7 +87,8 @@ class KvCache {
 
   // Returns the tiles of a layer, within the blocks of its group.
   KvTiles Tiles(int layer) const {
-    return {shape_, memory_.data() + tile_bytes_ * layout_.place(layer),
+    const KvShape& shape = shapes_[layer];
+    return {shape, memory_.data() + KvTileBytes(shape) * layout_.place(layer),
             block_bytes_};
   }
 
@@ -99,7 +99,6 @@ class KvCache {
   // The most blocks that may be cached.
   int max_cached() const { return max_cached_; }
 
-  const KvShape& shape() const { return shape_; }
   const KvLayout& layout() const { return layout_; }
   PrefixIndex& prefix_index() { return prefix_index_; }
 
@@ -114,9 +113,8 @@ class KvCache {
   // Removes the cached block that was released longest ago and returns it.
   int EvictOldest();
 
-  KvShape shape_;
+  std::vector<KvShape> shapes_;  // [layers]
   KvLayout layout_;
-  size_t tile_bytes_;
   size_t block_bytes_;
   StateLayout states_;
   Buffer<char> memory_;

@@ -2,34 +2,89 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-
-#include "model/kernels/kv_tile.h"
+#include <utility>
 
 namespace trivium {
+namespace {
 
-KvLayout::KvLayout(std::span<const int> look_back) : group_layers_(0) {
-  std::map<int, int> layers;  // number of layers by look_back
-  for (const int back : look_back) {
-    if (back != kNoKeys) ++layers[back];
+// Layers of one window and one size, {look_back, tile_bytes}.
+using Kind = std::pair<int, size_t>;
+
+// Returns the most layers of a kind that a block of this size holds and that
+// divide the kind's `count` layers; 0 if it holds none.
+int LayersInBlock(const Kind& kind, int count, size_t block_bytes) {
+  int most = 0;
+  for (int layers = 1; layers <= count; ++layers) {
+    if (count % layers == 0 && layers * kind.second <= block_bytes) {
+      most = layers;
+    }
   }
-  for (const auto& [back, count] : layers) {
-    group_layers_ = std::gcd(group_layers_, count);
+  return most;
+}
+
+// Returns the size that wastes the least memory; of equal ones the largest.
+size_t BestBlock(const std::map<Kind, int>& kinds) {
+  size_t best = 0, least = 0;
+  for (const auto& [of, of_count] : kinds) {
+    for (int layers = 1; layers <= of_count; ++layers) {
+      if (of_count % layers != 0) continue;
+      const size_t bytes = layers * of.second;
+      size_t sum = 0;
+      bool fits = true;
+      for (const auto& [kind, count] : kinds) {
+        const int held = LayersInBlock(kind, count, bytes);
+        fits = fits && held > 0;
+        if (held > 0) sum += count / held * bytes;
+      }
+      if (!fits) continue;
+      if (best == 0 || sum < least || (sum == least && bytes > best)) {
+        best = bytes;
+        least = sum;
+      }
+    }
   }
-  // The next unused index, by look_back: group * group_layers_ + place.
-  std::map<int, int> next;
-  for (const auto& [back, count] : layers) {
-    next[back] = groups() * group_layers_;
-    windows_.push_back({.look_back = back, .blocks = count / group_layers_});
-    look_back_.insert(look_back_.end(), count / group_layers_, back);
+  return best;
+}
+
+}  // namespace
+
+KvLayout::Layer KvLayout::LayerOf(const AttentionGeometry& geometry,
+                                  bool attends, KvType type) {
+  if (!attends) return {kNoKeys, 0};
+  return {geometry.look_back, KvTileBytes(geometry.kv_shape(type)),
+          geometry.reads};
+}
+
+KvLayout::KvLayout(std::span<const Layer> layers) {
+  std::map<Kind, int> kinds;  // number of layers
+  for (const Layer& layer : layers) {
+    if (layer.look_back == kNoKeys) continue;
+    if (layer.reads < 0) ++kinds[{layer.look_back, layer.tile_bytes}];
   }
-  for (const int back : look_back) {
-    if (back == kNoKeys) {
+  block_bytes_ = BestBlock(kinds);
+  // The first group, the layers of a group, and those with a place so far.
+  struct Range {
+    int group, layers, placed;
+  };
+  std::map<Kind, Range> ranges;
+  for (const auto& [kind, count] : kinds) {
+    const int held = LayersInBlock(kind, count, block_bytes_);
+    ranges[kind] = {groups(), held, 0};
+    windows_.push_back({.look_back = kind.first, .blocks = count / held});
+    look_back_.insert(look_back_.end(), count / held, kind.first);
+  }
+  for (const Layer& layer : layers) {
+    if (layer.look_back == kNoKeys) {
       places_.push_back({});
       continue;
     }
-    const int at = next[back]++;
-    places_.push_back({at / group_layers_, at % group_layers_});
+    if (layer.reads >= 0) {
+      places_.push_back(places_[layer.reads]);
+      continue;
+    }
+    auto& [group, held, placed] = ranges[{layer.look_back, layer.tile_bytes}];
+    places_.push_back({group + placed / held, placed % held});
+    ++placed;
   }
 }
 

@@ -1,25 +1,33 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_KV_LAYOUT_H_
 #define TRIVIUM_MODEL_TRANSFORMER_KV_LAYOUT_H_
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
 #include "model/engine.h"
+#include "model/kernels/kv_tile.h"
+#include "model/transformer/description.h"
 
 namespace trivium {
 
 // Divides a decoder's layers into groups that share blocks. A block holds the
 // keys and values of kTileTokens tokens in one group. The layers of a group see
 // equally far back, so each group releases the blocks that its own window has
-// passed. All groups have the same number of layers, so that blocks of one size
-// come from one pool: the greatest number that divides the number of layers of
-// every window.
+// passed. Blocks of one size come from one pool, so the groups of one window
+// are equal: the block is as large as wastes the least memory, and of those
+// sizes the largest. If all layers' keys and values have one shape, all groups
+// have as many layers as the greatest number that divides the number of layers
+// of every window.
 //
 //   LLaMA, 32 layers that see all: 1 group of 32
 //   GPT-OSS, 12 layers with a window and 12 without: 2 groups of 12
 //   Gemma 3 1B, 22 layers with a window and 4 without: 11 groups and 2
 //   groups, of 2 each
+//   Gemma 4 E2B, 12 layers with a window and 3 without, of twice the size: 2
+//   groups of 6 and 1 of 3
 //
+// Layers that read an earlier layer's keys and values have that layer's place.
 // Layers that keep a state per sequence have no keys and values and are in no
 // group; so there may be none (state_layout.h).
 class KvLayout {
@@ -27,11 +35,21 @@ class KvLayout {
   // Of a layer without keys and values.
   static constexpr int kNoKeys = -1;
 
-  // `look_back` is AttentionGeometry's, of each layer, or kNoKeys.
-  explicit KvLayout(std::span<const int> look_back);
+  struct Layer {
+    int look_back;      // AttentionGeometry's, or kNoKeys
+    size_t tile_bytes;  // KvTileBytes of its keys and values
+    int reads = -1;     // AttentionGeometry's
+  };
+  explicit KvLayout(std::span<const Layer> layers);
+
+  // Returns a layer as the layout needs it. `attends` is LayerDescription's.
+  static Layer LayerOf(const AttentionGeometry& geometry, bool attends,
+                       KvType type);
 
   int groups() const { return static_cast<int>(look_back_.size()); }
-  int group_layers() const { return group_layers_; }
+  // Bytes of a group's keys and values, of the group that has the most; 0 if
+  // there is no group.
+  size_t block_bytes() const { return block_bytes_; }
   // A layer's group, and its index within the group; of layers with keys.
   int group(int layer) const { return places_[layer].group; }
   int place(int layer) const { return places_[layer].place; }
@@ -48,7 +66,7 @@ class KvLayout {
     int place;
   };
 
-  int group_layers_;
+  size_t block_bytes_ = 0;
   std::vector<EngineLimits::Window> windows_;
   std::vector<int> look_back_;  // [groups]
   std::vector<Place> places_;   // [layers]

@@ -49,11 +49,19 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{self.output}, &*layer->self_attention.output));
   } else {
-    std::vector<LinearTensors> parts = {self.query, self.key, self.value};
+    std::vector<LinearTensors> parts = {self.query};
+    if (self.geometry.reads < 0) parts.push_back(self.key);
+    if (self.value.weight != nullptr) parts.push_back(self.value);
     if (self.gate.has_value()) parts.push_back(*self.gate);
     TRIVIUM_RETURN_IF_ERROR(pack(parts, &layer->self_attention.projection));
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{self.output}, &*layer->self_attention.output));
+  }
+  if (description.token_input.has_value()) {
+    const TokenInputTensors& input = *description.token_input;
+    TRIVIUM_RETURN_IF_ERROR(pack(Parts{input.gate}, &layer->token_input->gate));
+    TRIVIUM_RETURN_IF_ERROR(
+        pack(Parts{input.output}, &layer->token_input->output));
   }
   if (description.cross_attention.has_value()) {
     const AttentionDescription& cross = *description.cross_attention;
@@ -201,6 +209,11 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   if (self.key_norm.has_value()) {
     layer.self_attention.key_norm = Norm::Create(*self.key_norm, epsilon);
   }
+  if (self.value_norm.has_value()) {
+    layer.self_attention.value_norm = Norm::Create(*self.value_norm, epsilon);
+  }
+  layer.self_attention.value_is_key =
+      self.geometry.reads < 0 && self.value.weight == nullptr;
   layer.self_attention.norms_after_rotary = self.norms_after_rotary;
   layer.self_attention.parallel = description.parallel;
   if (self.sinks != nullptr) {
@@ -217,6 +230,13 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   }
   layer.feed_forward_norms =
       Norms::Create(description.feed_forward_norms, epsilon);
+  if (description.token_input.has_value()) {
+    TokenInput& input = layer.token_input.emplace();
+    input.norms.of_output =
+        Norm::Create(description.token_input->norm, epsilon);
+    input.activation = stack.activation;
+  }
+  layer.factor = description.factor;
   TRIVIUM_ASSIGN_OR_RETURN(layer.feed_forward,
                            EmptyFeedForward(description, stack));
   TRIVIUM_RETURN_IF_ERROR(ForEachLinear(

@@ -88,13 +88,16 @@ struct Attention {
   // d_model]. Cross-attention: queries only, because its keys and values are
   // computed once per source, see cross_key_value in transformer.h. Recurrence:
   // inputs and gates, [2 d_model, d_model]; `output` is then empty. Latent
-  // attention: queries, or what narrows them, and keys.
+  // attention: queries, or what narrows them, and keys. Self-attention that
+  // reads another layer's keys and values: queries only.
   Linear projection;
   std::optional<Linear> output;  // [d_model, query_width]
   // Applied to each head, or to all heads together.
   std::optional<Norm> query_norm, key_norm;
+  std::optional<Norm> value_norm;
   bool norms_after_rotary = false;
-  bool parallel = false;  // see LayerDescription
+  bool value_is_key = false;  // there is no value's product
+  bool parallel = false;      // see LayerDescription
   Sinks sinks;
   std::optional<Latent> latent;
   // The last columns of `projection`, [query_width], are gates of what `output`
@@ -105,11 +108,12 @@ struct Attention {
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
-                 of_key_norm, of_norms_after_rotary, of_parallel, of_sinks,
-                 of_latent, of_gated, of_norms] = *this;
+                 of_key_norm, of_value_norm, of_norms_after_rotary,
+                 of_value_is_key, of_parallel, of_sinks, of_latent, of_gated,
+                 of_norms] = *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
-               of_norms_after_rotary, of_parallel, of_sinks, of_latent,
-               of_norms);
+               of_value_norm, of_norms_after_rotary, of_value_is_key,
+               of_parallel, of_sinks, of_latent, of_norms);
   }
 };
 
@@ -204,6 +208,19 @@ struct FeedForward {
   }
 };
 
+// The packed TokenInputTensors.
+struct TokenInput {
+  Linear gate, output;
+  Norms norms;  // of_output
+  Activation activation = Activation::kNone;
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_gate, of_output, of_norms, of_activation] = *this;
+    VisitParts(f, of_gate, of_output, of_norms, of_activation);
+  }
+};
+
 // The packed weights of one encoder or decoder layer.
 struct Layer {
   Attention self_attention;  // only norms if `attends` is false
@@ -213,6 +230,8 @@ struct Layer {
   std::optional<Attention> cross_attention;
   FeedForward feed_forward;
   Norms feed_forward_norms;
+  std::optional<TokenInput> token_input;
+  float factor = 1;  // see LayerDescription
 
   static absl::StatusOr<Layer> Create(const LayerDescription& description,
                                       const StackDescription& stack,
@@ -224,15 +243,15 @@ struct Layer {
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_self_attention, of_attends, of_mixer, of_recurrent,
-                 of_cross_attention, of_feed_forward, of_feed_forward_norms] =
-        *this;
+                 of_cross_attention, of_feed_forward, of_feed_forward_norms,
+                 of_token_input, of_factor] = *this;
     if (of_attends) {
       VisitParts(f, of_self_attention);
     } else {
       VisitParts(f, of_self_attention.norms);
     }
     VisitParts(f, of_mixer, of_cross_attention, of_feed_forward,
-               of_feed_forward_norms);
+               of_feed_forward_norms, of_token_input, of_factor);
   }
 };
 

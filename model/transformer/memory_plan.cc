@@ -30,23 +30,20 @@ int64_t MatrixBytes(const TensorView& weight, WeightType type) {
   return 0;
 }
 
-// Plans a decoder's states, and its keys and values, which have the same shape
-// in all layers.
+// Plans a decoder's states, keys and values.
 void PlanKeyValues(const TransformerDescription& description, KvType type,
                    MemoryPlan* plan) {
   const StackDescription& decoder = *description.decoder;
-  std::vector<int> look_back;
+  std::vector<KvLayout::Layer> layers;
   std::vector<StateShape> states;
   for (const LayerDescription& layer : decoder.layer) {
-    look_back.push_back(layer.attends()
-                            ? layer.self_attention.geometry.look_back
-                            : KvLayout::kNoKeys);
+    layers.push_back(KvLayout::LayerOf(layer.self_attention.geometry,
+                                       layer.attends(), type));
     states.push_back(StateShapeOf(layer, decoder.d_model));
   }
-  const KvLayout layout(look_back);
-  const AttentionGeometry& one = decoder.layer[0].self_attention.geometry;
-  const auto block_bytes = static_cast<int64_t>(
-      KvCache::BlockBytes({type, one.kv_heads, one.head_size}, layout, states));
+  const KvLayout layout(layers);
+  const auto block_bytes =
+      static_cast<int64_t>(KvCache::BlockBytes(layout, states));
   const int state_blocks =
       StateLayout(states, static_cast<size_t>(block_bytes)).blocks();
   const EngineLimits limits = {.block_tokens = kTileTokens,
@@ -96,6 +93,10 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
                         tokens == description.output_projection.weight
                     ? 0
                     : TableBytes(*tokens, formats));
+    // Tables of tokens have one type, whatever they are for.
+    if (const auto& inputs = stack->token_inputs; inputs.has_value()) {
+      add(inputs->tokens, TableBytes(*inputs->tokens, formats));
+    }
     for (const TensorView* table : {positions, types}) {
       if (table != nullptr) add(table, 4 * table->elements());
     }

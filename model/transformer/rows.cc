@@ -138,6 +138,30 @@ absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
                       });
 }
 
+absl::Status Rows::AddTokenInput(const Layer& layer, const float* inputs,
+                                 size_t stride, Workspace* workspace) {
+  const auto& [gate, output, norms, activation] = *layer.token_input;
+  Begin(norms, &gate, workspace);
+  other.Resize(rows_, gate.out());
+  TRIVIUM_RETURN_IF_ERROR(gate.Forward(
+      input, rows_, workspace, [&](int row, const auto& product, float* y) {
+        const Range range =
+            GateRow(product, {.f32 = inputs + row * stride, .n = gate.out()},
+                    activation, y);
+        other.Set(row, y, range);
+      }));
+  return output.Forward(other, rows_, workspace,
+                        [&](int row, const auto& product, float* y) {
+                          Add(row, product, norms, nullptr, y);
+                        });
+}
+
+void Rows::Multiply(float factor, Workspace* workspace) {
+  ForEach(workspace, [&](int row, float*) {
+    for (int i = 0; i < d_model_; ++i) x(row)[i] *= factor;
+  });
+}
+
 absl::Status Rows::RunExperts(const Layer& layer, const Linear* reader,
                               Workspace* workspace) {
   const auto& weights = layer.feed_forward;

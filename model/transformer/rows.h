@@ -61,6 +61,13 @@ class Rows {
   absl::Status FeedForward(const Layer& layer, const Linear* reader,
                            Workspace* workspace);
 
+  // Adds what a layer takes from its tokens' own inputs (TokenInputTensors),
+  // `stride` floats apart.
+  absl::Status AddTokenInput(const Layer& layer, const float* inputs,
+                             size_t stride, Workspace* workspace);
+  // Multiplies all rows by a layer's factor.
+  void Multiply(float factor, Workspace* workspace);
+
   // Records what readers read in `maxima`; needs a workspace of one thread.
   void Observe(InputMaxima* maxima) { maxima_ = maxima; }
 

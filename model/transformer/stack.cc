@@ -1,6 +1,7 @@
 #include "model/transformer/stack.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/status.h"
 #include "fmt/format.h"
@@ -19,8 +20,9 @@ size_t FirstEqual(const std::vector<LayerDescription>& layers, size_t i) {
 absl::Status CheckPlain(const AttentionDescription& attention) {
   if (attention.geometry.rotary == AttentionGeometry::kNoRotary &&
       !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
-      attention.sinks == nullptr && !attention.latent.has_value() &&
-      !attention.gate.has_value()) {
+      attention.sinks == nullptr && !attention.value_norm.has_value() &&
+      !attention.latent.has_value() && !attention.gate.has_value() &&
+      attention.geometry.reads < 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
@@ -40,6 +42,33 @@ absl::Status CheckHeads(const StackDescription& stack,
       "dimensions; every layer of this model must have {} heads of queries, a "
       "multiple of its heads of keys",
       geometry.heads, geometry.kv_heads, geometry.head_size, stack.heads));
+}
+
+absl::Status CheckLatent(const AttentionDescription& attention) {
+  if (!attention.latent.has_value()) return absl::OkStatus();
+  const AttentionGeometry& geometry = attention.geometry;
+  const LatentDescription& latent = *attention.latent;
+  if (geometry.kv_heads == 1 && geometry.values_are_keys &&
+      geometry.head_size == latent.turned + latent.rank && geometry.reads < 0 &&
+      geometry.look_ahead == 0 &&
+      geometry.rotary != AttentionGeometry::kNoRotary &&
+      attention.sinks == nullptr && !attention.gate.has_value() &&
+      std::ssize(latent.key_up) == geometry.heads &&
+      std::ssize(latent.value_up) == geometry.heads) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "latent attention has one head of keys, which are the values, rotary "
+      "positions, and no sinks or gates, and sees no later token");
+}
+
+absl::Status CheckTokenInput(const StackDescription& stack,
+                             const LayerDescription& layer) {
+  if (!layer.token_input.has_value() || stack.token_inputs.has_value()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "a layer reads inputs by token, but the stack has none");
 }
 
 }  // namespace
@@ -68,6 +97,18 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
         Linear::Create(formats,
                        std::span(&*description.embeddings.projection, 1)));
   }
+  if (description.token_inputs.has_value()) {
+    const TokenInputsDescription& inputs = *description.token_inputs;
+    TokenInputs& packed = stack.token_inputs.emplace();
+    packed.width = inputs.width;
+    packed.scale = inputs.scale;
+    packed.tokens =
+        std::make_shared<TokenTable>(*inputs.tokens, formats.weights);
+    packed.norm = Norm::Create(inputs.norm, inputs.norm_epsilon);
+    TRIVIUM_ASSIGN_OR_RETURN(
+        packed.projection,
+        Linear::Create(formats, std::span(&inputs.projection, 1)));
+  }
   if (description.relative_attention.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(stack.relative_attention,
                              RelativeAttention::Create(description));
@@ -77,6 +118,8 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     const size_t first = FirstEqual(layers, i);
     TRIVIUM_RETURN_IF_ERROR(
         CheckHeads(description, layers[i].self_attention.geometry));
+    TRIVIUM_RETURN_IF_ERROR(CheckTokenInput(description, layers[i]));
+    TRIVIUM_RETURN_IF_ERROR(CheckLatent(layers[i].self_attention));
     if (description.relative_attention.has_value()) {
       TRIVIUM_RETURN_IF_ERROR(CheckPlain(layers[i].self_attention));
     }

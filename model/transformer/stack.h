@@ -39,11 +39,27 @@ class LayerList {
   std::vector<size_t> order_;  // indices of packed_
 };
 
+// The packed TokenInputsDescription.
+struct TokenInputs {
+  int width = 0;
+  float scale = 1;
+  std::shared_ptr<const TokenTable> tokens;
+  Linear projection;
+  Norm norm;
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_width, of_scale, of_tokens, of_projection, of_norm] = *this;
+    VisitParts(f, of_width, of_scale, of_tokens, of_projection, of_norm);
+  }
+};
+
 // An encoder's or a decoder's packed weights.
 struct Stack {
   Embeddings embeddings;
   std::optional<Norm> embedding_norm;
   std::optional<Linear> embedding_projection;  // [d_model, embedding width]
+  std::optional<TokenInputs> token_inputs;
   std::optional<RelativeAttention> relative_attention;
   std::vector<RotaryDescription> rotary;
   LayerList layers;
@@ -67,13 +83,13 @@ struct Stack {
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_embeddings, of_embedding_norm, of_embedding_projection,
-                 of_relative_attention, of_rotary, of_layers, of_final_norm,
-                 of_d_model, of_heads, of_vocabulary, of_type_vocabulary,
-                 of_max_positions] = *this;
+                 of_token_inputs, of_relative_attention, of_rotary, of_layers,
+                 of_final_norm, of_d_model, of_heads, of_vocabulary,
+                 of_type_vocabulary, of_max_positions] = *this;
     VisitParts(f, of_embeddings, of_embeddings.tokens(), of_embedding_norm,
-               of_embedding_projection, of_relative_attention, of_rotary,
-               of_layers, of_final_norm, of_d_model, of_heads, of_vocabulary,
-               of_type_vocabulary, of_max_positions);
+               of_embedding_projection, of_token_inputs, of_relative_attention,
+               of_rotary, of_layers, of_final_norm, of_d_model, of_heads,
+               of_vocabulary, of_type_vocabulary, of_max_positions);
   }
 
   // Returns the linear layer that reads first in a layer; null after the last.

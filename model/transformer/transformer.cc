@@ -1,6 +1,7 @@
 #include "model/transformer/transformer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -37,8 +38,44 @@ absl::Status CheckMixer(const LayerDescription& layer) {
   return absl::OkStatus();
 }
 
+// Checks that an encoder has nothing that only decoders run.
+absl::Status CheckEncoder(const StackDescription& encoder) {
+  for (const LayerDescription& layer : encoder.layer) {
+    if (layer.token_input.has_value() || layer.factor != 1 ||
+        layer.self_attention.geometry.reads >= 0) {
+      return absl::InvalidArgumentError(
+          "inputs by token, factors of layers, and layers that read another "
+          "layer's keys are supported in decoders only");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Checks that a layer which reads another layer's keys and values can do so.
+absl::Status CheckReads(const StackDescription& decoder, int layer) {
+  const AttentionDescription& attention = decoder.layer[layer].self_attention;
+  const AttentionGeometry& geometry = attention.geometry;
+  if (geometry.reads < 0 || !decoder.layer[layer].attends()) {
+    return absl::OkStatus();
+  }
+  if (geometry.reads < layer && !attention.gate.has_value()) {
+    const LayerDescription& other = decoder.layer[geometry.reads];
+    const AttentionGeometry& read = other.self_attention.geometry;
+    if (other.attends() && read.reads < 0 &&
+        read.kv_heads == geometry.kv_heads &&
+        read.head_size == geometry.head_size &&
+        read.look_back == geometry.look_back) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::InvalidArgumentError(
+      "a layer that reads another layer's keys and values must have the same "
+      "heads and window, no gate, and come later");
+}
+
 // Checks that self-attention and cross-attention of all decoder layers have
-// keys and values of one shape, because they share blocks.
+// keys and values of one shape, because they share blocks; without
+// cross-attention, shapes may differ.
 absl::Status CheckKeys(const StackDescription& decoder,
                        const Formats& formats) {
   const AttentionGeometry& one = decoder.layer[0].self_attention.geometry;
@@ -46,16 +83,19 @@ absl::Status CheckKeys(const StackDescription& decoder,
     return geometry.kv_heads == one.kv_heads &&
            geometry.head_size == one.head_size;
   };
-  for (const LayerDescription& layer : decoder.layer) {
-    if (!fits(layer.self_attention.geometry) ||
-        (layer.cross_attention.has_value() &&
-         !fits(layer.cross_attention->geometry))) {
+  const bool crosses = decoder.layer[0].cross_attention.has_value();
+  for (int i = 0; i < std::ssize(decoder.layer); ++i) {
+    const LayerDescription& layer = decoder.layer[i];
+    TRIVIUM_RETURN_IF_ERROR(CheckReads(decoder, i));
+    if (crosses != layer.cross_attention.has_value() ||
+        (crosses && (!fits(layer.self_attention.geometry) ||
+                     !fits(layer.cross_attention->geometry)))) {
       return absl::InvalidArgumentError(
           "the decoder's layers differ in their heads of keys and values, "
           "which is not supported");
     }
     if (layer.recurrence.has_value() &&
-        (!HoldsStates({formats.decoder_kv, one.kv_heads, one.head_size}) ||
+        (!HoldsStates(one.kv_shape(formats.decoder_kv)) ||
          one.kv_width() != decoder.d_model)) {
       return absl::InvalidArgumentError(
           "a recurrent decoder needs keys and values in bf16 or f32, and as "
@@ -126,6 +166,7 @@ absl::Status Transformer::Pack(const TransformerDescription& description) {
     return Stack::Create(stack, tokens, formats_);
   };
   if (description.encoder.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(CheckEncoder(*description.encoder));
     TRIVIUM_ASSIGN_OR_RETURN(encoder_, pack(*description.encoder));
     if (formats_.operands == OperandType::kInt8) {
       TRIVIUM_ASSIGN_OR_RETURN(const InputMaxima maxima, MeasureInputs(*this));
@@ -201,6 +242,15 @@ absl::Status Transformer::PackOutput(
   return absl::OkStatus();
 }
 
+std::vector<KvShape> Transformer::decoder_kv_shapes() const {
+  std::vector<KvShape> shapes;
+  for (size_t i = 0; i < decoder_->layers.size(); ++i) {
+    shapes.push_back(decoder_->layers[i].self_attention.geometry.kv_shape(
+        formats_.decoder_kv));
+  }
+  return shapes;
+}
+
 std::vector<StateShape> Transformer::decoder_states() const {
   std::vector<StateShape> states;
   for (size_t i = 0; i < decoder_->layers.size(); ++i) {
@@ -208,16 +258,6 @@ std::vector<StateShape> Transformer::decoder_states() const {
     states.push_back(mixer.has_value() ? mixer->state() : StateShape());
   }
   return states;
-}
-
-std::vector<int> Transformer::decoder_look_back() const {
-  std::vector<int> look_back;
-  for (size_t i = 0; i < decoder_->layers.size(); ++i) {
-    const Layer& layer = decoder_->layers[i];
-    look_back.push_back(layer.attends ? layer.self_attention.geometry.look_back
-                                      : KvLayout::kNoKeys);
-  }
-  return look_back;
 }
 
 int64_t Transformer::weight_bytes() const {

@@ -46,15 +46,10 @@ class Transformer {
   bool batch_invariant() const;
 
   const Formats& formats() const { return formats_; }
-  // The shape of each decoder layer's keys and values.
-  KvShape decoder_kv_shape() const {
-    const AttentionGeometry& one = decoder_->layers[0].self_attention.geometry;
-    return {formats_.decoder_kv, one.kv_heads, one.head_size};
-  }
-  // The states that the decoder's layers keep, [layers], and how far back each
-  // looks (KvLayout).
+  // The shapes of the decoder layers' keys and values, and the states that the
+  // layers keep, [layers] each.
+  std::vector<KvShape> decoder_kv_shapes() const;
   std::vector<StateShape> decoder_states() const;
-  std::vector<int> decoder_look_back() const;
   const std::optional<Stack>& encoder() const { return encoder_; }
   const std::optional<Stack>& decoder() const { return decoder_; }
   // Computes keys, then values, of every decoder layer for an encoder state:

@@ -32,6 +32,16 @@ namespace {
 // in the caches when the next layer reads it.
 constexpr int kEncoderRows = 256;
 
+KvLayout LayoutOf(const Stack& decoder, KvType type) {
+  std::vector<KvLayout::Layer> layers;
+  for (size_t i = 0; i < decoder.layers.size(); ++i) {
+    const Layer& layer = decoder.layers[i];
+    layers.push_back(
+        KvLayout::LayerOf(layer.self_attention.geometry, layer.attends, type));
+  }
+  return KvLayout(layers);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
@@ -41,10 +51,10 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
   int64_t max_cached = 0;
   std::optional<KvLayout> layout;
   if (weights->decoder().has_value()) {
-    layout = KvLayout(weights->decoder_look_back());
+    layout = LayoutOf(*weights->decoder(), weights->formats().decoder_kv);
     const std::vector<StateShape> shapes = weights->decoder_states();
-    const auto block_bytes = static_cast<int64_t>(
-        KvCache::BlockBytes(weights->decoder_kv_shape(), *layout, shapes));
+    const auto block_bytes =
+        static_cast<int64_t>(KvCache::BlockBytes(*layout, shapes));
     // Blocks of the shortest sequence.
     const int64_t least =
         (weights->encoder().has_value() ? 2 : 1) * layout->groups() +
@@ -99,12 +109,12 @@ TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
     limits_.decoder_layers = static_cast<int>(stack.layers.size());
     limits_.vocabulary = stack.vocabulary;
     limits_.max_target_tokens = stack.max_positions;
-    const KvShape& shape = weights_->decoder_kv_shape();
     const std::vector<StateShape> states = weights_->decoder_states();
     limits_.block_bytes =
-        static_cast<int64_t>(KvCache::BlockBytes(shape, *layout, states));
+        static_cast<int64_t>(KvCache::BlockBytes(*layout, states));
     limits_.windows = layout->windows();
-    cache_.emplace(shape, *std::move(layout), states, blocks, max_cached);
+    cache_.emplace(weights_->decoder_kv_shapes(), *std::move(layout), states,
+                   blocks, max_cached);
     limits_.state_blocks = cache_->states().blocks();
     decoder_.emplace(*weights_);
   }

@@ -74,6 +74,18 @@ TEST(TextTowerTest, TextConfigWinsAndUsualValuesFillIt) {
   EXPECT_EQ(tower.config["eos_token_id"], json({1, 106}));
 }
 
+TEST(TextTowerTest, LeavesOutEyesAndEars) {
+  const Tower tower =
+      TowerOf({{"model_type", "gemma4"}, {"text_config", json::object()}},
+              {"model.language_model.layers.0.layer_scalar",
+               "model.vision_tower.a.weight", "model.audio_tower.b.weight",
+               "model.embed_vision.c.weight", "model.embed_audio.d.weight"});
+  EXPECT_THAT(tower.weights->Names(),
+              ElementsAre("model.layers.0.layer_scalar"));
+  EXPECT_EQ(tower.config["model_type"], "gemma4_text");
+  EXPECT_EQ(tower.config["num_hidden_layers"], 30);
+}
+
 TEST(TextTowerTest, NamesAMissingTextConfig) {
   for (const json& text : {json(), json(3)}) {
     const Tower tower =

@@ -97,8 +97,13 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   Shape gemma4 = gemma2;
   gemma4.experts = 5;
   gemma4.experts_beside = true;
-  return {phi,     ministral, gemma2,    olmo2,    hunyuan,   bloom, lfm2,
-          qwen3_5, granite,   falcon_h1, deepseek, deepseek3, gemma4};
+  Shape gemma4_small = gemma2;
+  gemma4_small.gemma4 = true;
+  gemma4_small.head_norms = true;
+  gemma4_small.decoder_layers = 4;
+  return {phi,      ministral, gemma2,  olmo2,       hunyuan,
+          bloom,    lfm2,      qwen3_5, granite,     falcon_h1,
+          deepseek, deepseek3, gemma4,  gemma4_small};
 }
 
 int64_t RandomTransformer::parameters() const {
@@ -255,6 +260,14 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     stack.rotary[1].query_growth = shape_.query_growth;
     stack.rotary[1].growth_length = 3;
   }
+  if (shape_.gemma4) {
+    TokenInputsDescription& inputs = stack.token_inputs.emplace();
+    inputs.width = 7;
+    inputs.tokens = Tensor({shape_.vocabulary, layers * inputs.width}, 0, 1);
+    inputs.scale = 0.7f;
+    inputs.projection = Linear(layers * inputs.width, shape_.d_model);
+    inputs.norm = Norm(inputs.width);
+  }
   for (int i = 0; i < layers; ++i) {
     if (shape_.distinct_layers > 0 && i >= shape_.distinct_layers) {
       stack.layer.push_back(stack.layer[i - shape_.distinct_layers]);
@@ -335,6 +348,7 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       layer.down = Linear(shape_.d_model, shape_.feed_forward);
     }
     layer.feed_forward_norms = Norms();
+    if (shape_.gemma4) UseGemma4(i, stack, &layer);
     stack.layer.push_back(layer);
   }
   if (shape_.final_norm) stack.final_norm = Norm(shape_.d_model);
@@ -372,7 +386,9 @@ ExpertsDescription RandomTransformer::Experts() {
                          .down = Linear(shape_.d_model, inner)};
   };
   if (shape_.grouped_experts) {
-    description.scores = ExpertsDescription::Scores::kSigmoid;
+    if (!shape_.weigh_over_all) {
+      description.scores = ExpertsDescription::Scores::kSigmoid;
+    }
     description.correction = Tensor({shape_.experts}, 0, 0.3f);
     description.groups = 2;
     description.groups_by_two = true;
@@ -389,6 +405,33 @@ ExpertsDescription RandomTransformer::Experts() {
   return description;
 }
 
+void RandomTransformer::UseGemma4(int i, const StackDescription& stack,
+                                  LayerDescription* layer) {
+  const int d = shape_.d_model;
+  AttentionDescription& attention = layer->self_attention;
+  AttentionGeometry& geometry = attention.geometry;
+  if (i % 2 == 1) {
+    geometry.head_size += 6;
+    geometry.kv_heads = 1;
+    attention.query = Linear(geometry.query_width(), d);
+    attention.key = Linear(geometry.kv_width(), d);
+    attention.value = {};
+    attention.output = Linear(d, geometry.query_width());
+    attention.query_norm = Norm(geometry.head_size);
+    attention.key_norm = Norm(geometry.head_size);
+  }
+  attention.value_norm = Norm(geometry.head_size);
+  if (stack.layers >= 4 && i >= stack.layers - 2) {
+    geometry.reads = i - 2;
+    attention.key = attention.value = {};
+    attention.key_norm.reset();
+    attention.value_norm.reset();
+  }
+  const int width = stack.token_inputs->width;
+  layer->token_input = {Linear(width, d), Linear(d, width), Norm(d)};
+  layer->factor = 0.6f;
+}
+
 AttentionDescription RandomTransformer::LatentAttention(
     AttentionGeometry geometry) {
   const int d = shape_.d_model, heads = shape_.heads;
@@ -399,6 +442,7 @@ AttentionDescription RandomTransformer::LatentAttention(
   latent.plain = shape_.head_size;
   latent.value = shape_.head_size - 1;
   geometry.kv_heads = 1;
+  geometry.values_are_keys = true;
   geometry.head_size = latent.turned + latent.rank;
   geometry.scale = 1 / std::sqrt(1.0f * latent.turned + latent.plain);
   attention.geometry = geometry;

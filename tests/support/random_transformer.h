@@ -41,9 +41,9 @@ class RandomTransformer {
     int experts = 0;             // of which each token has two; 0: none
     bool plain_experts = false;  // without a gate, and with a bias of their sum
     bool weigh_over_all = false;  // the experts' logits
-    // Sigmoid scores with a correction, of two groups by their two best, and a
-    // shared expert and its gate, but not in the second layer (DeepSeek V3,
-    // Qwen 3 Next).
+    // Sigmoid scores, or those of softmax if weigh_over_all, with a correction,
+    // of two groups by their two best, and a shared expert and its gate, but
+    // not in the second layer (DeepSeek V3, Qwen 3 Next).
     bool grouped_experts = false;
     // The shared expert is a dense feed-forward beside experts with norms of
     // their own and scales (Gemma 4).
@@ -74,6 +74,11 @@ class RandomTransformer {
     std::optional<MixerDescription::Kind> mixer = std::nullopt;
     bool mixes_beside = false;
     bool norm_after_gate = false;  // of mixers
+    // What layers have in Gemma 4: normalized values, inputs by token and
+    // factors; layers without a window have heads of another size, whose values
+    // are their keys; and the last two of at least four layers read the keys
+    // and values of earlier ones.
+    bool gemma4 = false;
     // Latent attention of this rank, where plain and turned dimensions are
     // head_size and 2 x rotary_pairs; 0: none.
     int latent_rank = 0;
@@ -144,7 +149,8 @@ class RandomTransformer {
   StackDescription Stack(int layers, bool causal,
                          const TensorView* tied_tokens);
   ExpertsDescription Experts();
-  // Returns attention whose output is `d` wide.
+  // Changes a layer as Shape::gemma4 says.
+  void UseGemma4(int i, const StackDescription& stack, LayerDescription* layer);
   AttentionDescription LatentAttention(AttentionGeometry geometry);
   RotaryDescription Rotary(double base, float magnitude) const;
   RelativeAttentionDescription Relative(bool causal);

@@ -206,15 +206,37 @@ double SoftCapped(double x, double cap) {
   return cap > 0 ? cap * std::tanh(x / cap) : x;
 }
 
+// A layer's keys and values as attention reads them.
+struct KeysValues {
+  Matrix key, value;
+};
+
+// Computes them from `memory`.
+KeysValues MakeKeysValues(const Matrix& memory, const StackDescription& stack,
+                          const AttentionDescription& tensors,
+                          const Numbers& numbers, bool disentangled) {
+  const int heads = tensors.geometry.kv_heads;
+  const Matrix plain = numbers.Product(memory, tensors.key);
+  const Matrix value = tensors.value.weight == nullptr
+                           ? plain
+                           : numbers.Product(memory, tensors.value);
+  return {numbers.KeyOrValue(Placed(plain, stack, tensors, tensors.key_norm),
+                             heads, disentangled),
+          numbers.KeyOrValue(
+              HeadsNormalized(value, tensors.value_norm, stack.norm_epsilon),
+              heads, disentangled)};
+}
+
 // Per head: softmax(cap(scale Q K^T)) V, heads joined, output layer. x
 // [queries, d_model] asks, memory [keys, d_model] answers; query i sees the
 // keys from i - look_back to i + look_ahead. Appends the weights [heads,
-// queries, keys] to `maps`.
+// queries, keys] to `maps`, and of self-attention the layer's keys and values
+// to `made`, which has those of earlier layers.
 Matrix Attention(const Matrix& x, const Matrix& memory,
                  const StackDescription& stack,
                  const AttentionDescription& tensors,
                  const RelativeScores* relative, const Numbers& numbers,
-                 std::vector<double>* maps) {
+                 std::vector<double>* maps, std::vector<KeysValues>* made) {
   const AttentionGeometry& geometry = tensors.geometry;
   const bool disentangled = relative != nullptr && relative->disentangled();
   const Matrix query =
@@ -224,13 +246,12 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                     geometry.heads, disentangled);
   Numbers of_memory = numbers;
   if (&memory != &x) of_memory.closest_tie = numbers.closest_source_tie;
-  const Matrix key =
-      of_memory.KeyOrValue(Placed(of_memory.Product(memory, tensors.key), stack,
-                                  tensors, tensors.key_norm),
-                           geometry.kv_heads, disentangled);
-  const Matrix value =
-      of_memory.KeyOrValue(of_memory.Product(memory, tensors.value),
-                           geometry.kv_heads, disentangled);
+  const KeysValues read =
+      geometry.reads >= 0
+          ? (*made)[geometry.reads]
+          : MakeKeysValues(memory, stack, tensors, of_memory, disentangled);
+  if (made != nullptr) made->push_back(read);
+  const auto& [key, value] = read;
   const int head_size = geometry.head_size;
   // A key more, of no value (Xiao et al. 2023).
   const std::vector<float> sinks =
@@ -302,8 +323,9 @@ Matrix Columns(const Matrix& x, int begin, int end) {
 
 // As LatentDescription says it, in its absorbed form.
 Matrix LatentAttention(const Matrix& x, const StackDescription& stack,
-                       const AttentionDescription& tensors,
-                       const Numbers& numbers, std::vector<double>* maps) {
+                       const AttentionDescription& tensors, Numbers numbers,
+                       std::vector<double>* maps) {
+  numbers.rounds_queries = false;  // as RoundsQueries says
   const AttentionGeometry& geometry = tensors.geometry;
   const LatentDescription& latent = *tensors.latent;
   const int turned = latent.turned, size = turned + latent.plain;
@@ -747,6 +769,26 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
   return x;
 }
 
+// As TokenInputsDescription says it, [tokens, layers x width]; x enters the
+// first layer.
+Matrix TokenInputs(const Matrix& x, const StackDescription& stack,
+                   std::span<const int32_t> ids, const Numbers& numbers) {
+  if (!stack.token_inputs) return {};
+  const TokenInputsDescription& inputs = *stack.token_inputs;
+  Matrix sum = HeadsNormalized(numbers.Product(x, inputs.projection),
+                               inputs.norm, inputs.norm_epsilon);
+  const std::vector<float> tokens = Values(inputs.tokens);
+  for (int i = 0; i < sum.rows; ++i) {
+    for (int k = 0; k < sum.columns; ++k) {
+      sum.row(i)[k] +=
+          inputs.scale *
+          numbers.Embedding(
+              tokens[static_cast<size_t>(ids[i]) * sum.columns + k]);
+    }
+  }
+  return sum;
+}
+
 // after(x + factor of_output(f(before(read)))) with the norms that there are;
 // `read` is x but in a parallel layer's feed-forward.
 template <typename Function>
@@ -768,6 +810,8 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                 std::vector<double>* cross_maps,
                 std::vector<Matrix>* hidden = nullptr) {
   Matrix x = Embed(stack, ids, types, numbers);
+  const Matrix token_inputs = TokenInputs(x, stack, ids, numbers);
+  std::vector<KeysValues> made;  // by the layers so far
   for (const LayerDescription& layer : stack.layer) {
     if (hidden != nullptr) hidden->push_back(x);
     std::optional<RelativeScores> relative;
@@ -781,6 +825,7 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
     }
     if (!layer.attends()) {
       self_maps->insert(self_maps->end(), stack.heads * x.rows * x.rows, 0);
+      made.emplace_back();
     } else {
       x = Sublayer(stack, layer.self_attention_norms, x, layer_input,
                    [&](const Matrix& in) {
@@ -795,14 +840,15 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                      }
                      return Attention(in, in, stack, layer.self_attention,
                                       relative ? &*relative : nullptr, numbers,
-                                      self_maps);
+                                      self_maps, &made);
                    });
     }
     if (layer.cross_attention) {
       x = Sublayer(
           stack, layer.cross_attention_norms, x, x, [&](const Matrix& in) {
             return Attention(in, source_states, stack, *layer.cross_attention,
-                             /*relative=*/nullptr, numbers, cross_maps);
+                             /*relative=*/nullptr, numbers, cross_maps,
+                             /*made=*/nullptr);
           });
     }
     if (!layer.feeds_forward()) continue;
@@ -811,6 +857,23 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                  [&](const Matrix& in) {
                    return FeedForward(in, read, layer, stack, numbers);
                  });
+    if (layer.token_input) {
+      const auto& [gate, output, norm] = *layer.token_input;
+      const int width = stack.token_inputs->width;
+      const auto index = static_cast<int>(&layer - stack.layer.data());
+      const Matrix input =
+          Columns(token_inputs, index * width, (index + 1) * width);
+      SublayerNorms norms;
+      norms.of_output = norm;
+      x = Sublayer(stack, norms, x, x, [&](const Matrix& in) {
+        Matrix gated = Activated(numbers.Product(in, gate), stack.activation);
+        for (size_t i = 0; i < gated.data.size(); ++i) {
+          gated.data[i] *= input.data[i];
+        }
+        return numbers.Product(gated, output);
+      });
+    }
+    for (double& value : x.data) value *= layer.factor;
   }
   if (stack.final_norm) {
     x = Normalized(std::move(x), *stack.final_norm, stack.norm_epsilon);

@@ -45,7 +45,10 @@ constexpr const char* kFamilies[] = {"bloom",
                                      "granitemoehybrid",
                                      "falcon_h1",
                                      "bamba",
-                                     "nemotron_h"};
+                                     "nemotron_h",
+                                     "glm4_moe",
+                                     "deepseek_v2",
+                                     "deepseek_v3"};
 
 class ModernFamilyTest : public ::testing::TestWithParam<const char*> {
  protected:

@@ -43,8 +43,9 @@ std::vector<float> Rounded(KvType type, const float* x, int n) {
 }
 
 // True if queries and weights are rounded like keys and values.
-bool RoundsAll(KvType type) {
-  return type == KvType::kInt8 || RoundsQueries(type);
+bool RoundsAll(const KvShape& shape) {
+  return shape.type == KvType::kInt8 ||
+         (RoundsQueries(shape.type) && !shape.values_are_keys);
 }
 
 constexpr KvType kTypes[] = {KvType::kF32, KvType::kBf16, KvType::kInt8};
@@ -60,8 +61,9 @@ struct View {
 // plain rows and in tiles.
 struct Heads {
   Heads(KvType type, int head_size, int key_count, int query_count,
-        int query_heads_a_head = 1, int kv_heads = 3)
-      : shape{type, kv_heads, head_size},
+        int query_heads_a_head = 1, int kv_heads = 3,
+        bool values_are_keys = false)
+      : shape{type, kv_heads, head_size, values_are_keys},
         size(head_size),
         sharing(query_heads_a_head),
         query_heads(kv_heads * sharing),
@@ -75,6 +77,7 @@ struct Heads {
       v->resize(static_cast<size_t>(keys) * kv_width);
       for (float& x : *v) x = normal(generator);
     }
+    if (values_are_keys) val = k;
     q.resize(static_cast<size_t>(queries) * width);
     for (float& x : q) x = 2 * normal(generator);
     const size_t bytes = KvTileBytes(shape);
@@ -110,14 +113,14 @@ struct Heads {
                           .bias_stride = kBiasStride,
                           .out = out,
                           .out_stride = static_cast<size_t>(width)};
-    // The address sanitizer detects writes beyond it.
-    scratch.reset(new float[AttentionScratchSize(call)]);
-    call.scratch = scratch.get();
     if (keep) {
       weights.assign(
           static_cast<size_t>(query_heads) * count * PaddedKeys(keys), NAN);
       call.weights = weights.data();
     }
+    // The address sanitizer detects writes beyond it.
+    scratch.reset(new float[AttentionScratchSize(call)]);
+    call.scratch = scratch.get();
     return call;
   }
 
@@ -147,7 +150,7 @@ void Expect(const Heads& heads, int query, int place, int head, KeyRange seen,
   const int at = head * heads.size;
   const int kv_at = head / heads.sharing * heads.size;
   const float* q = &heads.q[query * heads.width + at];
-  const std::vector<float> asked = RoundsAll(type)
+  const std::vector<float> asked = RoundsAll(heads.shape)
                                        ? Rounded(type, q, heads.size)
                                        : std::vector<float>(q, q + heads.size);
   std::vector<double> score(heads.keys), expected(heads.size),
@@ -187,7 +190,7 @@ void Expect(const Heads& heads, int query, int place, int head, KeyRange seen,
   for (int d = 0; d < heads.size; ++d) {
     // The rounding of weights: for int8, half the lowest of 16 bits; for bf16,
     // half the lowest of 8 bits of a number.
-    const double rounding = !RoundsAll(type)        ? 0
+    const double rounding = !RoundsAll(heads.shape) ? 0
                             : type == KvType::kInt8 ? (seen.end - seen.begin) *
                                                           0.5 / 65535 * largest
                                                     : absolute[d] / 256;
@@ -235,7 +238,7 @@ void ExpectSameAlone(Heads* heads, int count, const View& view) {
     one.position += i;
     const int behind = SeenKeys(heads->Call(i, 1, nullptr, false, one), 0).end;
     Heads others(heads->shape.type, heads->size, behind, 1, heads->sharing,
-                 heads->shape.heads);
+                 heads->shape.heads, heads->shape.values_are_keys);
     const int first = SeenKeys(heads->Call(i, 1, nullptr, false, one), 0).begin;
     std::copy_n(&heads->q[i * width], width, others.q.begin());
     for (int j = 0; j < behind; ++j) {
@@ -273,6 +276,31 @@ TEST(AttendTest, SeveralQueryHeadsShareAHeadOfKeys) {
       for (const int queries : {1, 2, 3, 5}) {
         Heads heads(type, 20, 37, queries, sharing, /*kv_heads=*/2);
         ExpectAll(&heads, {});
+      }
+    }
+  }
+}
+
+TEST(AttendTest, ValuesThatAreKeysAreStoredOnce) {
+  for (const KvType type : kTypes) {
+    EXPECT_LT(KvTileBytes({type, 1, 576, /*values_are_keys=*/true}),
+              0.6 * KvTileBytes({type, 1, 576}));
+    for (const int size : {1, 2, 3, 5, 16, 17, 22, 33, 64, 71}) {
+      for (const int keys : {1, 15, 16, 17, 40, 100}) {
+        for (const int sharing : {1, 3, 8}) {
+          Heads heads(type, size, keys, std::min(keys, 7), sharing,
+                      /*kv_heads=*/2, /*values_are_keys=*/true);
+          ExpectAll(&heads, {});
+          ExpectAll(&heads,
+                    {.position = keys - heads.queries, .look_ahead = 0});
+          ExpectAll(&heads, {.position = keys - heads.queries,
+                             .look_back = 9,
+                             .look_ahead = 0});
+          ExpectSameAlone(&heads, heads.queries,
+                          {.position = keys - heads.queries,
+                           .look_back = 20,
+                           .look_ahead = 0});
+        }
       }
     }
   }

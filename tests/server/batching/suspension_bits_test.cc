@@ -54,15 +54,31 @@ std::vector<Job> Jobs(int count, bool has_encoder) {
   return jobs;
 }
 
-enum class SuspendedModel { kTranslator, kDecoder, kStates };
+// With an encoder, or a decoder alone: a plain one, one whose layers keep
+// states, one with latent attention and grouped experts, and one whose layers
+// differ and share their keys.
+enum class SuspendedModel { kTranslator, kDecoder, kStates, kLatent, kGemma4 };
 
 RandomTransformer::Shape ShapeOf(SuspendedModel kind) {
-  RandomTransformer::Shape shape;
+  using Shape = RandomTransformer::Shape;
+  if (kind == SuspendedModel::kTranslator) return {};
+  Shape shape;
+  if (kind != SuspendedModel::kDecoder) shape = RandomTransformer::LlamaShape();
+  shape.encoder_layers = 0;
   if (kind == SuspendedModel::kStates) {
-    shape = RandomTransformer::LlamaShape();
     shape.mixer = MixerDescription::Kind::kGatedDelta;
   }
-  if (kind != SuspendedModel::kTranslator) shape.encoder_layers = 0;
+  if (kind == SuspendedModel::kLatent) {
+    shape.window = 0;
+    shape.head_norms = false;
+    shape.latent_rank = 13;
+    shape.experts = 6;
+    shape.grouped_experts = true;
+  }
+  if (kind == SuspendedModel::kGemma4) {
+    shape.decoder_layers = 4;
+    shape.gemma4 = true;
+  }
   return shape;
 }
 
@@ -120,7 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(
         testing::Values(kF32Formats, kInt8Formats, kInt8KeptAsBf16),
         testing::Values(SuspendedModel::kTranslator, SuspendedModel::kDecoder,
-                        SuspendedModel::kStates)));
+                        SuspendedModel::kStates, SuspendedModel::kLatent,
+                        SuspendedModel::kGemma4)));
 
 }  // namespace
 }  // namespace trivium

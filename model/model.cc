@@ -187,6 +187,23 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
   return info;
 }
 
+// Returns the transformer together with the weights that it reads in place, if
+// it does so; takes them from the folder then.
+std::shared_ptr<const Transformer> WithItsWeights(
+    std::shared_ptr<const Transformer> transformer, ModelFolder* folder) {
+  const auto& decoder = folder->description.decoder;
+  if (!decoder || !decoder->token_inputs || !decoder->token_inputs->in_place) {
+    return transformer;
+  }
+  struct Kept {
+    std::unique_ptr<Weights> weights;
+    std::shared_ptr<const Transformer> transformer;
+  };
+  const auto kept = std::make_shared<Kept>(
+      Kept{std::move(folder->weights), std::move(transformer)});
+  return {kept, kept->transformer.get()};
+}
+
 // Loads the part of a folder that `list` names (SeparateModules), or the whole
 // folder if it is null.
 absl::StatusOr<std::unique_ptr<Model>> LoadList(const std::string& folder,
@@ -206,6 +223,7 @@ absl::StatusOr<std::unique_ptr<Model>> LoadList(const std::string& folder,
                            Transformer::Create(read.description, read.formats));
   TRIVIUM_RETURN_IF_ERROR(read.weights->CheckUnchanged());
   ModelInfo info = Describe(folder, read, *transformer);
+  transformer = WithItsWeights(std::move(transformer), &read);
   return std::make_unique<LoadedModel>(std::move(info), &read,
                                        std::move(transformer));
 }

@@ -65,7 +65,7 @@ FamilyModel LoadBlenderbot(const nlohmann::json& config, const Weights* weights,
 
 FamilyModel LoadBlenderbotSmall(const nlohmann::json& config,
                                 const Weights* weights, Problems* problems) {
-  return Load({.embedding_norm = true},
+  return Load({.embedding_norm = true, .positions_after_norm = true},
               {{"decoder_start_token_id", 1},
                {"bos_token_id", 1},
                {"eos_token_id", 2},

@@ -31,7 +31,8 @@ FamilyModel LoadPegasus(const nlohmann::json& config, const Weights* weights,
 FamilyModel LoadBlenderbot(const nlohmann::json& config, const Weights* weights,
                            Problems* problems);
 
-// Blenderbot Small: BART without unused positions. Like
+// Blenderbot Small: BART without unused positions, and with the decoder's
+// positions behind the norm of its embeddings. Like
 // models/blenderbot_small/modeling_blenderbot_small.py.
 FamilyModel LoadBlenderbotSmall(const nlohmann::json& config,
                                 const Weights* weights, Problems* problems);

@@ -186,6 +186,8 @@ void ReadTensors(const BartOptions& options, ConfigReader* config,
     if (options.embedding_norm) {
       stack->embedding_norm = tensors->Norm(
           std::string(side) + ".layernorm_embedding", stack->d_model);
+      stack->positions_after_norm =
+          options.positions_after_norm && stack == &*description->decoder;
     }
     if (options.final_norm) {
       stack->final_norm =

@@ -15,6 +15,8 @@ struct BartOptions {
   bool norm_before = false;  // before each sublayer, else after it
   bool final_norm = false;
   bool embedding_norm = false;
+  // The decoder's positions come after that norm.
+  bool positions_after_norm = false;
   // Sines and cosines, or kLearned with position_offset unused rows in front.
   PositionEncoding positions = PositionEncoding::kLearned;
   int position_offset = 0;

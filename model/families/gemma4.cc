@@ -26,6 +26,8 @@ class Gemma4Reader {
     if (width == 0) return;
     TokenInputsDescription& inputs = stack_->token_inputs.emplace();
     inputs.width = width;
+    // As large as all layers, but a token reads a row.
+    inputs.in_place = true;
     // Both parts of the sum are multiplied by sqrt(1 / 2).
     inputs.scale = std::sqrt(static_cast<float>(width) / 2);
     inputs.tokens = tensors_->Required("embed_tokens_per_layer.weight",

@@ -130,12 +130,16 @@ void ReadRotaries(ConfigReader* config, const Gemma4Config& read,
   const ConfigReader::Layer given = config->Find(kKey);
   if (given.json != nullptr) {
     for (auto& [name, set] : sets.items()) {
-      if (!given.json->is_object() || !given.json->contains(name) ||
-          !(*given.json)[name].is_object()) {
+      const bool slides = name == "sliding_attention";
+      const bool used = std::find(read.slides.begin(), read.slides.end(),
+                                  slides) != read.slides.end();
+      if (!given.json->is_object() ||
+          (used &&
+           (!given.json->contains(name) || !(*given.json)[name].is_object()))) {
         return config->Report(
             kKey, given, "give objects full_attention and sliding_attention");
       }
-      set = (*given.json)[name];
+      if (used) set = (*given.json)[name];
     }
   }
   for (const LayerKind kind : {kFullLayer, kSlidingLayer}) {

@@ -143,8 +143,8 @@ struct Visitor {
   }
 
   void ForEach(const TokenInputsDescription& description) const {
-    const auto& [width, tokens, scale, projection, norm, norm_epsilon] =
-        description;
+    const auto& [width, tokens, in_place, scale, projection, norm,
+                 norm_epsilon] = description;
     ForEach(tokens);
     ForEach(projection);
     ForEach(norm);
@@ -171,7 +171,8 @@ struct Visitor {
                  max_positions, activation, gate_clip, norm_epsilon, positions,
                  position_offset, position_padding_id, type_vocabulary,
                  embedding_scale, relative_attention, rotary, embeddings,
-                 embedding_norm, token_inputs, layer, final_norm] = description;
+                 embedding_norm, positions_after_norm, token_inputs, layer,
+                 final_norm] = description;
     ForEach(relative_attention);
     ForEach(embeddings);
     ForEach(embedding_norm);

@@ -421,6 +421,9 @@ struct EmbeddingTensors {
 struct TokenInputsDescription {
   int width = 0;
   const TensorView* tokens = nullptr;  // [vocabulary or more, layers x width]
+  // True: rows are read where the tensor is, which must outlive the
+  // Transformer. False: it is copied.
+  bool in_place = false;
   float scale = 1;
   LinearTensors projection;  // [layers x width, d_model]
   NormTensors norm;          // [width]
@@ -453,6 +456,9 @@ struct StackDescription {
 
   EmbeddingTensors embeddings;
   std::optional<NormTensors> embedding_norm;  // applied to the sum
+  // True: to the sum without positions, which are added to the norm's output
+  // (the decoder of Blenderbot Small).
+  bool positions_after_norm = false;
   std::optional<TokenInputsDescription> token_inputs = std::nullopt;
   // [layers]. Layers whose tensors are all the same are packed once (ALBERT).
   std::vector<LayerDescription> layer;

@@ -54,6 +54,9 @@ TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
   }
 }
 
+TokenTable::TokenTable(const TensorView& tokens)
+    : width_(static_cast<int>(tokens.shape[1])), in_place_(tokens) {}
+
 void TokenTable::Lookup(int32_t token, float scale, float* x) const {
   const size_t at = static_cast<size_t>(token) * width_;
   if (output_ != nullptr) {
@@ -68,6 +71,11 @@ void TokenTable::Lookup(int32_t token, float scale, float* x) const {
         {width_},
         std::span(blocks_.data() + token * row_bytes_, row_bytes_)};
     CopyToF32(row, 0, std::span(x, width_));
+    for (int i = 0; i < width_; ++i) x[i] *= scale;
+    return;
+  }
+  if (in_place_.has_value()) {
+    CopyToF32(*in_place_, static_cast<int64_t>(at), std::span(x, width_));
     for (int i = 0; i < width_; ++i) x[i] *= scale;
     return;
   }

@@ -17,10 +17,14 @@ namespace trivium {
 // Token embeddings [vocabulary, width], in f32, or in bf16 if the model's
 // weights are stored in less than f32. Where weights are in groups, a table of
 // GGUF's blocks is a copy of them, and one that is also the output projection's
-// weight is read from there. An encoder and a decoder may share one.
+// weight is read from there. An encoder and a decoder may share one. A table
+// that is read in place stays in the weights' file, of which the system keeps
+// in memory what is read.
 class TokenTable {
  public:
   TokenTable(const TensorView& tokens, WeightType weights);
+  // Reads the rows in place; their memory must outlive this.
+  explicit TokenTable(const TensorView& tokens);
   // Reads rows of the output projection's blocks of kOutputBlock tokens, which
   // are packed in groups before the first Lookup.
   TokenTable(const std::vector<Linear>& output, int width)
@@ -33,8 +37,9 @@ class TokenTable {
  private:
   int width_;
   const std::vector<Linear>* output_ = nullptr;  // or null
-  Buffer<float> f32_;                            // or empty
-  Buffer<uint16_t> bf16_;                        // or empty
+  std::optional<TensorView> in_place_;
+  Buffer<float> f32_;      // or empty
+  Buffer<uint16_t> bf16_;  // or empty
   // GGUF's blocks, or empty.
   DType dtype_ = DType::kF32;
   Buffer<std::byte> blocks_;

@@ -17,7 +17,9 @@ absl::Status InputEmbedding::Run(std::span<const Token> tokens, Rows* rows,
   for (const auto& [id, position, type] : tokens) {
     float* x = projected ? row_.data() : rows->x(row);
     embeddings.Lookup(id, x);
-    if (!embeddings.wide_positions()) embeddings.AddPosition(position, x);
+    if (!embeddings.wide_positions() && !stack_.positions_after_norm) {
+      embeddings.AddPosition(position, x);
+    }
     embeddings.AddType(type, x);
     if (projected) {
       if (stack_.embedding_norm.has_value()) {
@@ -29,6 +31,9 @@ absl::Status InputEmbedding::Run(std::span<const Token> tokens, Rows* rows,
   }
   if (!projected) {
     rows->Embedded(stack_.embedding_norm, workspace);
+    for (int i = 0; i < rows->rows() && stack_.positions_after_norm; ++i) {
+      embeddings.AddPosition(tokens[i].position, rows->x(i));
+    }
     return RunTokenInputs(tokens, rows, workspace);
   }
   TRIVIUM_RETURN_IF_ERROR(stack_.embedding_projection->Forward(

@@ -18,6 +18,7 @@ namespace trivium {
 // where norm and projection P are optional. If positions are as wide as the
 // layers but tokens are not:
 //   x = P norm(scale * token + segment) + position
+// and so they are, without P, if positions_after_norm is set.
 // Each worker has one.
 class InputEmbedding {
  public:

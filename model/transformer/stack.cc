@@ -82,6 +82,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
   if (description.embedding_norm.has_value()) {
     stack.embedding_norm = Norm::Create(*description.embedding_norm, epsilon);
   }
+  stack.positions_after_norm = description.positions_after_norm;
   if (description.final_norm.has_value()) {
     stack.final_norm = Norm::Create(*description.final_norm, epsilon);
   }
@@ -103,7 +104,9 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     packed.width = inputs.width;
     packed.scale = inputs.scale;
     packed.tokens =
-        std::make_shared<TokenTable>(*inputs.tokens, formats.weights);
+        inputs.in_place
+            ? std::make_shared<TokenTable>(*inputs.tokens)
+            : std::make_shared<TokenTable>(*inputs.tokens, formats.weights);
     packed.norm = Norm::Create(inputs.norm, inputs.norm_epsilon);
     TRIVIUM_ASSIGN_OR_RETURN(
         packed.projection,

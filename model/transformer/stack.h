@@ -58,6 +58,7 @@ struct TokenInputs {
 struct Stack {
   Embeddings embeddings;
   std::optional<Norm> embedding_norm;
+  bool positions_after_norm = false;           // see StackDescription
   std::optional<Linear> embedding_projection;  // [d_model, embedding width]
   std::optional<TokenInputs> token_inputs;
   std::optional<RelativeAttention> relative_attention;
@@ -82,10 +83,11 @@ struct Stack {
 
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_embeddings, of_embedding_norm, of_embedding_projection,
-                 of_token_inputs, of_relative_attention, of_rotary, of_layers,
-                 of_final_norm, of_d_model, of_heads, of_vocabulary,
-                 of_type_vocabulary, of_max_positions] = *this;
+    const auto& [of_embeddings, of_embedding_norm, of_positions_after_norm,
+                 of_embedding_projection, of_token_inputs,
+                 of_relative_attention, of_rotary, of_layers, of_final_norm,
+                 of_d_model, of_heads, of_vocabulary, of_type_vocabulary,
+                 of_max_positions] = *this;
     VisitParts(f, of_embeddings, of_embeddings.tokens(), of_embedding_norm,
                of_embedding_projection, of_token_inputs, of_relative_attention,
                of_rotary, of_layers, of_final_norm, of_d_model, of_heads,

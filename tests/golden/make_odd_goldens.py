@@ -275,6 +275,77 @@ DECODERS = {
         "ssm_multipliers=[0.5,0.7,1.2,0.9,0.8]", "ssm_in_multiplier=1.3",
         "ssm_out_multiplier=0.4", "mlp_multipliers=[0.8,0.6]",
         "lm_head_multiplier=0.3", "embedding_multiplier=2.0", "seed=8"),
+    "deepseek_v2.groups": ("DeepseekV2ForCausalLM", "num_key_value_heads=3",
+        "num_hidden_layers=3", "num_attention_heads=3", "hidden_size=48",
+        "q_lora_rank=20", "kv_lora_rank=24", "qk_nope_head_dim=10",
+        "qk_rope_head_dim=6", "v_head_dim=14", "n_routed_experts=8",
+        "n_group=4", "topk_group=2", 'topk_method="group_limited_greedy"',
+        "num_experts_per_tok=3", "n_shared_experts=2",
+        "moe_intermediate_size=20", "intermediate_size=72",
+        "routed_scaling_factor=1.7", "attention_bias=true", "mlp_bias=true",
+        'rope_parameters={"rope_type":"yarn","rope_theta":10000.0,'
+        '"factor":4.0,"original_max_position_embeddings":16,"beta_fast":32,'
+        '"beta_slow":1,"mscale":0.707,"mscale_all_dim":0.9}',
+        "seed=3", "vocab_size=101", "prompts=[[71,66,11],null]"),
+    "deepseek_v3.yarn": ("DeepseekV3ForCausalLM", "num_key_value_heads=5",
+        "num_hidden_layers=3", "num_attention_heads=5", "hidden_size=40",
+        "q_lora_rank=null", "kv_lora_rank=20", "qk_nope_head_dim=12",
+        "qk_rope_head_dim=8", "v_head_dim=10", "n_routed_experts=12",
+        "n_group=3", "topk_group=2", "num_experts_per_tok=4",
+        "first_k_dense_replace=2", "n_shared_experts=2",
+        "moe_intermediate_size=24", "intermediate_size=50",
+        "rope_interleave=false", "norm_topk_prob=false",
+        'rope_parameters={"rope_type":"yarn","rope_theta":10000.0,'
+        '"factor":4.0,"original_max_position_embeddings":16,"beta_fast":32,'
+        '"beta_slow":1,"mscale":1.0,"mscale_all_dim":1.0}',
+        "seed=4", "vocab_size=101", "prompts=[[71,66,11],null]"),
+    "glm4_moe.norms": ("Glm4MoeForCausalLM", "num_hidden_layers=3",
+        "num_attention_heads=4", "num_key_value_heads=2", "head_dim=12",
+        "hidden_size=40", "n_routed_experts=8", "n_group=2", "topk_group=1",
+        "num_experts_per_tok=3", "first_k_dense_replace=1",
+        "n_shared_experts=2", "moe_intermediate_size=24",
+        "intermediate_size=50", "use_qk_norm=true", "attention_bias=true",
+        "routed_scaling_factor=1.5", "seed=5", "vocab_size=101",
+        "prompts=[[71,66,11],null]"),
+    "glm4_moe_lite.lm": ("Glm4MoeLiteForCausalLM", "num_hidden_layers=3",
+        "num_attention_heads=3", "num_key_value_heads=3", "hidden_size=40",
+        "q_lora_rank=20", "kv_lora_rank=24", "qk_nope_head_dim=10",
+        "qk_rope_head_dim=6", "v_head_dim=14", "n_routed_experts=8",
+        "num_experts_per_tok=3", "moe_intermediate_size=20",
+        "intermediate_size=72", "seed=6", "vocab_size=101",
+        "prompts=[[71,66,11],null]"),
+    "mistral4.lm": ("Mistral4ForCausalLM", "num_hidden_layers=3",
+        "num_attention_heads=4", "num_key_value_heads=4", "hidden_size=40",
+        "q_lora_rank=20", "kv_lora_rank=24", "qk_nope_head_dim=8",
+        "qk_rope_head_dim=8", "v_head_dim=14", "n_routed_experts=8",
+        "n_group=2", "num_experts_per_tok=3", "moe_intermediate_size=20",
+        "intermediate_size=72",
+        'rope_parameters={"rope_type":"yarn","type":"yarn",'
+        '"rope_theta":10000.0,"factor":8.0,'
+        '"original_max_position_embeddings":8,"max_position_embeddings":64,'
+        '"beta_fast":32.0,"beta_slow":1.0,"mscale":1.0,'
+        '"mscale_all_dim":1.0,"llama_4_scaling_beta":0.3}',
+        "seed=7", "vocab_size=101", "prompts=[[71,66,11],null]"),
+    "gemma4_text.share": ("Gemma4ForCausalLM", "num_hidden_layers=6",
+        "num_attention_heads=4", "num_key_value_heads=2", "hidden_size=40",
+        "head_dim=8", "global_head_dim=16", "intermediate_size=50",
+        "vocab_size_per_layer_input=120", "hidden_size_per_layer_input=12",
+        "num_kv_shared_layers=2", "use_double_wide_mlp=true",
+        "final_logit_softcapping=5.0", "sliding_window=7",
+        'layer_types=["sliding_attention","full_attention",'
+        '"sliding_attention","sliding_attention","sliding_attention",'
+        '"full_attention"]',
+        "seed=8", "vocab_size=101", "prompts=[[71,66,11],null]"),
+    "gemma4_text.moe": ("Gemma4ForCausalLM", "num_hidden_layers=4",
+        "num_attention_heads=4", "num_key_value_heads=2", "hidden_size=40",
+        "head_dim=8", "global_head_dim=16", "num_global_key_value_heads=1",
+        "attention_k_eq_v=true", "intermediate_size=50",
+        "hidden_size_per_layer_input=0", "enable_moe_block=true",
+        "num_experts=6", "top_k_experts=2", "moe_intermediate_size=20",
+        "sliding_window=7",
+        'layer_types=["sliding_attention","full_attention",'
+        '"sliding_attention","full_attention"]',
+        "seed=9", "vocab_size=101", "prompts=[[71,66,11],null]"),
 }
 
 PAIRS = {
@@ -321,6 +392,11 @@ PAIRS = {
         "scale_embedding=true", "vocab_size=359", "decoder_vocab_size=359",
         "decoder_start_token_id=358", "pad_token_id=358", "longest=40",
         "seed=60"),
+    "blenderbot-small.generate": ("BlenderbotSmallForConditionalGeneration",
+        "d_model=40", "encoder_layers=2", "decoder_layers=3",
+        "encoder_attention_heads=2", "decoder_attention_heads=4",
+        "encoder_ffn_dim=50", "decoder_ffn_dim=60", "scale_embedding=true",
+        "vocab_size=353", "seed=11"),
 }
 
 

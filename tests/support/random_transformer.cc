@@ -250,6 +250,7 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     stack.embeddings.projection = Linear(shape_.d_model, width);
   }
   if (shape_.embedding_norm) stack.embedding_norm = Norm(width);
+  stack.positions_after_norm = causal && shape_.positions_after_norm;
   if (shape_.relative.has_value()) stack.relative_attention = Relative(causal);
   if (shape_.alibi) {
     std::vector<float>& slopes = stack.relative_attention.emplace().slopes;

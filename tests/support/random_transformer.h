@@ -84,7 +84,8 @@ class RandomTransformer {
     int latent_rank = 0;
     int latent_query_rank = 0;  // 0: queries are not narrowed
     bool embedding_norm = false;
-    bool bare_first_layer = false;  // no norm before its self-attention
+    bool positions_after_norm = false;  // of embeddings, in decoders
+    bool bare_first_layer = false;      // no norm before its self-attention
     bool final_norm = false;
     bool tied = true;
     // A decoder with an encoder has a recurrence instead of self-attention.

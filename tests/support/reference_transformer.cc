@@ -735,9 +735,10 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
   if (tensors.types != nullptr) segments = Values(tensors.types);
   const int width = static_cast<int>(tensors.tokens->shape[1]);
   const std::vector<int> rows = PositionRows(stack, ids);
-  // Else they are added behind the projection.
+  // Else they are added behind the norm and the projection.
   const bool narrow_positions =
-      tensors.positions == nullptr || tensors.positions->shape[1] == width;
+      tensors.positions == nullptr ||
+      (tensors.positions->shape[1] == width && !stack.positions_after_norm);
   Matrix x(static_cast<int>(ids.size()), width);
   for (int i = 0; i < x.rows; ++i) {
     const int type = types.empty() ? 0 : types[i];

@@ -132,6 +132,11 @@ INSTANTIATE_TEST_SUITE_P(
               .positions = PositionEncoding::kLearned,
               .embedding_norm = true,
               .tied = false},
+        Shape{.d_model = 36,
+              .heads = 3,
+              .positions = PositionEncoding::kLearned,
+              .embedding_norm = true,
+              .positions_after_norm = true},
         // Biases by distance, as in T5.
         Shape{.d_model = 30,
               .heads = 3,

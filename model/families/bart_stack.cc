@@ -188,6 +188,8 @@ void ReadTensors(const BartOptions& options, ConfigReader* config,
           std::string(side) + ".layernorm_embedding", stack->d_model);
       stack->positions_after_norm =
           options.positions_after_norm && stack == &*description->decoder;
+      // Such a decoder does not scale, though its encoder may.
+      if (stack->positions_after_norm) stack->embedding_scale = 1;
     }
     if (options.final_norm) {
       stack->final_norm =

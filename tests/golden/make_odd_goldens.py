@@ -392,11 +392,6 @@ PAIRS = {
         "scale_embedding=true", "vocab_size=359", "decoder_vocab_size=359",
         "decoder_start_token_id=358", "pad_token_id=358", "longest=40",
         "seed=60"),
-    "blenderbot-small.generate": ("BlenderbotSmallForConditionalGeneration",
-        "d_model=40", "encoder_layers=2", "decoder_layers=3",
-        "encoder_attention_heads=2", "decoder_attention_heads=4",
-        "encoder_ffn_dim=50", "decoder_ffn_dim=60", "scale_embedding=true",
-        "vocab_size=353", "seed=11"),
 }
 
 

@@ -8,11 +8,11 @@ namespace trivium {
 namespace {
 
 // Layers of one window and one size, {look_back, tile_bytes}.
-using Kind = std::pair<int, size_t>;
+using KeysKind = std::pair<int, size_t>;
 
 // Returns the most layers of a kind that a block of this size holds and that
 // divide the kind's `count` layers; 0 if it holds none.
-int LayersInBlock(const Kind& kind, int count, size_t block_bytes) {
+int LayersInBlock(const KeysKind& kind, int count, size_t block_bytes) {
   int most = 0;
   for (int layers = 1; layers <= count; ++layers) {
     if (count % layers == 0 && layers * kind.second <= block_bytes) {
@@ -23,7 +23,7 @@ int LayersInBlock(const Kind& kind, int count, size_t block_bytes) {
 }
 
 // Returns the size that wastes the least memory; of equal ones the largest.
-size_t BestBlock(const std::map<Kind, int>& kinds) {
+size_t BestBlock(const std::map<KeysKind, int>& kinds) {
   size_t best = 0, least = 0;
   for (const auto& [of, of_count] : kinds) {
     for (int layers = 1; layers <= of_count; ++layers) {
@@ -56,7 +56,7 @@ KvLayout::Layer KvLayout::LayerOf(const AttentionGeometry& geometry,
 }
 
 KvLayout::KvLayout(std::span<const Layer> layers) {
-  std::map<Kind, int> kinds;  // number of layers
+  std::map<KeysKind, int> kinds;  // number of layers
   for (const Layer& layer : layers) {
     if (layer.look_back == kNoKeys) continue;
     if (layer.reads < 0) ++kinds[{layer.look_back, layer.tile_bytes}];
@@ -66,7 +66,7 @@ KvLayout::KvLayout(std::span<const Layer> layers) {
   struct Range {
     int group, layers, placed;
   };
-  std::map<Kind, Range> ranges;
+  std::map<KeysKind, Range> ranges;
   for (const auto& [kind, count] : kinds) {
     const int held = LayersInBlock(kind, count, block_bytes_);
     ranges[kind] = {groups(), held, 0};

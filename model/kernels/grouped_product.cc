@@ -410,7 +410,11 @@ void QuantizeGroups(const float* HWY_RESTRICT x, int k,
     auto sums = hn::Zero(I32());
     HWY_UNROLL(8)
     for (int i = 0; i < kParts; ++i) {
-      const auto q = hn::NearestInt(hn::Mul(values[i], hn::Set(d, inverse)));
+      // What is not finite would be the least integer.
+      const auto q = hn::Max(
+          hn::Min(hn::NearestInt(hn::Mul(values[i], hn::Set(d, inverse))),
+                  hn::Set(I32(), 127)),
+          hn::Set(I32(), -127));
       sums = hn::Add(sums, q);
       hn::StoreU(hn::DemoteTo(d8, q), d8,
                  reinterpret_cast<int8_t*>(row) + at + i * lanes);

@@ -66,7 +66,7 @@ std::string ErrorOf(const std::string& format, const std::string& data) {
   return std::string(document.status().message());
 }
 
-TEST(DocumentFormats, AreToldByTheirFilesNames) {
+TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
   EXPECT_EQ(DocumentFormatOfFile("a/b.c/Report.DOCX")->name, "docx");
   EXPECT_EQ(DocumentFormatOfFile("index.htm")->name, "html");
   EXPECT_EQ(DocumentFormatOfFile("docx"), nullptr);
@@ -75,7 +75,7 @@ TEST(DocumentFormats, AreToldByTheirFilesNames) {
   EXPECT_THAT(DocumentFormatNames(), HasSubstr("markdown, po"));
 }
 
-TEST(Vtt, TranslatesCuesAndKeepsNotesStylesAndVoices) {
+TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
   const std::string head =
       "WEBVTT - A title\n\nNOTE not this\n\nSTYLE\n::cue { color: red }\n\n"
       "intro\n00:01.000 --> 00:02.000 align:left\n";
@@ -84,7 +84,7 @@ TEST(Vtt, TranslatesCuesAndKeepsNotesStylesAndVoices) {
   EXPECT_THAT(ErrorOf("vtt", "WEBVTT\n\nhello\n"), HasSubstr("no cue"));
 }
 
-TEST(Po, MarksWhatItFillsAsFuzzyByOption) {
+TEST(PoTest, MarksWhatItFillsAsFuzzyByOption) {
   DocumentOptions options;
   options.mark_fuzzy = true;
   EXPECT_EQ(InCapitals("po",
@@ -95,7 +95,7 @@ TEST(Po, MarksWhatItFillsAsFuzzyByOption) {
             "msgid \"b\"\nmsgstr \"c\"\n");
 }
 
-TEST(Json, TranslatesTheBranchesOfPluralsAndKeepsTheirKeys) {
+TEST(JsonTest, TranslatesTheBranchesOfPluralsAndKeepsTheirKeys) {
   const std::string plural =
       R"(["{n, plural, offset:1 =0 {no file} one {# file} other {# <b>big</b> )"
       R"(files in {box}}}"])";
@@ -112,18 +112,18 @@ TEST(Json, TranslatesTheBranchesOfPluralsAndKeepsTheirKeys) {
               ElementsAre("{n, plural, one {a}"));
 }
 
-TEST(Html, KeepsEntitiesOfUnknownNames) {
+TEST(HtmlTest, KeepsEntitiesOfUnknownNames) {
   EXPECT_EQ(InCapitals("html", "<p>a &check; b &nbsp</p>"),
             "<p>A &check; B &nbsp;</p>");
 }
 
-TEST(Html, GivesUpOnPagesWhoseQuotesAreNeverClosed) {
+TEST(HtmlTest, GivesUpOnPagesWhoseQuotesAreNeverClosed) {
   std::string page;
   for (int i = 0; i < 20'000; ++i) page += "<a \">\" ";
   EXPECT_THAT(ErrorOf("html", page), HasSubstr("quotes"));
 }
 
-TEST(Xml, EntitiesThatAreMadeOfOthersOrAreElsewhereAreRefused) {
+TEST(XmlTest, EntitiesThatAreMadeOfOthersOrAreElsewhereAreRefused) {
   const std::string rest = "]><xliff>&b;</xliff>";
   EXPECT_THAT(ErrorOf("xliff",
                       "<!DOCTYPE x [<!ENTITY a 'ha'><!ENTITY b "
@@ -140,7 +140,7 @@ TEST(Xml, EntitiesThatAreMadeOfOthersOrAreElsewhereAreRefused) {
   EXPECT_THAT(ErrorOf("xliff", deep), HasSubstr("deep"));
 }
 
-TEST(Encodings, AreToldByMarksAndDeclarations) {
+TEST(EncodingsTest, AreToldByMarksAndDeclarations) {
   DocumentOptions latin;
   latin.encoding = "latin-1";
   const auto document = ReadAs("text", "caf\xE9", latin);
@@ -154,7 +154,7 @@ TEST(Encodings, AreToldByMarksAndDeclarations) {
   EXPECT_FALSE(ReadAs("text", "a", latin).ok());
 }
 
-TEST(Segments, RefuseMarkupThatDoesNotComeBack) {
+TEST(SegmentsTest, RefuseMarkupThatDoesNotComeBack) {
   const auto document = ReadAs("html", "a <b>c</b> <img> d");
   ASSERT_TRUE(document.ok());
   const DocumentSegment& segment = *(*document)->segments().front();
@@ -169,7 +169,7 @@ TEST(Segments, RefuseMarkupThatDoesNotComeBack) {
   }
 }
 
-TEST(Packages, AreRefusedIfTheyUnpackToTooMuch) {
+TEST(PackagesTest, AreRefusedIfTheyUnpackToTooMuch) {
   EXPECT_THAT(ErrorOf("docx", "hello"), HasSubstr("DOCX"));
   EXPECT_THAT(ErrorOf("pptx", "PK\x06\x07"), HasSubstr("PPTX"));
 }

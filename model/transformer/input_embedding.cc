@@ -51,21 +51,21 @@ absl::Status InputEmbedding::Run(std::span<const Token> tokens, Rows* rows,
 absl::Status InputEmbedding::RunTokenInputs(std::span<const Token> tokens,
                                             Rows* rows, Workspace* workspace) {
   if (!stack_.token_inputs.has_value()) return absl::OkStatus();
-  const auto& [width, scale, table, projection, norm] = *stack_.token_inputs;
-  const size_t stride = projection.out();
+  const TokenInputs& of_tokens = *stack_.token_inputs;
+  const size_t stride = of_tokens.projection.out();
   first_input_.Resize(rows->rows(), stack_.d_model);
   for (int row = 0; row < rows->rows(); ++row) {
     first_input_.Set(row, rows->x(row));
   }
   float* const inputs = token_inputs_.Reserve(rows->rows() * stride);
-  return projection.Forward(
+  return of_tokens.projection.Forward(
       first_input_, rows->rows(), workspace,
       [&](int row, const auto& product, float* y) {
         FinishRow(product, y);
         float* const input = inputs + row * stride;
-        table->Lookup(tokens[row].id, scale, input);
-        for (size_t begin = 0; begin < stride; begin += width) {
-          norm.Apply(y + begin, y + begin);
+        of_tokens.tokens->Lookup(tokens[row].id, of_tokens.scale, input);
+        for (size_t begin = 0; begin < stride; begin += of_tokens.width) {
+          of_tokens.norm.Apply(y + begin, y + begin);
         }
         AddRow({.f32 = y, .n = static_cast<int>(stride)}, input);
       });

@@ -140,7 +140,9 @@ absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
 
 absl::Status Rows::AddTokenInput(const Layer& layer, const float* inputs,
                                  size_t stride, Workspace* workspace) {
-  const auto& [gate, output, norms, activation] = *layer.token_input;
+  const Linear& gate = layer.token_input->gate;
+  const Norms& norms = layer.token_input->norms;
+  const Activation activation = layer.token_input->activation;
   Begin(norms, &gate, workspace);
   other.Resize(rows_, gate.out());
   TRIVIUM_RETURN_IF_ERROR(gate.Forward(
@@ -150,10 +152,10 @@ absl::Status Rows::AddTokenInput(const Layer& layer, const float* inputs,
                     activation, y);
         other.Set(row, y, range);
       }));
-  return output.Forward(other, rows_, workspace,
-                        [&](int row, const auto& product, float* y) {
-                          Add(row, product, norms, nullptr, y);
-                        });
+  return layer.token_input->output.Forward(
+      other, rows_, workspace, [&](int row, const auto& product, float* y) {
+        Add(row, product, norms, nullptr, y);
+      });
 }
 
 void Rows::Multiply(float factor, Workspace* workspace) {
@@ -181,7 +183,8 @@ absl::Status Rows::RunExperts(const Layer& layer, const Linear* reader,
     });
     return absl::OkStatus();
   }
-  const auto& [up, down] = *weights.shared;
+  const Linear& up = weights.shared->up;
+  const Linear& down = weights.shared->down;
   other.Resize(rows_, down.in());
   TRIVIUM_RETURN_IF_ERROR(up.Forward(
       input, rows_, workspace, [&](int row, const auto& product, float* y) {

@@ -1,12 +1,11 @@
 // A block of 64 columns holds its groups one after the other, so that a product
 // reads memory from its start to its end. A group of four bits is
 //
-//   4 pairs of steps   each [64 columns, 4 bytes]: byte j of a column has
-//   number
-//                      8 pair + j in its low half, 8 pair + 4 + j in the high
-//   scales             f16 [64], and f16 [64] of minimums or bytes [64] of
-//                      zeros if the form has them; kParts4: bytes [64] of
-//                      scales, bytes [64] of minimums
+//   4 pairs of steps  each [64 columns, 4 bytes]. Byte j of a column has
+//                     numbers 8 pair + j, its low half, and 8 pair + 4 + j
+//   scales            f16 [64], and f16 [64] of minimums or bytes [64] of
+//                     zeros if the form has them; kParts4 has bytes [64] of
+//                     scales and bytes [64] of minimums
 //
 // A group of eight bits has 8 steps [64 columns, 4 bytes]. kParts4 has f16 [64]
 // scales and f16 [64] minimums before each 8 groups.
@@ -91,9 +90,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int kLanes = hn::MaxLanes(F32());
 // Vectors of columns, and rows of x, that are multiplied at once: as many as
 // the registers hold with their sums.
-constexpr int kWide = HWY_TARGET == HWY_AVX2 ? 2 : kLanes < 16 ? 4 : 2;
+constexpr int kWide = kLanes < 8 ? 4 : 2;
+constexpr int kWideAlone = 4;  // with one row
 constexpr int kMostRows = HWY_TARGET == HWY_AVX3 ? 6 : 4;
-constexpr int kFewWide = kGroupColumns / kLanes < 4 ? 2 : 4;
 
 // Sums of the products of a step of all columns of a vector.
 template <bool kVnni, bool kFourBits>
@@ -332,7 +331,7 @@ void MultiplyBlock(const GroupedCall& call) {
     const int count = (call.rows - row) / (parts - part);
     switch (count) {
       case 1:
-        MultiplyRows<kVnni, kForm, kFewWide, 1>(call, row, &next);
+        MultiplyRows<kVnni, kForm, kWideAlone, 1>(call, row, &next);
         break;
       case 2:
         MultiplyRows<kVnni, kForm, kWide, 2>(call, row, &next);
@@ -377,7 +376,9 @@ void MultiplyGrouped(bool vnni, GroupForm form, const GroupedCall& call) {
 #if HWY_TARGET == HWY_AVX3
   if (vnni) return MultiplyForm<true>(form, call);
 #endif
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
   MultiplyForm<false>(form, call);
+#endif
 }
 
 void QuantizeGroups(const float* HWY_RESTRICT x, int k,
@@ -525,44 +526,47 @@ void GroupedWeights::Get(int column, float* w) const {
   const GroupForm form = forms_[column / kColumns];
   const char* const block =
       static_cast<const char*>(packed_.data()) + begin_[column / kColumns];
-  for (int i = 0; i < k_; ++i) {
-    const int group = i / kGroupNumbers, at = i % kGroupNumbers;
+  const auto number = [place](const char* bytes) {
+    return static_cast<float>(static_cast<uint8_t>(bytes[place]));
+  };
+  const char* head = block;
+  for (int group = 0; group < GroupsOf(k_); ++group) {
     const char* const from = block + GroupBegin(form, group);
     const char* const scales = from + NumberBytes(form);
-    if (form == GroupForm::kScale8) {
-      const uint8_t q =
-          static_cast<uint8_t>(from[at / 4 * kStep + 4 * place + at % 4]);
-      w[i] = F16ToF32(HalfAt(scales, place)) * static_cast<float>(q - 128);
-      continue;
-    }
-    const uint8_t both =
-        static_cast<uint8_t>(from[at / 8 * kStep + 4 * place + at % 4]);
-    const int q = at % 8 < 4 ? both & 15 : both >> 4;
+    if (group % kPartsOfBlock == 0) head = from - HeadBytes(form);
+    // w = scale (q - zero) + minimum.
+    float scale =
+        F16ToF32(HalfAt(form == GroupForm::kParts4 ? head : scales, place));
+    int zero = 0;
+    float minimum = 0;
     switch (form) {
       case GroupForm::kScale4:
-        w[i] = F16ToF32(HalfAt(scales, place)) * static_cast<float>(q - 8);
-        break;
-      case GroupForm::kZero4:
-        w[i] = F16ToF32(HalfAt(scales, place)) *
-               static_cast<float>(
-                   q - static_cast<uint8_t>(scales[kHalves + place]));
+        zero = 8;
         break;
       case GroupForm::kMinimum4:
-        w[i] = F16ToF32(HalfAt(scales, place)) * static_cast<float>(q) +
-               F16ToF32(HalfAt(scales + kHalves, place));
+        minimum = F16ToF32(HalfAt(scales + kHalves, place));
         break;
-      default: {
-        const char* const head =
-            block + GroupBegin(form, group / kPartsOfBlock * kPartsOfBlock) -
-            HeadBytes(form);
-        const float scale =
-            F16ToF32(HalfAt(head, place)) *
-            static_cast<float>(static_cast<uint8_t>(scales[place]));
-        const float minimum =
-            F16ToF32(HalfAt(head + kHalves, place)) *
-            static_cast<float>(static_cast<uint8_t>(scales[kColumns + place]));
-        w[i] = scale * static_cast<float>(q) - minimum;
-      }
+      case GroupForm::kParts4:
+        scale *= number(scales);
+        minimum = -(F16ToF32(HalfAt(head + kHalves, place)) *
+                    number(scales + kColumns));
+        break;
+      case GroupForm::kZero4:
+        zero = static_cast<int>(number(scales + kHalves));
+        break;
+      case GroupForm::kScale8:
+        zero = 128;
+        break;
+    }
+    const int count = std::min(kGroupNumbers, k_ - group * kGroupNumbers);
+    for (int i = 0; i < count; ++i) {
+      const bool whole = form == GroupForm::kScale8;
+      const int step = whole ? i / 4 : i / 8;
+      const auto byte =
+          static_cast<uint8_t>(from[step * kStep + 4 * place + i % 4]);
+      const int q = whole ? byte : i % 8 < 4 ? byte & 15 : byte >> 4;
+      w[group * kGroupNumbers + i] =
+          scale * static_cast<float>(q - zero) + minimum;
     }
   }
 }

@@ -102,9 +102,9 @@ class TileMatrix : public PackedMatrix {
 
 class GroupedMatrix : public PackedMatrix {
  public:
-  GroupedMatrix(WeightType type, GroupedWeights weights)
-      : PackedMatrix(
-            {type, OperandType::kInt8Groups, weights.n(), weights.k()}),
+  explicit GroupedMatrix(GroupedWeights weights)
+      : PackedMatrix({WeightType::kGroups, OperandType::kInt8Groups,
+                      weights.n(), weights.k()}),
         weights_(std::move(weights)) {}
 
   int64_t bytes() const override {
@@ -164,9 +164,8 @@ size_t RowBytes(OperandType type, int k) {
   return GroupedOperandBytes(k);
 }
 
-std::unique_ptr<PackedMatrix> PackedMatrix::Create(WeightType type,
-                                                   GroupedWeights weights) {
-  return std::make_unique<GroupedMatrix>(type, std::move(weights));
+std::unique_ptr<PackedMatrix> PackedMatrix::Create(GroupedWeights weights) {
+  return std::make_unique<GroupedMatrix>(std::move(weights));
 }
 
 absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(

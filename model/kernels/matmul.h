@@ -21,7 +21,7 @@ enum class WeightType {
   // Groups of four or eight bits with scales (grouped_row.h): numbers that
   // their file has in four bits as they are, all others in eight.
   kGroups,
-  // The same, but others are rounded to four bits.
+  // The same, but others are rounded to four bits; packed, they are kGroups.
   kInt4,
 };
 
@@ -85,8 +85,7 @@ class PackedMatrix {
   static absl::StatusOr<std::unique_ptr<PackedMatrix>> Create(
       const MatmulShape& shape, const void* weights);
   // Takes weights in groups. The operands are kInt8Groups.
-  static std::unique_ptr<PackedMatrix> Create(WeightType type,
-                                              GroupedWeights weights);
+  static std::unique_ptr<PackedMatrix> Create(GroupedWeights weights);
   virtual ~PackedMatrix() = default;
   PackedMatrix(const PackedMatrix&) = delete;
   PackedMatrix& operator=(const PackedMatrix&) = delete;

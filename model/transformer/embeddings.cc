@@ -1,12 +1,12 @@
 #include "model/transformer/embeddings.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
 #include "model/kernels/row_ops.h"
 #include "model/transformer/heads.h"
+#include "model/weights/half.h"
 
 namespace trivium {
 
@@ -40,10 +40,10 @@ TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
   const bool groups =
       weights == WeightType::kGroups || weights == WeightType::kInt4;
   if (groups && tokens.packed == nullptr && BlockElements(tokens.dtype) > 1) {
-    dtype_ = tokens.dtype;
-    row_bytes_ = tokens.data.size() / static_cast<size_t>(tokens.shape[0]);
-    std::copy(tokens.data.begin(), tokens.data.end(),
-              blocks_.Reserve(tokens.data.size()));
+    const size_t bytes = tokens.data.size();
+    std::copy(tokens.data.begin(), tokens.data.end(), blocks_.Reserve(bytes));
+    rows_ = tokens;
+    rows_->data = std::span(blocks_.data(), bytes);
     return;
   }
   bf16_.Reserve(count);
@@ -55,39 +55,21 @@ TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
 }
 
 TokenTable::TokenTable(const TensorView& tokens)
-    : width_(static_cast<int>(tokens.shape[1])), in_place_(tokens) {}
+    : width_(static_cast<int>(tokens.shape[1])), rows_(tokens) {}
 
 void TokenTable::Lookup(int32_t token, float scale, float* x) const {
   const size_t at = static_cast<size_t>(token) * width_;
   if (output_ != nullptr) {
     (*output_)[static_cast<size_t>(token / kOutputBlock)].ReadWeights(
         token % kOutputBlock, x);
-    for (int i = 0; i < width_; ++i) x[i] *= scale;
-    return;
+  } else if (rows_.has_value()) {
+    CopyToF32(*rows_, static_cast<int64_t>(at), std::span(x, width_));
+  } else if (bf16_.data() != nullptr) {
+    for (int i = 0; i < width_; ++i) x[i] = Bf16ToF32(bf16_.data()[at + i]);
+  } else {
+    std::copy_n(f32_.data() + at, width_, x);
   }
-  if (row_bytes_ > 0) {
-    const TensorView row = {
-        dtype_,
-        {width_},
-        std::span(blocks_.data() + token * row_bytes_, row_bytes_)};
-    CopyToF32(row, 0, std::span(x, width_));
-    for (int i = 0; i < width_; ++i) x[i] *= scale;
-    return;
-  }
-  if (in_place_.has_value()) {
-    CopyToF32(*in_place_, static_cast<int64_t>(at), std::span(x, width_));
-    for (int i = 0; i < width_; ++i) x[i] *= scale;
-    return;
-  }
-  if (bf16_.data() == nullptr) {
-    const float* row = f32_.data() + at;
-    for (int i = 0; i < width_; ++i) x[i] = row[i] * scale;
-    return;
-  }
-  const uint16_t* row = bf16_.data() + at;
-  for (int i = 0; i < width_; ++i) {
-    x[i] = std::bit_cast<float>(static_cast<uint32_t>(row[i]) << 16) * scale;
-  }
+  for (int i = 0; i < width_; ++i) x[i] *= scale;
 }
 
 int64_t TokenTable::bytes() const {

@@ -15,11 +15,10 @@
 namespace trivium {
 
 // Token embeddings [vocabulary, width], in f32, or in bf16 if the model's
-// weights are stored in less than f32. Where weights are in groups, a table of
-// GGUF's blocks is a copy of them, and one that is also the output projection's
-// weight is read from there. An encoder and a decoder may share one. A table
-// that is read in place stays in the weights' file, of which the system keeps
-// in memory what is read.
+// weights are stored in less than f32. A 4-bit model keeps GGUF's blocks as
+// they are, and reads a table that is also the output projection's weight from
+// there. A table that is read in place stays in the weights' file; the system
+// keeps in memory what is read of it. An encoder and a decoder may share one.
 class TokenTable {
  public:
   TokenTable(const TensorView& tokens, WeightType weights);
@@ -36,14 +35,12 @@ class TokenTable {
 
  private:
   int width_;
-  const std::vector<Linear>* output_ = nullptr;  // or null
-  std::optional<TensorView> in_place_;
-  Buffer<float> f32_;      // or empty
-  Buffer<uint16_t> bf16_;  // or empty
-  // GGUF's blocks, or empty.
-  DType dtype_ = DType::kF32;
-  Buffer<std::byte> blocks_;
-  size_t row_bytes_ = 0;  // of blocks_
+  // One of these has the table:
+  const std::vector<Linear>* output_ = nullptr;
+  std::optional<TensorView> rows_;  // in place, or in blocks_
+  Buffer<float> f32_;
+  Buffer<uint16_t> bf16_;
+  Buffer<std::byte> blocks_;  // a copy of GGUF's blocks
 };
 
 // x = scale * token embedding + position encoding (+ segment embedding).

@@ -72,9 +72,7 @@ void Operand::Set(int row, const float* x) {
 
 void Operand::Set(int row, const float* x, Range range) {
   char* to = data_.data() + static_cast<size_t>(row) * row_bytes_;
-  const bool rotates = hadamard_ && (type_ == OperandType::kInt8 ||
-                                     type_ == OperandType::kInt8Groups);
-  if (rotates) {
+  if (hadamard_) {
     static thread_local Buffer<float> hadamard;
     float* const y = hadamard.Reserve(k_);
     range = HadamardRow(x, k_, y);
@@ -120,17 +118,17 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
 
   Linear linear;
   if (has_bias) linear.bias_.assign(out, 0.0f);
-  if (formats.operands == OperandType::kInt8Groups) {
-    int64_t at = 0;
-    for (const LinearTensors& part : parts) {
-      if (part.bias != nullptr) {
-        CopyToF32(*part.bias, begin,
-                  std::span(linear.bias_).subspan(at, rows_of(part)));
-      }
-      at += rows_of(part);
+  int64_t first = 0;
+  for (const LinearTensors& part : parts) {
+    if (part.bias != nullptr) {
+      CopyToF32(*part.bias, begin,
+                std::span(linear.bias_).subspan(first, rows_of(part)));
     }
-    linear.matrix_ = PackedMatrix::Create(
-        formats.weights, PackGroups(formats, parts, begin, count));
+    first += rows_of(part);
+  }
+  if (formats.operands == OperandType::kInt8Groups) {
+    linear.matrix_ =
+        PackedMatrix::Create(PackGroups(formats, parts, begin, count));
     return linear;
   }
   if (formats.weights == WeightType::kInt8) {
@@ -143,9 +141,6 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
   int64_t at = 0;
   for (const LinearTensors& part : parts) {
     const int64_t rows = rows_of(part);
-    if (part.bias != nullptr) {
-      CopyToF32(*part.bias, begin, std::span(linear.bias_).subspan(at, rows));
-    }
     for (int64_t i = 0; i < rows; ++i, ++at) {
       const int64_t of_several = i % PackedRows::kRowsAtOnce;
       if (of_several == 0) {

@@ -24,14 +24,16 @@ class PackedRows {
   // Unpacks the elements [begin, begin + out.size()), which must exist.
   void Read(int64_t begin, std::span<float> out) const;
 
-  // Returns the form that holds the rows' numbers and scales exactly
-  // (grouped_row.h); nullopt if none does.
-  virtual std::optional<GroupForm> form() const { return std::nullopt; }
-  // Reads the rows [first, first + rows.size()) in that form.
+  // The form that holds the rows' numbers and scales exactly (grouped_row.h);
+  // nullopt if none does.
+  std::optional<GroupForm> form() const { return form_; }
+  // Reads the rows [first, first + rows.size()) in that form, which exists.
   virtual void ReadGroups(int64_t first, std::span<GroupedRow> rows) const {}
 
  protected:
-  explicit PackedRows(int64_t columns) : columns_(columns) {}
+  explicit PackedRows(int64_t columns,
+                      std::optional<GroupForm> form = std::nullopt)
+      : columns_(columns), form_(form) {}
 
   int64_t columns() const { return columns_; }
   // Unpacks the rows [first, first + count) to out [count, columns()].
@@ -39,6 +41,7 @@ class PackedRows {
 
  private:
   const int64_t columns_;
+  const std::optional<GroupForm> form_;
 };
 
 }  // namespace trivium

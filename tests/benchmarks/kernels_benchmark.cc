@@ -198,7 +198,7 @@ void GroupedMatmul(benchmark::State& state, GroupForm form) {
                             .zeros = std::vector<uint8_t>(groups)};
     for (int column = 0; column < n; ++column) weights.Set(column, row);
     return absl::StatusOr<std::unique_ptr<PackedMatrix>>(
-        PackedMatrix::Create(WeightType::kInt4, std::move(weights)));
+        PackedMatrix::Create(std::move(weights)));
   });
 }
 void MatmulShapes(benchmark::internal::Benchmark* benchmark) {

@@ -30,18 +30,13 @@ class AwqRows : public PackedRows {
  public:
   AwqRows(const TensorView& codes, const TensorView& zeros,
           const TensorView& scales)
-      : PackedRows(codes.shape[0]),
+      : PackedRows(codes.shape[0],
+                   FormOfCodes(kAwqBits, {}, codes.shape[0] / scales.shape[0],
+                               codes.shape[0], scales)),
         codes_(codes),
         zeros_(zeros),
         scales_(scales) {}
 
-  std::optional<GroupForm> form() const override {
-    if (!HasGroupsOfFour(kAwqBits, columns() / scales_.shape[0], columns(),
-                         scales_)) {
-      return std::nullopt;
-    }
-    return GroupForm::kZero4;
-  }
   // Rows of one word are read together, as in UnpackRows.
   void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override {
     while (!rows.empty()) {

@@ -36,19 +36,13 @@ struct GptqTensors {
 class GptqRows : public PackedRows {
  public:
   GptqRows(GptqTensors tensors, int bits, int zero_offset)
-      : PackedRows(tensors.in),
+      : PackedRows(tensors.in,
+                   FormOfCodes(bits, tensors.groups, tensors.group_size,
+                               tensors.in, *tensors.scales)),
         tensors_(std::move(tensors)),
         bits_(bits),
         zero_offset_(zero_offset) {}
 
-  std::optional<GroupForm> form() const override {
-    if (!tensors_.groups.empty() ||
-        !HasGroupsOfFour(bits_, tensors_.group_size, columns(),
-                         *tensors_.scales)) {
-      return std::nullopt;
-    }
-    return GroupForm::kZero4;
-  }
   void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override {
     const int64_t out = tensors_.scales->shape[1];
     for (GroupedRow& to : rows) {

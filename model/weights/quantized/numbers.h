@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -133,19 +134,24 @@ inline void ForgetOrder(int64_t size, std::vector<int32_t>* groups) {
   groups->clear();
 }
 
-// True if groups of `size` of a row of `columns` codes of four bits have a form
-// of their own (grouped_row.h), with scales that f16 holds exactly.
-inline bool HasGroupsOfFour(int bits, int64_t size, int64_t columns,
-                            const TensorView& scales) {
-  if (bits != 4 || size % kGroupNumbers != 0 || columns % kGroupNumbers != 0) {
-    return false;
+// Returns the form of codes with a zero in groups of `size` of a row of
+// `columns`: kZero4 if they have four bits, whole groups of kGroupNumbers, and
+// scales that f16 holds exactly; else nullopt. `groups` are those of columns
+// that are not in the order of their groups.
+inline std::optional<GroupForm> FormOfCodes(int bits,
+                                            std::span<const int32_t> groups,
+                                            int64_t size, int64_t columns,
+                                            const TensorView& scales) {
+  if (bits != 4 || !groups.empty() || size % kGroupNumbers != 0 ||
+      columns % kGroupNumbers != 0) {
+    return std::nullopt;
   }
-  if (scales.dtype == DType::kF16) return true;
-  for (int64_t i = 0; i < scales.elements(); ++i) {
+  for (int64_t i = 0; scales.dtype != DType::kF16 && i < scales.elements();
+       ++i) {
     const float scale = NumberAt(scales, i);
-    if (F16ToF32(F32ToF16(scale)) != scale) return false;
+    if (F16ToF32(F32ToF16(scale)) != scale) return std::nullopt;
   }
-  return true;
+  return GroupForm::kZero4;
 }
 
 // Adds the scale and the zero of `size` codes of a row of kZero4.

@@ -1,7 +1,5 @@
 #include "model/weights/quantized/packed_ints.h"
 
-#include "model/weights/quantized/numbers.h"
-
 namespace trivium {
 
 int PackedIntRows::ZeroAt(int64_t row, int64_t group) const {
@@ -15,15 +13,6 @@ int PackedIntRows::ZeroAt(int64_t row, int64_t group) const {
   }
   const int64_t at = row / ints_.grid.block_rows * groups + group;
   return static_cast<int8_t>(ByteAt(*zeros, at)) + middle;
-}
-
-std::optional<GroupForm> PackedIntRows::form() const {
-  if (!ints_.groups.empty() ||
-      !HasGroupsOfFour(ints_.bits, ints_.grid.block_columns, columns(),
-                       *ints_.grid.scales)) {
-    return std::nullopt;
-  }
-  return GroupForm::kZero4;
 }
 
 void PackedIntRows::ReadGroups(int64_t first,

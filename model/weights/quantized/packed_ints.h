@@ -2,12 +2,12 @@
 #define TRIVIUM_MODEL_WEIGHTS_QUANTIZED_PACKED_INTS_H_
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "model/weights/packed_rows.h"
+#include "model/weights/quantized/numbers.h"
 #include "model/weights/quantized/scaled_rows.h"
 #include "model/weights/weights.h"
 
@@ -31,9 +31,11 @@ struct PackedInts {
 class PackedIntRows : public PackedRows {
  public:
   explicit PackedIntRows(PackedInts ints)
-      : PackedRows(ints.columns), ints_(std::move(ints)) {}
+      : PackedRows(ints.columns,
+                   FormOfCodes(ints.bits, ints.groups, ints.grid.block_columns,
+                               ints.columns, *ints.grid.scales)),
+        ints_(std::move(ints)) {}
 
-  std::optional<GroupForm> form() const override;
   void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override;
 
  private:

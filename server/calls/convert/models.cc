@@ -61,7 +61,9 @@ absl::StatusOr<ModelControl::LoadOrder> ReadOrder(
   TRIVIUM_ASSIGN_OR_RETURN(order.kv_precision,
                            ReadPrecision(in.kv_precision(), "kv_precision"));
   if (order.kv_precision == Precision::kInt4) {
-    return InvalidField("kv_precision", "keys and values are not kept in int4");
+    return InvalidField("kv_precision",
+                        "is INT4, which keys and values do not have; "
+                        "give F32, BF16 or INT8");
   }
   if (in.has_vocabulary_shortlist())
     order.shortlist = in.vocabulary_shortlist();

@@ -411,7 +411,7 @@ void QuantizeGroups(const float* HWY_RESTRICT x, int k,
     auto sums = hn::Zero(I32());
     HWY_UNROLL(8)
     for (int i = 0; i < kParts; ++i) {
-      // What is not finite would be the least integer.
+      // NearestInt makes the least integer of a number that is not finite.
       const auto q = hn::Max(
           hn::Min(hn::NearestInt(hn::Mul(values[i], hn::Set(d, inverse))),
                   hn::Set(I32(), 127)),

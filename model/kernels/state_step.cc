@@ -20,6 +20,9 @@ constexpr int kVectors = kStateColumns / kLanes;
 
 // A vector for each few columns of a panel.
 struct Columns {
+  // The compiler's own would not be compiled for this instruction set.
+  HWY_INLINE Columns() {}
+
   hn::Vec<F32> at[kVectors];
 
   HWY_INLINE void Zero() {

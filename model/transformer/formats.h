@@ -32,6 +32,16 @@ inline constexpr Formats kInt4Formats = {
 inline constexpr Formats kInt8Formats = {WeightType::kInt8, OperandType::kInt8,
                                          KvType::kBf16, KvType::kInt8};
 
+// Returns the formats of a model's output projection. It has eight bits where
+// other weights are rounded to four, for a logit is a small difference of great
+// sums.
+inline Formats OutputFormats(Formats formats) {
+  if (formats.weights == WeightType::kInt4) {
+    formats.weights = WeightType::kGroups;
+  }
+  return formats;
+}
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_TRANSFORMER_FORMATS_H_

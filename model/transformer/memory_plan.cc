@@ -102,13 +102,10 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
       if (table != nullptr) add(table, 4 * table->elements());
     }
   }
-  // As in Transformer::PackOutput.
-  const WeightType of_output = formats.weights == WeightType::kInt4
-                                   ? WeightType::kGroups
-                                   : formats.weights;
   const auto add_output = [&](const LinearTensors& output) {
     if (output.weight == nullptr || !seen.contains(output.weight)) return;
-    plan.weight_bytes += MatrixBytes(*output.weight, of_output);
+    plan.weight_bytes +=
+        MatrixBytes(*output.weight, OutputFormats(formats).weights);
   };
   add_output(description.output_projection);
   if (description.head.has_value()) add_output(description.head->output);

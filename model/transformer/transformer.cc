@@ -224,11 +224,7 @@ absl::Status Transformer::PackOutput(
   }
   const LinearTensors& output = description.output_projection;
   const int vocabulary = description.decoder->vocabulary;
-  // A token's logit is a small difference of great sums.
-  Formats formats = formats_;
-  if (formats.weights == WeightType::kInt4) {
-    formats.weights = WeightType::kGroups;
-  }
+  const Formats formats = OutputFormats(formats_);
   for (int begin = 0; begin < vocabulary; begin += kOutputBlock) {
     TRIVIUM_ASSIGN_OR_RETURN(
         Linear block,

@@ -234,6 +234,7 @@ TEST_F(OptionsTest, RefusesInvalidValues) {
                                              {"--model", "name="},
                                              {"--model", "a=/x,precision=f8"},
                                              {"--precision", "f64"},
+                                             {"--kv-precision", "int4"},
                                              {"--max-isa", "sse"},
                                              {"--max-beam-size", "0"},
                                              {"--drain-timeout", "-1"},

@@ -140,6 +140,15 @@ TEST_F(ModelOrdersTest, RefusesToUnloadWithoutAName) {
   EXPECT_THAT(Status(), InvalidAt("name: "));
 }
 
+TEST_F(ModelOrdersTest, RefusesKeysAndValuesInInt4) {
+  v1::LoadModelRequest request;
+  request.set_folder("opus");
+  request.set_precision(v1::PRECISION_INT4);
+  request.set_kv_precision(v1::PRECISION_INT4);
+  Start(&NewLoadModel, request);
+  EXPECT_THAT(Status(), InvalidAt("kv_precision: "));
+}
+
 TEST_F(ModelOrdersTest, RefusesAnUnknownPrecision) {
   v1::LoadModelRequest request;
   request.set_folder("opus");

@@ -3,6 +3,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -61,6 +62,12 @@ class Codec {
   // Parses the body into a request. INVALID_ARGUMENT names what is wrong.
   virtual absl::Status Read(std::string_view body,
                             google::protobuf::Message* request) = 0;
+
+  // True if reading even a short body may take long, as that of an archive
+  // does.
+  virtual bool reads_long() const { return false; }
+  // Bytes that the codec keeps from Read to Finish, beside the request.
+  virtual int64_t kept_bytes() const { return 0; }
 
   // True if the answer is sent piece by piece, with the content type
   // stream_type(). Called after Read.

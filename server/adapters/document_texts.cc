@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "server/documents/document_segment.h"
+#include "server/documents/entities.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -26,11 +26,6 @@ void ProtectWhatProgramsRead(v1::Protection* protection) {
 
 bool IsHtml(const DocumentSegment& segment) {
   return segment.sent.format == SegmentText::Format::kHtml;
-}
-
-std::string Unescape(const std::string& text) {
-  return absl::StrReplaceAll(text,
-                             {{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}});
 }
 
 }  // namespace
@@ -71,23 +66,26 @@ absl::StatusOr<DocumentTexts> DocumentTexts::Read(
   return texts;
 }
 
-absl::StatusOr<std::string> DocumentTexts::Render(
+absl::StatusOr<DocumentTexts::Rendered> DocumentTexts::Render(
     const v1::TranslateResponse& response) const {
+  Rendered rendered;
   const std::vector<const DocumentSegment*> segments = document_->segments();
   std::vector<std::optional<std::string>> translations(segments.size());
   for (size_t i = 0; i < segments.size(); ++i) {
-    const int input = inputs_[i];
-    if (input < 0 || input >= response.results_size() ||
-        response.results(input).hypotheses().empty()) {
-      continue;
-    }
-    const std::string& text = response.results(input).hypotheses(0).text();
-    std::string translation = IsHtml(*segments[i]) ? text : Unescape(text);
+    if (inputs_[i] < 0) continue;
+    const v1::TranslateResult& result = response.results(inputs_[i]);
+    if (result.hypotheses().empty()) continue;
+    const std::string& text = result.hypotheses(0).text();
+    std::string translation =
+        IsHtml(*segments[i]) ? text : UnescapeMarkup(text);
     if (segments[i]->Parts(translation).ok()) {
       translations[i] = std::move(translation);
+    } else {
+      ++rendered.untranslated;
     }
   }
-  return document_->Render(translations);
+  TRIVIUM_ASSIGN_OR_RETURN(rendered.document, document_->Render(translations));
+  return rendered;
 }
 
 }  // namespace trivium

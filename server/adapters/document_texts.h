@@ -30,9 +30,13 @@ class DocumentTexts {
                                             std::string_view bytes,
                                             v1::TranslateRequest* request);
 
-  // A text whose marks did not come back stays as it was.
-  absl::StatusOr<std::string> Render(
-      const v1::TranslateResponse& response) const;
+  struct Rendered {
+    std::string document;
+    int untranslated = 0;  // texts that stay, since their marks were lost
+  };
+  absl::StatusOr<Rendered> Render(const v1::TranslateResponse& response) const;
+
+  size_t bytes() const { return document_->bytes(); }
 
  private:
   explicit DocumentTexts(std::unique_ptr<Document> document)

@@ -129,19 +129,28 @@ class LibreFileCodec : public Codec {
     return ReadFile(sent, request);
   }
 
+  // A short archive may unpack to a long document.
+  bool reads_long() const override { return true; }
+  int64_t kept_bytes() const override {
+    return document_ ? static_cast<int64_t>(document_->bytes()) : 0;
+  }
+
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return LibreFailure(ending);
-    absl::StatusOr<std::string> translated =
-        Translated(*static_cast<const v1::TranslateResponse*>(last));
-    if (!translated.ok()) {
-      return LibreFailure({translated.status(), ending.request_id});
+    absl::StatusOr<DocumentTexts::Rendered> rendered =
+        Render(*static_cast<const v1::TranslateResponse*>(last));
+    if (!rendered.ok()) {
+      return LibreFailure({rendered.status(), ending.request_id});
     }
-    const auto key = files_->Keep(*std::move(translated));
+    const auto key = files_->Keep(std::move(rendered->document));
     if (!key.ok()) return LibreFailure({key.status(), ending.request_id});
-    return {
-        .body = ToJsonText(ordered_json{
-            {"translatedFileUrl",
-             fmt::format("{}{}{}.{}", origin_, kDownloadPath, *key, name_)}})};
+    ordered_json answer = {
+        {"translatedFileUrl",
+         fmt::format("{}{}{}.{}", origin_, kDownloadPath, *key, name_)}};
+    if (rendered->untranslated > 0) {
+      answer["untranslatedTexts"] = rendered->untranslated;
+    }
+    return {.body = ToJsonText(answer)};
   }
 
  private:
@@ -156,8 +165,8 @@ class LibreFileCodec : public Codec {
     if (format == nullptr) {
       return InvalidField(
           "file", fmt::format("'{}' is of no kind that is translated here: "
-                              "txt, html, md and xml are, and {}",
-                              Shorten(*file.file_name), DocumentFormatNames()));
+                              ".txt, .html, .htm, .md, .xml, {} are",
+                              Shorten(*file.file_name), DocumentFileEndings()));
     }
     TRIVIUM_ASSIGN_OR_RETURN(
         document_,
@@ -165,11 +174,15 @@ class LibreFileCodec : public Codec {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::string> Translated(
+  absl::StatusOr<DocumentTexts::Rendered> Render(
       const v1::TranslateResponse& response) const {
     if (document_) return document_->Render(response);
     const v1::TranslateResult& result = response.results(0);
-    return result.hypotheses().empty() ? "" : result.hypotheses(0).text();
+    DocumentTexts::Rendered text;
+    if (!result.hypotheses().empty()) {
+      text.document = result.hypotheses(0).text();
+    }
+    return text;
   }
 
   const Environment& environment_;

@@ -2,7 +2,6 @@
 #define TRIVIUM_SERVER_DOCUMENTS_DOCUMENT_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,22 +19,12 @@ struct DocumentOptions {
   // Language of the translation, as BCP 47. It is written into documents whose
   // format has a place for it. May be empty.
   std::string target_language = "";
-  // Encoding of text, subtitles, JSON and the like without a byte order mark.
-  std::string encoding = "utf-8";
-  // PO and XLIFF: also translate texts that have a translation already.
-  bool retranslate = false;
-  // PO: mark the entries that get a translation as fuzzy.
-  bool mark_fuzzy = false;
-  // JSON: translate keys, too.
-  bool keys = false;
-  // JSON: translate only values under keys with these names. Empty: all.
-  std::vector<std::string> only_keys = {};
 };
 
 // The text of a segment as it is translated. Equal ones are translated once.
 struct SegmentText {
   // kHtml: tags that only number the segment's marks (document_segment.h).
-  enum class Format { kPlain, kHtml, kMarkdown };
+  enum class Format { kPlain, kHtml };
 
   std::string text;
   Format format = Format::kPlain;
@@ -56,7 +45,7 @@ using Translations = std::span<const std::optional<std::string>>;
 
 // A document as texts between bytes that do not change:
 //
-//   auto document = ReadDocument(bytes, "html", options);
+//   auto document = format.read(bytes, options);
 //   for (const DocumentSegment* one : document->segments()) ... one->sent ...
 //   document->Render(translations)   // the translated document's bytes
 //
@@ -69,6 +58,9 @@ class Document {
   // In the document's order. They live as long as the document.
   virtual std::vector<const DocumentSegment*> segments() const = 0;
 
+  // How many bytes it has as UTF-8, unpacked.
+  virtual size_t bytes() const = 0;
+
   // Returns the document with translations that DocumentSegment::Parts accepts.
   // INVALID_ARGUMENT if the document's encoding lacks one of their characters.
   virtual absl::StatusOr<std::string> Render(
@@ -77,23 +69,20 @@ class Document {
 
 // A format of documents.
 struct DocumentFormat {
-  std::string_view name;  // "html"
-  std::string_view type;  // "text/html"
-  // The ends of its files' names, each with a space before and behind it:
-  // " .htm .html ".
+  std::string_view name;  // "po"
+  std::string_view type;  // "text/x-gettext-translation"
+  // The ends of its files' names, with spaces between them: ".po .pot".
   std::string_view endings;
   absl::StatusOr<std::unique_ptr<Document>> (*read)(
       std::string_view data, const DocumentOptions& options);
 };
 
-// All formats, by name.
-std::span<const DocumentFormat> DocumentFormats();
 // Null: there is no such format.
 const DocumentFormat* FindDocumentFormat(std::string_view name);
 // Returns the format that a file's name ends with, or null.
 const DocumentFormat* DocumentFormatOfFile(std::string_view file_name);
-// "android, csv, ...": for messages.
-std::string DocumentFormatNames();
+// The ends of all such files' names: ".docx, .json, ...".
+std::string DocumentFileEndings();
 
 }  // namespace trivium
 

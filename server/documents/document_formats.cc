@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "server/documents/document.h"
 #include "server/documents/readers.h"
 
@@ -12,24 +15,19 @@ constexpr DocumentFormat kFormats[] = {
     {"docx",
      "application/"
      "vnd.openxmlformats-officedocument.wordprocessingml.document",
-     " .docx ", ReadDocx},
-    {"html", "text/html", " .htm .html .xhtml ", ReadHtml},
-    {"json", "application/json", " .json ", ReadJson},
-    {"markdown", "text/markdown", " .md .markdown ", ReadMarkdown},
-    {"po", "text/x-gettext-translation", " .po .pot ", ReadPo},
+     ".docx", ReadDocx},
+    {"json", "application/json", ".json", ReadJson},
+    {"po", "text/x-gettext-translation", ".po .pot", ReadPo},
     {"pptx",
      "application/"
      "vnd.openxmlformats-officedocument.presentationml.presentation",
-     " .pptx ", ReadPptx},
-    {"srt", "application/x-subrip", " .srt ", ReadSrt},
-    {"text", "text/plain", " .txt ", ReadPlainText},
-    {"vtt", "text/vtt", " .vtt ", ReadVtt},
-    {"xliff", "application/xliff+xml", " .xlf .xliff ", ReadXliff},
+     ".pptx", ReadPptx},
+    {"srt", "application/x-subrip", ".srt", ReadSrt},
+    {"vtt", "text/vtt", ".vtt", ReadVtt},
+    {"xliff", "application/xliff+xml", ".xlf .xliff", ReadXliff},
 };
 
 }  // namespace
-
-std::span<const DocumentFormat> DocumentFormats() { return kFormats; }
 
 const DocumentFormat* FindDocumentFormat(std::string_view name) {
   const auto found = std::find_if(
@@ -39,26 +37,24 @@ const DocumentFormat* FindDocumentFormat(std::string_view name) {
 }
 
 const DocumentFormat* DocumentFormatOfFile(std::string_view file_name) {
-  const size_t dot = file_name.rfind('.');
-  if (dot == file_name.npos) return nullptr;
-  std::string ending = " ";
-  ending += absl::AsciiStrToLower(std::string(file_name.substr(dot)));
-  ending += ' ';
-  const auto found =
-      std::find_if(std::begin(kFormats), std::end(kFormats),
-                   [&ending](const DocumentFormat& one) {
-                     return one.endings.find(ending) != one.endings.npos;
-                   });
-  return found == std::end(kFormats) ? nullptr : found;
+  const std::string lower = absl::AsciiStrToLower(std::string(file_name));
+  for (const DocumentFormat& one : kFormats) {
+    const std::vector<std::string> endings =
+        absl::StrSplit(std::string(one.endings), ' ');
+    for (const std::string& ending : endings) {
+      if (lower.ends_with(ending)) return &one;
+    }
+  }
+  return nullptr;
 }
 
-std::string DocumentFormatNames() {
-  std::string names;
+std::string DocumentFileEndings() {
+  std::string endings;
   for (const DocumentFormat& one : kFormats) {
-    if (!names.empty()) names += ", ";
-    names += one.name;
+    if (!endings.empty()) endings += ", ";
+    endings += absl::StrReplaceAll(std::string(one.endings), {{" ", ", "}});
   }
-  return names;
+  return endings;
 }
 
 }  // namespace trivium

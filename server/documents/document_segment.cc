@@ -7,8 +7,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_replace.h"
 #include "base/utf8.h"
+#include "server/documents/entities.h"
 #include "server/documents/text_lines.h"
 
 namespace trivium {
@@ -32,11 +32,6 @@ std::string TagOf(const DocumentItem& item, size_t number) {
       break;
   }
   return "";
-}
-
-std::string UnescapeMarkup(std::string_view text) {
-  return absl::StrReplaceAll({text.data(), text.size()},
-                             {{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}});
 }
 
 // Returns the size of the tag of a mark that `text` begins with, or 0.
@@ -64,18 +59,12 @@ absl::Status MarkupChanged() {
 
 }  // namespace
 
-std::string EscapeMarkup(std::string_view text) {
-  return absl::StrReplaceAll({text.data(), text.size()},
-                             {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
-}
-
 WriteSegment Joined(std::function<std::string(std::string_view)> encode) {
   return [encode = std::move(encode)](const DocumentSegment&,
-                                      const std::vector<DocumentPart>& parts,
-                                      const RenderMark& render) {
+                                      const std::vector<DocumentPart>& parts) {
     std::string out;
     for (const DocumentPart& part : parts) {
-      out += part.mark == nullptr ? encode(part.text) : render(*part.mark);
+      out += part.mark == nullptr ? encode(part.text) : part.mark->raw;
     }
     return out;
   };

@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,9 +12,6 @@
 #include "server/documents/document.h"
 
 namespace trivium {
-
-// Bytes of a document that are copied, or the index of a segment.
-using DocumentPiece = std::variant<std::string, size_t>;
 
 // A text of a segment, or a mark between its texts: inline tags, formatted
 // runs, codes.
@@ -29,8 +25,8 @@ struct DocumentItem {
     kGlue,  // written only if its segment is not translated
   };
   Kind kind = Kind::kText;
-  std::vector<DocumentPiece> raw = {};  // its bytes in the document
-  std::string text = "";                // the text that people read
+  std::string raw = "";   // its bytes in the document
+  std::string text = "";  // the text that people read
   // A kOpen and a kClose with the same key are a pair. If the key begins with
   // '#', only if everything opened between them is closed there, too.
   std::string key = "";
@@ -45,12 +41,9 @@ struct DocumentPart {
   const DocumentItem* mark = nullptr;
 };
 
-// Writes a mark.
-using RenderMark = std::function<std::string(const DocumentItem&)>;
 // Writes a translated segment.
-using WriteSegment = std::function<std::string(const DocumentSegment&,
-                                               const std::vector<DocumentPart>&,
-                                               const RenderMark&)>;
+using WriteSegment = std::function<std::string(
+    const DocumentSegment&, const std::vector<DocumentPart>&)>;
 
 // A text that is translated as a whole. If it has marks, it is sent as HTML
 // whose tags only number them: <span id="0">words</span>, <img id="1">, <code
@@ -84,9 +77,6 @@ DocumentSegment MakeSegment(std::string place, std::vector<DocumentItem> items,
 
 // A writer that joins encoded texts and marks, in their order.
 WriteSegment Joined(std::function<std::string(std::string_view)> encode);
-
-// &, < and > as entities.
-std::string EscapeMarkup(std::string_view text);
 
 }  // namespace trivium
 

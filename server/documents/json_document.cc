@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "nlohmann/json.hpp"
 #include "server/documents/escaped_strings.h"
 #include "server/documents/json_scanner.h"
 #include "server/documents/readers.h"
@@ -17,6 +19,8 @@
 namespace trivium {
 namespace {
 
+using nlohmann::json;
+
 constexpr size_t kMostPathBytes = 100;
 
 // A step to a value: the last key of an open object, or the index in an array.
@@ -26,17 +30,28 @@ struct JsonStep {
   size_t index = 0;
 };
 
-std::string DecodeJsonText(std::string_view raw) {
-  std::string out;
-  DecodeJsonString(raw, &out);
-  return out;
+// Decodes what is between the quotes of a string; nullopt if it has half a
+// surrogate.
+std::optional<std::string> DecodeString(std::string_view raw) {
+  const json value = json::parse(fmt::format("\"{}\"", raw), nullptr,
+                                 /*allow_exceptions=*/false);
+  if (!value.is_string()) return std::nullopt;
+  return value.get<std::string>();
+}
+std::string DecodePart(std::string_view raw) {
+  return DecodeString(raw).value_or(std::string(raw));
+}
+// Encodes what goes between the quotes. `ascii`: other characters as \u00e4.
+std::string EncodeString(std::string_view text, bool ascii) {
+  const std::string quoted =
+      json(text).dump(-1, ' ', ascii, json::error_handler_t::replace);
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 class JsonReader {
  public:
-  JsonReader(std::string_view text, const DocumentOptions& options,
-             SegmentBuilder* builder)
-      : text_(text), options_(options), builder_(builder), lines_(text) {}
+  JsonReader(std::string_view text, SegmentBuilder* builder)
+      : text_(text), builder_(builder), lines_(text) {}
 
   void Read(const std::vector<JsonToken>& tokens) {
     for (const JsonToken& token : tokens) {
@@ -66,15 +81,12 @@ class JsonReader {
  private:
   void ReadString(const JsonToken& token) {
     const std::string_view raw = token.raw.substr(1, token.raw.size() - 2);
-    std::string value;
-    const bool whole = DecodeJsonString(raw, &value);
+    const std::optional<std::string> value = DecodeString(raw);
     const bool is_key = token.kind == JsonToken::Kind::kKey;
-    if (is_key) path_.back().key = value;
-    if (!whole || !(is_key ? options_.keys : IsWanted())) {
-      return builder_->Literal(token.raw);
-    }
+    if (is_key) path_.back().key = value.value_or(std::string(raw));
+    if (is_key || !value) return builder_->Literal(token.raw);
     builder_->Literal("\"");
-    AddEscapedString(builder_, raw, Place(token), DecodeJsonText);
+    AddEscapedString(builder_, raw, Place(token), DecodePart);
     builder_->Literal("\"");
   }
 
@@ -100,17 +112,7 @@ class JsonReader {
         where.empty() ? "the value" : where);
   }
 
-  bool IsWanted() const {
-    const std::vector<std::string>& only = options_.only_keys;
-    return only.empty() ||
-           std::any_of(path_.begin(), path_.end(), [&](const JsonStep& step) {
-             return !step.in_array &&
-                    std::find(only.begin(), only.end(), step.key) != only.end();
-           });
-  }
-
   const std::string_view text_;
-  const DocumentOptions& options_;
   SegmentBuilder* const builder_;
   const LinePlaces lines_;
   std::vector<JsonStep> path_;
@@ -120,18 +122,16 @@ class JsonReader {
 
 absl::StatusOr<std::unique_ptr<Document>> ReadJson(
     std::string_view data, const DocumentOptions& options) {
-  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source,
-                           DecodeDocument(data, options.encoding));
+  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, DecodeDocument(data));
   std::vector<JsonToken> tokens;
   TRIVIUM_RETURN_IF_ERROR(ScanJson(source.text, &tokens));
   const bool ascii =
       source.text.find("\\u") != source.text.npos &&
       std::all_of(source.text.begin(), source.text.end(),
                   [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  SegmentBuilder builder(Joined([ascii](std::string_view text) {
-    return EncodeJsonString(text, ascii);
-  }));
-  JsonReader(source.text, options, &builder).Read(tokens);
+  SegmentBuilder builder(Joined(
+      [ascii](std::string_view text) { return EncodeString(text, ascii); }));
+  JsonReader(source.text, &builder).Read(tokens);
   return NewTextDocument(std::move(source), std::move(builder));
 }
 

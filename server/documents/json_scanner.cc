@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/ascii.h"
-#include "base/utf8.h"
 #include "server/documents/text_lines.h"
 
 namespace trivium {
 namespace {
 
 constexpr size_t kMostJsonNesting = 512;
-
-int HexValue(char c) {
-  return absl::ascii_isdigit(c) ? c - '0' : absl::ascii_tolower(c) - 'a' + 10;
-}
 
 // A machine whose state is what may come next, and the open brackets.
 class JsonScanner {
@@ -190,75 +186,6 @@ class JsonScanner {
 
 absl::Status ScanJson(std::string_view text, std::vector<JsonToken>* tokens) {
   return JsonScanner(text, tokens).Scan();
-}
-
-bool DecodeJsonString(std::string_view raw, std::string* out) {
-  out->clear();
-  const auto unit = [&raw](size_t at) {
-    char32_t value = 0;
-    for (const char c : raw.substr(at, 4)) {
-      value = value * 16 + static_cast<char32_t>(HexValue(c));
-    }
-    return value;
-  };
-  bool whole = true;
-  for (size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] != '\\' || i + 1 == raw.size()) {
-      *out += raw[i];
-      continue;
-    }
-    const char c = raw[++i];
-    constexpr std::string_view kNames = "bfnrt";
-    constexpr std::string_view kValues = "\b\f\n\r\t";
-    if (const size_t name = kNames.find(c); name != kNames.npos) {
-      *out += kValues[name];
-      continue;
-    }
-    if (c != 'u' || i + 4 >= raw.size()) {
-      *out += c;
-      continue;
-    }
-    char32_t value = unit(i + 1);
-    i += 4;
-    if (value >= 0xD800 && value < 0xDC00 &&
-        raw.substr(i + 1).starts_with("\\u") && i + 6 < raw.size()) {
-      const char32_t low = unit(i + 3);
-      if (low >= 0xDC00 && low < 0xE000) {
-        value = 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00);
-        i += 6;
-      }
-    }
-    const bool half = value >= 0xD800 && value < 0xE000;
-    whole &= !half;
-    AppendUtf8(half ? 0xFFFD : value, out);
-  }
-  return whole;
-}
-
-std::string EncodeJsonString(std::string_view text, bool ascii) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint first = FirstCodePoint(text);
-    const std::string_view raw = text.substr(0, first.size);
-    text.remove_prefix(first.size);
-    constexpr std::string_view kValues = "\"\\\b\f\n\r\t";
-    constexpr std::string_view kNames = "\"\\bfnrt";
-    const size_t name =
-        raw.size() == 1 ? kValues.find(raw.front()) : kValues.npos;
-    if (name != kValues.npos) {
-      out += '\\';
-      out += kNames[name];
-    } else if (first.value >= 0x20 && (!ascii || first.value < 0x7F)) {
-      out += raw;
-    } else if (first.value < 0x10000) {
-      out += fmt::format("\\u{:04x}", static_cast<uint32_t>(first.value));
-    } else {
-      const auto rest = static_cast<uint32_t>(first.value) - 0x10000;
-      out += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10),
-                         0xDC00 + (rest & 0x3FF));
-    }
-  }
-  return out;
 }
 
 }  // namespace trivium

@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_SERVER_DOCUMENTS_JSON_SCANNER_H_
 #define TRIVIUM_SERVER_DOCUMENTS_JSON_SCANNER_H_
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,11 +19,6 @@ struct JsonToken {
 // are written, and allows half surrogates in them. INVALID_ARGUMENT says where
 // the text is not JSON, or that it is nested too deep.
 absl::Status ScanJson(std::string_view text, std::vector<JsonToken>* tokens);
-
-// Decodes what is between the quotes. False if it has half a surrogate.
-bool DecodeJsonString(std::string_view raw, std::string* out);
-// Encodes what goes between quotes. `ascii`: other characters as \u00e4.
-std::string EncodeJsonString(std::string_view text, bool ascii);
 
 }  // namespace trivium
 

@@ -35,12 +35,14 @@ absl::StatusOr<std::unique_ptr<Document>> ReadOffice(const OfficeKind& kind,
   if (!package.ok()) return not_it(package.status());
   auto document = std::make_unique<PackageDocument>(data);
   bool found = false;
+  size_t tokens_left = kMostXmlTokens;
   for (const std::string& name : package->Names()) {
     if (!RE2::FullMatch(name, *kind.parts)) continue;
     found |= name.starts_with(kind.needed);
     TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, ReadXmlPart(name, &*package));
-    const auto tokens = XmlTokensOf(source.text);
+    const auto tokens = XmlTokensOf(source.text, tokens_left);
     if (!tokens.ok()) return InPart(name, tokens.status());
+    tokens_left -= tokens->size();
     const auto root =
         std::find_if(tokens->begin(), tokens->end(),
                      [](const XmlToken& token) { return token.opens(); });

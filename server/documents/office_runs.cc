@@ -1,17 +1,14 @@
-// A translated text may need other runs than the source has, so each item
-// records which run is open before and after it: the key of the beginning of
-// that run (its tag and its properties), or nothing.
 #include "server/documents/office_runs.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/utf8.h"
+#include "server/documents/run_formatting.h"
 #include "server/documents/text_lines.h"
 
 namespace trivium {
@@ -21,138 +18,8 @@ using Kind = DocumentItem::Kind;
 using Items = std::vector<DocumentItem>;
 using Tokens = std::vector<XmlToken>;
 
+// Key of the marks at a field's begin and end.
 constexpr char kField[] = "#field";
-constexpr char kRunKey[] = "run";
-
-// The beginnings of a part's runs. Items name them by short keys, so that long
-// properties of many texts are there only once. Equal ones have one key; "":
-// no run.
-class RunTable {
- public:
-  explicit RunTable(const RunNames& names) : names_(names) {}
-
-  std::string KeyOf(const std::string& raw) {
-    const auto [found, added] = keys_.emplace(raw, std::to_string(raw_.size()));
-    if (added) {
-      raw_.push_back(raw);
-      std::string bare =
-          raw.substr(std::min(raw.find('>'), raw.size() - 1) + 1);
-      RE2::GlobalReplace(&bare, *names_.unseen, "");
-      bare = std::string(StripSpace(Collapse(bare)));
-      // Formattings have short keys, too.
-      formatting_.push_back(
-          bare.empty()
-              ? ""
-              : formattings_.emplace(bare, found->second).first->second);
-    }
-    return found->second;
-  }
-
-  const std::string& Raw(const std::string& key) const {
-    return key.empty() ? none_ : raw_[IndexOf(key)];
-  }
-  // The key of a run's visible properties; "": it has none.
-  const std::string& Formatting(const std::string& key) const {
-    return key.empty() ? none_ : formatting_[IndexOf(key)];
-  }
-
- private:
-  static size_t IndexOf(const std::string& key) {
-    size_t index = 0;
-    for (const char c : key) index = index * 10 + static_cast<size_t>(c - '0');
-    return index;
-  }
-
-  const RunNames& names_;
-  const std::string none_;
-  std::vector<std::string> raw_, formatting_;
-  absl::flat_hash_map<std::string, std::string> keys_, formattings_;
-};
-
-bool IsWords(const DocumentItem& item) {
-  return item.kind == Kind::kText && !IsSpaces(item.text);
-}
-
-// Returns the items with marks around texts that have another formatting than
-// the usual one.
-Items Marked(const RunTable& runs, Items items, const std::string& usual) {
-  Items marked;
-  std::vector<std::pair<size_t, DocumentItem>> closes;  // where they go
-  std::string current = usual;
-  size_t end = 0;  // place after the last text of the current formatting
-  const auto change = [&](const std::string& formatting,
-                          const std::string& run) {
-    if (current != usual) {
-      const std::string& before = marked[end - 1].after;
-      closes.push_back({end, {Kind::kClose, {}, "", kRunKey, before, before}});
-    }
-    current = formatting;
-    if (current != usual) {
-      marked.push_back({Kind::kOpen, {}, "", kRunKey, run, run});
-    }
-  };
-  for (DocumentItem& item : items) {
-    if (IsWords(item)) {
-      const std::string& formatting = runs.Formatting(item.before);
-      if (formatting != current) change(formatting, item.before);
-      marked.push_back(std::move(item));
-      end = marked.size();
-      continue;
-    }
-    if (item.kind == Kind::kOpen || item.kind == Kind::kClose) {
-      change(usual, "");
-    }
-    marked.push_back(std::move(item));
-  }
-  change(usual, "");
-  Items out;
-  size_t close = 0;
-  for (size_t i = 0; i <= marked.size(); ++i) {
-    for (; close < closes.size() && closes[close].first == i; ++close) {
-      out.push_back(std::move(closes[close].second));
-    }
-    if (i < marked.size()) out.push_back(std::move(marked[i]));
-  }
-  return out;
-}
-
-// Writes a translated segment. `usual`: the run for text without another
-// formatting.
-std::string WriteRuns(const RunNames& names, const RunTable& table,
-                      const std::string& usual, const DocumentSegment& segment,
-                      const std::vector<DocumentPart>& parts,
-                      const RenderMark& render) {
-  std::string out;
-  std::string open_run = segment.items.front().before;
-  std::vector<std::string> runs = {usual};
-  const auto add = [&](const std::string& before, std::string_view raw,
-                       const std::string& after) {
-    if (open_run != before) {
-      if (!open_run.empty()) out += fmt::format("</{}>", names.run);
-      out += table.Raw(before);
-    }
-    out += raw;
-    open_run = after;
-  };
-  for (const DocumentPart& part : parts) {
-    const DocumentItem* const mark = part.mark;
-    if (mark == nullptr) {
-      add(runs.back(),
-          fmt::format("{}{}</{}>", names.open_text, EscapeMarkup(part.text),
-                      names.text),
-          runs.back());
-    } else if (!mark->raw.empty()) {
-      add(mark->before, render(*mark), mark->after);
-    } else if (mark->kind == Kind::kOpen) {
-      runs.push_back(mark->after);
-    } else if (runs.size() > 1) {
-      runs.pop_back();
-    }
-  }
-  const std::string& last = segment.items.back().after;
-  add(last, "", last);
-  return out;
-}
 
 class RunReader {
  public:
@@ -228,12 +95,8 @@ class RunReader {
            std::optional<std::string> run = std::nullopt) {
     std::string before = run_;
     if (run) run_ = *std::move(run);
-    items_.push_back({kind,
-                      {std::string(raw)},
-                      std::move(text),
-                      std::move(key),
-                      std::move(before),
-                      run_});
+    items_.push_back({kind, std::string(raw), std::move(text), std::move(key),
+                      std::move(before), run_});
   }
 
   size_t BeginRun(size_t at) {
@@ -303,15 +166,12 @@ class RunReader {
       return;
     }
     DocumentItem joined{what == "end" ? Kind::kVoid : Kind::kOpen,
-                        {},
+                        "",
                         "",
                         what == "end" ? "" : kField,
                         items_[begin].before,
                         items_.back().after};
-    for (size_t i = begin; i < items_.size(); ++i) {
-      std::move(items_[i].raw.begin(), items_[i].raw.end(),
-                std::back_inserter(joined.raw));
-    }
+    for (size_t i = begin; i < items_.size(); ++i) joined.raw += items_[i].raw;
     items_.resize(begin);
     items_.push_back(std::move(joined));
   }
@@ -339,11 +199,11 @@ class RunReader {
         longest = length;
       }
     }
-    const WriteSegment write =
-        [names = &names_, table = table_, run = runs[usual]](
-            const auto& segment, const auto& parts, const auto& render) {
-          return WriteRuns(*names, *table, run, segment, parts, render);
-        };
+    const WriteSegment write = [names = &names_, table = table_,
+                                run = runs[usual]](const auto& segment,
+                                                   const auto& parts) {
+      return WriteRuns(*names, *table, run, segment, parts);
+    };
     const std::vector<size_t> partners = PartnersOf(items);
     std::vector<bool> borders(items.size());
     for (size_t i = 0; i < items.size(); ++i) {
@@ -358,7 +218,8 @@ class RunReader {
     }
     const std::string where =
         fmt::format("{}, paragraph {}", part_, paragraph_);
-    for (DocumentItem& item : Marked(*table_, std::move(items), usual)) {
+    for (DocumentItem& item :
+         MarkFormattings(*table_, std::move(items), usual)) {
       const bool border = item.key == kBorder;
       if (border) builder_.Close(write);
       builder_.Item(std::move(item), where);

@@ -39,6 +39,12 @@ std::vector<const DocumentSegment*> PackageDocument::segments() const {
   return all;
 }
 
+size_t PackageDocument::bytes() const {
+  size_t bytes = data_.size();
+  for (const Part& part : parts_) bytes += part.source.text.size();
+  return bytes;
+}
+
 absl::StatusOr<std::string> PackageDocument::Render(
     Translations translations) const {
   std::map<std::string, std::string> changed;

@@ -23,6 +23,7 @@ class PackageDocument final : public Document {
   void Add(std::string name, DecodedText source, SegmentBuilder builder);
 
   std::vector<const DocumentSegment*> segments() const override;
+  size_t bytes() const override;
   absl::StatusOr<std::string> Render(Translations translations) const override;
 
  private:

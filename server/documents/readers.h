@@ -9,13 +9,11 @@
 
 namespace trivium {
 
-// The readers of DocumentFormats(), one for each format. INVALID_ARGUMENT says
+// The readers of documents, one for each format. INVALID_ARGUMENT says
 // which part of the document is wrong, and how.
 using ReadDocumentFormat = absl::StatusOr<std::unique_ptr<Document>>(
     std::string_view data, const DocumentOptions& options);
 
-// Each line is a segment.
-ReadDocumentFormat ReadPlainText;
 // Subtitles. The lines of a cue are one text; its translation has as many
 // lines. If they begin with dashes, each is a text of another speaker.
 ReadDocumentFormat ReadSrt;
@@ -24,15 +22,8 @@ ReadDocumentFormat ReadVtt;
 // stay. The first plural form is translated from the singular, the others from
 // the plural.
 ReadDocumentFormat ReadPo;
-// String values, and keys by option.
+// String values.
 ReadDocumentFormat ReadJson;
-// Blocks are parsed by the translator; each is sent with the definitions of its
-// links.
-ReadDocumentFormat ReadMarkdown;
-// Texts and the attributes that people read. Tags, comments, scripts, styles,
-// code and elements with translate="no" stay. Blocks, and <br>, end a text;
-// other tags are marks inside it.
-ReadDocumentFormat ReadHtml;
 // XLIFF 1.2 and 2: fills targets that are missing or empty. They get the inline
 // codes of the source.
 ReadDocumentFormat ReadXliff;

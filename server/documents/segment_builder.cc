@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -16,9 +14,6 @@ namespace {
 
 using Kind = DocumentItem::Kind;
 
-constexpr std::array<std::string_view, 5> kHtmlSpaces = {
-    "&nbsp;", "&#160;", "&#xa0;", "&#xA0;", "&#XA0;"};
-
 size_t MarginAtBegin(std::string_view text, Margin margin) {
   size_t at = 0;
   while (true) {
@@ -26,11 +21,6 @@ size_t MarginAtBegin(std::string_view text, Margin margin) {
     at += LeadingSpace(text.substr(at));
     if (margin == Margin::kEscapes && text.substr(at).starts_with("\\t")) {
       at += 2;
-    }
-    for (const std::string_view space : kHtmlSpaces) {
-      if (margin == Margin::kHtml && text.substr(at).starts_with(space)) {
-        at += space.size();
-      }
     }
     if (at == before) return at;
   }
@@ -44,11 +34,6 @@ size_t MarginAtEnd(std::string_view text, Margin margin) {
     if (margin == Margin::kEscapes && text.ends_with("\\t") &&
         !text.ends_with("\\\\t")) {
       text.remove_suffix(2);
-    }
-    for (const std::string_view space : kHtmlSpaces) {
-      if (margin == Margin::kHtml && text.ends_with(space)) {
-        text.remove_suffix(space.size());
-      }
     }
     if (text.size() == before) return size - before;
   }
@@ -104,19 +89,13 @@ void SegmentBuilder::Literal(std::string_view raw) {
 }
 
 void SegmentBuilder::Mark(Kind kind, std::string_view raw, std::string key) {
-  Mark(kind, std::vector<DocumentPiece>{std::string(raw)}, std::move(key));
-}
-
-void SegmentBuilder::Mark(Kind kind, std::vector<DocumentPiece> raw,
-                          std::string key) {
   DocumentItem* const last = items_.empty() ? nullptr : &items_.back();
   if (kind == Kind::kVoid && last != nullptr &&
-      (last->kind == Kind::kVoid || last->kind == Kind::kOpen) &&
-      last->after.empty()) {
-    std::move(raw.begin(), raw.end(), std::back_inserter(last->raw));
+      (last->kind == Kind::kVoid || last->kind == Kind::kOpen)) {
+    last->raw += raw;
     return;
   }
-  items_.push_back({kind, std::move(raw), "", std::move(key)});
+  items_.push_back({kind, std::string(raw), "", std::move(key)});
 }
 
 void SegmentBuilder::Text(std::string_view raw, const std::string& place,
@@ -127,8 +106,7 @@ void SegmentBuilder::Text(std::string_view raw, const std::string& place,
        {raw.substr(0, lead), raw.substr(lead, raw.size() - lead - trail),
         raw.substr(raw.size() - trail)}) {
     if (part.empty()) continue;
-    Item({Kind::kText,
-          {std::string(part)},
+    Item({Kind::kText, std::string(part),
           decode == nullptr ? std::string(part) : decode(part)},
          place);
   }
@@ -137,33 +115,6 @@ void SegmentBuilder::Text(std::string_view raw, const std::string& place,
 void SegmentBuilder::Item(DocumentItem item, const std::string& place) {
   if (place_.empty() && !IsSpaces(item.text)) place_ = place;
   items_.push_back(std::move(item));
-}
-
-std::vector<DocumentPiece> SegmentBuilder::Alone(std::string_view raw,
-                                                 const std::string& place,
-                                                 const DecodeText& decode,
-                                                 WriteSegment write,
-                                                 Margin margin) {
-  std::vector<DocumentItem> items = std::exchange(items_, {});
-  std::vector<DocumentPiece> pieces = std::exchange(pieces_, {});
-  std::string outer_place = std::exchange(place_, "");
-  Text(raw, place, decode, margin);
-  Close(std::move(write));
-  items_ = std::move(items);
-  place_ = std::move(outer_place);
-  return std::exchange(pieces_, std::move(pieces));
-}
-
-void SegmentBuilder::Whole(SegmentText sent, std::string_view raw,
-                           std::string place, WriteSegment write) {
-  Close();
-  DocumentSegment segment;
-  segment.place = std::move(place);
-  segment.sent = std::move(sent);
-  segment.items.push_back({Kind::kText, {std::string(raw)}});
-  segment.write = std::move(write);
-  pieces_.push_back(segments_.size());
-  segments_.push_back(std::move(segment));
 }
 
 void SegmentBuilder::Close(WriteSegment write) {
@@ -179,14 +130,11 @@ void SegmentBuilder::Close(WriteSegment write) {
   }
   const auto ends = EndsOf(items, partners);
   const auto copy = [this, &items](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      std::move(items[i].raw.begin(), items[i].raw.end(),
-                std::back_inserter(pieces_));
-    }
+    for (size_t i = begin; i < end; ++i) between_.back() += items[i].raw;
   };
   if (!ends) return copy(0, items.size());
   copy(0, ends->first);
-  pieces_.push_back(segments_.size());
+  between_.emplace_back();
   copy(ends->second, items.size());
   items.resize(ends->second);
   items.erase(items.begin(), items.begin() + static_cast<long>(ends->first));
@@ -200,43 +148,23 @@ absl::StatusOr<std::string> SegmentBuilder::Render(
   if (translations.size() != segments_.size()) {
     return absl::InternalError("there is not one translation for each segment");
   }
-  absl::Status status;
-  std::string out = RenderPieces(pieces_, translations, &status);
-  if (!status.ok()) return status;
-  return out;
-}
-
-std::string SegmentBuilder::RenderPieces(
-    const std::vector<DocumentPiece>& pieces, Translations translations,
-    absl::Status* status) const {
   std::string out;
-  for (const DocumentPiece& piece : pieces) {
-    if (const auto* raw = std::get_if<std::string>(&piece)) {
-      out += *raw;
-    } else {
-      out += RenderSegment(std::get<size_t>(piece), translations, status);
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    out += between_[i];
+    const DocumentSegment& segment = segments_[i];
+    const std::optional<std::string>& text = translations[i];
+    if (text && *text != segment.sent.text) {
+      const auto parts = segment.Parts(*text);
+      if (!parts.ok()) {
+        return absl::InvalidArgumentError(fmt::format(
+            "{}: {}", segment.place, std::string(parts.status().message())));
+      }
+      out += segment.write(segment, *parts);
+      continue;
     }
+    for (const DocumentItem& item : segment.items) out += item.raw;
   }
-  return out;
-}
-
-std::string SegmentBuilder::RenderSegment(size_t index,
-                                          Translations translations,
-                                          absl::Status* status) const {
-  const DocumentSegment& segment = segments_[index];
-  const std::optional<std::string>& text = translations[index];
-  const RenderMark render = [&](const DocumentItem& mark) {
-    return RenderPieces(mark.raw, translations, status);
-  };
-  if (text && *text != segment.sent.text) {
-    auto parts = segment.Parts(*text);
-    if (parts.ok()) return segment.write(segment, *parts, render);
-    *status = absl::InvalidArgumentError(fmt::format(
-        "{}: {}", segment.place, std::string(parts.status().message())));
-  }
-  std::string out;
-  for (const DocumentItem& item : segment.items) out += render(item);
-  return out;
+  return out + between_.back();
 }
 
 }  // namespace trivium

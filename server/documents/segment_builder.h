@@ -20,7 +20,6 @@ using DecodeText = std::function<std::string(std::string_view)>;
 enum class Margin {
   kSpace,
   kEscapes,  // also \t as two characters
-  kHtml,     // also no-break spaces as entities
 };
 
 // Collects the pieces of a document in order. Texts and marks belong to the
@@ -41,8 +40,6 @@ class SegmentBuilder {
 
   // Adds markup that belongs to no words.
   void Literal(std::string_view raw);
-  void Mark(DocumentItem::Kind kind, std::vector<DocumentPiece> raw,
-            std::string key = "");
   void Mark(DocumentItem::Kind kind, std::string_view raw,
             std::string key = "");
 
@@ -50,16 +47,6 @@ class SegmentBuilder {
   void Text(std::string_view raw, const std::string& place,
             const DecodeText& decode = nullptr, Margin margin = Margin::kSpace);
   void Item(DocumentItem item, const std::string& place = "");
-
-  // Makes a separate segment for a part of a mark, such as an attribute's
-  // value; returns its pieces.
-  std::vector<DocumentPiece> Alone(std::string_view raw,
-                                   const std::string& place,
-                                   const DecodeText& decode, WriteSegment write,
-                                   Margin margin);
-  // Adds a segment whose markup the translator parses.
-  void Whole(SegmentText sent, std::string_view raw, std::string place,
-             WriteSegment write);
 
   // Ends the open segment. Null: written as the builder's others.
   void Close(WriteSegment write = nullptr);
@@ -69,15 +56,10 @@ class SegmentBuilder {
   absl::StatusOr<std::string> Render(Translations translations) const;
 
  private:
-  std::string RenderPieces(const std::vector<DocumentPiece>& pieces,
-                           Translations translations,
-                           absl::Status* status) const;
-  std::string RenderSegment(size_t index, Translations translations,
-                            absl::Status* status) const;
-
   WriteSegment write_;
   std::vector<DocumentSegment> segments_;
-  std::vector<DocumentPiece> pieces_;
+  // The bytes before each segment, and those after the last.
+  std::vector<std::string> between_ = {""};
   std::vector<DocumentItem> items_;  // of the open segment
   std::string place_;                // of the open segment's first text
 };

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "server/documents/entities.h"
 #include "server/documents/escaped_strings.h"
 #include "server/documents/readers.h"
 #include "server/documents/text_document.h"
@@ -94,12 +95,11 @@ class WordLengths {
 
 // Writes a segment in as many lines as it had, about equally long.
 std::string WriteCue(const SubtitleKind& kind, const DocumentSegment& segment,
-                     const std::vector<DocumentPart>& parts,
-                     const RenderMark& render) {
+                     const std::vector<DocumentPart>& parts) {
   std::string raw, joined;
-  for (const DocumentItem& item : segment.items) raw += render(item);
+  for (const DocumentItem& item : segment.items) raw += item.raw;
   for (const DocumentPart& part : parts) {
-    joined += part.mark != nullptr ? render(*part.mark)
+    joined += part.mark != nullptr ? part.mark->raw
               : kind.escapes       ? EscapeMarkup(part.text)
                                    : part.text;
   }
@@ -169,14 +169,11 @@ void AddCue(const SubtitleKind& kind, std::string_view cue,
 }
 
 absl::StatusOr<std::unique_ptr<Document>> ReadSubtitles(
-    const SubtitleKind& kind, std::string_view data,
-    const DocumentOptions& options) {
-  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source,
-                           DecodeDocument(data, options.encoding));
-  SegmentBuilder builder(
-      [&kind](const auto& segment, const auto& parts, const auto& render) {
-        return WriteCue(kind, segment, parts, render);
-      });
+    const SubtitleKind& kind, std::string_view data) {
+  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, DecodeDocument(data));
+  SegmentBuilder builder([&kind](const auto& segment, const auto& parts) {
+    return WriteCue(kind, segment, parts);
+  });
   const std::vector<std::string_view> lines = SplitLines(source.text);
   const LinePlaces places(source.text);
   bool found = false;
@@ -209,12 +206,12 @@ absl::StatusOr<std::unique_ptr<Document>> ReadSubtitles(
 
 absl::StatusOr<std::unique_ptr<Document>> ReadSrt(
     std::string_view data, const DocumentOptions& options) {
-  return ReadSubtitles(Srt(), data, options);
+  return ReadSubtitles(Srt(), data);
 }
 
 absl::StatusOr<std::unique_ptr<Document>> ReadVtt(
     std::string_view data, const DocumentOptions& options) {
-  return ReadSubtitles(Vtt(), data, options);
+  return ReadSubtitles(Vtt(), data);
 }
 
 }  // namespace trivium

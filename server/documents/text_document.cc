@@ -52,8 +52,7 @@ bool IsUtf8Name(const std::string& encoding) {
 absl::Status NotIn(std::string_view body, size_t at, size_t bom,
                    const std::string& encoding) {
   return absl::InvalidArgumentError(fmt::format(
-      "line {}: byte {} is not {}: name the document's encoding, or save it as "
-      "UTF-8",
+      "line {}: byte {} is not {}; save the document as UTF-8",
       std::count(body.begin(), body.begin() + static_cast<long>(at), '\n') + 1,
       at + bom, encoding));
 }
@@ -73,7 +72,8 @@ absl::StatusOr<std::string> ToUtf8(std::string_view body, size_t bom,
   const Converter converter = OpenConverter(encoding);
   if (converter == nullptr) {
     return absl::InvalidArgumentError(
-        fmt::format("its encoding '{}' is unknown", Shorten(encoding)));
+        fmt::format("its encoding '{}' is unknown; save the document as UTF-8",
+                    Shorten(encoding)));
   }
   UErrorCode error = U_ZERO_ERROR;
   ucnv_setToUCallBack(converter.get(), UCNV_TO_U_CALLBACK_STOP, nullptr,
@@ -113,6 +113,7 @@ class TextDocument final : public Document {
     for (const DocumentSegment& one : builder_.segments()) all.push_back(&one);
     return all;
   }
+  size_t bytes() const override { return source_.text.size(); }
   absl::StatusOr<std::string> Render(Translations translations) const override {
     TRIVIUM_ASSIGN_OR_RETURN(const std::string text,
                              builder_.Render(translations));
@@ -165,7 +166,7 @@ absl::StatusOr<std::string> DecodedText::Encode(std::string_view other,
   std::string lacking;
   if (U_SUCCESS(why)) icu::UnicodeString(units, count).toUTF8String(lacking);
   return absl::InvalidArgumentError(
-      fmt::format("the translation has '{}', which {} lacks: save the document "
+      fmt::format("the translation has '{}', which {} lacks; save the document "
                   "as UTF-8 first",
                   lacking, encoding));
 }
@@ -192,9 +193,10 @@ absl::StatusOr<DecodedText> DecodeDocument(std::string_view data,
                            ToUtf8(body, out.bom.size(), out.encoding));
   const auto again = out.Encode(out.text, DecodedText::Missing::kRefuse);
   if (!again.ok() || *again != data) {
-    return absl::InvalidArgumentError(fmt::format(
-        "encoding it as {} does not restore its bytes: save it as UTF-8",
-        Shorten(out.encoding)));
+    return absl::InvalidArgumentError(
+        fmt::format("encoding it as {} does not restore its bytes; save the "
+                    "document as UTF-8",
+                    Shorten(out.encoding)));
   }
   return out;
 }

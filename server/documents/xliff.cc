@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "server/documents/entities.h"
 #include "server/documents/readers.h"
 #include "server/documents/text_document.h"
 #include "server/documents/text_lines.h"
@@ -174,7 +175,7 @@ class XliffReader {
       return;
     }
     const auto [first, last] = target->second;
-    for (size_t i = first + 1; i < last && !options_.retranslate; ++i) {
+    for (size_t i = first + 1; i < last; ++i) {
       if (tokens_[i].kind != XmlToken::Kind::kText || IsWords(tokens_[i])) {
         return;
       }
@@ -219,7 +220,7 @@ class XliffReader {
         continue;
       }
       if (token.kind == XmlToken::Kind::kCdata) {
-        builder_.Item({Kind::kText, {std::string(token.raw)}, token.Text()},
+        builder_.Item({Kind::kText, std::string(token.raw), token.Text()},
                       lines_.Place(token.begin));
         continue;
       }

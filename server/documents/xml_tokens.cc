@@ -18,10 +18,7 @@ namespace {
 using TokenKind = XmlToken::Kind;
 
 // Deeper elements than any document has.
-constexpr int kMostXmlDepth = 1000;
-// More tags and texts than long books have. A token takes up to 400 bytes of
-// memory, and four in the text.
-constexpr size_t kMostXmlTokens = 1'000'000;
+constexpr int kMostXmlDepth = 256;
 
 struct ParserFree {
   void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
@@ -44,18 +41,19 @@ void XMLCALL OnEntity(void* data, const XML_Char*, int is_parameter,
                       const XML_Char*, const XML_Char*, const XML_Char*) {
   auto* const check = static_cast<XmlCheck*>(data);
   if (value == nullptr) {
-    check->Refuse("it declares an entity of another file");
+    check->Refuse("it declares an entity of another file; take it out");
   } else if (is_parameter != 0 ||
              std::string_view(value, static_cast<size_t>(size))
                      .find_first_of("&%<") != std::string_view::npos) {
-    check->Refuse("it declares an entity that is made of others or of tags");
+    check->Refuse(
+        "it declares an entity that is made of others or of tags; take it out");
   }
 }
 
 void XMLCALL OnStart(void* data, const XML_Char*, const XML_Char**) {
   auto* const check = static_cast<XmlCheck*>(data);
   if (++check->depth > kMostXmlDepth)
-    check->Refuse("its elements are too deep");
+    check->Refuse("its elements are nested too deeply; make them flatter");
 }
 void XMLCALL OnEnd(void* data, const XML_Char*) {
   --static_cast<XmlCheck*>(data)->depth;
@@ -83,7 +81,7 @@ absl::Status CheckXml(std::string_view text) {
         static_cast<size_t>(XML_GetCurrentLineNumber(parser.get()));
     if (check.refused != nullptr) {
       return absl::InvalidArgumentError(
-          fmt::format("line {}: {}; take it out", line, check.refused));
+          fmt::format("line {}: {}", line, check.refused));
     }
     return absl::InvalidArgumentError(fmt::format(
         "line {}, column {}: this is not XML: {}", line,
@@ -169,15 +167,16 @@ std::string XmlToken::Text() const {
   return std::string(raw.substr(kBegin, raw.size() - kBegin - 3));
 }
 
-absl::StatusOr<std::vector<XmlToken>> XmlTokensOf(std::string_view text) {
+absl::StatusOr<std::vector<XmlToken>> XmlTokensOf(std::string_view text,
+                                                  size_t most) {
   TRIVIUM_RETURN_IF_ERROR(CheckXml(text));
   std::vector<XmlToken> tokens;
   size_t at = 0;
   while (at < text.size()) {
-    if (tokens.size() == kMostXmlTokens) {
-      return absl::InvalidArgumentError(
-          fmt::format("{}: it has more than {} tags and texts; split it",
-                      LinePlaces(text).Place(at), kMostXmlTokens));
+    if (tokens.size() == most) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{}: the document has more than {} tags and texts; split it",
+          LinePlaces(text).Place(at), kMostXmlTokens));
     }
     const std::string_view rest = text.substr(at);
     XmlToken token{TokenKind::kOther, "", "", at};
@@ -231,10 +230,6 @@ size_t EndOfElement(const std::vector<XmlToken>& tokens, size_t at) {
     if (depth <= 0) return at;
   }
   return tokens.size() - 1;
-}
-
-std::string DecodeXml(std::string_view raw) {
-  return DecodeEntities(raw, EntityNames::kXml);
 }
 
 }  // namespace trivium

@@ -19,7 +19,7 @@ struct XmlToken {
   size_t begin;           // offset in the text
 
   bool opens() const { return kind == Kind::kOpen || kind == Kind::kEmpty; }
-  // +1, -1 or 0: how the depth changes behind it.
+  // How the depth changes behind it: +1, -1 or 0.
   int depth() const {
     return kind == Kind::kOpen ? 1 : kind == Kind::kClose ? -1 : 0;
   }
@@ -33,16 +33,19 @@ struct XmlToken {
   std::string Text() const;
 };
 
+// The most tags and texts of a document, in all of its parts: more than long
+// books have. Each takes up to 400 bytes of memory.
+inline constexpr size_t kMostXmlTokens = 500'000;
+
 // Splits a text that is well-formed XML into tokens, which cover it. Entities
-// are not resolved. INVALID_ARGUMENT says where the text is not XML, or that it
-// declares entities that others would be made of, or that are in other files.
-absl::StatusOr<std::vector<XmlToken>> XmlTokensOf(std::string_view text);
+// are not resolved. INVALID_ARGUMENT says where the text is not XML, that it
+// has more than `most` tokens, or that it declares entities that are made of
+// others or that are in other files.
+absl::StatusOr<std::vector<XmlToken>> XmlTokensOf(std::string_view text,
+                                                  size_t most = kMostXmlTokens);
 
 // Returns the index of the token that closes the element that `at` opens.
 size_t EndOfElement(const std::vector<XmlToken>& tokens, size_t at);
-
-// XML's own entities and character numbers as characters.
-std::string DecodeXml(std::string_view raw);
 
 }  // namespace trivium
 

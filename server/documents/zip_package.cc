@@ -15,8 +15,8 @@ namespace trivium {
 namespace {
 
 absl::Status NotZip(const std::string& why) {
-  return absl::InvalidArgumentError(
-      fmt::format("it is not a zip archive, or is damaged: {}", why));
+  return absl::InvalidArgumentError(fmt::format(
+      "it is not a zip archive, or is damaged ({}); save it again", why));
 }
 
 absl::Status WrongPart(const std::string& name, const std::string& what) {
@@ -50,7 +50,11 @@ bool IsZip64(std::string_view data) {
 
 absl::StatusOr<zip_t*> OpenArchive(std::string_view data, int flags,
                                    zip_source_t** kept) {
-  if (IsZip64(data)) return NotZip("64-bit archives are not read");
+  if (IsZip64(data)) {
+    return absl::InvalidArgumentError(
+        "it is a 64-bit zip archive, which is not read; save it again with "
+        "another program");
+  }
   ErrorFini error;
   std::unique_ptr<zip_source_t, SourceFree> source(
       zip_source_buffer_create(data.data(), data.size(), 0, &error.error));
@@ -104,8 +108,9 @@ absl::StatusOr<ZipPackage> ZipPackage::Open(std::string_view data,
   ZipPackage package(archive, limits, std::min(limits.total_bytes, by_ratio));
   const int64_t entries = zip_get_num_entries(archive, 0);
   if (entries > limits.entries) {
-    return NotZip(fmt::format("it has {} entries, and at most {} are read",
-                              entries, limits.entries));
+    return absl::InvalidArgumentError(
+        fmt::format("it is an archive of {} entries, and at most {} are read",
+                    entries, limits.entries));
   }
   return package;
 }
@@ -130,8 +135,9 @@ absl::StatusOr<std::string> ZipPackage::Read(const std::string& name) {
   }
   const int64_t most = std::min(left_, limits_.part_bytes);
   const auto too_large = [&] {
-    return WrongPart(name, fmt::format("unpacked, it has more than {} bytes, "
-                                       "which is more than is read",
+    return WrongPart(name, fmt::format("unpacked, it has more than the {} "
+                                       "bytes that may still be read of this "
+                                       "document; split it",
                                        most));
   };
   if ((stat.valid & ZIP_STAT_SIZE) != 0 &&

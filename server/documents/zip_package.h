@@ -13,7 +13,7 @@ struct zip;
 
 namespace trivium {
 
-// A document that is a zip archive: DOCX, ODT, EPUB. What may be unpacked is
+// A document that is a zip archive: DOCX, PPTX. What may be unpacked is
 // bounded, since small archives can have parts of any size.
 class ZipPackage {
  public:

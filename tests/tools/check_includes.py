@@ -68,10 +68,7 @@ LAYERS = {
         r"server/errors/status\.h",
     ) + MODEL,
     # Documents as texts: bytes in, bytes out.
-    "server/documents": (
-        r"server/errors/status\.h",
-        r"server/translation/markup_pieces\.h",
-    ),
+    "server/documents": (r"server/errors/status\.h",),
     "server/tracing": (
         r"server/batching/request_phases\.h",
         r"server/observability/(log|metrics|rpc|version)\.h",
@@ -86,7 +83,7 @@ LAYERS = {
     ) + MODEL,
     "server/adapters": (
         r"server/(calls|errors|limits)/.*",
-        r"server/documents/document(_segment)?\.h",
+        r"server/documents/(document(_segment)?|entities)\.h",
         r"server/translation/language_detection\.h",
         # A stored glossary is checked when it comes, as a call's is.
         r"server/translation/pipeline/terminology\.h",

@@ -313,8 +313,9 @@ void Exchange::StartCall() {
                  ? route_->unary(handlers, std::move(context_), this)
                  : route_->stream(handlers, std::move(context_), this);
   environment_->overload.Add(this);
-  if (size <= kInlineTextBytes) return handler_->Start();
-  // Parsing a long body takes time.
+  if (size <= kInlineTextBytes && !codec_->reads_long()) {
+    return handler_->Start();
+  }
   handlers.tokenizing->Run(this, size, [this] { handler_->Start(); });
 }
 
@@ -368,7 +369,7 @@ absl::Status Exchange::ParseRequest(google::protobuf::Message* request) {
   held_->Set(Held::kRequests, kTimes * size);
   const std::string body = std::exchange(body_, std::string());
   const absl::Status status = codec_->Read(body, request);
-  held_->Set(Held::kRequests, size);
+  held_->Set(Held::kRequests, size + codec_->kept_bytes());
   return status;
 }
 

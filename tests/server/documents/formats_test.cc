@@ -1,10 +1,12 @@
-// What the goldens do not have: formats that the Python client never had,
-// plurals, marks, encodings, and documents that are refused.
+// Formats without goldens, plurals, marks, encodings, and documents that are
+// refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -12,6 +14,7 @@
 #include "server/documents/document.h"
 #include "server/documents/document_segment.h"
 #include "server/documents/zip_package.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -19,17 +22,15 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-absl::StatusOr<std::unique_ptr<Document>> ReadAs(
-    const std::string& format, const std::string& data,
-    const DocumentOptions& options = {}) {
-  return FindDocumentFormat(format)->read(data, options);
+absl::StatusOr<std::unique_ptr<Document>> ReadAs(const std::string& format,
+                                                 const std::string& data) {
+  return FindDocumentFormat(format)->read(data, {});
 }
 
 std::vector<std::string> TextsOf(const std::string& format,
-                                 const std::string& data,
-                                 const DocumentOptions& options = {}) {
+                                 const std::string& data) {
   std::vector<std::string> texts;
-  const auto document = ReadAs(format, data, options);
+  const auto document = ReadAs(format, data);
   EXPECT_TRUE(document.ok()) << document.status();
   if (!document.ok()) return texts;
   for (const DocumentSegment* one : (*document)->segments()) {
@@ -39,9 +40,8 @@ std::vector<std::string> TextsOf(const std::string& format,
 }
 
 // The document with each text in capitals, but for tags and entities.
-std::string InCapitals(const std::string& format, const std::string& data,
-                       const DocumentOptions& options = {}) {
-  const auto document = ReadAs(format, data, options);
+std::string InCapitals(const std::string& format, const std::string& data) {
+  const auto document = ReadAs(format, data);
   EXPECT_TRUE(document.ok()) << document.status();
   if (!document.ok()) return "";
   std::vector<std::optional<std::string>> translations;
@@ -60,19 +60,20 @@ std::string InCapitals(const std::string& format, const std::string& data,
   return out.value_or("");
 }
 
-std::string ErrorOf(const std::string& format, const std::string& data) {
-  const auto document = ReadAs(format, data);
-  EXPECT_EQ(document.status().code(), absl::StatusCode::kInvalidArgument);
-  return std::string(document.status().message());
+// Fails unless the document is refused with an error that names `place`.
+void ExpectRefused(const std::string& format, const std::string& data,
+                   const std::string& place) {
+  EXPECT_THAT(ReadAs(format, data),
+              IsError(absl::StatusCode::kInvalidArgument, place));
 }
 
 TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
   EXPECT_EQ(DocumentFormatOfFile("a/b.c/Report.DOCX")->name, "docx");
-  EXPECT_EQ(DocumentFormatOfFile("index.htm")->name, "html");
+  EXPECT_EQ(DocumentFormatOfFile("de.pot")->name, "po");
   EXPECT_EQ(DocumentFormatOfFile("docx"), nullptr);
   EXPECT_EQ(DocumentFormatOfFile("a.exe"), nullptr);
   EXPECT_EQ(FindDocumentFormat("tmx"), nullptr);
-  EXPECT_THAT(DocumentFormatNames(), HasSubstr("markdown, po"));
+  EXPECT_THAT(DocumentFileEndings(), HasSubstr(".json, .po, .pot, .pptx"));
 }
 
 TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
@@ -81,18 +82,7 @@ TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
       "intro\n00:01.000 --> 00:02.000 align:left\n";
   EXPECT_EQ(InCapitals("vtt", head + "<v Anna>hi &amp; <b>you</b>\nthere\n"),
             head + "<v Anna>HI &amp; <b>YOU</b>\nTHERE\n");
-  EXPECT_THAT(ErrorOf("vtt", "WEBVTT\n\nhello\n"), HasSubstr("no cue"));
-}
-
-TEST(PoTest, MarksWhatItFillsAsFuzzyByOption) {
-  DocumentOptions options;
-  options.mark_fuzzy = true;
-  EXPECT_EQ(InCapitals("po",
-                       "#: a.c\nmsgid \"a\"\nmsgstr \"\"\n\n"
-                       "msgid \"b\"\nmsgstr \"c\"\n",
-                       options),
-            "#: a.c\n#, fuzzy\nmsgid \"a\"\nmsgstr \"A\"\n\n"
-            "msgid \"b\"\nmsgstr \"c\"\n");
+  ExpectRefused("vtt", "WEBVTT\n\nhello\n", "line 1");
 }
 
 TEST(JsonTest, TranslatesTheBranchesOfPluralsAndKeepsTheirKeys) {
@@ -112,50 +102,41 @@ TEST(JsonTest, TranslatesTheBranchesOfPluralsAndKeepsTheirKeys) {
               ElementsAre("{n, plural, one {a}"));
 }
 
-TEST(HtmlTest, KeepsEntitiesOfUnknownNames) {
-  EXPECT_EQ(InCapitals("html", "<p>a &check; b &nbsp</p>"),
-            "<p>A &check; B &nbsp;</p>");
-}
-
-TEST(HtmlTest, GivesUpOnPagesWhoseQuotesAreNeverClosed) {
-  std::string page;
-  for (int i = 0; i < 20'000; ++i) page += "<a \">\" ";
-  EXPECT_THAT(ErrorOf("html", page), HasSubstr("quotes"));
-}
-
 TEST(XmlTest, EntitiesThatAreMadeOfOthersOrAreElsewhereAreRefused) {
   const std::string rest = "]><xliff>&b;</xliff>";
-  EXPECT_THAT(ErrorOf("xliff",
-                      "<!DOCTYPE x [<!ENTITY a 'ha'><!ENTITY b "
-                      "'&a;&a;&a;'>" +
-                          rest),
-              HasSubstr("entity"));
-  EXPECT_THAT(ErrorOf("xliff",
-                      "<!DOCTYPE x [<!ENTITY b SYSTEM "
-                      "'file:///etc/passwd'>" +
-                          rest),
-              HasSubstr("another file"));
+  ExpectRefused("xliff",
+                "<!DOCTYPE x [<!ENTITY a 'ha'><!ENTITY b "
+                "'&a;&a;&a;'>" +
+                    rest,
+                "line 1");
+  ExpectRefused("xliff",
+                "<!DOCTYPE x [<!ENTITY b SYSTEM "
+                "'file:///etc/passwd'>" +
+                    rest,
+                "line 1");
   std::string deep;
   for (int i = 0; i < 2000; ++i) deep += "<a>";
-  EXPECT_THAT(ErrorOf("xliff", deep), HasSubstr("deep"));
+  ExpectRefused("xliff", deep, "line 1");
 }
 
 TEST(EncodingsTest, AreToldByMarksAndDeclarations) {
-  DocumentOptions latin;
-  latin.encoding = "latin-1";
-  const auto document = ReadAs("text", "caf\xE9", latin);
-  ASSERT_TRUE(document.ok());
+  const auto po = [](const std::string& charset) {
+    return absl::StrCat("msgid \"\"\nmsgstr \"charset=", charset,
+                        "\"\n\nmsgid \"caf\xE9\"\nmsgstr \"\"\n");
+  };
+  const auto document = ReadAs("po", po("latin-1"));
+  ASSERT_TRUE(document.ok()) << document.status();
   EXPECT_EQ((*document)->segments().front()->sent.text, "caf\xC3\xA9");
   const std::vector<std::optional<std::string>> other = {"\xE6\x97\xA5"};
-  const auto lacking = (*document)->Render(other);
-  EXPECT_THAT(std::string(lacking.status().message()),
-              HasSubstr("'\xE6\x97\xA5', which latin-1 lacks"));
-  latin.encoding = "klingon";
-  EXPECT_FALSE(ReadAs("text", "a", latin).ok());
+  EXPECT_THAT((*document)->Render(other),
+              IsError(absl::StatusCode::kInvalidArgument, "'\xE6\x97\xA5'"));
+  ExpectRefused("po", po("klingon"), "klingon");
+  ExpectRefused("po", po("utf-8"), "line 4");
+  EXPECT_THAT(TextsOf("json", "\xEF\xBB\xBF\"a\""), ElementsAre("a"));
 }
 
 TEST(SegmentsTest, RefuseMarkupThatDoesNotComeBack) {
-  const auto document = ReadAs("html", "a <b>c</b> <img> d");
+  const auto document = ReadAs("json", R"("a <b>c</b> <img> d")");
   ASSERT_TRUE(document.ok());
   const DocumentSegment& segment = *(*document)->segments().front();
   EXPECT_EQ(segment.sent.text, "a <span id=\"0\">c</span> <img id=\"1\"> d");
@@ -169,9 +150,76 @@ TEST(SegmentsTest, RefuseMarkupThatDoesNotComeBack) {
   }
 }
 
+// Bytes of a number, the lowest first.
+std::string Number(uint32_t value, int bytes) {
+  std::string out;
+  for (; bytes > 0; --bytes, value >>= 8) out += static_cast<char>(value);
+  return out;
+}
+
+// An archive of empty parts, compressed.
+std::string EmptyParts(const std::vector<std::string>& names) {
+  constexpr std::string_view kEmpty("\x03\x00", 2);  // in DEFLATE
+  std::string files, directory;
+  for (const std::string& name : names) {
+    // Version, flags, method, time, date, CRC, sizes, lengths (APPNOTE.TXT).
+    const std::string head =
+        absl::StrCat(Number(20, 2), Number(0, 2), Number(8, 2), Number(0, 2),
+                     Number(33, 2), Number(0, 4), Number(kEmpty.size(), 4),
+                     Number(0, 4), Number(name.size(), 2), Number(0, 2));
+    absl::StrAppend(&directory, "PK\x01\x02", Number(20, 2), head,
+                    std::string(10, '\0'), Number(files.size(), 4), name);
+    absl::StrAppend(&files, "PK\x03\x04", head, name, std::string(kEmpty));
+  }
+  return absl::StrCat(files, directory, "PK\x05\x06", Number(0, 4),
+                      Number(names.size(), 2), Number(names.size(), 2),
+                      Number(directory.size(), 4), Number(files.size(), 4),
+                      Number(0, 2));
+}
+
+std::string Repeated(std::string_view text, int times) {
+  std::string out;
+  for (; times > 0; --times) out += text;
+  return out;
+}
+
+// A DOCX of two parts, with bytes that do not compress.
+std::string Docx(const std::string& inside) {
+  std::string noise;
+  uint32_t state = 1;
+  while (noise.size() < 100'000) {
+    state = state * 1664525 + 1013904223;
+    noise += static_cast<char>(state >> 24);
+  }
+  const std::string part = absl::StrCat(
+      "<w:x xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/"
+      "main\">",
+      inside, "</w:x>");
+  const auto docx = ZipPackage::Replace(
+      EmptyParts({"noise", "word/document.xml", "word/header1.xml"}),
+      {{"noise", noise},
+       {"word/document.xml", part},
+       {"word/header1.xml", part}});
+  EXPECT_TRUE(docx.ok()) << docx.status();
+  return docx.value_or("");
+}
+
+TEST(PackagesTest, AreRefusedIfTheyAreDamaged) {
+  ExpectRefused("docx", "hello", "DOCX");
+  ExpectRefused("pptx", "PK\x06\x07", "PPTX");
+}
+
 TEST(PackagesTest, AreRefusedIfTheyUnpackToTooMuch) {
-  EXPECT_THAT(ErrorOf("docx", "hello"), HasSubstr("DOCX"));
-  EXPECT_THAT(ErrorOf("pptx", "PK\x06\x07"), HasSubstr("PPTX"));
+  EXPECT_THAT(TextsOf("docx", Docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>")),
+              ElementsAre("a", "a"));
+  // One part is too large, then both together.
+  ExpectRefused("docx", Docx(Repeated(" ", 33 << 20)), "word/document.xml");
+  ExpectRefused("docx", Docx(Repeated(" ", 15 << 20)), "word/header1.xml");
+}
+
+TEST(PackagesTest, AreRefusedIfAllPartsHaveTooManyTags) {
+  ExpectRefused("docx", Docx(Repeated("<a/>", 300'000)),
+                "word/header1.xml: line 1");
 }
 
 }  // namespace

@@ -19,58 +19,12 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int64_t kDefaultTop = 5;  // candidates for a mask
-constexpr char kNotHere[] = "is not supported here; leave it out";
 
-// Reads `inputs`, a text or a list of texts, and `parameters`.
-class HfCodec : public TeiCodec {
- public:
-  HfCodec(const Environment& environment, const RequestHead& head)
-      : models_(environment.models, head.grant),
-        ignored_(environment.ignored_members),
-        max_response_bytes_(environment.limits.max_response_bytes) {}
-
- protected:
-  template <typename Request>
-  void ReadTexts(JsonFields* fields, Request* request) {
-    fields->Require("inputs");
-    const json* const inputs = fields->Value("inputs");
-    many_ = inputs != nullptr && inputs->is_array();
-    for (std::string& text : fields->Strings("inputs")) {
-      request->add_inputs()->set_text(std::move(text));
-    }
-    if (request->inputs().empty()) FailEmpty(fields, "inputs");
-  }
-
-  template <typename ReadMembers>
-  static void ReadParameters(JsonFields* fields, const ReadMembers& read) {
-    const json none = json::object();
-    const json* const value = fields->Value("parameters");
-    JsonFields parameters(value != nullptr ? *value : none, "parameters.");
-    read(&parameters);
-    fields->Keep(parameters.Done());
-  }
-
-  // The answer of many texts, or that of one.
-  std::string TextOf(const ordered_json& answers) const {
-    return ToJsonText(many_ || answers.empty() ? answers : answers.front());
-  }
-
-  const AllowedModels models_;
-  IgnoredMembers* const ignored_;
-  const int64_t max_response_bytes_;
-
- private:
-  bool many_ = false;
-};
-
-class HfTokensCodec final : public HfCodec {
- public:
-  using HfCodec::HfCodec;
-
+class HfTokensCodec final : public TeiCodec {
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::ClassifyTokensRequest*>(message);
-    ReadTexts(fields, request);
+    many_ = ReadTexts(fields, request);
     ReadParameters(fields, [&](JsonFields* parameters) {
       ReadAggregation(parameters, request);
       if (parameters->Value("ignore_labels") != nullptr) {
@@ -122,20 +76,23 @@ class HfTokensCodec final : public HfCodec {
       }
       answers.push_back(std::move(spans));
     }
-    return TextOf(answers);
+    return ToJsonText(many_ ? answers : answers.front());
   }
 
+  bool many_ = false;
   bool groups_ = true;
 };
 
-class HfFillMaskCodec final : public HfCodec {
+class HfFillMaskCodec final : public TeiCodec {
  public:
-  using HfCodec::HfCodec;
+  HfFillMaskCodec(const Environment& environment, const RequestHead& head)
+      : models_(environment.models, head.grant),
+        max_response_bytes_(environment.limits.max_response_bytes) {}
 
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::FillMaskRequest*>(message);
-    ReadTexts(fields, request);
+    many_ = ReadTexts(fields, request);
     for (const v1::Input& input : request->inputs()) {
       texts_.push_back(input.text());
     }
@@ -220,18 +177,18 @@ class HfFillMaskCodec final : public HfCodec {
       }
       answers.push_back(masks.size() == 1 ? masks.front() : masks);
     }
-    return TextOf(answers);
+    return ToJsonText(many_ ? answers : answers.front());
   }
 
+  const AllowedModels models_;
+  const int64_t max_response_bytes_;
+  bool many_ = false;
   std::vector<std::string> texts_;
   std::string mask_;  // empty: no model fills masks
   bool cut_left_ = false;
 };
 
-class HfAnswerCodec final : public HfCodec {
- public:
-  using HfCodec::HfCodec;
-
+class HfAnswerCodec final : public TeiCodec {
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::AnswerRequest*>(message);
@@ -286,138 +243,19 @@ class HfAnswerCodec final : public HfCodec {
   bool list_ = false;
 };
 
-enum class TextTask { kTranslation, kSummarization, kOfModel };
-
-class HfTextToTextCodec final : public HfCodec {
- public:
-  HfTextToTextCodec(const Environment& environment, const RequestHead& head,
-                    TextTask task)
-      : HfCodec(environment, head), task_(task) {}
-
- private:
-  void ReadFields(JsonFields* fields, Message* message) override {
-    auto* const request = static_cast<v1::TranslateRequest*>(message);
-    ReadTexts(fields, request);
-    const ModelHandle model = models_.FirstFor(Rpc::kTranslate);
-    if (task_ == TextTask::kOfModel) {
-      const bool translates =
-          model == nullptr || !model->model->info().target_languages.empty();
-      task_ = translates ? TextTask::kTranslation : TextTask::kSummarization;
-    }
-    v1::TranslateOptions* const options = request->mutable_options();
-    if (task_ == TextTask::kSummarization) UseSummaries(model, options);
-    ReadParameters(fields, [&](JsonFields* parameters) {
-      if (task_ == TextTask::kTranslation) ReadLanguages(parameters, options);
-      ReadCut(parameters, options);
-      // Texts are written as the tokenizer's folder says.
-      parameters->Ignore("Hugging Face", ignored_,
-                         {"clean_up_tokenization_spaces"});
-      if (const json* const value = parameters->Value("generate_parameters")) {
-        JsonFields search(*value, "parameters.generate_parameters.");
-        ReadSearch(&search, options->mutable_decoding());
-        parameters->Keep(search.Done());
-      }
-    });
-  }
-
-  // A model reads a text to be summarized as a whole, with its task's prefix.
-  static void UseSummaries(const ModelHandle& model,
-                           v1::TranslateOptions* options) {
-    options->set_split(v1::SPLIT_NONE);
-    if (model == nullptr) return;
-    for (const Task& task : model->model->tasks()) {
-      if (!task.name.starts_with("summarization")) continue;
-      return options->set_task(task.name);
-    }
-  }
-
-  static void ReadLanguages(JsonFields* parameters,
-                            v1::TranslateOptions* options) {
-    if (const auto source = parameters->String("src_lang")) {
-      options->set_source_language(*source);
-    }
-    if (const auto target = parameters->String("tgt_lang")) {
-      options->set_target_language(*target);
-    }
-  }
-
-  static void ReadCut(JsonFields* parameters, v1::TranslateOptions* options) {
-    const auto cut = parameters->String("truncation");
-    if (!cut) return;
-    options->set_truncate(*cut != "do_not_truncate");
-    if (*cut != "do_not_truncate" && *cut != "longest_first" &&
-        *cut != "only_first") {
-      parameters->Fail("truncation",
-                       "must be do_not_truncate, longest_first or only_first");
-    }
-  }
-
-  static void ReadSearch(JsonFields* search, v1::DecodingOptions* decoding) {
-    if (const auto beams = search->Integer("num_beams", 1, INT32_MAX)) {
-      decoding->set_beam_size(static_cast<uint32_t>(*beams));
-    }
-    if (const auto most = search->Integer("max_new_tokens", 1, INT32_MAX)) {
-      decoding->set_max_new_tokens(static_cast<uint32_t>(*most));
-    }
-    if (const auto least = search->Integer("min_new_tokens", 0, INT32_MAX)) {
-      decoding->set_min_new_tokens(static_cast<uint32_t>(*least));
-    }
-    if (const auto penalty = search->Number("length_penalty")) {
-      decoding->set_length_penalty(*penalty);
-    }
-    if (const auto penalty = search->Number("repetition_penalty")) {
-      decoding->set_repetition_penalty(*penalty);
-    }
-    if (const auto size =
-            search->Integer("no_repeat_ngram_size", 0, INT32_MAX)) {
-      decoding->set_no_repeat_ngram_size(static_cast<uint32_t>(*size));
-    }
-  }
-
-  std::string AnswerOf(const Message& message) const override {
-    const char* const name =
-        task_ == TextTask::kTranslation ? "translation_text" : "summary_text";
-    ordered_json answers = ordered_json::array();
-    for (const v1::TranslateResult& result :
-         static_cast<const v1::TranslateResponse&>(message).results()) {
-      answers.push_back(
-          {{name,
-            result.hypotheses().empty() ? "" : result.hypotheses(0).text()}});
-    }
-    return ToJsonText(answers);
-  }
-
-  TextTask task_;
-};
-
 }  // namespace
 
-std::unique_ptr<Codec> NewHfTokensCodec(const Environment& environment,
-                                        const RequestHead& head) {
-  return std::make_unique<HfTokensCodec>(environment, head);
+std::unique_ptr<Codec> NewHfTokensCodec(const Environment&,
+                                        const RequestHead&) {
+  return std::make_unique<HfTokensCodec>();
 }
 std::unique_ptr<Codec> NewHfFillMaskCodec(const Environment& environment,
                                           const RequestHead& head) {
   return std::make_unique<HfFillMaskCodec>(environment, head);
 }
-std::unique_ptr<Codec> NewHfAnswerCodec(const Environment& environment,
-                                        const RequestHead& head) {
-  return std::make_unique<HfAnswerCodec>(environment, head);
-}
-std::unique_ptr<Codec> NewHfTranslationCodec(const Environment& environment,
-                                             const RequestHead& head) {
-  return std::make_unique<HfTextToTextCodec>(environment, head,
-                                             TextTask::kTranslation);
-}
-std::unique_ptr<Codec> NewHfSummarizationCodec(const Environment& environment,
-                                               const RequestHead& head) {
-  return std::make_unique<HfTextToTextCodec>(environment, head,
-                                             TextTask::kSummarization);
-}
-std::unique_ptr<Codec> NewHfTextToTextCodec(const Environment& environment,
-                                            const RequestHead& head) {
-  return std::make_unique<HfTextToTextCodec>(environment, head,
-                                             TextTask::kOfModel);
+std::unique_ptr<Codec> NewHfAnswerCodec(const Environment&,
+                                        const RequestHead&) {
+  return std::make_unique<HfAnswerCodec>();
 }
 
 }  // namespace trivium

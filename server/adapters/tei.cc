@@ -19,14 +19,12 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr char kNoParameters[] = "is not supported here; leave it out";
-
 class TeiEmbedCodec : public TeiCodec {
  protected:
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::EncodeRequest*>(message);
     ReadInputs(fields, request);
-    fields->Only("parameters", {json::object()}, kNoParameters);
+    fields->Only("parameters", {json::object()}, kNotHere);
     request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
     // Normalizes by default like TEI, whatever the folder says.
     request->set_normalize(fields->Bool("normalize").value_or(true));
@@ -155,11 +153,9 @@ class TeiSimilarityCodec : public TeiEmbedCodec {
       fields->Keep(inputs.Done());
       if (request->inputs_size() == 1) FailEmpty(fields, "inputs.sentences");
     }
-    const json* const value = fields->Value("parameters");
-    const json none = json::object();
-    JsonFields parameters(value != nullptr ? *value : none, "parameters.");
-    ReadRest(&parameters, request);
-    fields->Keep(parameters.Done());
+    ReadParameters(fields, [request](JsonFields* parameters) {
+      ReadRest(parameters, request);
+    });
   }
 
   // The vectors have length 1, so their product is the cosine.
@@ -230,10 +226,10 @@ class TeiPredictCodec : public TeiCodec {
     const json* const parameters = fields->Value("parameters");
     if (parameters != nullptr && parameters->is_object() &&
         parameters->contains("candidate_labels")) {
-      return ReadZeroShot(*parameters, fields, request);
+      return ReadZeroShot(fields, request);
     }
+    ReadOptions(fields, request);
     const bool lists = parameters != nullptr;
-    if (lists) ReadParameters(*parameters, fields, request);
     many_ = lists;
     const json* const inputs = fields->Value("inputs");
     if (inputs == nullptr) return fields->Require("inputs");
@@ -250,24 +246,23 @@ class TeiPredictCodec : public TeiCodec {
     }
   }
 
-  // Reads those of InferenceClient's text classification.
-  void ReadParameters(const json& given, JsonFields* fields,
-                      v1::ClassifyRequest* request) {
-    JsonFields parameters(given, "parameters.");
-    if (const auto top = parameters.Integer("top_k", 1, INT32_MAX)) {
-      request->set_top(static_cast<uint32_t>(*top));
-    }
-    if (const auto function = parameters.String("function_to_apply")) {
+  // Reads the parameters of InferenceClient's text classification.
+  void ReadOptions(JsonFields* fields, v1::ClassifyRequest* request) {
+    ReadParameters(fields, [&](JsonFields* parameters) {
+      if (const auto top = parameters->Integer("top_k", 1, INT32_MAX)) {
+        request->set_top(static_cast<uint32_t>(*top));
+      }
+      const auto function = parameters->String("function_to_apply");
+      if (!function) return;
       const ModelHandle model = models_.FirstFor(Rpc::kClassify);
       if (*function == "none") {
         raw_ = true;
       } else if (model != nullptr && *function != FunctionOf(*model->model)) {
-        parameters.Fail("function_to_apply",
-                        fmt::format("must be none or, for this model, {}",
-                                    FunctionOf(*model->model)));
+        parameters->Fail("function_to_apply",
+                         fmt::format("must be none or, for this model, {}",
+                                     FunctionOf(*model->model)));
       }
-    }
-    fields->Keep(parameters.Done());
+    });
   }
 
   // The function that makes a model's scores of its logits.
@@ -285,33 +280,27 @@ class TeiPredictCodec : public TeiCodec {
 
   // Reads InferenceClient's zero-shot classification: labels of the request for
   // a text, or for each of a list.
-  void ReadZeroShot(const json& given, JsonFields* fields,
-                    v1::ClassifyRequest* request) {
-    JsonFields parameters(given, "parameters.");
-    // A text would be one label, or several with commas between them.
-    if (given["candidate_labels"].is_string()) {
-      parameters.Fail("candidate_labels", "must be a list of strings");
-    }
-    for (std::string& label : parameters.Strings("candidate_labels")) {
-      request->add_labels(std::move(label));
-    }
-    if (request->labels().empty()) {
-      parameters.Fail("candidate_labels", "is empty; send at least one");
-    }
-    if (const auto text = parameters.String("hypothesis_template")) {
-      request->set_hypothesis_template(*text);
-    }
-    if (const auto many = parameters.Bool("multi_label")) {
-      request->set_multi_label(*many);
-    }
-    fields->Keep(parameters.Done());
-    fields->Require("inputs");
-    const json* const inputs = fields->Value("inputs");
-    many_ = inputs != nullptr && inputs->is_array();
-    for (std::string& text : fields->Strings("inputs")) {
-      request->add_inputs()->set_text(std::move(text));
-    }
-    if (request->inputs().empty()) FailEmpty(fields, "inputs");
+  void ReadZeroShot(JsonFields* fields, v1::ClassifyRequest* request) {
+    ReadParameters(fields, [request](JsonFields* parameters) {
+      const json* const labels = parameters->Value("candidate_labels");
+      // A text would be one label, or several with commas between them.
+      if (labels != nullptr && labels->is_string()) {
+        parameters->Fail("candidate_labels", "must be a list of strings");
+      }
+      for (std::string& label : parameters->Strings("candidate_labels")) {
+        request->add_labels(std::move(label));
+      }
+      if (request->labels().empty()) {
+        parameters->Fail("candidate_labels", "is empty; send at least one");
+      }
+      if (const auto text = parameters->String("hypothesis_template")) {
+        request->set_hypothesis_template(*text);
+      }
+      if (const auto many = parameters->Bool("multi_label")) {
+        request->set_multi_label(*many);
+      }
+    });
+    many_ = ReadTexts(fields, request);
   }
 
   // Reads a list of one text or two.

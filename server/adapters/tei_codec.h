@@ -3,8 +3,10 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "nlohmann/json.hpp"
 #include "server/adapters/codec.h"
 #include "server/adapters/json_fields.h"
 #include "trivium/v1/inference.pb.h"
@@ -30,8 +32,32 @@ class TeiCodec : public Codec {
   virtual std::string AnswerOf(
       const google::protobuf::Message& response) const = 0;
 
+  static constexpr char kNotHere[] = "is not supported here; leave it out";
+
   // Refuses a request without any input, which TEI tells from other errors.
   void FailEmpty(JsonFields* fields, const char* name);
+
+  // Reads `inputs`, a text or a list of texts. True if it is a list.
+  template <typename Request>
+  bool ReadTexts(JsonFields* fields, Request* request) {
+    fields->Require("inputs");
+    for (std::string& text : fields->Strings("inputs")) {
+      request->add_inputs()->set_text(std::move(text));
+    }
+    if (request->inputs().empty()) FailEmpty(fields, "inputs");
+    const nlohmann::json* const inputs = fields->Value("inputs");
+    return inputs != nullptr && inputs->is_array();
+  }
+
+  // Reads `parameters`, whose members `read` takes from a JsonFields*.
+  template <typename ReadMembers>
+  static void ReadParameters(JsonFields* fields, const ReadMembers& read) {
+    const nlohmann::json none = nlohmann::json::object();
+    const nlohmann::json* const value = fields->Value("parameters");
+    JsonFields parameters(value != nullptr ? *value : none, "parameters.");
+    read(&parameters);
+    fields->Keep(parameters.Done());
+  }
 
   // Texts that are too long are cut by default, as TEI does since 1.9, whatever
   // --truncate says.

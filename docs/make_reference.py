@@ -69,6 +69,10 @@ def prose(comment):
 
 OPTION = re.compile(
     r"^  (?P<names>-[^ ]+)(?: (?P<type>\S.*?))?(?: \(Env:(?P<twin>\w+)\))?$")
+# The text behind the last '=' of a type, not one in brackets:
+# "INT:SIZE [b, kb(=1024b), ...]=4096".
+DEFAULT = re.compile(
+    r"=([^=()\[\]]+?)(?: (?:\(Env:|Needs:|Excludes:|REQUIRED|\.\.\.).*)?$")
 
 
 def parse_help(text):
@@ -83,7 +87,8 @@ def parse_help(text):
         elif (match := OPTION.match(line.split("   ")[0].rstrip())
               ) and line.startswith("  -"):
             kind = match["type"] or ""
-            default = kind.partition("=")[2].split(" ")[0]
+            found = DEFAULT.search(kind)
+            default = found[1] if found else ""
             inline = line[len(line.split("   ")[0]):].strip()
             rows.append([match["names"], default, inline])
         elif line.startswith("   ") and rows:

@@ -144,7 +144,7 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
   flags
       ->Parsed("kv-precision",
                "Precision of decoders' keys and values: auto, f32, bf16 or "
-               "int8; auto is that of --precision, and int8 for int4. bf16 is "
+               "int8; auto is that of --precision, or int8 for int4. bf16 is "
                "more exact than int8 and takes twice the memory",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->kv_precision,

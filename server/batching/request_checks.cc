@@ -90,10 +90,8 @@ absl::Status CheckDecoding(const Request& request, const EngineLimits& limits) {
     if (limits.state_blocks > 0) {
       return absl::InvalidArgumentError(
           "decoder_attention is asked for, but layers of the model keep a "
-          "state "
-          "instead of attending to earlier tokens; ask a model whose layers "
-          "all "
-          "have attention");
+          "state instead of attending to earlier tokens; ask a model whose "
+          "layers all have attention");
     }
     TRIVIUM_RETURN_IF_ERROR(CheckSelection("decoder_attention",
                                            *request.decoder_attention,

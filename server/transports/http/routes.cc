@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "server/adapters/anthropic.h"
@@ -26,8 +25,7 @@
 namespace trivium {
 namespace {
 
-// The member that Hugging Face's clients send to all pipelines but the one of
-// vectors.
+// Hugging Face's clients send this member to all pipelines but that of vectors.
 constexpr std::string_view kParameters = "parameters";
 
 constexpr Route kRoutes[] = {
@@ -296,19 +294,24 @@ std::string_view HintFor(std::string_view path) {
 
 const Route& ChooseRoute(const Route& route, std::string_view body,
                          const AllowedModels& models) {
-  // The routes of the member that the body has; those without a member are the
-  // last resort.
-  std::vector<const Route*> fitting, plain;
+  std::string_view member, tried;
   for (const Route& other : kRoutes) {
-    if (!SharesPath(route, other)) continue;
-    if (other.member.empty()) {
-      plain.push_back(&other);
-    } else if (fitting.empty() ? HasMember(body, other.member, other.filled)
-                               : fitting.front()->member == other.member) {
+    // Neighbours have the same member, for which the body is searched once.
+    if (!SharesPath(route, other) || other.member.empty() ||
+        other.member == tried) {
+      continue;
+    }
+    tried = other.member;
+    if (!HasMember(body, tried, other.filled)) continue;
+    member = tried;
+    break;
+  }
+  std::vector<const Route*> fitting;
+  for (const Route& other : kRoutes) {
+    if (SharesPath(route, other) && other.member == member) {
       fitting.push_back(&other);
     }
   }
-  if (fitting.empty()) fitting = std::move(plain);
   if (fitting.size() == 1) return *fitting.front();
   for (const ModelHandle& model : models.List()) {
     for (const Route* const other : fitting) {

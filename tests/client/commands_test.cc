@@ -398,8 +398,8 @@ TEST_F(CommandsTest, PrintsHelpWithoutAnError) {
               HasSubstr("--repetition-penalty"));
   for (const char* command :
        {"translate", "encode", "generate", "chat", "classify", "tag", "answer",
-        "fill-mask", "score", "rerank", "tokens", "attention", "beams",
-        "models", "health"}) {
+        "fill-mask", "score", "rerank", "search", "tokens", "attention",
+        "beams", "models", "health"}) {
     const std::string out = help({command, "--help"}).out;
     int rows = 0;  // in a terminal with 80 columns
     std::istringstream lines(out);

@@ -1,0 +1,88 @@
+#include <string>
+#include <vector>
+
+#include "client/commands/command.h"
+#include "client/commands/search_index.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/fake_server.h"
+#include "tests/client/run_command.h"
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+class SearchTest : public testing::Test {
+ protected:
+  CommandRun Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin() + 1, {"--address", server_.address()});
+    return RunWithFiles(
+        [&](const Io& io) { return RunTrivium(arguments, io); });
+  }
+
+  FakeServer server_;
+};
+
+// The fake's vectors are (bytes, 0.1).
+TEST_F(SearchTest, EncodesTheLinesOfAFileOnce) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/notes.txt";
+  const auto write = [&](const std::string& text) {
+    ASSERT_EQ(WriteFile(file, text), absl::OkStatus());
+  };
+  write("a very long line indeed\n\n  a\nabcd\r\n");
+  CommandRun run = Run({"search", file, "b"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_EQ(run.out,
+            "1.0000\t3\ta\n0.9972\t4\tabcd\n"
+            "0.9955\t1\ta very long line indeed\n");
+  EXPECT_EQ(server_.last_encode.inputs_size(), 3);
+  EXPECT_EQ(server_.last_encode.kind(), v1::TEXT_KIND_DOCUMENT);
+  // The second call sends the query alone.
+  const CommandRun again = Run({"search", "--top", "2", file, "b"});
+  EXPECT_EQ(again.out, "1.0000\t3\ta\n0.9972\t4\tabcd\n");
+  EXPECT_EQ(server_.last_encode.kind(), v1::TEXT_KIND_QUERY);
+  // Only a line that is new is encoded.
+  write("a\nnew\n");
+  run = Run({"search", file, "b"});
+  EXPECT_EQ(run.out, "1.0000\t1\ta\n0.9978\t2\tnew\n");
+  EXPECT_EQ(server_.last_encode.inputs_size(), 1);
+  // An index that is damaged is made again.
+  ASSERT_EQ(WriteFile(file + ".trivium-index", "x"), absl::OkStatus());
+  EXPECT_EQ(Run({"search", file, "b"}).out, run.out);
+  EXPECT_EQ(server_.last_encode.inputs_size(), 2);
+  // The fake's reranker prefers what stands last.
+  EXPECT_EQ(Run({"search", "--rerank", "r", "--top", "1", file, "b"}).out,
+            "1.0000\t2\tnew\n");
+  // Without a folder that can be written to, the search answers.
+  EXPECT_EQ(Run({"search", "--no-index", file, "b"}).code, kExitOk);
+  EXPECT_EQ(Run({"search", file}).code, kExitFailed);
+  EXPECT_EQ(Run({"search", folder.path() + "/none", "b"}).code, kExitIo);
+}
+
+TEST(SearchIndexTest, OnlyAWholeIndexOfTheSameModelIsRead) {
+  const SearchIndex::Header header = {"m", "r1", 2};
+  SearchIndex index(header);
+  index.Add("one\ntwo", {1, 2});
+  index.Add("", {3, 4});
+  const std::string bytes = index.ToBytes();
+  const auto read = SearchIndex::Parse(bytes, header);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_THAT(*read->Find("one\ntwo"), ::testing::ElementsAre(1, 2));
+  EXPECT_THAT(*read->Find(""), ::testing::ElementsAre(3, 4));
+  EXPECT_EQ(read->Find("x"), nullptr);
+  EXPECT_EQ(read->ToBytes(), bytes);
+  for (const SearchIndex::Header& other :
+       {SearchIndex::Header{"n", "r1", 2}, {"m", "r2", 2}, {"m", "r1", 3}}) {
+    EXPECT_FALSE(SearchIndex::Parse(bytes, other).has_value());
+  }
+  for (size_t cut = 1; cut < bytes.size(); ++cut) {
+    const auto part = SearchIndex::Parse(bytes.substr(0, cut), header);
+    if (part) {
+      EXPECT_EQ(part->Find("one\ntwo"), nullptr) << cut;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trivium

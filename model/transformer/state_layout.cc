@@ -26,8 +26,8 @@ size_t PanelBytes(const StateShape& shape) {
 
 }  // namespace
 
-StateLayout::StateLayout(std::span<const StateShape> layers,
-                         size_t block_bytes) {
+StateLayout::StateLayout(std::span<const StateShape> layers, size_t block_bytes)
+    : block_bytes_(block_bytes) {
   assert(block_bytes >= LargestPiece(layers));
   size_t used = block_bytes;  // of the last block
   const auto place = [&](size_t bytes) {
@@ -45,10 +45,27 @@ StateLayout::StateLayout(std::span<const StateShape> layers,
       layer.chunks.push_back(place(ChunkBytes(shape, chunk)));
     }
     layer.panels_a_head = shape.panels();
-    for (int i = 0; i < shape.heads * shape.panels(); ++i) {
-      layer.panels.push_back(place(PanelBytes(shape)));
-    }
+    layer.panel_bytes = PanelBytes(shape);
+    const int panels = shape.heads * shape.panels();
+    if (panels == 0) continue;
+    layer.first_panel = place(layer.panel_bytes);
+    const Place last = PanelAt(layer, panels - 1);
+    blocks_ = last.block + 1;
+    used = last.offset + layer.panel_bytes;
   }
+}
+
+StateLayout::Place StateLayout::PanelAt(const Layer& layer, int i) const {
+  const Place& first = layer.first_panel;
+  const auto index = static_cast<size_t>(i);
+  const size_t beside = (block_bytes_ - first.offset) / layer.panel_bytes;
+  if (index < beside) {
+    return {first.block, first.offset + index * layer.panel_bytes};
+  }
+  const size_t a_block = block_bytes_ / layer.panel_bytes;
+  const size_t later = index - beside;
+  return {first.block + 1 + static_cast<int>(later / a_block),
+          later % a_block * layer.panel_bytes};
 }
 
 size_t StateLayout::LargestPiece(std::span<const StateShape> layers) {

@@ -9,9 +9,9 @@
 
 namespace trivium {
 
-// What a layer keeps of a sequence (MixerDescription): the last inputs of its
-// convolution, and a matrix for each head. All is f32. A layer without a state
-// has the sizes of a default StateShape.
+// The sizes of the state that a layer keeps per sequence (MixerDescription):
+// the last inputs of its convolution, and a matrix for each head, all in f32.
+// The default is a layer without a state.
 struct StateShape {
   // Channels whose inputs lie together.
   static constexpr int kChannelsTogether = 512;
@@ -42,7 +42,7 @@ struct SavedState {
 //   a chunk of channels: [kept, up to kChannelsTogether]
 //   a panel of a head's matrix: [rows, kStateColumns]
 //
-// What always holds of states:
+// Invariants of states:
 // - A sequence has one state, after its `length` tokens; without tokens it has
 //   none, which counts as zeros. A step updates it in place, token by token.
 // - Hypotheses share the blocks of a state by reference. A hypothesis that
@@ -52,7 +52,7 @@ struct SavedState {
 // - A state cannot go back: there is no truncation.
 class StateLayout {
  public:
-  // Where a piece is: an index into a sequence's state blocks, and bytes.
+  // The place of a piece: an index into a sequence's state blocks, and bytes.
   struct Place {
     int block = 0;
     size_t offset = 0;
@@ -70,18 +70,25 @@ class StateLayout {
   const Place& Chunk(int layer, int chunk) const {
     return layers_[layer].chunks[chunk];
   }
-  const Place& Panel(int layer, int head, int panel) const {
+  Place Panel(int layer, int head, int panel) const {
     const Layer& one = layers_[layer];
-    return one.panels[head * one.panels_a_head + panel];
+    return PanelAt(one, head * one.panels_a_head + panel);
   }
 
  private:
+  // Panels, [heads, panels a head], are many and of one size, so only the place
+  // of the first one is kept.
   struct Layer {
     std::vector<Place> chunks;
+    Place first_panel;
     int panels_a_head = 0;
-    std::vector<Place> panels;  // [heads, panels]
+    size_t panel_bytes = 0;
   };
 
+  // Returns the place of a layer's i-th panel.
+  Place PanelAt(const Layer& layer, int i) const;
+
+  size_t block_bytes_ = 0;
   int blocks_ = 0;
   std::vector<Layer> layers_;
 };

@@ -47,6 +47,16 @@ TEST(StateLayoutTest, PiecesAreWholeAndApart) {
   }
 }
 
+// Folders that are only checked may name sizes far beyond any memory.
+TEST(StateLayoutTest, ManyHeadsTakeNoTimeOrMemory) {
+  const std::vector<StateShape> layers(
+      1000, {.heads = 1 << 20, .rows = 1, .columns = 1});
+  const size_t panel = StateLayout::LargestPiece(layers);
+  const StateLayout layout(layers, panel);
+  EXPECT_EQ(layout.blocks(), 1000 << 20);
+  EXPECT_EQ(layout.Panel(999, (1 << 20) - 1, 0).block, layout.blocks() - 1);
+}
+
 TEST(StateLayoutTest, ModelsWithoutStatesTakeNoBlocks) {
   const std::vector<StateShape> layers(3);
   EXPECT_EQ(StateLayout::LargestPiece(layers), 0u);

@@ -1,9 +1,7 @@
 #include "model/families/bamba.h"
 
 #include <string>
-#include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
@@ -36,29 +34,21 @@ FamilyModel LoadBamba(const nlohmann::json& json, const Weights* weights,
       config, ReadMamba2Width(config, decoder.d_model), /*usual_heads=*/128,
       /*usual_state=*/256);
   mamba.activation = decoder.activation;
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  const int d_model = decoder.d_model, inner = decoder.feed_forward;
-  ReadLlamaTensors(
-      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
-      [&](int i, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, has, {geometry}, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
         if (!has.attends[i]) {
           layer->mixer = ReadMamba2(tensors, name + "mamba.", mamba, {},
-                                    d_model, &description.memory);
+                                    decoder.d_model, &description.memory);
           ReadMamba2Norm(tensors, name + "mamba.", mamba, /*after_gate=*/true,
                          &*layer->mixer);
         }
-        const std::string block = name + "feed_forward.";
-        layer->gate =
-            tensors->Linear(block + "gate_proj", inner, d_model, bias);
-        layer->up = tensors->Linear(block + "up_proj", inner, d_model, bias);
-        layer->down =
-            tensors->Linear(block + "down_proj", d_model, inner, bias);
+        ReadGatedFeedForward(tensors, name + "feed_forward.",
+                             decoder.feed_forward, bias, decoder.d_model,
+                             layer);
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 

@@ -65,24 +65,20 @@ FamilyModel Load(FamilyReader* family, const nlohmann::json& json,
   if (usual.dense_by_type) {
     experts.dense = ReadDenseLayers(config, decoder.layers);
   }
-  TensorReader* const tensors = family->OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
   LlamaTensors has;
-  has.read_attention = [&](int, const std::string& name) {
+  has.read_attention = [&](TensorReader* tensors, int,
+                           const std::string& name) {
     return ReadLatentAttention(tensors, name, latent, decoder.d_model,
                                &description.memory);
   };
-  ReadLlamaTensors(
-      tensors, has,
-      std::vector<AttentionGeometry>(decoder.layers, latent.geometry),
-      [&](int i, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      family, has, {latent.geometry}, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
         ReadGroupedFeedForward(tensors, experts, i, name, decoder,
                                &description.memory, layer);
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 

@@ -3,11 +3,11 @@
 // - A result owns its bytes or views those of its input, and has no row_scales.
 //   Neither its address nor its bytes move when `memory` grows.
 // - SplitRows, RowsInOrder, PairsToHalves, Transpose and TransposedColumns move
-// bytes, so
-//   they are exact and keep the type. They first make f32 of rows with scales,
-//   and a plain tensor of the same type of packed ones, but parts of one group
-//   are views of packed tensors, too. Transpose and TransposedColumns also make
-//   f32 of blocks, whose elements they move one by one.
+//   bytes, so they are exact and keep the type. They first make f32 of rows
+//   with scales, and a plain tensor of the same type of packed ones, but parts
+//   of one group are views of packed tensors, too. Transpose and
+//   TransposedColumns also make f32 of blocks, whose elements they move one by
+//   one.
 // - A tensor without values (imagined weights) gives one without values. Only
 //   Mxfp4Rows needs values.
 // - TransposedColumns and Mxfp4Rows leave out a rest that `step` does not

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
@@ -99,32 +98,26 @@ FamilyModel LoadFalconH1(const nlohmann::json& json, const Weights* weights,
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   const bool bias = config->Boolean("mlp_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  const int d_model = decoder.d_model, inner = decoder.feed_forward;
-  ReadLlamaTensors(
-      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
-      [&](int, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, has, {geometry}, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int, const std::string& name,
+          LayerDescription* layer) {
         ScaleAttention(attention, &layer->self_attention, memory);
         layer->mixer = ReadMamba2(tensors, name + "mamba.", mamba, factors,
-                                  d_model, memory);
+                                  decoder.d_model, memory);
         if (has_norm) {
           ReadMamba2Norm(tensors, name + "mamba.", mamba, !norm_first,
                          &*layer->mixer);
         }
-        const std::string block = name + "feed_forward.";
-        layer->gate = ScaledLinear(
-            tensors->Linear(block + "gate_proj", inner, d_model, bias),
-            feed_forward[0], feed_forward[0], memory);
-        layer->up = tensors->Linear(block + "up_proj", inner, d_model, bias);
-        layer->down = ScaledLinear(
-            tensors->Linear(block + "down_proj", d_model, inner, bias),
-            feed_forward[1], feed_forward[1], memory);
+        ReadGatedFeedForward(tensors, name + "feed_forward.",
+                             decoder.feed_forward, bias, decoder.d_model,
+                             layer);
+        layer->gate = ScaledLinear(*layer->gate, feed_forward[0],
+                                   feed_forward[0], memory);
+        layer->down =
+            ScaledLinear(layer->down, feed_forward[1], feed_forward[1], memory);
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 

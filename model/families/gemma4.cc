@@ -21,12 +21,13 @@ class Gemma4Reader {
                StackDescription* stack, TensorMemory* memory)
       : config_(config), tensors_(tensors), stack_(stack), memory_(memory) {}
 
-  void ReadTokenInputs() const {
+  // `weights` have the tensors.
+  void ReadTokenInputs(const Weights* weights) const {
     const int width = config_.token_width, all = stack_->layers * width;
     if (width == 0) return;
     TokenInputsDescription& inputs = stack_->token_inputs.emplace();
     inputs.width = width;
-    // As large as all layers, but a token reads a row.
+    // The table is as large as all layers, but a token reads one row of it.
     inputs.in_place = true;
     // Both parts of the sum are multiplied by sqrt(1 / 2).
     inputs.scale = std::sqrt(static_cast<float>(width) / 2);
@@ -39,7 +40,8 @@ class Gemma4Reader {
       inputs.norm.weight =
           Scaled(*inputs.norm.weight, std::sqrt(0.5f), memory_);
     }
-    // The product is divided by sqrt(d_model), which only epsilon notices.
+    // Transformers divides the product by sqrt(d_model). The norm cancels that
+    // but for its epsilon.
     inputs.norm_epsilon =
         stack_->norm_epsilon * static_cast<float>(stack_->d_model);
   }
@@ -68,8 +70,9 @@ class Gemma4Reader {
 
   void ReadRest(int i, const std::string& name, LayerDescription* layer) const {
     const bool wide = config_.wide_sharers && config_.geometries[i].reads >= 0;
-    ReadGatedFeedForward(tensors_, name, stack_->feed_forward * (wide ? 2 : 1),
-                         /*bias=*/false, *stack_, layer);
+    ReadGatedFeedForward(tensors_, name + "mlp.",
+                         stack_->feed_forward * (wide ? 2 : 1),
+                         /*bias=*/false, stack_->d_model, layer);
     if (config_.experts > 0) ReadExpertsBeside(name, layer);
     const TensorView* const factor =
         tensors_->Required(name + "layer_scalar", {1});
@@ -145,16 +148,15 @@ FamilyModel LoadGemma4Text(const nlohmann::json& json, const Weights* weights,
   if (tensors == nullptr) return model;
 
   const Gemma4Reader reader(config, tensors, &decoder, &description.memory);
-  reader.ReadTokenInputs();
+  reader.ReadTokenInputs(weights);
   LlamaTensors has = {.norms = kGemmaNorms};
-  has.read_attention = [&](int i, const std::string& name) {
+  has.read_attention = [&](TensorReader*, int i, const std::string& name) {
     return reader.Attention(i, name);
   };
   ReadLlamaTensors(
       tensors, has, config.geometries,
-      [&](int i, const std::string& name, LayerDescription* layer) {
-        reader.ReadRest(i, name, layer);
-      },
+      [&](TensorReader*, int i, const std::string& name,
+          LayerDescription* layer) { reader.ReadRest(i, name, layer); },
       &decoder);
   ReadOutputProjection(family.config(), /*tied_by_default=*/true, tensors,
                        &description);

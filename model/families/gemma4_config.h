@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// What Gemma 4's config.json says, beside the sizes that the stack has.
+// The options of Gemma 4 that StackDescription does not hold.
 struct Gemma4Config {
   std::vector<AttentionGeometry> geometries;  // [layers]
   std::vector<bool> slides;                   // [layers]

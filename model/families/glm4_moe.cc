@@ -1,9 +1,7 @@
 #include "model/families/glm4_moe.h"
 
 #include <string>
-#include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/grouped_experts.h"
 #include "model/families/llama_stack.h"
@@ -26,18 +24,14 @@ FamilyModel LoadGlm4Moe(const nlohmann::json& json, const Weights* weights,
   const LlamaTensors has = {
       .attention_bias = config->Boolean("attention_bias").value_or(false),
       .head_norms = config->Boolean("use_qk_norm").value_or(false)};
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(
-      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
-      [&](int i, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, has, {geometry}, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
         ReadGroupedFeedForward(tensors, experts, i, name, decoder,
                                &description.memory, layer);
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 

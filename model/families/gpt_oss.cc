@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "model/families/activation_names.h"
-#include "model/families/decoder_stack.h"
 #include "model/families/derived_tensors.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
@@ -145,21 +144,17 @@ FamilyModel LoadGptOss(const nlohmann::json& given, const Weights* weights,
   LlamaTensors has;
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(true);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(
-      tensors, has, geometries,
-      [&](int, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, has, geometries, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int, const std::string& name,
+          LayerDescription* layer) {
         layer->self_attention.sinks = tensors->RequiredOneOf(
             {name + "self_attn.sinks", name + "self_attn.sinks.weight"},
             {decoder.heads});
         layer->experts = ReadJoinedExperts(tensors, name + "mlp.", counts,
                                            decoder, &description.memory);
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 

@@ -2,7 +2,9 @@
 #define TRIVIUM_MODEL_FAMILIES_GRANITE_H_
 
 #include "base/config_reader.h"
+#include "model/families/llama_stack.h"
 #include "model/families/registry.h"
+#include "model/transformer/description.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
 
@@ -12,6 +14,12 @@ namespace trivium {
 // residual connections and logits.
 FamilyModel LoadGranite(const nlohmann::json& json, const Weights* weights,
                         Problems* problems);
+
+// Reads these factors into a description that has its decoder, and whether
+// attention has biases.
+LlamaTensors ReadGraniteFactors(ConfigReader* config,
+                                AttentionGeometry* geometry,
+                                TransformerDescription* description);
 
 }  // namespace trivium
 

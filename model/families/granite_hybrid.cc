@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
+#include "model/families/granite.h"
 #include "model/families/joined_linear.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
@@ -12,6 +12,7 @@
 #include "model/families/sizes.h"
 
 namespace trivium {
+
 FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
                                  const Weights* weights, Problems* problems) {
   FamilyReader family(json, weights, problems);
@@ -28,15 +29,7 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
   if (positions.json != nullptr && *positions.json == "rope") {
     ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
   }
-  const auto factor = [&](const char* key) {
-    return static_cast<float>(config->Real(key, 1e-9, 1e9).value_or(1));
-  };
-  decoder.embedding_scale = factor("embedding_multiplier");
-  geometry.scale = factor("attention_multiplier");
-  description.logit_factor = 1 / factor("logits_scaling");
-  LlamaTensors has = {.residual_factor = factor("residual_multiplier")};
-  has.attention_bias = has.output_bias =
-      config->Boolean("attention_bias").value_or(false);
+  LlamaTensors has = ReadGraniteFactors(config, &geometry, &description);
   has.attends = ReadAttendingLayers(config, {"linear_attention", "mamba"},
                                     {"full_attention", "attention"},
                                     std::vector<bool>(decoder.layers));
@@ -52,13 +45,11 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
   if (all.json == nullptr || *all.json != 0) {
     counts = ReadExpertCounts(config, kExperts, {.all = 8, .chosen = 2});
   }
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
   const int d_model = decoder.d_model;
-  ReadLlamaTensors(
-      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
-      [&](int i, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, has, {geometry}, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
         if (!has.attends[i]) {
           layer->mixer =
               ReadMamba2(tensors, name + "mamba.", mamba, {}, d_model, memory);
@@ -87,9 +78,7 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
             counts, decoder.feed_forward, d_model, memory);
         layer->experts->shared = ExpertTensors{both[0], both[1], down};
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 

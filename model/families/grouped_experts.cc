@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdint>
 
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
@@ -67,6 +67,12 @@ GroupedExperts ReadGroupedExperts(ConfigReader* config,
         config->Boolean("norm_topk_prob").value_or(usual.normalized);
   }
   CheckGroups(config, read);
+  if (int64_t{read.inner} * read.shared > kMaxWidth) {
+    config->Report("n_shared_experts", config->Find("n_shared_experts"),
+                   fmt::format("times moe_intermediate_size, {}, it must be at "
+                               "most {}",
+                               read.inner, kMaxWidth));
+  }
   return read;
 }
 
@@ -78,8 +84,8 @@ void ReadGroupedFeedForward(TensorReader* tensors,
   const bool dense =
       experts.dense.empty() ? i < experts.dense_first : experts.dense[i];
   if (dense) {
-    ReadGatedFeedForward(tensors, name, stack.feed_forward, experts.shared_bias,
-                         stack, layer);
+    ReadGatedFeedForward(tensors, name + "mlp.", stack.feed_forward,
+                         experts.shared_bias, stack.d_model, layer);
     return;
   }
   ExpertsDescription& read = layer->experts.emplace();
@@ -111,14 +117,9 @@ void ReadGroupedFeedForward(TensorReader* tensors,
         name + "mlp.gate.e_score_correction_bias", {experts.counts.all});
   }
   if (experts.shared == 0) return;
-  const std::string shared = name + "mlp.shared_experts.";
-  const int inner = experts.inner * experts.shared;
-  const auto linear = [&](const char* part, int out, int in) {
-    return tensors->Linear(shared + part, out, in, experts.shared_bias);
-  };
-  read.shared = {linear("gate_proj", inner, stack.d_model),
-                 linear("up_proj", inner, stack.d_model),
-                 linear("down_proj", stack.d_model, inner)};
+  read.shared = ReadGated(tensors, name + "mlp.shared_experts.",
+                          experts.inner * experts.shared, experts.shared_bias,
+                          stack.d_model);
 }
 
 }  // namespace trivium

@@ -15,17 +15,18 @@ namespace trivium {
 // shared by all tokens, chosen from the best groups, and not in the first
 // layers.
 
-// What config.json and a family say of them; a family's defaults first.
+// The sizes and options of such experts. A family gives its defaults;
+// ReadGroupedExperts replaces those that config.json names.
 struct GroupedExperts {
   ExpertCounts counts;
   int inner = 0;        // width of each
-  int shared = 1;       // shared experts, which are one of so many widths
+  int shared = 1;       // number of shared experts, which run as one wide one
   int dense_first = 0;  // layers without experts
   int groups = 1;
   int chosen_groups = 1;
   float factor = 1;
   bool normalized = true;  // weights sum to `factor`
-  // Below is what config.json does not say.
+  // Only the family says the rest.
   ExpertsDescription::Scores scores = ExpertsDescription::Scores::kSigmoid;
   bool corrected = true;      // there is a correction of scores
   bool groups_by_two = true;  // see ExpertsDescription

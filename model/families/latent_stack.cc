@@ -56,6 +56,13 @@ LatentConfig ReadLatentConfig(ConfigReader* config, const nlohmann::json& json,
   read.value = size("v_head_dim", usual.value);
   read.adjacent = config->Boolean("rope_interleave").value_or(true);
   read.bias = config->Boolean("attention_bias").value_or(false);
+  // Each head has tensors of its own in memory, however small.
+  constexpr int kMostHeads = 1 << 10;
+  if (stack->heads > kMostHeads) {
+    constexpr char kHeads[] = "num_attention_heads";
+    config->Report(kHeads, config->Find(kHeads),
+                   fmt::format("latent attention has at most {}", kMostHeads));
+  }
   const int64_t width =
       int64_t{stack->heads} *
       (int64_t{read.rank} + read.turned + read.plain + read.value);

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/joined_linear.h"
 #include "model/families/llama_stack.h"
@@ -14,8 +13,9 @@
 namespace trivium {
 namespace {
 
-// The width of the feed-forward that config.json means by `size`.
-int AdjustedWidth(ConfigReader* config, int size) {
+// Returns the width of the feed-forward that config.json means by `size`, the
+// value of `key`.
+int AdjustedWidth(ConfigReader* config, const char* key, int size) {
   if (!config->Boolean("block_auto_adjust_ff_dim").value_or(true)) return size;
   size = 2 * size / 3;
   const double factor =
@@ -23,6 +23,11 @@ int AdjustedWidth(ConfigReader* config, int size) {
   size = static_cast<int>(std::min<double>(factor * size, kMaxWidth));
   const int multiple =
       config->Integer("block_multiple_of", 1, kMaxWidth).value_or(256);
+  if (size == 0) {
+    config->Report(key, config->Find(key),
+                   "with block_auto_adjust_ff_dim, two thirds of it times "
+                   "block_ffn_dim_multiplier must be at least 1");
+  }
   return (size + multiple - 1) / multiple * multiple;
 }
 
@@ -57,17 +62,19 @@ FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
   AttentionGeometry geometry;
   model.generation_defaults = {
       {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
-  const bool old_key = config->Find("block_ff_dim").json != nullptr;
+  const char* const width_key = config->Find("block_ff_dim").json != nullptr
+                                    ? "block_ff_dim"
+                                    : "intermediate_size";
   // The activation is always SiLU.
-  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
-      config,
-      {.activation = "",
-       .kv_heads = 8,
-       .feed_forward = old_key ? "block_ff_dim" : "intermediate_size",
-       .epsilon_key = "norm_eps",
-       .epsilon = 1e-5},
-      &geometry));
-  decoder.feed_forward = AdjustedWidth(config, decoder.feed_forward);
+  StackDescription& decoder =
+      description.decoder.emplace(ReadLlamaConfig(config,
+                                                  {.activation = "",
+                                                   .kv_heads = 8,
+                                                   .feed_forward = width_key,
+                                                   .epsilon_key = "norm_eps",
+                                                   .epsilon = 1e-5},
+                                                  &geometry));
+  decoder.feed_forward = AdjustedWidth(config, width_key, decoder.feed_forward);
   ReadLlamaRotary(config, /*usual_theta=*/1e6, &geometry, &decoder);
   std::vector<bool> usual(decoder.layers, true);
   const ConfigReader::Layer indices = config->Find("full_attn_idxs");
@@ -91,13 +98,12 @@ FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
       config->Integer("conv_L_cache", 2, MixerDescription::kMostWidth)
           .value_or(3);
   const bool bias = config->Boolean("conv_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
+  const bool tied = config->Boolean("tie_embedding").value_or(true);
   const int d_model = decoder.d_model, inner = decoder.feed_forward;
-  ReadLlamaTensors(
-      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
-      [&](int i, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, has, {geometry}, tied,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
         if (!has.attends[i]) {
           layer->mixer = ReadConvolution(tensors, name + "conv.", width, bias,
                                          d_model, &description.memory);
@@ -107,9 +113,7 @@ FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
         layer->up = tensors->Linear(block + "w3", inner, d_model, false);
         layer->down = tensors->Linear(block + "w2", d_model, inner, false);
       },
-      &decoder);
-  const bool tied = config->Boolean("tie_embedding").value_or(true);
-  ReadOutputProjection(config, tied, tensors, &description);
+      &description);
   return model;
 }
 

@@ -199,7 +199,7 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, int i,
   layer.self_attention.geometry = geometry;
   if (has.attends.empty() || has.attends[i]) {
     layer.self_attention =
-        has.read_attention ? has.read_attention(i, name + "self_attn.")
+        has.read_attention ? has.read_attention(tensors, i, name + "self_attn.")
                            : ReadLlamaAttention(tensors, name + "self_attn.",
                                                 has, geometry, stack);
   }
@@ -215,31 +215,49 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, int i,
   return layer;
 }
 
-// Reads the feed-forward of layer `name` whose gate and up are one product.
-void ReadJoinedFeedForward(TensorReader* tensors, const std::string& name,
-                           const StackDescription& stack, TensorMemory* memory,
-                           LayerDescription* layer) {
-  const int64_t rows[] = {stack.feed_forward, stack.feed_forward};
+// Reads the feed-forward of layer `name`, whose gate and up may be one product.
+void ReadUsualFeedForward(TensorReader* tensors, const std::string& name,
+                          const LlamaTensors& has,
+                          const StackDescription& stack, TensorMemory* memory,
+                          LayerDescription* layer) {
+  const std::string block = name + "mlp.";
+  const int inner = stack.feed_forward, d_model = stack.d_model;
+  if (!has.joined_feed_forward) {
+    ReadGatedFeedForward(tensors, block, inner, has.feed_forward_bias, d_model,
+                         layer);
+    return;
+  }
+  const int64_t rows[] = {inner, inner};
   const auto parts =
-      ReadJoinedLinear(tensors, name + "mlp.gate_up_proj", rows, /*groups=*/1,
-                       stack.d_model, /*bias=*/false, memory);
+      ReadJoinedLinear(tensors, block + "gate_up_proj", rows, /*groups=*/1,
+                       d_model, /*bias=*/false, memory);
   layer->gate = parts[0];
   layer->up = parts[1];
-  layer->down = tensors->Linear(name + "mlp.down_proj", stack.d_model,
-                                stack.feed_forward, /*bias=*/false);
+  layer->down =
+      tensors->Linear(block + "down_proj", d_model, inner, /*bias=*/false);
+}
+
+// Returns the only stack of a model.
+StackDescription* StackOf(TransformerDescription* description) {
+  return description->encoder ? &*description->encoder : &*description->decoder;
 }
 
 }  // namespace
 
-void ReadGatedFeedForward(TensorReader* tensors, const std::string& name,
-                          int inner, bool bias, const StackDescription& stack,
+ExpertTensors ReadGated(TensorReader* tensors, const std::string& block,
+                        int inner, bool bias, int d_model) {
+  return {tensors->Linear(block + "gate_proj", inner, d_model, bias),
+          tensors->Linear(block + "up_proj", inner, d_model, bias),
+          tensors->Linear(block + "down_proj", d_model, inner, bias)};
+}
+
+void ReadGatedFeedForward(TensorReader* tensors, const std::string& block,
+                          int inner, bool bias, int d_model,
                           LayerDescription* layer) {
-  const auto linear = [&](const char* part, int out, int in) {
-    return tensors->Linear(name + "mlp." + part, out, in, bias);
-  };
-  layer->gate = linear("gate_proj", inner, stack.d_model);
-  layer->up = linear("up_proj", inner, stack.d_model);
-  layer->down = linear("down_proj", stack.d_model, inner);
+  const ExpertTensors read = ReadGated(tensors, block, inner, bias, d_model);
+  layer->gate = read.gate;
+  layer->up = read.up;
+  layer->down = read.down;
 }
 
 void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
@@ -247,21 +265,16 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
                       StackDescription* stack) {
   ReadLlamaTensors(
       tensors, has, geometries,
-      [&](int, const std::string& name, LayerDescription* layer) {
-        if (has.joined_feed_forward) {
-          ReadJoinedFeedForward(tensors, name, *stack, has.memory, layer);
-          return;
-        }
-        ReadGatedFeedForward(tensors, name, stack->feed_forward,
-                             has.feed_forward_bias, *stack, layer);
+      [&](TensorReader*, int, const std::string& name,
+          LayerDescription* layer) {
+        ReadUsualFeedForward(tensors, name, has, *stack, has.memory, layer);
       },
       stack);
 }
 
 void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
                       const std::vector<AttentionGeometry>& geometries,
-                      LlamaLayerReader read_feed_forward,
-                      StackDescription* stack) {
+                      LlamaLayerReader read_rest, StackDescription* stack) {
   const int d_model = stack->d_model;
   stack->embeddings.tokens =
       tensors->Required("embed_tokens.weight", {stack->vocabulary, d_model});
@@ -270,7 +283,7 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
     if (!HasLayer(tensors, name, i, DecoderKeys().layers, *stack)) return;
     LayerDescription layer =
         ReadLlamaLayer(tensors, i, name, has, geometries[i], *stack);
-    read_feed_forward(i, name, &layer);
+    read_rest(tensors, i, name, &layer);
     stack->layer.push_back(std::move(layer));
   }
   stack->final_norm = ReadNorm(tensors, has.final_norm, d_model, has);
@@ -278,15 +291,28 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
 
 void ReadLlamaModel(FamilyReader* family, LlamaTensors has,
                     std::vector<AttentionGeometry> geometries,
-                    bool tied_by_default, TransformerDescription* description) {
-  TensorReader* const tensors = family->OpenTensors("model.");
+                    bool tied_by_default, LlamaLayerReader read_rest,
+                    TransformerDescription* description) {
+  TensorReader* const tensors = family->OpenTensors(has.prefix);
   if (tensors == nullptr) return;
-  StackDescription& stack =
-      description->encoder ? *description->encoder : *description->decoder;
-  if (geometries.size() == 1) geometries.resize(stack.layers, geometries[0]);
+  StackDescription* const stack = StackOf(description);
+  if (geometries.size() == 1) geometries.resize(stack->layers, geometries[0]);
   has.memory = &description->memory;
-  ReadLlamaTensors(tensors, has, geometries, &stack);
+  ReadLlamaTensors(tensors, has, geometries, read_rest, stack);
   ReadOutputProjection(family->config(), tied_by_default, tensors, description);
+}
+
+void ReadLlamaModel(FamilyReader* family, const LlamaTensors& has,
+                    std::vector<AttentionGeometry> geometries,
+                    bool tied_by_default, TransformerDescription* description) {
+  ReadLlamaModel(
+      family, has, std::move(geometries), tied_by_default,
+      [&](TensorReader* tensors, int, const std::string& name,
+          LayerDescription* layer) {
+        ReadUsualFeedForward(tensors, name, has, *StackOf(description),
+                             &description->memory, layer);
+      },
+      description);
 }
 
 }  // namespace trivium

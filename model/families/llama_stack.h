@@ -117,39 +117,50 @@ struct LlamaTensors {
   float residual_factor = 1;  // see SublayerNorms
   // Reads the i-th layer's attention, whose name ends with a dot, if it is none
   // of these.
-  std::function<AttentionDescription(int i, const std::string& name)>
+  std::function<AttentionDescription(TensorReader* tensors, int i,
+                                     const std::string& name)>
       read_attention = {};
+  std::string prefix = "model.";  // that the names of tensors may begin with
   // Holds rearranged tensors. ReadLlamaModel sets it; needed only for
   // turns_adjacent.
   TensorMemory* memory = nullptr;
 };
 
+// Reads the rest of layer `name`, the `i`th, after attention and norms: its
+// feed-forward and its mixer.
+using LlamaLayerReader =
+    absl::FunctionRef<void(TensorReader* tensors, int i,
+                           const std::string& name, LayerDescription* layer)>;
+
 // Reads all tensors of a model of such layers, and its output projection or
 // classifier. Reads none after a problem, or without weights. `geometries` has
-// one for each layer, or one for all of them.
+// one for each layer, or one for all of them. Without `read_rest`, each layer
+// has one gated feed-forward, `mlp`.
 void ReadLlamaModel(FamilyReader* family, LlamaTensors has,
+                    std::vector<AttentionGeometry> geometries,
+                    bool tied_by_default, LlamaLayerReader read_rest,
+                    TransformerDescription* description);
+void ReadLlamaModel(FamilyReader* family, const LlamaTensors& has,
                     std::vector<AttentionGeometry> geometries,
                     bool tied_by_default, TransformerDescription* description);
 
 // The parts of ReadLlamaModel, for families with something else in between.
 
-// Reads the rest of layer `name`, the `i`th, after attention and norms: its
-// feed-forward and its mixer.
-using LlamaLayerReader = absl::FunctionRef<void(int i, const std::string& name,
-                                                LayerDescription* layer)>;
-
 // Reads embeddings, all layers, and the final norm.
 void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
                       const std::vector<AttentionGeometry>& geometries,
-                      LlamaLayerReader read_feed_forward,
-                      StackDescription* stack);
+                      LlamaLayerReader read_rest, StackDescription* stack);
 // Reads them with one gated feed-forward in each layer, `mlp`.
 void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
                       const std::vector<AttentionGeometry>& geometries,
                       StackDescription* stack);
-// Reads the feed-forward of layer `name`, `inner` wide between its products.
-void ReadGatedFeedForward(TensorReader* tensors, const std::string& name,
-                          int inner, bool bias, const StackDescription& stack,
+// Reads the products gate_proj, up_proj and down_proj of the feed-forward
+// `block`, which ends with a dot and is `inner` wide between them.
+ExpertTensors ReadGated(TensorReader* tensors, const std::string& block,
+                        int inner, bool bias, int d_model);
+// The same as a layer's feed-forward.
+void ReadGatedFeedForward(TensorReader* tensors, const std::string& block,
+                          int inner, bool bias, int d_model,
                           LayerDescription* layer);
 
 }  // namespace trivium

@@ -17,7 +17,7 @@ namespace {
 // {"__float__": "Infinity"}.
 std::optional<float> RateBound(const nlohmann::json& json) {
   if (json.is_number()) return json.get<float>();
-  if (json.is_object() && json.value("__float__", "") == "Infinity") {
+  if (json == nlohmann::json::object({{"__float__", "Infinity"}})) {
     return std::numeric_limits<float>::infinity();
   }
   return std::nullopt;

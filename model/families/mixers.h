@@ -13,7 +13,7 @@
 
 namespace trivium {
 
-// What families read of layers that keep a state per sequence
+// The parts that families share to read layers that keep a state per sequence
 // (MixerDescription).
 
 // Returns for each layer whether it has attention: layer_types or, if

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
@@ -22,6 +21,16 @@ ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
   if (counts.chosen > counts.all) {
     config->Report(kChosen, config->Find(kChosen),
                    fmt::format("there are {} experts", counts.all));
+  }
+  // Families report another number of layers themselves.
+  const ConfigReader::Layer layers = config->Find("num_hidden_layers");
+  if (layers.json != nullptr && layers.json->is_number_integer() &&
+      *layers.json <= kMaxLayers &&
+      layers.json->get<int>() > kMaxAllExperts / counts.all) {
+    config->Report(all_key, config->Find(all_key),
+                   fmt::format("times num_hidden_layers, {}, it must be at "
+                               "most {}",
+                               layers.json->get<int>(), kMaxAllExperts));
   }
   return counts;
 }
@@ -100,12 +109,10 @@ FamilyModel LoadMixtral(const nlohmann::json& json, const Weights* weights,
       config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
   const ExpertCounts counts =
       ReadExpertCounts(config, "num_local_experts", {.all = 8, .chosen = 2});
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(
-      tensors, {}, geometries,
-      [&](int, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, {}, geometries, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int, const std::string& name,
+          LayerDescription* layer) {
         const std::string block = name + "block_sparse_moe.";
         layer->experts =
             ReadExperts(tensors,
@@ -116,9 +123,7 @@ FamilyModel LoadMixtral(const nlohmann::json& json, const Weights* weights,
                          .down = "w2"},
                         counts, decoder.feed_forward, decoder.d_model);
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -79,7 +80,7 @@ std::vector<Block> ReadBlocks(ConfigReader* config) {
   return {};
 }
 
-// Mamba's sizes, whose keys are others than other families'.
+// Reads Mamba's sizes. This family has keys of its own for them.
 Mamba2Config ReadMamba(ConfigReader* config) {
   Mamba2Config mamba;
   const auto integer = [&](const char* key, const char* old_key, int usual) {
@@ -190,8 +191,8 @@ FamilyModel LoadNemotronH(const nlohmann::json& json, const Weights* weights,
   const Mamba2Config mamba = ReadMamba(config);
   GroupedExperts experts;
   int shared_inner = 0;
-  for (const Block block : blocks) {
-    if (block != Block::kExperts || shared_inner > 0) continue;
+  if (std::find(blocks.begin(), blocks.end(), Block::kExperts) !=
+      blocks.end()) {
     experts = ReadGroupedExperts(
         config, {.counts = {.all = 8, .chosen = 2}, .inner = 7688});
     shared_inner =

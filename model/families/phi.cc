@@ -39,7 +39,8 @@ FamilyModel LoadPhi(const nlohmann::json& json, const Weights* weights,
 
   ReadLlamaTensors(
       tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
-      [&](int, const std::string& name, LayerDescription* layer) {
+      [&](TensorReader*, int, const std::string& name,
+          LayerDescription* layer) {
         ReadFeedForward(tensors, name + "mlp.fc1", name + "mlp.fc2",
                         /*bias=*/true, decoder, layer);
       },

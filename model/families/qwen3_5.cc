@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/joined_linear.h"
 #include "model/families/llama_stack.h"
@@ -118,8 +117,9 @@ struct NextExperts {
   std::vector<bool> layers;  // which have them
 };
 
+// `all`: every layer has experts, else config.json says which, if any.
 NextExperts ReadNextExperts(ConfigReader* config, const ExpertCounts& usual,
-                            int layers) {
+                            bool all, int layers) {
   NextExperts experts;
   // Transformers writes num_local_experts since version 5.
   const char* const all_key = config->Find("num_experts").json != nullptr
@@ -131,18 +131,18 @@ NextExperts ReadNextExperts(ConfigReader* config, const ExpertCounts& usual,
   experts.inner = width("moe_intermediate_size");
   experts.shared_inner = width("shared_expert_intermediate_size");
   experts.over_all = !config->Boolean("norm_topk_prob").value_or(true);
+  experts.layers.assign(layers, all);
+  const ConfigReader::Layer count = config->Find(all_key);
+  if (!all && count.json != nullptr && *count.json == 0) return experts;
+  experts.counts = ReadExpertCounts(config, all_key, usual);
+  if (all) return experts;
   const int step =
       config->Integer("decoder_sparse_step", 1, kMaxLayers).value_or(1);
   const std::vector<int> dense =
       config->Integers("mlp_only_layers", 0, kMaxLayers);
-  const bool none =
-      config->Find(all_key).json != nullptr && *config->Find(all_key).json == 0;
   for (int i = 0; i < layers; ++i) {
     const bool named = std::find(dense.begin(), dense.end(), i) != dense.end();
-    experts.layers.push_back(!none && !named && (i + 1) % step == 0);
-  }
-  if (!none) {
-    experts.counts = ReadExpertCounts(config, all_key, usual);
+    experts.layers[i] = !named && (i + 1) % step == 0;
   }
   return experts;
 }
@@ -167,23 +167,19 @@ ExpertsDescription ReadNextExperts(TensorReader* tensors,
                          .down = "down_proj"},
                         experts.counts, experts.inner, d_model);
   description.over_all = experts.over_all;
-  const std::string shared = name + "shared_expert.";
-  const int inner = experts.shared_inner;
-  description.shared = ExpertTensors{
-      tensors->Linear(shared + "gate_proj", inner, d_model, /*bias=*/false),
-      tensors->Linear(shared + "up_proj", inner, d_model, /*bias=*/false),
-      tensors->Linear(shared + "down_proj", d_model, inner, /*bias=*/false)};
+  description.shared = ReadGated(tensors, name + "shared_expert.",
+                                 experts.shared_inner, /*bias=*/false, d_model);
   description.shared_gate =
       tensors->Required(name + "shared_expert_gate.weight", {1, d_model});
   return description;
 }
 
-// How the members differ.
+// Differences between the members.
 struct HybridQwen {
-  bool joined = false;   // see ReadDelta
-  bool experts = false;  // in some layers
-  bool all_experts = false;
-  int kv_heads = 4;  // if config.json has none
+  bool joined = false;       // see ReadDelta
+  bool experts = false;      // config.json says in which layers
+  bool all_experts = false;  // every layer has experts
+  int kv_heads = 4;          // if config.json has none
   ExpertCounts counts = {};
 };
 
@@ -210,10 +206,12 @@ FamilyModel LoadHybridQwen(const HybridQwen& options,
       config->Integer("full_attention_interval", 1, kMaxLayers).value_or(4);
   std::vector<bool> usual(decoder.layers);
   for (int i = 0; i < decoder.layers; ++i) usual[i] = (i + 1) % step == 0;
-  LlamaTensors has = {.head_norms = true,
-                      .gated_output = true,
-                      .one_plus_weight = true,
-                      .memory = &description.memory};
+  LlamaTensors has = {
+      .head_norms = true,
+      .gated_output = true,
+      .one_plus_weight = true,
+      // Folders of the text model alone may keep the names of those with eyes.
+      .prefix = PrefixOf(weights, {"model.language_model.", "model."})};
   has.attends = ReadAttendingLayers(config, {"linear_attention"},
                                     {"full_attention"}, usual);
   has.attention_bias = has.output_bias =
@@ -221,18 +219,14 @@ FamilyModel LoadHybridQwen(const HybridQwen& options,
   const DeltaConfig delta = ReadDeltaConfig(config);
   NextExperts experts;
   experts.layers.resize(decoder.layers);
-  if (options.experts) {
-    experts = ReadNextExperts(config, options.counts, decoder.layers);
+  if (options.experts || options.all_experts) {
+    experts = ReadNextExperts(config, options.counts, options.all_experts,
+                              decoder.layers);
   }
-  if (options.all_experts) experts.layers.assign(decoder.layers, true);
-  // Folders of the text model alone may keep the names of those with eyes.
-  TensorReader* const tensors = family.OpenTensors(
-      PrefixOf(weights, {"model.language_model.", "model."}));
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(
-      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
-      [&](int i, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, has, {geometry}, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
         if (!has.attends[i]) {
           layer->mixer =
               ReadDelta(tensors, name + "linear_attn.", delta, options.joined,
@@ -244,13 +238,11 @@ FamilyModel LoadHybridQwen(const HybridQwen& options,
               ReadNextExperts(tensors, name + "mlp.", experts, decoder.d_model,
                               &description.memory);
         } else {
-          ReadGatedFeedForward(tensors, name, decoder.feed_forward,
-                               /*bias=*/false, decoder, layer);
+          ReadGatedFeedForward(tensors, name + "mlp.", decoder.feed_forward,
+                               /*bias=*/false, decoder.d_model, layer);
         }
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 
@@ -272,11 +264,9 @@ FamilyModel LoadQwen3Next(const nlohmann::json& json, const Weights* weights,
 
 FamilyModel LoadQwen35MoeText(const nlohmann::json& json,
                               const Weights* weights, Problems* problems) {
-  return LoadHybridQwen({.experts = true,
-                         .all_experts = true,
-                         .kv_heads = 2,
-                         .counts = {.all = 256, .chosen = 8}},
-                        json, weights, problems);
+  return LoadHybridQwen(
+      {.all_experts = true, .kv_heads = 2, .counts = {.all = 256, .chosen = 8}},
+      json, weights, problems);
 }
 
 }  // namespace trivium

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixtral.h"
@@ -41,17 +40,15 @@ FamilyModel LoadQwen3Moe(const nlohmann::json& json, const Weights* weights,
   LlamaTensors has = {.head_norms = true};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(
-      tensors, has, geometries,
-      [&](int i, const std::string& name, LayerDescription* layer) {
+  ReadLlamaModel(
+      &family, has, geometries, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
         const bool named =
             std::find(dense.begin(), dense.end(), i) != dense.end();
         if (named || (i + 1) % step != 0) {
-          ReadGatedFeedForward(tensors, name, decoder.feed_forward,
-                               /*bias=*/false, decoder, layer);
+          ReadGatedFeedForward(tensors, name + "mlp.", decoder.feed_forward,
+                               /*bias=*/false, decoder.d_model, layer);
           return;
         }
         layer->experts = ReadExperts(tensors,
@@ -63,9 +60,7 @@ FamilyModel LoadQwen3Moe(const nlohmann::json& json, const Weights* weights,
                                      counts, inner, decoder.d_model);
         layer->experts->over_all = over_all;
       },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
-                       &description);
+      &description);
   return model;
 }
 

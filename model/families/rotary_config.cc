@@ -119,8 +119,8 @@ class Reader {
     pairs_ = turned / 2;
   }
 
-  // Of halves of whole heads, so that a pair is as far apart as if all turned,
-  // only a part turns (Gemma 4).
+  // Reads the type proportional (Gemma 4): pairs are halves of whole heads, but
+  // only the first part of them turns.
   RotaryDescription Proportional() {
     const auto factor =
         static_cast<float>(config_->Real("factor", 1e-3, kMost).value_or(1));
@@ -144,7 +144,7 @@ class Reader {
     rotary_.score_factor = static_cast<float>(magnitude * magnitude);
   }
 
-  // YaRN's for texts `factor` times as long.
+  // Returns YaRN's magnitude for texts `factor` times as long.
   static double Magnitude(double factor, double scale) {
     return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
   }

@@ -3,11 +3,13 @@
 
 namespace trivium {
 
-// The largest sizes that a config.json may name: far beyond any real model, and
-// small enough that the product of two fits into 64 bits.
+// The largest sizes that a config.json may name: beyond any real model, and
+// small enough that the bytes of all weights together fit into 63 bits.
 inline constexpr int kMaxLayers = 1000;
 inline constexpr int kMaxExperts = 1 << 10;
-inline constexpr int kMaxWidth = 1 << 20;
+// Experts of all layers together. Each has tensors of its own in memory.
+inline constexpr int kMaxAllExperts = 1 << 17;
+inline constexpr int kMaxWidth = 1 << 18;
 inline constexpr int kMaxVocabulary = 1 << 26;
 inline constexpr int kMaxPositions = 1 << 24;
 

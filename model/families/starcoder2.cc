@@ -38,7 +38,8 @@ FamilyModel LoadStarcoder2(const nlohmann::json& json, const Weights* weights,
 
   ReadLlamaTensors(
       tensors, has, geometries,
-      [&](int, const std::string& name, LayerDescription* layer) {
+      [&](TensorReader*, int, const std::string& name,
+          LayerDescription* layer) {
         ReadFeedForward(tensors, name + "mlp.c_fc", name + "mlp.c_proj",
                         has.attention_bias, decoder, layer);
       },

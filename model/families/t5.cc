@@ -31,7 +31,7 @@ struct T5Config {
   bool each_has_bias = false;  // each layer its own, see LoadUmt5
 };
 
-// How the members of the family differ.
+// Differences between the members of the family.
 struct T5Options {
   // Activation if config.json names none, as in feed_forward_proj.
   std::string feed_forward = "relu";

@@ -123,16 +123,19 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"stablelm.lm", "qk_layernorm", true},
       {"gptj.lm", "rotary_dim", 18},
       {"gptj.lm", "rotary_dim", 7},
-      {"phi3.lm", "head_dim", 1 << 20},
+      {"phi3.lm", "head_dim", 1 << 18},
       {"lfm2.lm", "layer_types", json::array({"conv", "conv"})},
       {"lfm2.lm", "conv_L_cache", 1},
       {"lfm2.lm", "conv_L_cache", 65},
       {"qwen3_5_text.lm", "layer_types", json::array({"conv"})},
       {"qwen3_5_text.lm", "linear_num_key_heads", 3},
-      {"qwen3_next.lm", "linear_key_head_dim", 1 << 20},
+      {"qwen3_next.lm", "linear_key_head_dim", 1 << 18},
       {"granitemoehybrid.lm", "mamba_n_groups", 3},
       {"granitemoehybrid.lm", "mamba_n_heads", 5},
       {"granitemoehybrid.lm", "time_step_limit", json::array({1, 0})},
+      {"bamba.lm", "time_step_limit",
+       json::array({0, json::object({{"__float__", 1}})})},
+      {"qwen3_5_moe.lm", "num_experts", 0},
       {"falcon_h1.lm", "mamba_d_conv", 1},
       {"falcon_h1.lm", "ssm_multipliers", json::array({1, 2})},
       {"falcon_h1.lm", "mlp_multipliers", "1"},
@@ -144,6 +147,14 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
     folder.config[key] = value;
     EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt(key)));
   }
+}
+
+TEST(ModernFamiliesTest, Lfm2sAdjustedWidthIsNotZero) {
+  Folder folder("lfm2.lm");
+  folder.config["block_auto_adjust_ff_dim"] = true;
+  folder.config["intermediate_size"] = 1;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(ErrorAt("intermediate_size")));
 }
 
 TEST(ModernFamiliesTest, GptJsUsualRotaryDimMustFitAHead) {

@@ -192,7 +192,8 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
 std::shared_ptr<const Transformer> WithItsWeights(
     std::shared_ptr<const Transformer> transformer, ModelFolder* folder) {
   const auto& decoder = folder->description.decoder;
-  if (!decoder || !decoder->token_inputs || !decoder->token_inputs->in_place) {
+  if (!decoder || !decoder->token_inputs ||
+      decoder->token_inputs->in_place == nullptr) {
     return transformer;
   }
   struct Kept {

@@ -28,7 +28,7 @@ class Gemma4Reader {
     TokenInputsDescription& inputs = stack_->token_inputs.emplace();
     inputs.width = width;
     // The table is as large as all layers, but a token reads one row of it.
-    inputs.in_place = true;
+    inputs.in_place = weights;
     // Both parts of the sum are multiplied by sqrt(1 / 2).
     inputs.scale = std::sqrt(static_cast<float>(width) / 2);
     inputs.tokens = tensors_->Required("embed_tokens_per_layer.weight",

@@ -50,7 +50,7 @@ struct Bytes {
   int8_t* query;   // [heads, kQueries, head_size in groups of 16]
   uint8_t* upper;  // [kQueries, stride of the weights]
   uint8_t* lower;  // [kQueries, stride of the weights]
-  // Of values that are keys: the weights' bytes as floats.
+  // The weights' bytes as floats; used only if values are keys.
   float* floats;  // [kQueries, stride of the weights]
 };
 

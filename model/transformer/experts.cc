@@ -42,7 +42,7 @@ void LeaveOutGroups(const Router& router, std::span<float> scores) {
     groups.push_back(router.groups_by_two && size > 1 ? first + second : first);
   }
   for (int g = 0; g < router.groups; ++g) {
-    // How many groups are better, or as good and before this one.
+    // Counts the groups that are better, or as good and before this one.
     int better = 0;
     for (int other = 0; other < router.groups; ++other) {
       better += groups[other] > groups[g] ||

@@ -58,7 +58,7 @@ absl::Status InputEmbedding::RunTokenInputs(std::span<const Token> tokens,
     first_input_.Set(row, rows->x(row));
   }
   float* const inputs = token_inputs_.Reserve(rows->rows() * stride);
-  return of_tokens.projection.Forward(
+  TRIVIUM_RETURN_IF_ERROR(of_tokens.projection.Forward(
       first_input_, rows->rows(), workspace,
       [&](int row, const auto& product, float* y) {
         FinishRow(product, y);
@@ -68,7 +68,10 @@ absl::Status InputEmbedding::RunTokenInputs(std::span<const Token> tokens,
           of_tokens.norm.Apply(y + begin, y + begin);
         }
         AddRow({.f32 = y, .n = static_cast<int>(stride)}, input);
-      });
+      }));
+  // A mapped file that was changed meanwhile has other rows, or zeros.
+  return of_tokens.in_place == nullptr ? absl::OkStatus()
+                                       : of_tokens.in_place->CheckUnchanged();
 }
 
 }  // namespace trivium

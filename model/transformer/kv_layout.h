@@ -32,7 +32,7 @@ namespace trivium {
 // group; so there may be none (state_layout.h).
 class KvLayout {
  public:
-  // Of a layer without keys and values.
+  // The look_back of a layer without keys and values.
   static constexpr int kNoKeys = -1;
 
   struct Layer {

@@ -7,12 +7,6 @@
 namespace trivium {
 namespace {
 
-AlignedVector<float> ToVector(const TensorView& tensor) {
-  AlignedVector<float> values(tensor.elements());
-  CopyToF32(tensor, 0, values);
-  return values;
-}
-
 // Calls pack(parts, &linear) for every product of a layer, with the tensors
 // that are packed into it.
 template <typename Pack>
@@ -108,12 +102,9 @@ absl::StatusOr<Router> CreateRouter(const ExpertsDescription& experts) {
   router.chosen_groups = experts.chosen_groups;
   router.groups_by_two = experts.groups_by_two;
   router.factor = experts.factor;
-  const auto read = [](const TensorView* tensor, ExpertVector* vector) {
-    if (tensor != nullptr) vector->values = ToVector(*tensor);
-  };
-  read(experts.correction, &router.correction);
-  read(experts.scales, &router.scales);
-  read(experts.bias, &router.bias);
+  router.correction = F32Vector::Of(experts.correction);
+  router.scales = F32Vector::Of(experts.scales);
+  router.bias = F32Vector::Of(experts.bias);
   return router;
 }
 
@@ -160,13 +151,12 @@ absl::StatusOr<FeedForward> EmptyFeedForward(
 
 Norm Norm::Create(const NormTensors& tensors, float epsilon) {
   Norm norm = {.kind = tensors.kind,
-               .gamma = ToVector(*tensors.weight),
-               .beta = {},
+               .gamma = F32Vector::Of(tensors.weight).values,
+               .beta = F32Vector::Of(tensors.bias).values,
                .epsilon = epsilon};
   if (tensors.one_plus_weight) {
     for (float& factor : norm.gamma) factor += 1;
   }
-  if (tensors.bias != nullptr) norm.beta = ToVector(*tensors.bias);
   return norm;
 }
 
@@ -216,9 +206,7 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
       self.geometry.reads < 0 && self.value.weight == nullptr;
   layer.self_attention.norms_after_rotary = self.norms_after_rotary;
   layer.self_attention.parallel = description.parallel;
-  if (self.sinks != nullptr) {
-    layer.self_attention.sinks.logits = ToVector(*self.sinks);
-  }
+  layer.self_attention.sinks = F32Vector::Of(self.sinks);
   if (self.latent.has_value()) {
     layer.self_attention.latent = EmptyLatent(*self.latent);
   }

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/transformer/description.h"
+#include "model/transformer/f32_vector.h"
 #include "model/transformer/linear.h"
 #include "model/transformer/mixer.h"
 #include "model/transformer/parts.h"
@@ -54,16 +55,6 @@ struct Norms {
   }
 };
 
-// The logits of attention sinks: [heads], or empty.
-struct Sinks {
-  AlignedVector<float> logits;
-
-  const float* data() const { return logits.empty() ? nullptr : logits.data(); }
-  int64_t bytes() const {
-    return static_cast<int64_t>(logits.size() * sizeof(float));
-  }
-};
-
 // The packed LatentDescription.
 struct Latent {
   int rank = 0, turned = 0, plain = 0, value = 0;
@@ -98,7 +89,7 @@ struct Attention {
   bool norms_after_rotary = false;
   bool value_is_key = false;  // there is no value's product
   bool parallel = false;      // see LayerDescription
-  Sinks sinks;
+  F32Vector sinks;            // [heads], see AttentionDescription
   std::optional<Latent> latent;
   // The last columns of `projection`, [query_width], are gates of what `output`
   // reads, see AttentionDescription.
@@ -128,16 +119,6 @@ struct Expert {
   }
 };
 
-// A vector of a mixture of experts; empty if there is none.
-struct ExpertVector {
-  AlignedVector<float> values;
-
-  const float* data() const { return values.empty() ? nullptr : values.data(); }
-  int64_t bytes() const {
-    return static_cast<int64_t>(values.size() * sizeof(float));
-  }
-};
-
 // Chooses the experts of a row. It is f32 in every format, for it costs next to
 // nothing and decides much.
 struct Router {
@@ -152,9 +133,9 @@ struct Router {
   int chosen_groups = 1;
   bool groups_by_two = false;
   float factor = 1;
-  ExpertVector correction;  // [experts]
-  ExpertVector scales;      // [experts]
-  ExpertVector bias;        // [d_model]
+  F32Vector correction;  // [experts]
+  F32Vector scales;      // [experts]
+  F32Vector bias;        // [d_model]
 
   int experts() const { return product.out() - (shared_gate ? 1 : 0); }
   template <typename F>

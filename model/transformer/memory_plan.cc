@@ -95,8 +95,9 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
                     : TableBytes(*tokens, formats));
     // Tables of tokens have one type, whatever they are for.
     if (const auto& inputs = stack->token_inputs; inputs.has_value()) {
-      add(inputs->tokens,
-          inputs->in_place ? 0 : TableBytes(*inputs->tokens, formats));
+      add(inputs->tokens, inputs->in_place != nullptr
+                              ? 0
+                              : TableBytes(*inputs->tokens, formats));
     }
     for (const TensorView* table : {positions, types}) {
       if (table != nullptr) add(table, 4 * table->elements());

@@ -3,17 +3,6 @@
 #include <cmath>
 
 namespace trivium {
-namespace {
-
-MixerVector ToMixerVector(const TensorView* tensor) {
-  MixerVector vector;
-  if (tensor == nullptr) return vector;
-  vector.values.resize(tensor->elements());
-  CopyToF32(*tensor, 0, vector.values);
-  return vector;
-}
-
-}  // namespace
 
 StateShape StateShapeOf(const LayerDescription& layer, int d_model) {
   if (!layer.mixer.has_value()) return {};
@@ -47,14 +36,14 @@ Mixer Mixer::Create(const LayerDescription& layer,
   mixer.values = description.values(stack.d_model);
   mixer.channels = description.channel_count(stack.d_model);
   mixer.width = description.width;
-  const MixerVector by_channel = ToMixerVector(description.convolution);
+  const F32Vector by_channel = F32Vector::Of(description.convolution);
   for (int i = 0; i < mixer.width; ++i) {
     for (int c = 0; c < mixer.channels; ++c) {
       mixer.convolution.values.push_back(
           by_channel.values[static_cast<size_t>(c) * mixer.width + i]);
     }
   }
-  mixer.convolution_bias = ToMixerVector(description.convolution_bias);
+  mixer.convolution_bias = F32Vector::Of(description.convolution_bias);
   mixer.before_attention = layer.attends();
   if (mixer.kind == MixerDescription::Kind::kConvolution) return mixer;
   mixer.activation = description.activation;
@@ -62,10 +51,10 @@ Mixer Mixer::Create(const LayerDescription& layer,
   mixer.key_heads = description.key_heads;
   mixer.key_size = description.key_size;
   mixer.value_size = description.value_size;
-  mixer.decay = ToMixerVector(description.decay);
+  mixer.decay = F32Vector::Of(description.decay);
   for (float& value : mixer.decay.values) value = -std::exp(value);
-  mixer.rate_bias = ToMixerVector(description.rate_bias);
-  mixer.skip = ToMixerVector(description.skip);
+  mixer.rate_bias = F32Vector::Of(description.rate_bias);
+  mixer.skip = F32Vector::Of(description.skip);
   if (mixer.kind == MixerDescription::Kind::kGatedDelta) {
     // x / |x| is a root mean square norm divided by the root of the size.
     const float size = static_cast<float>(mixer.key_size);
@@ -75,7 +64,7 @@ Mixer Mixer::Create(const LayerDescription& layer,
   mixer.least_rate = description.least_rate;
   mixer.most_rate = description.most_rate;
   if (description.norm.has_value()) {
-    const MixerVector weight = ToMixerVector(description.norm->weight);
+    const F32Vector weight = F32Vector::Of(description.norm->weight);
     for (int i = 0; i < mixer.values; ++i) {
       mixer.norm.values.push_back(weight.values[i % weight.values.size()] +
                                   (description.norm->one_plus_weight ? 1 : 0));

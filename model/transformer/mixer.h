@@ -2,11 +2,10 @@
 #define TRIVIUM_MODEL_TRANSFORMER_MIXER_H_
 
 #include <optional>
-#include <span>
+#include <vector>
 
-#include "absl/status/status.h"
-#include "model/kernels/buffer.h"
 #include "model/transformer/description.h"
+#include "model/transformer/f32_vector.h"
 #include "model/transformer/linear.h"
 #include "model/transformer/parts.h"
 #include "model/transformer/state_layout.h"
@@ -15,16 +14,6 @@ namespace trivium {
 
 // Returns the state of a layer; the default without a mixer.
 StateShape StateShapeOf(const LayerDescription& layer, int d_model);
-
-// A few numbers that are f32 in every format, or none.
-struct MixerVector {
-  AlignedVector<float> values;
-
-  const float* data() const { return values.empty() ? nullptr : values.data(); }
-  int64_t bytes() const {
-    return static_cast<int64_t>(values.size() * sizeof(float));
-  }
-};
 
 // The packed MixerDescription. Its layer packs the two products.
 struct Mixer {
@@ -36,22 +25,22 @@ struct Mixer {
   Linear output;  // [d_model, values]
   int values = 0;
   int channels = 0;
-  int width = 0;            // of the convolution
-  MixerVector convolution;  // [width, channels]
-  MixerVector convolution_bias;
+  int width = 0;          // of the convolution
+  F32Vector convolution;  // [width, channels]
+  F32Vector convolution_bias;
   Activation activation = Activation::kNone;  // of the convolution
   int heads = 0;
   int key_heads = 0;
   int key_size = 0;
   int value_size = 0;
-  MixerVector decay;        // -exp of the description's, [heads]
-  MixerVector rate_bias;    // [heads]
-  MixerVector skip;         // [heads], or empty
-  MixerVector query_scale;  // makes a root mean square norm that of a query
-  MixerVector key_scale;    // or a key, [key_size]; kGatedDelta only
+  F32Vector decay;        // -exp of the description's, [heads]
+  F32Vector rate_bias;    // [heads]
+  F32Vector skip;         // [heads], or empty
+  F32Vector query_scale;  // makes a root mean square norm that of a query
+  F32Vector key_scale;    // or a key, [key_size]; kGatedDelta only
   float least_rate = 0;
   float most_rate = 0;
-  MixerVector norm;  // [values], or empty
+  F32Vector norm;  // [values], or empty
   int norm_size = 0;
   bool norm_after_gate = false;
   float epsilon = 0;

@@ -1,7 +1,7 @@
 // The order of a layer: the first product of all rows; the convolution of each
 // sequence's channels; per row, what the heads read (activation, norms, rates);
 // the states of each sequence's heads; per row, gate and norm; the output
-// product. See description.h for the formulas.
+// product. See layer_description.h for the formulas.
 #include "model/transformer/mixer_sublayer.h"
 
 #include <algorithm>
@@ -138,7 +138,7 @@ void MixerSublayer::PrepareRow(const Mixer& weights, int row) {
   if (delta) {
     const int size = weights.key_size;
     for (int i = 0; i < 2 * weights.key_heads; ++i) {
-      const MixerVector& scale =
+      const F32Vector& scale =
           i < weights.key_heads ? weights.query_scale : weights.key_scale;
       float* const head = x + static_cast<size_t>(i) * size;
       AddRmsNormRow({.f32 = head, .n = size}, nullptr, scale.data(),

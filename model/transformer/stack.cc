@@ -103,8 +103,9 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     TokenInputs& packed = stack.token_inputs.emplace();
     packed.width = inputs.width;
     packed.scale = inputs.scale;
+    packed.in_place = inputs.in_place;
     packed.tokens =
-        inputs.in_place
+        inputs.in_place != nullptr
             ? std::make_shared<TokenTable>(*inputs.tokens)
             : std::make_shared<TokenTable>(*inputs.tokens, formats.weights);
     packed.norm = Norm::Create(inputs.norm, inputs.norm_epsilon);

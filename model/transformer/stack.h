@@ -44,12 +44,14 @@ struct TokenInputs {
   int width = 0;
   float scale = 1;
   std::shared_ptr<const TokenTable> tokens;
+  const Weights* in_place = nullptr;  // see TokenInputsDescription
   Linear projection;
   Norm norm;
 
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_width, of_scale, of_tokens, of_projection, of_norm] = *this;
+    const auto& [of_width, of_scale, of_tokens, of_in_place, of_projection,
+                 of_norm] = *this;
     VisitParts(f, of_width, of_scale, of_tokens, of_projection, of_norm);
   }
 };

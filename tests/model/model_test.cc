@@ -11,6 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/model/weights/weight_files.h"
 #include "tests/support/error_texts.h"
+#include "tests/support/generate.h"
 
 namespace trivium {
 namespace {
@@ -339,6 +340,32 @@ TEST(ModelTest, OlderFoldersKeepGenerationSettingsInConfigJson) {
   EXPECT_THAT(options.end_ids, ElementsAre(0));
   // MarianConfig's own default.
   EXPECT_EQ(options.forced_last_id, 0);
+}
+
+// Gemma 4's table of inputs by token is read from the file at each step.
+TEST(ModelTest, FailsStepsAfterAFileThatItReadsHasChanged) {
+  const std::string golden = "tests/golden/gemma4_text.lm";
+  const TemporaryFolder folder;
+  CopyFile(golden, folder, "config.json");
+  CopyFile(golden, folder, "model.safetensors");
+  const auto model = Load(folder.path());
+  ASSERT_NE(model, nullptr);
+  const auto engine = model->NewEngine({.kv_cache_bytes = 1 << 20});
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  const auto step = [&] {
+    const int32_t token = 7;
+    StepPlan plan;
+    plan.decode.push_back({.hypothesis = (*engine)->AddHypothesis(kNoSource),
+                           .tokens = {&token, 1},
+                           .queries = {&kAllLogits, 1}});
+    StepResult result;
+    return (*engine)->Step(plan, &result);
+  };
+  EXPECT_EQ(step(), absl::OkStatus());
+  const std::string file = folder.path() + "/model.safetensors";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  EXPECT_THAT(step(),
+              IsError(absl::StatusCode::kInvalidArgument, "model.safetensors"));
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// Layers that are refused because a part of theirs would be left out.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "model/transformer/transformer.h"
+#include "tests/support/error_texts.h"
+#include "tests/support/random_transformer.h"
+
+namespace trivium {
+namespace {
+
+// Creates a random decoder of the first shape that `is_one` accepts, with a
+// gate of the last layer's attention. Returns the status.
+template <typename Predicate>
+absl::Status StatusWithGate(const Predicate& is_one) {
+  const auto shapes = RandomTransformer::ModernDecoders();
+  const auto shape = std::find_if(shapes.begin(), shapes.end(), is_one);
+  EXPECT_NE(shape, shapes.end());
+  const RandomTransformer random(*shape, 1);
+  EXPECT_TRUE(Transformer::Create(random.description(), kF32Formats).ok());
+  TransformerDescription description = random.description();
+  AttentionDescription& attention =
+      description.decoder->layer.back().self_attention;
+  attention.gate = attention.query;
+  return Transformer::Create(description, kF32Formats).status();
+}
+
+TEST(RefusedLayersTest, GatesOfLayersThatReadOtherLayersKeys) {
+  EXPECT_THAT(StatusWithGate([](const RandomTransformer::Shape& shape) {
+                return shape.gemma4 && shape.decoder_layers >= 4;
+              }),
+              IsError(absl::StatusCode::kInvalidArgument, "gate"));
+}
+
+TEST(RefusedLayersTest, GatesOfLatentAttention) {
+  EXPECT_THAT(StatusWithGate([](const RandomTransformer::Shape& shape) {
+                return shape.latent_rank > 0;
+              }),
+              IsError(absl::StatusCode::kInvalidArgument, "gates"));
+}
+
+}  // namespace
+}  // namespace trivium

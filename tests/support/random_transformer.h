@@ -109,7 +109,8 @@ class RandomTransformer {
     std::optional<int32_t> head_padding_id = std::nullopt;
   };
 
-  // What LLaMA, Qwen 3, SmolLM 3 and Gemma 3 add up to, of a few sizes.
+  // The options of LLaMA, Qwen 3, SmolLM 3 and Gemma 3 together, with small
+  // sizes.
   static Shape LlamaShape() {
     return {.d_model = 24,
             .heads = 4,

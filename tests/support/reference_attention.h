@@ -1,0 +1,39 @@
+#ifndef TRIVIUM_TESTS_SUPPORT_REFERENCE_ATTENTION_H_
+#define TRIVIUM_TESTS_SUPPORT_REFERENCE_ATTENTION_H_
+
+#include <vector>
+
+#include "model/transformer/description.h"
+#include "tests/support/reference_numbers.h"
+
+namespace trivium::reference {
+
+// Attention of the reference transformer.
+
+// A layer's keys and values as attention reads them.
+struct KeysValues {
+  Matrix key, value;
+};
+
+// Per head: softmax(cap(scale Q K^T)) V, heads joined, output layer. x
+// [queries, d_model] asks, memory [keys, d_model] answers; query i sees the
+// keys from i - look_back to i + look_ahead. Appends the weights [heads,
+// queries, keys] to `maps`, and of self-attention the layer's keys and values
+// to `made`, which has those of earlier layers. `layer` is given for
+// self-attention, whose scores the stack's relative attention changes; else
+// null.
+Matrix Attention(const Matrix& x, const Matrix& memory,
+                 const StackDescription& stack,
+                 const AttentionDescription& tensors,
+                 const LayerDescription* layer, const Numbers& numbers,
+                 std::vector<double>* maps, std::vector<KeysValues>* made);
+
+// Latent attention in the absorbed form that LatentDescription gives. Appends
+// to `maps` as above.
+Matrix LatentAttention(const Matrix& x, const StackDescription& stack,
+                       const AttentionDescription& tensors, Numbers numbers,
+                       std::vector<double>* maps);
+
+}  // namespace trivium::reference
+
+#endif  // TRIVIUM_TESTS_SUPPORT_REFERENCE_ATTENTION_H_

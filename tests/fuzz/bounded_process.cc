@@ -12,6 +12,7 @@
 #include <fstream>
 #include <vector>
 
+#include "model/folder_report.h"
 #include "model/model.h"
 
 namespace trivium {
@@ -25,6 +26,7 @@ constexpr unsigned kPatience = 300;  // s, for what waits and does not compute
 
 constexpr int kOk = 0;
 constexpr int kOutOfMemory = 3;
+constexpr int kNegative = 4;
 
 rlim_t FileBytes(const std::string& folder) {
   if (fs::is_regular_file(folder)) return fs::file_size(folder);
@@ -59,8 +61,11 @@ bool IsOutOfMemory(std::string_view problem) {
   return false;
 }
 
-// Runs in the child; gives its exit status.
-int ReadFolder(const std::string& folder) {
+bool AnyIsOutOfMemory(const std::vector<std::string>& problems) {
+  return std::any_of(problems.begin(), problems.end(), IsOutOfMemory);
+}
+
+void LimitChild(const std::string& folder) {
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   alarm(kPatience);
@@ -68,11 +73,14 @@ int ReadFolder(const std::string& folder) {
   if (kBoundsMemory) {
     Limit(RLIMIT_AS, AddressSpace() + kMemory + 2 * FileBytes(folder));
   }
+}
+
+// Runs in the child; gives its exit status.
+int ReadFolder(const std::string& folder) {
+  LimitChild(folder);
   const LoadOptions options{.precision = Precision::kF32};
   const std::vector<std::string> problems = Model::Check(folder, options);
-  for (const std::string& problem : problems) {
-    if (IsOutOfMemory(problem)) return kOutOfMemory;
-  }
+  if (AnyIsOutOfMemory(problems)) return kOutOfMemory;
   if (!problems.empty()) return kOk;
   // What is well is served as well.
   if (kBoundsMemory) {
@@ -94,11 +102,35 @@ int ReadFolder(const std::string& folder) {
   return kOk;
 }
 
+// Runs in the child; gives its exit status.
+int ReportFolders(const std::string& folder, size_t cases,
+                  absl::FunctionRef<void(size_t)> write) {
+  LimitChild(folder);
+  for (size_t i = 0; i < cases; ++i) {
+    write(i);
+    const FolderReport report = ReportFolder(folder, {});
+    if (AnyIsOutOfMemory(report.problems)) return kOutOfMemory;
+    if (!report.problems.empty()) continue;
+    for (const int64_t size :
+         {report.parameters, report.weight_bytes, report.kv_bytes_per_token,
+          report.state_bytes, report.longest_kv_bytes}) {
+      if (size < 0) return kNegative;
+    }
+    DescribeMemory(report);
+  }
+  return kOk;
+}
+
 std::string HowItEnded(int status) {
   if (WIFEXITED(status)) {
-    return WEXITSTATUS(status) == kOutOfMemory
-               ? "it asked for too much memory"
-               : fmt::format("exit status {}", WEXITSTATUS(status));
+    switch (WEXITSTATUS(status)) {
+      case kOutOfMemory:
+        return "it asked for too much memory";
+      case kNegative:
+        return "a size overflowed";
+      default:
+        return fmt::format("exit status {}", WEXITSTATUS(status));
+    }
   }
   switch (WTERMSIG(status)) {
     case SIGXCPU:
@@ -110,15 +142,25 @@ std::string HowItEnded(int status) {
   }
 }
 
+// Runs `child` in a process of its own.
+std::string RunInBounds(absl::FunctionRef<int()> child) {
+  const pid_t pid = fork();
+  if (pid < 0) return "cannot fork";
+  if (pid == 0) _exit(child());
+  int status = 0;
+  if (waitpid(pid, &status, 0) != pid) return "cannot wait";
+  return status == 0 ? "" : HowItEnded(status);
+}
+
 }  // namespace
 
 std::string ReadFolderInBounds(const std::string& folder) {
-  const pid_t child = fork();
-  if (child < 0) return "cannot fork";
-  if (child == 0) _exit(ReadFolder(folder));
-  int status = 0;
-  if (waitpid(child, &status, 0) != child) return "cannot wait";
-  return status == 0 ? "" : HowItEnded(status);
+  return RunInBounds([&] { return ReadFolder(folder); });
+}
+
+std::string ReportInBounds(const std::string& folder, size_t cases,
+                           absl::FunctionRef<void(size_t)> write) {
+  return RunInBounds([&] { return ReportFolders(folder, cases, write); });
 }
 
 }  // namespace trivium

@@ -1,7 +1,10 @@
 #ifndef TRIVIUM_TESTS_FUZZ_BOUNDED_PROCESS_H_
 #define TRIVIUM_TESTS_FUZZ_BOUNDED_PROCESS_H_
 
+#include <cstddef>
 #include <string>
+
+#include "absl/functional/function_ref.h"
 
 namespace trivium {
 
@@ -20,6 +23,14 @@ inline constexpr bool kBoundsMemory = true;
 // with is loaded, in 512 MiB and eight times its files, and its tokenizer used.
 // Says how the process ended when it did not end by itself; empty: all is well.
 std::string ReadFolderInBounds(const std::string& folder);
+
+// Calls write(i) for each of the cases, which puts files into the folder, and
+// reports the folder (folder_report.h) after each. All of this runs in one
+// process with the bounds of Model::Check above. Tells as above how it ended,
+// and also if a report has a negative size. After a failure the folder has the
+// files of the case that failed.
+std::string ReportInBounds(const std::string& folder, size_t cases,
+                           absl::FunctionRef<void(size_t)> write);
 
 }  // namespace trivium
 

@@ -45,8 +45,13 @@ constexpr Way kWays[] = {
     {.threads = 3, .chunk = 1},
 #ifndef TRIVIUM_FEW_INPUTS
     {.together = false, .chunk = 1},
-    {.threads = 2, .chunk = 64},
+    {.chunk = 64},
+    {.chunk = 1},
+    {.threads = 2},
+    {.threads = 3, .together = false},
+    {.threads = 3},
     {.threads = 8},
+    {.threads = 8, .chunk = 1},
 #endif
 };
 

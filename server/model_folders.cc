@@ -11,7 +11,6 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
-#include "model/hub/hub_name.h"
 #include "model/model.h"
 
 namespace trivium {
@@ -55,10 +54,10 @@ void AddFile(const fs::path& file, std::vector<std::string>* all) {
 
 absl::StatusOr<ModelSpec> FindModelFolder(const std::string& root,
                                           const std::string& folder) {
-  if (IsHubName(folder)) {
+  if (root.empty()) {
     return absl::InvalidArgumentError(fmt::format(
-        "folder: '{}' is a model of a hub, which only --model fetches; fetch "
-        "it into a folder below the server's --model-root, and name that",
+        "folder: '{}' is a path, but the server has no --model-root; name a "
+        "model of the hub: hf:OWNER/NAME",
         folder));
   }
   TRIVIUM_ASSIGN_OR_RETURN(const fs::path real_root, RealRoot(root));

@@ -14,7 +14,7 @@ namespace trivium {
 // clients name them. The model gets the folder's name. Links are followed when
 // the model is read, so that a link can be switched to another version of a
 // model; but no link may lead out of `root`.
-// INVALID_ARGUMENT: not below `root`, or does not exist.
+// INVALID_ARGUMENT: not below `root`, or does not exist, or `root` is empty.
 // FAILED_PRECONDITION: `root` cannot be read.
 absl::StatusOr<ModelSpec> FindModelFolder(const std::string& root,
                                           const std::string& folder);

@@ -28,8 +28,10 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/chat_template.h"
+#include "model/hub/hub_name.h"
 #include "server/errors/status.h"
 #include "server/model_folders.h"
+#include "server/model_pull.h"
 #include "server/observability/log.h"
 
 namespace trivium {
@@ -88,6 +90,34 @@ int64_t MostShrunk(Precision precision) {
     default:
       return 4;
   }
+}
+
+// RESOURCE_EXHAUSTED unless `bytes` of memory are left for the model.
+absl::Status CheckRoom(const ModelSpec& spec, const Options& options,
+                       const char* what, int64_t bytes) {
+  constexpr int64_t kMiB = 1 << 20;
+  const int64_t limit = options.memory_limit_bytes > 0
+                            ? options.memory_limit_bytes
+                            : UsableMemory();
+  const int64_t left = limit - PrivateMemory();
+  if (bytes <= left) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      fmt::format("model '{}': {} {} MiB of memory, but {} of {} MiB are left; "
+                  "unload another model, or give the server more memory",
+                  spec.name, what, bytes / kMiB,
+                  std::max<int64_t>(left, 0) / kMiB, limit / kMiB));
+}
+
+// Reads the model of an order. One of the hub is fetched first.
+absl::StatusOr<std::unique_ptr<Model>> ReadOrdered(
+    ModelSpec spec, const Options& options, const ModelManager::Read& read) {
+  if (IsHubName(spec.folder)) {
+    TRIVIUM_ASSIGN_OR_RETURN(spec.folder, PullOrdered(spec, options));
+  }
+  const int64_t shrunk = MostShrunk(LoadOptionsOf(spec, options).precision);
+  TRIVIUM_RETURN_IF_ERROR(CheckRoom(spec, options, "its weights take at least",
+                                    WeightFileBytes(spec.folder) / shrunk));
+  return read(spec, options);
 }
 
 }  // namespace
@@ -191,7 +221,9 @@ absl::StatusOr<ModelHandle> ModelManager::Serve(const ModelSpec& spec,
     return status;
   }
   specs_[spec.name] = spec;
-  specs_[spec.name].folder = AbsoluteFolder(spec.folder);
+  if (!IsHubName(spec.folder)) {
+    specs_[spec.name].folder = AbsoluteFolder(spec.folder);
+  }
   return Lease(served);
 }
 
@@ -289,7 +321,7 @@ std::function<void()> ModelManager::NextStep() {
       next = std::min({next, order.deadline, std::max(now, patience)});
     }
     for (const auto& [id, read] : orders_->reads) {
-      next = std::min(next, read.began + reading_.limit);
+      next = std::min(next, read.began + read.limit);
     }
     if (next == absl::InfiniteFuture()) {
       orders_->changed.Wait(&orders_->mutex);
@@ -324,15 +356,16 @@ std::vector<std::pair<ModelControl::Done, absl::Status>> ModelManager::TakeLate(
   }
   std::swap(orders_->waiting, waiting);
   for (auto read = orders_->reads.begin(); read != orders_->reads.end();) {
-    if (read->second.began + reading_.limit > now) {
+    if (read->second.began + read->second.limit > now) {
       ++read;
       continue;
     }
     late.emplace_back(
         std::move(read->second.done),
         absl::DeadlineExceededError(fmt::format(
-            "model '{}' could not be read within {}; is its disk in order?",
-            read->second.name, absl::FormatDuration(reading_.limit))));
+            "model '{}' could not be read within {}; is its disk or its "
+            "network in order?",
+            read->second.name, absl::FormatDuration(read->second.limit))));
     read = orders_->reads.erase(read);
   }
   return late;
@@ -369,21 +402,6 @@ void ModelManager::Post(Giver giver, std::function<void()> run, Done done) {
   done(refusal);
 }
 
-absl::Status ModelManager::CheckRoom(const ModelSpec& spec, const char* what,
-                                     int64_t bytes) const {
-  constexpr int64_t kMiB = 1 << 20;
-  const int64_t limit = options_.memory_limit_bytes > 0
-                            ? options_.memory_limit_bytes
-                            : UsableMemory();
-  const int64_t left = limit - PrivateMemory();
-  if (bytes <= left) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      fmt::format("model '{}': {} {} MiB of memory, but {} of {} MiB are left; "
-                  "unload another model, or give the server more memory",
-                  spec.name, what, bytes / kMiB,
-                  std::max<int64_t>(left, 0) / kMiB, limit / kMiB));
-}
-
 void ModelManager::Load(Giver giver, LoadOrder order, Done done) {
   Post(
       giver, [this, order = std::move(order), done] { LoadNow(order, done); },
@@ -414,10 +432,6 @@ absl::Status ModelManager::CheckNotRead(const std::string& name) const {
 }
 
 void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
-  const int64_t shrunk = MostShrunk(LoadOptionsOf(spec, options_).precision);
-  const absl::Status room = CheckRoom(spec, "its weights take at least",
-                                      WeightFileBytes(spec.folder) / shrunk);
-  if (!room.ok()) return done(room);
   int64_t id = 0;
   bool stopping = false;
   {
@@ -426,7 +440,10 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
     if (!stopping && orders_->threads < kMostRead) {
       ++orders_->threads;
       id = ++orders_->last_read;
-      orders_->reads[id] = {spec.name, absl::Now(), std::move(finish), done};
+      orders_->reads[id] = {
+          spec.name, absl::Now(),
+          IsHubName(spec.folder) ? reading_.pull_limit : reading_.limit,
+          std::move(finish), done};
     }
   }
   if (stopping) return done(Stopping());
@@ -442,7 +459,7 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
   // Uses nothing of the manager, which may be gone when the model comes.
   auto thread = StartThread([this, id, spec, options = options_,
                              orders = orders_, read = reading_.read] {
-    auto model = std::make_shared<MaybeModel>(read(spec, options));
+    auto model = std::make_shared<MaybeModel>(ReadOrdered(spec, options, read));
     {
       MutexLock lock(&orders->mutex);
       --orders->threads;
@@ -479,8 +496,15 @@ void ModelManager::FinishRead(int64_t id, MaybeModel model) {
 }
 
 absl::StatusOr<ModelSpec> ModelManager::SpecOf(const LoadOrder& order) const {
-  TRIVIUM_ASSIGN_OR_RETURN(ModelSpec spec,
-                           FindModelFolder(options_.model_root, order.folder));
+  ModelSpec spec;
+  if (IsHubName(order.folder)) {
+    TRIVIUM_RETURN_IF_ERROR(CheckMayPull(order.folder, options_));
+    TRIVIUM_ASSIGN_OR_RETURN(const HubName hub, ParseHubName(order.folder));
+    spec = {.name = hub.ShortName(), .folder = order.folder};
+  } else {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        spec, FindModelFolder(options_.model_root, order.folder));
+  }
   if (!order.name.empty()) spec.name = order.name;
   spec.precision = order.precision;
   spec.kv_precision = order.kv_precision;
@@ -516,9 +540,9 @@ void ModelManager::LoadNow(const LoadOrder& order, Done done) {
         // Other orders may have gone on meanwhile.
         TRIVIUM_RETURN_IF_ERROR(CheckNew(spec.name));
         if (model->info().kv_precision.has_value()) {
-          TRIVIUM_RETURN_IF_ERROR(
-              CheckRoom(spec, "its keys and values may take (--kv-cache-bytes)",
-                        workers_.kv_cache_bytes * workers_.count));
+          TRIVIUM_RETURN_IF_ERROR(CheckRoom(
+              spec, options_, "its keys and values may take (--kv-cache-bytes)",
+              workers_.kv_cache_bytes * workers_.count));
         }
         TRIVIUM_ASSIGN_OR_RETURN(ModelHandle lease,
                                  Serve(spec, std::move(model)));

@@ -63,6 +63,8 @@ class ModelManager : public ModelControl {
     absl::Duration patience = absl::Seconds(10);
     // Time after which the order fails, and what was read is dropped.
     absl::Duration limit = absl::Minutes(10);
+    // The same for a model that is fetched from the hub first.
+    absl::Duration pull_limit = absl::Hours(4);
   };
 
   // `metrics` and `batcher` outlive the manager.
@@ -96,8 +98,11 @@ class ModelManager : public ModelControl {
   // Bound on the models that are read at once, given up ones included.
   static constexpr int kMostRead = 4;
 
-  // True if clients may order models, which are below --model-root.
-  bool takes_orders() const { return !options_.model_root.empty(); }
+  // True if clients may order models: those below --model-root, and of the hub
+  // those that --allow-pull allows.
+  bool takes_orders() const {
+    return !options_.model_root.empty() || !options_.pull_owners.empty();
+  }
   void Load(Giver giver, LoadOrder order, Done done) override;
   void Reload(Giver giver, std::string name, Done done) override;
   void Unload(Giver giver, std::string name, Done done) override;
@@ -128,6 +133,7 @@ class ModelManager : public ModelControl {
     struct Read {
       std::string name;
       absl::Time began;
+      absl::Duration limit;
       Finish finish;
       Done done;
     };
@@ -165,10 +171,6 @@ class ModelManager : public ModelControl {
   // Begins to read a model, unless even its least memory does not fit.
   void BeginRead(const ModelSpec& spec, Finish finish, Done done);
   void FinishRead(int64_t id, MaybeModel model);
-  // RESOURCE_EXHAUSTED: `bytes` more do not fit into memory. `what`: the use of
-  // the bytes, for the error.
-  absl::Status CheckRoom(const ModelSpec& spec, const char* what,
-                         int64_t bytes) const;
   ModelHandle Lease(ModelHandle served);
   void Retire(const ServedModel& served);
   // Looks at the watched folders: orders new and changed models, and unloads

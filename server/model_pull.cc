@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/status.h"
@@ -62,7 +63,47 @@ absl::StatusOr<std::string> PullOne(const std::string& text,
   return Pull(name, settings, pull, observer);
 }
 
+void LogFetched(const std::string& name, const std::string& folder,
+                absl::Time begin) {
+  Log(spdlog::level::info, "model fetched",
+      {{"model", name},
+       {"folder", folder},
+       {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
+}
+
 }  // namespace
+
+absl::Status CheckMayPull(const std::string& name, const Options& options) {
+  TRIVIUM_ASSIGN_OR_RETURN(const HubName hub, ParseHubName(name));
+  const size_t slash = hub.repository.find('/');
+  const std::string owner =
+      slash == hub.repository.npos ? "" : hub.repository.substr(0, slash);
+  for (const std::string& allowed : options.pull_owners) {
+    // The hub's names are the same in any case.
+    if (allowed == "*" ||
+        (!owner.empty() && absl::EqualsIgnoreCase(allowed, owner))) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::PermissionDeniedError(fmt::format(
+      "folder: '{}' is a model of a hub, which this server does not fetch for "
+      "clients; its --allow-pull names the owners whose models it fetches. Or "
+      "put the model into a folder below --model-root, and name that",
+      name));
+}
+
+absl::StatusOr<std::string> PullOrdered(const ModelSpec& spec,
+                                        const Options& options) {
+  TRIVIUM_RETURN_IF_ERROR(CheckMayPull(spec.folder, options));
+  PullOptions pull = CheckedPull(LoadOptionsOf(spec, options));
+  pull.most_bytes = options.pull_bytes;
+  PullLog log([] {});
+  const absl::Time begin = absl::Now();
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string folder,
+                           PullOne(spec.folder, pull, &log));
+  LogFetched(spec.folder, folder, begin);
+  return folder;
+}
 
 absl::Status PullModels(const std::function<void()>& alive, Options* options) {
   const bool check = IsHubName(options->check_folder);
@@ -95,10 +136,7 @@ absl::Status PullModels(const std::function<void()>& alive, Options* options) {
     TRIVIUM_ASSIGN_OR_RETURN(
         spec.folder, PullOne(name, CheckedPull(LoadOptionsOf(spec, *options)),
                              observer.get()));
-    Log(spdlog::level::info, "model fetched",
-        {{"model", name},
-         {"folder", spec.folder},
-         {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
+    LogFetched(name, spec.folder, begin);
   }
   return absl::OkStatus();
 }

@@ -2,8 +2,11 @@
 #define TRIVIUM_SERVER_MODEL_PULL_H_
 
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/model_spec.h"
 #include "server/options.h"
 
 namespace trivium {
@@ -13,6 +16,15 @@ namespace trivium {
 // a terminal, or else logs it, and calls `alive` every few seconds. Does
 // nothing if there are none.
 absl::Status PullModels(const std::function<void()>& alive, Options* options);
+
+// PERMISSION_DENIED unless --allow-pull allows to fetch `name`, and the error
+// of a name that is none.
+absl::Status CheckMayPull(const std::string& name, const Options& options);
+
+// Fetches the model of an order, whose folder is hf:OWNER/NAME..., within the
+// bounds of --allow-pull, and returns its path. Logs the progress.
+absl::StatusOr<std::string> PullOrdered(const ModelSpec& spec,
+                                        const Options& options);
 
 }  // namespace trivium
 

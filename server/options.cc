@@ -127,6 +127,17 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
   flags->Add("model-root", &options->model_root,
              "The folder of the models that LoadModel may load; without it, "
              "models are neither loaded nor unloaded while the server runs");
+  flags->Finish(
+      "allow-pull",
+      app->add_option("--allow-pull", options->pull_owners,
+                      "Owners, separated by commas, whose models LoadModel may "
+                      "fetch from the hub by the name hf:OWNER/NAME; * allows "
+                      "all. Without it, only --model fetches")
+          ->delimiter(',')
+          ->type_name("OWNERS"));
+  flags->Bytes("allow-pull-bytes", &options->pull_bytes,
+               "Size of the files of a model that --allow-pull lets clients "
+               "fetch");
   flags->Seconds("watch-interval", &options->watch_interval,
                  "Time between two looks at --model-root for new, changed and "
                  "removed models, which are then served or unloaded; 0: never");

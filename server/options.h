@@ -61,6 +61,10 @@ struct Options {
   // Time between two looks for new, changed and removed models there; zero:
   // never.
   absl::Duration watch_interval = absl::ZeroDuration();
+  // Owners whose models LoadModel may fetch from the hub, "*" for all; empty:
+  // none is fetched while the server runs.
+  std::vector<std::string> pull_owners;
+  int64_t pull_bytes = int64_t{16} << 30;  // of the files of such a model
   ModelNames model_names;  // aliases, and whether any name is good
   Precision precision = Precision::kAuto;
   Precision kv_precision = Precision::kAuto;  // of models with a decoder

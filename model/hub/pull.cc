@@ -99,6 +99,7 @@ class Puller {
           InContext(options_.check_gguf(listing.gguf_architecture)));
     }
     const std::string& commit = listing.commit;
+    TRIVIUM_RETURN_IF_ERROR(CheckBytes(choice));
     TRIVIUM_RETURN_IF_ERROR(cache_.Prepare());
     TRIVIUM_RETURN_IF_ERROR(Fetch(commit, choice.first));
     const std::string path = PathOf(commit, choice);
@@ -111,10 +112,29 @@ class Puller {
       TRIVIUM_RETURN_IF_ERROR(Fetch(commit, {*choice.index}));
       TRIVIUM_ASSIGN_OR_RETURN(choice.weights,
                                Shards(commit, choice, listing.files));
+      TRIVIUM_RETURN_IF_ERROR(CheckBytes(choice));
     }
     TRIVIUM_RETURN_IF_ERROR(Fetch(commit, choice.weights));
     TRIVIUM_RETURN_IF_ERROR(cache_.WriteRef(name_.revision, commit));
     return path;
+  }
+
+  // FAILED_PRECONDITION: the files that are known so far are too large.
+  absl::Status CheckBytes(const FileChoice& choice) const {
+    if (options_.most_bytes == 0) return absl::OkStatus();
+    int64_t bytes = choice.index ? choice.index->size : 0;
+    for (const auto* files : {&choice.first, &choice.weights}) {
+      for (const HubFile& file : *files) {
+        bytes += file.size;
+        if (bytes > options_.most_bytes) {
+          return absl::FailedPreconditionError(fmt::format(
+              "hf:{}: its files have more than {} bytes, which is the most "
+              "that this server fetches for a client",
+              name_.repository, options_.most_bytes));
+        }
+      }
+    }
+    return absl::OkStatus();
   }
 
   // True if an earlier run came as far as the weights: it made the check.

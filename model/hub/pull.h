@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_HUB_PULL_H_
 #define TRIVIUM_MODEL_HUB_PULL_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ namespace trivium {
 struct PullOptions {
   // Fetches weights, too. A GGUF file is fetched always.
   bool weights = true;
+  // Refuses a model whose files have more bytes than this, those in the cache
+  // included. 0: no bound.
+  int64_t most_bytes = 0;
   // Refuses a model for what the files of `folder` say, which has no weights
   // yet. Null: nothing is checked.
   std::function<absl::Status(const std::string& folder)> check = nullptr;

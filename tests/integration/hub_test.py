@@ -466,6 +466,47 @@ class ServerTest(HubTestCase):
         self.assertIn(f'"message":"fetching","file":"{WEIGHTS}"', err)
         self.assertIn("model fetched", err)
 
+    def order(self, ports, *flags):
+        while not ports.exists():
+            time.sleep(0.05)
+        port = dict(line.split(" ", 1) for line in ports.read_text().splitlines())["grpc"]
+        return subprocess.run(
+            [PROGRAMS / "trivium", flags[0], "--address", f"127.0.0.1:{port}", *flags[1:]],
+            capture_output=True, text=True, env=self.environment())
+
+    def test_clients_load_models_of_owners_that_are_allowed(self):
+        self.hub.add("test/tiny", tiny_model())
+        self.hub.add("other/tiny", tiny_model())
+        self.hub.add("test/big", big_model())
+        ports = self.scratch / "ports"
+        server = self.start("--allow-pull", "someone,Test", "--allow-pull-bytes=500KiB",
+                            "--port-file", ports)
+        try:
+            loaded = self.order(ports, "models", "--load", "hf:test/tiny")
+            self.assertEqual(loaded.returncode, 0, loaded.stderr)
+            answer = self.order(ports, "encode", "--model", "tiny", "word1")
+            self.assertGreater(len(answer.stdout.split()), 1)
+            self.assertEqual(self.order(ports, "models", "--reload", "tiny").returncode, 0)
+            # An owner that is not allowed, and a model that is too large.
+            fetched = len(self.hub.fetched(WEIGHTS))
+            stranger = self.order(ports, "models", "--load", "hf:other/tiny")
+            self.assertEqual(stranger.returncode, 1)
+            self.assertIn("PERMISSION_DENIED", stranger.stderr)
+            large = self.order(ports, "models", "--load", "hf:test/big", "--name", "big")
+            self.assertEqual(large.returncode, 1)
+            self.assertIn("FAILED_PRECONDITION", large.stderr)
+            missing = self.order(ports, "models", "--load", "hf:test/none")
+            self.assertEqual(missing.returncode, 1)
+            self.assertIn("NOT_FOUND", missing.stderr)
+            self.assertEqual(len(self.hub.fetched(WEIGHTS)), fetched)
+            # A path names no folder where there is no --model-root.
+            path = self.order(ports, "models", "--load", str(self.scratch))
+            self.assertIn("INVALID_ARGUMENT", path.stderr)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=60)
+        self.assertEqual(server.returncode, 0)
+
     def test_check_looks_before_the_weights_come(self):
         self.hub.add("test/tiny", tiny_model())
         server = self.start("--check", "hf:test/tiny")

@@ -178,7 +178,7 @@ TEST_F(ModelManagerTest, LoadsNothingOutsideItsRoot) {
   }
   // Only the command line fetches.
   EXPECT_THAT(Load({.folder = "hf:test/tiny"}),
-              IsError(absl::StatusCode::kInvalidArgument, "'hf:test/tiny'"));
+              IsError(absl::StatusCode::kPermissionDenied, "'hf:test/tiny'"));
   EXPECT_THAT(Load({.folder = "nothing"}),
               IsError(absl::StatusCode::kInvalidArgument, "'nothing'"));
   EXPECT_EQ(Load({.folder = "below"}).status().code(),

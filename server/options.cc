@@ -459,6 +459,11 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.Seconds("max-queue-wait", &options->max_queue_wait,
                 "Refuse calls that would wait longer to start; 0: refuse only "
                 "those that would miss their deadline");
+  flags.Seconds("step-timeout", &options->step_timeout,
+                "If a step of a model's engine lasts longer than this, and "
+                "than its tokens take on a slow machine, answer its calls "
+                "UNAVAILABLE and be not ready until it returns; 0: wait for "
+                "ever");
   flags.Bytes("result-cache-bytes", &options->result_cache_bytes,
               "Size of the cache, for all models together, that holds results "
               "of greedy and beam searches for equal requests; 0: none",

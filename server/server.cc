@@ -14,13 +14,16 @@
 #include "server/server.h"
 
 #include <atomic>
+#include <initializer_list>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "server/host_port.h"
+#include "server/observability/log.h"
 #include "server/options.h"
 #include "server/transports/grpc/grpc_server.h"
 #include "server/transports/http/http_api.h"
@@ -79,6 +82,7 @@ class ServerImpl : public Server {
   }
 
   ~ServerImpl() override {
+    parts_.batcher->ListenForStalls(nullptr);
     Stop(absl::ZeroDuration());
     parts_.manager.reset();  // it uses the environment
   }
@@ -112,6 +116,8 @@ class ServerImpl : public Server {
     TRIVIUM_RETURN_IF_ERROR(ListenForHttp());
     TellLimits();
     TRIVIUM_RETURN_IF_ERROR(ListenForMetrics());
+    parts_.batcher->ListenForStalls(
+        [this](const StepStall& stall) { OnStall(stall); });
     SetServing(true);
     return absl::OkStatus();
   }
@@ -177,7 +183,7 @@ class ServerImpl : public Server {
     if (options_.metrics_tls) metrics.tls = parts_.tls.get();
     TRIVIUM_ASSIGN_OR_RETURN(
         metrics_, MetricsServer::Create(metrics, parts_.metrics.get(), [this] {
-          return serving_ && Answers();
+          return ready_ && Answers();
         }));
     return absl::OkStatus();
   }
@@ -202,10 +208,34 @@ class ServerImpl : public Server {
     }
   }
 
+  void OnStall(const StepStall& stall) {
+    const std::initializer_list<LogField> fields = {
+        {"model", stall.model.name},
+        {"worker", int64_t{stall.worker}},
+        {"seconds", absl::ToDoubleSeconds(stall.lasted)}};
+    if (stall.returned) {
+      Log(spdlog::level::warn, "a step of the engine has returned after all",
+          fields);
+    } else {
+      Log(spdlog::level::err,
+          "a step of the engine does not return; its calls are answered "
+          "UNAVAILABLE, and the server is not ready until it does",
+          fields);
+    }
+    MutexLock lock(&serving_mutex_);
+    TellServing();
+  }
+
   void SetServing(bool serving) {
+    MutexLock lock(&serving_mutex_);
     serving_ = serving;
-    calls_.SetReady(serving);
-    grpc_->SetServing(serving);
+    TellServing();
+  }
+
+  void TellServing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(serving_mutex_) {
+    ready_ = serving_ && parts_.batcher->stalled_steps() == 0;
+    calls_.SetReady(ready_);
+    grpc_->SetServing(ready_);
   }
 
   // Refuses calls itself instead of closing the port first: closing waits for
@@ -245,7 +275,10 @@ class ServerImpl : public Server {
   WorkPool tokenizing_;
   WorkPool delivery_;
   std::unique_ptr<MetricsServer> metrics_;
-  std::atomic<bool> serving_{false};
+  Mutex serving_mutex_;
+  // False before all ports listen, and from the beginning of a drain.
+  bool serving_ ABSL_GUARDED_BY(serving_mutex_) = false;
+  std::atomic<bool> ready_{false};  // serving_, and no step is stalled
   bool stopped_ = false;
 };
 

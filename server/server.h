@@ -19,7 +19,9 @@
 namespace trivium {
 
 // A running server: gRPC with the API, health and reflection; HTTP with the
-// API; and HTTP with metrics. Owns all its parts.
+// API; and HTTP with metrics. Owns all its parts. Health says NOT_SERVING
+// before it listens, while a step of an engine does not return, and from Drain
+// on.
 //
 //   auto server = Server::Create(options, std::move(parts)).value();
 //   ... server->port() ...

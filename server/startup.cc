@@ -286,6 +286,9 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   if (options.max_queue_wait > absl::ZeroDuration()) {
     batching.max_queue_wait = options.max_queue_wait;
   }
+  if (options.step_timeout > absl::ZeroDuration()) {
+    batching.step_timeout = options.step_timeout;
+  }
   batching.result_cache_bytes = options.result_cache_bytes;
   batching.speculate = options.speculation;
   batching.observer = parts.metrics.get();

@@ -20,11 +20,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "fmt/format.h"
 #include "server/batching/caching_batcher.h"
 #include "server/batching/refusals.h"
@@ -36,6 +39,9 @@
 namespace trivium {
 namespace {
 
+// Between two looks at the workers' steps, at most.
+constexpr absl::Duration kMostWatchInterval = absl::Seconds(1);
+
 // Quantum of the deficit round robin: about the worst case of one sentence.
 constexpr int64_t kQuantumTokens = 256;
 
@@ -45,6 +51,9 @@ absl::Status CheckOptions(const Batcher::Options& options) {
       {"max_waiting_tokens", options.max_waiting_tokens},
       {"encode_budget_tokens", options.encode_budget_tokens},
       {"max_rows", options.max_rows}};
+  if (options.step_timeout <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("step_timeout must be more than 0");
+  }
   for (const auto& number : numbers) {
     if (number.second >= 1) continue;
     return absl::InvalidArgumentError(
@@ -75,6 +84,15 @@ class ThreadedBatcher : public Batcher {
   void AddInTransit(CallId call, Sender sender) override;
   void RemoveInTransit(CallId call) override;
   int64_t free_waiting_tokens(Sender sender) const override;
+  int stalled_steps() const override {
+    MutexLock lock(&state_.mutex);
+    return state_.stalled_steps;
+  }
+  void ListenForStalls(
+      std::function<void(const StepStall&)> listener) override {
+    MutexLock lock(&state_.listener_mutex);
+    state_.stall_listener = std::move(listener);
+  }
   bool Drain(absl::Duration timeout) override;
 
  private:
@@ -95,6 +113,8 @@ class ThreadedBatcher : public Batcher {
   void RemoveInTransitLocked(CallId call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void Enter(Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
+  // Looks after the workers' steps, on a thread of its own.
+  void WatchSteps();
   void ReportQueues(Models models);
   void ReportRefusal(const ServedModel& model, const Submission& refusal);
 
@@ -104,6 +124,8 @@ class ThreadedBatcher : public Batcher {
   // Calls in transit; they count in every queue.
   absl::flat_hash_map<CallId, Sender> in_transit_ ABSL_GUARDED_BY(state_.mutex);
   std::vector<std::unique_ptr<Worker>> workers_;
+  CondVar watch_woken_;  // the phase is kExiting
+  std::optional<Thread> watch_;
 };
 
 ThreadedBatcher::ThreadedBatcher(const Options& options)
@@ -117,7 +139,8 @@ ThreadedBatcher::ThreadedBatcher(const Options& options)
       .clock = options.clock,
       .observer = options.observer};
   for (int worker = 0; worker < options.workers; ++worker) {
-    workers_.push_back(std::make_unique<Worker>(worker, batching, &state_));
+    workers_.push_back(std::make_unique<Worker>(worker, batching,
+                                                options.step_timeout, &state_));
   }
 }
 
@@ -127,14 +150,40 @@ absl::Status ThreadedBatcher::Start() {
     return absl::ResourceExhaustedError(fmt::format(
         "the system cannot start {} worker threads", options_.workers));
   }
+  if (options_.step_timeout == absl::InfiniteDuration()) {
+    return absl::OkStatus();
+  }
+  watch_ = StartThread([this] { WatchSteps(); });
+  if (!watch_.has_value()) {
+    return absl::ResourceExhaustedError(
+        "the system cannot start the thread that watches the workers' steps");
+  }
   return absl::OkStatus();
+}
+
+void ThreadedBatcher::WatchSteps() {
+  const absl::Duration interval =
+      std::min(options_.step_timeout / 4, kMostWatchInterval);
+  for (;;) {
+    {
+      MutexLock lock(&state_.mutex);
+      const absl::Time next = options_.clock->Now() + interval;
+      while (state_.phase != Phase::kExiting && options_.clock->Now() < next) {
+        options_.clock->WaitUntil(next, &watch_woken_, &state_.mutex);
+      }
+      if (state_.phase == Phase::kExiting) return;
+    }
+    for (const auto& worker : workers_) worker->CheckStep();
+  }
 }
 
 ThreadedBatcher::~ThreadedBatcher() {
   {
     MutexLock lock(&state_.mutex);
     Enter(Phase::kExiting);
+    watch_woken_.SignalAll();
   }
+  if (watch_.has_value()) watch_->join();
   workers_.clear();
 }
 
@@ -268,8 +317,10 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
     return absl::UnavailableError("the server is shutting down");
   }
   for (size_t i = 0; i < models.size(); ++i) {
-    if (!models[i]->removed) continue;
-    return {NotServed(*models[i]->model), static_cast<int>(i)};
+    if (models[i]->removed) {
+      return {NotServed(*models[i]->model), static_cast<int>(i)};
+    }
+    if (models[i]->stalled()) return RefuseStalled(*models[i]->model);
   }
   // The requests of a call have one sender and deadline, and mostly one model.
   const Sender sender = {first.client, first.priority};
@@ -344,7 +395,9 @@ Submission ThreadedBatcher::CheckAdmission(const ServedModel* model,
               ? forecast.TimesOfNext(*one->queue, sender, call)
               : forecast.TimesOf(*one->queue, sender, call,
                                  forecast.usual_demand(sender.client));
-      Submission its = CheckTime(times, now, deadline, options_.max_queue_wait);
+      Submission its = one->stalled() ? RefuseStalled(*one->model)
+                                      : CheckTime(times, now, deadline,
+                                                  options_.max_queue_wait);
       if (its.late) forecast.RecordRefusal(now);
       if (its.ok()) {
         its = CheckRoom(

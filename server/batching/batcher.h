@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_BATCHING_BATCHER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,6 +56,10 @@ class Batcher {
     bool fixed_rows = false;
     // True: read guessed tokens ahead while few requests run (DraftBudget).
     bool speculate = true;
+    // A step of an engine that lasts longer, beyond what its tokens take on a
+    // slow machine, is given up: its requests are answered UNAVAILABLE, the
+    // worker's other models go on, and its own go on when it returns.
+    absl::Duration step_timeout = absl::InfiniteDuration();
     // Size of the cache of results for equal requests (ResultCache); 0: none.
     int64_t result_cache_bytes = 0;
     const Clock* clock = Clock::Real();
@@ -87,7 +92,8 @@ class Batcher {
   // - RESOURCE_EXHAUSTED: the queue is full (Admission), or the call would be
   //   late: answered after its deadline, or started after max_queue_wait
   //   (Forecast). Submission::retry_after says when to retry.
-  // - UNAVAILABLE: the batcher drains.
+  // - UNAVAILABLE: the batcher drains, or every worker's step of a model was
+  //   given up; then Submission::retry_after is set.
   // Observers of refused requests are not called.
   virtual Submission Submit(CallId call, std::vector<Request> requests) = 0;
 
@@ -110,6 +116,14 @@ class Batcher {
   // Tokens that the sender may still submit before Submit refuses. Streams stop
   // reading at 0.
   virtual int64_t free_waiting_tokens(Sender sender) const = 0;
+
+  // Number of steps that were given up and have not returned.
+  virtual int stalled_steps() const { return 0; }
+  // Calls `listener`, which may be null, when that number changes: on threads
+  // of the batcher, and no more for the earlier one when this returns. It may
+  // not call this.
+  virtual void ListenForStalls(std::function<void(const StepStall&)> listener) {
+  }
 
   // Accepts nothing more and waits until everything is answered or `timeout`
   // (real time) has passed, then answers the rest with UNAVAILABLE. Returns

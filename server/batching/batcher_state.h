@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_BATCHING_BATCHER_STATE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -9,9 +10,11 @@
 #include "base/mutex.h"
 #include "model/engine.h"
 #include "server/batching/admission.h"
+#include "server/batching/batching_observer.h"
 #include "server/batching/dispatcher.h"
 #include "server/batching/forecast.h"
 #include "server/batching/served_model.h"
+#include "server/batching/step_listener.h"
 
 namespace trivium {
 
@@ -27,6 +30,12 @@ struct BatchedModel {
   std::vector<std::unique_ptr<Engine>> engines;  // [workers]
   bool removed = false;                          // accepts no more requests
   int workers_serving = 0;  // workers that have not freed their engine
+  int stalled_workers = 0;  // those of them whose step was given up
+
+  // True if no worker computes the model now.
+  bool stalled() const {
+    return stalled_workers > 0 && stalled_workers == workers_serving;
+  }
 };
 
 // The state that the batcher's front shares with its workers. The mutex is held
@@ -49,9 +58,20 @@ struct BatcherState {
   std::vector<std::shared_ptr<BatchedModel>> models ABSL_GUARDED_BY(mutex);
   int64_t unanswered ABSL_GUARDED_BY(mutex) = 0;  // accepted requests
   int idle_workers ABSL_GUARDED_BY(mutex) = 0;
+  int stalled_steps ABSL_GUARDED_BY(mutex) = 0;  // of all workers
   // Only advances; each phase includes those before it.
   enum class Phase { kServing, kDraining, kCancelling, kExiting };
   Phase phase ABSL_GUARDED_BY(mutex) = Phase::kServing;
+
+  // Called without `mutex`.
+  void TellStall(const StepStall& stall, BatchingObserver* observer) {
+    if (observer != nullptr) observer->OnStepStalled(stall);
+    MutexLock lock(&listener_mutex);
+    if (stall_listener != nullptr) stall_listener(stall);
+  }
+  Mutex listener_mutex;  // held while the listener is called
+  std::function<void(const StepStall&)> stall_listener
+      ABSL_GUARDED_BY(listener_mutex);
 };
 
 }  // namespace trivium

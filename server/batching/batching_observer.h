@@ -7,6 +7,7 @@
 #include "model/engine.h"
 #include "server/batching/request.h"
 #include "server/batching/served_model.h"
+#include "server/batching/step_listener.h"
 
 namespace trivium {
 
@@ -38,6 +39,9 @@ class BatchingObserver {
   // A request was answered INTERNAL because the model computed infinities or
   // NaNs.
   virtual void OnNotFinite(const ServedModel& model) {}
+  // A step of the model's engine has not returned in time, or has returned
+  // after that.
+  virtual void OnStepStalled(const StepStall& stall) {}
   // `tokens` of a prefix were not read because their KV blocks were cached.
   virtual void OnPrefixFound(const ServedModel& model, int64_t tokens) {}
   // A step read `drafted` guessed tokens; the search chose the first `accepted`

@@ -48,6 +48,11 @@ class CachingBatcher : public Batcher {
   int64_t free_waiting_tokens(Sender sender) const override {
     return batcher_->free_waiting_tokens(sender);
   }
+  int stalled_steps() const override { return batcher_->stalled_steps(); }
+  void ListenForStalls(
+      std::function<void(const StepStall&)> listener) override {
+    batcher_->ListenForStalls(std::move(listener));
+  }
   bool Drain(absl::Duration timeout) override {
     return batcher_->Drain(timeout);
   }

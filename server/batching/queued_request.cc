@@ -26,4 +26,11 @@ absl::Status NotFiniteStatus() {
       "another precision");
 }
 
+absl::Status StalledStatus(const std::string& model) {
+  return absl::UnavailableError(fmt::format(
+      "the model '{}' has stopped computing: a step of it does not end; retry "
+      "later, or call another server",
+      model));
+}
+
 }  // namespace trivium

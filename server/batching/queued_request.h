@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -40,6 +41,8 @@ absl::Status DeadlineStatus(const char* stage);
 absl::Status TooLateStatus();
 // The model computed infinities or NaNs.
 absl::Status NotFiniteStatus();
+// A step of the model's engine has not returned in time.
+absl::Status StalledStatus(const std::string& model);
 
 }  // namespace trivium
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "server/batching/queued_request.h"
 
 namespace trivium {
 namespace {
@@ -17,6 +18,9 @@ constexpr absl::Duration kTransit = absl::Milliseconds(3);
 absl::Duration WithMargin(absl::Duration answer) {
   return answer > absl::ZeroDuration() ? kMargin * answer + kTransit : answer;
 }
+
+// Nobody knows when a step that lasts too long returns.
+constexpr absl::Duration kRetryStalled = absl::Seconds(5);
 
 // The call may ask for less than is usual: about one sentence.
 constexpr int64_t kLittleTokens = 256;
@@ -59,10 +63,17 @@ Submission CheckRoom(const Admission& admission, Sender sender,
   return refusal;
 }
 
+Submission RefuseStalled(const ServedModel& model) {
+  Submission refusal = StalledStatus(model.name);
+  refusal.retry_after = kRetryStalled;
+  return refusal;
+}
+
 const char* ReasonOf(const Submission& refusal) {
   if (refusal.late) return "late";
   if (absl::IsResourceExhausted(refusal.status)) return "full";
-  return absl::IsUnavailable(refusal.status) ? "draining" : "invalid";
+  if (!absl::IsUnavailable(refusal.status)) return "invalid";
+  return refusal.retry_after > absl::ZeroDuration() ? "stalled" : "draining";
 }
 
 absl::Duration RetryAfter(absl::Duration answer) {

@@ -7,6 +7,7 @@
 #include "server/batching/admission.h"
 #include "server/batching/forecast.h"
 #include "server/batching/request.h"
+#include "server/batching/served_model.h"
 #include "server/batching/submission.h"
 
 namespace trivium {
@@ -25,7 +26,11 @@ Submission CheckRoom(const Admission& admission, Sender sender,
                      int64_t usual_tokens, int64_t in_transit,
                      const Forecast::Times& times);
 
-// Metric label of a refusal: "late", "full", "draining" or "invalid".
+// The refusal of a call for a model whose steps have all been given up.
+Submission RefuseStalled(const ServedModel& model);
+
+// Metric label of a refusal: "late", "full", "stalled", "draining" or
+// "invalid".
 const char* ReasonOf(const Submission& refusal);
 
 // Time to retry after, for a call that would now be answered after `answer`.

@@ -6,7 +6,9 @@
 //   4. MakeRoom          drops guesses, then suspends from the end of order_,
 //                        until the plan's blocks are free
 //                        (running_batch_room.cc)
-//   5. Engine::Step, Measure, ApplyResults or FailPlan
+//   5. Engine::Step, Measure, ApplyResults or FailPlan. If StepListener says
+//      that the step was given up, its requests have been answered, and only
+//      what they hold is released.
 //   6. RemoveFinished
 //
 // Always:
@@ -103,7 +105,14 @@ void RunningBatch::Iterate() {
   if (options_.observer != nullptr) {
     options_.observer->OnRunning(options_.worker, *options_.model, running);
   }
+  if (options_.steps != nullptr) {
+    options_.steps->OnStepBegins(*this, PlannedTokens());
+  }
   const absl::Status status = engine_->Step(plan_, &result_);
+  if (options_.steps != nullptr && !options_.steps->OnStepReturned(*this)) {
+    for (const auto& sequence : sequences_) sequence->End();
+    return RemoveFinished();
+  }
   const absl::Time end = options_.clock->Now();
   if (status.ok()) {
     Measure(begin, end);
@@ -214,8 +223,20 @@ void RunningBatch::Abort(const absl::Status& status) {
   RemoveFinished();
 }
 
+void RunningBatch::GiveUpStep(const absl::Status& status) {
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    Tell(sequence.get(), status);
+  }
+}
+
 void RunningBatch::Answer(Sequence* sequence,
                           absl::StatusOr<RequestResult> result) {
+  sequence->End();
+  Tell(sequence, std::move(result));
+}
+
+void RunningBatch::Tell(Sequence* sequence,
+                        absl::StatusOr<RequestResult> result) {
   const QueuedRequest& queued = sequence->queued();
   if (sequence->priority() == Priority::kInteractive) {
     const absl::Time now = options_.clock->Now();
@@ -223,7 +244,6 @@ void RunningBatch::Answer(Sequence* sequence,
     if (result.ok()) share_->Answered(now - sequence->started());
   }
   if (sequence->reports_phases()) sequence->ReportEnd(options_.clock->Now());
-  sequence->End();
   const auto call = requests_of_call_.find(queued.call);
   if (--call->second == 0) requests_of_call_.erase(call);
   answered_.push_back(queued.source_key);
@@ -257,6 +277,15 @@ void RunningBatch::RemoveFinished() {
     options_.observer->OnRunning(options_.worker, *options_.model,
                                  static_cast<int>(sequences_.size()));
   }
+}
+
+int64_t RunningBatch::PlannedTokens() const {
+  const int64_t layers = std::max(1, engine_->limits().encoder_layers);
+  int64_t tokens = (sources_.planned_work() + layers - 1) / layers;
+  for (const StepPlan::Decode& decode : plan_.decode) {
+    tokens += static_cast<int64_t>(decode.tokens.size());
+  }
+  return tokens;
 }
 
 void RunningBatch::TakeAnswered(std::vector<uint64_t>* source_keys) {

@@ -19,6 +19,7 @@
 #include "server/batching/iteration_costs.h"
 #include "server/batching/sequence.h"
 #include "server/batching/source_table.h"
+#include "server/batching/step_listener.h"
 
 namespace trivium {
 
@@ -58,6 +59,7 @@ class RunningBatch {
     BackgroundShare* share = nullptr;
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null
+    StepListener* steps = nullptr;         // may be null
   };
 
   // Owns the engine.
@@ -95,7 +97,12 @@ class RunningBatch {
   void Iterate();
   // Answers all requests with `status`.
   void Abort(const absl::Status& status);
+  // Does the same while the engine is in a step that does not return, without
+  // touching the engine. Called by another thread than Iterate's, which must
+  // not go on meanwhile (StepListener::OnStepReturned).
+  void GiveUpStep(const absl::Status& status);
 
+  const ServedModel& model() const { return *options_.model; }
   bool empty() const { return sequences_.empty(); }
   // True if a background request should join before interactive ones, because
   // none runs here.
@@ -131,6 +138,9 @@ class RunningBatch {
   void AnswerNotFinite(Sequence* sequence);
   void FailPlan(const absl::Status& status);
   void Answer(Sequence* sequence, absl::StatusOr<RequestResult> result);
+  // Tells the request's observer and those who count; the sequence still holds
+  // what it has in the engine.
+  void Tell(Sequence* sequence, absl::StatusOr<RequestResult> result);
   // Removes the answered sequences, recounts the totals, and sets order_.
   void RemoveFinished();
   void Report(absl::Time begin, absl::Time end, int running);
@@ -144,6 +154,8 @@ class RunningBatch {
   // Lets sequences guess tokens as far as that is worth it. Returns how many.
   int Draft();
   int EncodeTokens(Priority priority) const;
+  // Tokens of the plan, those of encoder layers as tokens through all layers.
+  int64_t PlannedTokens() const;
 
   // running_batch_room.cc: rows and KV blocks.
   // Suspends requests until the plan finds room.

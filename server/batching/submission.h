@@ -14,7 +14,8 @@ struct [[nodiscard]] Submission {
   // Index of the request that was refused; -1 if the call as a whole was.
   int request = -1;
   // With RESOURCE_EXHAUSTED: forecast time until the work before the call is
-  // done. Without jitter, which the calls add.
+  // done. With UNAVAILABLE: when to try again, unless it is zero. Without
+  // jitter, which the calls add.
   absl::Duration retry_after = absl::ZeroDuration();
   bool late = false;  // refused for lack of time
 

@@ -18,6 +18,11 @@
 // - A worker that leaves requests waiting wakes idle workers, since it is busy
 //   for the length of a step. An idle worker wakes up at the earliest deadline
 //   in the queues, because the other workers may be in long steps then.
+// - A step that was given up changes hands like this: CheckStep, with the lock,
+//   moves its batch to stuck_; then it answers the batch's requests as the
+//   members' owner; then a new thread owns them. Whoever returns from such a
+//   step waits in OnStepReturned until the owner, between two iterations, gives
+//   the members back and leaves.
 // - The rate of a model is measured only over times that leave requests waiting
 //   or in which calls were refused as late (ServiceRate).
 #include "server/batching/worker.h"
@@ -25,6 +30,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/thread.h"
 
@@ -35,23 +41,146 @@ absl::Status ShutDownStatus() {
   return absl::UnavailableError("the server is shutting down");
 }
 
+// A slow machine reads so many bytes of weights in a second, for one token.
+constexpr double kSlowBytesPerSecond = 1e9;
+
+absl::Duration SlowTime(const ServedModel& model, int64_t tokens) {
+  if (model.model == nullptr) return absl::ZeroDuration();
+  return absl::Seconds(static_cast<double>(model.model->info().weight_bytes) *
+                       static_cast<double>(tokens) / kSlowBytesPerSecond);
+}
+
 }  // namespace
 
 Worker::Worker(int index, const RunningBatch::Options& batching,
-               BatcherState* state)
-    : index_(index), batching_(batching), state_(state) {}
+               absl::Duration step_timeout, BatcherState* state)
+    : index_(index),
+      batching_(batching),
+      step_timeout_(step_timeout),
+      state_(state) {}
 
-bool Worker::Start() {
-  thread_ = StartThread([this] { Run(); });
-  return thread_.has_value();
+Worker::~Worker() {
+  std::list<OwnThread> threads;
+  {
+    MutexLock lock(&state_->mutex);
+    threads.swap(threads_);
+  }
+  for (OwnThread& one : threads) one.thread->join();
 }
 
-void Worker::Run() {
+bool Worker::Start() {
+  MutexLock lock(&state_->mutex);
+  return StartThreadOfMembers();
+}
+
+bool Worker::StartThreadOfMembers() {
+  OwnThread* const self = &threads_.emplace_back();
+  self->thread = StartThread([this, self] { Run(self); });
+  if (self->thread.has_value()) return true;
+  threads_.pop_back();
+  return false;
+}
+
+void Worker::JoinLeft() {
+  std::list<OwnThread> left;
+  {
+    MutexLock lock(&state_->mutex);
+    for (auto one = threads_.begin(); one != threads_.end();) {
+      const auto next = std::next(one);
+      if (one->left) left.splice(left.end(), threads_, one);
+      one = next;
+    }
+  }
+  for (OwnThread& one : left) one.thread->join();
+}
+
+void Worker::CheckStep() {
+  JoinLeft();
+  const absl::Time now = batching_.clock->Now();
+  RunningBatch* batch = nullptr;
+  std::shared_ptr<BatchedModel> model;
+  absl::Duration lasted;
+  {
+    MutexLock lock(&state_->mutex);
+    if (stepping_ != nullptr && step_end_ <= now) {
+      const auto served = std::find_if(
+          models_.begin(), models_.end(),
+          [this](const Served& one) { return one.batch.get() == stepping_; });
+      stepping_ = nullptr;
+      lasted = now - step_begin_;
+      model = served->model;
+      batch = served->batch.get();
+      Stuck& stuck =
+          stuck_.emplace_back(Stuck{.served = {}, .begin = step_begin_});
+      stuck.served.splice(stuck.served.begin(), models_, served);
+      ++model->stalled_workers;
+      ++state_->stalled_steps;
+    } else if (!std::exchange(unowned_, false)) {
+      return;
+    }
+  }
+  // This thread owns the members here.
+  if (batch != nullptr) batch->GiveUpStep(StalledStatus(model->model->name));
+  {
+    MutexLock lock(&state_->mutex);
+    if (!StartThreadOfMembers()) {
+      // The next call tries again, unless the step returns before.
+      unowned_ = true;
+      handed_over_.SignalAll();
+    }
+  }
+  if (batch != nullptr) {
+    state_->TellStall({*model->model, index_, lasted}, batching_.observer);
+  }
+}
+
+void Worker::OnStepBegins(const RunningBatch& batch, int64_t tokens) {
+  if (step_timeout_ == absl::InfiniteDuration()) return;
+  const absl::Time now = batching_.clock->Now();
+  MutexLock lock(&state_->mutex);
+  stepping_ = &batch;
+  step_begin_ = now;
+  step_end_ = now + step_timeout_ + SlowTime(batch.model(), tokens);
+}
+
+bool Worker::OnStepReturned(const RunningBatch& batch) {
+  if (step_timeout_ == absl::InfiniteDuration()) return true;
+  std::shared_ptr<BatchedModel> model;
+  absl::Duration lasted;
+  {
+    MutexLock lock(&state_->mutex);
+    if (stepping_ == &batch) {
+      stepping_ = nullptr;
+      return true;
+    }
+    ++returned_;
+    state_->work.SignalAll();
+    while (!unowned_) handed_over_.Wait(&state_->mutex);
+    unowned_ = false;
+    --returned_;
+    const auto stuck =
+        std::find_if(stuck_.begin(), stuck_.end(), [&](const Stuck& one) {
+          return one.served.front().batch.get() == &batch;
+        });
+    lasted = batching_.clock->Now() - stuck->begin;
+    model = stuck->served.front().model;
+    models_.splice(models_.end(), stuck->served);
+    stuck_.erase(stuck);
+    --model->stalled_workers;
+    --state_->stalled_steps;
+  }
+  state_->TellStall({*model->model, index_, lasted, /*returned=*/true},
+                    batching_.observer);
+  return false;
+}
+
+void Worker::Run(OwnThread* self) {
   for (;;) {
     for (Served& served : models_) {
       if (!served.batch->empty()) served.batch->DropDead();
     }
     const Next next = Decide();
+    if (next == Next::kLeave) return Leave(self);
     AnswerDropped();
     ReportQueues();
     gone_.clear();
@@ -64,16 +193,25 @@ void Worker::Run() {
         break;
       case Next::kReport:
         break;
+      case Next::kLeave:
       case Next::kExit:
-        return;
+        return Leave(self);
     }
   }
+}
+
+void Worker::Leave(OwnThread* self) {
+  MutexLock lock(&state_->mutex);
+  self->left = true;
+  unowned_ = true;
+  handed_over_.SignalAll();
 }
 
 Worker::Next Worker::Decide() {
   using enum BatcherState::Phase;
   MutexLock lock(&state_->mutex);
   for (;;) {
+    if (returned_ > 0) return Next::kLeave;
     Account();
     FollowModels();
     DropWaiting();
@@ -102,15 +240,29 @@ void Worker::Account() {
       }
       served.since = now;
     }
-    served.batch->TakeAnswered(&source_keys_);
-    answered += static_cast<int64_t>(source_keys_.size());
-    for (const uint64_t key : source_keys_) {
-      state_->dispatcher.Finished(index_, key);
+    answered += AccountAnswered(served.batch.get());
+  }
+  for (Stuck& stuck : stuck_) {
+    Served& served = stuck.served.front();
+    const int64_t of_step = AccountAnswered(served.batch.get());
+    if (of_step == 0) continue;
+    answered += of_step;
+    for (const Priority priority :
+         {Priority::kInteractive, Priority::kBackground}) {
+      served.model->forecast.SetRunning(index_, priority, 0);
     }
   }
   if (answered == 0) return;
   state_->unanswered -= answered;
   if (state_->unanswered == 0) state_->answered.SignalAll();
+}
+
+int64_t Worker::AccountAnswered(RunningBatch* batch) {
+  batch->TakeAnswered(&source_keys_);
+  for (const uint64_t key : source_keys_) {
+    state_->dispatcher.Finished(index_, key);
+  }
+  return static_cast<int64_t>(source_keys_.size());
 }
 
 void Worker::FollowModels() {
@@ -121,6 +273,7 @@ void Worker::FollowModels() {
     options.model = model->model;
     options.worker = index_;
     options.share = &share_;
+    options.steps = this;
     models_.push_back(
         {.model = model,
          .batch = std::make_unique<RunningBatch>(options, std::move(engine))});
@@ -142,18 +295,23 @@ void Worker::FollowModels() {
 
 void Worker::DropWaiting() {
   const absl::Time now = batching_.clock->Now();
-  for (Served& served : models_) {
-    RequestQueue& queue = *served.model->queue;
-    const size_t before = dropped_.size();
-    if (state_->phase >= BatcherState::Phase::kCancelling) {
-      queue.DropAll(ShutDownStatus(), &dropped_);
-    } else {
-      queue.DropDead(now, &dropped_);
-    }
-    if (dropped_.size() == before) continue;
-    AccountDropped(before);
-    NoteQueue(&served);
+  for (Served& served : models_) DropWaiting(now, &served);
+  for (Stuck& stuck : stuck_) DropWaiting(now, &stuck.served.front());
+}
+
+void Worker::DropWaiting(absl::Time now, Served* served) {
+  RequestQueue& queue = *served->model->queue;
+  const size_t before = dropped_.size();
+  if (state_->phase >= BatcherState::Phase::kCancelling) {
+    queue.DropAll(ShutDownStatus(), &dropped_);
+  } else if (served->model->stalled()) {
+    queue.DropAll(StalledStatus(served->model->model->name), &dropped_);
+  } else {
+    queue.DropDead(now, &dropped_);
   }
+  if (dropped_.size() == before) return;
+  AccountDropped(before);
+  NoteQueue(served);
 }
 
 void Worker::AccountDropped(size_t begin) {
@@ -276,13 +434,19 @@ void Worker::AnswerDropped() {
 
 void Worker::ReportQueues() {
   if (batching_.observer == nullptr) return;
-  for (std::list<Served>* all : {&models_, &gone_}) {
-    for (Served& served : *all) {
-      if (!std::exchange(served.queue_changed, false)) continue;
-      batching_.observer->OnQueued(*served.model->model, served.queue_tokens,
-                                   served.queue_requests);
-    }
+  const auto report = [this](Served* served) {
+    if (!std::exchange(served->queue_changed, false)) return;
+    batching_.observer->OnQueued(*served->model->model, served->queue_tokens,
+                                 served->queue_requests);
+  };
+  for (Served& served : models_) report(&served);
+  for (Served& served : gone_) report(&served);
+  std::vector<Served*> stuck;  // set aside until this thread has left
+  {
+    MutexLock lock(&state_->mutex);
+    for (Stuck& one : stuck_) stuck.push_back(&one.served.front());
   }
+  for (Served* served : stuck) report(served);
 }
 
 }  // namespace trivium

@@ -14,6 +14,7 @@
 #include "server/batching/background_share.h"
 #include "server/batching/batcher_state.h"
 #include "server/batching/running_batch.h"
+#include "server/batching/step_listener.h"
 
 namespace trivium {
 
@@ -22,20 +23,31 @@ namespace trivium {
 // those of removed models, and takes newcomers from the queues. Without work it
 // sleeps. The thread ends in Phase::kExiting, after all requests are answered;
 // the destructor waits for that.
-class Worker {
+//
+// If an engine's step does not return in time, CheckStep answers the requests
+// of its batch and starts another thread for the worker's other batches. The
+// batch is set aside until its step returns. So each engine is only ever used
+// by one thread, and each worker runs one iteration at a time besides the steps
+// that do not return.
+class Worker : private StepListener {
  public:
-  // The worker sets `batching`'s worker and model itself. `state` outlives the
-  // worker.
-  Worker(int index, const RunningBatch::Options& batching, BatcherState* state);
-  ~Worker() {
-    if (thread_) thread_->join();
-  }
+  // The worker sets `batching`'s worker, model and listener itself. A step may
+  // last for `step_timeout` and what its tokens take on a slow machine; if that
+  // is infinite, for ever. `state` outlives the worker.
+  Worker(int index, const RunningBatch::Options& batching,
+         absl::Duration step_timeout, BatcherState* state);
+  ~Worker() override;
 
   // Call once. Returns false if the system cannot start a thread.
   bool Start();
 
+  // Gives up the step under way if its time is over. Called again and again, by
+  // one thread that is none of the worker's, and that stops before the
+  // destructor.
+  void CheckStep();
+
  private:
-  enum class Next { kIterate, kAbort, kReport, kExit };
+  enum class Next { kIterate, kAbort, kReport, kLeave, kExit };
 
   // One model on this worker.
   struct Served {
@@ -50,7 +62,20 @@ class Worker {
     bool left_waiting = false;  // there was no room for all waiting requests
   };
 
-  void Run();
+  struct OwnThread {
+    std::optional<Thread> thread;
+    bool left = false;  // it has nothing more to do
+  };
+
+  // Starts a thread that owns the members below. False: there is none.
+  bool StartThreadOfMembers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void Run(OwnThread* self);
+  void OnStepBegins(const RunningBatch& batch, int64_t tokens) override;
+  bool OnStepReturned(const RunningBatch& batch) override;
+  // Gives the members up: to a thread whose step has returned, if any.
+  void Leave(OwnThread* self);
+  // Waits for the ends of threads that have left.
+  void JoinLeft();
   // Sleeps until there is something to do, and returns it. kIterate: iterate
   // next_batch_. kAbort: abort all batches. kReport: answer dropped_ and free
   // gone_, then decide again.
@@ -58,12 +83,17 @@ class Worker {
   // Updates the shared state with the work since the last call: answered
   // requests, running rows, measured rates.
   void Account() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Returns how many requests the batch has answered since the last call.
+  int64_t AccountAnswered(RunningBatch* batch)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Fetches the engines of new models, and moves removed models without
   // requests to gone_.
   void FollowModels() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Moves dead requests from the queues to dropped_; all requests if the phase
-  // is kCancelling.
+  // is kCancelling, or if every worker's step of the model was given up.
   void DropWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void DropWaiting(absl::Time now, Served* served)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Removes dropped_[begin..] from Admission.
   void AccountDropped(size_t begin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -81,9 +111,28 @@ class Worker {
 
   const int index_;
   const RunningBatch::Options batching_;
+  const absl::Duration step_timeout_;
   BatcherState* const state_;
 
-  // Used only by the thread.
+  // The step under way; null: none, or it was given up.
+  const RunningBatch* stepping_ ABSL_GUARDED_BY(state_->mutex) = nullptr;
+  absl::Time step_begin_ ABSL_GUARDED_BY(state_->mutex);
+  absl::Time step_end_ ABSL_GUARDED_BY(state_->mutex);  // the latest
+  // Batches whose steps were given up, each with the time that its step began.
+  struct Stuck {
+    std::list<Served> served;  // one
+    absl::Time begin;
+  };
+  std::list<Stuck> stuck_ ABSL_GUARDED_BY(state_->mutex);
+  // Threads whose steps returned after they were given up. Each waits until it
+  // owns the members below.
+  int returned_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  bool unowned_ ABSL_GUARDED_BY(state_->mutex) = false;
+  CondVar handed_over_;  // unowned_ is true
+
+  // Used only by the thread that owns them. A thread begins as their owner. It
+  // loses them when its step is given up, to the thread that CheckStep starts,
+  // and gets them back when its step has returned: then the other one leaves.
   BackgroundShare share_;
   std::list<Served> models_;  // the next one to iterate comes first
   std::list<Served> gone_;    // to be freed without the lock
@@ -92,7 +141,8 @@ class Worker {
   int64_t dropped_answered_ = 0;       // not yet accounted
   std::vector<uint64_t> source_keys_;  // scratch
 
-  std::optional<Thread> thread_;  // last: it uses the members above
+  // Last: they use the members above.
+  std::list<OwnThread> threads_ ABSL_GUARDED_BY(state_->mutex);
 };
 
 }  // namespace trivium

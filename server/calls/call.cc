@@ -102,7 +102,8 @@ absl::Status Call::Submit(std::vector<Request> requests,
   const Submission submission =
       environment_.batcher->Submit(batcher_call_, std::move(requests));
   const absl::Status& status = submission.status;
-  if (absl::IsResourceExhausted(status)) {
+  if (absl::IsResourceExhausted(status) ||
+      submission.retry_after > absl::ZeroDuration()) {
     return WithRetry(status, submission.retry_after);
   }
   if (absl::IsInvalidArgument(status) && submission.request >= 0) {

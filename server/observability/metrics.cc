@@ -288,6 +288,18 @@ void Metrics::OnNotFinite(const ServedModel& model) {
   figures->not_finite->Increment();
 }
 
+void Metrics::OnStepStalled(const StepStall& stall) {
+  MutexLock lock(&mutex_);
+  ModelFigures* const figures = Find(stall.model);
+  if (figures == nullptr) return;
+  if (stall.returned) {
+    figures->stalled_steps->Decrement();
+  } else {
+    figures->step_stalls->Increment();
+    figures->stalled_steps->Increment();
+  }
+}
+
 void Metrics::OnPrefixFound(const ServedModel& model, int64_t tokens) {
   MutexLock lock(&mutex_);
   ModelFigures* const figures = Find(model);

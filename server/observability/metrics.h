@@ -62,6 +62,7 @@ class Metrics : public BatchingObserver {
   void OnSharedSource(const ServedModel& model) override;
   void OnSuspended(const ServedModel& model) override;
   void OnNotFinite(const ServedModel& model) override;
+  void OnStepStalled(const StepStall& stall) override;
   void OnPrefixFound(const ServedModel& model, int64_t tokens) override;
   void OnDrafted(const ServedModel& model, int drafted, int accepted) override;
   void OnFirstToken(const ServedModel& model,

@@ -201,6 +201,12 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
   not_finite = counter("trivium_not_finite_total",
                        "Requests answered INTERNAL because the model computed "
                        "infinities or NaNs.");
+  step_stalls = counter("trivium_engine_stalls_total",
+                        "Steps of the engine that did not return within "
+                        "--step-timeout.");
+  stalled_steps = gauge("trivium_engine_stalled",
+                        "Workers whose step of the engine has not returned "
+                        "within --step-timeout.");
   prefix_hits = counter("trivium_prefix_hits_total",
                         "Prefixes for which KV blocks were cached.");
   prefix_tokens_found =

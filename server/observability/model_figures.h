@@ -89,8 +89,8 @@ struct ModelFigures : CallFigures {
   void SetInfo(const std::string& name, const ModelInfo& info);
 
   // Reasons for which admission refuses calls.
-  static constexpr std::array<std::string_view, 4> kRejections = {
-      "full", "late", "draining", "invalid"};
+  static constexpr std::array<std::string_view, 5> kRejections = {
+      "full", "late", "stalled", "draining", "invalid"};
   void CountRejection(std::string_view reason);
 
   struct Blocks {
@@ -119,6 +119,8 @@ struct ModelFigures : CallFigures {
   prometheus::Counter* shared_sources;
   prometheus::Counter* suspensions;
   prometheus::Counter* not_finite;
+  prometheus::Counter* step_stalls;
+  prometheus::Gauge* stalled_steps;
   prometheus::Counter* prefix_hits;
   prometheus::Counter* prefix_tokens_found;
   prometheus::Counter* drafted_tokens;

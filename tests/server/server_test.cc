@@ -79,6 +79,20 @@ TEST_F(ServerTest, WatchersOfHealthAreToldOfTheStop) {
   drain.join();
 }
 
+TEST_F(ServerTest, IsNotReadyWhileAStepDoesNotReturn) {
+  const ModelHandle model = ServedPuppet("m");
+  batcher_->Stall(*model, /*returned=*/false);
+  EXPECT_EQ(Health(""), HealthCheckResponse::NOT_SERVING);
+  EXPECT_EQ(Get("/readyz").status, 503);
+  EXPECT_EQ(Get("/healthz").status, 200);
+  // Other models go on.
+  v1::TranslateResponse response;
+  EXPECT_TRUE(Translate(TextsRequest({"abc"}), &response).ok());
+  batcher_->Stall(*model, /*returned=*/true);
+  EXPECT_EQ(Health(""), HealthCheckResponse::SERVING);
+  EXPECT_EQ(Get("/readyz").status, 200);
+}
+
 TEST_F(ServerTest, CountsCallsInMetrics) {
   v1::TranslateResponse response;
   ASSERT_TRUE(Translate(TextsRequest({"abc"}), &response).ok());

@@ -51,6 +51,25 @@ class PuppetBatcher : public Batcher {
     foreseen_ = std::move(refusal);
     foreseen_.retry_after = absl::Milliseconds(200);
   }
+  // Says that a step of the model does not return, or has returned.
+  void Stall(const ServedModel& model, bool returned) {
+    std::function<void(const StepStall&)> listener;
+    {
+      MutexLock lock(&mutex_);
+      stalled_steps_ = returned ? 0 : 1;
+      listener = stall_listener_;
+    }
+    if (listener != nullptr) listener({model, 0, absl::Seconds(60), returned});
+  }
+  int stalled_steps() const override {
+    MutexLock lock(&mutex_);
+    return stalled_steps_;
+  }
+  void ListenForStalls(
+      std::function<void(const StepStall&)> listener) override {
+    MutexLock lock(&mutex_);
+    stall_listener_ = std::move(listener);
+  }
   // Number of calls that were checked before their requests were read.
   int asked_early() const {
     MutexLock lock(&mutex_);
@@ -289,6 +308,8 @@ class PuppetBatcher : public Batcher {
 
   mutable Mutex mutex_;
   CondVar changed_;
+  int stalled_steps_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::function<void(const StepStall&)> stall_listener_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   int refused_ ABSL_GUARDED_BY(mutex_) = 0;

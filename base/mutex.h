@@ -60,7 +60,7 @@ class CondVar {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
     condition_.wait_until(
-        lock, std::chrono::system_clock::now() +
+        lock, std::chrono::steady_clock::now() +
                   absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(1))));
     lock.release();
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 
 namespace trivium {
 
@@ -23,9 +24,9 @@ void RepeatingThread::Run() {
   while (true) {
     {
       MutexLock lock(&mutex_);
-      const absl::Time next = absl::Now() + interval_;
-      while (!stopping_ && absl::Now() < next) {
-        changed_.WaitFor(&mutex_, next - absl::Now());
+      const absl::Time next = SteadyNow() + interval_;
+      while (!stopping_ && SteadyNow() < next) {
+        changed_.WaitFor(&mutex_, next - SteadyNow());
       }
       if (stopping_) return;
     }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/host_port.h"
@@ -152,7 +153,7 @@ absl::Status PullWithSignals(Options* options) {
 }
 
 absl::Status Serve(const Options& options, const sigset_t& signals) {
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                            StartServer(options));
   Log(spdlog::level::info, "serving",
@@ -165,7 +166,7 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
        {"metrics_listen", options.metrics_listen},
        {"metrics_port", server->metrics_port()},
        {"version", kVersion},
-       {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
+       {"seconds", absl::ToDoubleSeconds(SteadyNow() - begin)}});
   if (!options.port_file.empty()) {
     TRIVIUM_RETURN_IF_ERROR(
         WritePorts(options.port_file, *server,

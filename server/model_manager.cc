@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/cpu_limits.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -134,7 +135,7 @@ LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options) {
 absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
                                                  const Options& options) {
   TRIVIUM_RETURN_IF_ERROR(CheckModelName(spec.name));
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   absl::StatusOr<std::unique_ptr<Model>> model =
       Model::Load(spec.folder, LoadOptionsOf(spec, options));
   if (!model.ok()) {
@@ -160,7 +161,7 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
        {"vocabulary_shortlist", info.vocabulary_shortlist ? "on" : "off"},
        {"parameters", info.parameters},
        {"revision", info.revision},
-       {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
+       {"seconds", absl::ToDoubleSeconds(SteadyNow() - begin)}});
   if ((*model)->tokenizer() == nullptr) {
     Log(spdlog::level::warn,
         "the folder has no tokenizer files: the model accepts token ids only",
@@ -291,7 +292,7 @@ std::function<void()> ModelManager::NextStep() {
   MutexLock lock(&orders_->mutex);
   for (;;) {
     if (orders_->stopping) return nullptr;
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (auto late = TakeLate(now); !late.empty()) {
       return [late = std::move(late)] {
         for (const auto& [done, status] : late) done(status);
@@ -441,7 +442,7 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
       ++orders_->threads;
       id = ++orders_->last_read;
       orders_->reads[id] = {
-          spec.name, absl::Now(),
+          spec.name, SteadyNow(),
           IsHubName(spec.folder) ? reading_.pull_limit : reading_.limit,
           std::move(finish), done};
     }

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "model/hub/hub_name.h"
 #include "model/hub/hub_settings.h"
@@ -31,13 +32,13 @@ class PullLog : public PullObserver {
 
   void OnFile(const HubFile& file, int64_t have) override {
     path_ = file.path;
-    logged_ = absl::Now();
+    logged_ = SteadyNow();
     alive_();
     Log(spdlog::level::info, "fetching",
         {{"file", path_}, {"bytes", file.size}, {"fetched", have}});
   }
   void OnBytes(int64_t have) override {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (now - logged_ < kLogInterval) return;
     logged_ = now;
     alive_();
@@ -68,7 +69,7 @@ void LogFetched(const std::string& name, const std::string& folder,
   Log(spdlog::level::info, "model fetched",
       {{"model", name},
        {"folder", folder},
-       {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
+       {"seconds", absl::ToDoubleSeconds(SteadyNow() - begin)}});
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ absl::StatusOr<std::string> PullOrdered(const ModelSpec& spec,
   PullOptions pull = CheckedPull(LoadOptionsOf(spec, options));
   pull.most_bytes = options.pull_bytes;
   PullLog log([] {});
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   TRIVIUM_ASSIGN_OR_RETURN(const std::string folder,
                            PullOne(spec.folder, pull, &log));
   LogFetched(spec.folder, folder, begin);
@@ -132,7 +133,7 @@ absl::Status PullModels(const std::function<void()>& alive, Options* options) {
   for (ModelSpec& spec : options->models) {
     if (!IsHubName(spec.folder)) continue;
     const std::string name = spec.folder;
-    const absl::Time begin = absl::Now();
+    const absl::Time begin = SteadyNow();
     TRIVIUM_ASSIGN_OR_RETURN(
         spec.folder, PullOne(name, CheckedPull(LoadOptionsOf(spec, *options)),
                              observer.get()));

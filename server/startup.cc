@@ -277,7 +277,9 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   Log(spdlog::level::info, "workers",
       {{"workers", int64_t{workers.count}},
        {"worker_threads", int64_t{workers.threads}},
-       {"kv_cache_bytes", workers.kv_cache_bytes}});
+       {"kv_cache_bytes", workers.kv_cache_bytes},
+       {"kv_cache_bytes_in_all", workers.kv_cache_bytes * workers.count *
+                                     static_cast<int64_t>(specs.size())}});
 
   parts.metrics = std::make_unique<Metrics>(workers.count);
   Batcher::Options batching;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/progress_bar.h"
 #include "model/folder_report.h"
 
@@ -41,7 +42,7 @@ void PullDisplay::OnFile(const HubFile& file, int64_t have) {
   path_ = file.path;
   size_ = file.size;
   have_ = had_ = have;
-  begin_ = absl::Now();
+  begin_ = SteadyNow();
   drawn_ = absl::InfinitePast();
   if (!terminal_) {
     fmt::print(
@@ -53,7 +54,7 @@ void PullDisplay::OnFile(const HubFile& file, int64_t have) {
 void PullDisplay::OnBytes(int64_t have) {
   had_ = std::min(had_, have);
   have_ = have;
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   if (terminal_ && now - drawn_ >= kRedraw) Draw(now);
 }
 
@@ -67,7 +68,7 @@ void PullDisplay::Draw(absl::Time now) {
 
 void PullDisplay::OnFileEnd() {
   if (!terminal_) return;
-  Draw(absl::Now());
+  Draw(SteadyNow());
   fmt::print(file_, "\n");
 }
 

@@ -114,8 +114,9 @@ class OllamaLines {
   // Without "done". `logprobs` null: nobody asked for them.
   ordered_json Line(const std::string& model, const OllamaAnswer& answer,
                     const OpenAiLogprobs* logprobs) const {
-    ordered_json line = {{"model", model},
-                         {"created_at", OllamaTime(clock_->Now())}};
+    ordered_json line = {
+        {"model", model},
+        {"created_at", OllamaTime(clock_->WallTime(clock_->Now()))}};
     if (path_ == OllamaPath::kChat) {
       ordered_json message = {{"role", "assistant"}, {"content", answer.text}};
       if (!answer.thinking.empty()) message["thinking"] = answer.thinking;

@@ -101,7 +101,8 @@ class CompletionCodec : public Codec {
                   std::shared_ptr<const Grant> grant, bool chat)
       : chat_(chat),
         id_(NewAnswerId(chat ? "chatcmpl-" : "cmpl-")),
-        created_(absl::ToUnixSeconds(environment.clock->Now())),
+        created_(absl::ToUnixSeconds(
+            environment.clock->WallTime(environment.clock->Now()))),
         models_(environment.models, std::move(grant)),
         limits_(environment.limits),
         kept_(limits_.max_response_bytes),

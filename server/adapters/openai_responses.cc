@@ -36,7 +36,7 @@ class ResponsesCodec : public Codec {
                  std::shared_ptr<const Grant> grant)
       : id_(NewAnswerId("resp_")),
         clock_(*environment.clock),
-        created_(absl::ToUnixSeconds(clock_.Now())),
+        created_(absl::ToUnixSeconds(clock_.WallTime(clock_.Now()))),
         models_(environment.models, std::move(grant)),
         kept_(environment.limits.max_response_bytes),
         ignored_(environment.ignored_members) {}
@@ -138,7 +138,8 @@ class ResponsesCodec : public Codec {
     output_->Finish(complete());
     ordered_json response = Head(complete() ? "completed" : "incomplete");
     if (complete()) {
-      response["completed_at"] = absl::ToUnixSeconds(clock_.Now());
+      response["completed_at"] =
+          absl::ToUnixSeconds(clock_.WallTime(clock_.Now()));
     } else {
       response["incomplete_details"] = {{"reason", "max_output_tokens"}};
     }

@@ -28,7 +28,8 @@ class VllmCodec : public Codec {
  public:
   explicit VllmCodec(const Environment& environment)
       : ignored_(environment.ignored_members),
-        created_(absl::ToUnixSeconds(environment.clock->Now())) {}
+        created_(absl::ToUnixSeconds(
+            environment.clock->WallTime(environment.clock->Now()))) {}
 
   absl::Status Read(std::string_view body, Message* message) final {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));

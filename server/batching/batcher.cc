@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "fmt/format.h"
@@ -445,11 +446,11 @@ int64_t ThreadedBatcher::free_waiting_tokens(Sender sender) const {
 }
 
 bool ThreadedBatcher::Drain(absl::Duration timeout) {
-  const absl::Time end = absl::Now() + timeout;
+  const absl::Time end = SteadyNow() + timeout;
   MutexLock lock(&state_.mutex);
   Enter(Phase::kDraining);
   while (state_.unanswered > 0) {
-    const absl::Duration remaining = end - absl::Now();
+    const absl::Duration remaining = end - SteadyNow();
     if (remaining <= absl::ZeroDuration()) break;
     state_.answered.WaitFor(&state_.mutex, remaining);
   }

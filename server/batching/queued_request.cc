@@ -26,6 +26,12 @@ absl::Status NotFiniteStatus() {
       "another precision");
 }
 
+absl::Status NoMemoryStatus() {
+  return absl::ResourceExhaustedError(
+      "the server has no memory left for this request; retry later, or send a "
+      "shorter one");
+}
+
 absl::Status StalledStatus(const std::string& model) {
   return absl::UnavailableError(fmt::format(
       "the model '{}' has stopped computing: a step of it does not end; retry "

@@ -34,12 +34,21 @@
 
 #include <algorithm>
 #include <cassert>
+#include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
 #include "fmt/format.h"
 
 namespace trivium {
+namespace {
+
+absl::Status EngineFailedStatus(const std::string& why) {
+  return absl::InternalError(fmt::format("the engine failed: {}", why));
+}
+
+}  // namespace
 
 RunningBatch::RunningBatch(const Options& options,
                            std::unique_ptr<Engine> engine)
@@ -57,6 +66,7 @@ RunningBatch::~RunningBatch() { assert(sequences_.empty()); }
 
 void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
   costs_.row_limit().Joined();
+  answered_.reserve(answered_.size() + sequences_.size() + 1);
   ++requests_of_call_[request->call];
   if (request->request.priority == Priority::kInteractive) {
     share_->Began();
@@ -93,6 +103,34 @@ void RunningBatch::DropDead() {
 }
 
 void RunningBatch::Iterate() {
+  try {
+    IterateOnce();
+  } catch (const std::bad_alloc&) {
+    FailAll(NoMemoryStatus());
+  } catch (const std::exception& error) {
+    FailAll(EngineFailedStatus(error.what()));
+  }
+}
+
+absl::Status RunningBatch::Step() {
+  try {
+    return engine_->Step(plan_, &result_);
+  } catch (const std::bad_alloc&) {
+    return NoMemoryStatus();
+  } catch (const std::exception& error) {
+    return absl::InternalError(error.what());
+  }
+}
+
+void RunningBatch::FailAll(const absl::Status& status) {
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    if (!sequence->ended()) sequence->End();
+    if (!sequence->told) Tell(sequence.get(), status);
+  }
+  RemoveFinished();
+}
+
+void RunningBatch::IterateOnce() {
   plan_.Clear();
   OpenNewcomers();
   if (totals_.all().suspended > 0) ResumeSuspended();
@@ -108,7 +146,7 @@ void RunningBatch::Iterate() {
   if (options_.steps != nullptr) {
     options_.steps->OnStepBegins(*this, PlannedTokens());
   }
-  const absl::Status status = engine_->Step(plan_, &result_);
+  const absl::Status status = Step();
   if (options_.steps != nullptr && !options_.steps->OnStepReturned(*this)) {
     for (const auto& sequence : sequences_) sequence->End();
     return RemoveFinished();
@@ -209,8 +247,10 @@ void RunningBatch::AnswerNotFinite(Sequence* sequence) {
 }
 
 void RunningBatch::FailPlan(const absl::Status& status) {
-  const absl::Status answer = absl::InternalError(
-      fmt::format("the engine failed: {}", std::string(status.message())));
+  const absl::Status answer =
+      absl::IsResourceExhausted(status)
+          ? status
+          : EngineFailedStatus(std::string(status.message()));
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
     if (sequence->planned()) Answer(sequence.get(), answer);
   }
@@ -243,10 +283,11 @@ void RunningBatch::Tell(Sequence* sequence,
     if (!sequence->suspended()) share_->Ended(now);
     if (result.ok()) share_->Answered(now - sequence->started());
   }
-  if (sequence->reports_phases()) sequence->ReportEnd(options_.clock->Now());
   const auto call = requests_of_call_.find(queued.call);
   if (--call->second == 0) requests_of_call_.erase(call);
-  answered_.push_back(queued.source_key);
+  answered_.push_back(queued.source_key);  // Add has reserved its place
+  sequence->told = true;
+  if (sequence->reports_phases()) sequence->ReportEnd(options_.clock->Now());
   queued.request.observer->OnDone(std::move(result));
 }
 

@@ -93,7 +93,9 @@ class RunningBatch {
   void DropDead();
   // Runs one iteration: plans it, steps the engine, applies the results, and
   // answers finished requests. If the engine fails, the requests in the plan
-  // are answered INTERNAL; so are requests whose numbers are not finite.
+  // are answered INTERNAL; so are requests whose numbers are not finite. Throws
+  // nothing: if memory runs out, the requests that this concerns are answered
+  // RESOURCE_EXHAUSTED; an exception outside the step concerns all.
   void Iterate();
   // Answers all requests with `status`.
   void Abort(const absl::Status& status);
@@ -132,6 +134,11 @@ class RunningBatch {
 
  private:
   // running_batch.cc: from arrival to answer.
+  void IterateOnce();
+  // Steps the engine; an exception becomes its status.
+  absl::Status Step();
+  // Answers all requests after an exception at any point of an iteration.
+  void FailAll(const absl::Status& status);
   void OpenNewcomers();
   void Measure(absl::Time begin, absl::Time end);
   void ApplyResults(absl::Time now);

@@ -122,6 +122,8 @@ class Sequence {
   // Reports the end; call when the request is answered.
   void ReportEnd(absl::Time now) { phase_times_.End(now); }
   bool reports_phases() const { return phase_times_.heard(); }
+  // True once its request has been answered.
+  bool told = false;
   // The time at which the search last advanced; unset before the first time.
   std::optional<absl::Time> last_token;
 

@@ -100,7 +100,7 @@ void CallRecord::EndTrace(const absl::Status& status, const std::string& model,
        .code = status.code(),
        .source_tokens = source_tokens_,
        .generated_tokens = generated_tokens_},
-      now);
+      now, environment_.clock->WallTime(now) - now);
 }
 
 std::string CallRecord::TraceId() const {
@@ -125,7 +125,7 @@ void CallRecord::AuditEnd(const absl::Status& status, const std::string& model,
                           absl::Time now) const {
   if (environment_.audit == nullptr) return;
   environment_.audit->Write(
-      now,
+      environment_.clock->WallTime(now),
       {{"client", Shorten(context_.client_key.empty() ? context_.peer
                                                       : context_.client_key)},
        {"peer", context_.peer},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 
 namespace trivium {
 
@@ -53,14 +54,14 @@ void CallRegistry::Remove(Handler* stream) {
 
 bool CallRegistry::Drain(absl::Duration timeout) {
   // CondVar waits by the machine's clock, whatever clock_ is.
-  const absl::Time end = absl::Now() + timeout;
+  const absl::Time end = SteadyNow() + timeout;
   MutexLock lock(&mutex_);
   if (!draining_) {
     draining_ = true;
     for (Handler* stream : streams_) stream->OnDrain();
   }
   while (calls_ > 0) {
-    const absl::Duration left = end - absl::Now();
+    const absl::Duration left = end - SteadyNow();
     if (left <= absl::ZeroDuration()) return false;
     changed_.WaitFor(&mutex_, left);
   }

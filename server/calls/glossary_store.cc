@@ -40,7 +40,7 @@ absl::Status NoGlossary(std::string_view id) {
 absl::StatusOr<std::shared_ptr<const GlossaryStore::Glossary>>
 GlossaryStore::Add(const std::string& owner, Glossary glossary) {
   glossary.id = NewId();
-  glossary.created = clock_->Now();
+  glossary.created = clock_->WallTime(clock_->Now());
   const int64_t bytes = BytesOf(glossary);
   auto kept = std::make_shared<const Glossary>(std::move(glossary));
   MutexLock lock(&mutex_);

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/cpu_limits.h"
 
 namespace trivium {
@@ -20,7 +21,7 @@ constexpr char kBinaryName[] = "endpoint-load-metrics-bin";
 LoadReports::Sample Measure(Metrics* metrics) {
   timespec cpu = {};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-  return {absl::Now(), absl::DurationFromTimespec(cpu), metrics->LoadNow()};
+  return {SteadyNow(), absl::DurationFromTimespec(cpu), metrics->LoadNow()};
 }
 
 double Part(double part, double whole) { return whole > 0 ? part / whole : 0; }

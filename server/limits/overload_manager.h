@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/repeating_thread.h"
 #include "server/limits/byte_account.h"
@@ -48,7 +49,7 @@ class OverloadManager {
     std::function<int64_t()> memory;
     // Returns freed memory to the system.
     std::function<void()> trim;
-    std::function<absl::Time()> now = absl::Now;
+    std::function<absl::Time()> now = SteadyNow;
   };
 
   // Each stage also does what the stages before it do.

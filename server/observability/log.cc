@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "server/observability/log_writer.h"
@@ -185,7 +186,7 @@ bool LogLimit::Allow(absl::Time now, int64_t* left_out) {
 void LogLimit::Log(LogLevel level, std::string_view message,
                    std::initializer_list<LogField> fields) {
   int64_t left_out = 0;
-  if (!LogEnabled(level) || !Allow(absl::Now(), &left_out)) return;
+  if (!LogEnabled(level) || !Allow(SteadyNow(), &left_out)) return;
   if (left_out > 0) {
     trivium::Log(level, "lines like the next one were left out",
                  {{"lines", left_out}});

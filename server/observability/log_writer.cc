@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "fmt/format.h"
@@ -39,10 +40,10 @@ void LogWriter::Write(std::string line) {
 }
 
 void LogWriter::Flush(absl::Duration most) {
-  const absl::Time end = absl::Now() + most;
+  const absl::Time end = SteadyNow() + most;
   MutexLock lock(&mutex_);
   while (writing_ || !lines_.empty()) {
-    const absl::Duration left = end - absl::Now();
+    const absl::Duration left = end - SteadyNow();
     if (left <= absl::ZeroDuration()) return;
     changed_.WaitFor(&mutex_, left);
   }

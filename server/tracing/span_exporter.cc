@@ -20,6 +20,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/thread.h"
 #include "server/observability/log.h"
@@ -115,8 +116,8 @@ class SpanExporter::Sender {
     MutexLock lock(&mutex_);
     stopping_ = true;
     changed_.SignalAll();
-    const absl::Time give_up = absl::Now() + kLastWait;
-    while (!ended_ && absl::Now() < give_up) WaitLocked(give_up);
+    const absl::Time give_up = SteadyNow() + kLastWait;
+    while (!ended_ && SteadyNow() < give_up) WaitLocked(give_up);
     CountLocked("dropped", waiting_.size() + being_sent_);
     metrics_ = nullptr;
   }
@@ -144,9 +145,9 @@ class SpanExporter::Sender {
   std::vector<Span> Take() {
     MutexLock lock(&mutex_);
     while (waiting_.empty() && !stopping_) changed_.Wait(&mutex_);
-    const absl::Time gathered = absl::Now() + options_.gather;
+    const absl::Time gathered = SteadyNow() + options_.gather;
     while (waiting_.size() < kBatchSpans && !stopping_ &&
-           absl::Now() < gathered) {
+           SteadyNow() < gathered) {
       WaitLocked(gathered);
     }
     const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(
@@ -233,13 +234,13 @@ class SpanExporter::Sender {
   // Waits; returns false if the sender stops meanwhile.
   bool WaitToRetry(absl::Duration time) {
     MutexLock lock(&mutex_);
-    const absl::Time end = absl::Now() + time;
-    while (!stopping_ && absl::Now() < end) WaitLocked(end);
+    const absl::Time end = SteadyNow() + time;
+    while (!stopping_ && SteadyNow() < end) WaitLocked(end);
     return !stopping_;
   }
 
   void WaitLocked(absl::Time until) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    changed_.WaitFor(&mutex_, until - absl::Now());
+    changed_.WaitFor(&mutex_, until - SteadyNow());
   }
 
   void Count(size_t sent, size_t dropped) {

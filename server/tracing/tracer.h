@@ -23,8 +23,16 @@ class Tracer {
   std::unique_ptr<CallTrace> Begin(const std::optional<TraceContext>& caller,
                                    absl::Time now) const;
   // The call has ended.
-  void End(CallTrace* trace, const TracedEnding& ending, absl::Time now) const {
-    exporter_->Add(trace->End(ending, now));
+  // `to_wall`: what the spans' times lack to those of the machine's clock.
+  void End(CallTrace* trace, const TracedEnding& ending, absl::Time now,
+           absl::Duration to_wall) const {
+    std::vector<opentelemetry::Span> spans = trace->End(ending, now);
+    const auto shift = static_cast<uint64_t>(absl::ToInt64Nanoseconds(to_wall));
+    for (opentelemetry::Span& span : spans) {
+      span.set_start_time_unix_nano(span.start_time_unix_nano() + shift);
+      span.set_end_time_unix_nano(span.end_time_unix_nano() + shift);
+    }
+    exporter_->Add(std::move(spans));
   }
 
  private:

@@ -56,7 +56,9 @@ CallContext ToCallContext(const Environment& environment,
   }
   const auto deadline = context.deadline();
   if (deadline != std::chrono::system_clock::time_point::max()) {
-    out.deadline = absl::FromChrono(deadline);
+    // gRPC counts the time that is left from the machine's clock.
+    out.deadline =
+        environment.clock->Now() + (absl::FromChrono(deadline) - absl::Now());
   }
   return out;
 }

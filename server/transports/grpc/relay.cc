@@ -26,6 +26,7 @@
 
 #include "absl/time/clock.h"
 #include "base/acceptor.h"
+#include "base/clock.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/observability/log.h"
@@ -160,12 +161,12 @@ int RelayImpl::WaitMilliseconds() const {
 void RelayImpl::Run() {
   std::array<epoll_event, 64> events;
   absl::Time end = absl::InfiniteFuture();
-  now_ = absl::Now();
+  now_ = SteadyNow();
   while (now_ < end && !(stopping_ && connections_.size() == 0)) {
     const int ready =
         epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                    WaitMilliseconds());
-    now_ = absl::Now();
+    now_ = SteadyNow();
     if ((going_away_ || stopping_) && std::exchange(accepts_, false)) {
       acceptor_.Close();
       // A stopped gRPC server has sent its own GOAWAY.
@@ -176,7 +177,7 @@ void RelayImpl::Run() {
     for (int i = 0; i < ready; ++i) OnEvent(events[i]);
     incoming_->Expire(now_);
     connections_.MoveDue(now_);
-    if (refused_) absl::SleepFor(now_ + kRefusingRound - absl::Now());
+    if (refused_) absl::SleepFor(now_ + kRefusingRound - SteadyNow());
     acceptor_.Resume(now_);
   }
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/random_bits.h"
 #include "server/limits/client_id.h"
 
@@ -110,7 +111,7 @@ std::optional<HttpConnections::Id> HttpConnections::Add(
   delivered_[socket] = id;
   Connection& connection = connections_[id];
   connection.socket = socket;
-  connection.grows_old = absl::Now() + Spread(options_.max_age);
+  connection.grows_old = SteadyNow() + Spread(options_.max_age);
   SetPhaseLocked(id, &connection, Phase::kConnected);
   return id;
 }
@@ -169,7 +170,7 @@ void HttpConnections::SetPhase(Id id, Phase phase) {
 
 void HttpConnections::SetPhaseLocked(Id id, Connection* connection,
                                      Phase phase) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   connection->phase = phase;
   connection->since = now;
   if (phase <= Phase::kIdle) {
@@ -203,7 +204,7 @@ bool HttpConnections::IsOld(Id id) {
   MutexLock lock(&mutex_);
   const auto entry = connections_.find(id);
   if (entry == connections_.end()) return false;
-  return CountOld(&entry->second, absl::Now());
+  return CountOld(&entry->second, SteadyNow());
 }
 
 bool HttpConnections::CountOld(Connection* connection, absl::Time now) {
@@ -252,7 +253,7 @@ void HttpConnections::BreakAll() {
 void HttpConnections::Run() {
   std::array<epoll_event, 64> events;
   while (true) {
-    absl::Time now = absl::Now();
+    absl::Time now = SteadyNow();
     absl::Time next = BreakLate(now);
     {
       MutexLock lock(&accept_mutex_);
@@ -268,7 +269,7 @@ void HttpConnections::Run() {
     }
     const int count =
         epoll_wait(epoll_.get(), events.data(), events.size(), milliseconds);
-    now = absl::Now();
+    now = SteadyNow();
     for (int i = 0; i < count; ++i) {
       const uint64_t tag = events[i].data.u64;
       if (tag == kListener) {

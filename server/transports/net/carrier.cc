@@ -35,6 +35,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "server/observability/log.h"
 #include "server/transports/net/connection.h"
@@ -206,12 +207,12 @@ void Carrier::Run() {
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   std::array<epoll_event, 64> events;
   absl::Time end = absl::InfiniteFuture();
-  now_ = absl::Now();
+  now_ = SteadyNow();
   while (now_ < end && !(stopping_ && entries_.empty())) {
     const int ready =
         epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                    WaitMilliseconds());
-    now_ = absl::Now();
+    now_ = SteadyNow();
     handshakes_left_ = kHandshakesPerRound;
     for (int i = 0; i < ready; ++i) OnEvent(events[i]);
     EndLate();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/socket.h"
 #include "server/observability/log.h"
 #include "server/transports/net/stream.h"
@@ -19,7 +20,7 @@ namespace {
 bool WaitFor(int socket, short events, absl::Time end) {
   pollfd entry{socket, events, 0};
   while (true) {
-    const auto left = absl::ToInt64Milliseconds(end - absl::Now());
+    const auto left = absl::ToInt64Milliseconds(end - SteadyNow());
     if (left <= 0) return false;
     const int ready = poll(&entry, 1, static_cast<int>(left));
     if (ready > 0) return true;
@@ -69,7 +70,7 @@ bool IsAnsweredWithTls(const ProbeProtocol& protocol, UniqueFd client,
 
 bool IsAnswered(const ProbeProtocol& protocol, const sockaddr_storage& address,
                 absl::Duration timeout, const TlsCredentials* tls) {
-  const absl::Time end = absl::Now() + timeout;
+  const absl::Time end = SteadyNow() + timeout;
   UniqueFd client(
       socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!client) return false;

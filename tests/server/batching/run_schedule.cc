@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "fmt/format.h"
@@ -103,7 +105,11 @@ class CheckedEngine : public ForwardingEngine {
     Check(plan);
     const int step = steps_++;
     clock_->Advance(kScheduleStepTime);
-    if (step == schedule_.fails) return absl::InternalError("as scheduled");
+    if (step == schedule_.fails) {
+      if (step % 3 == 1) throw std::runtime_error("as scheduled");
+      if (step % 3 == 2) throw std::bad_alloc();
+      return absl::InternalError("as scheduled");
+    }
     const absl::Status status = ForwardingEngine::Step(plan, result);
     if (!status.ok()) {
       Note(fmt::format("step {} failed: {}", step,
@@ -377,6 +383,9 @@ class Run {
         break;
       case absl::StatusCode::kInternal:
         scheduled = schedule_.fails >= 0 || schedule_.not_finite >= 0;
+        break;
+      case absl::StatusCode::kResourceExhausted:
+        scheduled = schedule_.fails >= 0;
         break;
       default:
         break;

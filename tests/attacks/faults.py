@@ -1,0 +1,267 @@
+"""What befalls a server: it is ended under load, killed and started again; it
+has no file descriptors, no room on the disk, and folders of models that cannot
+be read. What it answers is right or an error, and it goes on.
+
+To end it 1,000 times (6 times a second given, at least 3):
+
+    /usr/bin/python3 tests/attacks/faults.py build/dev/bin/trivium-server \\
+        model/embedded build/dev/tests/integration/python 167 \\
+        Stops.test_ended_under_load
+"""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import attack
+import grpc
+from trivium.v1 import inference_pb2, models_pb2
+
+INFERENCE = "/trivium.v1.Inference/"
+MODELS = "/trivium.v1.Models/"
+# What a call may end with while its server is ended or killed.
+GONE = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
+CLIENTS = 4
+PROGRESS = 50
+
+
+def translate_request():
+    request = inference_pb2.TranslateRequest()
+    request.inputs.add().text = "I ate an apple."
+    return request
+
+
+def translate(address, timeout=30):
+    """The translation of a sentence, on a connection of its own."""
+    with grpc.insecure_channel(
+            address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
+        call = channel.unary_unary(
+            INFERENCE + "Translate",
+            inference_pb2.TranslateRequest.SerializeToString,
+            inference_pb2.TranslateResponse.FromString)
+        return text_of(call(translate_request(), timeout=timeout))
+
+
+def text_of(response):
+    return response.translations[0].text
+
+
+class Load:
+    """Clients that translate one sentence until their server has gone."""
+
+    def __init__(self, address):
+        self._address = address
+        self._over = threading.Event()
+        self.answers = set()
+        self.count = 0
+        self.faults = []
+
+    def __enter__(self):
+        self._threads = [threading.Thread(target=self._run)
+                         for _ in range(CLIENTS)]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self):
+        with grpc.insecure_channel(
+                self._address,
+                [("grpc.use_local_subchannel_pool", 1)]) as channel:
+            call = channel.unary_unary(
+                INFERENCE + "Translate",
+                inference_pb2.TranslateRequest.SerializeToString,
+                inference_pb2.TranslateResponse.FromString)
+            while not self._over.is_set():
+                try:
+                    self.answers.add(text_of(call(translate_request(),
+                                                  timeout=30)))
+                    self.count += 1
+                except grpc.RpcError as error:
+                    if error.code() in GONE:
+                        return
+                    self.faults.append(f"{error.code()} {error.details()}")
+
+
+class Stops(unittest.TestCase):
+    def stop_under_load(self, draw, end):
+        """Starts a server, and ends it while clients call it. Returns how many
+        calls were answered."""
+        server = attack.start_server(("--log-level", "error"))
+        expected = translate(server.address)
+        with Load(server.address) as load:
+            time.sleep(draw.random() / 10)
+            end(server)
+        self.assertEqual(load.faults, [])
+        self.assertLessEqual(load.answers, {expected})
+        return load.count
+
+    def test_ended_under_load(self):
+        draw = random.Random(7)
+        longest = 0
+
+        def end(server):
+            nonlocal longest
+            code, seconds = server.stop()
+            self.assertEqual(code, 0)
+            longest = max(longest, seconds)
+
+        times = max(3, round(6 * attack.seconds()))
+        answered = 0
+        for i in range(1, times + 1):
+            answered += self.stop_under_load(draw, end)
+            if i % PROGRESS == 0:
+                print(f"{i} of {times}: {answered} answered", flush=True)
+        print(f"ended {times} times; {answered} answered; the longest end took "
+              f"{longest:.2f} s", flush=True)
+
+    def test_killed_and_started_again(self):
+        draw = random.Random(8)
+
+        def kill(server):
+            server.process.send_signal(signal.SIGKILL)
+            server.process.wait(30)
+
+        for _ in range(max(2, round(2 * attack.seconds()))):
+            self.stop_under_load(draw, kill)
+
+    def test_a_unix_socket_of_a_killed_server(self):
+        with tempfile.TemporaryDirectory() as folder:
+            address = f"unix:{folder}/grpc.sock"
+            flags = ("--listen", address, "--log-level", "error")
+            server = attack.start_server(flags)
+            server.process.send_signal(signal.SIGKILL)
+            server.process.wait(30)
+            again = attack.start_server(flags)
+            try:
+                self.assertIn("Apfel", translate(address))
+            finally:
+                self.assertEqual(again.stop()[0], 0)
+
+
+class Resources(attack.Attack):
+    FLAGS = ("--log-level", "error")
+
+    def files(self):
+        return len(os.listdir(f"/proc/{self.server.process.pid}/fd"))
+
+    def test_no_descriptors(self):
+        process = self.server.process.pid
+        limits = resource.prlimit(process, resource.RLIMIT_NOFILE)
+        with self.honest_client() as honest:
+            resource.prlimit(process, resource.RLIMIT_NOFILE,
+                             (self.files(), limits[1]))
+            refused = 0
+            until = attack.deadline()
+            while time.monotonic() < until:
+                try:
+                    translate(self.server.address, timeout=0.2)
+                except grpc.RpcError:
+                    refused += 1
+            resource.prlimit(process, resource.RLIMIT_NOFILE, limits)
+            self.assertGreater(refused, 0)
+            give_up = time.monotonic() + 20
+            while True:
+                try:
+                    self.assertIn("Apfel", translate(self.server.address))
+                    break
+                except grpc.RpcError:
+                    self.assertLess(time.monotonic(), give_up)
+        # Who was connected felt nothing.
+        self.assertEqual(honest.errors, [])
+
+
+class Disk(unittest.TestCase):
+    def test_no_room_for_the_audit_log_and_the_log(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            server = attack.start_server(
+                ("--audit-log", "/dev/full", "--log-level", "debug"), full)
+        for _ in range(20):
+            self.assertIn("Apfel", translate(server.address))
+        self.assertEqual(server.stop()[0], 0)
+
+    def test_no_room_for_the_ports(self):
+        run = subprocess.run(
+            [attack.program(), "--listen", "127.0.0.1:0", "--http-listen",
+             "off", "--metrics-listen", "127.0.0.1:0", "--port-file",
+             "/dev/full"], stderr=subprocess.PIPE, text=True, timeout=60,
+            check=False)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("/dev/full", run.stderr)
+
+    def spoil(self, folder, name, how):
+        """Makes a file of a model's folder unreadable in one of many ways."""
+        path = os.path.join(folder, name)
+        with open(path, "rb") as file:
+            content = file.read()
+        os.remove(path)
+        if how == "missing":
+            return
+        if how == "folder":
+            os.mkdir(path)
+        elif how == "pipe":
+            os.mkfifo(path)
+        elif how == "short":
+            with open(path, "wb") as file:
+                file.write(content[:len(content) // 2])
+        elif how == "empty":
+            with open(path, "wb"):
+                pass
+        else:
+            os.symlink(how, path)
+
+    def test_folders_that_cannot_be_read(self):
+        """Reads that fail: /proc/self/mem gives EIO, /proc/self/fd leads to
+        itself."""
+        good = os.path.join(
+            os.path.dirname(os.path.abspath(__file__)), "..", "golden",
+            "retrieval", "dense.modernbert")
+        ways = ("missing", "folder", "pipe", "short", "empty", "/proc/self/mem",
+                "/dev/zero", "/dev/full", "/nowhere")
+        with tempfile.TemporaryDirectory() as root:
+            server = attack.start_server(
+                ("--model-root", root, "--log-level", "error"))
+            with grpc.insecure_channel(server.address) as channel:
+                load = channel.unary_unary(
+                    MODELS + "LoadModel",
+                    models_pb2.LoadModelRequest.SerializeToString)
+                tried = 0
+                for name in ("config.json", "model.safetensors",
+                             "tokenizer.json", "modules.json"):
+                    for how in ways:
+                        folder = f"model{tried}"
+                        tried += 1
+                        shutil.copytree(good, os.path.join(root, folder))
+                        self.spoil(os.path.join(root, folder), name, how)
+                        request = models_pb2.LoadModelRequest(folder=folder)
+                        try:
+                            load(request, timeout=30)
+                            # Without modules.json it is a plain encoder.
+                            self.assertEqual((name, how),
+                                             ("modules.json", "missing"))
+                        except grpc.RpcError as error:
+                            self.assertIn(
+                                error.code(),
+                                {grpc.StatusCode.FAILED_PRECONDITION,
+                                 grpc.StatusCode.INVALID_ARGUMENT,
+                                 grpc.StatusCode.NOT_FOUND,
+                                 grpc.StatusCode.UNAVAILABLE},
+                                (name, how, error.details()))
+                            self.assertTrue(error.details(), (name, how))
+            self.assertIn("Apfel", translate(server.address))
+            self.assertEqual(server.stop()[0], 0)
+
+
+if __name__ == "__main__":
+    attack.main()

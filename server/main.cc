@@ -54,6 +54,15 @@ int HashToken() {
 // Writes a temporary file and renames it, so that no program reads half of it.
 absl::Status WritePorts(const std::string& path, const Server& server,
                         const std::string& address) {
+  std::error_code error;
+  // Renaming would replace a device or a pipe.
+  const auto type = std::filesystem::status(path, error).type();
+  if (type != std::filesystem::file_type::not_found &&
+      type != std::filesystem::file_type::regular) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--port-file {} is not a regular file; give the path of a new file",
+        path));
+  }
   const std::string part = path + ".part";
   std::ofstream file(part);
   file << fmt::format("grpc {}\nmetrics {}\naddress {}\n", server.port(),
@@ -62,7 +71,7 @@ absl::Status WritePorts(const std::string& path, const Server& server,
     file << fmt::format("http {}\n", server.http_port());
   }
   file.close();
-  std::error_code error;
+  error.clear();
   if (file) std::filesystem::rename(part, path, error);
   if (!file || error) {
     return absl::UnavailableError(

@@ -356,16 +356,7 @@ void ThreadedBatcher::ReportQueues(Models models) {
   std::sort(models.begin(), models.end());
   models.erase(std::unique(models.begin(), models.end()), models.end());
   for (const std::shared_ptr<BatchedModel>& one : models) {
-    int64_t tokens;
-    int64_t requests;
-    {
-      MutexLock lock(&state_.mutex);
-      // The queue of a removed model may have been freed.
-      if (one->workers_serving == 0) continue;
-      tokens = one->queue->tokens();
-      requests = one->queue->requests();
-    }
-    options_.observer->OnQueued(*one->model, tokens, requests);
+    state_.TellQueue(*one, options_.observer);
   }
 }
 

@@ -63,6 +63,24 @@ struct BatcherState {
   enum class Phase { kServing, kDraining, kCancelling, kExiting };
   Phase phase ABSL_GUARDED_BY(mutex) = Phase::kServing;
 
+  // Tells the observer how much waits for the model now. Called without
+  // `mutex`. What is told last is what was so last.
+  void TellQueue(const BatchedModel& model, BatchingObserver* observer) {
+    MutexLock order(&report_mutex);
+    int64_t tokens = 0;
+    int64_t requests = 0;
+    {
+      MutexLock lock(&mutex);
+      // Otherwise the queue has been freed, and was empty.
+      if (model.workers_serving > 0) {
+        tokens = model.queue->tokens();
+        requests = model.queue->requests();
+      }
+    }
+    observer->OnQueued(*model.model, tokens, requests);
+  }
+  Mutex report_mutex;  // held while the observer hears of a queue
+
   // Called without `mutex`.
   void TellStall(const StepStall& stall, BatchingObserver* observer) {
     if (observer != nullptr) observer->OnStepStalled(stall);

@@ -406,11 +406,9 @@ void Worker::Sleep() {
 }
 
 void Worker::NoteQueue(Served* served) {
-  served->queue_tokens = served->model->queue->tokens();
-  served->queue_requests = served->model->queue->requests();
   served->queue_changed = true;
   // The model is removed, so idle workers can free its engine now.
-  if (served->model->removed && served->queue_requests == 0) {
+  if (served->model->removed && served->model->queue->requests() == 0) {
     state_->work.SignalAll();
   }
 }
@@ -436,8 +434,7 @@ void Worker::ReportQueues() {
   if (batching_.observer == nullptr) return;
   const auto report = [this](Served* served) {
     if (!std::exchange(served->queue_changed, false)) return;
-    batching_.observer->OnQueued(*served->model->model, served->queue_tokens,
-                                 served->queue_requests);
+    state_->TellQueue(*served->model, batching_.observer);
   };
   for (Served& served : models_) report(&served);
   for (Served& served : gone_) report(&served);

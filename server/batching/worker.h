@@ -53,10 +53,7 @@ class Worker : private StepListener {
   struct Served {
     std::shared_ptr<BatchedModel> model;
     std::unique_ptr<RunningBatch> batch;
-    // State of the model's queue, for the observer.
-    int64_t queue_tokens = 0;
-    int64_t queue_requests = 0;
-    bool queue_changed = false;
+    bool queue_changed = false;  // and the observer has not been told
     // Begin of the time whose work is measured next.
     absl::Time since = absl::InfinitePast();
     bool left_waiting = false;  // there was no room for all waiting requests

@@ -103,7 +103,8 @@ absl::Status Call::Submit(std::vector<Request> requests,
       environment_.batcher->Submit(batcher_call_, std::move(requests));
   const absl::Status& status = submission.status;
   if (absl::IsResourceExhausted(status) ||
-      submission.retry_after > absl::ZeroDuration()) {
+      (absl::IsUnavailable(status) &&
+       submission.retry_after > absl::ZeroDuration())) {
     return WithRetry(status, submission.retry_after);
   }
   if (absl::IsInvalidArgument(status) && submission.request >= 0) {

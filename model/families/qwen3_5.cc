@@ -66,7 +66,8 @@ MixerDescription ReadDelta(TensorReader* tensors, const std::string& name,
   mixer.kind = MixerDescription::Kind::kGatedDelta;
   const int keys = delta.keys(), values = delta.values();
   const int channels = 2 * keys + values;
-  if (joined) {
+  // A GGUF file has the first of the two apart.
+  if (joined && tensors->Has(name + "in_proj_qkvz.weight")) {
     const int shared = delta.heads / delta.key_heads;
     const int64_t wide[] = {delta.key_size, delta.key_size,
                             shared * delta.value_size,
@@ -76,6 +77,15 @@ MixerDescription ReadDelta(TensorReader* tensors, const std::string& name,
                          d_model, /*bias=*/false, memory);
     mixer.channels = {parts[0], parts[1], parts[2]};
     mixer.gate = parts[3];
+  } else {
+    const auto linear = [&](const char* part, int out) {
+      return tensors->Linear(name + part, out, d_model, /*bias=*/false);
+    };
+    mixer.channels = {linear("in_proj_qkv", channels)};
+    mixer.gate = linear("in_proj_z", values);
+  }
+  if (joined) {
+    const int shared = delta.heads / delta.key_heads;
     const int64_t narrow[] = {shared, shared};
     const auto rates =
         ReadJoinedLinear(tensors, name + "in_proj_ba", narrow, delta.key_heads,
@@ -86,8 +96,6 @@ MixerDescription ReadDelta(TensorReader* tensors, const std::string& name,
     const auto linear = [&](const char* part, int out) {
       return tensors->Linear(name + part, out, d_model, /*bias=*/false);
     };
-    mixer.channels = {linear("in_proj_qkv", channels)};
-    mixer.gate = linear("in_proj_z", values);
     mixer.share = linear("in_proj_b", delta.heads);
     mixer.rate = linear("in_proj_a", delta.heads);
   }

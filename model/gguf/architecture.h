@@ -10,7 +10,7 @@
 namespace trivium {
 
 // The change that llama.cpp's converter (convert_hf_to_gguf.py) made to a
-// tensor and that must be undone.
+// tensor and that must be undone. Sizes are those of config.json.
 enum class GgufChange {
   kNone,
   // The rows of each head's two halves were interleaved.
@@ -20,12 +20,30 @@ enum class GgufChange {
   kTransposed,  // the folder has the weight as [in, out]
   // [experts, ...]. The folder has each expert separately; the name has "{}".
   kExperts,
+  kVector,       // the folder has all elements in one dimension
+  kRow,          // the folder has [1, elements]
+  kConvolution,  // [channels, width]; the folder has [channels, 1, width]
+  kDecay,        // A_log is stored as -exp(A_log), and is a vector
+  // Queries of all heads, then keys, then values; the folder has the three of
+  // each head together.
+  kGroupedRows,
+  // [heads, rows, columns] become [heads x rows, columns], after the parts of
+  // each head are joined. kHeadColumns are transposed before.
+  kHeadRows,
+  kHeadColumns,
+  // Rows for the padding token's position and those before it are left out.
+  kRobertaPositions,
 };
 
 struct GgufTensorName {
   std::string_view gguf;    // "attn_q"; in layers after "blk.N."
   std::string_view folder;  // "self_attn.q_proj"; in layers after the prefix
   GgufChange change = GgufChange::kNone;
+  // Tensors with the same name of the folder are its rows, in this order.
+  int part = -1;  // -1: it is the whole tensor
+  // Heads of values stand in another order: those of each head of keys are not
+  // together.
+  enum class Tiled { kNo, kRows, kColumns } tiled = Tiled::kNo;
 };
 
 // Maps an architecture's metadata and tensors to those of a Hugging Face
@@ -33,7 +51,8 @@ struct GgufTensorName {
 struct GgufArchitecture {
   std::string_view name;          // general.architecture
   std::string_view layer_prefix;  // "model.layers.{}."
-  // Names without ".weight" and ".bias", which any may have.
+  // Names without ".weight" and ".bias", which any may have. A name with its
+  // ending goes first, and then the folder's name is complete, too.
   std::span<const GgufTensorName> tensors;
   std::span<const GgufTensorName> layer_tensors;
   // Names in layers that are specific to this architecture; they take
@@ -42,6 +61,12 @@ struct GgufArchitecture {
   // Makes config.json from the metadata.
   void (*describe)(ConfigMaker* maker);
 };
+
+// The parts of the list of architectures; see architecture.cc.
+std::span<const GgufArchitecture> GgufDecoders();
+std::span<const GgufArchitecture> GgufEncoders();
+std::span<const GgufArchitecture> GgufExpertDecoders();
+std::span<const GgufArchitecture> GgufStateDecoders();
 
 // Returns null for an unknown name.
 const GgufArchitecture* FindGgufArchitecture(std::string_view name);

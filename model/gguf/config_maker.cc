@@ -56,14 +56,44 @@ void ConfigMaker::Refuse(std::string_view key, const std::string& expectation) {
                   expectation));
 }
 
-void ConfigMaker::DescribeRotaryDecoder(std::string_view model_type) {
+bool ConfigMaker::HasInLayers(std::string_view name) const {
+  return std::any_of(
+      file_.tensors.begin(), file_.tensors.end(), [name](const auto& tensor) {
+        std::string_view full = tensor.first;
+        return full.starts_with("blk.") && full.ends_with(name) &&
+               full.size() > name.size() &&
+               full[full.size() - name.size() - 1] == '.';
+      });
+}
+
+int64_t ConfigMaker::Rows(const std::string& tensor) const {
+  const auto found = file_.tensors.find(tensor);
+  return found == file_.tensors.end() || found->second.shape.empty()
+             ? 0
+             : found->second.shape.front();
+}
+
+void ConfigMaker::DescribeDecoder(std::string_view model_type) {
   Set("model_type", model_type);
   Copy("max_position_embeddings", "context_length");
   Copy("num_hidden_layers", "block_count");
+  // Layers that predict further tokens come last and are left out.
+  const double more = Number("nextn_predict_layers", 0);
+  const double layers = Number("block_count", 0);
+  if (more > 0 && layers > more && layers <= 1e6) {
+    Set("num_hidden_layers", static_cast<int>(layers - more));
+    Set("num_nextn_predict_layers", static_cast<int>(more));
+  }
   Copy("hidden_size", "embedding_length");
   Copy("intermediate_size", "feed_forward_length");
   Copy("num_attention_heads", "attention.head_count");
-  Copy("num_key_value_heads", "attention.head_count_kv");
+  const json* const kv = Consume("attention.head_count_kv");
+  if (kv != nullptr && !kv->is_array()) Set("num_key_value_heads", *kv);
+}
+
+void ConfigMaker::DescribeRotaryDecoder(std::string_view model_type,
+                                        GgufRotary rotary) {
+  DescribeDecoder(model_type);
   Copy("rms_norm_eps", "attention.layer_norm_rms_epsilon");
   Copy("rope_theta", "rope.freq_base");
   const double heads = Number("attention.head_count", 0);
@@ -75,15 +105,141 @@ void ConfigMaker::DescribeRotaryDecoder(std::string_view model_type) {
   // The family refuses invalid sizes.
   if (!(head_size >= 1 && head_size <= 1 << 16)) return;
   Set("head_dim", static_cast<int>(head_size));
-  if (Number("rope.dimension_count", head_size) != head_size) {
+  const double turned = Number("rope.dimension_count", head_size);
+  if (rotary == kPartialRotary) {
+    Set("partial_rotary_factor", turned / head_size);
+  } else if (turned != head_size) {
     Refuse("rope.dimension_count", "rotary positions must cover whole heads");
   }
   DescribeRotaryScaling(static_cast<int>(head_size));
 }
 
+void ConfigMaker::RequireNoScaling() {
+  const json* const type = Consume("rope.scaling.type");
+  if (type != nullptr && *type != "none") {
+    Refuse("rope.scaling.type", "it must be none");
+  }
+}
+
+void ConfigMaker::AddToScaling(const char* key, double value) {
+  const auto scaling = config_.find("rope_scaling");
+  if (scaling != config_.end()) (*scaling)[key] = value;
+}
+
+void ConfigMaker::DescribeBothWays() {
+  const json* const causal = Consume("attention.causal");
+  if (causal != nullptr && *causal == false) {
+    Set("use_bidirectional_attention", true);
+  }
+}
+
+void ConfigMaker::DescribeWindows(int usual) {
+  const json* const pattern = Consume("attention.sliding_window_pattern");
+  if (pattern != nullptr && pattern->is_array()) {
+    DescribeLayerTypes(*pattern, "sliding_attention", "full_attention");
+  } else if (pattern != nullptr) {
+    Set("sliding_window_pattern", *pattern);
+  } else {
+    Set("sliding_window_pattern", usual);
+  }
+}
+
+void ConfigMaker::DescribeLayerTypes(const json& list, const char* one,
+                                     const char* other) {
+  json types = json::array();
+  const double layers = config_.contains("num_nextn_predict_layers")
+                            ? config_["num_hidden_layers"].get<double>()
+                            : static_cast<double>(list.size());
+  for (const json& is_one : list) {
+    if (static_cast<double>(types.size()) >= layers) break;
+    types.push_back(is_one == true ? one : other);
+  }
+  Set("layer_types", std::move(types));
+}
+
+void ConfigMaker::DescribeAttendingLayers(const char* none,
+                                          const char* attends) {
+  const json* const heads = Consume("attention.head_count_kv");
+  if (heads == nullptr || !heads->is_array()) return;
+  json empty = json::array();
+  json most = 0u;
+  for (const json& count : *heads) {
+    empty.push_back(count == 0);
+    if (count.is_number() && count > most) most = count;
+  }
+  DescribeLayerTypes(empty, none, attends);
+  if (most != 0) Set("num_key_value_heads", most);
+}
+
+void ConfigMaker::DescribeGraniteFactors() {
+  for (const auto& [name, key] :
+       {std::pair("embedding_multiplier", "embedding_scale"),
+        {"residual_multiplier", "residual_scale"},
+        {"logits_scaling", "logit_scale"}}) {
+    Copy(name, key);
+  }
+  // The usual scale, of those that say none.
+  const auto size = config_.find("head_dim");
+  Set("attention_multiplier",
+      size == config_.end() ? 1 : 1 / std::sqrt(size->get<double>()));
+  Copy("attention_multiplier", "attention.scale");
+}
+
+void ConfigMaker::DescribeClassifier(const char* architecture,
+                                     const std::string& tensor) {
+  Set("architectures", {architecture});
+  const int64_t rows = std::min<int64_t>(Rows(tensor + ".weight"), 1 << 20);
+  const json* const given = Consume("classifier.output_labels");
+  json labels = json::object();
+  for (int64_t i = 0; i < rows; ++i) {
+    const bool known = given != nullptr && given->is_array() &&
+                       static_cast<int64_t>(given->size()) == rows &&
+                       (*given)[i].is_string();
+    labels[std::to_string(i)] =
+        known ? (*given)[i] : json(fmt::format("LABEL_{}", i));
+  }
+  Set("id2label", std::move(labels));
+}
+
+// The file does not have them, nor count them.
+void ConfigMaker::DescribeRobertaPositions() {
+  constexpr double kUsual = 1;
+  const auto found = file_.metadata.find("tokenizer.ggml.padding_token_id");
+  const double padding = found != file_.metadata.end() && found->is_number()
+                             ? std::clamp(found->get<double>(), 0.0, 1000.0)
+                             : kUsual;
+  const double context = std::clamp(Number("context_length", 0), 0.0, 1e8);
+  Set("pad_token_id", static_cast<int>(padding));
+  Set("max_position_embeddings", static_cast<int>(context + padding + 1));
+}
+
+// Phi 3's divisors of frequencies, for texts within and beyond the original
+// context.
+void ConfigMaker::DescribeLongFactors() {
+  json scaling = {{"rope_type", "longrope"}};
+  for (const auto& [key, name] :
+       {std::pair("long_factor", "rope_factors_long.weight"),
+        {"short_factor", "rope_factors_short.weight"}}) {
+    const auto tensor = file_.tensors.find(name);
+    if (tensor == file_.tensors.end() || !IsReal(tensor->second)) continue;
+    std::vector<float> factors(tensor->second.elements());
+    CopyToF32(tensor->second, 0, factors);
+    scaling[key] = factors;
+  }
+  const double original = Number("rope.scaling.original_context_length", 0);
+  if (original >= 1 && original <= 1e9) {
+    scaling["original_max_position_embeddings"] = static_cast<int>(original);
+  }
+  if (const json* factor = Consume("rope.scaling.attn_factor")) {
+    scaling["attention_factor"] = *factor;
+  }
+  Set("rope_scaling", std::move(scaling));
+}
+
 void ConfigMaker::DescribeRotaryScaling(int head_size) {
   const json* const type = Consume("rope.scaling.type");
   const double original = Number("rope.scaling.original_context_length", 0);
+  if (Has("rope_factors_long.weight")) return DescribeLongFactors();
   json scaling = json::object();
   if (type != nullptr && *type != "none") {
     if (*type != "linear" && *type != "yarn") {
@@ -175,7 +331,12 @@ void ConfigMaker::CopyTokenId(std::string_view config_key,
 // Maps llama.cpp's numbers of pooling types; 4 is a reranker.
 void ConfigMaker::DescribePooling() {
   const json* const type = Consume("pooling_type");
-  if (type == nullptr || *type == 0) return;
+  constexpr int kRank = 4;
+  // A head says itself what it reads.
+  if (type == nullptr || *type == 0 ||
+      (*type == kRank && Has("cls.output.weight"))) {
+    return;
+  }
   for (const auto& [number, name] :
        {std::pair(1, "mean"), {2, "cls"}, {3, "lasttoken"}}) {
     if (*type != number) continue;
@@ -188,6 +349,10 @@ void ConfigMaker::DescribePooling() {
 }
 
 json ConfigMaker::Finish() {
+  if (const std::string causal = architecture_ + ".attention.causal";
+      file_.metadata.value(causal, json()) == true) {
+    consumed_.insert(causal);
+  }
   for (const std::string_view key : kWithoutEffect) Consume(key);
   if (const auto tokens = file_.tensors.find("token_embd.weight");
       tokens != file_.tensors.end() && !tokens->second.shape.empty()) {

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_GGUF_CONFIG_MAKER_H_
 #define TRIVIUM_MODEL_GGUF_CONFIG_MAKER_H_
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,9 +12,15 @@
 
 namespace trivium {
 
+// If rotary positions turn a part of each head, partial_rotary_factor says it.
+enum GgufRotary { kWholeRotary, kPartialRotary };
+
 // Makes a folder's config.json from a GGUF file's metadata. Values keep their
 // types, which the family checks. A value of the architecture that nobody has
 // consumed becomes a problem, because it may change what the model computes.
+//
+//   maker.DescribeRotaryDecoder("qwen2");
+//   maker.Copy("sliding_window", "attention.sliding_window");
 class ConfigMaker {
  public:
   // All arguments must outlive this object.
@@ -33,6 +40,11 @@ class ConfigMaker {
     return file_.tensors.contains(tensor);
   }
 
+  // True if some layer has "blk.N.NAME".
+  bool HasInLayers(std::string_view name) const;
+  // The first dimension of a tensor; 0 if the file does not have it.
+  int64_t Rows(const std::string& tensor) const;
+
   // Sets a key of config.json to a value of the file, if there is one.
   void Copy(std::string_view config_key, std::string_view key);
   void Set(std::string_view config_key, nlohmann::json value) {
@@ -42,8 +54,33 @@ class ConfigMaker {
   void Refuse(std::string_view key, const std::string& expectation);
   Problems* problems() { return problems_; }
 
+  // Sets the sizes that all have but for those of heads.
+  void DescribeDecoder(std::string_view model_type);
   // Sets what decoders with rotary positions have in common.
-  void DescribeRotaryDecoder(std::string_view model_type);
+  void DescribeRotaryDecoder(std::string_view model_type,
+                             GgufRotary rotary = kWholeRotary);
+  // Sets rope_scaling, for heads of that size.
+  void DescribeRotaryScaling(int head_size);
+  // Refuses scaled rotary positions.
+  void RequireNoScaling();
+  // Adds a value to rope_scaling, if there is one.
+  void AddToScaling(const char* key, double value);
+  // Sets use_bidirectional_attention.
+  void DescribeBothWays();
+  // Sets which layers have windows: as the file says, or all but each
+  // `usual`th.
+  void DescribeWindows(int usual);
+  // Sets the type of each layer for a list of true (`one`) or false (`other`).
+  void DescribeLayerTypes(const nlohmann::json& list, const char* one,
+                          const char* other);
+  // Sets the type of each layer: `none` if it has no heads of keys.
+  void DescribeAttendingLayers(const char* none, const char* attends);
+  // Sets Granite's four factors.
+  void DescribeGraniteFactors();
+  // Sets the class and the labels, one for each row of tensor NAME.weight.
+  void DescribeClassifier(const char* architecture, const std::string& tensor);
+  // Counts the positions that RoBERTa has before the first token's.
+  void DescribeRobertaPositions();
   // Sets the number of experts, under `count_key`, and of experts per token.
   void DescribeExperts(std::string_view count_key);
 
@@ -53,8 +90,8 @@ class ConfigMaker {
   nlohmann::json Finish();
 
  private:
-  void DescribeRotaryScaling(int head_size);
   void DescribePooling();
+  void DescribeLongFactors();
   // Sets LLaMA 3's scaling, which the file stores as divisors of the
   // frequencies.
   void DescribeFrequencyFactors(int head_size, double theta);

@@ -1,0 +1,39 @@
+#ifndef TRIVIUM_MODEL_GGUF_ARCHITECTURE_NAMES_H_
+#define TRIVIUM_MODEL_GGUF_ARCHITECTURE_NAMES_H_
+
+#include "model/gguf/architecture.h"
+
+namespace trivium {
+
+// Names that several architectures share; see GgufArchitecture.
+inline constexpr char kGgufLayers[] = "model.layers.{}.";
+
+inline constexpr GgufTensorName kGgufDecoder[] = {
+    {"token_embd", "model.embed_tokens"},
+    {"output_norm", "model.norm"},
+    {"output", "lm_head"},
+    // Rows of the output that a reranker (Qwen3) compares.
+    {"cls.output", "score"},
+};
+inline constexpr GgufTensorName kGgufPlusOneDecoder[] = {
+    {"token_embd", "model.embed_tokens"},
+    {"output_norm", "model.norm", GgufChange::kPlusOne},
+    {"output", "lm_head"},
+};
+inline constexpr GgufTensorName kGgufDecoderLayer[] = {
+    {"attn_norm", "input_layernorm"},
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_q_norm", "self_attn.q_norm"},
+    {"attn_k_norm", "self_attn.k_norm"},
+    {"attn_output", "self_attn.o_proj"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_gate", "mlp.gate_proj"},
+    {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"},
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GGUF_ARCHITECTURE_NAMES_H_

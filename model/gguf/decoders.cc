@@ -1,0 +1,364 @@
+// Decoders of attention and dense feed-forwards; see architecture.cc.
+#include <algorithm>
+
+#include "model/gguf/architecture.h"
+#include "model/gguf/architecture_names.h"
+
+namespace trivium {
+namespace {
+
+using Name = GgufTensorName;
+using enum GgufChange;
+
+constexpr Name kGpt2[] = {
+    {"token_embd", "transformer.wte"},
+    {"position_embd", "transformer.wpe"},
+    {"output_norm", "transformer.ln_f"},
+    {"output", "lm_head"},
+};
+
+constexpr Name kLlamaLayer[] = {
+    {"attn_q", "self_attn.q_proj", kInterleavedQuery},
+    {"attn_k", "self_attn.k_proj", kInterleavedKey},
+    // Mixtral's experts.
+    {"ffn_gate_inp", "block_sparse_moe.gate"},
+    {"ffn_gate_exps", "block_sparse_moe.experts.{}.w1", kExperts},
+    {"ffn_down_exps", "block_sparse_moe.experts.{}.w2", kExperts},
+    {"ffn_up_exps", "block_sparse_moe.experts.{}.w3", kExperts},
+};
+constexpr Name kGemmaLayer[] = {
+    {"attn_norm", "input_layernorm", kPlusOne},
+    {"attn_q_norm", "self_attn.q_norm", kPlusOne},
+    {"attn_k_norm", "self_attn.k_norm", kPlusOne},
+    {"post_attention_norm", "post_attention_layernorm", kPlusOne},
+    {"ffn_norm", "pre_feedforward_layernorm", kPlusOne},
+    {"post_ffw_norm", "post_feedforward_layernorm", kPlusOne},
+};
+constexpr Name kPhi[] = {
+    {"token_embd", "model.embed_tokens"},
+    {"output_norm", "model.final_layernorm"},
+    {"output", "lm_head"},
+};
+constexpr Name kPhiLayer[] = {
+    {"attn_output", "self_attn.dense"},
+    {"ffn_up", "mlp.fc1"},
+    {"ffn_down", "mlp.fc2"},
+};
+constexpr Name kPhi3Layer[] = {
+    {"attn_qkv", "self_attn.qkv_proj"},
+    {"ffn_up", "mlp.gate_up_proj"},
+};
+constexpr Name kGlm4Layer[] = {
+    {"post_attention_norm", "post_self_attn_layernorm"},
+    {"post_ffw_norm", "post_mlp_layernorm"},
+    {"ffn_up", "mlp.gate_up_proj"},
+};
+// OLMo 2 and EXAONE 4 have norms behind their sublayers only.
+constexpr Name kNormsAfterLayer[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+};
+constexpr Name kSeedOssLayer[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+};
+constexpr Name kHunyuanLayer[] = {
+    {"attn_q_norm", "self_attn.query_layernorm"},
+    {"attn_k_norm", "self_attn.key_layernorm"},
+};
+constexpr Name kStarcoder2Layer[] = {
+    {"ffn_up", "mlp.c_fc"},
+    {"ffn_down", "mlp.c_proj"},
+};
+constexpr Name kGptNeoX[] = {
+    {"token_embd", "gpt_neox.embed_in"},
+    {"output_norm", "gpt_neox.final_layer_norm"},
+    {"output", "embed_out"},
+};
+constexpr Name kGptNeoXLayer[] = {
+    {"attn_norm", "input_layernorm"},
+    {"attn_qkv", "attention.query_key_value", kGroupedRows},
+    {"attn_output", "attention.dense"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_up", "mlp.dense_h_to_4h"},
+    {"ffn_down", "mlp.dense_4h_to_h"},
+};
+constexpr Name kBloom[] = {
+    {"token_embd", "transformer.word_embeddings"},
+    {"token_embd_norm", "transformer.word_embeddings_layernorm"},
+    {"output_norm", "transformer.ln_f"},
+    {"output", "lm_head"},
+};
+constexpr Name kBloomLayer[] = {
+    {"attn_norm", "input_layernorm"},
+    {"attn_qkv", "self_attention.query_key_value", kGroupedRows},
+    {"attn_output", "self_attention.dense"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_up", "mlp.dense_h_to_4h"},
+    {"ffn_down", "mlp.dense_4h_to_h"},
+};
+constexpr Name kGpt2Layer[] = {
+    {"attn_norm", "ln_1"},
+    {"attn_qkv", "attn.c_attn", kTransposed},
+    {"attn_output", "attn.c_proj", kTransposed},
+    {"ffn_norm", "ln_2"},
+    {"ffn_up", "mlp.c_fc", kTransposed},
+    {"ffn_down", "mlp.c_proj", kTransposed},
+};
+
+void DescribeLlama(ConfigMaker* maker) {
+  const bool mixture = maker->Number("expert_count", 0) > 0;
+  const double window = maker->Number("attention.sliding_window", 0);
+  maker->DescribeRotaryDecoder(mixture      ? "mixtral"
+                               : window > 0 ? "mistral"
+                                            : "llama");
+  if (mixture) {
+    maker->DescribeExperts("num_local_experts");
+  } else {
+    maker->Consume("expert_used_count");
+    maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+    maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
+  }
+  // An absent window must be set, because the configurations' default is 4096.
+  if (window > 0) {
+    maker->Copy("sliding_window", "attention.sliding_window");
+  } else {
+    maker->Set("sliding_window", nullptr);
+  }
+}
+
+void DescribeQwen2(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("qwen2");
+}
+
+void DescribeQwen3(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("qwen3");
+  maker->DescribeBothWays();
+  if (maker->Has("cls.output.weight")) {
+    maker->DescribeClassifier("Qwen3ForSequenceClassification", "cls.output");
+  }
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+void DescribeSmolLm3(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("smollm3");
+  maker->Set("no_rope_layer_interval", 4);
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+// The largest models scale by embedding_length / heads, the others by the width
+// of their heads.
+void DescribeGemmaScale(ConfigMaker* maker, int layers_of_largest) {
+  if (maker->Number("block_count", 0) == layers_of_largest) {
+    maker->Set("query_pre_attn_scalar",
+               maker->Number("embedding_length", 0) /
+                   std::max(1.0, maker->Number("attention.head_count", 0)));
+  } else {
+    maker->Copy("query_pre_attn_scalar", "attention.key_length");
+  }
+}
+
+void DescribeGemma2(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("gemma2");
+  maker->Copy("sliding_window", "attention.sliding_window");
+  maker->DescribeWindows(2);
+  maker->Copy("attn_logit_softcapping", "attn_logit_softcapping");
+  maker->Copy("final_logit_softcapping", "final_logit_softcapping");
+  constexpr int kLargest = 46;
+  DescribeGemmaScale(maker, kLargest);
+}
+
+void DescribeGemma3(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("gemma3_text");
+  maker->Copy("sliding_window", "attention.sliding_window");
+  maker->Copy("rope_local_base_freq", "rope.freq_base_swa");
+  maker->Copy("final_logit_softcapping", "final_logit_softcapping");
+  maker->DescribeBothWays();
+  maker->DescribeWindows(6);
+  constexpr int kLargest = 62;
+  DescribeGemmaScale(maker, kLargest);
+}
+
+void DescribeGemmaEmbedding(ConfigMaker* maker) {
+  DescribeGemma3(maker);
+  maker->Set("use_bidirectional_attention", true);
+}
+
+void DescribePhi(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("phi", kPartialRotary);
+  maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
+  maker->Set("hidden_act", "gelu_new");
+}
+
+void DescribePhi3(ConfigMaker* maker) {
+  maker->Copy("original_max_position_embeddings",
+              "rope.scaling.original_context_length");
+  maker->DescribeRotaryDecoder("phi3", kPartialRotary);
+  const double window = maker->Number("attention.sliding_window", 0);
+  maker->Set("sliding_window", nullptr);
+  if (window > 0) maker->Copy("sliding_window", "attention.sliding_window");
+}
+
+void DescribeGranite(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("granite");
+  maker->DescribeGraniteFactors();
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
+}
+
+void DescribeGlm4(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("glm4", kPartialRotary);
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+// OLMo 3 is OLMo 2 with windows.
+void DescribeOlmo2(ConfigMaker* maker) {
+  const bool slides = maker->Number("attention.sliding_window", 0) > 0;
+  maker->DescribeRotaryDecoder(slides ? "olmo3" : "olmo2");
+  if (!slides) return;
+  maker->Consume("rope.freq_base_swa");
+  maker->Copy("sliding_window", "attention.sliding_window");
+  maker->DescribeWindows(4);
+}
+
+void DescribeExaone4(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("exaone4");
+  const bool slides = maker->Number("attention.sliding_window", 0) > 0;
+  maker->Set("sliding_window", nullptr);
+  if (slides) maker->Copy("sliding_window", "attention.sliding_window");
+  if (slides) maker->DescribeWindows(4);
+}
+
+void DescribeCohere2(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("cohere2");
+  maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
+  maker->Copy("logit_scale", "logit_scale");
+  maker->Copy("sliding_window", "attention.sliding_window");
+  maker->DescribeWindows(4);
+}
+
+void DescribeHunyuan(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("hunyuan_v1_dense");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+void DescribeErnie(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("ernie4_5");
+  maker->Set("use_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+void DescribeSeedOss(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("seed_oss");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("attention_out_bias", maker->Has("blk.0.attn_output.bias"));
+  maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
+}
+
+void DescribeStarcoder2(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("starcoder2");
+  maker->Copy("norm_epsilon", "attention.layer_norm_epsilon");
+  maker->Set("use_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("hidden_act", "gelu_pytorch_tanh");
+  maker->Set("sliding_window", nullptr);
+  maker->Copy("sliding_window", "attention.sliding_window");
+}
+
+void DescribeStableLm(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("stablelm", kPartialRotary);
+  maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
+  maker->Copy("use_parallel_residual", "use_parallel_residual");
+  maker->Set("use_qkv_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("qk_layernorm", maker->Has("blk.0.attn_q_norm.weight"));
+}
+
+void DescribeGptNeoX(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("gpt_neox", kPartialRotary);
+  maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
+  maker->Copy("use_parallel_residual", "use_parallel_residual");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_qkv.bias"));
+}
+
+void DescribeBloom(ConfigMaker* maker) {
+  maker->Set("model_type", "bloom");
+  maker->Copy("seq_length", "context_length");
+  maker->Copy("n_layer", "block_count");
+  maker->Copy("hidden_size", "embedding_length");
+  maker->Copy("n_head", "attention.head_count");
+  maker->Copy("layer_norm_epsilon", "attention.layer_norm_epsilon");
+  maker->Consume("attention.head_count_kv");
+  maker->Consume("feed_forward_length");
+}
+
+void DescribeGpt2(ConfigMaker* maker) {
+  maker->Set("model_type", "gpt2");
+  maker->Copy("n_positions", "context_length");
+  maker->Copy("n_layer", "block_count");
+  maker->Copy("n_embd", "embedding_length");
+  maker->Copy("n_inner", "feed_forward_length");
+  maker->Copy("n_head", "attention.head_count");
+  maker->Copy("layer_norm_epsilon", "attention.layer_norm_epsilon");
+  maker->Consume("attention.head_count_kv");
+}
+
+constexpr GgufArchitecture kDecoders[] = {
+    {"bloom", "transformer.h.{}.", kBloom, {}, kBloomLayer, DescribeBloom},
+    {"cohere2",
+     kGgufLayers,
+     kGgufDecoder,
+     kGgufDecoderLayer,
+     {},
+     DescribeCohere2},
+    {"ernie4_5",
+     kGgufLayers,
+     kGgufDecoder,
+     kGgufDecoderLayer,
+     {},
+     DescribeErnie},
+    {"exaone4", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kNormsAfterLayer,
+     DescribeExaone4},
+    {"gemma-embedding", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
+     kGemmaLayer, DescribeGemmaEmbedding},
+    {"gemma2", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer, kGemmaLayer,
+     DescribeGemma2},
+    {"gemma3", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer, kGemmaLayer,
+     DescribeGemma3},
+    {"glm4", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kGlm4Layer,
+     DescribeGlm4},
+    {"gpt2", "transformer.h.{}.", kGpt2, {}, kGpt2Layer, DescribeGpt2},
+    {"gptneox",
+     "gpt_neox.layers.{}.",
+     kGptNeoX,
+     {},
+     kGptNeoXLayer,
+     DescribeGptNeoX},
+    {"granite", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
+     DescribeGranite},
+    {"hunyuan-dense", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
+     kHunyuanLayer, DescribeHunyuan},
+    {"llama", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
+     DescribeLlama},
+    {"olmo2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kNormsAfterLayer,
+     DescribeOlmo2},
+    {"phi2", kGgufLayers, kPhi, kGgufDecoderLayer, kPhiLayer, DescribePhi},
+    {"phi3", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kPhi3Layer,
+     DescribePhi3},
+    {"qwen2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, {}, DescribeQwen2},
+    {"qwen3", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, {}, DescribeQwen3},
+    {"seed_oss", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kSeedOssLayer,
+     DescribeSeedOss},
+    {"smollm3", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
+     DescribeSmolLm3},
+    {"stablelm",
+     kGgufLayers,
+     kGgufDecoder,
+     kGgufDecoderLayer,
+     {},
+     DescribeStableLm},
+    {"starcoder2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
+     kStarcoder2Layer, DescribeStarcoder2},
+};
+
+}  // namespace
+
+std::span<const GgufArchitecture> GgufDecoders() { return kDecoders; }
+
+}  // namespace trivium

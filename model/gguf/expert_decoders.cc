@@ -1,0 +1,175 @@
+// Decoders whose feed-forwards are experts, and those with latent attention;
+// see architecture.cc.
+#include <algorithm>
+
+#include "model/gguf/architecture.h"
+#include "model/gguf/architecture_names.h"
+
+namespace trivium {
+namespace {
+
+using ExpertName = GgufTensorName;
+
+constexpr ExpertName kQwen3MoeLayer[] = {
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
+    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
+    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
+};
+constexpr ExpertName kGptOssLayer[] = {
+    {"attn_sinks", "self_attn.sinks"},
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_gate_inp", "mlp.router"},
+    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
+    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
+    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
+};
+constexpr ExpertName kGlm4MoeLayer[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_gate_inp", "mlp.gate"},
+    {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
+    {"exp_probs_b", "mlp.gate.e_score_correction_bias"},
+    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
+    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
+    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
+    {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+    {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
+    {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+};
+constexpr ExpertName kDeepSeekLayer[] = {
+    {"attn_q_a", "self_attn.q_a_proj"},
+    {"attn_q_a_norm", "self_attn.q_a_layernorm"},
+    {"attn_q_b", "self_attn.q_b_proj"},
+    {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
+    {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
+    {"attn_kv_b", "self_attn.kv_b_proj"},  // in files before 2025
+    {"attn_k_b", "self_attn.kv_b_proj", GgufChange::kHeadColumns, 0},
+    {"attn_v_b", "self_attn.kv_b_proj", GgufChange::kHeadRows, 1},
+    {"ffn_gate_inp", "mlp.gate"},
+    {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
+    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
+    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
+    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
+    {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+    {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
+    {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+};
+
+void DescribeQwen3Moe(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("qwen3_moe");
+  maker->DescribeExperts("num_experts");
+  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
+  // llama.cpp assumes it, and every published model has it.
+  maker->Set("norm_topk_prob", true);
+}
+
+void DescribeGptOss(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("gpt_oss");
+  maker->DescribeExperts("num_local_experts");
+  maker->Copy("intermediate_size", "expert_feed_forward_length");
+  maker->Copy("sliding_window", "attention.sliding_window");
+  // YaRN's band of frequencies is that of the published configuration, whose
+  // ends are not rounded ("truncate"); the file does not say so.
+  const double factor = maker->Number("rope.scaling.factor", 32);
+  const double original = std::clamp(
+      maker->Number("rope.scaling.original_context_length", 4096), 1.0, 1e9);
+  maker->Set("rope_scaling",
+             {{"rope_type", "yarn"},
+              {"factor", factor},
+              {"beta_fast", maker->Number("rope.scaling.yarn_beta_fast", 32)},
+              {"beta_slow", maker->Number("rope.scaling.yarn_beta_slow", 1)},
+              {"original_max_position_embeddings", static_cast<int>(original)},
+              {"truncate", false}});
+}
+
+// Sets what DeepSeek and GLM say about their experts.
+void DescribeGroupedExperts(ConfigMaker* maker) {
+  maker->DescribeExperts("n_routed_experts");
+  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
+  maker->Copy("n_shared_experts", "expert_shared_count");
+  maker->Copy("first_k_dense_replace", "leading_dense_block_count");
+  maker->Copy("routed_scaling_factor", "expert_weights_scale");
+  maker->Set("norm_topk_prob", maker->Number("expert_weights_norm", 0) != 0);
+  maker->Set("n_group", 1);
+  maker->Set("topk_group", 1);
+  maker->Copy("n_group", "expert_group_count");
+  maker->Copy("topk_group", "expert_group_used_count");
+}
+
+// llama.cpp's numbers of the function that makes weights of scores.
+constexpr int kSoftmaxGate = 1, kSigmoidGate = 2;
+
+void DescribeGlm4Moe(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("glm4_moe", kPartialRotary);
+  DescribeGroupedExperts(maker);
+  if (maker->Number("expert_gating_func", kSigmoidGate) != kSigmoidGate) {
+    maker->Refuse("expert_gating_func", "it must be 2 (sigmoid)");
+  }
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("use_qk_norm", maker->Has("blk.0.attn_q_norm.weight"));
+}
+
+// DeepSeek V2 and V3, Kimi K2 and what else has their latent attention. V3
+// corrects the scores by which it chooses experts.
+void DescribeDeepSeek(ConfigMaker* maker) {
+  const bool corrected = maker->HasInLayers("exp_probs_b.bias");
+  const double gate = maker->Number("expert_gating_func",
+                                    corrected ? kSigmoidGate : kSoftmaxGate);
+  if (gate != (corrected ? kSigmoidGate : kSoftmaxGate)) {
+    maker->Refuse("expert_gating_func",
+                  corrected ? "with exp_probs_b it must be 2 (sigmoid)"
+                            : "without exp_probs_b it must be 1 (softmax)");
+  }
+  maker->DescribeDecoder(corrected ? "deepseek_v3" : "deepseek_v2");
+  maker->Copy("rms_norm_eps", "attention.layer_norm_rms_epsilon");
+  maker->Copy("rope_theta", "rope.freq_base");
+  // The latent's key-value head is one, the model's are as many as queries.
+  maker->Copy("num_key_value_heads", "attention.head_count");
+  DescribeGroupedExperts(maker);
+  if (!corrected) {
+    maker->Set("topk_method", maker->Number("expert_group_count", 1) > 1
+                                  ? "group_limited_greedy"
+                                  : "greedy");
+  }
+  maker->Set("q_lora_rank", nullptr);
+  maker->Copy("q_lora_rank", "attention.q_lora_rank");
+  maker->Copy("kv_lora_rank", "attention.kv_lora_rank");
+  const double turned =
+      std::clamp(maker->Number("rope.dimension_count", 64), 1.0, 65536.0);
+  // Files before 2025 have the model's sizes under the names of the latent's.
+  const double key = maker->Number("attention.key_length", 0);
+  const double all = maker->Number("attention.key_length_mla", key);
+  maker->Set("qk_rope_head_dim", static_cast<int>(turned));
+  maker->Set("qk_nope_head_dim",
+             static_cast<int>(std::clamp(all - turned, 0.0, 65536.0)));
+  maker->Copy("v_head_dim", "attention.value_length");
+  maker->Copy("v_head_dim", "attention.value_length_mla");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_kv_a_mqa.bias"));
+  maker->DescribeRotaryScaling(static_cast<int>(turned));
+  // Stored as a tenth, and the same for queries and keys.
+  const double mscale =
+      maker->Number("rope.scaling.yarn_log_multiplier", 0) * 10;
+  if (mscale != 0) {
+    maker->AddToScaling("mscale", mscale);
+    maker->AddToScaling("mscale_all_dim", mscale);
+  }
+}
+
+constexpr GgufArchitecture kExpertDecoders[] = {
+    {"deepseek2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kDeepSeekLayer,
+     DescribeDeepSeek},
+    {"glm4moe", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kGlm4MoeLayer,
+     DescribeGlm4Moe},
+    {"gpt-oss", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kGptOssLayer,
+     DescribeGptOss},
+    {"qwen3moe", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kQwen3MoeLayer,
+     DescribeQwen3Moe},
+};
+
+}  // namespace
+
+std::span<const GgufArchitecture> GgufExpertDecoders() {
+  return kExpertDecoders;
+}
+
+}  // namespace trivium

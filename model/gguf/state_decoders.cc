@@ -1,0 +1,179 @@
+// Decoders with layers that keep a state; see architecture.cc.
+#include <algorithm>
+#include <cmath>
+
+#include "model/gguf/architecture.h"
+#include "model/gguf/architecture_names.h"
+
+namespace trivium {
+namespace {
+
+using StateName = GgufTensorName;
+using Tiled = GgufTensorName::Tiled;
+
+constexpr StateName kLfm2[] = {
+    {"token_embd", "model.embed_tokens"},
+    {"token_embd_norm", "model.embedding_norm"},
+    {"output_norm", "model.embedding_norm"},
+    {"output", "lm_head"},
+};
+constexpr StateName kLfm2Layer[] = {
+    {"attn_norm", "operator_norm"},
+    {"attn_q_norm", "self_attn.q_layernorm"},
+    {"attn_k_norm", "self_attn.k_layernorm"},
+    {"attn_output", "self_attn.out_proj"},
+    {"shortconv.conv", "conv.conv", GgufChange::kConvolution},
+    {"shortconv.in_proj", "conv.in_proj"},
+    {"shortconv.out_proj", "conv.out_proj"},
+    {"ffn_norm", "ffn_norm"},
+    {"ffn_gate", "feed_forward.w1"},
+    {"ffn_down", "feed_forward.w2"},
+    {"ffn_up", "feed_forward.w3"},
+};
+constexpr StateName kGraniteHybridLayer[] = {
+    {"attn_q", "self_attn.q_proj", GgufChange::kInterleavedQuery},
+    {"attn_k", "self_attn.k_proj", GgufChange::kInterleavedKey},
+    {"ssm_a", "mamba.A_log", GgufChange::kDecay},
+    {"ssm_d", "mamba.D", GgufChange::kVector},
+    {"ssm_dt.bias", "mamba.dt_bias"},
+    {"ssm_conv1d.weight", "mamba.conv1d.weight", GgufChange::kConvolution},
+    {"ssm_conv1d", "mamba.conv1d"},
+    {"ssm_in", "mamba.in_proj"},
+    {"ssm_norm", "mamba.norm", GgufChange::kVector},
+    {"ssm_out", "mamba.out_proj"},
+    {"ffn_gate", "shared_mlp.input_linear", GgufChange::kNone, 0},
+    {"ffn_up", "shared_mlp.input_linear", GgufChange::kNone, 1},
+    {"ffn_down", "shared_mlp.output_linear"},
+    {"ffn_gate_shexp", "shared_mlp.input_linear", GgufChange::kNone, 0},
+    {"ffn_up_shexp", "shared_mlp.input_linear", GgufChange::kNone, 1},
+    {"ffn_down_shexp", "shared_mlp.output_linear"},
+    {"ffn_gate_inp", "block_sparse_moe.router.layer"},
+    {"ffn_gate_exps", "block_sparse_moe.input_linear", GgufChange::kNone, 0},
+    {"ffn_up_exps", "block_sparse_moe.input_linear", GgufChange::kNone, 1},
+    {"ffn_down_exps", "block_sparse_moe.output_linear"},
+};
+#define TRIVIUM_GGUF_DELTA(rows, columns)                                     \
+  {"attn_norm", "input_layernorm", GgufChange::kPlusOne},                     \
+      {"attn_q_norm", "self_attn.q_norm", GgufChange::kPlusOne},              \
+      {"attn_k_norm", "self_attn.k_norm", GgufChange::kPlusOne},              \
+      {"post_attention_norm", "post_attention_layernorm",                     \
+       GgufChange::kPlusOne},                                                 \
+      {"attn_qkv", "linear_attn.in_proj_qkv", GgufChange::kNone, -1, rows},   \
+      {"attn_gate", "linear_attn.in_proj_z", GgufChange::kNone, -1, rows},    \
+      {"ssm_a", "linear_attn.A_log", GgufChange::kDecay, -1, rows},           \
+      {"ssm_dt.bias", "linear_attn.dt_bias", GgufChange::kNone, -1, rows},    \
+      {"ssm_conv1d", "linear_attn.conv1d", GgufChange::kConvolution, -1,      \
+       rows},                                                                 \
+      {"ssm_alpha", "linear_attn.in_proj_a", GgufChange::kNone, -1, rows},    \
+      {"ssm_beta", "linear_attn.in_proj_b", GgufChange::kNone, -1, rows},     \
+      {"ssm_ba", "linear_attn.in_proj_ba"}, {"ssm_norm", "linear_attn.norm"}, \
+      {"ssm_out", "linear_attn.out_proj", GgufChange::kNone, -1, columns},    \
+      {"ffn_gate_inp", "mlp.gate"},                                           \
+      {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},    \
+      {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},    \
+      {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},        \
+      {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", GgufChange::kRow},     \
+      {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},                      \
+      {"ffn_down_shexp", "mlp.shared_expert.down_proj"}, {                    \
+    "ffn_up_shexp", "mlp.shared_expert.up_proj"                               \
+  }
+// Qwen3-Next's values stand in the folder's order, Qwen3.5's do not.
+constexpr StateName kQwen3NextLayer[] = {
+    TRIVIUM_GGUF_DELTA(Tiled::kNo, Tiled::kNo)};
+constexpr StateName kQwen35Layer[] = {
+    TRIVIUM_GGUF_DELTA(Tiled::kRows, Tiled::kColumns)};
+#undef TRIVIUM_GGUF_DELTA
+
+void DescribeLfm2(ConfigMaker* maker) {
+  maker->DescribeAttendingLayers("conv", "full_attention");
+  maker->DescribeRotaryDecoder("lfm2");
+  maker->Copy("norm_eps", "attention.layer_norm_rms_epsilon");
+  maker->Copy("conv_L_cache", "shortconv.l_cache");
+  maker->Set("block_auto_adjust_ff_dim", false);
+  maker->Set("conv_bias", maker->HasInLayers("shortconv.in_proj.bias"));
+}
+
+// Sets the sizes of Mamba 2's layers.
+void DescribeMamba(ConfigMaker* maker) {
+  maker->Copy("mamba_d_conv", "ssm.conv_kernel");
+  maker->Copy("mamba_d_state", "ssm.state_size");
+  maker->Copy("mamba_n_groups", "ssm.group_count");
+  maker->Copy("mamba_n_heads", "ssm.time_step_rank");
+  const double inner = maker->Number("ssm.inner_size", 0);
+  const double heads = std::max(1.0, maker->Number("ssm.time_step_rank", 1));
+  const double width = std::max(1.0, maker->Number("embedding_length", 1));
+  const double expand = inner / width;
+  if (expand != std::floor(expand) || !(expand >= 1 && expand <= 1024)) {
+    maker->Refuse("ssm.inner_size",
+                  "it must be a multiple of embedding_length");
+    return;
+  }
+  maker->Set("mamba_expand", static_cast<int>(expand));
+  maker->Set("mamba_d_head",
+             static_cast<int>(std::clamp(inner / heads, 1.0, 65536.0)));
+  maker->Set("mamba_conv_bias", maker->HasInLayers("ssm_conv1d.bias"));
+  maker->Set("mamba_proj_bias", maker->HasInLayers("ssm_in.bias"));
+}
+
+// Granite 4 and Bamba, which is the same with other factors.
+void DescribeGraniteHybrid(ConfigMaker* maker) {
+  maker->DescribeAttendingLayers("mamba", "attention");
+  maker->DescribeRotaryDecoder("granitemoehybrid");
+  maker->DescribeGraniteFactors();
+  const nlohmann::json* const turns = maker->Consume("rope.scaling.finetuned");
+  const bool rotary = turns == nullptr || *turns == true;
+  maker->Set("position_embedding_type", rotary ? "rope" : "nope");
+  maker->Set("attention_bias", maker->HasInLayers("attn_q.bias"));
+  maker->Copy("shared_intermediate_size", "feed_forward_length");
+  maker->Copy("shared_intermediate_size", "expert_shared_feed_forward_length");
+  maker->Set("num_local_experts", 0);
+  maker->DescribeExperts("num_local_experts");
+  DescribeMamba(maker);
+}
+
+void DescribeDelta(ConfigMaker* maker, const char* model_type) {
+  const nlohmann::json* const recurrent =
+      maker->Consume("attention.recurrent_layers");
+  maker->DescribeRotaryDecoder(model_type, kPartialRotary);
+  maker->Copy("full_attention_interval", "full_attention_interval");
+  if (recurrent != nullptr) {
+    maker->DescribeLayerTypes(*recurrent, "linear_attention", "full_attention");
+  }
+  maker->Consume("rope.dimension_sections");
+  maker->Set("attention_bias", maker->HasInLayers("attn_q.bias"));
+  maker->Copy("linear_conv_kernel_dim", "ssm.conv_kernel");
+  maker->Copy("linear_key_head_dim", "ssm.state_size");
+  maker->Copy("linear_num_key_heads", "ssm.group_count");
+  maker->Copy("linear_num_value_heads", "ssm.time_step_rank");
+  maker->Set("linear_value_head_dim",
+             static_cast<int>(std::clamp(
+                 maker->Number("ssm.inner_size", 0) /
+                     std::max(1.0, maker->Number("ssm.time_step_rank", 1)),
+                 0.0, 65536.0)));
+  if (maker->Number("expert_count", 0) == 0) return;
+  maker->DescribeExperts("num_experts");
+  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
+  maker->Copy("shared_expert_intermediate_size",
+              "expert_shared_feed_forward_length");
+}
+
+constexpr GgufArchitecture kStateDecoders[] = {
+    {"granitehybrid", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
+     kGraniteHybridLayer, DescribeGraniteHybrid},
+    {"lfm2", kGgufLayers, kLfm2, kGgufDecoderLayer, kLfm2Layer, DescribeLfm2},
+    {"qwen35", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
+     kQwen35Layer,
+     [](ConfigMaker* maker) { DescribeDelta(maker, "qwen3_5_text"); }},
+    {"qwen35moe", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
+     kQwen35Layer,
+     [](ConfigMaker* maker) { DescribeDelta(maker, "qwen3_5_moe_text"); }},
+    {"qwen3next", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
+     kQwen3NextLayer,
+     [](ConfigMaker* maker) { DescribeDelta(maker, "qwen3_next"); }},
+};
+
+}  // namespace
+
+std::span<const GgufArchitecture> GgufStateDecoders() { return kStateDecoders; }
+
+}  // namespace trivium

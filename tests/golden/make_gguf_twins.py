@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Writes the model of golden folders as FOLDER/model.gguf, by llama.cpp.
+
+    pip download --no-deps --no-binary :all: llama-cpp-python==0.3.36
+    pip install torch transformers safetensors sentencepiece gguf
+    make_gguf_twins.py UNPACKED/vendor/llama.cpp FOLDER [FOLDER...]
+
+llama.cpp's own converter makes the file, in F32, so golden_test expects the
+same numbers of both. The folders have no tokenizer, so the file has none.
+CHANGES has the keys of config.json that the converter knows by other names.
+"""
+
+import json
+import logging
+import pathlib
+import shutil
+import sys
+import tempfile
+
+CONVERTER = pathlib.Path(sys.argv[1])
+sys.path[:0] = [str(CONVERTER), str(CONVERTER / "gguf-py")]
+logging.disable(logging.CRITICAL)
+
+import gguf  # noqa: E402
+from conversion import (  # noqa: E402
+    ModelBase,
+    ModelType,
+    get_model_architecture,
+    get_model_class,
+)
+
+NOMIC = {
+    "activation_function": "swiglu",
+    "causal": False,
+    "max_trained_positions": 2048,
+    "mlp_fc1_bias": False,
+    "mlp_fc2_bias": False,
+    "n_positions": 2048,
+    "prenorm": False,
+    "qkv_proj_bias": False,
+    "rotary_emb_fraction": 1.0,
+    "rotary_emb_interleaved": False,
+    "rotary_emb_scale_base": None,
+}
+CHANGES = {
+    "cohere2.lm": {"rotary_pct": 1.0},
+    "eurobert.base": {"classifier_pooling": None},
+    "gpt_neox.lm": {"rotary_pct": 0.5},
+    "gemma3.wrapped": {"architectures": ["Gemma3ForConditionalGeneration"]},
+    "granite_hybrid.experts": {
+        "layer_types": ["mamba", "attention", "mamba", "mamba"]
+    },
+    "granitemoehybrid.lm": {"layer_types": ["mamba", "attention", "mamba"]},
+    "nomic_bert.base": NOMIC,
+}
+# What the converter leaves out, since llama.cpp assumes published values.
+ADDITIONS = {
+    "gemma3_text.embed": ("sliding_window_pattern", "layer_types"),
+    "starcoder2.lm": ("sliding_window", "sliding_window"),
+}
+
+
+def add(writer, name, config):
+    key, source = ADDITIONS[name]
+    value = config[source]
+    if source == "layer_types":
+        value = [kind == "sliding_attention" for kind in value]
+    getattr(writer, f"add_{key}")(value)
+
+
+def convert(folder):
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = pathlib.Path(temporary) / folder.name
+        shutil.copytree(folder, copy)
+        (copy / "model.gguf").unlink(missing_ok=True)
+        path = copy / "config.json"
+        config = json.loads(path.read_text())
+        config |= CHANGES.get(folder.name, {})
+        path.write_text(json.dumps(config))
+        if not (copy / "tokenizer.json").exists():
+            # Gemma's vocabulary is cut to this size.
+            text = config.get("text_config", config)
+            pieces = {str(i): i for i in range(text["vocab_size"])}
+            (copy / "tokenizer.json").write_text(
+                json.dumps(
+                    {
+                        "model": {"type": "WordPiece", "vocab": pieces},
+                        "added_tokens": [],
+                    }
+                )
+            )
+
+        def set_vocab(self):
+            if types := self.hparams.get("type_vocab_size"):
+                self.gguf_writer.add_token_type_count(types)
+            if folder.name in ADDITIONS:
+                add(self.gguf_writer, folder.name, config)
+
+        # The converter's reader of config.json drops keys that it renames.
+        hparams = ModelBase.load_hparams(copy, False)
+        hparams |= CHANGES.get(folder.name, {})
+        known = get_model_class(
+            get_model_architecture(hparams, ModelType.TEXT), mmproj=False
+        )
+        known.no_mtp = True
+        converter = type(
+            known.__name__,
+            (known,),
+            {
+                "model_arch": known.model_arch,
+                "set_vocab": set_vocab,
+                "_xlmroberta_set_vocab": set_vocab,
+            },
+        )
+        converter(
+            copy,
+            gguf.LlamaFileType.ALL_F32,
+            folder / "model.gguf",
+            eager=True,
+            hparams=hparams,
+        ).write()
+
+
+for path in sys.argv[2:]:
+    convert(pathlib.Path(path))

@@ -43,6 +43,12 @@ double ConfigMaker::Number(std::string_view key, double otherwise) {
                                                 : otherwise;
 }
 
+bool ConfigMaker::Flag(std::string_view key, bool otherwise) {
+  const json* const value = Consume(key);
+  return value != nullptr && value->is_boolean() ? value->get<bool>()
+                                                 : otherwise;
+}
+
 void ConfigMaker::Copy(std::string_view config_key, std::string_view key) {
   const json* const value = Consume(key);
   if (value != nullptr) Set(config_key, *value);

@@ -35,6 +35,8 @@ class ConfigMaker {
   const nlohmann::json* Consume(std::string_view key);
   // Like Consume, as a number; `otherwise` if it is absent or not a number.
   double Number(std::string_view key, double otherwise);
+  // Returns a value that is true or false.
+  bool Flag(std::string_view key, bool otherwise);
   // True if the file has such a tensor.
   bool Has(const std::string& tensor) const {
     return file_.tensors.contains(tensor);

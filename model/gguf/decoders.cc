@@ -185,6 +185,8 @@ void DescribeGemmaEmbedding(ConfigMaker* maker) {
 
 void DescribePhi(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("phi", kPartialRotary);
+  // The converter writes four times the width, which is not always so.
+  maker->Set("intermediate_size", maker->Rows("blk.0.ffn_up.weight"));
   maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
   maker->Set("hidden_act", "gelu_new");
 }
@@ -279,7 +281,12 @@ void DescribeGptNeoX(ConfigMaker* maker) {
 
 void DescribeBloom(ConfigMaker* maker) {
   maker->Set("model_type", "bloom");
-  maker->Copy("seq_length", "context_length");
+  // Without a length of its own, the converter writes the width. This family's
+  // positions have no end.
+  if (maker->Number("context_length", 0) !=
+      maker->Number("embedding_length", 0)) {
+    maker->Copy("seq_length", "context_length");
+  }
   maker->Copy("n_layer", "block_count");
   maker->Copy("hidden_size", "embedding_length");
   maker->Copy("n_head", "attention.head_count");

@@ -1,4 +1,6 @@
 // Encoders; see architecture.cc.
+#include <algorithm>
+
 #include "model/gguf/architecture.h"
 #include "model/gguf/architecture_names.h"
 
@@ -55,6 +57,14 @@ void DescribeEncoder(ConfigMaker* maker, const char* model_type) {
   maker->DescribeDecoder(model_type);
   maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
   maker->Consume("attention.causal");
+  // Heads share the width evenly.
+  const double even = maker->Number("embedding_length", 0) /
+                      std::max(1.0, maker->Number("attention.head_count", 1));
+  for (const char* key : {"attention.key_length", "attention.value_length"}) {
+    if (maker->Number(key, even) != even) {
+      maker->Refuse(key, "it must be embedding_length / head_count");
+    }
+  }
   maker->Set("type_vocab_size", maker->Rows("token_types.weight"));
 }
 

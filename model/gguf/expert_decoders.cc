@@ -89,7 +89,7 @@ void DescribeGroupedExperts(ConfigMaker* maker) {
   maker->Copy("n_shared_experts", "expert_shared_count");
   maker->Copy("first_k_dense_replace", "leading_dense_block_count");
   maker->Copy("routed_scaling_factor", "expert_weights_scale");
-  maker->Set("norm_topk_prob", maker->Number("expert_weights_norm", 0) != 0);
+  maker->Set("norm_topk_prob", maker->Flag("expert_weights_norm", false));
   maker->Set("n_group", 1);
   maker->Set("topk_group", 1);
   maker->Copy("n_group", "expert_group_count");

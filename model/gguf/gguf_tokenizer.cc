@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "base/status.h"
 #include "model/gguf/merges.h"
 #include "model/gguf/words.h"
@@ -123,17 +124,22 @@ json Vocabulary(const Pieces& pieces) {
 
 // Returns the added tokens, which are found in texts before the model splits
 // them: pieces that the file calls unknown, control or user-defined, as in
-// Transformers.
-json AddedTokens(const Pieces& pieces) {
+// Transformers. `right_strip`: they take the white space behind them, too
+// (Phi 3).
+json AddedTokens(const Pieces& pieces, bool right_strip = false) {
+  // <unk> and <s> are not.
+  constexpr size_t kFirstStripped = 2;
   json added = json::array();
   for (size_t i = 0; i < pieces.texts.size(); ++i) {
     const int type = pieces.types[i];
     if (type != kUnknown && type != kControl && type != kUserDefined) continue;
+    const std::string& text = pieces.texts[i];
     added.push_back({{"id", i},
-                     {"content", pieces.texts[i]},
+                     {"content", text},
                      {"single_word", false},
                      {"lstrip", false},
-                     {"rstrip", false},
+                     {"rstrip", right_strip && i >= kFirstStripped &&
+                                    text != "<|endoftext|>"},
                      {"normalized", false},
                      {"special", type != kUserDefined}});
   }
@@ -150,14 +156,29 @@ absl::StatusOr<std::optional<std::pair<size_t, std::string>>> Special(
   return std::pair(*id, pieces.texts[*id]);
 }
 
+// Whether tokens stand around a text, if the file does not say.
+struct Around {
+  bool begin = false;
+  bool end = false;
+  bool twice = false;  // two texts have the end twice between them
+};
+
 // Returns the post-processor that adds tokens around a text, or null.
 absl::StatusOr<json> PostProcessor(const json& metadata, const Pieces& pieces,
-                                   bool begin_token) {
+                                   const Around& usual) {
   TRIVIUM_ASSIGN_OR_RETURN(auto begin,
                            Special(metadata, pieces, "bos_token_id"));
   TRIVIUM_ASSIGN_OR_RETURN(auto end, Special(metadata, pieces, "eos_token_id"));
-  if (!Flag(metadata, "add_bos_token", begin_token)) begin.reset();
-  if (!Flag(metadata, "add_eos_token", false)) end.reset();
+  // Encoders begin with [CLS], and end with [SEP].
+  TRIVIUM_ASSIGN_OR_RETURN(const auto first,
+                           Special(metadata, pieces, "cls_token_id"));
+  TRIVIUM_ASSIGN_OR_RETURN(const auto last,
+                           Special(metadata, pieces, "seperator_token_id"));
+  if (!begin) begin = first;
+  const bool separates = Flag(metadata, "add_sep_token", false);
+  if (!end || separates) end = last ? last : end;
+  if (!Flag(metadata, "add_bos_token", usual.begin)) begin.reset();
+  if (!Flag(metadata, "add_eos_token", usual.end) && !separates) end.reset();
   if (!begin && !end) return json();
   json special_tokens = json::object();
   const auto add = [&](const auto& token, unsigned type_id, json* items) {
@@ -169,11 +190,15 @@ absl::StatusOr<json> PostProcessor(const json& metadata, const Pieces& pieces,
         {{"SpecialToken", {{"id", token->second}, {"type_id", type_id}}}});
   };
   json single = json::array(), pair = json::array();
-  for (const auto& [text, type_id] : {std::pair("A", 0u), {"B", 1u}}) {
+  // The second text of an encoder has no begin token.
+  const bool encoder = first || usual.twice;
+  for (const auto& [text, second] : {std::pair("A", 0u), {"B", 1u}}) {
+    const unsigned type_id = usual.twice ? 0 : second;
     const json item = {{"Sequence", {{"id", text}, {"type_id", type_id}}}};
     for (json* items : {&single, &pair}) {
-      if (items == &single && type_id == 1) continue;
-      add(begin, type_id, items);
+      if (items == &single && second == 1) continue;
+      if (second == 0 || !encoder) add(begin, type_id, items);
+      if (second == 1 && usual.twice) add(end, type_id, items);
       items->push_back(item);
       add(end, type_id, items);
     }
@@ -206,8 +231,9 @@ absl::StatusOr<json> ByteLevel(const json& metadata,
                      {"vocab", Vocabulary(pieces)},
                      {"merges", std::move(merges)},
                      {"ignore_merges", words->ignore_merges}};
-  TRIVIUM_ASSIGN_OR_RETURN(result["post_processor"],
-                           PostProcessor(metadata, pieces, words->begin_token));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      result["post_processor"],
+      PostProcessor(metadata, pieces, {.begin = words->begin_token}));
   result["decoder"] = {{"type", "ByteLevel"}};
   result["added_tokens"] = AddedTokens(pieces);
   return result;
@@ -282,10 +308,121 @@ absl::StatusOr<json> SentencePiece(const json& metadata,
   result["normalizer"] = {{"type", "Sequence"},
                           {"normalizers", std::move(normalizers)}};
   result["model"] = std::move(model);
+  TRIVIUM_ASSIGN_OR_RETURN(result["post_processor"],
+                           PostProcessor(metadata, pieces, {.begin = true}));
+  result["decoder"] = {{"type", "Sequence"}, {"decoders", std::move(decoders)}};
+  result["added_tokens"] = AddedTokens(pieces, architecture == "phi3");
+  return result;
+}
+
+// BERT's pieces begin words with U+2581 instead of continuing them with "##".
+// Whether letters are made small is not said by files before 2026: it shows in
+// the vocabulary.
+absl::StatusOr<json> WordPiece(const json& metadata) {
+  TRIVIUM_ASSIGN_OR_RETURN(Pieces pieces, ReadPieces(metadata));
+  bool capitals = false;
+  for (size_t i = 0; i < pieces.texts.size(); ++i) {
+    std::string& text = pieces.texts[i];
+    const bool special =
+        text.size() > 2 && text.front() == '[' && text.back() == ']';
+    if (text.starts_with(kBlank)) {
+      text.erase(0, sizeof(kBlank) - 1);
+    } else if (pieces.types[i] != kControl && pieces.types[i] != kUnknown &&
+               !special) {
+      text.insert(0, "##");
+    } else {
+      continue;
+    }
+    capitals |= std::any_of(text.begin(), text.end(),
+                            [](char c) { return c >= 'A' && c <= 'Z'; }) &&
+                text.front() != '[';
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const auto unknown,
+                           Special(metadata, pieces, "unknown_token_id"));
+  json result;
+  result["normalizer"] = {
+      {"type", "BertNormalizer"},
+      {"clean_text", true},
+      {"handle_chinese_chars", true},
+      {"strip_accents", nullptr},
+      {"lowercase", Flag(metadata, "normalizer.lowercase", !capitals)}};
+  result["pre_tokenizer"] = {{"type", "BertPreTokenizer"}};
+  result["model"] = {{"type", "WordPiece"},
+                     {"vocab", Vocabulary(pieces)},
+                     {"unk_token", unknown ? unknown->second : "[UNK]"},
+                     {"continuing_subword_prefix", "##"}};
   TRIVIUM_ASSIGN_OR_RETURN(
       result["post_processor"],
-      PostProcessor(metadata, pieces, /*begin_token=*/true));
-  result["decoder"] = {{"type", "Sequence"}, {"decoders", std::move(decoders)}};
+      PostProcessor(metadata, pieces, {.begin = true, .end = true}));
+  result["decoder"] = {{"type", "WordPiece"}};
+  result["added_tokens"] = AddedTokens(pieces);
+  return result;
+}
+
+// Writes bytes in base64, as tokenizer.json has SentencePiece's table.
+std::string Base64(const std::string& bytes) {
+  std::string text;
+  absl::Base64Escape(bytes, &text);
+  return text;
+}
+
+// SentencePiece's unigram model, of T5 and XLM-R.
+absl::StatusOr<json> Unigram(const json& metadata,
+                             std::string_view architecture) {
+  TRIVIUM_ASSIGN_OR_RETURN(const Pieces pieces, ReadPieces(metadata));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<std::vector<double>> scores,
+                           Numbers(metadata, "scores", pieces.texts.size()));
+  if (!scores) return Broken("scores", "is missing");
+  json vocabulary = json::array();
+  std::optional<size_t> unknown;
+  for (size_t i = 0; i < pieces.texts.size(); ++i) {
+    vocabulary.push_back({pieces.texts[i], (*scores)[i]});
+    if (pieces.types[i] == kUnknown && !unknown) unknown = i;
+  }
+  if (!unknown) return Broken("token_type", "has no unknown piece");
+  json result;
+  json normalizers = json::array();
+  if (const json* table = Find(metadata, "precompiled_charsmap")) {
+    std::string bytes;
+    if (!table->is_array()) {
+      return Broken("precompiled_charsmap", "is not a list");
+    }
+    for (const json& byte : *table) {
+      if (!byte.is_number_integer()) {
+        return Broken("precompiled_charsmap", "has elements that are no bytes");
+      }
+      bytes.push_back(static_cast<char>(byte.get<int64_t>() & 0xFF));
+    }
+    if (!bytes.empty()) {
+      normalizers.push_back(
+          {{"type", "Precompiled"}, {"precompiled_charsmap", Base64(bytes)}});
+    }
+  }
+  if (Flag(metadata, "remove_extra_whitespaces", true)) {
+    normalizers.push_back(
+        {{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+    normalizers.push_back({{"type", "Replace"},
+                           {"pattern", {{"Regex", " {2,}"}}},
+                           {"content", " "}});
+  }
+  result["normalizer"] = {{"type", "Sequence"},
+                          {"normalizers", std::move(normalizers)}};
+  const json words = {
+      {"type", "Metaspace"},
+      {"replacement", kBlank},
+      {"add_prefix_space", Flag(metadata, "add_space_prefix", true)},
+      {"prepend_scheme",
+       Flag(metadata, "add_space_prefix", true) ? "always" : "never"}};
+  result["pre_tokenizer"] = words;
+  result["model"] = {{"type", "Unigram"},
+                     {"vocab", std::move(vocabulary)},
+                     {"unk_id", *unknown}};
+  const bool t5 = architecture.starts_with("t5");
+  TRIVIUM_ASSIGN_OR_RETURN(
+      result["post_processor"],
+      PostProcessor(metadata, pieces,
+                    {.begin = !t5, .end = true, .twice = !t5}));
+  result["decoder"] = words;
   result["added_tokens"] = AddedTokens(pieces);
   return result;
 }
@@ -298,9 +435,11 @@ absl::StatusOr<json> GgufTokenizerJson(const json& metadata,
   const std::string model = Text(metadata, "model");
   if (model == "gpt2") return ByteLevel(metadata, architecture);
   if (model == "llama") return SentencePiece(metadata, architecture);
+  if (model == "bert") return WordPiece(metadata);
+  if (model == "t5") return Unigram(metadata, architecture);
   return absl::UnimplementedError(
-      fmt::format("metadata: {}model is \"{}\", but supported are gpt2 and "
-                  "llama; use the model's Hugging Face folder",
+      fmt::format("metadata: {}model is \"{}\", but supported are gpt2, "
+                  "llama, bert and t5; use the model's Hugging Face folder",
                   kPrefix, model.substr(0, 100)));
 }
 
@@ -310,7 +449,10 @@ json GgufTokenizerConfig(const json& metadata) {
   for (const auto& [role, key] : {std::pair("bos_token", "bos_token_id"),
                                   {"eos_token", "eos_token_id"},
                                   {"unk_token", "unknown_token_id"},
-                                  {"pad_token", "padding_token_id"}}) {
+                                  {"pad_token", "padding_token_id"},
+                                  {"cls_token", "cls_token_id"},
+                                  {"sep_token", "seperator_token_id"},
+                                  {"mask_token", "mask_token_id"}}) {
     const json* const value = Find(metadata, key);
     if (value == nullptr || tokens == nullptr || !tokens->is_array()) continue;
     const std::optional<size_t> id = IdBelow(tokens->size(), *value);

@@ -9,9 +9,10 @@
 namespace trivium {
 
 // Returns the tokenizer.json that corresponds to a GGUF file's metadata, for
-// the kinds "gpt2" (byte-level BPE, whose words tokenizer.ggml.pre names) and
-// "llama" (SentencePiece's BPE with bytes for unknown characters). Returns null
-// if the file has no tokenizer. UNIMPLEMENTED names an unsupported kind,
+// the kinds "gpt2" (byte-level BPE, whose words tokenizer.ggml.pre names),
+// "llama" (SentencePiece's BPE with bytes for unknown characters), "bert"
+// (WordPiece) and "t5" (SentencePiece's unigram model). Returns null if the
+// file has no tokenizer. UNIMPLEMENTED names an unsupported kind,
 // INVALID_ARGUMENT what is broken.
 absl::StatusOr<nlohmann::json> GgufTokenizerJson(const nlohmann::json& metadata,
                                                  std::string_view architecture);

@@ -15,6 +15,20 @@ constexpr char kLlama3[] =
 constexpr char kQwen2[] =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr char kQwen35[] =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|)"
+    R"( ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr char kSeed[] =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}|)"
+    R"( ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr char kDeepSeek3[] =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|)"
+    R"([^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|)"
+    R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
+// Chinese, Hiragana and Katakana.
+constexpr char kEastAsian[] =
+    "[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F"
+    "\xE3\x82\xA0-\xE3\x83\xBF]+";
 // Tekken's words, with English endings and groups of three digits.
 constexpr char kGpt4o[] =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*)"
@@ -34,30 +48,56 @@ enum class Kind {
   kDigits,  // the same, with single digits
   kLlama3,
   kQwen2,
+  kQwen35,
+  kSeed,
   kTekken,
   kGpt4o,
+  kDeepSeek3,
   kDeepseekCoder,
 };
 
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
+    {"chatglm-bpe", Kind::kLlama3},
+    {"codeshell", Kind::kDigits},
     {"command-r", Kind::kDigits},
     {"dbrx", Kind::kLlama3},
     {"deepseek-coder", Kind::kDeepseekCoder},
     {"deepseek-r1-qwen", Kind::kQwen2},
+    {"deepseek-v3", Kind::kDeepSeek3},
+    {"exaone", Kind::kDigits},
+    {"exaone4", Kind::kGpt2},
+    {"f2llmv2", Kind::kQwen2},
+    {"falcon-h1", Kind::kLlama3},
     {"falcon3", Kind::kLlama3},
+    {"glm4", Kind::kLlama3},
     {"gpt-2", Kind::kGpt2},
     {"gpt-4o", Kind::kGpt4o},
+    {"granite-docling", Kind::kGpt2},
+    {"hunyuan", Kind::kQwen2},
+    {"hunyuan-dense", Kind::kDeepSeek3},
+    {"jina-v2-de", Kind::kGpt2},
+    {"jina-v2-es", Kind::kGpt2},
+    {"jina-v5-nano", Kind::kLlama3},
+    {"lfm2", Kind::kLlama3},
     {"llama-bpe", Kind::kLlama3},
     {"llama-v3", Kind::kLlama3},
     {"llama3", Kind::kLlama3},
     {"llama4", Kind::kGpt4o},
     {"megrez", Kind::kQwen2},
     {"minerva-7b", Kind::kDigits},
+    {"modern-bert", Kind::kGpt2},
+    {"mpt", Kind::kGpt2},
     {"olmo", Kind::kGpt2},
+    {"phi-2", Kind::kGpt2},
     {"pixtral", Kind::kLlama3},
     {"qwen2", Kind::kQwen2},
+    {"qwen35", Kind::kQwen35},
+    {"refact", Kind::kDigits},
+    {"roberta-bpe", Kind::kGpt2},
+    {"seed-coder", Kind::kSeed},
     {"smaug-bpe", Kind::kLlama3},
     {"smollm", Kind::kDigits},
+    {"stablelm2", Kind::kQwen2},
     {"starcoder", Kind::kDigits},
     {"tekken", Kind::kTekken},
 };
@@ -92,6 +132,13 @@ json PreTokenizer(Kind kind) {
       return Sequence({Split(kLlama3), ByteLevel(false)});
     case Kind::kQwen2:
       return Sequence({Split(kQwen2), ByteLevel(false)});
+    case Kind::kQwen35:
+      return Sequence({Split(kQwen35), ByteLevel(false)});
+    case Kind::kSeed:
+      return Sequence({Split(kSeed), ByteLevel(false)});
+    case Kind::kDeepSeek3:
+      return Sequence({Split(R"(\p{N}{1,3})"), Split(kEastAsian),
+                       Split(kDeepSeek3), ByteLevel(false)});
     case Kind::kTekken:
       return Sequence({Split(kTekken), ByteLevel(false)});
     case Kind::kGpt4o:
@@ -118,12 +165,14 @@ std::optional<GgufWords> FindGgufWords(std::string_view name) {
   const Kind kind = found->second;
   GgufWords words;
   words.pre_tokenizer = PreTokenizer(kind);
-  if (kind == Kind::kQwen2) words.normalizer = {{"type", "NFC"}};
+  if (kind == Kind::kQwen2 || kind == Kind::kQwen35 || name == "modern-bert") {
+    words.normalizer = {{"type", "NFC"}};
+  }
   // llama.cpp's list excludes some names with LLaMA 3's words.
   words.ignore_merges =
-      kind == Kind::kTekken ||
-      (kind == Kind::kLlama3 && name != "dbrx" && name != "smaug-bpe");
-  words.begin_token = words.ignore_merges;
+      kind == Kind::kTekken || (kind == Kind::kLlama3 && name != "dbrx" &&
+                                name != "smaug-bpe" && name != "chatglm-bpe");
+  words.begin_token = words.ignore_merges && name != "glm4";
   return words;
 }
 

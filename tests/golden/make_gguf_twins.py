@@ -48,9 +48,8 @@ CHANGES = {
     "gpt_neox.lm": {"rotary_pct": 0.5},
     "gemma3.wrapped": {"architectures": ["Gemma3ForConditionalGeneration"]},
     "granite_hybrid.experts": {
-        "layer_types": ["mamba", "attention", "mamba", "mamba"]
+        "layer_types": ["mamba", "attention", "mamba", "attention"]
     },
-    "granitemoehybrid.lm": {"layer_types": ["mamba", "attention", "mamba"]},
     "nomic_bert.base": NOMIC,
 }
 # What the converter leaves out, since llama.cpp assumes published values.

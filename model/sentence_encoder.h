@@ -84,7 +84,10 @@ class SentenceEncoder {
 
   // Returns an encoder with `pooling` ("lasttoken", as sentence-transformers
   // names it) whose vectors have length 1; null if the name is unknown.
-  static std::optional<SentenceEncoder> OfPooling(std::string_view pooling);
+  // `dense` are matrices [out, in] that multiply the pooled vector in turn;
+  // they must fit.
+  static std::optional<SentenceEncoder> OfPooling(
+      std::string_view pooling, std::span<const TensorView* const> dense = {});
 
   // Returns which states Embed needs.
   States Reads(const Overrides& overrides) const;

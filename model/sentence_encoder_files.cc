@@ -242,11 +242,19 @@ absl::Status SentenceEncoder::FindTokens(const std::string& folder,
 }
 
 std::optional<SentenceEncoder> SentenceEncoder::OfPooling(
-    std::string_view pooling) {
+    std::string_view pooling, std::span<const TensorView* const> dense) {
   for (const auto& [name, known] : kPoolings) {
     if (pooling != name) continue;
     SentenceEncoder encoder;
     encoder.poolings_ = {known};
+    encoder.steps_.clear();
+    for (const TensorView* weight : dense) {
+      DenseModule module;
+      module.weight = weight;
+      module.activation = [](double value) { return value; };
+      encoder.AddDense(module);
+    }
+    encoder.steps_.emplace_back(Normalize());
     return encoder;
   }
   return std::nullopt;

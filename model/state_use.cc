@@ -1,6 +1,7 @@
 #include "model/state_use.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,6 +19,9 @@
 
 namespace trivium {
 namespace {
+
+// The widest vector that a matrix of a GGUF file may make.
+constexpr int64_t kMostDense = 1 << 20;
 
 bool HasModules(const std::string& path) {
   std::error_code error;
@@ -189,8 +193,25 @@ void UseStates(const std::string& path, const ModuleList* modules,
   description.decoder.reset();
   const LinearTensors output = std::exchange(description.output_projection, {});
   if (pooling.is_string()) {
+    std::vector<const TensorView*> dense;
+    int width = description.encoder->d_model;
+    // EmbeddingGemma's.
+    for (const char* name : {"dense_2.weight", "dense_3.weight"}) {
+      const TensorView* const weight = folder->weights->Find(name);
+      if (weight == nullptr) continue;
+      if (!IsReal(*weight) || weight->shape.size() != 2 ||
+          weight->shape[1] != width || weight->shape[0] < 1 ||
+          weight->shape[0] > kMostDense) {
+        return fail(fmt::format(
+            "weights: tensor {} [{}] does not make vectors of {} values; fetch "
+            "the model again",
+            name, fmt::join(weight->shape, ", "), width));
+      }
+      width = static_cast<int>(weight->shape[0]);
+      dense.push_back(weight);
+    }
     folder->sentence_encoder =
-        SentenceEncoder::OfPooling(pooling.get<std::string>())
+        SentenceEncoder::OfPooling(pooling.get<std::string>(), dense)
             .value_or(SentenceEncoder());
     return;
   }

@@ -19,6 +19,9 @@ inline constexpr GgufTensorName kGgufPlusOneDecoder[] = {
     {"token_embd", "model.embed_tokens"},
     {"output_norm", "model.norm", GgufChange::kPlusOne},
     {"output", "lm_head"},
+    // What EmbeddingGemma does after pooling.
+    {"dense_2.weight", "dense_2.weight"},
+    {"dense_3.weight", "dense_3.weight"},
 };
 inline constexpr GgufTensorName kGgufDecoderLayer[] = {
     {"attn_norm", "input_layernorm"},

@@ -39,8 +39,9 @@ const json* ConfigMaker::Consume(std::string_view key) {
 
 double ConfigMaker::Number(std::string_view key, double otherwise) {
   const json* const value = Consume(key);
-  return value != nullptr && value->is_number() ? value->get<double>()
-                                                : otherwise;
+  if (value == nullptr || !value->is_number()) return otherwise;
+  const double number = value->get<double>();
+  return std::isfinite(number) ? number : otherwise;
 }
 
 bool ConfigMaker::Flag(std::string_view key, bool otherwise) {

@@ -180,6 +180,11 @@ void DescribeGemma3(ConfigMaker* maker) {
 
 void DescribeGemmaEmbedding(ConfigMaker* maker) {
   DescribeGemma3(maker);
+  // The shapes of the matrices say it.
+  for (const char* key : {"dense_2_feat_in", "dense_2_feat_out",
+                          "dense_3_feat_in", "dense_3_feat_out"}) {
+    maker->Consume(key);
+  }
   maker->Set("use_bidirectional_attention", true);
 }
 

@@ -155,7 +155,7 @@ std::string GgufChanges::Untile(GgufTensorName::Tiled tiled,
   const bool rows = tiled == GgufTensorName::Tiled::kRows;
   const int64_t all = rows ? tensor->shape.front() : tensor->shape.back();
   const int64_t unit = all == values ? 1 : width;
-  if (keys < 1 || values % keys != 0 || unit < 1 || values > all ||
+  if (keys < 1 || values < 1 || values % keys != 0 || unit < 1 || values > all ||
       unit > all / values || (!rows && tensor->shape.size() != 2)) {
     return Misfit(*tensor, fmt::format("does not fit {} heads of keys and {} "
                                        "of values with {} dimensions",
@@ -231,7 +231,8 @@ void GgufChanges::Transpose(TensorView* tensor) {
 void GgufChanges::PutPositionsBefore(TensorView* tensor) {
   if (config_.value("model_type", nlohmann::json()) != "roberta") return;
   const int64_t rows = tensor->shape.front();
-  const int64_t more = Size("pad_token_id") + 1;
+  constexpr int64_t kMost = 1000;  // as the maker of config.json
+  const int64_t more = std::min(Size("pad_token_id"), kMost) + 1;
   const size_t row = tensor->data.size() / static_cast<size_t>(rows);
   const size_t before = static_cast<size_t>(more) * row;
   // Memory is zeroed.

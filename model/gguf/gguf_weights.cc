@@ -56,7 +56,11 @@ FolderName FindName(
       usual ? name.substr(0, name.size() - ending.size()) : name;
   for (const auto& list : lists) {
     for (const GgufTensorName& known : list) {
-      if (known.gguf == name) return {&known, std::string(known.folder)};
+      // States' decays and skips have names without an ending.
+      const bool whole = usual || known.change == GgufChange::kDecay ||
+                         known.change == GgufChange::kVector;
+      if (whole && known.gguf == name)
+        return {&known, std::string(known.folder)};
       if (usual && known.gguf == base) {
         return {&known, fmt::format("{}{}", known.folder, ending)};
       }

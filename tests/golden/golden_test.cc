@@ -158,7 +158,9 @@ TEST_P(GoldenTest, EncoderEqualsTransformers) {
       EXPECT_EQ(CompareTensor(*expected, mean), absl::OkStatus())
           << "run " << i;
     }
-    if (const TensorView* expected = golden_->Find(i, "pooler_output")) {
+    // GGUF files of BERT have no pooler.
+    const TensorView* const expected = golden_->Find(i, "pooler_output");
+    if (expected != nullptr && !golden_->model_folder().ends_with(".gguf")) {
       EXPECT_EQ(CompareTensor(*expected, encoded->pooled), absl::OkStatus())
           << "run " << i;
     }

@@ -6,7 +6,7 @@
     make_gguf_twins.py UNPACKED/vendor/llama.cpp FOLDER [FOLDER...]
 
 llama.cpp's own converter makes the file, in F32, so golden_test expects the
-same numbers of both. The folders have no tokenizer, so the file has none.
+same numbers of both. A file gets a tokenizer if PRE names its words.
 CHANGES has the keys of config.json that the converter knows by other names.
 """
 
@@ -52,8 +52,12 @@ CHANGES = {
     },
     "nomic_bert.base": NOMIC,
 }
+# tokenizer.ggml.pre of folders with a tokenizer; the converter knows only those
+# of published models.
+PRE = {"dense.prompt_excluded": "default", "qwen3.embedding": "qwen2"}
 # What the converter leaves out, since llama.cpp assumes published values.
 ADDITIONS = {
+    "gemma3.embedding": ("sliding_window_pattern", "layer_types"),
     "gemma3_text.embed": ("sliding_window_pattern", "layer_types"),
     "starcoder2.lm": ("sliding_window", "sliding_window"),
 }
@@ -102,20 +106,20 @@ def convert(folder):
             get_model_architecture(hparams, ModelType.TEXT), mmproj=False
         )
         known.no_mtp = True
+        if folder.name in PRE:
+            known.get_vocab_base_pre = lambda self, _: PRE[folder.name]
         converter = type(
             known.__name__,
             (known,),
-            {
-                "model_arch": known.model_arch,
-                "set_vocab": set_vocab,
-                "_xlmroberta_set_vocab": set_vocab,
-            },
+            {"model_arch": known.model_arch}
+            | ({} if folder.name in PRE else {"set_vocab": set_vocab}),
         )
         converter(
             copy,
             gguf.LlamaFileType.ALL_F32,
             folder / "model.gguf",
             eager=True,
+            sentence_transformers_dense_modules=True,
             hparams=hparams,
         ).write()
 

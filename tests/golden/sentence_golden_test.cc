@@ -107,6 +107,51 @@ class SentenceGoldenTest : public ::testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
+// What a folder makes of a text, and what its GGUF file does. Some files have
+// no tokenizer.
+void ExpectFileEqualsFolder(const std::string& folder) {
+  const auto one = Model::Load(folder, {.precision = Precision::kF32});
+  const auto other =
+      Model::Load(folder + "/model.gguf", {.precision = Precision::kF32});
+  ASSERT_TRUE(one.ok() && other.ok()) << one.status() << other.status();
+  const auto engine = (*one)->NewEngine({});
+  const auto file_engine = (*other)->NewEngine({});
+  ASSERT_TRUE(engine.ok() && file_engine.ok());
+  for (const char* text :
+       {"Where do cats sleep?", "na\xC3\xAFve caf\xC3\xA9 \xE2\x80\x94 12,5 %",
+        "I'm very modest. I brag about it all the time."}) {
+    const auto encoding = (*one)->tokenizer()->Encode(text, {});
+    ASSERT_TRUE(encoding.ok()) << encoding.status();
+    if ((*other)->tokenizer() != nullptr) {
+      const auto file_encoding = (*other)->tokenizer()->Encode(text, {});
+      ASSERT_TRUE(file_encoding.ok()) << file_encoding.status();
+      EXPECT_EQ(file_encoding->ids, encoding->ids) << text;
+    }
+    const auto embed = [&](const Model& model, Engine* computes) {
+      const auto states = EncodeAlone(computes, {encoding->ids, {}});
+      EXPECT_TRUE(states.ok()) << states.status();
+      return model.sentence_encoder().Embed(states->states,
+                                            model.info().d_model, {});
+    };
+    const std::vector<float> expected = embed(**one, engine->get());
+    const std::vector<float> found = embed(**other, file_engine->get());
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      ASSERT_NEAR(found[i], expected[i], 1e-6) << text << " " << i;
+    }
+  }
+}
+
+TEST(SentenceFileTest, GgufFilesEmbedAsTheirFolders) {
+  for (const char* folder : {"tests/golden/sentences/gemma3.embedding",
+                             "tests/golden/sentences/qwen3.embedding",
+                             "tests/golden/retrieval/dense.modernbert",
+                             "tests/golden/retrieval/dense.prompt_excluded"}) {
+    SCOPED_TRACE(folder);
+    ExpectFileEqualsFolder(folder);
+  }
+}
+
 TEST_F(SentenceGoldenTest, EmbedsAsQwen3EmbeddingDoes) {
   ExpectEmbeddings("qwen3.embedding");
   EXPECT_EQ(model_->info().max_source_tokens, 128);

@@ -81,7 +81,8 @@ class DownloadedVocabulariesTest : public testing::Test {
 };
 
 TEST_F(DownloadedVocabulariesTest, IdsEqualTransformers) {
-  for (const char* name : {"deepseek-coder", "gpt-2", "llama-spm", "phi-3"}) {
+  for (const char* name :
+       {"bert-bge", "deepseek-coder", "gpt-2", "llama-spm", "phi-3"}) {
     SCOPED_TRACE(name);
     const auto tokenizer =
         LoadGgufVocabulary(Material() / "llama.cpp-vocab" /
@@ -91,11 +92,8 @@ TEST_F(DownloadedVocabulariesTest, IdsEqualTransformers) {
   }
 }
 
-// WordPiece comes only in folders: BGE's vocabulary is BERT's.
+// BGE's vocabulary is BERT's.
 TEST_F(DownloadedVocabulariesTest, BertsVocabularyIsThatOfItsFolder) {
-  const auto file = LoadGgufVocabulary(Material() / "llama.cpp-vocab" /
-                                       "ggml-vocab-bert-bge.gguf");
-  EXPECT_EQ(file.status().code(), absl::StatusCode::kUnimplemented);
   const auto folder = LoadTokenizer(Material() / "hf" / "bert-uncased");
   ASSERT_TRUE(folder.ok()) << folder.status();
   ExpectCases(**folder, "bert-bge");

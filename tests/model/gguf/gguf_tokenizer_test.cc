@@ -140,9 +140,77 @@ TEST(GgufTokenizerTest, MakesTheMergesOfTransformers) {
                           Pair("a", "aa")));
 }
 
+// U+2581 begins a word; pieces without it continue one.
+json Bert() {
+  return {{"tokenizer.ggml.model", "bert"},
+          {"tokenizer.ggml.tokens",
+           {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "\xE2\x96\x81un", "able",
+            "\xE2\x96\x81"
+            "able",
+            "\xE2\x96\x81[", "\xE2\x96\x81."}},
+          {"tokenizer.ggml.token_type", {3, 3, 3, 3, 1, 1, 1, 1, 1}},
+          {"tokenizer.ggml.unknown_token_id", 1},
+          {"tokenizer.ggml.cls_token_id", 2},
+          {"tokenizer.ggml.seperator_token_id", 3}};
+}
+
+TEST(GgufTokenizerTest, ReadsWordPiece) {
+  auto tokenizer = Make(Bert(), "bert");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_THAT(Ids(*tokenizer, "Unable able. x["),
+              ElementsAre(2, 4, 5, 6, 8, 1, 7, 3));
+  const auto pair = tokenizer->EncodePair("able", "un", {});
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_THAT(pair->ids, ElementsAre(2, 6, 3, 4, 3));
+  EXPECT_THAT(pair->type_ids, ElementsAre(0, 0, 0, 1, 1));
+  // A vocabulary with capitals, or a key, keeps them.
+  json metadata = Bert();
+  metadata["tokenizer.ggml.tokens"][4] = "\xE2\x96\x81Un";
+  EXPECT_THAT(Ids(*Make(metadata, "bert"), "Un un"), ElementsAre(2, 4, 1, 3));
+  metadata = Bert();
+  metadata["tokenizer.ggml.normalizer.lowercase"] = false;
+  EXPECT_THAT(Ids(*Make(metadata, "bert"), "Un un"), ElementsAre(2, 1, 4, 3));
+}
+
+json Unigram() {
+  return {{"tokenizer.ggml.model", "t5"},
+          {"tokenizer.ggml.tokens",
+           {"<s>", "<pad>", "</s>", "<unk>", "\xE2\x96\x81", "a", "b",
+            "\xE2\x96\x81"
+            "ab",
+            "ab"}},
+          {"tokenizer.ggml.scores", {0, 0, 0, 0, -2, -3, -3, -1, -2}},
+          {"tokenizer.ggml.token_type", {3, 3, 3, 2, 1, 1, 1, 1, 1}},
+          {"tokenizer.ggml.bos_token_id", 0},
+          {"tokenizer.ggml.eos_token_id", 2}};
+}
+
+TEST(GgufTokenizerTest, ReadsUnigram) {
+  const auto tokenizer = Make(Unigram(), "bert");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_THAT(Ids(*tokenizer, " ab  abab "), ElementsAre(0, 7, 7, 8, 2));
+  const auto pair = tokenizer->EncodePair("ab", "ab", {});
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_THAT(pair->ids, ElementsAre(0, 7, 2, 2, 7, 2));
+  // T5's texts only end with a token.
+  EXPECT_THAT(Ids(*Make(Unigram(), "t5encoder"), "ab"), ElementsAre(7, 2));
+  json metadata = Unigram();
+  metadata.erase("tokenizer.ggml.scores");
+  EXPECT_THAT(Error(metadata, "bert"),
+              IsError(StatusCode::kInvalidArgument, "scores"));
+  metadata = Unigram();
+  metadata["tokenizer.ggml.token_type"][3] = 1;
+  EXPECT_THAT(Error(metadata, "bert"),
+              IsError(StatusCode::kInvalidArgument, "token_type"));
+  metadata = Unigram();
+  metadata["tokenizer.ggml.precompiled_charsmap"] = {1, "x"};
+  EXPECT_THAT(Error(metadata, "bert"),
+              IsError(StatusCode::kInvalidArgument, "precompiled_charsmap"));
+}
+
 TEST(GgufTokenizerTest, NamesUnsupportedValues) {
-  EXPECT_THAT(Error({{"tokenizer.ggml.model", "bert"}}, "llama"),
-              IsError(StatusCode::kUnimplemented, "bert"));
+  EXPECT_THAT(Error({{"tokenizer.ggml.model", "rwkv"}}, "llama"),
+              IsError(StatusCode::kUnimplemented, "rwkv"));
   EXPECT_THAT(Error(Gpt2("kimi-k2"), "llama"),
               IsError(StatusCode::kUnimplemented, "kimi-k2"));
   json metadata = Gpt2("gpt-2");

@@ -155,8 +155,9 @@ std::string GgufChanges::Untile(GgufTensorName::Tiled tiled,
   const bool rows = tiled == GgufTensorName::Tiled::kRows;
   const int64_t all = rows ? tensor->shape.front() : tensor->shape.back();
   const int64_t unit = all == values ? 1 : width;
-  if (keys < 1 || values < 1 || values % keys != 0 || unit < 1 || values > all ||
-      unit > all / values || (!rows && tensor->shape.size() != 2)) {
+  if (keys < 1 || values < 1 || values % keys != 0 || unit < 1 ||
+      values > all || unit > all / values ||
+      (!rows && tensor->shape.size() != 2)) {
     return Misfit(*tensor, fmt::format("does not fit {} heads of keys and {} "
                                        "of values with {} dimensions",
                                        keys, values, width));

@@ -1,5 +1,6 @@
 // Decoders with layers that keep a state; see architecture.cc.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "model/gguf/architecture.h"
@@ -52,37 +53,38 @@ constexpr StateName kGraniteHybridLayer[] = {
     {"ffn_up_exps", "block_sparse_moe.input_linear", GgufChange::kNone, 1},
     {"ffn_down_exps", "block_sparse_moe.output_linear"},
 };
-#define TRIVIUM_GGUF_DELTA(rows, columns)                                     \
-  {"attn_norm", "input_layernorm", GgufChange::kPlusOne},                     \
-      {"attn_q_norm", "self_attn.q_norm", GgufChange::kPlusOne},              \
-      {"attn_k_norm", "self_attn.k_norm", GgufChange::kPlusOne},              \
-      {"post_attention_norm", "post_attention_layernorm",                     \
-       GgufChange::kPlusOne},                                                 \
-      {"attn_qkv", "linear_attn.in_proj_qkv", GgufChange::kNone, -1, rows},   \
-      {"attn_gate", "linear_attn.in_proj_z", GgufChange::kNone, -1, rows},    \
-      {"ssm_a", "linear_attn.A_log", GgufChange::kDecay, -1, rows},           \
-      {"ssm_dt.bias", "linear_attn.dt_bias", GgufChange::kNone, -1, rows},    \
-      {"ssm_conv1d", "linear_attn.conv1d", GgufChange::kConvolution, -1,      \
-       rows},                                                                 \
-      {"ssm_alpha", "linear_attn.in_proj_a", GgufChange::kNone, -1, rows},    \
-      {"ssm_beta", "linear_attn.in_proj_b", GgufChange::kNone, -1, rows},     \
-      {"ssm_ba", "linear_attn.in_proj_ba"}, {"ssm_norm", "linear_attn.norm"}, \
-      {"ssm_out", "linear_attn.out_proj", GgufChange::kNone, -1, columns},    \
-      {"ffn_gate_inp", "mlp.gate"},                                           \
-      {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},    \
-      {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},    \
-      {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},        \
-      {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", GgufChange::kRow},     \
-      {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},                      \
-      {"ffn_down_shexp", "mlp.shared_expert.down_proj"}, {                    \
-    "ffn_up_shexp", "mlp.shared_expert.up_proj"                               \
-  }
-// Qwen3-Next's values stand in the folder's order, Qwen3.5's do not.
-constexpr StateName kQwen3NextLayer[] = {
-    TRIVIUM_GGUF_DELTA(Tiled::kNo, Tiled::kNo)};
-constexpr StateName kQwen35Layer[] = {
-    TRIVIUM_GGUF_DELTA(Tiled::kRows, Tiled::kColumns)};
-#undef TRIVIUM_GGUF_DELTA
+// Qwen's layers with the gated delta rule. `rows` and `columns` say in which
+// order the file has the heads of values.
+constexpr auto DeltaLayer(Tiled rows, Tiled columns) {
+  using enum GgufChange;
+  return std::to_array<StateName>({
+      {"attn_norm", "input_layernorm", kPlusOne},
+      {"attn_q_norm", "self_attn.q_norm", kPlusOne},
+      {"attn_k_norm", "self_attn.k_norm", kPlusOne},
+      {"post_attention_norm", "post_attention_layernorm", kPlusOne},
+      {"attn_qkv", "linear_attn.in_proj_qkv", kNone, -1, rows},
+      {"attn_gate", "linear_attn.in_proj_z", kNone, -1, rows},
+      {"ssm_a", "linear_attn.A_log", kDecay, -1, rows},
+      {"ssm_dt.bias", "linear_attn.dt_bias", kNone, -1, rows},
+      {"ssm_conv1d", "linear_attn.conv1d", kConvolution, -1, rows},
+      {"ssm_alpha", "linear_attn.in_proj_a", kNone, -1, rows},
+      {"ssm_beta", "linear_attn.in_proj_b", kNone, -1, rows},
+      {"ssm_ba", "linear_attn.in_proj_ba"},
+      {"ssm_norm", "linear_attn.norm"},
+      {"ssm_out", "linear_attn.out_proj", kNone, -1, columns},
+      {"ffn_gate_inp", "mlp.gate"},
+      {"ffn_gate_exps", "mlp.experts.{}.gate_proj", kExperts},
+      {"ffn_down_exps", "mlp.experts.{}.down_proj", kExperts},
+      {"ffn_up_exps", "mlp.experts.{}.up_proj", kExperts},
+      {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", kRow},
+      {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+      {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+      {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+  });
+}
+// Qwen3-Next's stand in the folder's order, Qwen3.5's do not.
+constexpr auto kQwen3NextLayer = DeltaLayer(Tiled::kNo, Tiled::kNo);
+constexpr auto kQwen35Layer = DeltaLayer(Tiled::kRows, Tiled::kColumns);
 
 void DescribeLfm2(ConfigMaker* maker) {
   maker->DescribeAttendingLayers("conv", "full_attention");

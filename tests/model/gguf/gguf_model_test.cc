@@ -220,6 +220,78 @@ TEST(GgufModelTest, RecognizesLlama3ByItsFrequencyFactors) {
               ElementsAre(ErrorAt("rope_freqs.weight")));
 }
 
+TEST(GgufModelTest, LeavesOutLayersThatPredictFurtherTokens) {
+  GgufWriter writer = Decoder("glm4moe");
+  writer.Value("glm4moe.nextn_predict_layers", 1)
+      .Tensor("blk.0.ffn_up.weight", {1}, {2})
+      .Tensor("blk.1.ffn_up.weight", {1}, {3})
+      .Tensor("blk.1.nextn.eh_proj.weight", {1}, {3});
+  const GgufModel model = ReadWell(writer);
+  EXPECT_EQ(model.config["num_hidden_layers"], 1);
+  EXPECT_THAT(model.weights->Names(),
+              ElementsAre("model.layers.0.mlp.up_proj.weight"));
+}
+
+TEST(GgufModelTest, ReadsFactorsOfLongTexts) {
+  GgufWriter writer = Decoder("phi3");
+  writer.Value("phi3.rope.scaling.original_context_length", 16)
+      .Real("phi3.rope.scaling.attn_factor", 1.5f)
+      .Tensor("rope_factors_long.weight", {2}, {2, 4})
+      .Tensor("rope_factors_short.weight", {2}, {1, 1});
+  EXPECT_EQ(ReadWell(writer).config["rope_scaling"],
+            json({{"rope_type", "longrope"},
+                  {"long_factor", {2.0, 4.0}},
+                  {"short_factor", {1.0, 1.0}},
+                  {"original_max_position_embeddings", 16},
+                  {"attention_factor", 1.5}}));
+}
+
+// Keys are stored transposed, and each head's rows are keys, then values.
+TEST(GgufModelTest, JoinsTheProductsOfLatentAttention) {
+  GgufWriter writer = Decoder("deepseek2");
+  writer.Value("deepseek2.attention.kv_lora_rank", 2)
+      .Tensor("blk.0.attn_k_b.weight", {2, 2, 1}, {0, 1, 4, 5})
+      .Tensor("blk.0.attn_v_b.weight", {2, 1, 2}, {2, 3, 6, 7});
+  const GgufModel model = ReadWell(writer);
+  const std::string name = "model.layers.0.self_attn.kv_b_proj.weight";
+  EXPECT_EQ(Values(model, name), Count(8));
+  EXPECT_THAT(model.weights->Find(name)->shape, ElementsAre(4, 2));
+  EXPECT_EQ(model.config["topk_method"], "greedy");
+  GgufWriter broken = Decoder("deepseek2");
+  broken.Tensor("blk.0.attn_k_b.weight", {2, 2, 1}, Count(4))
+      .Tensor("blk.0.attn_v_b.weight", {3, 1, 2}, Count(6));
+  EXPECT_THAT(ProblemsOf(broken), ElementsAre(ErrorAt("kv_b_proj")));
+}
+
+TEST(GgufModelTest, RefusesAHeadWithoutItsPooler) {
+  GgufWriter writer;
+  writer.Value("general.architecture", std::string("bert"))
+      .Tensor("cls.output.weight", {2, 4}, Count(8));
+  EXPECT_THAT(ProblemsOf(writer), ElementsAre(ErrorAt("cls.output.weight")));
+  writer.Tensor("cls.weight", {4, 4}, Count(16)).Value("bert.pooling_type", 4);
+  const GgufModel model = ReadWell(writer);
+  EXPECT_EQ(model.config["model_type"], "roberta");
+  EXPECT_EQ(model.config["id2label"],
+            json({{"0", "LABEL_0"}, {"1", "LABEL_1"}}));
+}
+
+TEST(GgufModelTest, NamesTensorsThatDoNotFit) {
+  const auto problems = [](const std::string& architecture, const char* name,
+                           const std::vector<uint64_t>& shape, size_t size) {
+    return ProblemsOf(Decoder(architecture).Tensor(name, shape, Count(size)));
+  };
+  // Queries, keys and values of two heads.
+  EXPECT_THAT(problems("gptneox", "blk.0.attn_qkv.weight", {4, 1}, 4),
+              ElementsAre(ErrorAt("blk.0.attn_qkv.weight")));
+  EXPECT_THAT(problems("qwen35", "blk.0.attn_gate.weight", {4, 1}, 4),
+              ElementsAre(ErrorAt("blk.0.attn_gate.weight")));
+  EXPECT_THAT(problems("deepseek2", "blk.0.attn_k_b.weight", {4, 1}, 4),
+              ElementsAre(ErrorAt("blk.0.attn_k_b.weight")));
+  // A decay of 0.
+  EXPECT_THAT(problems("granitehybrid", "blk.0.ssm_a", {2, 1}, 2),
+              testing::Contains(ErrorAt("blk.0.ssm_a")));
+}
+
 TEST(GgufModelTest, NamesUnsupportedValues) {
   const auto problems = [](const std::string& architecture, const char* key) {
     return ProblemsOf(Decoder(architecture).Value(architecture + key, 3));

@@ -158,7 +158,7 @@ def requests(draw):
 
 
 class Soak(attack.Attack):
-    FLAGS = ("--http-listen", "127.0.0.1:0", "--kv-cache-bytes", "1MiB",
+    FLAGS = ("--http-listen", "127.0.0.1:0", "--kv-cache-bytes", "256KiB",
              "--log-level", "error", "--model-root",
              os.path.join(GOLDEN, "retrieval"))
 

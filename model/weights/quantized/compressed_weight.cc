@@ -238,7 +238,7 @@ std::optional<MadeTensor> MakeCompressedWeight(
   const std::optional<StoredWeight> weight = FindWeight(module);
   if (!weight) return std::nullopt;
   const TensorView* const scales = module->Find(kScale);
-  // Of schemes that fit alike, zero points tell which it is.
+  // Zero points tell apart schemes that fit alike.
   const bool zeros = module->Find(kZero) != nullptr;
   const auto find = [&](bool exactly) {
     return std::find_if(schemes.begin(), schemes.end(), [&](const auto& one) {

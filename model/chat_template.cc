@@ -109,6 +109,7 @@ absl::Status CheckSize(const std::vector<ChatSegment>& segments, size_t most) {
 }  // namespace
 
 struct ChatTemplate::Parsed {
+  std::string text;
   jinja::Template source;
   std::map<std::string, std::string> special_tokens;
   std::string begin;
@@ -126,11 +127,16 @@ absl::StatusOr<ChatTemplate> ChatTemplate::Parse(
   TRIVIUM_ASSIGN_OR_RETURN(jinja::Template parsed,
                            jinja::Template::Parse(source));
   return ChatTemplate(std::make_unique<const Parsed>(
-      Parsed{std::move(parsed), std::move(special_tokens), std::move(begin)}));
+      Parsed{std::string(source), std::move(parsed), std::move(special_tokens),
+             std::move(begin)}));
 }
 
 bool ChatTemplate::MayRead(std::string_view variable) const {
   return parsed_->source.MayRead(variable);
+}
+
+bool ChatTemplate::Contains(std::string_view text) const {
+  return parsed_->text.find(text) != std::string::npos;
 }
 
 absl::StatusOr<std::vector<ChatSegment>> ChatTemplate::Render(

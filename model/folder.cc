@@ -37,6 +37,7 @@
 #include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/transformer/grouped_linear.h"
+#include "model/translator_prompts.h"
 #include "model/weights/digest.h"
 #include "model/weights/imagined_weights.h"
 #include "model/weights/quantized/quantized_weights.h"
@@ -284,6 +285,47 @@ void ReadChatTemplates(const std::string& path, ModelFolder* folder) {
           : ChatTemplates::Refused(std::string(templates.status().message()));
 }
 
+// Returns the names by which a folder may tell what it is: its own, that of the
+// hub's repository whose snapshot it is, and the one it was saved under.
+std::vector<std::string> NamesOf(const std::string& path, const json& config) {
+  std::error_code error;
+  std::filesystem::path own = std::filesystem::weakly_canonical(path, error);
+  if (error) own = path;
+  if (!own.has_filename()) own = own.parent_path();
+  std::vector<std::string> names = {own.filename().string()};
+  const std::filesystem::path parent = own.parent_path();
+  if (parent.filename() == "snapshots") {
+    names.push_back(parent.parent_path().filename().string());
+  }
+  const auto saved = config.find("_name_or_path");
+  if (saved != config.end() && saved->is_string()) {
+    names.push_back(
+        std::filesystem::path(saved->get<std::string>()).filename().string());
+  }
+  return names;
+}
+
+// Finds the prompt with which a decoder translates.
+void ReadTranslatorPrompt(const std::string& path, const LoadOptions& options,
+                          Problems* problems, ModelFolder* folder) {
+  if (!folder->description.decoder || folder->description.encoder) return;
+  const TranslatorPrompt* const wanted =
+      FindTranslatorPrompt(options.translate_with);
+  const ChatTemplates& templates = folder->chat_templates;
+  if (wanted == nullptr) {
+    if (options.translate_with != "auto") return;
+    folder->translator_prompt =
+        RecognizeTranslator(templates, NamesOf(path, folder->config));
+    return;
+  }
+  if (const absl::Status status = CheckTranslator(*wanted, templates);
+      !status.ok()) {
+    problems->push_back(
+        fmt::format("{}: {}", path, std::string(status.message())));
+  }
+  folder->translator_prompt = wanted;
+}
+
 // A single weight that is infinite or NaN would spoil every answer.
 void CheckFinite(const TransformerDescription& description,
                  const Weights& weights, Problems* problems) {
@@ -380,6 +422,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
     ReadGeneration(generation, model.generation_defaults, problems, &folder);
   }
   ReadChatTemplates(path, &folder);
+  ReadTranslatorPrompt(path, options, problems, &folder);
   // Marian's own files were checked before the decoder got its extra embedding.
   if (folder.tokenizer != nullptr && !marian) {
     BoundTokenizer(folder.description, problems, &folder.tokenizer);

@@ -35,8 +35,9 @@ struct ModelFolder {
   SentenceEncoder sentence_encoder;
   std::optional<PairTemplate> pair_template;
   ChatTemplates chat_templates;
-  Precision precision = Precision::kF32;  // resolved
-  Formats formats;                        // what `precision` stands for
+  const TranslatorPrompt* translator_prompt = nullptr;  // null: none
+  Precision precision = Precision::kF32;                // resolved
+  Formats formats;  // what `precision` stands for
   // Path of Marian's own lexical shortlist beside the model
   // (lexical_shortlist.h); empty: none.
   std::string lexical_shortlist;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "model/translator_prompts.h"
 
 namespace trivium {
 namespace {
@@ -55,6 +56,10 @@ LanguageNames OneLanguage(const std::string& code) {
 }  // namespace
 
 LanguageTable::LanguageTable(const Folder& folder) {
+  if (folder.prompt != nullptr) {
+    ReadPrompt(*folder.prompt);
+    return;
+  }
   if (folder.tokenizer != nullptr) ReadTokens(folder);
   if (!tokens_.codes.empty()) {
     ReadTokenDefaults(folder);
@@ -62,6 +67,15 @@ LanguageTable::LanguageTable(const Folder& folder) {
   }
   if (folder.generation != nullptr) ReadTasks(folder.generation->tasks);
   if (tasks_.empty()) ReadNamedDirection(folder.tokenizer_config);
+}
+
+void LanguageTable::ReadPrompt(const TranslatorPrompt& prompt) {
+  prompt_ = &prompt;
+  std::vector<LanguageNames::Code> codes;
+  for (const PromptLanguage& language : prompt.languages) {
+    codes.push_back({std::string(language.name), std::string(language.tag)});
+  }
+  sources_ = targets_ = LanguageNames(codes);
 }
 
 void LanguageTable::ReadTokenDefaults(const Folder& folder) {
@@ -230,6 +244,19 @@ absl::Status LanguageTable::TellTask(std::optional<size_t> source,
       targets()[target].bcp47, sources()[*source].bcp47, others));
 }
 
+absl::Status LanguageTable::TellPrompt(std::optional<size_t> source,
+                                       size_t target,
+                                       Direction* direction) const {
+  if (!source && prompt_->needs_source()) {
+    return absl::InvalidArgumentError(
+        fmt::format("source_language is missing; this model translates from {}",
+                    sources_.Choices("")));
+  }
+  if (source) direction->prompt_source = &prompt_->languages[*source];
+  direction->prompt_target = &prompt_->languages[target];
+  return absl::OkStatus();
+}
+
 std::string LanguageTable::SourceTag(std::optional<std::string_view> name,
                                      std::optional<size_t> source,
                                      std::optional<size_t> target) const {
@@ -263,7 +290,9 @@ absl::StatusOr<Direction> LanguageTable::Resolve(
   if (told) direction.target_language = targets()[target].bcp47;
   direction.source_language = SourceTag(
       source_language, source, told ? std::optional(target) : std::nullopt);
-  if (!tokens_.codes.empty()) {
+  if (prompt_ != nullptr) {
+    TRIVIUM_RETURN_IF_ERROR(TellPrompt(source, target, &direction));
+  } else if (!tokens_.codes.empty()) {
     TRIVIUM_RETURN_IF_ERROR(TellTokens(source, target, &direction));
   } else if (!tasks_.empty()) {
     TRIVIUM_RETURN_IF_ERROR(TellTask(source, target, &direction));

@@ -19,7 +19,8 @@ namespace trivium {
 // The languages that a model translates from and to, and how the model is told
 // them. They come from the tokens of its vocabulary that language_conventions.h
 // knows, else from the folder's tasks ("translation_en_to_de"), else from the
-// one direction that tokenizer_config.json names.
+// one direction that tokenizer_config.json names. Those of a decoder are the
+// ones of its prompt.
 //
 // A call may omit the target if the folder forces one or names one as
 // "target_lang" or "tgt_lang", unless it is also the source. A call may omit
@@ -32,6 +33,7 @@ class LanguageTable {
     const nlohmann::json* config = nullptr;
     const nlohmann::json* tokenizer_config = nullptr;
     const GenerationConfig* generation = nullptr;  // outlives the table
+    const TranslatorPrompt* prompt = nullptr;      // of a decoder
   };
   // Null members of `folder` count as absent.
   explicit LanguageTable(const Folder& folder);
@@ -58,6 +60,7 @@ class LanguageTable {
     const Task* task;
   };
 
+  void ReadPrompt(const TranslatorPrompt& prompt);
   void ReadTokens(const Folder& folder);
   void ReadTokenDefaults(const Folder& folder);
   void ReadTasks(const std::vector<Task>& tasks);
@@ -69,6 +72,8 @@ class LanguageTable {
       std::optional<std::string_view> name) const;
   absl::Status TellTokens(std::optional<size_t> source, size_t target,
                           Direction* direction) const;
+  absl::Status TellPrompt(std::optional<size_t> source, size_t target,
+                          Direction* direction) const;
   // Returns the tag of the texts' language as far as it is given or there is no
   // choice; else an empty string.
   std::string SourceTag(std::optional<std::string_view> name,
@@ -79,7 +84,8 @@ class LanguageTable {
 
   LanguageNames sources_;
   LanguageNames targets_;
-  LanguageTokens tokens_;  // [targets_], or none
+  const TranslatorPrompt* prompt_ = nullptr;  // has [targets_]
+  LanguageTokens tokens_;                     // [targets_], or none
   int32_t end_id_ = -1;
   std::vector<TaskPair> tasks_;
   std::optional<size_t> default_source_;

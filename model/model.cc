@@ -64,12 +64,14 @@ class LoadedModel : public Model {
         sentence_encoder_(std::move(folder->sentence_encoder)),
         pair_template_(std::move(folder->pair_template)),
         chat_templates_(std::move(folder->chat_templates)),
+        translator_prompt_(folder->translator_prompt),
         generation_(std::move(folder->generation)),
         languages_({.tokenizer = tokenizer_.get(),
                     .family = info_.family,
                     .config = &folder->config,
                     .tokenizer_config = &folder->tokenizer_config,
-                    .generation = &generation_}),
+                    .generation = &generation_,
+                    .prompt = translator_prompt_}),
         transformer_(std::move(transformer)) {
     info_.source_languages = languages_.sources();
     info_.target_languages = languages_.targets();
@@ -85,6 +87,9 @@ class LoadedModel : public Model {
   }
   const PairTemplate* pair_template() const override {
     return pair_template_ ? &*pair_template_ : nullptr;
+  }
+  const TranslatorPrompt* translator_prompt() const override {
+    return translator_prompt_;
   }
   const ChatTemplates& chat_templates() const override {
     return chat_templates_;
@@ -114,6 +119,7 @@ class LoadedModel : public Model {
   const SentenceEncoder sentence_encoder_;
   const std::optional<PairTemplate> pair_template_;
   const ChatTemplates chat_templates_;
+  const TranslatorPrompt* const translator_prompt_;
   const GenerationConfig generation_;
   const LanguageTable languages_;
   const std::shared_ptr<const Transformer> transformer_;

@@ -52,6 +52,9 @@ struct LoadOptions {
   // shortlist.safetensors has for its source: faster, but the translation
   // sometimes differs. Loading fails if there is no such file.
   bool vocabulary_shortlist = false;
+  // The prompt with which a decoder translates: a name of kTranslatorPrompts
+  // (translator_prompts.h), "auto" (as its folder tells) or "none". Static.
+  std::string_view translate_with = "auto";
 };
 
 struct Language {
@@ -75,6 +78,8 @@ struct HeadInfo {
 class ChatTemplates;
 class Model;
 class PairTemplate;
+struct PromptLanguage;
+struct TranslatorPrompt;
 
 // The part of a model that reads texts of one kind.
 struct TextReader {
@@ -150,6 +155,10 @@ struct Direction {
   // BCP 47 ("de"), as ModelInfo has them; empty: unknown.
   std::string source_language = {};
   std::string target_language = {};
+  // The same, as the prompt of a translator names them; null: unknown, or the
+  // model reads no prompt.
+  const PromptLanguage* prompt_source = nullptr;
+  const PromptLanguage* prompt_target = nullptr;
 };
 
 // Gives up the handling of SIGBUS. Models are mapped files while they load; the
@@ -198,6 +207,14 @@ class Model {
   // Describes how a decoder reads pairs of texts whose relation it scores;
   // null: as the tokenizer reads pairs.
   virtual const PairTemplate* pair_template() const { return nullptr; }
+
+  // The prompt with which a decoder translates; null: it does not.
+  virtual const TranslatorPrompt* translator_prompt() const { return nullptr; }
+  // True if texts can be translated: by encoder and decoder, or by a prompt.
+  bool translates() const {
+    return info().design == Design::kEncoderDecoder ||
+           translator_prompt() != nullptr;
+  }
 
   // The templates of a decoder-only model; empty if the folder has none.
   virtual const ChatTemplates& chat_templates() const;

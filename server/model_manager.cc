@@ -129,6 +129,7 @@ LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options) {
   load.kv_precision = spec.kv_precision.value_or(options.kv_precision);
   load.vocabulary_shortlist =
       spec.shortlist.value_or(options.vocabulary_shortlist);
+  load.translate_with = spec.translate_with.value_or(options.translate_with);
   return load;
 }
 
@@ -142,6 +143,12 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
     return About(fmt::format("model '{}'", spec.name), model.status());
   }
   const ModelInfo& info = (*model)->info();
+  if (spec.translate_with.has_value() && info.design != Design::kDecoder) {
+    return absl::InvalidArgumentError(fmt::format(
+        "model '{}': translate_with={} is for decoders, and a model of family "
+        "'{}' is none; leave it out",
+        spec.name, *spec.translate_with, info.family));
+  }
   if (spec.kv_precision.has_value() && !info.kv_precision.has_value()) {
     return absl::InvalidArgumentError(fmt::format(
         "model '{}': kv={} is the precision of a decoder's keys and values, "

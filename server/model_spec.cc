@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "model/hub/hub_name.h"
+#include "model/translator_prompts.h"
 
 namespace trivium {
 namespace {
@@ -23,6 +24,10 @@ absl::Status ReadSetting(const std::string& key, const std::string& value,
     TRIVIUM_ASSIGN_OR_RETURN(spec->kv_precision, ParseKvPrecision(value));
     return absl::OkStatus();
   }
+  if (key == "translate_with") {
+    TRIVIUM_ASSIGN_OR_RETURN(spec->translate_with, ParseTranslateWith(value));
+    return absl::OkStatus();
+  }
   if (key == "shortlist") {
     if (value != "on" && value != "off") {
       return absl::InvalidArgumentError(
@@ -31,10 +36,10 @@ absl::Status ReadSetting(const std::string& key, const std::string& value,
     spec->shortlist = value == "on";
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      fmt::format("'{}' is not a setting of a model; did you mean {}? (If it "
-                  "is part of the folder's name, put a slash after it)",
-                  key, Nearest(key, {"kv", "precision", "shortlist"})));
+  return absl::InvalidArgumentError(fmt::format(
+      "'{}' is not a setting of a model; did you mean {}? (If it "
+      "is part of the folder's name, put a slash after it)",
+      key, Nearest(key, {"kv", "precision", "shortlist", "translate_with"})));
 }
 
 // "/models/opus/" -> "opus"; "." -> the name of the current folder.

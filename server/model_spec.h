@@ -12,15 +12,18 @@
 namespace trivium {
 
 // The value of a --model:
-// [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off].
+// [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]
+// [,translate_with=...].
 struct ModelSpec {
   std::string name;
   // Or hf:OWNER/NAME[@REVISION][:QUANT], which PullModels replaces by a path.
   std::string folder;
-  // Each overrides a flag: --precision, --kv-precision, --vocabulary-shortlist.
+  // Each overrides a flag: --precision, --kv-precision, --vocabulary-shortlist,
+  // --translate-with.
   std::optional<Precision> precision = std::nullopt;
   std::optional<Precision> kv_precision = std::nullopt;
   std::optional<bool> shortlist = std::nullopt;
+  std::optional<std::string_view> translate_with = std::nullopt;  // static
 
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };

@@ -22,6 +22,7 @@
 #include "base/nearest.h"
 #include "base/status.h"
 #include "model/language_names.h"
+#include "model/translator_prompts.h"
 #include "server/flag_set.h"
 #include "server/host_port.h"
 #include "server/model_spec.h"
@@ -167,6 +168,18 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
               "Restrict translations to the tokens that the folder's "
               "shortlist.safetensors has for each source: this is faster, and "
               "changes a few translations");
+  flags
+      ->Parsed("translate-with",
+               "How decoders are asked to translate: auto, as their folders "
+               "tell; translategemma, hy-mt2, hy-mt1.5, hunyuan-mt, "
+               "tower-plus, tower or eurollm; or none, not at all. A --model "
+               "may have translate_with=... of its own",
+               [options](const std::string& text) -> absl::Status {
+                 TRIVIUM_ASSIGN_OR_RETURN(options->translate_with,
+                                          ParseTranslateWith(text));
+                 return absl::OkStatus();
+               })
+      ->default_str("auto");
   flags
       ->Parsed("max-isa",
                "Highest instruction set to use: avx2, avx512, vnni, bf16 or "

@@ -46,7 +46,7 @@ void AttentionPass::Apply(const StepResult::Row& row) {
   Copy(row.cross_attention, cross_.keys, first_new_, selections_.mean_cross,
        &cross_);
   Copy(row.self_attention, fed_ + planned_, selections_.prefix ? 0 : first_new_,
-       /*mean=*/false, &decoder_);
+       selections_.mean_decoder, &decoder_);
   fed_ += planned_;
   planned_ = 0;
 }

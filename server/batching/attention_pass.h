@@ -21,7 +21,8 @@ class AttentionPass {
     const AttentionSelection* cross = nullptr;
     bool mean_cross = false;  // of `cross`, only the mean of layers and heads
     const AttentionSelection* decoder = nullptr;
-    bool prefix = false;  // for `decoder`: see Request::prefix_attention
+    bool mean_decoder = false;  // the same for `decoder`
+    bool prefix = false;        // for `decoder`: see Request::prefix_attention
   };
 
   // The decoder read `prefix` and generated `ids`. Query i of a map is the

@@ -151,6 +151,8 @@ struct Request {
   // decoder_attention's maps have all tokens that the decoder read as queries,
   // including the prefix.
   bool prefix_attention = false;
+  // Reduce decoder_attention's maps to their mean, as above.
+  bool mean_decoder_attention = false;
 
   // True if the request uses the decoder.
   bool decodes() const { return decoding.has_value() || scoring.has_value(); }

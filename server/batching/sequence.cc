@@ -383,6 +383,7 @@ void Sequence::StartAttention() {
                              .cross = selected(request_.cross_attention),
                              .mean_cross = request_.mean_cross_attention,
                              .decoder = selected(request_.decoder_attention),
+                             .mean_decoder = request_.mean_decoder_attention,
                              .prefix = request_.prefix_attention});
   }
 }

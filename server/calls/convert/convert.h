@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -54,6 +55,7 @@ struct InputOptions {
   // Put before texts (not pairs or ids), after the direction's prefix. A
   // template for pairs gets it as it is.
   std::string prompt;
+  absl::Time now = {};   // for prompts that write the date
   bool decodes = false;  // a target prefix is allowed
   bool tokens = false;   // fill PreparedInput::tokens
   // The caller divides texts that are longer than the model reads: they set
@@ -103,6 +105,16 @@ absl::StatusOr<std::string> ConvertPrompt(const Message& in,
 absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options);
+
+// Returns the ids of an input's target prefix; none if it has none.
+absl::StatusOr<std::vector<int32_t>> ConvertTargetPrefix(
+    const v1::Input& in, const std::string& path, const InputOptions& options);
+
+// Makes the prompt with which a decoder translates the input's text, and puts
+// the target prefix behind it. The options' model has a translator prompt.
+absl::StatusOr<PreparedInput> ConvertToPrompt(const v1::Input& in,
+                                              const std::string& path,
+                                              const InputOptions& options);
 
 // A conversation that became a prompt.
 struct ChatPrompt {
@@ -238,6 +250,13 @@ absl::StatusOr<Direction> ConvertDirection(
     std::optional<std::string_view> task, const std::string& path,
     const Model& model);
 
+// The direction of a text that a translator reads as it is, without its prompt.
+// INVALID_ARGUMENT if languages are given: the model would not learn of them.
+absl::StatusOr<Direction> DirectionOfPlainText(
+    std::optional<std::string_view> source,
+    std::optional<std::string_view> target, const std::string& path,
+    const Model& model);
+
 // The same for the fields of a message; `path` ends with a dot, or is empty.
 template <typename Message>
 absl::StatusOr<Direction> ConvertDirection(const Message& in,
@@ -250,9 +269,14 @@ absl::StatusOr<Direction> ConvertDirection(const Message& in,
   if constexpr (requires { in.has_task(); }) {
     task = given(in.has_task(), in.task());
   }
-  return ConvertDirection(given(in.has_source_language(), in.source_language()),
-                          given(in.has_target_language(), in.target_language()),
-                          task, path, model);
+  const auto source = given(in.has_source_language(), in.source_language());
+  const auto target = given(in.has_target_language(), in.target_language());
+  if constexpr (!std::is_same_v<Message, v1::TranslateOptions>) {
+    if (model.translator_prompt() != nullptr) {
+      return DirectionOfPlainText(source, target, path, model);
+    }
+  }
+  return ConvertDirection(source, target, task, path, model);
 }
 
 // Returns the options that hold where a request sets none.

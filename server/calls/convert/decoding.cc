@@ -366,7 +366,9 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                           model.info().max_target_tokens, input.prefix.size()));
   }
   if (decoding.default_max_new_tokens) {
-    const int source = static_cast<int>(input.source.ids.size());
+    const int source = input.source.ids.empty()
+                           ? input.text_tokens
+                           : static_cast<int>(input.source.ids.size());
     options.max_new_tokens =
         std::min(per_source ? 3 * source + 32 : folders, left);
     if (decoding.most_by_default > 0) {

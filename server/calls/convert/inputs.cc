@@ -154,38 +154,6 @@ absl::StatusOr<int> PromptTokens(const InputOptions& options) {
   return tokens > 0 && prompt.tokens.back().special ? tokens - 1 : tokens;
 }
 
-absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
-                                                  const std::string& path,
-                                                  const InputOptions& options) {
-  std::vector<int32_t> ids;
-  if (in.target_case() == v1::Input::TARGET_NOT_SET) return ids;
-  if (!options.decodes) {
-    return InvalidField(path,
-                        "has a target prefix, but the call decodes nothing");
-  }
-  if (in.target_case() == v1::Input::kTargetPrefixIds) {
-    return CheckIds(in.target_prefix_ids().ids(), path + ".target_prefix_ids",
-                    VocabularySize(*options.model, TextSide::kTarget));
-  }
-  TRIVIUM_RETURN_IF_ERROR(
-      CheckText(in.target_prefix(), path + ".target_prefix", options));
-  const int most = options.model->info().max_target_tokens;
-  EncodeOptions encode;
-  encode.side = TextSide::kTarget;
-  encode.add_special_tokens = false;
-  encode.most_tokens = most;
-  encode.check_alive = options.check_alive;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      Encoding encoding,
-      AboutText(options.model->tokenizer()->Encode(in.target_prefix(), encode),
-                path + ".target_prefix"));
-  if (encoding.partial) {
-    return CheckTokenCount(encoding, path + ".target_prefix", most,
-                           "send a shorter prefix");
-  }
-  return std::move(encoding.ids);
-}
-
 // Refuses the parts of an input that only models with an encoder can use.
 absl::Status CheckPrompt(const v1::Input& in, const std::string& path) {
   if (in.has_pair()) {
@@ -346,6 +314,37 @@ int64_t TextBytes(const v1::Input& in) {
          TextBytes(in.pair().second()) + TextBytes(in.target_prefix());
 }
 
+absl::StatusOr<std::vector<int32_t>> ConvertTargetPrefix(
+    const v1::Input& in, const std::string& path, const InputOptions& options) {
+  std::vector<int32_t> ids;
+  if (in.target_case() == v1::Input::TARGET_NOT_SET) return ids;
+  if (!options.decodes) {
+    return InvalidField(path,
+                        "has a target prefix, but the call decodes nothing");
+  }
+  if (in.target_case() == v1::Input::kTargetPrefixIds) {
+    return CheckIds(in.target_prefix_ids().ids(), path + ".target_prefix_ids",
+                    VocabularySize(*options.model, TextSide::kTarget));
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckText(in.target_prefix(), path + ".target_prefix", options));
+  const int most = options.model->info().max_target_tokens;
+  EncodeOptions encode;
+  encode.side = TextSide::kTarget;
+  encode.add_special_tokens = false;
+  encode.most_tokens = most;
+  encode.check_alive = options.check_alive;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      Encoding encoding,
+      AboutText(options.model->tokenizer()->Encode(in.target_prefix(), encode),
+                path + ".target_prefix"));
+  if (encoding.partial) {
+    return CheckTokenCount(encoding, path + ".target_prefix", most,
+                           "send a shorter prefix");
+  }
+  return std::move(encoding.ids);
+}
+
 absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options) {
@@ -363,7 +362,7 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
     return out;
   }
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<int32_t> target,
-                           TargetPrefix(in, path, options));
+                           ConvertTargetPrefix(in, path, options));
   // Without an encoder, a blank prompt is a prompt like any other. With a
   // target prefix there is something to continue.
   out.blank = options.decodes && has_encoder && target.empty() &&
@@ -373,6 +372,7 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   }
   out.truncated = encoding.truncated;
   out.tokens = std::move(encoding.tokens);
+  out.text_begin = options.direction.text_prefix.size();
   CountTruncated(out, options);
 
   if (!out.blank || !encoding.ids.empty()) {

@@ -23,7 +23,7 @@ bool ServesCall(const Model& model, Rpc rpc) {
       return design != Design::kDecoder;
     case Rpc::kTranslate:
     case Rpc::kTranslateStream:
-      return design == Design::kEncoderDecoder;
+      return model.translates();
     case Rpc::kGenerate:
     case Rpc::kScore:
       return design != Design::kEncoder;

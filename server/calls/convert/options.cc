@@ -87,6 +87,22 @@ absl::StatusOr<Direction> ConvertDirection(
   return direction;
 }
 
+absl::StatusOr<Direction> DirectionOfPlainText(
+    std::optional<std::string_view> source,
+    std::optional<std::string_view> target, const std::string& path,
+    const Model& model) {
+  if (source || target) {
+    return InvalidField(
+        path + (source ? "source_language" : "target_language"),
+        "is for Translate, which writes this model's prompt; leave it out, or "
+        "call Translate");
+  }
+  Direction direction;
+  direction.forced_first_id =
+      DecodingDefaults(direction, model).forced_first_id;
+  return direction;
+}
+
 const DecodingOptions& DecodingDefaults(const Direction& direction,
                                         const Model& model) {
   return direction.task != nullptr ? direction.task->decoding

@@ -34,7 +34,9 @@ absl::StatusOr<PreparedInput> CallTranslatingModel::Read(
   InputOptions options = input_options_;
   options.divides = text.divides;
   options.tokens = text.tokens;
-  return ConvertInput(input, text.path, options);
+  return model().translator_prompt() != nullptr
+             ? ConvertToPrompt(input, text.path, options)
+             : ConvertInput(input, text.path, options);
 }
 
 absl::StatusOr<PreparedInput> CallTranslatingModel::ReadInput(
@@ -50,7 +52,11 @@ absl::StatusOr<PreparedInput> CallTranslatingModel::ReadInput(
     message.mutable_ids()->mutable_type_ids()->Add(types.begin(), types.end());
   }
   SetPrefix(input.prefix, &message);
-  return ConvertInput(message, input.path, input_options_);
+  absl::StatusOr<PreparedInput> read =
+      ConvertInput(message, input.path, input_options_);
+  // Ids are a whole prompt.
+  if (read.ok()) read->text_tokens = static_cast<int>(read->prefix.size());
+  return read;
 }
 
 absl::StatusOr<DecodingOptions> CallTranslatingModel::DecodingFor(

@@ -24,6 +24,7 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
+#include "model/translator_prompts.h"
 #include "server/calls/convert/translating_model.h"
 #include "server/errors/status.h"
 #include "server/translation/pipeline/option_rules.h"
@@ -252,6 +253,59 @@ OptionSet GivenOptions(const v1::TranslateOptions& in,
   return given;
 }
 
+absl::Status CheckTranslates(const ServedModel& served) {
+  const Model& model = *served.model;
+  if (model.translates()) return absl::OkStatus();
+  if (model.info().design == Design::kDecoder) {
+    return absl::FailedPreconditionError(fmt::format(
+        "the model '{}' is a decoder, and its folder does not tell how to ask "
+        "it for a translation; if it is a translator, start the server with "
+        "--translate-with, or name the prompt in --model, as "
+        "FOLDER,translate_with=tower; else send a chat to Generate",
+        served.name));
+  }
+  return absl::FailedPreconditionError(fmt::format(
+      "the model '{}' is not an encoder-decoder, so it cannot translate; "
+      "GetModel lists the calls that it serves",
+      served.name));
+}
+
+// INVALID_ARGUMENT for options that a model with a prompt cannot serve.
+absl::Status CheckPrompted(const v1::TranslateOptions& in,
+                           const std::string& path) {
+  if (in.has_cross_attention()) {
+    return InvalidField(path + ".cross_attention",
+                        "is attention to an encoder, and this model is a "
+                        "decoder that reads the text in its prompt; ask for "
+                        "decoder_attention");
+  }
+  if (in.words()) {
+    return InvalidField(path + ".words",
+                        "are aligned by the attention to an encoder, and this "
+                        "model is a decoder; leave it out");
+  }
+  if (in.truncate()) {
+    return InvalidField(path + ".truncate",
+                        "cuts the end of what the model reads, which is the "
+                        "end of this model's prompt; leave it out");
+  }
+  return absl::OkStatus();
+}
+
+// Lets the search end at the tokens that end an answer, as at the folder's.
+void AddEnds(const TranslatorPrompt& prompt, const Model& model,
+             const v1::DecodingOptions& in, CallDecoding* decoding) {
+  if (in.ignore_eos()) return;
+  std::vector<int32_t>& ends = decoding->options.end_ids;
+  for (const std::string_view token : prompt.ends) {
+    const int32_t id = model.tokenizer()->PieceToId(token, TextSide::kTarget);
+    if (id < 0 || id >= model.info().vocabulary) continue;
+    if (std::find(ends.begin(), ends.end(), id) == ends.end()) {
+      ends.push_back(id);
+    }
+  }
+}
+
 absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
                                                const std::string& path,
                                                const ModelHandle& served,
@@ -259,12 +313,9 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
                                                const AliveCheck& check_alive) {
   const Model& model = *served->model;
   const RequestLimits& limits = environment.limits;
-  if (model.info().design != Design::kEncoderDecoder) {
-    return absl::FailedPreconditionError(fmt::format(
-        "the model '{}' is not an encoder-decoder, so it cannot translate; "
-        "GetModel lists the calls that it serves",
-        served->name));
-  }
+  TRIVIUM_RETURN_IF_ERROR(CheckTranslates(*served));
+  const TranslatorPrompt* const prompt = model.translator_prompt();
+  if (prompt != nullptr) TRIVIUM_RETURN_IF_ERROR(CheckPrompted(in, path));
   InputOptions input;
   TRIVIUM_ASSIGN_OR_RETURN(input.direction,
                            ConvertDirection(in, path + ".", model));
@@ -277,6 +328,8 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
   TRIVIUM_ASSIGN_OR_RETURN(out.decoding,
                            ConvertDecoding(in.decoding(), path + ".decoding",
                                            input.direction, model, limits));
+  if (prompt != nullptr) AddEnds(*prompt, model, in.decoding(), &out.decoding);
+  input.now = environment.clock->Now();
   input.model = &model;
   input.limits = &limits;
   TRIVIUM_RETURN_IF_ERROR(
@@ -297,6 +350,9 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
     TRIVIUM_ASSIGN_OR_RETURN(
         out.checks,
         ConvertChecks(in, path + ".checks", input.direction, model, limits));
+    if (prompt != nullptr && out.checks->second_try) {
+      AddEnds(*prompt, model, in.decoding(), &*out.checks->second_try);
+    }
     out.given.Add(
         CallOption::kSecondTryDraws,
         out.checks->second_try && out.checks->second_try->options.sample);

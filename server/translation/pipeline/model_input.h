@@ -28,8 +28,12 @@ struct PreparedInput {
   // Tokens at the source's beginning that belong to the prompt, if the model's
   // pooling leaves them out; else 0.
   int prompt_tokens = 0;
-  // [source.ids] the source's tokens; filled only on request, and only for
-  // texts.
+  // Bytes before the text in what the tokens are of: a prefix, or a prompt.
+  size_t text_begin = 0;
+  // Tokens of the text in the prompt of a decoder that translates; else 0.
+  int text_tokens = 0;
+  // [source.ids], or of the prompt: the tokens; filled only on request, and
+  // only for texts.
   std::vector<Token> tokens;
 };
 

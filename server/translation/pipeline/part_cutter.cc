@@ -161,8 +161,7 @@ absl::Status PartCutter::Add(TextSpan span, bool cut,
   // A single character cannot be cut.
   const bool divides =
       splitter_ != nullptr && FirstCodePoint(sentence).size < sentence.size();
-  const auto limit =
-      static_cast<size_t>(options_.model->model().info().max_source_tokens);
+  const auto limit = static_cast<size_t>(options_.model->MostTokens());
   // With protected spans the counts say little, since placeholders may be far
   // shorter.
   if (divides && spans.empty() && counts != nullptr &&
@@ -190,7 +189,7 @@ absl::StatusOr<TokenCounts> PartCutter::CountTokens(TextSpan span) const {
   const Model& model = options_.model->model();
   const auto most = static_cast<size_t>(
       (1 + 1.0 / kUnsureShare) * static_cast<double>(options_.max_parts) *
-      model.info().max_source_tokens);
+      options_.model->MostTokens());
   TRIVIUM_ASSIGN_OR_RETURN(TokenCounts counts,
                            TokenCounts::Of(*model.tokenizer(), job_.text.text,
                                            span, most, options_.check_alive));

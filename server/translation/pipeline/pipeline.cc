@@ -54,6 +54,18 @@ void ToOriginal(const EditedText& edited, TranslatedText* result) {
   move_sources(&result->term_uses);
 }
 
+// Moves the bytes of a hypothesis back by `bytes`, which its text has lost at
+// the beginning.
+void MoveBack(size_t bytes, Alignment* alignment) {
+  for (AlignedWords& words : *alignment) {
+    words.target.begin -= std::min(bytes, words.target.begin);
+    words.target.end -= std::min(bytes, words.target.end);
+  }
+  std::erase_if(*alignment, [](const AlignedWords& words) {
+    return words.target.begin >= words.target.end;
+  });
+}
+
 }  // namespace
 
 Pipeline::Pipeline(TranslationOptions options, Stages stages, bool feeds_pivot)
@@ -230,9 +242,9 @@ absl::Status Pipeline::Tokenize(const Attempt& attempt, bool divides,
   if (!attempt.needs_tokens || reading->input->too_long) {
     return absl::OkStatus();
   }
-  reading->tokens = PlaceTokens(reading->input->tokens,
-                                options_.model->direction().text_prefix.size(),
-                                reading->span, reading->placeholders);
+  reading->tokens =
+      PlaceTokens(reading->input->tokens, reading->input->text_begin,
+                  reading->span, reading->placeholders);
   if (job.pivot) {
     reading->tokens = job.pivot->OriginsOf(attempt.part, reading->tokens);
   }
@@ -261,8 +273,14 @@ absl::Status Pipeline::AddRequest(const Attempt& attempt, Reading* reading,
     TRIVIUM_RETURN_IF_ERROR((*stage)->Ask(*job, attempt, reading, &request));
   }
   if (reading->aligned || reading->words) {
-    request.cross_attention.emplace();  // of all layers and heads
-    request.mean_cross_attention = true;
+    // Of all layers and heads.
+    if (options_.model->prompted()) {
+      request.decoder_attention.emplace();
+      request.mean_decoder_attention = true;
+    } else {
+      request.cross_attention.emplace();
+      request.mean_cross_attention = true;
+    }
   }
   reading->stop_ids = request.decoding->stop_ids;
   // Nothing but the stages needs these.
@@ -344,11 +362,17 @@ std::vector<Alignment> Pipeline::AlignmentsOf(const Reading& reading) const {
   const RequestResult& output = reading.output;
   std::vector<Alignment> alignments(output.hypotheses.size());
   if (!reading.aligned) return alignments;
-  for (size_t i = 0; i < output.cross_attention.size(); ++i) {
-    alignments[i] = AlignByAttention(
-        output.cross_attention[i], reading.tokens,
-        WithoutStopId(output.hypotheses[i].ids, reading.stop_ids),
-        *options_.model->tokenizer());
+  const Tokenizer& tokenizer = *options_.model->tokenizer();
+  const std::vector<AttentionMap>& maps = options_.model->prompted()
+                                              ? output.decoder_attention
+                                              : output.cross_attention;
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const std::span<const int32_t> ids =
+        WithoutStopId(output.hypotheses[i].ids, reading.stop_ids);
+    alignments[i] = AlignByAttention(maps[i], reading.tokens, ids, tokenizer);
+    if (!trims(reading)) continue;
+    const std::string text = tokenizer.Decode(ids);
+    MoveBack(WithoutWhiteSpace(text, {0, text.size()}).begin, &alignments[i]);
   }
   return alignments;
 }
@@ -365,6 +389,11 @@ TranslatedText Pipeline::TranslationOf(const Attempt& attempt,
     if (tokenizer != nullptr) {
       hypothesis.text =
           TextOfTokens(in.ids, reading->stop_ids, decoding.stop, *tokenizer);
+      if (trims(*reading)) {
+        const TextSpan all = {0, hypothesis.text.size()};
+        hypothesis.text = std::string(
+            WithoutWhiteSpace(hypothesis.text, all).Of(hypothesis.text));
+      }
     }
     hypothesis.score = in.score;
     hypothesis.log_probability = in.log_probability;
@@ -386,7 +415,8 @@ TranslatedText Pipeline::TranslationOf(const Attempt& attempt,
   }
   const PreparedInput& input = *reading->input;
   out.trace = std::move(output.trace);
-  out.source_tokens = input.source.ids.size();
+  out.source_tokens = options_.model->prompted() ? input.prefix.size()
+                                                 : input.source.ids.size();
   out.truncated_tokens = static_cast<size_t>(input.truncated);
   if (options_.report_tokens) {
     out.source_ids = input.source.ids;

@@ -86,6 +86,12 @@ class Pipeline {
   TranslatedText TranslationOf(const Attempt& attempt, Reading* reading) const;
   std::vector<Alignment> AlignmentsOf(const Reading& reading) const;
 
+  // True if what the model writes loses the white space at its ends: answers
+  // to prompts may have some.
+  bool trims(const Reading& reading) const {
+    return options_.model->prompted() && !reading.input->has_target;
+  }
+
   const CallDecoding& DecodingOf(const Attempt& attempt) const {
     return attempt.second_try ? *options_.checks->second_try
                               : options_.decoding;

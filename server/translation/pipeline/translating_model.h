@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_TRANSLATION_PIPELINE_TRANSLATING_MODEL_H_
 #define TRIVIUM_SERVER_TRANSLATION_PIPELINE_TRANSLATING_MODEL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,16 @@
 namespace trivium {
 
 struct TranslationOptions;
+
+// The most tokens of a text that is not divided, its prompt included. A prompt
+// leaves as much room for its answer; decoders are trained on short texts, and
+// the memory of their attention grows with the square.
+inline int MostTextTokens(const ModelInfo& info) {
+  constexpr int kMostPrompt = 1024;
+  return info.design == Design::kDecoder
+             ? std::min(kMostPrompt, info.max_target_tokens / 2)
+             : info.max_source_tokens;
+}
 
 // A model with the languages of a call, as a pipeline uses it. The call
 // implements it, since it knows about truncation, limits and message sizes;
@@ -58,6 +69,11 @@ class TranslatingModel {
   virtual int64_t ResponseBytes(const TranslationOptions& options,
                                 const Request& request,
                                 size_t term_uses) const = 0;
+
+  // The most tokens of a text, or of its prompt, that is not divided.
+  int MostTokens() const { return MostTextTokens(model().info()); }
+  // True if the model reads texts in a prompt that it continues.
+  bool prompted() const { return model().info().design == Design::kDecoder; }
 
   const Model& model() const { return *handle()->model; }
   const Tokenizer* tokenizer() const { return model().tokenizer(); }

@@ -22,9 +22,7 @@
 namespace trivium {
 namespace {
 
-bool Translates(const ServedModel& model) {
-  return model.model->info().design == Design::kEncoderDecoder;
-}
+bool Translates(const ServedModel& model) { return model.model->translates(); }
 
 std::optional<std::string> Owned(std::optional<std::string_view> name) {
   return name ? std::optional<std::string>(*name) : std::nullopt;

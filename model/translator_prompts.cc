@@ -179,7 +179,7 @@ bool TakesFields(const ChatTemplate& chat) {
   return chat.Contains("source_lang_code");
 }
 
-std::string Quoted(std::string_view text) {
+std::string JsonTextOf(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/false,
                                    nlohmann::json::error_handler_t::replace);
 }
@@ -252,12 +252,12 @@ TranslationChat ChatOfTranslation(const TranslatorPrompt& prompt,
   const PromptLanguage* const source = direction.prompt_source;
   const PromptLanguage* const target = direction.prompt_target;
   if (prompt.takes_fields()) {
-    return {
-        fmt::format(R"([{{"role": "user", "content": [{{"type": "text", )"
-                    R"("source_lang_code": {}, "target_lang_code": {}, )"
-                    R"("text": {}}}]}}])",
-                    Quoted(source->name), Quoted(target->name), Quoted(text)),
-        ""};
+    return {fmt::format(R"([{{"role": "user", "content": [{{"type": "text", )"
+                        R"("source_lang_code": {}, "target_lang_code": {}, )"
+                        R"("text": {}}}]}}])",
+                        JsonTextOf(source->name), JsonTextOf(target->name),
+                        JsonTextOf(text)),
+            ""};
   }
   const bool chinese = !prompt.chinese_message.empty() &&
                        (IsChinese(source) || IsChinese(target));
@@ -276,7 +276,7 @@ TranslationChat ChatOfTranslation(const TranslatorPrompt& prompt,
   const std::string begin = fill(message.substr(0, at));
   const std::string end = fill(message.substr(at + kText.size()));
   return {fmt::format(R"([{{"role": "user", "content": {}}}])",
-                      Quoted(begin + std::string(text) + end)),
+                      JsonTextOf(begin + std::string(text) + end)),
           end};
 }
 

@@ -89,7 +89,8 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       "model",
       app->add_option_function<std::vector<std::string>>(
              "--model,folders", add,
-             "Serve [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]; "
+             "Serve [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]"
+             "[,translate_with=...]; "
              "repeat it for more models, the first is the default. "
              "hf:OWNER/NAME[@REVISION][:QUANT] instead of FOLDER fetches a "
              "model of the Hugging Face Hub. Without --model, the embedded "

@@ -34,6 +34,7 @@ int CheckFolder(const Options& options) {
   load.precision = options.precision;
   load.kv_precision = options.kv_precision;
   load.vocabulary_shortlist = options.vocabulary_shortlist;
+  load.translate_with = options.translate_with;
   const FolderReport report = ReportFolder(options.check_folder, load);
   for (const std::string& problem : report.problems) {
     fmt::print("{}\n", problem);

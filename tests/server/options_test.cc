@@ -120,6 +120,8 @@ TEST_F(OptionsTest, ReadsFlags) {
   EXPECT_TRUE(options.truncate);
   EXPECT_TRUE(options.vocabulary_shortlist);
   EXPECT_FALSE(Parse({}).vocabulary_shortlist);
+  EXPECT_EQ(Parse({}).translate_with, "auto");
+  EXPECT_EQ(Parse({"--translate-with", "tower"}).translate_with, "tower");
   EXPECT_EQ(options.log_format, LogFormat::kJson);
   EXPECT_EQ(options.metrics_listen, "");
   EXPECT_EQ(Parse({"--metrics-listen="}).metrics_listen, "");
@@ -133,6 +135,11 @@ TEST_F(OptionsTest, ReadsSettingsOfAModel) {
   ModelSpec spec = plain;
   spec.shortlist = true;
   EXPECT_EQ(parse("a=/x,shortlist=on"), spec);
+  spec.shortlist.reset();
+  spec.translate_with = "hy-mt1.5";
+  EXPECT_EQ(parse("a=/x,translate_with=hy-mt1.5"), spec);
+  spec = plain;
+  spec.shortlist = true;
   spec.precision = Precision::kInt8;
   EXPECT_EQ(parse("a=/x,shortlist=on,precision=int8"), spec);
   spec = plain;

@@ -83,7 +83,8 @@ class TranslatorsTest : public testing::Test {
   // anything, and two whose folders tell.
   static void SetUpTestSuite() {
     server_ = new FolderServer("translators_test", [](const fs::path& folder) {
-      std::vector<std::string> flags = {"--precision", "f32"};
+      std::vector<std::string> flags = {"--precision", "f32", "--http-listen",
+                                        "127.0.0.1:0"};
       std::set<std::string> seen;
       const json& cases = Translators().at("cases");
       for (const json& one : cases) {
@@ -212,7 +213,9 @@ TEST_F(TranslatorsTest, KeepsMarkupAndProtectedSpans) {
   }
 
   request = Ask("hy-mt2", "en", "de", "Send %d files to {name} at once.");
-  request.mutable_options()->mutable_protect();
+  v1::Protection& protect = *request.mutable_options()->mutable_protect();
+  protect.add_kinds(v1::PROTECTED_KIND_PRINTF);
+  protect.add_kinds(v1::PROTECTED_KIND_ICU_MESSAGE);
   const v1::TranslateResult result = Translate(request);
   const std::string kept = result.hypotheses(0).text();
   for (const char* span : {"%d", "{name}"}) {

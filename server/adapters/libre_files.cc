@@ -9,12 +9,12 @@
 
 #include "absl/strings/ascii.h"
 #include "base/status.h"
-#include "base/utf8.h"
-#include "server/adapters/document_texts.h"
 #include "server/adapters/form_body.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/libre_translate.h"
+#include "server/calls/convert/document_messages.h"
+#include "server/calls/document_texts.h"
 #include "server/calls/kept_files.h"
 #include "server/documents/document.h"
 #include "server/errors/status.h"
@@ -26,35 +26,11 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::ordered_json;
 
-// Files that are translated as one text.
-struct FileKind {
-  std::string_view ending;
-  v1::TextFormat format;
-  std::string_view type;
-};
-
-constexpr FileKind kKinds[] = {
-    {".txt", v1::TEXT_FORMAT_PLAIN, "text/plain; charset=utf-8"},
-    {".html", v1::TEXT_FORMAT_HTML, "text/html; charset=utf-8"},
-    {".htm", v1::TEXT_FORMAT_HTML, "text/html; charset=utf-8"},
-    {".md", v1::TEXT_FORMAT_MARKDOWN, "text/markdown; charset=utf-8"},
-    {".xml", v1::TEXT_FORMAT_XML, "application/xml"},
-};
 constexpr size_t kMostNameBytes = 100;
 
-// Returns null if such files are not one text.
-const FileKind* KindOf(const std::string& name) {
-  const std::string lower = absl::AsciiStrToLower(name);
-  for (const FileKind& kind : kKinds) {
-    if (lower.ends_with(kind.ending)) return &kind;
-  }
-  return nullptr;
-}
-
 std::string_view TypeOfFile(const std::string& name) {
-  if (const FileKind* const kind = KindOf(name)) return kind->type;
   const DocumentFormat* const format = DocumentFormatOfFile(name);
-  return format == nullptr ? kKinds[0].type : format->type;
+  return format == nullptr ? "application/octet-stream" : format->type;
 }
 
 // Makes a name that is the same in a path, in a header, and on any disk.
@@ -137,52 +113,66 @@ class LibreFileCodec : public Codec {
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return LibreFailure(ending);
-    absl::StatusOr<DocumentTexts::Rendered> rendered =
-        Render(*static_cast<const v1::TranslateResponse*>(last));
+    const int untranslated =
+        SetTranslations(*static_cast<const v1::TranslateResponse*>(last));
+    absl::StatusOr<std::string> rendered = document_->Render();
     if (!rendered.ok()) {
       return LibreFailure({rendered.status(), ending.request_id});
     }
-    const auto key = files_->Keep(std::move(rendered->document));
+    const auto key = files_->Keep(*std::move(rendered));
     if (!key.ok()) return LibreFailure({key.status(), ending.request_id});
     ordered_json answer = {
         {"translatedFileUrl",
          fmt::format("{}{}{}.{}", origin_, kDownloadPath, *key, name_)}};
-    if (rendered->untranslated > 0) {
-      answer["untranslatedTexts"] = rendered->untranslated;
-    }
+    if (untranslated > 0) answer["untranslatedTexts"] = untranslated;
     return {.body = ToJsonText(answer)};
   }
 
  private:
+  // Adds the file's different texts as the call's inputs.
   absl::Status ReadFile(const FormField& file, v1::TranslateRequest* request) {
-    if (const FileKind* const kind = KindOf(*file.file_name)) {
-      if (!IsUtf8(file.value)) return InvalidField("file", "is not UTF-8");
-      request->mutable_options()->set_format(kind->format);
-      request->add_inputs()->set_text(file.value);
-      return absl::OkStatus();
-    }
     const DocumentFormat* const format = DocumentFormatOfFile(*file.file_name);
     if (format == nullptr) {
       return InvalidField(
-          "file", fmt::format("'{}' is of no kind that is translated here: "
-                              ".txt, .html, .htm, .md, .xml, {} are",
-                              Shorten(*file.file_name), DocumentFileEndings()));
+          "file",
+          fmt::format("'{}' is of no kind that is translated here: {} are",
+                      Shorten(*file.file_name), DocumentFileEndings()));
     }
-    TRIVIUM_ASSIGN_OR_RETURN(
-        document_,
-        DocumentTexts::Read(environment_, *format, file.value, request));
+    DocumentOptions options;
+    options.target_language = request->options().target_language();
+    auto texts = DocumentTexts::Read(*format, file.value, options);
+    if (!texts.ok()) {
+      return InvalidField("file", std::string(texts.status().message()));
+    }
+    document_ = *std::move(texts);
+    const auto most = static_cast<size_t>(environment_.limits.max_inputs);
+    if (document_->size() > most) {
+      return InvalidField(
+          "file", fmt::format("has {} different texts, and at most {} are "
+                              "translated in one request; split it",
+                              document_->size(), most));
+    }
+    for (size_t i = 0; i < document_->size(); ++i) {
+      request->add_inputs()->set_text(document_->sent(i));
+    }
+    // A call has at least one input.
+    if (document_->size() == 0) request->add_inputs()->set_text("");
+    AddDocumentTranslation(*format, request->mutable_options());
     return absl::OkStatus();
   }
 
-  absl::StatusOr<DocumentTexts::Rendered> Render(
-      const v1::TranslateResponse& response) const {
-    if (document_) return document_->Render(response);
-    const v1::TranslateResult& result = response.results(0);
-    DocumentTexts::Rendered text;
-    if (!result.hypotheses().empty()) {
-      text.document = result.hypotheses(0).text();
+  // Returns how many texts stay as they are.
+  int SetTranslations(const v1::TranslateResponse& response) {
+    int untranslated = 0;
+    for (size_t i = 0; i < document_->size(); ++i) {
+      DocumentOutcome outcome =
+          ConvertDocumentOutcome({}, response.results(static_cast<int>(i)));
+      if (!outcome.translation ||
+          !document_->Set(i, *std::move(outcome.translation)).ok()) {
+        ++untranslated;
+      }
     }
-    return text;
+    return untranslated;
   }
 
   const Environment& environment_;
@@ -190,7 +180,7 @@ class LibreFileCodec : public Codec {
   const std::string type_;
   const std::string origin_;
   std::string name_;
-  std::optional<DocumentTexts> document_;  // unset: the file is one text
+  std::optional<DocumentTexts> document_;
 };
 
 // The call is ListModels, so that its token is checked. A file may be HTML that

@@ -49,6 +49,7 @@ using NewStreamHandler =
                              CallContext context, RequestStream* transport);
 NewStreamHandler NewTranslateStream;
 NewStreamHandler NewEncodeStream;
+NewStreamHandler NewTranslateDocument;
 
 }  // namespace trivium
 

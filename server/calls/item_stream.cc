@@ -1,5 +1,6 @@
 // TranslateStream and EncodeStream: any number of texts; results as they
-// finish. Here is when things happen; stream_items.h has what is said.
+// finish. TranslateDocument: the texts of one document, which come once it has
+// been read. Here is when things happen; stream_items.h has what is said.
 //
 // The call reads items one by one, submits the requests of each together, and
 // writes results as they come. It is never refused because the queue is full:
@@ -117,6 +118,9 @@ class ItemStreamCall final : public Handler {
     Next next;
     {
       MutexLock lock(&mutex_);
+      // A document that is there is translated to its end.
+      const bool whole = read_closed_ && items_->HasNext(/*answered=*/true);
+      if (whole) return;
       if (end_.ok()) {
         end_ = absl::UnavailableError(
             "the server is stopping; send the items without a result to "
@@ -132,7 +136,7 @@ class ItemStreamCall final : public Handler {
   // Work to do without the lock: perhaps a write, and at most one more thing.
   struct Next {
     std::unique_ptr<Message> write;
-    enum Kind { kNothing, kProcess, kSubmit, kFinish };
+    enum Kind { kNothing, kProcess, kAdvance, kSubmit, kFinish };
     Kind kind = kNothing;
     StreamItems::Work work;  // to submit
     absl::Status status;     // to finish with
@@ -184,6 +188,16 @@ class ItemStreamCall final : public Handler {
     held_.reset();
   }
 
+  bool HasCapacityLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return in_flight_ + outbox_.size() < kMaxUnanswered &&
+           item_bytes_ < kMaxItemBytes &&
+           outbox_.bytes() + in_flight_bytes_ < kMaxOutboxBytes;
+  }
+  void PushLocked(std::unique_ptr<Message> response)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (response && !abandoned_) outbox_.Push(std::move(response));
+  }
+
   // Starts to read if it may; returns what else to do without the lock.
   Next NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Next next;
@@ -207,15 +221,20 @@ class ItemStreamCall final : public Handler {
       return next;
     }
     const bool over = read_closed_ || !end_.ok();
-    if (!over && !reading_ && !processing_ && !held_ &&
-        in_flight_ + outbox_.size() < kMaxUnanswered &&
-        item_bytes_ < kMaxItemBytes &&
-        outbox_.bytes() + in_flight_bytes_ < kMaxOutboxBytes && HasRoom(0)) {
+    if (!over && !reading_ && !processing_ && !held_ && HasCapacityLocked() &&
+        HasRoom(0)) {
       reading_ = true;
       transport_->Read();
     }
-    if (over && !processing_ && !submitting_again_ && !held_ &&
-        in_flight_ == 0 && !outbox_.writing()) {
+    const bool idle = !processing_ && !submitting_again_ && !held_;
+    if (read_closed_ && end_.ok() && idle && HasCapacityLocked() &&
+        items_->HasNext(in_flight_ == 0)) {
+      processing_ = true;
+      next.kind = Next::kAdvance;
+      return next;
+    }
+    const bool more = end_.ok() && items_->HasNext(/*answered=*/true);
+    if (over && !more && idle && in_flight_ == 0 && !outbox_.writing()) {
       finished_ = true;
       next.kind = Next::kFinish;
       next.status = end_;
@@ -230,7 +249,9 @@ class ItemStreamCall final : public Handler {
       case Next::kNothing:
         return;
       case Next::kProcess:
-        return call->Process();
+        return call->Process(call->items_->Read(call->transport_));
+      case Next::kAdvance:
+        return call->Process(call->items_->Next());
       case Next::kSubmit:
         return call->Submit(std::move(next.work));
       case Next::kFinish:
@@ -238,9 +259,9 @@ class ItemStreamCall final : public Handler {
     }
   }
 
-  // A message was read. Long texts are tokenized on the pool.
-  void Process() {
-    StreamItems::Outcome outcome = items_->Read(transport_);
+  // A message was read, or the next step was taken. Long texts are tokenized on
+  // the pool.
+  void Process(StreamItems::Outcome outcome) {
     const int64_t bytes = outcome.message_bytes;
     {
       MutexLock lock(&mutex_);
@@ -271,9 +292,7 @@ class ItemStreamCall final : public Handler {
         const bool start = end_.ok() && !outcome.response;
         if (start) call_.Hold(Held::kRequests, message_bytes);
       }
-      if (outcome.response && !abandoned_) {
-        outbox_.Push(std::move(outcome.response));
-      }
+      PushLocked(std::move(outcome.response));
       next = NextLocked();
     }
     Do(this, std::move(next));
@@ -321,7 +340,7 @@ class ItemStreamCall final : public Handler {
       return;
     }
     CountItemsLocked(-work.message_bytes);
-    if (!full && !abandoned_) outbox_.Push(items_->Error(work.id, status));
+    if (!full) PushLocked(items_->Error(work.id, status));
   }
 
   // An item's results are there; on a worker.
@@ -362,7 +381,7 @@ class ItemStreamCall final : public Handler {
         --in_flight_;
         in_flight_bytes_ -= expected_bytes;
         CountItemsLocked(-message_bytes);
-        if (!abandoned_) outbox_.Push(std::move(outcome.response));
+        PushLocked(std::move(outcome.response));
       }
       next = NextLocked();
     }
@@ -400,6 +419,14 @@ std::unique_ptr<Handler> NewTranslateStream(const Environment& environment,
   return std::make_unique<ItemStreamCall>(environment, std::move(context),
                                           Rpc::kTranslateStream,
                                           NewTranslateItems, transport);
+}
+
+std::unique_ptr<Handler> NewTranslateDocument(const Environment& environment,
+                                              CallContext context,
+                                              RequestStream* transport) {
+  return std::make_unique<ItemStreamCall>(environment, std::move(context),
+                                          Rpc::kTranslateDocument,
+                                          NewDocumentItems, transport);
 }
 
 std::unique_ptr<Handler> NewEncodeStream(const Environment& environment,

@@ -15,10 +15,11 @@
 namespace trivium {
 
 // The content of a call that reads a start and then items (TranslateStream,
-// EncodeStream): reads its messages and makes its responses. When they come is
-// item_stream.cc's business. Read, and the `prepare` that it returns, are for
-// one thread at a time. Once the start was prepared, HandleResults and Error
-// are thread-safe for different items.
+// EncodeStream), or a start and a document whose texts are the items
+// (TranslateDocument): reads its messages and makes its responses. When they
+// come is item_stream.cc's business. Read, Next, and the `prepare` that they
+// return, are for one thread at a time. Once the start was prepared,
+// HandleResults and Error are thread-safe for different items.
 class StreamItems {
  public:
   using Message = google::protobuf::Message;
@@ -47,13 +48,19 @@ class StreamItems {
     int64_t text_bytes = 0;
     int64_t message_bytes = 0;  // of the message that was read
     std::optional<Work> work;   // to submit
-    // Set if the item is done, has failed, or was blank.
+    // Set if the item is done, has failed, or was blank. Of a document: if
+    // there is something to tell.
     std::unique_ptr<Message> response;
     absl::Status end;  // not OK: the stream ends with it
   };
 
   // Parses the message that the transport has read.
   virtual Outcome Read(RequestStream* transport) = 0;
+
+  // For what follows the client's last message: true if Next has more to do
+  // now. `answered`: all work that was given out is done.
+  virtual bool HasNext(bool answered) const { return false; }
+  virtual Outcome Next() { return {}; }
 
   // Handles the results of work's requests (which themselves may be moved
   // from). Returns a response or more work.
@@ -65,6 +72,7 @@ class StreamItems {
 
 std::unique_ptr<StreamItems> NewTranslateItems(Call* call);
 std::unique_ptr<StreamItems> NewEncodeItems(Call* call);
+std::unique_ptr<StreamItems> NewDocumentItems(Call* call);
 
 }  // namespace trivium
 

@@ -19,12 +19,26 @@ struct DocumentOptions {
   // Language of the translation, as BCP 47. It is written into documents whose
   // format has a place for it. May be empty.
   std::string target_language = "";
+  // Encoding of documents without a byte order mark, in formats that do not
+  // declare it. Empty: UTF-8.
+  std::string encoding = "";
+  // PO and XLIFF: also translate texts that have a translation.
+  bool retranslate = false;
+  // PO: mark the entries that get a translation as fuzzy.
+  bool mark_fuzzy = false;
+  // JSON: translate keys, too.
+  bool keys = false;
+  // JSON: translate only values under keys with these names. Empty: all.
+  std::vector<std::string> only_keys = {};
 };
 
 // The text of a segment as it is translated. Equal ones are translated once.
 struct SegmentText {
-  // kHtml: tags that only number the segment's marks (document_segment.h).
-  enum class Format { kPlain, kHtml };
+  enum class Format {
+    kPlain,
+    kHtml,    // tags that only number the segment's marks (document_segment.h)
+    kMarkup,  // the document's own markup, which the translator keeps
+  };
 
   std::string text;
   Format format = Format::kPlain;
@@ -67,6 +81,17 @@ class Document {
       Translations translations) const = 0;
 };
 
+// The options of DocumentOptions that a format may have, as bits.
+enum DocumentOption : unsigned {
+  kEncodingOption = 1,
+  kRetranslateOption = 2,
+  kMarkFuzzyOption = 4,
+  kKeysOption = 8,  // keys and only_keys
+};
+
+// The markup of texts of SegmentText::Format::kMarkup.
+enum class DocumentMarkup { kHtml, kMarkdown, kXml };
+
 // A format of documents.
 struct DocumentFormat {
   std::string_view name;  // "po"
@@ -75,6 +100,8 @@ struct DocumentFormat {
   std::string_view endings;
   absl::StatusOr<std::unique_ptr<Document>> (*read)(
       std::string_view data, const DocumentOptions& options);
+  unsigned options = 0;  // bits of DocumentOption
+  DocumentMarkup markup = DocumentMarkup::kHtml;
 };
 
 // Null: there is no such format.
@@ -83,6 +110,8 @@ const DocumentFormat* FindDocumentFormat(std::string_view name);
 const DocumentFormat* DocumentFormatOfFile(std::string_view file_name);
 // The ends of all such files' names: ".docx, .json, ...".
 std::string DocumentFileEndings();
+// "docx, html, ...": for messages.
+std::string DocumentFormatNames();
 
 }  // namespace trivium
 

@@ -16,15 +16,23 @@ constexpr DocumentFormat kFormats[] = {
      "application/"
      "vnd.openxmlformats-officedocument.wordprocessingml.document",
      ".docx", ReadDocx},
-    {"json", "application/json", ".json", ReadJson},
-    {"po", "text/x-gettext-translation", ".po .pot", ReadPo},
+    {"html", "text/html", ".html .htm .xhtml", ReadHtml},
+    {"json", "application/json", ".json", ReadJson,
+     kEncodingOption | kKeysOption},
+    {"markdown", "text/markdown", ".md .markdown", ReadMarkdown, 0,
+     DocumentMarkup::kMarkdown},
+    {"po", "text/x-gettext-translation", ".po .pot", ReadPo,
+     kRetranslateOption | kMarkFuzzyOption},
     {"pptx",
      "application/"
      "vnd.openxmlformats-officedocument.presentationml.presentation",
      ".pptx", ReadPptx},
-    {"srt", "application/x-subrip", ".srt", ReadSrt},
+    {"srt", "application/x-subrip", ".srt", ReadSrt, kEncodingOption},
+    {"text", "text/plain", ".txt", ReadPlainText, kEncodingOption},
     {"vtt", "text/vtt", ".vtt", ReadVtt},
-    {"xliff", "application/xliff+xml", ".xlf .xliff", ReadXliff},
+    {"xliff", "application/xliff+xml", ".xlf .xliff", ReadXliff,
+     kRetranslateOption},
+    {"xml", "application/xml", ".xml", ReadXml, 0, DocumentMarkup::kXml},
 };
 
 }  // namespace
@@ -55,6 +63,15 @@ std::string DocumentFileEndings() {
     endings += absl::StrReplaceAll(std::string(one.endings), {{" ", ", "}});
   }
   return endings;
+}
+
+std::string DocumentFormatNames() {
+  std::string names;
+  for (const DocumentFormat& one : kFormats) {
+    if (!names.empty()) names += ", ";
+    names += one.name;
+  }
+  return names;
 }
 
 }  // namespace trivium

@@ -50,8 +50,9 @@ std::string EncodeString(std::string_view text, bool ascii) {
 
 class JsonReader {
  public:
-  JsonReader(std::string_view text, SegmentBuilder* builder)
-      : text_(text), builder_(builder), lines_(text) {}
+  JsonReader(std::string_view text, const DocumentOptions& options,
+             SegmentBuilder* builder)
+      : text_(text), options_(options), builder_(builder), lines_(text) {}
 
   void Read(const std::vector<JsonToken>& tokens) {
     for (const JsonToken& token : tokens) {
@@ -84,10 +85,21 @@ class JsonReader {
     const std::optional<std::string> value = DecodeString(raw);
     const bool is_key = token.kind == JsonToken::Kind::kKey;
     if (is_key) path_.back().key = value.value_or(std::string(raw));
-    if (is_key || !value) return builder_->Literal(token.raw);
+    if (!value || !(is_key ? options_.keys : IsWanted())) {
+      return builder_->Literal(token.raw);
+    }
     builder_->Literal("\"");
     AddEscapedString(builder_, raw, Place(token), DecodePart);
     builder_->Literal("\"");
+  }
+
+  bool IsWanted() const {
+    const std::vector<std::string>& only = options_.only_keys;
+    return only.empty() ||
+           std::any_of(path_.begin(), path_.end(), [&](const JsonStep& step) {
+             return !step.in_array &&
+                    std::find(only.begin(), only.end(), step.key) != only.end();
+           });
   }
 
   // "line 2 (items[0].title)"
@@ -113,6 +125,7 @@ class JsonReader {
   }
 
   const std::string_view text_;
+  const DocumentOptions& options_;
   SegmentBuilder* const builder_;
   const LinePlaces lines_;
   std::vector<JsonStep> path_;
@@ -122,7 +135,8 @@ class JsonReader {
 
 absl::StatusOr<std::unique_ptr<Document>> ReadJson(
     std::string_view data, const DocumentOptions& options) {
-  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, DecodeDocument(data));
+  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source,
+                           DecodeDocument(data, options.encoding));
   std::vector<JsonToken> tokens;
   TRIVIUM_RETURN_IF_ERROR(ScanJson(source.text, &tokens));
   const bool ascii =
@@ -131,7 +145,7 @@ absl::StatusOr<std::unique_ptr<Document>> ReadJson(
                   [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   SegmentBuilder builder(Joined(
       [ascii](std::string_view text) { return EncodeString(text, ascii); }));
-  JsonReader(source.text, &builder).Read(tokens);
+  JsonReader(source.text, options, &builder).Read(tokens);
   return NewTextDocument(std::move(source), std::move(builder));
 }
 

@@ -98,7 +98,8 @@ void Fill(const PoString& form, const PoString& source,
 
 class PoReader {
  public:
-  explicit PoReader(SegmentBuilder* builder) : builder_(builder) {}
+  PoReader(const DocumentOptions& options, SegmentBuilder* builder)
+      : options_(options), builder_(builder) {}
 
   absl::Status Read(std::string_view text) {
     size_t number = 0;
@@ -160,10 +161,17 @@ class PoReader {
       if (one.keyword == "msgid_plural") plural = &one;
       forms += one.is_form();
     }
+    const auto is_filled = [&](const PoString& one) {
+      return one.is_form() && singular != nullptr && !singular->raw.empty() &&
+             (options_.retranslate || (one.raw.empty() && !fuzzy_));
+    };
+    if (options_.mark_fuzzy && !fuzzy_ &&
+        std::any_of(entry_.begin(), entry_.end(), is_filled)) {
+      const std::string_view end = entry_.front().end;
+      builder_->Literal(fmt::format("#, fuzzy{}", end.empty() ? "\n" : end));
+    }
     for (const PoString& one : entry_) {
-      const bool filled = one.is_form() && one.raw.empty() && !fuzzy_ &&
-                          singular != nullptr && !singular->raw.empty();
-      if (!filled) {
+      if (!is_filled(one)) {
         for (const std::string_view line : one.lines) builder_->Literal(line);
         continue;
       }
@@ -176,6 +184,7 @@ class PoReader {
     fuzzy_ = false;
   }
 
+  const DocumentOptions& options_;
   SegmentBuilder* const builder_;
   Entry entry_;
   bool fuzzy_ = false;
@@ -190,7 +199,7 @@ absl::StatusOr<std::unique_ptr<Document>> ReadPo(
   if (encoding == "CHARSET") encoding = "utf-8";  // the value in templates
   TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, DecodeDocument(data, encoding));
   SegmentBuilder builder(Joined(EscapePo));
-  TRIVIUM_RETURN_IF_ERROR(PoReader(&builder).Read(source.text));
+  TRIVIUM_RETURN_IF_ERROR(PoReader(options, &builder).Read(source.text));
   return NewTextDocument(std::move(source), std::move(builder));
 }
 

@@ -14,6 +14,13 @@ namespace trivium {
 using ReadDocumentFormat = absl::StatusOr<std::unique_ptr<Document>>(
     std::string_view data, const DocumentOptions& options);
 
+// Each line is a text.
+ReadDocumentFormat ReadPlainText;
+// Parts that can be translated by themselves, in their own markup: blocks of
+// HTML and of Markdown, and XML as a whole.
+ReadDocumentFormat ReadHtml;
+ReadDocumentFormat ReadMarkdown;
+ReadDocumentFormat ReadXml;
 // Subtitles. The lines of a cue are one text; its translation has as many
 // lines. If they begin with dashes, each is a text of another speaker.
 ReadDocumentFormat ReadSrt;
@@ -22,7 +29,7 @@ ReadDocumentFormat ReadVtt;
 // stay. The first plural form is translated from the singular, the others from
 // the plural.
 ReadDocumentFormat ReadPo;
-// String values.
+// String values, and with the option keys.
 ReadDocumentFormat ReadJson;
 // XLIFF 1.2 and 2: fills targets that are missing or empty. They get the inline
 // codes of the source.

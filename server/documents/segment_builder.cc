@@ -117,6 +117,18 @@ void SegmentBuilder::Item(DocumentItem item, const std::string& place) {
   items_.push_back(std::move(item));
 }
 
+void SegmentBuilder::Whole(SegmentText sent, std::string_view raw,
+                           std::string place, WriteSegment write) {
+  Close();
+  DocumentSegment segment;
+  segment.place = std::move(place);
+  segment.sent = std::move(sent);
+  segment.items.push_back({Kind::kText, std::string(raw)});
+  segment.write = std::move(write);
+  between_.emplace_back();
+  segments_.push_back(std::move(segment));
+}
+
 void SegmentBuilder::Close(WriteSegment write) {
   std::vector<DocumentItem> items = std::exchange(items_, {});
   std::string place = std::exchange(place_, "");

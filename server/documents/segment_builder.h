@@ -48,6 +48,10 @@ class SegmentBuilder {
             const DecodeText& decode = nullptr, Margin margin = Margin::kSpace);
   void Item(DocumentItem item, const std::string& place = "");
 
+  // Adds a segment of the document's own markup. `raw` is its bytes.
+  void Whole(SegmentText sent, std::string_view raw, std::string place,
+             WriteSegment write);
+
   // Ends the open segment. Null: written as the builder's others.
   void Close(WriteSegment write = nullptr);
 

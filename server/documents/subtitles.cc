@@ -169,8 +169,9 @@ void AddCue(const SubtitleKind& kind, std::string_view cue,
 }
 
 absl::StatusOr<std::unique_ptr<Document>> ReadSubtitles(
-    const SubtitleKind& kind, std::string_view data) {
-  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, DecodeDocument(data));
+    const SubtitleKind& kind, std::string_view data,
+    const std::string& encoding) {
+  TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, DecodeDocument(data, encoding));
   SegmentBuilder builder([&kind](const auto& segment, const auto& parts) {
     return WriteCue(kind, segment, parts);
   });
@@ -206,12 +207,12 @@ absl::StatusOr<std::unique_ptr<Document>> ReadSubtitles(
 
 absl::StatusOr<std::unique_ptr<Document>> ReadSrt(
     std::string_view data, const DocumentOptions& options) {
-  return ReadSubtitles(Srt(), data);
+  return ReadSubtitles(Srt(), data, options.encoding);
 }
 
 absl::StatusOr<std::unique_ptr<Document>> ReadVtt(
     std::string_view data, const DocumentOptions& options) {
-  return ReadSubtitles(Vtt(), data);
+  return ReadSubtitles(Vtt(), data, "");
 }
 
 }  // namespace trivium

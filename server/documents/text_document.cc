@@ -52,7 +52,8 @@ bool IsUtf8Name(const std::string& encoding) {
 absl::Status NotIn(std::string_view body, size_t at, size_t bom,
                    const std::string& encoding) {
   return absl::InvalidArgumentError(fmt::format(
-      "line {}: byte {} is not {}; save the document as UTF-8",
+      "line {}: byte {} is not {}; name the document's encoding, or save it as "
+      "UTF-8",
       std::count(body.begin(), body.begin() + static_cast<long>(at), '\n') + 1,
       at + bom, encoding));
 }
@@ -174,7 +175,7 @@ absl::StatusOr<std::string> DecodedText::Encode(std::string_view other,
 absl::StatusOr<DecodedText> DecodeDocument(std::string_view data,
                                            const std::string& encoding) {
   DecodedText out;
-  out.encoding = encoding;
+  out.encoding = encoding.empty() ? kUtf8 : encoding;
   for (const Mark& mark : kMarks) {
     if (!data.starts_with(mark.bytes)) continue;
     out.bom = mark.bytes;

@@ -24,11 +24,12 @@ struct DecodedText {
                                      Missing missing) const;
 };
 
-// Decodes a document. `encoding` is used if there is no byte order mark.
+// Decodes a document. `encoding` is used if there is no byte order mark; empty:
+// UTF-8.
 // INVALID_ARGUMENT if the encoding is unknown, if the bytes are not in it, or
 // if it would not give the same bytes again.
-absl::StatusOr<DecodedText> DecodeDocument(
-    std::string_view data, const std::string& encoding = "utf-8");
+absl::StatusOr<DecodedText> DecodeDocument(std::string_view data,
+                                           const std::string& encoding = "");
 
 // The encoding that an XML declaration names, or else `otherwise`.
 std::string XmlEncoding(std::string_view data, std::string otherwise = "utf-8");

@@ -175,7 +175,7 @@ class XliffReader {
       return;
     }
     const auto [first, last] = target->second;
-    for (size_t i = first + 1; i < last; ++i) {
+    for (size_t i = first + 1; i < last && !options_.retranslate; ++i) {
       if (tokens_[i].kind != XmlToken::Kind::kText || IsWords(tokens_[i])) {
         return;
       }

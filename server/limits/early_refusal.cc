@@ -22,6 +22,7 @@ bool IsRefusedForTime(Rpc rpc) {
     case Rpc::kModelInfer:
       return true;
     case Rpc::kTranslateStream:
+    case Rpc::kTranslateDocument:
     case Rpc::kEncodeStream:
     case Rpc::kTokenize:
     case Rpc::kDetokenize:

@@ -22,7 +22,8 @@ std::string_view RpcMethod(Rpc rpc) {
       "trivium.v1.Models/LoadModel",
       "trivium.v1.Models/ReloadModel",
       "trivium.v1.Models/UnloadModel",
-      "inference.GRPCInferenceService/ModelInfer"};
+      "inference.GRPCInferenceService/ModelInfer",
+      "trivium.v1.Inference/TranslateDocument"};
   return kMethods[static_cast<int>(rpc)];
 }
 

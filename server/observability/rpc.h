@@ -26,8 +26,9 @@ enum class Rpc {
   kReloadModel,
   kUnloadModel,
   kModelInfer,  // KServe's, if it became none of the other calls
+  kTranslateDocument,
 };
-inline constexpr int kRpcs = 19;
+inline constexpr int kRpcs = 20;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);

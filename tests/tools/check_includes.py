@@ -68,7 +68,11 @@ LAYERS = {
         r"server/errors/status\.h",
     ) + MODEL,
     # Documents as texts: bytes in, bytes out.
-    "server/documents": (r"server/errors/status\.h",),
+    "server/documents": (
+        r"server/errors/status\.h",
+        # Where a page can be cut.
+        r"server/translation/markup_(elements|lexer)\.h",
+    ),
     "server/tracing": (
         r"server/batching/request_phases\.h",
         r"server/observability/(log|metrics|rpc|version)\.h",
@@ -80,6 +84,7 @@ LAYERS = {
     ) + MODEL,
     "server/calls": (
         r"server/(batching|errors|limits|observability|tracing|translation)/.*",
+        r"server/documents/(document(_segment)?|entities)\.h",
     ) + MODEL,
     "server/adapters": (
         r"server/(calls|errors|limits)/.*",
@@ -159,8 +164,8 @@ TOP_ONLY = {
 # Files of calls that may use the fields of messages although they are not in
 # convert/: those about translations, and a message that is not the API's.
 MAY_USE_FIELDS = (
-    "server/calls/call_translation", "server/calls/load_reports",
-    "server/calls/translate")
+    "server/calls/call_translation", "server/calls/document_items",
+    "server/calls/load_reports", "server/calls/translate")
 # Uses of fields that a line shows: an accessor that only messages have, or any
 # function of a member that, by its name, is a message.
 FIELD = re.compile(

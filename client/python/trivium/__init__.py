@@ -4,6 +4,7 @@ process."""
 from trivium.aio_client import AsyncClient
 from trivium.client import Client
 from trivium.connection import Options, tls_credentials
+from trivium.documents import DocumentError, TranslatedDocument
 from trivium.errors import (
     AlreadyExistsError,
     CancelledError,
@@ -31,6 +32,7 @@ __all__ = [
     "CancelledError",
     "Client",
     "DeadlineExceededError",
+    "DocumentError",
     "FailedPreconditionError",
     "FieldViolation",
     "Generation",
@@ -42,6 +44,7 @@ __all__ = [
     "Outcome",
     "ResourceExhaustedError",
     "RetryPolicy",
+    "TranslatedDocument",
     "TriviumError",
     "UnavailableError",
     "tls_credentials",

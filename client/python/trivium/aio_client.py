@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import (
+    Mapping,
     AsyncIterator,
     Awaitable,
     Callable,
@@ -31,6 +32,14 @@ from trivium.arguments import (
     TranslateArguments,
 )
 from trivium.connection import DEFAULT_ADDRESS, Attempts, Options
+from trivium.documents import (
+    DocumentAnswer,
+    DocumentOptions,
+    OnProgress,
+    OnText,
+    TranslatedDocument,
+    to_document_request,
+)
 from trivium.exchange import Exchange, Outcome
 from trivium.generation import AsyncGeneration
 from trivium.inputs import (
@@ -166,6 +175,45 @@ class AsyncClient:
             self.options,
             self._stream_attempts(timeout),
         ).results()
+
+    async def translate_document(
+        self,
+        data: bytes,
+        *,
+        file_name: str = "",
+        format: str = "",
+        document: DocumentOptions | None = None,
+        known: Mapping[str, str] | None = None,
+        on_progress: OnProgress | None = None,
+        on_text: OnText | None = None,
+        model: str = "",
+        timeout: float | None = None,
+        **options: Unpack[TranslateArguments],
+    ) -> TranslatedDocument:
+        """As Client.translate_document."""
+        request = to_document_request(
+            data,
+            file_name=file_name,
+            format=format,
+            document=document,
+            known=known,
+            texts=on_text is not None,
+            model=model,
+            options=options,
+        )
+        attempts = self._stream_attempts(timeout)
+        while True:
+            answer = DocumentAnswer(on_progress, on_text)
+            try:
+                async for response in self._inference.TranslateDocument(
+                    request.messages(),
+                    timeout=attempts.begin(),
+                    metadata=self.options.call_metadata(),
+                ):
+                    answer.add(response)
+                return answer.document()
+            except grpc.RpcError as failure:
+                await asyncio.sleep(attempts.pause(attempts.error(failure)))
 
     def generate(
         self,

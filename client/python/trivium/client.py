@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
@@ -23,6 +23,14 @@ from trivium.arguments import (
     TranslateArguments,
 )
 from trivium.connection import DEFAULT_ADDRESS, Attempts, Options
+from trivium.documents import (
+    DocumentAnswer,
+    DocumentOptions,
+    OnProgress,
+    OnText,
+    TranslatedDocument,
+    to_document_request,
+)
 from trivium.exchange import Exchange, Outcome
 from trivium.generation import Generation
 from trivium.inputs import (
@@ -181,6 +189,51 @@ class Client:
             self.options,
             self._stream_attempts(timeout),
         ).results()
+
+    def translate_document(
+        self,
+        data: bytes,
+        *,
+        file_name: str = "",
+        format: str = "",
+        document: DocumentOptions | None = None,
+        known: Mapping[str, str] | None = None,
+        on_progress: OnProgress | None = None,
+        on_text: OnText | None = None,
+        model: str = "",
+        timeout: float | None = None,
+        **options: Unpack[TranslateArguments],
+    ) -> TranslatedDocument:
+        """Translates a document: everything except its texts stays, byte for byte.
+        Its format is that of `file_name`'s end, or `format` ("docx", "html", "po").
+        `document` has options of formats, as {"retranslate": True}. `on_progress`
+        is called with the numbers of texts that are done and in all, `on_text`
+        with each text and its translation; in a later call with the same options
+        `known` has them, so that they are not translated again. result.notes has
+        the texts that stay because they failed."""
+        request = to_document_request(
+            data,
+            file_name=file_name,
+            format=format,
+            document=document,
+            known=known,
+            texts=on_text is not None,
+            model=model,
+            options=options,
+        )
+        attempts = self._stream_attempts(timeout)
+        while True:
+            answer = DocumentAnswer(on_progress, on_text)
+            try:
+                for response in self._inference.TranslateDocument(
+                    request.messages(),
+                    timeout=attempts.begin(),
+                    metadata=self.options.call_metadata(),
+                ):
+                    answer.add(response)
+                return answer.document()
+            except grpc.RpcError as failure:
+                time.sleep(attempts.pause(attempts.error(failure)))
 
     def generate(
         self,

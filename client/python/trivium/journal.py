@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import pathlib
+from collections.abc import Mapping
 from typing import IO, Any
 
-from trivium.documents.document import DocumentError, Sent
+from trivium.documents import DocumentError
 
 
 class Journal:
@@ -16,9 +17,9 @@ class Journal:
         DocumentError if the file has other settings."""
         self.path = path
         self.found = 0  # texts of an earlier run
-        self._known: dict[Sent, str] = {}
+        self._known: dict[str, str] = {}
         self._file: IO[str] | None = None
-        self._head = {"trivium-translate": 2, "settings": settings}
+        self._head = {"trivium-translate": 3, "settings": settings}
         if path.exists():
             self._read()
 
@@ -33,18 +34,22 @@ class Journal:
         for line in lines[1:]:
             entry = _parse(line)
             # Skips a last line that was cut.
-            if isinstance(entry, list) and len(entry) == 3:
-                text, format, translation = entry
-                self._known[Sent(text, format)] = translation
+            if isinstance(entry, list) and len(entry) == 2:
+                text, translation = entry
+                self._known[text] = translation
         self.found = len(self._known)
 
-    def find(self, sent: Sent) -> str | None:
-        return self._known.get(sent)
+    @property
+    def known(self) -> Mapping[str, str]:
+        """The translations of an earlier run, by their texts."""
+        return self._known
 
-    def keep(self, sent: Sent, translation: str) -> None:
+    def keep(self, text: str, translation: str) -> None:
+        if self._known.get(text) == translation:
+            return
         if self._file is None:
             self._file = self._open()
-        self._write([sent.text, sent.format, translation])
+        self._write([text, translation])
 
     def _open(self) -> IO[str]:
         if self._known:

@@ -14,44 +14,63 @@ import grpc
 
 import trivium
 from trivium.connection import DEFAULT_ADDRESS
-from trivium.documents import FORMATS, Document, DocumentError, Options, format_of
-from trivium.documents.document import Sent
-from trivium.documents.translation import Error, Failure, translate
-from trivium.errors import TriviumError
+from trivium.documents import DocumentError, TranslatedDocument
+from trivium.errors import InvalidArgumentError, TriviumError
 from trivium.journal import Journal
 from trivium.progress import Progress
 from trivium.v1 import inference_pb2
 
 _DESCRIPTION = """\
-Translates a document: DOCX, HTML, Markdown, XLIFF 1.2 and 2, PO, SRT, JSON or
-plain text. Everything except its texts stays, byte for byte. A run that was
-stopped continues when the same command is given again: OUT.trivium-journal has
-its translations until all is done.
+Translates documents: DOCX, PPTX, HTML, Markdown, XLIFF 1.2 and 2, PO, SRT, VTT,
+JSON, XML or plain text. Everything except their texts stays, byte for byte. A run
+that was stopped continues when the same command is given again:
+OUT.trivium-journal has a document's translations until all is done.
 """
+
+_STANDARD = "-"  # standard input or output
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit code. 0: done; 1: the document or a text of it failed; 2: the
+    """Returns the exit code. 0: done; 1: a document or a text of it failed; 2: the
     command line is wrong; 130: interrupted."""
-    args = _parser().parse_args(arguments)
-    source = pathlib.Path(args.file)
+    parser = _parser()
+    args = parser.parse_args(arguments)
     try:
-        _run(args, source)
+        jobs = list(_jobs(args, parser))
+        with trivium.Client(
+            args.address, credentials=_credentials(args), tls_server_name=args.tls_server_name
+        ) as client:
+            return _run_all(client, args, jobs)
     except DocumentError as error:
-        return _fail(f"{source}: {error}")
+        return _fail(str(error))
     except OSError as error:
-        return _fail(f"{error.filename or source}: {error.strerror or error}")
-    except TriviumError as error:
-        return _fail(f"{source}: {error}")
+        return _fail(f"{error.filename}: {error.strerror or error}")
     except KeyboardInterrupt:
         print("stopped; the same command continues from here", file=sys.stderr)
         return 130
-    return 0
 
 
 def _fail(message: str) -> int:
     print(f"trivium-translate: {message}", file=sys.stderr)
     return 1
+
+
+def _run_all(client: trivium.Client, args: argparse.Namespace, jobs: list[_Job]) -> int:
+    code = 0
+    for job in jobs:
+        try:
+            _run(client, args, job)
+        except InvalidArgumentError as error:
+            fields = [one.field for one in error.violations]
+            if job.of_folder and fields == ["start.file_name"]:
+                print(f"{job.source}: left out, its format is not known", file=sys.stderr)
+                continue
+            code = _fail(f"{job.source}: {error}")
+        except (DocumentError, TriviumError) as error:
+            code = _fail(f"{job.source}: {error}")
+        except OSError as error:
+            code = _fail(f"{error.filename or job.source}: {error.strerror or error}")
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,14 +80,25 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("file", metavar="FILE")
-    add("-o", "--output", metavar="OUT", help="default: FILE with the language in its name")
+    add(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="a document, a folder with documents, or - for standard input",
+    )
+    add(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="a file, - for standard output, or a folder if there are several FILEs; "
+        "default: FILE with the language in its name",
+    )
     add(
         "--from",
         dest="source_language",
         default="",
         metavar="LANGUAGE",
-        help="the document's language, as de",
+        help="the document's language, as de; auto detects it",
     )
     add(
         "--to",
@@ -77,7 +107,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="LANGUAGE",
         help="language to translate to, as en",
     )
-    add("--format", choices=sorted(FORMATS), help="default: by the end of FILE's name")
+    add(
+        "--format",
+        default="",
+        metavar="NAME",
+        help="docx, html, po...; default: by the end of FILE's name",
+    )
     add(
         "--address",
         default=os.environ.get("TRIVIUM_ADDRESS", DEFAULT_ADDRESS),
@@ -111,6 +146,19 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="encoding of text, SRT and JSON; default: utf-8",
     )
+    add(
+        "--protect-pattern",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="what matches stays as it is, besides %%s, {name}, addresses and the "
+        "like; may be repeated",
+    )
+    add(
+        "--check",
+        action="store_true",
+        help="name the places whose translation looks wrong",
+    )
     add("--keys", action="store_true", help="JSON: translate keys, too")
     add(
         "--only",
@@ -123,6 +171,11 @@ def _parser() -> argparse.ArgumentParser:
         "--retranslate",
         action="store_true",
         help="PO and XLIFF: also translate texts that have a translation",
+    )
+    add(
+        "--mark-fuzzy",
+        action="store_true",
+        help="PO: mark the entries that get a translation as fuzzy",
     )
     add(
         "--keep-going",
@@ -212,85 +265,161 @@ def _glossary(args: argparse.Namespace) -> dict[str, Any] | None:
     return {"terms": terms, "inflections": args.inflections}
 
 
-# Options that only some formats have.
-_OF_FORMATS = {
-    "encoding": ("text", "srt", "json"),
-    "keys": ("json",),
-    "only": ("json",),
-    "retranslate": ("po", "xliff"),
-}
+class _Job:
+    """A document and the place of its translation; None: standard input, output."""
+
+    def __init__(
+        self,
+        source: pathlib.Path | None,
+        output: pathlib.Path | None,
+        of_folder: bool = False,
+    ) -> None:
+        self.path = source
+        self.source = "standard input" if source is None else str(source)
+        self.output = output
+        self.of_folder = of_folder
+
+    def read(self) -> bytes:
+        return sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
+
+    def write(self, data: bytes) -> None:
+        if self.output is None:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        else:
+            _write(self.output, data)
 
 
-def _read_document(args: argparse.Namespace, source: pathlib.Path) -> Document:
-    name = args.format or format_of(source)
-    if name is None:
-        raise DocumentError(
-            f"its name does not show its format: give --format, one of "
-            f"{', '.join(sorted(FORMATS))}"
-        )
-    for option, formats in _OF_FORMATS.items():
-        if getattr(args, option) and name not in formats:
-            raise DocumentError(f"--{option} is for {' and '.join(formats)}, this is {name}")
-    options = Options(
-        target_language=args.target_language,
-        encoding=args.encoding or "utf-8",
-        retranslate=args.retranslate,
-        keys=args.keys,
-        only=args.only,
-    )
-    return FORMATS[name](source.read_bytes(), options)
-
-
-def _output_path(args: argparse.Namespace, source: pathlib.Path) -> pathlib.Path:
-    if args.output:
-        return pathlib.Path(args.output)
+def _jobs(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[_Job]:
     language = args.target_language or "translated"
-    return source.with_name(f"{source.stem}.{language}{source.suffix}")
+    several = len(args.files) > 1
+    if several and args.output == _STANDARD:
+        parser.error("standard output takes one document: give one FILE, or a folder as -o")
+    for name in args.files:
+        if name == _STANDARD:
+            if several:
+                parser.error("- is standard input, and stands alone")
+            if not args.format:
+                parser.error("- needs --format")
+            named = args.output not in (None, _STANDARD)
+            yield _Job(None, pathlib.Path(args.output) if named else None)
+            continue
+        source = pathlib.Path(name)
+        if source.is_dir():
+            out = source.with_name(f"{source.resolve().name}.{language}")
+            if args.output:
+                out = pathlib.Path(args.output) / (source.name if several else "")
+            files = sorted(one for one in source.rglob("*") if one.is_file())
+            for one in files:
+                if out.resolve() not in one.resolve().parents:
+                    yield _Job(one, out / one.relative_to(source), of_folder=True)
+        elif args.output == _STANDARD:
+            yield _Job(source, None)
+        elif args.output and several:
+            yield _Job(source, pathlib.Path(args.output) / source.name)
+        else:
+            beside = source.with_name(f"{source.stem}.{language}{source.suffix}")
+            yield _Job(source, pathlib.Path(args.output) if args.output else beside)
 
 
-def _run(args: argparse.Namespace, source: pathlib.Path) -> None:
-    document = _read_document(args, source)
-    output = _output_path(args, source)
-    if output.exists() and output.samefile(source):
-        raise DocumentError("the translation would overwrite it: give another -o")
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns the options of all texts."""
+    options: dict[str, Any] = {}
+    for name in ("source_language", "target_language"):
+        if getattr(args, name):
+            options[name] = getattr(args, name)
+    if args.beam_size:
+        options["decoding"] = {"beam_size": args.beam_size}
+    if args.protect_pattern:
+        options["protect"] = {"patterns": args.protect_pattern}
+    if args.check:
+        options["checks"] = {}
     glossary = _glossary(args)
-    settings = {
-        name: getattr(args, name)
-        for name in ("source_language", "target_language", "model", "beam_size")
+    if glossary:
+        options["glossary"] = glossary
+    return options
+
+
+def _reading(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns how to read documents."""
+    reading: dict[str, Any] = {
+        name: True for name in ("keys", "mark_fuzzy", "retranslate") if getattr(args, name)
     }
-    settings["glossary"] = glossary
-    path = output.with_name(output.name + ".trivium-journal")
+    if args.encoding:
+        reading["encoding"] = args.encoding
+    if args.only:
+        reading["only_keys"] = args.only
+    return reading
+
+
+def _run(client: trivium.Client, args: argparse.Namespace, job: _Job) -> None:
+    options = _options(args)
+    if job.output is not None and job.path is not None and job.output.exists():
+        if job.output.samefile(job.path):
+            raise DocumentError("the translation would overwrite it: give another -o")
+    data = job.read()
+    if job.output is not None and job.of_folder:
+        job.output.parent.mkdir(parents=True, exist_ok=True)
+    elif job.output is not None and len(args.files) > 1 and args.output:
+        job.output.parent.mkdir(parents=True, exist_ok=True)
+    journal = _journal(args, options, job)
+    if journal is not None and journal.found:
+        print(f"{journal.path}: continues after {journal.found} texts", file=sys.stderr)
+    progress = Progress(sys.stderr, job.source)
     try:
-        journal = Journal(path, settings)
-    except DocumentError as error:
-        raise DocumentError(f"{path}: {error}") from None
-    if journal.found:
-        print(f"{path}: continues after {journal.found} texts", file=sys.stderr)
-    progress = Progress(sys.stderr, source.name)
-    try:
-        with trivium.Client(
-            args.address, credentials=_credentials(args), tls_server_name=args.tls_server_name
-        ) as client:
-            translator = ServerTranslator(client, args, glossary)
-            translations, failures = translate(document.segments, translator, journal, progress)
+        document = client.translate_document(
+            data,
+            file_name="" if job.path is None else job.path.name,
+            format=args.format,
+            document=_reading(args),
+            known=journal.known if journal is not None else None,
+            on_progress=progress,
+            on_text=journal.keep if journal is not None else None,
+            model=args.model,
+            **options,
+        )
     finally:
         progress.end()
-        journal.close()
-    for failure in failures:
-        _tell_failure(source, failure)
-    if failures and not args.keep_going:
+        if journal is not None:
+            journal.close()
+    failed = _tell_notes(job.source, document)
+    if failed and not args.keep_going:
+        kept = "the others are kept: " if journal is not None else ""
         raise DocumentError(
-            f"{len(failures)} of {len(document.segments)} texts failed, and {output} "
-            "was not written; the others are kept: mend these and give the same "
-            "command again, or give --keep-going"
+            f"{failed} of {document.result.text_count} texts failed, and "
+            f"{job.output or 'the translation'} was not written; {kept}mend these and "
+            "give the same command again, or give --keep-going"
         )
-    _write(output, document.render(translations))
-    journal.remove()
+    job.write(document.data)
+    if journal is not None:
+        journal.remove()
 
 
-def _tell_failure(source: pathlib.Path, failure: Failure) -> None:
-    text = failure.text if len(failure.text) <= 60 else failure.text[:57] + "..."
-    print(f"{source}: {failure.place}: {text!r}: {failure.error}", file=sys.stderr)
+def _journal(
+    args: argparse.Namespace, options: dict[str, Any], job: _Job
+) -> Journal | None:
+    if job.output is None:
+        return None
+    path = job.output.with_name(job.output.name + ".trivium-journal")
+    try:
+        return Journal(path, {"model": args.model, "options": options})
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
+
+
+def _tell_notes(source: str, document: TranslatedDocument) -> int:
+    """Returns the number of texts that failed."""
+    result = document.result
+    for note in result.notes:
+        text = note.text if len(note.text) <= 60 else note.text[:57] + "..."
+        what = [inference_pb2.Check.Name(one) for one in note.suspicions]
+        what += [f"its translation lacks the term {one!r}" for one in note.missing]
+        if note.HasField("error"):
+            what = [note.error.message]
+        print(f"{source}: {note.place}: {text!r}: {', '.join(what)}", file=sys.stderr)
+    if result.left_out_note_count:
+        print(f"{source}: {result.left_out_note_count} more", file=sys.stderr)
+    return result.untranslated_count
 
 
 def _write(path: pathlib.Path, data: bytes) -> None:
@@ -306,64 +435,6 @@ def _write(path: pathlib.Path, data: bytes) -> None:
     except BaseException:
         os.unlink(name)
         raise
-
-
-# Parts of texts that programs read, which a translation must keep: the server's
-# kinds, ${name}, %{name} and entities.
-PROTECT = {
-    "kinds": [
-        f"PROTECTED_KIND_{one}" for one in "PRINTF ICU_MESSAGE MUSTACHE URL EMAIL".split()
-    ],
-    "patterns": [r"[$%#]\{[^{}]*\}", r"&#?\w+;"],
-}
-
-
-class ServerTranslator:
-    """Translates with one TranslateStream after another. All texts of a stream have
-    the same options."""
-
-    def __init__(
-        self,
-        client: trivium.Client,
-        args: argparse.Namespace,
-        glossary: dict[str, Any] | None,
-    ) -> None:
-        self._client = client
-        self._model: str = args.model
-        self._options: dict[str, Any] = {"protect": PROTECT}
-        if glossary:
-            self._options["glossary"] = glossary
-        for name in ("source_language", "target_language"):
-            if getattr(args, name):
-                self._options[name] = getattr(args, name)
-        if args.beam_size:
-            self._options["decoding"] = {"beam_size": args.beam_size}
-
-    def translate(self, texts: Sequence[Sent]) -> Iterator[tuple[int, str | Error]]:
-        groups: dict[str, list[int]] = {}
-        for index, sent in enumerate(texts):
-            groups.setdefault(sent.format, []).append(index)
-        for format, indices in groups.items():
-            options = dict(self._options)
-            if format != "PLAIN":
-                options["format"] = f"TEXT_FORMAT_{format}"
-            for outcome in self._client.translate_stream(
-                [texts[index].text for index in indices],
-                model=self._model,
-                ordered=False,
-                **options,
-            ):
-                yield indices[outcome.index], _translation(outcome)
-
-
-def _translation(outcome: trivium.Outcome[inference_pb2.TranslateResult]) -> str | Error:
-    if outcome.result is None:
-        assert outcome.error is not None
-        return outcome.error
-    for one in outcome.result.unkept:
-        times = f"{one.count} times" if one.count else "not"
-        return DocumentError(f"its translation has {one.text!r} {times}")
-    return outcome.result.hypotheses[0].text
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ bool ServesCall(const Model& model, Rpc rpc) {
     case Rpc::kTranslate:
     case Rpc::kTranslateStream:
       return model.translates();
+    case Rpc::kTranslateDocument:
+      return model.translates() && has_tokenizer;
     case Rpc::kGenerate:
     case Rpc::kScore:
       return design != Design::kEncoder;

@@ -236,9 +236,9 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   out.set_design(ToProto(info.design));
   for (const Rpc rpc :
        {Rpc::kEncode, Rpc::kEncodeStream, Rpc::kTranslate,
-        Rpc::kTranslateStream, Rpc::kGenerate, Rpc::kScore, Rpc::kTokenize,
-        Rpc::kDetokenize, Rpc::kClassify, Rpc::kRerank, Rpc::kClassifyTokens,
-        Rpc::kFillMask, Rpc::kAnswer}) {
+        Rpc::kTranslateStream, Rpc::kTranslateDocument, Rpc::kGenerate,
+        Rpc::kScore, Rpc::kTokenize, Rpc::kDetokenize, Rpc::kClassify,
+        Rpc::kRerank, Rpc::kClassifyTokens, Rpc::kFillMask, Rpc::kAnswer}) {
     if (ServesCall(*model.model, rpc)) {
       out.add_calls(std::string(RpcName(rpc)));
     }

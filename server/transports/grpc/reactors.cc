@@ -116,7 +116,14 @@ class GenerateReactor
   Bytes outgoing_;  // the current write's
 };
 
-// RequestMessage: the stream's request, one kind of which is an `item` with an
+template <typename RequestMessage>
+void SetItemId(std::string id, RequestMessage* message) {
+  message->mutable_item()->set_id(std::move(id));
+}
+// A document has no items.
+void SetItemId(const std::string&, v1::TranslateDocumentRequest*) {}
+
+// RequestMessage: the stream's request. One kind of it may be an `item` with an
 // id.
 template <typename RequestMessage>
 class ItemStreamReactor
@@ -139,8 +146,7 @@ class ItemStreamReactor
       request->Clear();
       if (std::optional<std::string> id = FindItemId(incoming_)) {
         // All requests of the stream have this type.
-        auto* message = static_cast<RequestMessage*>(request);
-        message->mutable_item()->set_id(*std::move(id));
+        SetItemId(*std::move(id), static_cast<RequestMessage*>(request));
       }
     }
     incoming_.Clear();
@@ -188,6 +194,13 @@ StartTranslateStream(RpcEnvironment* environment,
                      grpc::CallbackServerContext* context) {
   return new ItemStreamReactor<v1::TranslateStreamRequest>(
       NewTranslateStream, environment, context);
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
+StartTranslateDocument(RpcEnvironment* environment,
+                       grpc::CallbackServerContext* context) {
+  return new ItemStreamReactor<v1::TranslateDocumentRequest>(
+      NewTranslateDocument, environment, context);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartEncodeStream(

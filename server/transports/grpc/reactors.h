@@ -26,6 +26,9 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGenerate(
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
 StartTranslateStream(RpcEnvironment* environment,
                      grpc::CallbackServerContext* context);
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
+StartTranslateDocument(RpcEnvironment* environment,
+                       grpc::CallbackServerContext* context);
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartEncodeStream(
     RpcEnvironment* environment, grpc::CallbackServerContext* context);
 

@@ -22,7 +22,8 @@ using RawHeads = v1::Inference::WithRawCallbackMethod_Classify<
                     v1::Inference::Service>>>>>;
 using RawAdded = v1::Inference::WithRawCallbackMethod_EncodeStream<
     v1::Inference::WithRawCallbackMethod_Detokenize<
-        v1::Inference::WithRawCallbackMethod_Score<RawHeads>>>;
+        v1::Inference::WithRawCallbackMethod_TranslateDocument<
+            v1::Inference::WithRawCallbackMethod_Score<RawHeads>>>>;
 using RawInference = v1::Inference::WithRawCallbackMethod_Encode<
     v1::Inference::WithRawCallbackMethod_Translate<
         v1::Inference::WithRawCallbackMethod_TranslateStream<
@@ -45,6 +46,10 @@ class InferenceService : public RawInference {
   grpc::ServerBidiReactor<Bytes, Bytes>* TranslateStream(
       Context* context) override {
     return StartTranslateStream(environment_, context);
+  }
+  grpc::ServerBidiReactor<Bytes, Bytes>* TranslateDocument(
+      Context* context) override {
+    return StartTranslateDocument(environment_, context);
   }
   grpc::ServerBidiReactor<Bytes, Bytes>* EncodeStream(
       Context* context) override {

@@ -9,7 +9,7 @@ import fake_server
 import grpc
 import trivium
 from trivium import translate_command
-from trivium.documents import DocumentError
+from trivium import DocumentError
 from trivium.v1 import common_pb2, inference_pb2
 
 FULL = grpc.StatusCode.RESOURCE_EXHAUSTED

@@ -196,6 +196,43 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
         if answered == break_after:
             context.abort(grpc.StatusCode.UNAVAILABLE, "stopping")
 
+    def TranslateDocument(self, requests, context):
+        """Takes every document as lines of text."""
+        with self.lock:
+            self.streams += 1
+            break_after = self.break_after.pop(0) if self.break_after else -1
+        start = next(requests).start
+        self.begin(start, context)
+        Response = inference_pb2.TranslateDocumentResponse
+        known, data = {}, b""
+        for request in requests:
+            if request.HasField("known"):
+                known[request.known.text] = request.known.translation
+            data += request.data
+        self.known = known
+        lines = data.decode().split("\n")
+        texts = [line for line in dict.fromkeys(lines) if line]
+        result = inference_pb2.DocumentResult(format="text", text_count=len(texts))
+        translations = {}
+        for at, text in enumerate(texts):
+            if at == break_after:
+                context.abort(grpc.StatusCode.UNAVAILABLE, "stopping")
+            progress = inference_pb2.DocumentProgress(done=at + 1, total=len(texts))
+            if self.item_errors.get(text):
+                place = f"line {lines.index(text) + 1}"
+                error = self.item_errors[text].pop(0)
+                result.notes.add(place=place, text=text, error=error)
+                result.untranslated_count += 1
+            else:
+                translations[text] = known.get(text, text.upper())
+                if start.texts:
+                    progress.text.text = text
+                    progress.text.translation = translations[text]
+            yield Response(progress=progress)
+        for line in "\n".join(translations.get(line, line) for line in lines):
+            yield Response(data=line.encode())
+        yield Response(result=result)
+
     def EncodeStream(self, requests, context):
         self.begin(next(requests).start, context)
         for request in requests:

@@ -29,5 +29,5 @@ if len(sys.argv) > 3:
 elif len(sys.argv) > 1:
     names = ["server_test"]
 else:
-    names = ["client_test", "documents_test", "stubs_test", "translation_test"]
+    names = ["client_test", "stubs_test", "translation_test"]
 unittest.main(module=None, argv=[sys.argv[0], *names])

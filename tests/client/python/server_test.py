@@ -13,8 +13,16 @@ import time
 import unittest
 
 import trivium
-from make_documents import Maker, html, markdown, xliff
+from make_documents import Maker, html, json_document, markdown, srt, text, xliff
 from trivium import translate_command
+
+
+# What TranslateDocument protects.
+PROTECT = {
+    "kinds": [
+        f"PROTECTED_KIND_{one}" for one in "PRINTF ICU_MESSAGE MUSTACHE URL EMAIL".split()],
+    "patterns": [r"[$%#]\{[^{}]*\}|&#?\w+;"],
+}
 
 
 class Server:
@@ -127,39 +135,113 @@ class ServerTest(unittest.TestCase):
         with self.assertRaises(trivium.FailedPreconditionError):
             self.client.chat([{"role": "user", "content": "Hi"}]).text()
 
-    def translate(self, name, text):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / name
-            path.write_bytes(text.encode())
-            out = pathlib.Path(folder) / "out"
-            err = io.StringIO()
-            with contextlib.redirect_stderr(err):
-                code = translate_command.main(
-                    ["--address", self.server.address, "--from", "en", "--to", "de",
-                     str(path), "-o", str(out)])
-            self.assertEqual(code, 0, err.getvalue())
-            return out.read_bytes().decode()
+    def translate(self, name, text, **options):
+        options = {"source_language": "en", "target_language": "de", **options}
+        data = text if isinstance(text, bytes) else text.encode()
+        done = self.client.translate_document(data, file_name=name, **options)
+        self.assertFalse(done.result.untranslated_count, done.result.notes)
+        return done.data.decode(errors="replace")
 
     def test_documents(self):
         page = self.translate("a.html", "<p>I ate a <b>red apple</b>.</p>\r\n<pre>x y</pre>")
         self.assertRegex(page, r"^<p>[^<]*<b>[^<]*Apfel[^<]*</b>[^<]*</p>\r\n<pre>x y</pre>$")
         page = self.translate("a.html", "<p>I have <i>eaten</i> the <b>apple</b>.</p>")
         self.assertEqual(page, "<p>Ich habe den <b>Apfel</b> <i>gegessen</i>.</p>")
+        page = self.translate("a.html", '<p>Hello!</p><img title="A cat.">')
+        self.assertRegex(page, r'<img title="[^"]*Katze[^"]*">$')
         catalogue = self.translate("a.po", 'msgid "Good morning!"\nmsgstr ""\n')
         self.assertEqual(catalogue, 'msgid "Good morning!"\nmsgstr "Guten Morgen!"\n')
         strings = self.translate("a.json", '{"a": "You have %d new messages, {name}."}')
         self.assertRegex(strings, r'^\{"a": "[^"]*%d[^"]*\{name\}[^"]*"\}$')
 
-    def test_markdown_is_as_one_text(self):
+    def test_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "a.txt"
+            path.write_text("Guten Morgen!\r\n\n12\n", newline="")
+            err = io.StringIO()
+            with contextlib.redirect_stderr(err):
+                code = translate_command.main(
+                    ["--address", self.server.address, "--from", "auto", "--to", "en",
+                     str(path)])
+            self.assertEqual(code, 0, err.getvalue())
+            out = path.with_name("a.en.txt").read_bytes()
+            self.assertRegex(out, rb"^Good morning[!.]\r\n\n12\n$")
+            with contextlib.redirect_stderr(err):
+                code = translate_command.main(
+                    ["--address", self.server.address, str(path), "--keys"])
+            self.assertEqual(code, 1)
+            self.assertIn("start.document.keys", err.getvalue())
+
+    def test_known_texts_and_progress(self):
+        told, texts = [], {}
+        options = {"source_language": "en", "target_language": "de"}
+        data = "".join(f"Number {i}.\n" for i in range(300)).encode()
+        first = self.client.translate_document(
+            data, format="text", on_progress=lambda *one: told.append(one),
+            on_text=texts.__setitem__, **options)
+        self.assertEqual(len(texts), 300)
+        self.assertEqual((told[-1], first.result.text_count), ((300, 300), 300))
+        texts["Number 7."] = "<sieben>"
+        again = self.client.translate_document(data, format="text", known=texts, **options)
+        self.assertIn(b"\n<sieben>\n", again.data)
+        self.assertEqual(again.result.timings.inference.nanos, 0)
+
+    def test_one_language_is_detected_for_a_document(self):
+        # By itself, the second line could be English.
+        done = self.client.translate_document(
+            "Gestern war ich in der Stadt und habe eingekauft.\nHallo\n".encode(),
+            format="text", source_language="auto", target_language="en")
+        self.assertEqual(done.result.detected_languages[0].language, "de")
+        self.assertRegex(done.data, rb"town.*\n(Hello|Hi)\n$")
+
+    def test_documents_that_cannot_be_translated(self):
+        for what, field in (({"format": "tmx"}, "start.format"),
+                            ({"file_name": "a.exe"}, "start.file_name"),
+                            ({"format": "docx"}, "data"),
+                            ({"format": "text", "words": True}, "start.options.words"),
+                            ({"format": "text", "target_language": "xx"},
+                             "start.options.target_language"),
+                            ({"format": "xml"}, None)):
+            with self.subTest(**what):
+                if field is None:
+                    done = self.client.translate_document(b"<a>Hello", **what)
+                    self.assertEqual(done.data, b"<a>Hello")
+                    self.assertEqual(done.result.untranslated_count, 1)
+                    self.assertTrue(done.result.notes[0].error.message)
+                    continue
+                with self.assertRaises(trivium.InvalidArgumentError) as caught:
+                    self.client.translate_document(b"x", **what)
+                self.assertEqual(caught.exception.violations[0].field, field)
+
+        async def run():
+            async with trivium.AsyncClient(self.server.address) as client:
+                return await client.translate_document(b"", file_name="a.md")
+        self.assertEqual(asyncio.run(run()).data, b"")
+
+    def test_markup_is_as_one_text(self):
         """The result is the same whether the text is cut into blocks or not."""
         for seed in range(12):
-            page = markdown(Maker(seed, None))
-            whole = self.client.translate(
-                [page], source_language="en", target_language="de",
-                format="TEXT_FORMAT_MARKDOWN", protect=translate_command.PROTECT)
-            with self.subTest(seed=seed):
-                self.assertEqual(self.translate("a.md", page),
-                                 whole.results[0].hypotheses[0].text)
+            for name, make in (("a.md", markdown), ("a.html", html)):
+                page = make(Maker(seed, None))
+                if name == "a.html":  # attributes are translated in documents only
+                    page = re.sub(r'\b(alt|title)="[^"]*"', "", page)
+                form = "MARKDOWN" if name == "a.md" else "HTML"
+                whole = self.client.translate(
+                    [page], source_language="en", target_language="de",
+                    format=f"TEXT_FORMAT_{form}", protect=PROTECT)
+                with self.subTest(seed=seed, name=name):
+                    self.assertEqual(self.translate(name, page),
+                                     whole.results[0].hypotheses[0].text)
+
+    def test_documents_stay_byte_for_byte_where_nothing_is_translated(self):
+        """English to English comes back as it is."""
+        for seed in range(30):
+            for form, make in (("html", html), ("markdown", markdown), ("json", json_document),
+                               ("srt", srt), ("text", text)):
+                page = make(Maker(seed, None))
+                with self.subTest(seed=seed, form=form):
+                    same = self.translate("", page, format=form, target_language="en")
+                    self.assertEqual(same, page)
 
     def test_tags_of_random_documents_stay(self):
         for seed in range(8):
@@ -168,8 +250,9 @@ class ServerTest(unittest.TestCase):
                 after = self.translate(name, before)
                 tags = [re.findall(r"<(?!target|/target)[^>]*>", re.sub(
                     r'\b(alt|title)="[^"]*"', "", one)) for one in (before, after)]
+                # The page says its new language.
+                tags[0] = [tag.replace('lang="en"', 'lang="de"') for tag in tags[0]]
                 if name == "a.html":  # each is there, with its words
                     self.assertEqual(*map(sorted, tags))
                 else:  # targets have the inline tags of their sources again
                     self.assertGreaterEqual(len(tags[1]), len(tags[0]))
-

@@ -1,5 +1,5 @@
-"""Tests the translation of documents' texts, journals, and the command
-trivium-translate with a fake server."""
+"""Tests documents, journals, and the command trivium-translate with a fake
+server."""
 
 import contextlib
 import io
@@ -11,84 +11,7 @@ from unittest import mock
 
 import fake_server
 import grpc
-from trivium import InvalidArgumentError, journal, progress, translate_command
-from trivium.documents import translation
-from trivium.documents.document import Builder, DocumentError, Sent
-from trivium.errors import make_error
-from trivium.v1 import inference_pb2
-
-
-def segment(*texts):
-    """Makes a segment of texts. The second, fourth... are in an element."""
-    builder = Builder()
-    for index, text in enumerate(texts):
-        if index % 2:
-            builder.mark("open", ["<"], "x")
-        builder.text(text, "here")
-        if index % 2:
-            builder.mark("close", [">"], "x")
-    builder.close()
-    return builder.segments[0]
-
-
-class Memory(dict):
-    def find(self, sent):
-        return self.get(sent)
-
-    def keep(self, sent, translation):
-        self[sent] = translation
-
-
-class Scripted:
-    def __init__(self, answers):
-        self.answers = answers
-        self.asked = []
-
-    def translate(self, texts):
-        for index, sent in enumerate(texts):
-            self.asked.append(sent.text)
-            yield index, self.answers(sent.text)
-
-
-def run(segments, answers, memory=None):
-    translator = Scripted(answers)
-    memory = Memory() if memory is None else memory
-    done, failures = translation.translate(segments, translator, memory, lambda *_: None)
-    return done, failures, translator.asked
-
-
-class TranslationTest(unittest.TestCase):
-    def test_equal_texts_are_asked_once(self):
-        done, _, asked = run([segment("a b"), segment("c"), segment("a b"), segment("12 – 5")],
-                             str.upper)
-        self.assertEqual(asked, ["a b", "c"])
-        self.assertEqual(done, ["A B", "C", "A B", None])
-
-    def test_markup_goes_as_one_text(self):
-        swapped = '<span id="0">C</span> D A &lt; B'
-        done, _, asked = run([segment("a < b ", "c", " d")], lambda _: swapped)
-        self.assertEqual(asked, ['a &lt; b <span id="0">c</span> d'])
-        self.assertEqual(done, [swapped])
-
-    def test_markup_that_is_lost_is_told(self):
-        memory = Memory()
-        done, failures, _ = run([segment("a ", "b")], lambda _: "A B", memory)
-        self.assertEqual((done, memory), ([None], {}))
-        self.assertRegex(str(failures[0].error), "markup did not come back")
-
-    def test_what_failed_is_told_by_place(self):
-        error = make_error(grpc.StatusCode.INVALID_ARGUMENT, "too long")
-        done, failures, _ = run([segment("a"), segment("b"), segment("a")],
-                                lambda text: error if text == "a" else "B")
-        self.assertEqual(done, [None, "B", None])
-        self.assertEqual([(one.place, one.text) for one in failures], [("here", "a")] * 2)
-        self.assertIsInstance(failures[0].error, InvalidArgumentError)
-
-    def test_memory_is_asked_first(self):
-        memory = Memory()
-        run([segment("a"), segment("b")], str.upper, memory)
-        done, _, asked = run([segment("a"), segment("b"), segment("d")], str.upper, memory)
-        self.assertEqual((done, asked), (["A", "B", "D"], ["d"]))
+from trivium import Client, DocumentError, TriviumError, journal, progress, translate_command
 
 
 class JournalTest(unittest.TestCase):
@@ -99,15 +22,14 @@ class JournalTest(unittest.TestCase):
 
     def test_what_was_kept_is_found(self):
         first = journal.Journal(self.path, {"to": "de"})
-        first.keep(Sent("ä b"), "Ä B")
+        first.keep("ä b", "Ä B")
         first.close()
         with self.path.open("ab") as file:
-            file.write('["cut", "PLAIN", "Ç'.encode()[:-1])
+            file.write('["cut", "Ç'.encode()[:-1])
         second = journal.Journal(self.path, {"to": "de"})
-        self.assertEqual(second.found, 1)
-        self.assertEqual(second.find(Sent("ä b")), "Ä B")
-        self.assertIsNone(second.find(Sent("ä b", "HTML")))
-        second.keep(Sent("c"), "C")
+        self.assertEqual((second.found, second.known), (1, {"ä b": "Ä B"}))
+        second.keep("ä b", "Ä B")  # known: not written once more
+        second.keep("c", "C")
         second.close()
         third = journal.Journal(self.path, {"to": "de"})
         self.assertEqual(third.found, 2)
@@ -116,7 +38,7 @@ class JournalTest(unittest.TestCase):
 
     def test_other_settings_and_other_files_are_refused(self):
         first = journal.Journal(self.path, {"to": "de"})
-        first.keep(Sent("a"), "A")
+        first.keep("a", "A")
         first.close()
         for settings in ({"to": "fr"}, {}):
             with self.assertRaisesRegex(DocumentError, "options"):
@@ -172,29 +94,87 @@ class CommandTest(unittest.TestCase):
     def files(self):
         return sorted(path.name for path in self.folder.iterdir())
 
+    def test_documents_are_translated_and_told(self):
+        told, texts = [], {}
+        with Client(self.server.address) as client:
+            done = client.translate_document(
+                b"a\nb\na", file_name="x.txt", document={"encoding": "latin-1"},
+                known={"b": "bee"}, on_progress=lambda *one: told.append(one),
+                on_text=texts.__setitem__, target_language="de")
+        self.assertEqual((done.data, done.result.text_count), (b"A\nbee\nA", 2))
+        self.assertEqual((told, texts), ([(1, 2), (2, 2)], {"a": "A", "b": "bee"}))
+        start = self.server.requests[-1]
+        self.assertEqual((start.file_name, start.document.encoding, start.texts,
+                          start.options.target_language), ("x.txt", "latin-1", True, "de"))
+        self.server.break_after = [1]  # is tried once more
+        with Client(self.server.address) as client:
+            self.assertEqual(client.translate_document(b"a\nb").data, b"A\nB")
+        with mock.patch.object(fake_server.inference_pb2, "DocumentResult"), \
+                Client(self.server.address) as client, self.assertRaises(TriviumError):
+            client.translate_document(b"a")
+
     def test_translates(self):
-        page = self.write("a.html", "<p>I ate a <b>red</b> apple.</p><!-- x -->\n")
-        code, err = self.run_command(page, "--from", "en", "--to", "de", "--beam-size", "2")
+        page = self.write("a.txt", "I ate an apple.\n")
+        code, err = self.run_command(page, "--from", "en", "--to", "de", "--beam-size", "2",
+                                     "--check", "--protect-pattern", "x+")
         self.assertEqual(code, 0, err)
-        self.assertEqual((self.folder / "a.de.html").read_text(),
-                         "<p>I ATE A <b>RED</b> APPLE.</p><!-- x -->\n")
-        self.assertEqual(self.files(), ["a.de.html", "a.html"])
-        options = self.server.requests[-1].options
-        self.assertEqual((options.source_language, options.target_language,
-                          options.decoding.beam_size, options.format),
-                         ("en", "de", 2, inference_pb2.TEXT_FORMAT_HTML))
+        self.assertEqual((self.folder / "a.de.txt").read_text(), "I ATE AN APPLE.\n")
+        self.assertEqual(self.files(), ["a.de.txt", "a.txt"])
+        start = self.server.requests[-1]
+        options = start.options
+        self.assertEqual((start.file_name, options.source_language, options.target_language,
+                          options.decoding.beam_size, list(options.protect.patterns)),
+                         ("a.txt", "en", "de", 2, ["x+"]))
+        self.assertTrue(options.HasField("checks"))
         self.assertFalse(options.HasField("glossary"))
         code, err = self.run_command(page, "-o", str(self.folder / "b"))
         self.assertEqual(code, 0, err)
         self.assertTrue((self.folder / "b").exists())
 
-    def test_what_programs_read_is_protected(self):
-        page = self.write("a.txt", "Go\nSave %s\nto ${x}\n&foo; a\nwww.a.b c\nA@b.c d\n")
-        self.server.unkept["to ${x}"] = [("${x}", 2)]
-        code, err = self.run_command(page)
-        self.assertEqual(code, 1)
-        self.assertIn("a.txt: line 3: 'to ${x}': ", err)
-        self.assertEqual(len(self.server.requests[0].options.protect.kinds), 5)
+    def test_flags_of_formats_are_told_to_the_server(self):
+        page = self.write("a.json", "one")
+        code, err = self.run_command(page, "--keys", "--only", "title", "--only", "x",
+                                     "--encoding", "latin-1", "--retranslate",
+                                     "--mark-fuzzy", "--format", "json")
+        self.assertEqual(code, 0, err)
+        start = self.server.requests[-1]
+        self.assertEqual(start.format, "json")
+        self.assertEqual(start.document, fake_server.inference_pb2.DocumentOptions(
+            encoding="latin-1", retranslate=True, mark_fuzzy=True, keys=True,
+            only_keys=["title", "x"]))
+
+    def test_standard_input_becomes_standard_output(self):
+        for text in ("one\n", ""):
+            source = io.TextIOWrapper(io.BytesIO(text.encode()))
+            sink = io.TextIOWrapper(io.BytesIO())
+            with mock.patch("sys.stdin", source), mock.patch("sys.stdout", sink):
+                code, err = self.run_command("-", "--format", "text")
+            self.assertEqual(code, 0, err)
+            self.assertEqual(sink.buffer.getvalue(), text.upper().encode())
+        self.assertEqual(self.files(), [])
+        for wrong in (["-"], ["-", "-", "--format", "text"],
+                      [self.write("a.txt", "one"), self.write("b.txt", "two"), "-o", "-"]):
+            with self.assertRaises(SystemExit) as caught:
+                self.run_command(*wrong)
+            self.assertEqual(caught.exception.code, 2)
+
+    def test_several_files_and_folders(self):
+        one = self.write("a.txt", "one")
+        (self.folder / "f" / "g").mkdir(parents=True)
+        self.write("f/b.txt", "two")
+        self.write("f/g/c.txt", "three")
+        out = self.folder / "out"
+        code, err = self.run_command(one, str(self.folder / "f"), "-o", str(out))
+        self.assertEqual(code, 0, err)
+        self.assertEqual((out / "a.txt").read_text(), "ONE")
+        self.assertEqual((out / "f" / "g" / "c.txt").read_text(), "THREE")
+        unknown = fake_server.status_of(grpc.StatusCode.INVALID_ARGUMENT, "no format",
+                                        field="start.file_name")
+        self.server.failures.append((grpc.StatusCode.INVALID_ARGUMENT, unknown))
+        code, err = self.run_command(str(self.folder / "f"), "--to", "de")
+        self.assertEqual(code, 0, err)
+        self.assertIn("b.txt: left out", err)
+        self.assertEqual((self.folder / "f.de" / "g" / "c.txt").read_text(), "THREE")
 
     def test_terms_come_from_flags_and_a_file(self):
         page = self.write("a.txt", "one")
@@ -211,9 +191,9 @@ class CommandTest(unittest.TestCase):
         page = self.write("a.txt", "one")
         other = journal.Journal(
             self.folder / "a.translated.txt.trivium-journal",
-            {"source_language": "", "target_language": "", "model": "", "beam_size": None,
-             "glossary": {"terms": [{"source": "a", "target": "b"}], "inflections": False}})
-        other.keep(Sent("one"), "UNO")
+            {"model": "", "options": {
+                "glossary": {"terms": [{"source": "a", "target": "b"}], "inflections": False}}})
+        other.keep("one", "UNO")
         other.close()
         code, err = self.run_command(page)
         self.assertEqual(code, 1)
@@ -240,23 +220,19 @@ class CommandTest(unittest.TestCase):
         keep = journal.Journal.keep
         kept = []
 
-        def stop(self, sent, translation):
+        def stop(self, text, translation):
             if len(kept) == 25:
                 raise KeyboardInterrupt
-            kept.append(sent.text)
-            keep(self, sent, translation)
+            kept.append(text)
+            keep(self, text, translation)
         with mock.patch.object(journal.Journal, "keep", stop):
             code, err = self.run_command(page)
         self.assertEqual(code, 130)
         self.assertIn("continues", err)
-        with mock.patch.object(
-                translate_command.ServerTranslator, "translate", autospec=True,
-                side_effect=translate_command.ServerTranslator.translate) as spy:
-            code, err = self.run_command(page)
-            asked = [one.text for call in spy.call_args_list for one in call.args[1]]
+        code, err = self.run_command(page)
         self.assertEqual(code, 0, err)
         self.assertIn("25 texts", err)
-        self.assertEqual(sorted(asked), sorted(set(texts) - set(kept)))
+        self.assertEqual(sorted(self.server.known), sorted(kept))
         self.assertEqual((self.folder / "a.translated.txt").read_text(),
                          "\n".join(texts).upper())
         self.assertEqual(self.files(), ["a.translated.txt", "a.txt"])
@@ -264,7 +240,7 @@ class CommandTest(unittest.TestCase):
     def test_other_options_do_not_mix(self):
         page = self.write("a.txt", "one")
         other = journal.Journal(self.folder / "a.de.txt.trivium-journal", {})
-        other.keep(Sent("one"), "UNO")
+        other.keep("one", "UNO")
         other.close()
         code, err = self.run_command(page, "--to", "de")
         self.assertEqual(code, 1)
@@ -274,13 +250,10 @@ class CommandTest(unittest.TestCase):
         page = self.write("a.txt", "one")
         for arguments, what in (
                 ([str(self.folder / "none.txt")], "none.txt: "),
-                ([self.write("a.xyz", "")], "a.xyz: "),
-                ([page, "--keys"], "--keys"),
                 ([page, "--inflections"], "--term"),
                 ([page, "--glossary", self.write("none.tsv", "")], "--term"),
                 ([page, "--glossary", self.write("bad.tsv", "a=b\n")], "'a=b'"),
                 ([page, "-o", page], "-o"),
-                ([page, "--format", "docx"], "DOCX"),
                 ([page, "-o", str(self.folder / "no" / "b")], "no/b")):
             code, err = self.run_command(*arguments)
             self.assertEqual(code, 1)

@@ -401,13 +401,18 @@ void RunMarkdown(std::string_view bytes) {
   RunMarkup(MarkupFormat::kMarkdown, bytes);
 }
 
-// The first line is the format's name.
+// The first line is the format's name, perhaps with " +": with its options.
 void RunDocuments(std::string_view bytes) {
-  const std::string_view name = bytes.substr(0, bytes.find('\n'));
+  const std::string_view line = bytes.substr(0, bytes.find('\n'));
+  const bool more = line.ends_with(" +");
+  const std::string_view name = line.substr(0, line.size() - (more ? 2 : 0));
   const DocumentFormat* const format = FindDocumentFormat(name);
   if (format == nullptr) return;
-  bytes.remove_prefix(std::min(bytes.size(), name.size() + 1));
-  const auto document = format->read(bytes, {});
+  bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
+  DocumentOptions options;
+  options.retranslate = options.mark_fuzzy = options.keys = more;
+  if (more) options.encoding = "latin-1";
+  const auto document = format->read(bytes, options);
   if (!document.ok()) return;
   const auto segments = (*document)->segments();
   std::vector<std::optional<std::string>> translations(segments.size());

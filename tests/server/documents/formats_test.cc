@@ -22,9 +22,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-absl::StatusOr<std::unique_ptr<Document>> ReadAs(const std::string& format,
-                                                 const std::string& data) {
-  return FindDocumentFormat(format)->read(data, {});
+absl::StatusOr<std::unique_ptr<Document>> ReadAs(
+    const std::string& format, const std::string& data,
+    const DocumentOptions& options = {}) {
+  return FindDocumentFormat(format)->read(data, options);
 }
 
 std::vector<std::string> TextsOf(const std::string& format,
@@ -40,8 +41,9 @@ std::vector<std::string> TextsOf(const std::string& format,
 }
 
 // The document with each text in capitals, but for tags and entities.
-std::string InCapitals(const std::string& format, const std::string& data) {
-  const auto document = ReadAs(format, data);
+std::string InCapitals(const std::string& format, const std::string& data,
+                       const DocumentOptions& options = {}) {
+  const auto document = ReadAs(format, data, options);
   EXPECT_TRUE(document.ok()) << document.status();
   if (!document.ok()) return "";
   std::vector<std::optional<std::string>> translations;
@@ -73,7 +75,7 @@ TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
   EXPECT_EQ(DocumentFormatOfFile("docx"), nullptr);
   EXPECT_EQ(DocumentFormatOfFile("a.exe"), nullptr);
   EXPECT_EQ(FindDocumentFormat("tmx"), nullptr);
-  EXPECT_THAT(DocumentFileEndings(), HasSubstr(".json, .po, .pot, .pptx"));
+  EXPECT_THAT(DocumentFileEndings(), HasSubstr(".json, .md, .markdown, .po"));
 }
 
 TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
@@ -100,6 +102,54 @@ TEST(JsonTest, TranslatesTheBranchesOfPluralsAndKeepsTheirKeys) {
   // Not closed: an ordinary text.
   EXPECT_THAT(TextsOf("json", R"(["{n, plural, one {a}"])"),
               ElementsAre("{n, plural, one {a}"));
+}
+
+TEST(PoTest, NewTranslationsMayBeMarkedAsFuzzy) {
+  EXPECT_EQ(InCapitals("po",
+                       "msgid \"a\"\nmsgstr \"\"\n\n"
+                       "msgid \"b\"\nmsgstr \"c\"\n",
+                       {.mark_fuzzy = true}),
+            "#, fuzzy\nmsgid \"a\"\nmsgstr \"A\"\n\n"
+            "msgid \"b\"\nmsgstr \"c\"\n");
+}
+
+TEST(HtmlTest, PagesAreCutBeforeBlocksThatMayBeTranslated) {
+  EXPECT_THAT(TextsOf("html",
+                      "<!doctype html><title>t</title>\n<p>a <b>b</b>\n<p>c</p>"
+                      "<div translate=no><p>d</p><p>e</p></div><pre>f</pre>"
+                      "<script>'<p>g'</script><hr>1<hr> h <i>i</i>"),
+              ElementsAre("<!doctype html><title>t</title>", "<p>a <b>b</b>",
+                          "<p>c</p>",
+                          "<div translate=no><p>d</p><p>e</p></div><pre>f</pre>"
+                          "<script>'<p>g'</script><hr>1<hr> h <i>i</i>"));
+}
+
+TEST(HtmlTest, AttributesThatPeopleReadAreTexts) {
+  const std::string page =
+      "<meta name=description content='about us'><meta name=x content='y'>"
+      "<p title = \"a &quot;tip&quot;\" class=\"note\">12</p>"
+      "<input type=submit value='go'><input type=text value='v'>"
+      "<img alt=\"7\"><img alt=unquoted><p translate=no title=\"z\">x</p>";
+  EXPECT_THAT(TextsOf("html", page),
+              ElementsAre("about us", "a &quot;tip&quot;", "go"));
+  const auto document = ReadAs("html", page);
+  ASSERT_TRUE(document.ok());
+  const std::vector<std::optional<std::string>> translations = {
+      "it's us", "b \"c\"", std::nullopt};
+  const auto made = (*document)->Render(translations);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(*made, HasSubstr("content='it&#39;s us'>"));
+  EXPECT_THAT(*made, HasSubstr("<p title = \"b &quot;c&quot;\" class"));
+  EXPECT_THAT(*made, HasSubstr("value='go'"));
+}
+
+TEST(HtmlTest, PagesInOtherEncodingsGetNumbersOfMissingCharacters) {
+  const auto document = ReadAs("html", "<meta charset=latin1><p>caf\xE9</p>");
+  ASSERT_TRUE(document.ok()) << document.status();
+  EXPECT_EQ((*document)->segments().back()->sent.text,
+            "<meta charset=latin1><p>caf\xC3\xA9</p>");
+  const std::vector<std::optional<std::string>> other = {"<p>\xE6\x97\xA5</p>"};
+  EXPECT_EQ((*document)->Render(other).value_or(""), "<p>&#26085;</p>");
 }
 
 TEST(XmlTest, EntitiesThatAreMadeOfOthersOrAreElsewhereAreRefused) {

@@ -1,6 +1,6 @@
 // Goldens of documents, tests/golden/documents/: their texts, and the documents
-// that translations of these make. The Python client's readers made them
-// (client/python/trivium/documents).
+// that translations of these make. Another implementation made them: the Python
+// client's, which these readers replaced.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,6 +30,8 @@ std::string Bytes(const json& base64) {
 }
 
 std::string NameOf(SegmentText::Format format) {
+  // The only format of the goldens with its own markup.
+  if (format == SegmentText::Format::kMarkup) return "MARKDOWN";
   return format == SegmentText::Format::kHtml ? "HTML" : "PLAIN";
 }
 
@@ -72,6 +74,10 @@ void CheckDocument(const json& golden) {
   DocumentOptions options;
   for (const auto& [name, value] : golden["options"].items()) {
     if (name == "target_language") options.target_language = value;
+    if (name == "encoding") options.encoding = value;
+    if (name == "retranslate") options.retranslate = value;
+    if (name == "keys") options.keys = value;
+    if (name == "only") options.only_keys = value;
   }
   const std::string format = golden["format"];
   const std::string data = Bytes(golden["data"]);

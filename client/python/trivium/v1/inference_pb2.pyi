@@ -283,6 +283,76 @@ class DetokenizeResponse(_message.Message):
     texts: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, texts: _Optional[_Iterable[str]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
+class DocumentNote(_message.Message):
+    __slots__ = ["error", "missing", "place", "suspicions", "text"]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    MISSING_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    SUSPICIONS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    error: _status_pb2.Status
+    missing: _containers.RepeatedScalarFieldContainer[str]
+    place: str
+    suspicions: _containers.RepeatedScalarFieldContainer[Check]
+    text: str
+    def __init__(self, place: _Optional[str] = ..., text: _Optional[str] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., suspicions: _Optional[_Iterable[_Union[Check, str]]] = ..., missing: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class DocumentOptions(_message.Message):
+    __slots__ = ["columns", "encoding", "keys", "mark_fuzzy", "only_keys", "retranslate"]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    MARK_FUZZY_FIELD_NUMBER: _ClassVar[int]
+    ONLY_KEYS_FIELD_NUMBER: _ClassVar[int]
+    RETRANSLATE_FIELD_NUMBER: _ClassVar[int]
+    columns: _containers.RepeatedScalarFieldContainer[str]
+    encoding: str
+    keys: bool
+    mark_fuzzy: bool
+    only_keys: _containers.RepeatedScalarFieldContainer[str]
+    retranslate: bool
+    def __init__(self, encoding: _Optional[str] = ..., retranslate: bool = ..., mark_fuzzy: bool = ..., keys: bool = ..., only_keys: _Optional[_Iterable[str]] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class DocumentProgress(_message.Message):
+    __slots__ = ["done", "text", "total"]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    done: int
+    text: DocumentText
+    total: int
+    def __init__(self, done: _Optional[int] = ..., total: _Optional[int] = ..., text: _Optional[_Union[DocumentText, _Mapping]] = ...) -> None: ...
+
+class DocumentResult(_message.Message):
+    __slots__ = ["detected_languages", "format", "left_out_note_count", "media_type", "model", "notes", "text_count", "timings", "untranslated_count"]
+    DETECTED_LANGUAGES_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_NOTE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    TEXT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    UNTRANSLATED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    detected_languages: _containers.RepeatedCompositeFieldContainer[DetectedLanguage]
+    format: str
+    left_out_note_count: int
+    media_type: str
+    model: _common_pb2.ModelVersion
+    notes: _containers.RepeatedCompositeFieldContainer[DocumentNote]
+    text_count: int
+    timings: _common_pb2.Timings
+    untranslated_count: int
+    def __init__(self, format: _Optional[str] = ..., media_type: _Optional[str] = ..., text_count: _Optional[int] = ..., untranslated_count: _Optional[int] = ..., notes: _Optional[_Iterable[_Union[DocumentNote, _Mapping]]] = ..., left_out_note_count: _Optional[int] = ..., detected_languages: _Optional[_Iterable[_Union[DetectedLanguage, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class DocumentText(_message.Message):
+    __slots__ = ["text", "translation"]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    TRANSLATION_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    translation: str
+    def __init__(self, text: _Optional[str] = ..., translation: _Optional[str] = ...) -> None: ...
+
 class EncodeRequest(_message.Message):
     __slots__ = ["attention", "dimensions", "embedding_format", "hidden_layers", "inputs", "kind", "model", "multi_vector", "normalize", "outputs", "pooling", "prompt", "prompt_name", "source_language", "sparse", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
@@ -890,6 +960,41 @@ class TokenizedText(_message.Message):
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     tokens: _containers.RepeatedCompositeFieldContainer[Token]
     def __init__(self, tokens: _Optional[_Iterable[_Union[Token, _Mapping]]] = ...) -> None: ...
+
+class TranslateDocumentRequest(_message.Message):
+    __slots__ = ["data", "known", "start"]
+    class Start(_message.Message):
+        __slots__ = ["document", "file_name", "format", "model", "options", "texts"]
+        DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+        FILE_NAME_FIELD_NUMBER: _ClassVar[int]
+        FORMAT_FIELD_NUMBER: _ClassVar[int]
+        MODEL_FIELD_NUMBER: _ClassVar[int]
+        OPTIONS_FIELD_NUMBER: _ClassVar[int]
+        TEXTS_FIELD_NUMBER: _ClassVar[int]
+        document: DocumentOptions
+        file_name: str
+        format: str
+        model: str
+        options: TranslateOptions
+        texts: bool
+        def __init__(self, model: _Optional[str] = ..., options: _Optional[_Union[TranslateOptions, _Mapping]] = ..., format: _Optional[str] = ..., file_name: _Optional[str] = ..., document: _Optional[_Union[DocumentOptions, _Mapping]] = ..., texts: bool = ...) -> None: ...
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    known: DocumentText
+    start: TranslateDocumentRequest.Start
+    def __init__(self, start: _Optional[_Union[TranslateDocumentRequest.Start, _Mapping]] = ..., known: _Optional[_Union[DocumentText, _Mapping]] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class TranslateDocumentResponse(_message.Message):
+    __slots__ = ["data", "progress", "result"]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    progress: DocumentProgress
+    result: DocumentResult
+    def __init__(self, progress: _Optional[_Union[DocumentProgress, _Mapping]] = ..., data: _Optional[bytes] = ..., result: _Optional[_Union[DocumentResult, _Mapping]] = ...) -> None: ...
 
 class TranslateOptions(_message.Message):
     __slots__ = ["checks", "cross_attention", "decoder_attention", "decoding", "format", "glossary", "protect", "sentences", "source_language", "split", "target_language", "task", "text_stages", "tokens", "truncate", "truncation_direction", "words"]

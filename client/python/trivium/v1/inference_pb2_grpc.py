@@ -52,6 +52,11 @@ class InferenceStub(object):
                 request_serializer=trivium_dot_v1_dot_inference__pb2.TranslateStreamRequest.SerializeToString,
                 response_deserializer=trivium_dot_v1_dot_inference__pb2.TranslateStreamResponse.FromString,
                 )
+        self.TranslateDocument = channel.stream_stream(
+                '/trivium.v1.Inference/TranslateDocument',
+                request_serializer=trivium_dot_v1_dot_inference__pb2.TranslateDocumentRequest.SerializeToString,
+                response_deserializer=trivium_dot_v1_dot_inference__pb2.TranslateDocumentResponse.FromString,
+                )
         self.Generate = channel.unary_stream(
                 '/trivium.v1.Inference/Generate',
                 request_serializer=trivium_dot_v1_dot_inference__pb2.GenerateRequest.SerializeToString,
@@ -150,6 +155,16 @@ class InferenceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TranslateDocument(self, request_iterator, context):
+        """Translates a document of a known format (DOCX, HTML, PO...): everything
+        except its texts stays as it is. Send the options first, then the
+        document's bytes; the answer is progress, then the translated document's
+        bytes, and last what happened.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Generate(self, request, context):
         """Continues a prompt or a chat, and returns the text as it is written.
         """
@@ -235,6 +250,11 @@ def add_InferenceServicer_to_server(servicer, server):
                     servicer.TranslateStream,
                     request_deserializer=trivium_dot_v1_dot_inference__pb2.TranslateStreamRequest.FromString,
                     response_serializer=trivium_dot_v1_dot_inference__pb2.TranslateStreamResponse.SerializeToString,
+            ),
+            'TranslateDocument': grpc.stream_stream_rpc_method_handler(
+                    servicer.TranslateDocument,
+                    request_deserializer=trivium_dot_v1_dot_inference__pb2.TranslateDocumentRequest.FromString,
+                    response_serializer=trivium_dot_v1_dot_inference__pb2.TranslateDocumentResponse.SerializeToString,
             ),
             'Generate': grpc.unary_stream_rpc_method_handler(
                     servicer.Generate,
@@ -374,6 +394,23 @@ class Inference(object):
         return grpc.experimental.stream_stream(request_iterator, target, '/trivium.v1.Inference/TranslateStream',
             trivium_dot_v1_dot_inference__pb2.TranslateStreamRequest.SerializeToString,
             trivium_dot_v1_dot_inference__pb2.TranslateStreamResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def TranslateDocument(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(request_iterator, target, '/trivium.v1.Inference/TranslateDocument',
+            trivium_dot_v1_dot_inference__pb2.TranslateDocumentRequest.SerializeToString,
+            trivium_dot_v1_dot_inference__pb2.TranslateDocumentResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
 

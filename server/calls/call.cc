@@ -60,6 +60,10 @@ absl::Status Call::MayOrder() const {
 
 void Call::RunTokenizing(int64_t text_bytes, std::function<void()> work) const {
   if (text_bytes <= kInlineTextBytes) return work();
+  RunOnPool(text_bytes, std::move(work));
+}
+
+void Call::RunOnPool(int64_t text_bytes, std::function<void()> work) const {
   environment_.tokenizing->Run(this, text_bytes, std::move(work));
 }
 

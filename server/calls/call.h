@@ -93,6 +93,9 @@ class Call {
   // Runs `work`, which tokenizes so many bytes of text (TextBytes): at once if
   // they are few, else on a pool.
   void RunTokenizing(int64_t text_bytes, std::function<void()> work) const;
+  // The same, always on the pool: for one of many steps, each of which begins
+  // the next.
+  void RunOnPool(int64_t text_bytes, std::function<void()> work) const;
   // Runs `work`, which makes messages of results of so many bytes, on a pool.
   void RunDelivery(int64_t bytes, std::function<void()> work) const;
 

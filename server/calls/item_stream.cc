@@ -251,7 +251,7 @@ class ItemStreamCall final : public Handler {
       case Next::kProcess:
         return call->Process(call->items_->Read(call->transport_));
       case Next::kAdvance:
-        return call->Process(call->items_->Next());
+        return call->Advance();
       case Next::kSubmit:
         return call->Submit(std::move(next.work));
       case Next::kFinish:
@@ -259,8 +259,18 @@ class ItemStreamCall final : public Handler {
     }
   }
 
-  // A message was read, or the next step was taken. Long texts are tokenized on
-  // the pool.
+  // Takes the next step of a document. A document may have a million texts that
+  // are done at once, so the pool takes each step: its turn is fair, and no
+  // step runs within the one before.
+  void Advance() {
+    auto outcome = std::make_shared<StreamItems::Outcome>(items_->Next());
+    call_.RunOnPool(outcome->text_bytes, [this, outcome] {
+      Processed(outcome->prepare ? outcome->prepare() : std::move(*outcome),
+                /*message_bytes=*/0);
+    });
+  }
+
+  // A message was read. Long texts are tokenized on the pool.
   void Process(StreamItems::Outcome outcome) {
     const int64_t bytes = outcome.message_bytes;
     {

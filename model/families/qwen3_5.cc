@@ -66,8 +66,8 @@ MixerDescription ReadDelta(TensorReader* tensors, const std::string& name,
   mixer.kind = MixerDescription::Kind::kGatedDelta;
   const int keys = delta.keys(), values = delta.values();
   const int channels = 2 * keys + values;
-  // A GGUF file has the first of the two apart.
-  if (joined && tensors->Has(name + "in_proj_qkvz.weight")) {
+  // A GGUF file has the parts of the first of the two apart.
+  if (joined && !tensors->Has(name + "in_proj_qkv.weight")) {
     const int shared = delta.heads / delta.key_heads;
     const int64_t wide[] = {delta.key_size, delta.key_size,
                             shared * delta.value_size,

@@ -103,9 +103,11 @@ void Worker::CheckStep() {
   {
     MutexLock lock(&state_->mutex);
     if (stepping_ != nullptr && step_end_ <= now) {
-      const auto served = std::find_if(
-          models_.begin(), models_.end(),
-          [this](const Served& one) { return one.batch.get() == stepping_; });
+      const auto served =
+          std::find_if(models_.begin(), models_.end(),
+                       [stepping = stepping_](const Served& one) {
+                         return one.batch.get() == stepping;
+                       });
       stepping_ = nullptr;
       lasted = now - step_begin_;
       model = served->model;

@@ -113,6 +113,13 @@ std::vector<GoodCall> GoodCalls() {
   calls.push_back(Good(kTranslateStream, start));
   calls.back().messages.push_back(
       std::make_shared<v1::TranslateStreamRequest>(item));
+  v1::TranslateDocumentRequest document, data;
+  document.mutable_start()->set_model("en-de");
+  document.mutable_start()->set_format("html");
+  data.set_data("<p>The house is <b>big</b>.</p>");
+  calls.push_back(Good(service + "TranslateDocument", document));
+  calls.back().messages.push_back(
+      std::make_shared<v1::TranslateDocumentRequest>(data));
   v1::EncodeStreamRequest encode_start, encode_item;
   *encode_start.mutable_start() = encode;
   encode_start.mutable_start()->clear_inputs();

@@ -64,7 +64,7 @@ class EmbeddedModelTest(unittest.TestCase):
         mine = dict(inspect.getmembers(trivium.Model, inspect.isfunction))
         for name, one in inspect.getmembers(trivium.Client, inspect.isfunction):
             if name.startswith("_") or name.endswith(("_stream", "_model")) or \
-                    name in ("model", "models"):
+                    name in ("model", "models", "translate_document"):
                 continue
             parameters = list(inspect.signature(one).parameters)
             with self.subTest(name):

@@ -298,20 +298,18 @@ class DocumentNote(_message.Message):
     def __init__(self, place: _Optional[str] = ..., text: _Optional[str] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., suspicions: _Optional[_Iterable[_Union[Check, str]]] = ..., missing: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DocumentOptions(_message.Message):
-    __slots__ = ["columns", "encoding", "keys", "mark_fuzzy", "only_keys", "retranslate"]
-    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["encoding", "keys", "mark_fuzzy", "only_keys", "retranslate"]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     KEYS_FIELD_NUMBER: _ClassVar[int]
     MARK_FUZZY_FIELD_NUMBER: _ClassVar[int]
     ONLY_KEYS_FIELD_NUMBER: _ClassVar[int]
     RETRANSLATE_FIELD_NUMBER: _ClassVar[int]
-    columns: _containers.RepeatedScalarFieldContainer[str]
     encoding: str
     keys: bool
     mark_fuzzy: bool
     only_keys: _containers.RepeatedScalarFieldContainer[str]
     retranslate: bool
-    def __init__(self, encoding: _Optional[str] = ..., retranslate: bool = ..., mark_fuzzy: bool = ..., keys: bool = ..., only_keys: _Optional[_Iterable[str]] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, encoding: _Optional[str] = ..., retranslate: bool = ..., mark_fuzzy: bool = ..., keys: bool = ..., only_keys: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DocumentProgress(_message.Message):
     __slots__ = ["done", "text", "total"]

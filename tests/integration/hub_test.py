@@ -69,6 +69,14 @@ def tree(folder):
     return found
 
 
+def size_of(path):
+    """The size of a file; 0 if it has got its name meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 class HubTestCase(unittest.TestCase):
     def setUp(self):
         self.hub = FakeHub()
@@ -229,7 +237,7 @@ class NetworkTest(HubTestCase):
         self.hub.add("test/tiny", files)
         self.hub.seconds_a_piece = 0.02
         process = self.start_pull()
-        while not any(file.stat().st_size > 100_000 for file in self.incomplete()):
+        while not any(size_of(file) > 100_000 for file in self.incomplete()):
             self.assertIsNone(process.poll())
             time.sleep(0.01)
         process.kill()

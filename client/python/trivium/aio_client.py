@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import (
-    Mapping,
     AsyncIterator,
     Awaitable,
     Callable,
     Iterable,
+    Mapping,
     Sequence,
 )
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -181,7 +181,7 @@ class AsyncClient:
         data: bytes,
         *,
         file_name: str = "",
-        format: str = "",
+        document_format: str = "",
         document: DocumentOptions | None = None,
         known: Mapping[str, str] | None = None,
         on_progress: OnProgress | None = None,
@@ -194,7 +194,7 @@ class AsyncClient:
         request = to_document_request(
             data,
             file_name=file_name,
-            format=format,
+            format=document_format,
             document=document,
             known=known,
             texts=on_text is not None,

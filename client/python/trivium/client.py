@@ -195,7 +195,7 @@ class Client:
         data: bytes,
         *,
         file_name: str = "",
-        format: str = "",
+        document_format: str = "",
         document: DocumentOptions | None = None,
         known: Mapping[str, str] | None = None,
         on_progress: OnProgress | None = None,
@@ -205,16 +205,16 @@ class Client:
         **options: Unpack[TranslateArguments],
     ) -> TranslatedDocument:
         """Translates a document: everything except its texts stays, byte for byte.
-        Its format is that of `file_name`'s end, or `format` ("docx", "html", "po").
-        `document` has options of formats, as {"retranslate": True}. `on_progress`
-        is called with the numbers of texts that are done and in all, `on_text`
+        Its format is that of `file_name`'s end, or `document_format` ("docx",
+        "html", "po"). `document` has options of formats, as {"retranslate": True}.
+        `on_progress` is called with the numbers of texts that are done and in all, `on_text`
         with each text and its translation; in a later call with the same options
         `known` has them, so that they are not translated again. result.notes has
         the texts that stay because they failed."""
         request = to_document_request(
             data,
             file_name=file_name,
-            format=format,
+            format=document_format,
             document=document,
             known=known,
             texts=on_text is not None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 import grpc
 
@@ -55,7 +55,7 @@ class DocumentRequest:
 class DocumentAnswer:
     """Collects the responses of a call."""
 
-    def __init__(self, on_progress: Optional[OnProgress], on_text: Optional[OnText]) -> None:
+    def __init__(self, on_progress: OnProgress | None, on_text: OnText | None) -> None:
         self._on_progress = on_progress
         self._on_text = on_text
         self._done = 0
@@ -78,9 +78,7 @@ class DocumentAnswer:
 
     def document(self) -> TranslatedDocument:
         if self._result is None:
-            raise TriviumError(
-                grpc.StatusCode.DATA_LOSS, "the server ended the document early"
-            )
+            raise TriviumError(grpc.StatusCode.DATA_LOSS, "the server ended the document early")
         return TranslatedDocument(bytes(self._data), self._result)
 
 

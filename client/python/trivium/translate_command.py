@@ -358,9 +358,8 @@ def _run(client: trivium.Client, args: argparse.Namespace, job: _Job) -> None:
         if job.output.samefile(job.path):
             raise DocumentError("the translation would overwrite it: give another -o")
     data = job.read()
-    if job.output is not None and job.of_folder:
-        job.output.parent.mkdir(parents=True, exist_ok=True)
-    elif job.output is not None and len(args.files) > 1 and args.output:
+    in_folder = job.of_folder or (len(args.files) > 1 and args.output)
+    if job.output is not None and in_folder:
         job.output.parent.mkdir(parents=True, exist_ok=True)
     journal = _journal(args, options, job)
     if journal is not None and journal.found:
@@ -370,7 +369,7 @@ def _run(client: trivium.Client, args: argparse.Namespace, job: _Job) -> None:
         document = client.translate_document(
             data,
             file_name="" if job.path is None else job.path.name,
-            format=args.format,
+            document_format=args.format,
             document=_reading(args),
             known=journal.known if journal is not None else None,
             on_progress=progress,
@@ -395,9 +394,7 @@ def _run(client: trivium.Client, args: argparse.Namespace, job: _Job) -> None:
         journal.remove()
 
 
-def _journal(
-    args: argparse.Namespace, options: dict[str, Any], job: _Job
-) -> Journal | None:
+def _journal(args: argparse.Namespace, options: dict[str, Any], job: _Job) -> Journal | None:
     if job.output is None:
         return None
     path = job.output.with_name(job.output.name + ".trivium-journal")

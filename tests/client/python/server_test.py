@@ -177,12 +177,12 @@ class ServerTest(unittest.TestCase):
         options = {"source_language": "en", "target_language": "de"}
         data = "".join(f"Number {i}.\n" for i in range(300)).encode()
         first = self.client.translate_document(
-            data, format="text", on_progress=lambda *one: told.append(one),
+            data, document_format="text", on_progress=lambda *one: told.append(one),
             on_text=texts.__setitem__, **options)
         self.assertEqual(len(texts), 300)
         self.assertEqual((told[-1], first.result.text_count), ((300, 300), 300))
         texts["Number 7."] = "<sieben>"
-        again = self.client.translate_document(data, format="text", known=texts, **options)
+        again = self.client.translate_document(data, document_format="text", known=texts, **options)
         self.assertIn(b"\n<sieben>\n", again.data)
         self.assertEqual(again.result.timings.inference.nanos, 0)
 
@@ -190,18 +190,18 @@ class ServerTest(unittest.TestCase):
         # By itself, the second line could be English.
         done = self.client.translate_document(
             "Gestern war ich in der Stadt und habe eingekauft.\nHallo\n".encode(),
-            format="text", source_language="auto", target_language="en")
+            document_format="text", source_language="auto", target_language="en")
         self.assertEqual(done.result.detected_languages[0].language, "de")
         self.assertRegex(done.data, rb"town.*\n(Hello|Hi)\n$")
 
     def test_documents_that_cannot_be_translated(self):
-        for what, field in (({"format": "tmx"}, "start.format"),
+        for what, field in (({"document_format": "tmx"}, "start.format"),
                             ({"file_name": "a.exe"}, "start.file_name"),
-                            ({"format": "docx"}, "data"),
-                            ({"format": "text", "words": True}, "start.options.words"),
-                            ({"format": "text", "target_language": "xx"},
+                            ({"document_format": "docx"}, "data"),
+                            ({"document_format": "text", "words": True}, "start.options.words"),
+                            ({"document_format": "text", "target_language": "xx"},
                              "start.options.target_language"),
-                            ({"format": "xml"}, None)):
+                            ({"document_format": "xml"}, None)):
             with self.subTest(**what):
                 if field is None:
                     done = self.client.translate_document(b"<a>Hello", **what)
@@ -240,7 +240,7 @@ class ServerTest(unittest.TestCase):
                                ("srt", srt), ("text", text)):
                 page = make(Maker(seed, None))
                 with self.subTest(seed=seed, form=form):
-                    same = self.translate("", page, format=form, target_language="en")
+                    same = self.translate("", page, document_format=form, target_language="en")
                     self.assertEqual(same, page)
 
     def test_tags_of_random_documents_stay(self):

@@ -67,9 +67,12 @@ class ItemStreamCall final : public Handler {
       MutexLock lock(&mutex_);
       reading_ = false;
       read_closed_ = !ok;
-      processing_ = ok && end_.ok();
-      if (!processing_) next = NextLocked();
-      if (processing_) next.kind = Next::kProcess;
+      if (ok && end_.ok()) {
+        processing_ = true;
+        next.kind = Next::kProcess;
+      } else {
+        next = NextLocked();
+      }
     }
     Do(this, std::move(next));
   }

@@ -1,0 +1,139 @@
+// TranslateDocument without gRPC.
+#include <string>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "tests/server/calls/handlers_fixture.h"
+#include "tests/support/error_texts.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+class TranslateDocumentTest : public HandlersTest {
+ protected:
+  using Request = v1::TranslateDocumentRequest;
+
+  void Send(const Request& message) {
+    transport_.WaitForReads(++sent_);
+    transport_.Bring(message);
+    handler_->OnRead(true);
+  }
+  void Open(const std::string& format = "text") {
+    handler_ = NewTranslateDocument(environment_, {}, &transport_);
+    handler_->Start();
+    Request message;
+    message.mutable_start()->set_format(format);
+    Send(message);
+  }
+  void SendData(const std::string& bytes) {
+    Request message;
+    message.set_data(bytes);
+    Send(message);
+  }
+  void SendKnown(const std::string& text, const std::string& translation) {
+    Request message;
+    message.mutable_known()->set_text(text);
+    message.mutable_known()->set_translation(translation);
+    Send(message);
+  }
+  void HalfClose() {
+    transport_.WaitForReads(++sent_);
+    handler_->OnRead(false);
+  }
+  // Reads responses until the result, which it returns.
+  v1::DocumentResult ReadAll() {
+    for (size_t i = 0;; ++i) {
+      const auto message =
+          transport_.Response<v1::TranslateDocumentResponse>(i);
+      handler_->OnWritten(true);
+      bytes_ += message.data();
+      if (message.has_result()) return message.result();
+    }
+  }
+
+  int sent_ = 0;
+  std::string bytes_;  // the translated document
+};
+
+TEST_F(TranslateDocumentTest, ADocumentComesInPiecesAndGoesBackWhole) {
+  Open();
+  SendData("Good mor");
+  SendData("ning.\n\nGood night.\n");
+  HalfClose();
+  batcher_.Answer(0);
+  batcher_.Answer(1);
+  const v1::DocumentResult result = ReadAll();
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(bytes_, "Good morning.\n\nGood night.\n");
+  EXPECT_EQ(result.text_count(), 2);
+  EXPECT_EQ(result.untranslated_count(), 0);
+}
+
+TEST_F(TranslateDocumentTest, ATextThatFailsStaysAndIsNamed) {
+  Open();
+  SendData("Good morning.\n\nGood night.\n");
+  HalfClose();
+  batcher_.Answer(0);
+  batcher_.Wait(1).observer->OnDone(absl::InternalError("the engine failed"));
+  const v1::DocumentResult result = ReadAll();
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(bytes_, "Good morning.\n\nGood night.\n");
+  EXPECT_EQ(result.untranslated_count(), 1);
+  ASSERT_EQ(result.notes_size(), 1);
+  EXPECT_EQ(result.notes(0).place(), "line 3");
+  EXPECT_EQ(result.notes(0).error().message(), "the engine failed");
+}
+
+// If one text's end began the next within it, the stack would not suffice.
+TEST_F(TranslateDocumentTest, AnyNumberOfTextsThatNeedNoModel) {
+  constexpr int kTexts = 100'000;
+  std::string document;
+  for (int i = 0; i < kTexts; ++i) document += std::to_string(i) + "\n";
+  Open();
+  SendKnown("known", "bekannt");
+  SendData("known\n" + document);
+  HalfClose();
+  const v1::DocumentResult result = ReadAll();
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(bytes_, "bekannt\n" + document);
+}
+
+TEST_F(TranslateDocumentTest, MessagesInAnotherOrderAreRefused) {
+  handler_ = NewTranslateDocument(environment_, {}, &transport_);
+  handler_->Start();
+  SendData("x");
+  EXPECT_THAT(transport_.WaitForFinish().status,
+              IsError(absl::StatusCode::kInvalidArgument, "start"));
+}
+
+TEST_F(TranslateDocumentTest, KnownTextsComeBeforeTheData) {
+  Open();
+  SendData("x");
+  SendKnown("x", "y");
+  EXPECT_THAT(transport_.WaitForFinish().status,
+              IsError(absl::StatusCode::kInvalidArgument, "known"));
+}
+
+TEST_F(TranslateDocumentTest, ADocumentHasABound) {
+  environment_.limits.max_request_bytes = 10;
+  Open();
+  SendData(std::string(100, 'x'));
+  EXPECT_THAT(transport_.WaitForFinish().status,
+              IsError(absl::StatusCode::kInvalidArgument, "data"));
+}
+
+TEST_F(TranslateDocumentTest, AClientThatLeavesEndsTheCall) {
+  Open();
+  SendData("Good morning.\n\nGood night.\n");
+  HalfClose();
+  batcher_.Wait(1);
+  handler_->OnCancel();
+  handler_->OnWritten(false);  // the first progress is on its way
+  batcher_.Answer(0);
+  batcher_.Answer(1);
+  EXPECT_FALSE(transport_.WaitForFinish().status.ok());
+}
+
+}  // namespace
+}  // namespace trivium

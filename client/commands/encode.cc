@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <span>
 #include <string>
@@ -7,22 +5,11 @@
 #include "base/status.h"
 #include "client/commands/batches.h"
 #include "client/commands/command.h"
+#include "client/commands/embeddings.h"
 #include "fmt/format.h"
 
 namespace trivium {
 namespace {
-
-// Returns the cosine of two embeddings; 0 if one is empty or all zeros.
-double Similarity(const v1::EncodeResult& a, const v1::EncodeResult& b) {
-  double ab = 0, aa = 0, bb = 0;
-  const int size = std::min(a.embedding_size(), b.embedding_size());
-  for (int i = 0; i < size; ++i) {
-    ab += double{a.embedding(i)} * b.embedding(i);
-    aa += double{a.embedding(i)} * a.embedding(i);
-    bb += double{b.embedding(i)} * b.embedding(i);
-  }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
-}
 
 // Returns the numbers, separated by spaces. Nine digits suffice to restore
 // every float.
@@ -64,7 +51,7 @@ class EncodeCommand : public Command {
       std::string line;
       for (const v1::EncodeResult& other : results_) {
         line += fmt::format("{}{:.4f}", line.empty() ? "" : " ",
-                            Similarity(one, other));
+                            Cosine(EmbeddingOf(one), EmbeddingOf(other)));
       }
       TRIVIUM_RETURN_IF_ERROR(output.Line(line));
     }

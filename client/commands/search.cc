@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "client/commands/command.h"
+#include "client/commands/embeddings.h"
 #include "client/commands/progress.h"
 #include "client/commands/search_index.h"
 #include "fmt/format.h"
@@ -25,7 +28,8 @@ namespace trivium {
 namespace {
 
 constexpr size_t kLinesOfCall = 32;
-// How many lines the second model reads for each that is shown.
+constexpr size_t kMostIndexBytes = size_t{4} << 30;
+// The second model reads so many lines for each that is shown.
 constexpr size_t kRerankedOfShown = 5;
 
 struct Line {
@@ -37,20 +41,6 @@ struct Found {
   size_t line;  // an index
   double score;
 };
-
-double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
-  double ab = 0, aa = 0, bb = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    ab += double{a[i]} * b[i];
-    aa += double{a[i]} * a[i];
-    bb += double{b[i]} * b[i];
-  }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
-}
-
-std::vector<float> Embedding(const v1::EncodeResult& result) {
-  return {result.embedding().begin(), result.embedding().end()};
-}
 
 // Prints the lines of a file that answer a query, best first: the score, the
 // line's number and its text, separated by tabs.
@@ -72,7 +62,7 @@ class SearchCommand : public Command {
     TRIVIUM_ASSIGN_OR_RETURN(const v1::EncodeResponse answer,
                              client.Encode(asked));
     TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(answer.results_size()));
-    const std::vector<float> wanted = Embedding(answer.results(0));
+    const std::span<const float> wanted = EmbeddingOf(answer.results(0));
     if (wanted.empty()) {
       return absl::InvalidArgumentError(
           "the model makes no dense embeddings, which a search compares; "
@@ -118,61 +108,68 @@ class SearchCommand : public Command {
                           : absl::OkStatus();
   }
 
-  // Makes index_ hold every line.
+  // Makes index_ hold every line, and keeps what it has beside the file, also
+  // if a line is refused.
   absl::Status Fill(const SearchIndex::Header& header, Client& client,
                     const Io& io) {
-    if (const auto bytes = ReadFile(index_file(), size_t{4} << 30);
+    if (const auto bytes = ReadFile(index_file(), kMostIndexBytes);
         bytes.ok()) {
       index_ = SearchIndex::Parse(*bytes, header);
     }
     if (!index_) index_.emplace(header);
     std::vector<const Line*> missing;
+    std::set<std::string_view> texts;
     for (const Line& line : lines_) {
-      if (index_->Find(line.text) == nullptr) missing.push_back(&line);
+      const bool first = texts.insert(line.text).second;
+      if (first && index_->Find(line.text) == nullptr) missing.push_back(&line);
     }
     if (missing.empty()) return absl::OkStatus();
-    std::optional<Progress> progress;
-    if (isatty(fileno(io.err)) == 1) progress.emplace(io.err, Clock::Real());
-    for (size_t done = 0; done < missing.size();) {
-      v1::EncodeRequest request = request_;
-      request.set_kind(v1::TEXT_KIND_DOCUMENT);
-      const size_t end = std::min(done + kLinesOfCall, missing.size());
-      for (size_t i = done; i < end; ++i) {
-        request.add_inputs()->set_text(missing[i]->text);
-      }
-      absl::StatusOr<v1::EncodeResponse> response = client.Encode(request);
-      if (!response.ok()) {
-        return absl::Status(
-            response.status().code(),
-            fmt::format("lines {} to {} of {}: {}", missing[done]->number,
-                        missing[end - 1]->number, file(),
-                        std::string(response.status().message())));
-      }
-      for (size_t i = done; i < end; ++i) {
-        const auto at = static_cast<int>(i - done);
-        if (at >= response->results_size() ||
-            response->results(at).embedding_size() != header.dimensions) {
-          return absl::InternalError(
-              "the server gave other embeddings than were asked for");
-        }
-        index_->Add(missing[i]->text, Embedding(response->results(at)));
-      }
-      done = end;
-      if (progress) {
-        progress->Show(static_cast<double>(done) / missing.size(),
-                       static_cast<int64_t>(done));
-      }
-    }
-    progress.reset();
-    if (!keep_index_) return absl::OkStatus();
-    std::vector<std::string> texts;
-    for (const Line& line : lines_) texts.push_back(line.text);
+    const absl::Status status = EncodeLines(missing, client, io);
+    if (!keep_index_) return status;
     index_->KeepOnly(texts);
     // A search without its index is slower, but it answers.
     if (const absl::Status written = WriteIndex(); !written.ok()) {
       Output(io, /*keep_newlines=*/false, nullptr)
           .Complain(fmt::format("the next search encodes all lines again: {}",
                                 std::string(written.message())));
+    }
+    return status;
+  }
+
+  absl::Status EncodeLines(const std::vector<const Line*>& lines,
+                           Client& client, const Io& io) {
+    std::optional<Progress> progress;
+    if (isatty(fileno(io.err)) == 1) progress.emplace(io.err, Clock::Real());
+    for (size_t done = 0; done < lines.size();) {
+      const auto some = std::span(lines).subspan(done).first(
+          std::min(kLinesOfCall, lines.size() - done));
+      v1::EncodeRequest request = request_;
+      request.set_kind(v1::TEXT_KIND_DOCUMENT);
+      for (const Line* line : some) request.add_inputs()->set_text(line->text);
+      const absl::StatusOr<v1::EncodeResponse> response =
+          client.Encode(request);
+      if (!response.ok()) {
+        return absl::Status(
+            response.status().code(),
+            fmt::format("lines {} to {} of {}: {}", some.front()->number,
+                        some.back()->number, file(),
+                        std::string(response.status().message())));
+      }
+      for (size_t i = 0; i < some.size(); ++i) {
+        if (i >= static_cast<size_t>(response->results_size()) ||
+            response->results(static_cast<int>(i)).embedding_size() !=
+                index_->header().dimensions) {
+          return absl::InternalError(
+              "the server gave other embeddings than were asked for");
+        }
+        index_->Add(some[i]->text,
+                    EmbeddingOf(response->results(static_cast<int>(i))));
+      }
+      done += some.size();
+      if (progress) {
+        progress->Show(static_cast<double>(done) / lines.size(),
+                       static_cast<int64_t>(done));
+      }
     }
     return absl::OkStatus();
   }
@@ -213,8 +210,7 @@ class SearchCommand : public Command {
     for (const v1::RerankResponse::Document& document : response.documents()) {
       if (document.index() >= found->size()) {
         return absl::InternalError(
-            "the server ranks a line that it was not "
-            "given");
+            "the server ranks a line that it was not given");
       }
       sorted.push_back({(*found)[document.index()].line, document.score()});
     }

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -42,7 +41,7 @@ std::optional<SearchIndex> SearchIndex::Parse(std::string_view bytes,
     if (bytes.size() < size || bytes.size() - size < row) return std::nullopt;
     std::vector<float> embedding(header.dimensions);
     std::memcpy(embedding.data(), bytes.data() + size, row);
-    index.Add(std::string(bytes.substr(0, size)), std::move(embedding));
+    index.Add(std::string(bytes.substr(0, size)), embedding);
     bytes.remove_prefix(size + row);
   }
   return index;
@@ -67,14 +66,15 @@ const std::vector<float>* SearchIndex::Find(std::string_view text) const {
   return found == embeddings_.end() ? nullptr : &found->second;
 }
 
-void SearchIndex::Add(std::string text, std::vector<float> embedding) {
-  embeddings_.insert_or_assign(std::move(text), std::move(embedding));
+void SearchIndex::Add(std::string text, std::span<const float> embedding) {
+  embeddings_.insert_or_assign(
+      std::move(text), std::vector<float>(embedding.begin(), embedding.end()));
 }
 
-void SearchIndex::KeepOnly(const std::vector<std::string>& texts) {
-  const std::set<std::string_view> kept(texts.begin(), texts.end());
-  std::erase_if(embeddings_,
-                [&](const auto& entry) { return !kept.contains(entry.first); });
+void SearchIndex::KeepOnly(const std::set<std::string_view>& texts) {
+  std::erase_if(embeddings_, [&](const auto& entry) {
+    return !texts.contains(entry.first);
+  });
 }
 
 }  // namespace trivium

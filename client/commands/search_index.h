@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +21,7 @@ namespace trivium {
 // little-endian.
 class SearchIndex {
  public:
-  // What the embeddings depend on.
+  // The model that made the embeddings.
   struct Header {
     std::string model;
     std::string revision;  // ModelVersion.revision
@@ -39,9 +41,9 @@ class SearchIndex {
   // Returns the embedding of a text, or null.
   const std::vector<float>* Find(std::string_view text) const;
   // `embedding` has header's dimensions.
-  void Add(std::string text, std::vector<float> embedding);
+  void Add(std::string text, std::span<const float> embedding);
   // Drops the embeddings of texts that are not among these.
-  void KeepOnly(const std::vector<std::string>& texts);
+  void KeepOnly(const std::set<std::string_view>& texts);
 
   const Header& header() const { return header_; }
 

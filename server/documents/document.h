@@ -14,7 +14,7 @@
 
 namespace trivium {
 
-// How to read a document.
+// The way to read a document.
 struct DocumentOptions {
   // Language of the translation, as BCP 47. It is written into documents whose
   // format has a place for it. May be empty.
@@ -72,7 +72,7 @@ class Document {
   // In the document's order. They live as long as the document.
   virtual std::vector<const DocumentSegment*> segments() const = 0;
 
-  // How many bytes it has as UTF-8, unpacked.
+  // Its bytes as UTF-8, unpacked.
   virtual size_t bytes() const = 0;
 
   // Returns the document with translations that DocumentSegment::Parts accepts.

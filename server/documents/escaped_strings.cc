@@ -84,7 +84,7 @@ class IcuReader {
       return SkipSimple(begin);
     }
     if (!Take(',')) return false;
-    // What was read of the text before ends here.
+    // The text before ends here.
     Text(begin);
     branches_ = true;
     while (true) {

@@ -179,7 +179,7 @@ class RunReader {
   // Ends the segment.
   void Close() {
     Items items = std::exchange(items_, {});
-    // How long the text of each formatting is, and its first run.
+    // Each formatting with the length of its text, and its first run.
     std::vector<std::pair<std::string, size_t>> lengths;
     absl::flat_hash_map<std::string, size_t> place;
     absl::flat_hash_map<std::string, std::string> runs;

@@ -19,7 +19,8 @@ struct RunNames {
   std::string_view open_text;               // the tag of a text that is written
   bool (*is_break)(std::string_view name);  // ends a text
   bool (*is_unseen)(std::string_view name);  // programs leave it between runs
-  // What of a run's beginning is not seen, and so is no formatting.
+  // Matches the parts of a run's beginning that nobody sees; they are no
+  // formatting.
   const RE2* unseen;
 };
 const RunNames& WordRuns();

@@ -18,7 +18,7 @@ struct DecodedText {
   std::string encoding;  // as ICU names it
   std::string bom = "";  // the byte order mark
 
-  // What to do with characters that the encoding lacks.
+  // The way of characters that the encoding lacks.
   enum class Missing { kRefuse, kReference };  // kReference: as &#228;
   absl::StatusOr<std::string> Encode(std::string_view other,
                                      Missing missing) const;

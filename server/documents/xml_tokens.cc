@@ -24,7 +24,7 @@ struct ParserFree {
   void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
 };
 
-// What the parser has found that is refused, and how deep it is.
+// The parser's depth, and the first thing that it has found and refuses.
 struct XmlCheck {
   XML_Parser parser;
   const char* refused = nullptr;

@@ -19,7 +19,7 @@ struct XmlToken {
   size_t begin;           // offset in the text
 
   bool opens() const { return kind == Kind::kOpen || kind == Kind::kEmpty; }
-  // How the depth changes behind it: +1, -1 or 0.
+  // The change of depth behind it: +1, -1 or 0.
   int depth() const {
     return kind == Kind::kOpen ? 1 : kind == Kind::kClose ? -1 : 0;
   }

@@ -47,6 +47,21 @@ TEST_F(SearchTest, EncodesTheLinesOfAFileOnce) {
   run = Run({"search", file, "b"});
   EXPECT_EQ(run.out, "1.0000\t1\ta\n0.9978\t2\tnew\n");
   EXPECT_EQ(server_.last_encode.inputs_size(), 1);
+  // A line that is refused costs only its own call; what is encoded is kept.
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += std::to_string(i) + "\n";
+  write(many + "bad\n");
+  const CommandRun refused = Run({"search", file, "b"});
+  EXPECT_EQ(refused.code, kExitFailed);
+  EXPECT_THAT(refused.err, ::testing::HasSubstr("lines 33 to 41"));
+  write(many);
+  EXPECT_EQ(Run({"search", "--top", "1", file, "b"}).code, kExitOk);
+  EXPECT_EQ(server_.last_encode.inputs_size(), 8);
+  write("a\nnew\na\n");
+  EXPECT_EQ(Run({"search", "--top", "2", file, "b"}).out,
+            "1.0000\t1\ta\n1.0000\t3\ta\n");
+  EXPECT_EQ(server_.last_encode.inputs_size(), 2);  // no line twice
+  write("a\nnew\n");
   // An index that is damaged is made again.
   ASSERT_EQ(WriteFile(file + ".trivium-index", "x"), absl::OkStatus());
   EXPECT_EQ(Run({"search", file, "b"}).out, run.out);
@@ -63,8 +78,8 @@ TEST_F(SearchTest, EncodesTheLinesOfAFileOnce) {
 TEST(SearchIndexTest, OnlyAWholeIndexOfTheSameModelIsRead) {
   const SearchIndex::Header header = {"m", "r1", 2};
   SearchIndex index(header);
-  index.Add("one\ntwo", {1, 2});
-  index.Add("", {3, 4});
+  index.Add("one\ntwo", std::vector<float>{1, 2});
+  index.Add("", std::vector<float>{3, 4});
   const std::string bytes = index.ToBytes();
   const auto read = SearchIndex::Parse(bytes, header);
   ASSERT_TRUE(read.has_value());

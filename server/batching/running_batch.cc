@@ -330,8 +330,9 @@ int64_t RunningBatch::PlannedTokens() const {
 }
 
 void RunningBatch::TakeAnswered(std::vector<uint64_t>* source_keys) {
-  source_keys->clear();
-  std::swap(*source_keys, answered_);
+  // Copied, so that answered_ keeps the room that Add has reserved.
+  source_keys->assign(answered_.begin(), answered_.end());
+  answered_.clear();
 }
 
 void RunningBatch::ReportToken(Sequence* sequence, absl::Time now) {

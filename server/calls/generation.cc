@@ -42,9 +42,10 @@ absl::Status Generation::Open(Transport* transport) {
 
 absl::StatusOr<Request> Generation::Prepare() {
   ChatPrompt chat;
+  const Clock& clock = *call_->environment().clock;
   TRIVIUM_ASSIGN_OR_RETURN(
       input_, ReadGenerateInput(request_, job_,
-                                call_->environment().clock->Now(), &chat));
+                                clock.WallTime(clock.Now()), &chat));
   if (job_.parts) {
     TRIVIUM_ASSIGN_OR_RETURN(
         parts_, ReadAnswerParts(request_, job_, call_->model(), chat));

@@ -329,7 +329,7 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
                            ConvertDecoding(in.decoding(), path + ".decoding",
                                            input.direction, model, limits));
   if (prompt != nullptr) AddEnds(*prompt, model, in.decoding(), &out.decoding);
-  input.now = environment.clock->Now();
+  input.now = environment.clock->WallTime(environment.clock->Now());
   input.model = &model;
   input.limits = &limits;
   TRIVIUM_RETURN_IF_ERROR(

@@ -514,6 +514,7 @@ absl::StatusOr<ModelSpec> ModelManager::SpecOf(const LoadOrder& order) const {
         spec, FindModelFolder(options_.model_root, order.folder));
   }
   if (!order.name.empty()) spec.name = order.name;
+  TRIVIUM_RETURN_IF_ERROR(CheckModelName(spec.name));
   spec.precision = order.precision;
   spec.kv_precision = order.kv_precision;
   spec.shortlist = order.shortlist;

@@ -176,6 +176,9 @@ TEST_F(ModelManagerTest, LoadsNothingOutsideItsRoot) {
                 IsError(absl::StatusCode::kInvalidArgument, "--model-root"))
         << folder;
   }
+  // Nothing is read or fetched for a name that is none.
+  EXPECT_THAT(Load({.folder = "below", .name = "a\n"}),
+              IsError(absl::StatusCode::kInvalidArgument, "name 'a'"));
   // Only the command line fetches.
   EXPECT_THAT(Load({.folder = "hf:test/tiny"}),
               IsError(absl::StatusCode::kPermissionDenied, "'hf:test/tiny'"));

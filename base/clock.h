@@ -14,7 +14,7 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual absl::Time Now() const = 0;
-  // What the machine's clock says, or said, at that time: for people, and for
+  // Returns that time as the machine's clock says it now: for people, and for
   // other machines.
   virtual absl::Time WallTime(absl::Time time) const { return time; }
   // Waits for `condition` as CondVar::Wait does, at most until `deadline`.

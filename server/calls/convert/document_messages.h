@@ -18,7 +18,7 @@ namespace trivium {
 
 // The messages of TranslateDocument.
 
-// What a start says of its document. INVALID_ARGUMENT if it names no format
+// The document that a start announces. INVALID_ARGUMENT if it names no format
 // that there is, or an option that the format lacks.
 struct DocumentReading {
   const DocumentFormat* format = nullptr;
@@ -39,7 +39,7 @@ void AddDocumentTranslation(const DocumentFormat& format,
 const std::string& ModelOf(const v1::TranslateDocumentRequest& message);
 v1::Input TextInput(const std::string& text);
 
-// What became of a text.
+// The outcome of a text.
 struct DocumentOutcome {
   std::optional<std::string> translation;  // nullopt: it stays as it is
   std::optional<v1::DocumentNote> note;    // without place and text

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 #include "server/documents/escaped_strings.h"
@@ -28,6 +29,7 @@ struct JsonStep {
   bool in_array;
   std::string key;
   size_t index = 0;
+  bool wanted = false;  // the key is one of DocumentOptions::only_keys
 };
 
 // Decodes what is between the quotes of a string; nullopt if it has half a
@@ -52,7 +54,11 @@ class JsonReader {
  public:
   JsonReader(std::string_view text, const DocumentOptions& options,
              SegmentBuilder* builder)
-      : text_(text), options_(options), builder_(builder), lines_(text) {}
+      : text_(text),
+        keys_(options.keys),
+        only_keys_(options.only_keys.begin(), options.only_keys.end()),
+        builder_(builder),
+        lines_(text) {}
 
   void Read(const std::vector<JsonToken>& tokens) {
     for (const JsonToken& token : tokens) {
@@ -84,8 +90,12 @@ class JsonReader {
     const std::string_view raw = token.raw.substr(1, token.raw.size() - 2);
     const std::optional<std::string> value = DecodeString(raw);
     const bool is_key = token.kind == JsonToken::Kind::kKey;
-    if (is_key) path_.back().key = value.value_or(std::string(raw));
-    if (!value || !(is_key ? options_.keys : IsWanted())) {
+    if (is_key) {
+      JsonStep& step = path_.back();
+      step.key = value.value_or(std::string(raw));
+      step.wanted = only_keys_.contains(step.key);
+    }
+    if (!value || !(is_key ? keys_ : IsWanted())) {
       return builder_->Literal(token.raw);
     }
     builder_->Literal("\"");
@@ -94,12 +104,9 @@ class JsonReader {
   }
 
   bool IsWanted() const {
-    const std::vector<std::string>& only = options_.only_keys;
-    return only.empty() ||
-           std::any_of(path_.begin(), path_.end(), [&](const JsonStep& step) {
-             return !step.in_array &&
-                    std::find(only.begin(), only.end(), step.key) != only.end();
-           });
+    return only_keys_.empty() ||
+           std::any_of(path_.begin(), path_.end(),
+                       [](const JsonStep& step) { return step.wanted; });
   }
 
   // "line 2 (items[0].title)"
@@ -125,7 +132,8 @@ class JsonReader {
   }
 
   const std::string_view text_;
-  const DocumentOptions& options_;
+  const bool keys_;
+  const absl::flat_hash_set<std::string> only_keys_;
   SegmentBuilder* const builder_;
   const LinePlaces lines_;
   std::vector<JsonStep> path_;

@@ -29,6 +29,7 @@
 #include "server/calls/convert/document_messages.h"
 #include "server/calls/document_texts.h"
 #include "server/calls/stream_items.h"
+#include "server/documents/segment_builder.h"
 #include "server/errors/status.h"
 #include "server/translation/language_detection.h"
 
@@ -38,11 +39,13 @@ namespace {
 // A document may have so many times the bytes of another request: it comes in
 // pieces, and pictures make documents large.
 constexpr int64_t kRequestsOfDocument = 8;
+// Of a known text, in memory, beyond its own bytes.
+constexpr int64_t kKnownBytes = 128;
 constexpr size_t kPieceBytes = 64 << 10;  // of the answer
 constexpr size_t kMostNotes = 1000;
 constexpr size_t kMostSampleBytes = 64 << 10;  // to detect a language
 
-// What became of the texts. Thread-safe.
+// Counts the texts that are done, and collects their notes. Thread-safe.
 class Outcomes {
  public:
   using Notes = std::map<size_t, v1::DocumentNote>;  // by text
@@ -104,7 +107,8 @@ class DocumentItems final : public StreamItems {
       };
       return outcome;
     }
-    outcome.end = Keep(&message);
+    outcome.end = Keep(outcome.message_bytes, &message);
+    if (message.has_known()) outcome.message_bytes += kKnownBytes;
     return outcome;
   }
 
@@ -207,20 +211,27 @@ class DocumentItems final : public StreamItems {
   }
 
   // Keeps a known text or a piece of the document.
-  absl::Status Keep(v1::TranslateDocumentRequest* message) {
+  absl::Status Keep(int64_t bytes, v1::TranslateDocumentRequest* message) {
     if (message->has_start()) {
       return InvalidField("start", "the first message alone is a start");
     }
-    kept_bytes_ += static_cast<int64_t>(message->ByteSizeLong());
+    kept_bytes_ += bytes;
     if (kept_bytes_ > most_bytes_) {
       return InvalidField(
-          "data", fmt::format("the document and its known texts have more than "
-                              "{} bytes; split it",
-                              most_bytes_));
+          message->has_known() ? "known" : "data",
+          fmt::format("the document and its known texts have more than {} "
+                      "bytes; split it, or send fewer known texts",
+                      most_bytes_));
     }
     if (message->has_known()) {
       if (!data_.empty()) {
         return InvalidField("known", "known texts come before the data");
+      }
+      if (known_.size() == kMostDocumentItems) {
+        return InvalidField(
+            "known", fmt::format("there are more than {}, which no document "
+                                 "has; send only those of this document",
+                                 kMostDocumentItems));
       }
       v1::DocumentText* const known = message->mutable_known();
       known_[known->text()] = std::move(*known->mutable_translation());
@@ -249,8 +260,9 @@ class DocumentItems final : public StreamItems {
       return InvalidField("data", std::string(texts.status().message()));
     }
     texts_.emplace(*std::move(texts));
+    call_->Hold(Held::kRequests, static_cast<int64_t>(texts_->held_bytes()) -
+                                     static_cast<int64_t>(data_.size()));
     std::string().swap(data_);
-    call_->Hold(Held::kRequests, static_cast<int64_t>(texts_->bytes()));
     TRIVIUM_RETURN_IF_ERROR(call_->CheckAlive());
     if (start_.options().source_language() == "auto") {
       TRIVIUM_RETURN_IF_ERROR(DetectLanguage());
@@ -264,7 +276,7 @@ class DocumentItems final : public StreamItems {
     std::string sample;
     for (size_t i = 0; i < texts_->size(); ++i) {
       if (sample.size() > kMostSampleBytes) break;
-      sample += texts_->shown(i);
+      sample.append(texts_->shown(i), 0, kMostSampleBytes);
       sample += '\n';
     }
     detected_ = DetectLanguages(sample);
@@ -290,7 +302,7 @@ class DocumentItems final : public StreamItems {
     Outcome outcome;
     const std::string& sent = texts_->sent(text);
     if (const auto known = known_.find(sent); known != known_.end()) {
-      if (texts_->Set(text, known->second).ok()) {
+      if (Set(text, known->second).ok()) {
         outcome.response = Done(text, /*failed=*/false, std::nullopt);
         return outcome;
       }
@@ -298,6 +310,14 @@ class DocumentItems final : public StreamItems {
     outcome.text_bytes = translation_->TextBytes(TextInput(sent));
     outcome.prepare = [this, text] { return Prepare(text); };
     return outcome;
+  }
+
+  // Sets a text's translation, whose bytes the call then holds.
+  absl::Status Set(size_t text, std::string translation) const {
+    const auto bytes = static_cast<int64_t>(translation.size());
+    TRIVIUM_RETURN_IF_ERROR(texts_->Set(text, std::move(translation)));
+    call_->Hold(Held::kResults, bytes);
+    return absl::OkStatus();
   }
 
   Outcome Prepare(size_t text) {
@@ -333,8 +353,7 @@ class DocumentItems final : public StreamItems {
     DocumentOutcome told = ConvertDocumentOutcome(
         start_.options(), translation_->Result(std::move(state.job)));
     if (told.translation) {
-      const absl::Status status =
-          texts_->Set(state.text, std::move(*told.translation));
+      const absl::Status status = Set(state.text, *std::move(told.translation));
       if (!status.ok()) {
         outcome.response = Failed(state.text, status);
         return outcome;

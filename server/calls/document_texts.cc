@@ -6,9 +6,15 @@
 #include "base/status.h"
 #include "server/documents/document_segment.h"
 #include "server/documents/entities.h"
+#include "server/documents/segment_builder.h"
 
 namespace trivium {
 namespace {
+
+// Of a segment: its strings and lists, and that of its text.
+constexpr size_t kSegmentBytes = 500;
+// The document's own bytes, its segments', and those of its different texts.
+constexpr size_t kCopies = 3;
 
 bool IsPlain(const DocumentSegment& segment) {
   return segment.sent.format == SegmentText::Format::kPlain;
@@ -37,6 +43,10 @@ absl::StatusOr<DocumentTexts> DocumentTexts::Read(
   return all;
 }
 
+size_t DocumentTexts::held_bytes() const {
+  return kCopies * bytes() + kSegmentBytes * text_of_segment_.size();
+}
+
 const std::string& DocumentTexts::shown(size_t text) const {
   return texts_[text].first->sent.text;
 }
@@ -53,6 +63,14 @@ absl::Status DocumentTexts::Set(size_t text, std::string translation) {
 }
 
 absl::StatusOr<std::string> DocumentTexts::Render() const {
+  size_t bytes = 0;
+  for (const int text : text_of_segment_) {
+    if (text >= 0 && texts_[text].translation) {
+      bytes += texts_[text].translation->size();
+    }
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRenderedBytes(bytes, document_->MostRenderedBytes()));
   std::vector<std::optional<std::string>> translations;
   for (const int text : text_of_segment_) {
     translations.push_back(text < 0 ? std::nullopt : texts_[text].translation);

@@ -32,10 +32,13 @@ class DocumentTexts {
 
   size_t size() const { return texts_.size(); }
   const std::string& sent(size_t text) const { return texts_[text].sent; }
-  // What the document says, and where first.
+  // The text as people read it in the document.
   const std::string& shown(size_t text) const;
+  // The place where it occurs first.
   const std::string& place(size_t text) const;
   size_t bytes() const { return document_->bytes(); }
+  // About how much memory it takes, without translations.
+  size_t held_bytes() const;
 
   // Sets the translation of a text. INVALID_ARGUMENT if it lacks marks that the
   // text has; the text then stays as it is. May run beside Set of other texts.
@@ -44,7 +47,8 @@ class DocumentTexts {
   const std::string& translation(size_t text) const {
     return *texts_[text].translation;
   }
-  // Returns the document; texts without a translation stay.
+  // Returns the document; texts without a translation stay. INVALID_ARGUMENT as
+  // of Document::Render.
   absl::StatusOr<std::string> Render() const;
 
  private:

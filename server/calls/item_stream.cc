@@ -262,7 +262,7 @@ class ItemStreamCall final : public Handler {
     }
   }
 
-  // Takes the next step of a document. A document may have a million texts that
+  // Takes the next step of a document. A document may have 500,000 texts that
   // are done at once, so the pool takes each step: its turn is fair, and no
   // step runs within the one before.
   void Advance() {

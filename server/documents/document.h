@@ -74,9 +74,14 @@ class Document {
 
   // Its bytes as UTF-8, unpacked.
   virtual size_t bytes() const = 0;
+  // The most bytes of its translation: a short text that occurs again and again
+  // may have a long one. Scripts of three bytes for a letter, and their escapes
+  // in JSON, take up to eight times the bytes of English.
+  size_t MostRenderedBytes() const { return (1 << 20) + 16 * bytes(); }
 
   // Returns the document with translations that DocumentSegment::Parts accepts.
-  // INVALID_ARGUMENT if the document's encoding lacks one of their characters.
+  // INVALID_ARGUMENT if the document's encoding lacks one of their characters,
+  // or if they are longer than MostRenderedBytes.
   virtual absl::StatusOr<std::string> Render(
       Translations translations) const = 0;
 };

@@ -12,6 +12,7 @@ namespace trivium {
 namespace {
 
 constexpr size_t kMostJsonNesting = 512;
+constexpr size_t kMostJsonTokens = 8'000'000;  // white space included
 
 // A machine whose state is what may come next, and the open brackets.
 class JsonScanner {
@@ -22,6 +23,10 @@ class JsonScanner {
   absl::Status Scan() {
     while (SkipSpace(), at_ < text_.size()) {
       if (const char* const wrong = Next()) return Error(wrong);
+      if (tokens_->size() > kMostJsonTokens) {
+        return absl::InvalidArgumentError(
+            "it has millions of values; split it");
+      }
     }
     if (expected_ != kEnd) return Error("it ends too early");
     return absl::OkStatus();

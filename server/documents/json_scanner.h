@@ -17,7 +17,7 @@ struct JsonToken {
 
 // Splits a JSON text (RFC 8259). Unlike other parsers it keeps strings as they
 // are written, and allows half surrogates in them. INVALID_ARGUMENT says where
-// the text is not JSON, or that it is nested too deep.
+// the text is not JSON, or that it is nested too deep or too long.
 absl::Status ScanJson(std::string_view text, std::vector<JsonToken>* tokens);
 
 }  // namespace trivium

@@ -66,6 +66,11 @@ class HtmlDocument final : public Document {
     return all;
   }
   size_t bytes() const override { return source_.text.size(); }
+  // An error if it has too many texts.
+  absl::Status status() const {
+    TRIVIUM_RETURN_IF_ERROR(texts_.status());
+    return values_.status();
+  }
 
   absl::StatusOr<std::string> Render(Translations translations) const override {
     const size_t count = texts_.segments().size();
@@ -73,10 +78,12 @@ class HtmlDocument final : public Document {
       return absl::InternalError(
           "there is not one translation for each segment");
     }
-    TRIVIUM_ASSIGN_OR_RETURN(std::string page,
-                             texts_.Render(translations.first(count)));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        std::string page,
+        texts_.Render(translations.first(count), MostRenderedBytes()));
     if (!tags_.empty()) {
-      page = WithAttributes(page, translations.subspan(count));
+      TRIVIUM_ASSIGN_OR_RETURN(
+          page, WithAttributes(page, translations.subspan(count)));
     }
     return source_.Encode(page, DecodedText::Missing::kReference);
   }
@@ -143,8 +150,8 @@ class HtmlDocument final : public Document {
     if (!values.empty()) tags_[std::string(tag)] = std::move(values);
   }
 
-  std::string WithAttributes(std::string_view page,
-                             Translations translations) const {
+  absl::StatusOr<std::string> WithAttributes(std::string_view page,
+                                             Translations translations) const {
     std::string out;
     size_t written = 0;
     for (const MarkupToken& token : LexMarkup(page, /*xml=*/false)) {
@@ -158,6 +165,8 @@ class HtmlDocument final : public Document {
         const size_t begin = token.span.begin + value.begin;
         out += page.substr(written, begin - written);
         out += segment.write(segment, {{*text}});
+        TRIVIUM_RETURN_IF_ERROR(
+            CheckRenderedBytes(out.size(), MostRenderedBytes()));
         written = token.span.begin + value.end;
       }
     }
@@ -188,7 +197,9 @@ absl::StatusOr<std::unique_ptr<Document>> ReadHtml(
         "it has more than {} tags and texts; split it", kMostMarkupTokens));
   }
   // Tokens have places in the text, not pointers to it.
-  return std::make_unique<HtmlDocument>(std::move(source), tokens);
+  auto document = std::make_unique<HtmlDocument>(std::move(source), tokens);
+  TRIVIUM_RETURN_IF_ERROR(document->status());
+  return document;
 }
 
 absl::StatusOr<std::unique_ptr<Document>> ReadXml(

@@ -53,6 +53,7 @@ absl::StatusOr<std::unique_ptr<Document>> ReadOffice(const OfficeKind& kind,
                               kind.name, kind.attribute)));
     }
     SegmentBuilder builder = ReadRuns(kind.runs, name, *tokens);
+    TRIVIUM_RETURN_IF_ERROR(InPart(name, builder.status()));
     document->Add(name, std::move(source), std::move(builder));
   }
   if (!found) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -49,6 +50,7 @@ absl::StatusOr<std::string> PackageDocument::Render(
     Translations translations) const {
   std::map<std::string, std::string> changed;
   size_t begin = 0;
+  size_t left = MostRenderedBytes();
   for (const Part& part : parts_) {
     const size_t count = part.builder.segments().size();
     if (begin + count > translations.size()) {
@@ -57,7 +59,8 @@ absl::StatusOr<std::string> PackageDocument::Render(
     }
     TRIVIUM_ASSIGN_OR_RETURN(
         const std::string text,
-        part.builder.Render(translations.subspan(begin, count)));
+        part.builder.Render(translations.subspan(begin, count), left));
+    left -= std::min(left, text.size());
     begin += count;
     if (text == part.source.text) continue;
     TRIVIUM_ASSIGN_OR_RETURN(

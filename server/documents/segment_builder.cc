@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "base/status.h"
 #include "server/documents/text_lines.h"
 
 namespace trivium {
@@ -84,6 +85,25 @@ std::optional<std::pair<size_t, size_t>> EndsOf(
 SegmentBuilder::SegmentBuilder()
     : write_(Joined([](std::string_view text) { return std::string(text); })) {}
 
+absl::Status CheckRenderedBytes(size_t bytes, size_t most) {
+  if (bytes <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "its translation has more than {} bytes, far more than the document; "
+      "split it, or look for long translations of texts that occur often",
+      most));
+}
+
+absl::Status SegmentBuilder::status() const {
+  if (!too_many_) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "it has more than {} texts and marks; split it", kMostDocumentItems));
+}
+
+bool SegmentBuilder::HasRoom() {
+  too_many_ |= closed_items_ + items_.size() >= kMostDocumentItems;
+  return !too_many_;
+}
+
 void SegmentBuilder::Literal(std::string_view raw) {
   if (!raw.empty()) Mark(Kind::kVoid, raw);
 }
@@ -95,6 +115,7 @@ void SegmentBuilder::Mark(Kind kind, std::string_view raw, std::string key) {
     last->raw += raw;
     return;
   }
+  if (!HasRoom()) return;
   items_.push_back({kind, std::string(raw), "", std::move(key)});
 }
 
@@ -113,6 +134,7 @@ void SegmentBuilder::Text(std::string_view raw, const std::string& place,
 }
 
 void SegmentBuilder::Item(DocumentItem item, const std::string& place) {
+  if (!HasRoom()) return;
   if (place_.empty() && !IsSpaces(item.text)) place_ = place;
   items_.push_back(std::move(item));
 }
@@ -120,6 +142,8 @@ void SegmentBuilder::Item(DocumentItem item, const std::string& place) {
 void SegmentBuilder::Whole(SegmentText sent, std::string_view raw,
                            std::string place, WriteSegment write) {
   Close();
+  if (!HasRoom()) return;
+  ++closed_items_;
   DocumentSegment segment;
   segment.place = std::move(place);
   segment.sent = std::move(sent);
@@ -150,18 +174,20 @@ void SegmentBuilder::Close(WriteSegment write) {
   copy(ends->second, items.size());
   items.resize(ends->second);
   items.erase(items.begin(), items.begin() + static_cast<long>(ends->first));
+  closed_items_ += items.size();
   segments_.push_back(
       MakeSegment(std::move(place), std::move(items),
                   write == nullptr ? write_ : std::move(write)));
 }
 
-absl::StatusOr<std::string> SegmentBuilder::Render(
-    Translations translations) const {
+absl::StatusOr<std::string> SegmentBuilder::Render(Translations translations,
+                                                   size_t most_bytes) const {
   if (translations.size() != segments_.size()) {
     return absl::InternalError("there is not one translation for each segment");
   }
   std::string out;
   for (size_t i = 0; i < segments_.size(); ++i) {
+    TRIVIUM_RETURN_IF_ERROR(CheckRenderedBytes(out.size(), most_bytes));
     out += between_[i];
     const DocumentSegment& segment = segments_[i];
     const std::optional<std::string>& text = translations[i];
@@ -176,7 +202,8 @@ absl::StatusOr<std::string> SegmentBuilder::Render(
     }
     for (const DocumentItem& item : segment.items) out += item.raw;
   }
-  return out + between_.back();
+  out += between_.back();
+  return out;
 }
 
 }  // namespace trivium

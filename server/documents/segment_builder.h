@@ -16,6 +16,13 @@ namespace trivium {
 // Turns the bytes of a text into what people read.
 using DecodeText = std::function<std::string(std::string_view)>;
 
+// The most texts and marks of a document. Each takes hundreds of bytes of
+// memory, however short it is.
+inline constexpr size_t kMostDocumentItems = 500'000;
+
+// INVALID_ARGUMENT if a translated document has more bytes than it may.
+absl::Status CheckRenderedBytes(size_t bytes, size_t most);
+
 // White space that stays unchanged at the ends of a segment.
 enum class Margin {
   kSpace,
@@ -29,7 +36,8 @@ enum class Margin {
 //   builder.Literal("<p>");  builder.Text("Hello ", "line 1");
 //   builder.Mark(DocumentItem::Kind::kOpen, "<b>", "b");  ...
 //   builder.Close();
-//   builder.Render(translations)
+//   builder.status()         // was that all?
+//   builder.Render(translations, most_bytes)
 class SegmentBuilder {
  public:
   // `write` writes translated segments. Default: texts as they are.
@@ -37,6 +45,9 @@ class SegmentBuilder {
   explicit SegmentBuilder(WriteSegment write) : write_(std::move(write)) {}
 
   const std::vector<DocumentSegment>& segments() const { return segments_; }
+  // INVALID_ARGUMENT if there were more than kMostDocumentItems: the others
+  // are left out.
+  absl::Status status() const;
 
   // Adds markup that belongs to no words.
   void Literal(std::string_view raw);
@@ -56,16 +67,23 @@ class SegmentBuilder {
   void Close(WriteSegment write = nullptr);
 
   // Returns the whole text with translations, one for each segment. An error of
-  // Parts names the segment's place.
-  absl::StatusOr<std::string> Render(Translations translations) const;
+  // Parts names the segment's place. INVALID_ARGUMENT if the text has more than
+  // `most_bytes`.
+  absl::StatusOr<std::string> Render(Translations translations,
+                                     size_t most_bytes) const;
 
  private:
+  // Returns true if there is room for an item more.
+  bool HasRoom();
+
   WriteSegment write_;
   std::vector<DocumentSegment> segments_;
   // The bytes before each segment, and those after the last.
   std::vector<std::string> between_ = {""};
   std::vector<DocumentItem> items_;  // of the open segment
   std::string place_;                // of the open segment's first text
+  size_t closed_items_ = 0;          // of segments_
+  bool too_many_ = false;
 };
 
 }  // namespace trivium

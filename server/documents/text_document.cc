@@ -49,6 +49,20 @@ bool IsUtf8Name(const std::string& encoding) {
          std::string_view(ucnv_getName(converter.get(), &error)) == "UTF-8";
 }
 
+// Lists of lines take more memory than short lines do.
+constexpr size_t kMostLines = 2'000'000;
+
+absl::Status CheckLines(std::string_view text) {
+  size_t lines = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    lines += text[at] == '\n' ||
+             (text[at] == '\r' && !text.substr(at + 1).starts_with('\n'));
+  }
+  if (lines <= kMostLines) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("it has more than {} lines; split it", kMostLines));
+}
+
 absl::Status NotIn(std::string_view body, size_t at, size_t bom,
                    const std::string& encoding) {
   return absl::InvalidArgumentError(fmt::format(
@@ -116,8 +130,9 @@ class TextDocument final : public Document {
   }
   size_t bytes() const override { return source_.text.size(); }
   absl::StatusOr<std::string> Render(Translations translations) const override {
-    TRIVIUM_ASSIGN_OR_RETURN(const std::string text,
-                             builder_.Render(translations));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const std::string text,
+        builder_.Render(translations, MostRenderedBytes()));
     return source_.Encode(text, missing_);
   }
 
@@ -187,11 +202,13 @@ absl::StatusOr<DecodedText> DecodeDocument(std::string_view data,
   if (out.encoding == kUtf8) {
     const size_t bad = FirstNotUtf8(body);
     if (bad < body.size()) return NotIn(body, bad, out.bom.size(), kUtf8);
+    TRIVIUM_RETURN_IF_ERROR(CheckLines(body));
     out.text = body;
     return out;
   }
   TRIVIUM_ASSIGN_OR_RETURN(out.text,
                            ToUtf8(body, out.bom.size(), out.encoding));
+  TRIVIUM_RETURN_IF_ERROR(CheckLines(out.text));
   const auto again = out.Encode(out.text, DecodedText::Missing::kRefuse);
   if (!again.ok() || *again != data) {
     return absl::InvalidArgumentError(
@@ -217,9 +234,9 @@ std::string XmlEncoding(std::string_view data, std::string otherwise) {
       std::move(otherwise));
 }
 
-std::unique_ptr<Document> NewTextDocument(DecodedText source,
-                                          SegmentBuilder builder,
-                                          DecodedText::Missing missing) {
+absl::StatusOr<std::unique_ptr<Document>> NewTextDocument(
+    DecodedText source, SegmentBuilder builder, DecodedText::Missing missing) {
+  TRIVIUM_RETURN_IF_ERROR(builder.status());
   return std::make_unique<TextDocument>(std::move(source), std::move(builder),
                                         missing);
 }

@@ -26,8 +26,8 @@ struct DecodedText {
 
 // Decodes a document. `encoding` is used if there is no byte order mark; empty:
 // UTF-8.
-// INVALID_ARGUMENT if the encoding is unknown, if the bytes are not in it, or
-// if it would not give the same bytes again.
+// INVALID_ARGUMENT if the encoding is unknown, if the bytes are not in it, if
+// it would not give the same bytes again, or if there are too many lines.
 absl::StatusOr<DecodedText> DecodeDocument(std::string_view data,
                                            const std::string& encoding = "");
 
@@ -37,8 +37,8 @@ std::string XmlEncoding(std::string_view data, std::string otherwise = "utf-8");
 std::string DeclaredEncoding(std::string_view data, const char* pattern,
                              std::string otherwise);
 
-// Makes a document of one encoded text.
-std::unique_ptr<Document> NewTextDocument(
+// Makes a document of one encoded text. An error of the builder.
+absl::StatusOr<std::unique_ptr<Document>> NewTextDocument(
     DecodedText source, SegmentBuilder builder,
     DecodedText::Missing missing = DecodedText::Missing::kRefuse);
 

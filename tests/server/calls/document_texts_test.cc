@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/support/error_texts.h"
 
@@ -40,6 +41,27 @@ TEST(DocumentTextsTest, PartsOfPagesAreSentInTheirOwnMarkup) {
   EXPECT_EQ(*texts->Render(),
             "<html><p>one &amp; <b>two</b></p>\n<p>three</p>\n"
             "<img alt=\"&quot;Katze&quot;\"></html>");
+}
+
+// Short texts that occur often, with long translations.
+TEST(DocumentTextsTest, ATranslationFarLargerThanItsDocumentIsRefused) {
+  std::string json = "[\"a\"", page;
+  for (int i = 0; i < 1000; ++i) {
+    json += ",\"a\"";
+    page += "<img alt=\"a\">";
+  }
+  for (const auto& [format, document] :
+       {std::pair("json", json + "]"), std::pair("html", page)}) {
+    auto texts = DocumentTexts::Read(*FindDocumentFormat(format), document, {});
+    ASSERT_TRUE(texts.ok()) << texts.status();
+    ASSERT_EQ(texts->size(), 1u);
+    EXPECT_GT(texts->held_bytes(), document.size());
+    EXPECT_TRUE(texts->Set(0, "longer").ok());
+    EXPECT_TRUE(texts->Render().ok());
+    EXPECT_TRUE(texts->Set(0, std::string(100'000, 'b')).ok());
+    EXPECT_THAT(texts->Render(),
+                IsError(absl::StatusCode::kInvalidArgument, "bytes"));
+  }
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // TranslateDocument without gRPC.
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "server/limits/byte_account.h"
 #include "tests/server/calls/handlers_fixture.h"
 #include "tests/support/error_texts.h"
 #include "trivium/v1/inference.pb.h"
@@ -20,7 +22,10 @@ class TranslateDocumentTest : public HandlersTest {
     handler_->OnRead(true);
   }
   void Open(const std::string& format = "text") {
-    handler_ = NewTranslateDocument(environment_, {}, &transport_);
+    CallContext context;
+    context.held = std::make_shared<CallBytes>(&account_);
+    handler_ =
+        NewTranslateDocument(environment_, std::move(context), &transport_);
     handler_->Start();
     Request message;
     message.mutable_start()->set_format(format);
@@ -52,6 +57,7 @@ class TranslateDocumentTest : public HandlersTest {
     }
   }
 
+  ByteAccount account_;
   int sent_ = 0;
   std::string bytes_;  // the translated document
 };
@@ -121,6 +127,30 @@ TEST_F(TranslateDocumentTest, ADocumentHasABound) {
   SendData(std::string(100, 'x'));
   EXPECT_THAT(transport_.WaitForFinish().status,
               IsError(absl::StatusCode::kInvalidArgument, "data"));
+}
+
+TEST_F(TranslateDocumentTest, KnownTextsCountInThatBound) {
+  environment_.limits.max_request_bytes = 10;
+  Open();
+  SendKnown("x", std::string(100, 'x'));
+  EXPECT_THAT(transport_.WaitForFinish().status,
+              IsError(absl::StatusCode::kInvalidArgument, "known"));
+}
+
+TEST_F(TranslateDocumentTest, KnownTextsAndTranslationsAreHeld) {
+  const std::string long_text(10'000, 'y');
+  Open();
+  SendKnown("x", long_text);
+  SendKnown("z", "");
+  transport_.WaitForReads(sent_ + 1);
+  EXPECT_GT(account_.bytes(Held::kRequests), 10'000 + 2 * 100);
+  SendData("x\n");
+  HalfClose();
+  ReadAll();
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(bytes_, long_text + "\n");
+  // The text's, and the document's.
+  EXPECT_GE(account_.bytes(Held::kResults), 20'000);
 }
 
 TEST_F(TranslateDocumentTest, AClientThatLeavesEndsTheCall) {

@@ -272,5 +272,17 @@ TEST(PackagesTest, AreRefusedIfAllPartsHaveTooManyTags) {
                 "word/header1.xml: line 1");
 }
 
+// Of two bytes each, they would take hundreds.
+TEST(BoundsTest, TooManyTextsMarksLinesOrValuesAreRefused) {
+  ExpectRefused("text", Repeated("a\n", 500'001), "500000 texts and marks");
+  ExpectRefused("markdown", Repeated("a\n\n", 500'001), "500000 texts");
+  ExpectRefused("json", "[\"" + Repeated("a<b>", 500'001) + "\"]",
+                "500000 texts and marks");
+  ExpectRefused("html", "<p " + Repeated("alt='a' ", 500'001) + ">",
+                "500000 texts");
+  ExpectRefused("text", Repeated("\n", 2'000'001), "2000000 lines");
+  ExpectRefused("json", "[" + Repeated("1,", 4'000'001) + "1]", "millions");
+}
+
 }  // namespace
 }  // namespace trivium

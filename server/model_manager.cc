@@ -25,10 +25,8 @@
 
 #include "absl/time/clock.h"
 #include "base/clock.h"
-#include "base/cpu_limits.h"
 #include "base/status.h"
 #include "base/thread.h"
-#include "model/chat_template.h"
 #include "model/hub/hub_name.h"
 #include "server/errors/status.h"
 #include "server/model_folders.h"
@@ -41,13 +39,6 @@ namespace {
 constexpr absl::Duration kOrderRetry = absl::Seconds(1);
 
 std::atomic<int> models_being_read = 0;
-
-// Puts the subject in front of the message of `status`.
-absl::Status About(const std::string& what, const absl::Status& status) {
-  return absl::Status(
-      status.code(),
-      fmt::format("{}: {}", what, std::string(status.message())));
-}
 
 void WarnOfSmallCache(const ModelSpec& spec, const Engine& engine) {
   const EngineLimits& limits = engine.limits();
@@ -78,115 +69,7 @@ absl::Status TooManyOrders(const char* whose, int count) {
       kOrderRetry);
 }
 
-// The largest ratio between the bytes of a weight in a file and in memory:
-// float32 files are the largest.
-int64_t MostShrunk(Precision precision) {
-  switch (precision) {
-    case Precision::kF32:
-      return 1;
-    case Precision::kBf16:
-      return 2;
-    case Precision::kInt4:
-      return 8;
-    default:
-      return 4;
-  }
-}
-
-// RESOURCE_EXHAUSTED unless `bytes` of memory are left for the model.
-absl::Status CheckRoom(const ModelSpec& spec, const Options& options,
-                       const char* what, int64_t bytes) {
-  constexpr int64_t kMiB = 1 << 20;
-  const int64_t limit = options.memory_limit_bytes > 0
-                            ? options.memory_limit_bytes
-                            : UsableMemory();
-  const int64_t left = limit - PrivateMemory();
-  if (bytes <= left) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      fmt::format("model '{}': {} {} MiB of memory, but {} of {} MiB are left; "
-                  "unload another model, or give the server more memory",
-                  spec.name, what, bytes / kMiB,
-                  std::max<int64_t>(left, 0) / kMiB, limit / kMiB));
-}
-
-// Reads the model of an order. One of the hub is fetched first.
-absl::StatusOr<std::unique_ptr<Model>> ReadOrdered(
-    ModelSpec spec, const Options& options, const ModelManager::Read& read) {
-  if (IsHubName(spec.folder)) {
-    TRIVIUM_ASSIGN_OR_RETURN(spec.folder, PullOrdered(spec, options));
-  }
-  const int64_t shrunk = MostShrunk(LoadOptionsOf(spec, options).precision);
-  TRIVIUM_RETURN_IF_ERROR(CheckRoom(spec, options, "its weights take at least",
-                                    WeightFileBytes(spec.folder) / shrunk));
-  return read(spec, options);
-}
-
 }  // namespace
-
-LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options) {
-  LoadOptions load;
-  load.precision = spec.precision.value_or(options.precision);
-  load.kv_precision = spec.kv_precision.value_or(options.kv_precision);
-  load.vocabulary_shortlist =
-      spec.shortlist.value_or(options.vocabulary_shortlist);
-  load.translate_with = spec.translate_with.value_or(options.translate_with);
-  return load;
-}
-
-absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
-                                                 const Options& options) {
-  TRIVIUM_RETURN_IF_ERROR(CheckModelName(spec.name));
-  const absl::Time begin = SteadyNow();
-  absl::StatusOr<std::unique_ptr<Model>> model =
-      Model::Load(spec.folder, LoadOptionsOf(spec, options));
-  if (!model.ok()) {
-    return About(fmt::format("model '{}'", spec.name), model.status());
-  }
-  const ModelInfo& info = (*model)->info();
-  if (spec.translate_with.has_value() && info.design != Design::kDecoder) {
-    return absl::InvalidArgumentError(fmt::format(
-        "model '{}': translate_with={} is for decoders, and a model of family "
-        "'{}' is none; leave it out",
-        spec.name, *spec.translate_with, info.family));
-  }
-  if (spec.kv_precision.has_value() && !info.kv_precision.has_value()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "model '{}': kv={} is the precision of a decoder's keys and values, "
-        "but {} has no decoder; leave it out",
-        spec.name, PrecisionName(*spec.kv_precision), info.family));
-  }
-  Log(spdlog::level::info, "model loaded",
-      {{"model", spec.name},
-       {"folder", spec.folder},
-       {"family", info.family},
-       {"precision", PrecisionName(info.precision)},
-       {"kv_precision",
-        info.kv_precision ? PrecisionName(*info.kv_precision) : "none"},
-       {"stored_as", info.quantization.empty() ? "plain" : info.quantization},
-       {"isa", IsaName(info.isa)},
-       {"batch_invariant", info.batch_invariant ? "yes" : "no"},
-       {"vocabulary_shortlist", info.vocabulary_shortlist ? "on" : "off"},
-       {"parameters", info.parameters},
-       {"revision", info.revision},
-       {"seconds", absl::ToDoubleSeconds(SteadyNow() - begin)}});
-  if ((*model)->tokenizer() == nullptr) {
-    Log(spdlog::level::warn,
-        "the folder has no tokenizer files: the model accepts token ids only",
-        {{"model", spec.name}});
-  }
-  if (const std::string& why = (*model)->chat_templates().refusal();
-      !why.empty()) {
-    Log(spdlog::level::warn, "the model accepts no chats",
-        {{"model", spec.name}, {"reason", why}});
-  }
-  if (!info.batch_invariant && info.precision != Precision::kBf16) {
-    Log(spdlog::level::warn,
-        "answers of this model may differ in their last bits when other "
-        "requests run",
-        {{"model", spec.name}});
-  }
-  return model;
-}
 
 int ModelsBeingRead() { return models_being_read; }
 
@@ -210,9 +93,10 @@ absl::StatusOr<ModelHandle> ModelManager::Serve(const ModelSpec& spec,
     auto engine = model->NewEngine({workers_.kv_cache_bytes, workers_.threads,
                                     options_.prefix_cache_bytes});
     if (!engine.ok()) {
-      return About(fmt::format("model '{}', --kv-cache-bytes {}", spec.name,
-                               workers_.kv_cache_bytes),
-                   engine.status());
+      return absl::Status(engine.status().code(),
+                          fmt::format("model '{}', --kv-cache-bytes {}: {}",
+                                      spec.name, workers_.kv_cache_bytes,
+                                      std::string(engine.status().message())));
     }
     engines.push_back(*std::move(engine));
   }
@@ -467,7 +351,8 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
   // Uses nothing of the manager, which may be gone when the model comes.
   auto thread = StartThread([this, id, spec, options = options_,
                              orders = orders_, read = reading_.read] {
-    auto model = std::make_shared<MaybeModel>(ReadOrdered(spec, options, read));
+    auto model =
+        std::make_shared<MaybeModel>(LoadOrderedModel(spec, options, read));
     {
       MutexLock lock(&orders->mutex);
       --orders->threads;
@@ -549,7 +434,7 @@ void ModelManager::LoadNow(const LoadOrder& order, Done done) {
         // Other orders may have gone on meanwhile.
         TRIVIUM_RETURN_IF_ERROR(CheckNew(spec.name));
         if (model->info().kv_precision.has_value()) {
-          TRIVIUM_RETURN_IF_ERROR(CheckRoom(
+          TRIVIUM_RETURN_IF_ERROR(CheckMemoryLeft(
               spec, options_, "its keys and values may take (--kv-cache-bytes)",
               workers_.kv_cache_bytes * workers_.count));
         }

@@ -19,19 +19,12 @@
 #include "server/batching/workers.h"
 #include "server/calls/model_control.h"
 #include "server/calls/model_directory.h"
+#include "server/model_loading.h"
 #include "server/model_spec.h"
 #include "server/observability/metrics.h"
 #include "server/options.h"
 
 namespace trivium {
-
-// The settings of the spec, or of the flags where the spec has none.
-LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options);
-
-// Loads and checks a model, and logs its properties. The error names the model,
-// the file and what to do.
-absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
-                                                 const Options& options);
 
 // Number of threads that are reading a model for a manager now. They have no
 // end if the disk has none; a process that ends meanwhile must not run its
@@ -54,11 +47,9 @@ int ModelsBeingRead();
 // done, the batcher and the metrics remove the model.
 class ModelManager : public ModelControl {
  public:
-  using Read = std::function<absl::StatusOr<std::unique_ptr<Model>>(
-      const ModelSpec& spec, const Options& options)>;
   // The function that reads models, and the bounds of its time.
   struct Reading {
-    Read read = LoadModel;
+    ModelReader read = LoadModel;
     // Time after which other orders go on beside it.
     absl::Duration patience = absl::Seconds(10);
     // Time after which the order fails, and what was read is dropped.

@@ -16,7 +16,7 @@
 #include "model/hub/hub_settings.h"
 #include "model/hub/pull.h"
 #include "model/hub/pull_display.h"
-#include "server/model_manager.h"
+#include "server/model_loading.h"
 #include "server/observability/log.h"
 #include "server/startup.h"
 

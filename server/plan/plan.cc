@@ -12,7 +12,7 @@
 #include "base/cpu_limits.h"
 #include "base/status.h"
 #include "model/kernels/runtime.h"
-#include "server/model_manager.h"
+#include "server/model_loading.h"
 #include "server/startup.h"
 
 namespace trivium {

@@ -29,7 +29,7 @@
 #include "server/calls/convert/document_messages.h"
 #include "server/calls/document_texts.h"
 #include "server/calls/stream_items.h"
-#include "server/documents/segment_builder.h"
+#include "server/documents/document.h"
 #include "server/errors/status.h"
 #include "server/translation/language_detection.h"
 

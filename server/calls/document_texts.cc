@@ -6,7 +6,6 @@
 #include "base/status.h"
 #include "server/documents/document_segment.h"
 #include "server/documents/entities.h"
-#include "server/documents/segment_builder.h"
 
 namespace trivium {
 namespace {

@@ -53,6 +53,10 @@ struct SegmentText {
   bool HasLetters() const;
 };
 
+// The most texts and marks of a document. Each takes hundreds of bytes of
+// memory, however short it is.
+inline constexpr size_t kMostDocumentItems = 500'000;
+
 struct DocumentSegment;
 // Translations of segments, one for each; nullopt: it stays as it is.
 using Translations = std::span<const std::optional<std::string>>;
@@ -85,6 +89,9 @@ class Document {
   virtual absl::StatusOr<std::string> Render(
       Translations translations) const = 0;
 };
+
+// INVALID_ARGUMENT if a translated document has more bytes than it may.
+absl::Status CheckRenderedBytes(size_t bytes, size_t most);
 
 // The options of DocumentOptions that a format may have, as bits.
 enum DocumentOption : unsigned {

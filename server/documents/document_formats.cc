@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -72,6 +74,14 @@ std::string DocumentFormatNames() {
     names += one.name;
   }
   return names;
+}
+
+absl::Status CheckRenderedBytes(size_t bytes, size_t most) {
+  if (bytes <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "its translation has more than {} bytes, far more than the document; "
+      "split it, or look for long translations of texts that occur often",
+      most));
 }
 
 }  // namespace trivium

@@ -85,14 +85,6 @@ std::optional<std::pair<size_t, size_t>> EndsOf(
 SegmentBuilder::SegmentBuilder()
     : write_(Joined([](std::string_view text) { return std::string(text); })) {}
 
-absl::Status CheckRenderedBytes(size_t bytes, size_t most) {
-  if (bytes <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "its translation has more than {} bytes, far more than the document; "
-      "split it, or look for long translations of texts that occur often",
-      most));
-}
-
 absl::Status SegmentBuilder::status() const {
   if (!too_many_) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(

@@ -16,13 +16,6 @@ namespace trivium {
 // Turns the bytes of a text into what people read.
 using DecodeText = std::function<std::string(std::string_view)>;
 
-// The most texts and marks of a document. Each takes hundreds of bytes of
-// memory, however short it is.
-inline constexpr size_t kMostDocumentItems = 500'000;
-
-// INVALID_ARGUMENT if a translated document has more bytes than it may.
-absl::Status CheckRenderedBytes(size_t bytes, size_t most);
-
 // White space that stays unchanged at the ends of a segment.
 enum class Margin {
   kSpace,

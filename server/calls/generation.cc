@@ -44,8 +44,8 @@ absl::StatusOr<Request> Generation::Prepare() {
   ChatPrompt chat;
   const Clock& clock = *call_->environment().clock;
   TRIVIUM_ASSIGN_OR_RETURN(
-      input_, ReadGenerateInput(request_, job_,
-                                clock.WallTime(clock.Now()), &chat));
+      input_,
+      ReadGenerateInput(request_, job_, clock.WallTime(clock.Now()), &chat));
   if (job_.parts) {
     TRIVIUM_ASSIGN_OR_RETURN(
         parts_, ReadAnswerParts(request_, job_, call_->model(), chat));

@@ -51,8 +51,9 @@ struct GgufTensorName {
 struct GgufArchitecture {
   std::string_view name;          // general.architecture
   std::string_view layer_prefix;  // "model.layers.{}."
-  // Names without ".weight" and ".bias", which any may have. A name with its
-  // ending goes first, and then the folder's name is complete, too.
+  // Names lack ".weight" and ".bias", which any tensor may have. A name that
+  // has its ending must come before the same one without it; the folder's name
+  // then has its ending, too.
   std::span<const GgufTensorName> tensors;
   std::span<const GgufTensorName> layer_tensors;
   // Names in layers that are specific to this architecture; they take

@@ -1,6 +1,10 @@
 #ifndef TRIVIUM_MODEL_GGUF_ARCHITECTURE_NAMES_H_
 #define TRIVIUM_MODEL_GGUF_ARCHITECTURE_NAMES_H_
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
 #include "model/gguf/architecture.h"
 
 namespace trivium {
@@ -19,7 +23,7 @@ inline constexpr GgufTensorName kGgufPlusOneDecoder[] = {
     {"token_embd", "model.embed_tokens"},
     {"output_norm", "model.norm", GgufChange::kPlusOne},
     {"output", "lm_head"},
-    // What EmbeddingGemma does after pooling.
+    // EmbeddingGemma multiplies pooled vectors by them.
     {"dense_2.weight", "dense_2.weight"},
     {"dense_3.weight", "dense_3.weight"},
 };
@@ -36,6 +40,25 @@ inline constexpr GgufTensorName kGgufDecoderLayer[] = {
     {"ffn_up", "mlp.up_proj"},
     {"ffn_down", "mlp.down_proj"},
 };
+// Feed-forwards that are experts.
+inline constexpr GgufTensorName kGgufExperts[] = {
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
+    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
+    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
+};
+
+// Returns the names of both lists.
+template <size_t A, size_t B>
+constexpr std::array<GgufTensorName, A + B> JoinGgufNames(
+    const GgufTensorName (&a)[A], const GgufTensorName (&b)[B]) {
+  std::array<GgufTensorName, A + B> joined;
+  std::copy(a, a + A, joined.begin());
+  std::copy(b, b + B, joined.begin() + A);
+  return joined;
+}
+inline constexpr auto kGgufExpertLayer =
+    JoinGgufNames(kGgufDecoderLayer, kGgufExperts);
 
 }  // namespace trivium
 

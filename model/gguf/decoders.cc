@@ -7,17 +7,16 @@
 namespace trivium {
 namespace {
 
-using Name = GgufTensorName;
 using enum GgufChange;
 
-constexpr Name kGpt2[] = {
+constexpr GgufTensorName kGpt2[] = {
     {"token_embd", "transformer.wte"},
     {"position_embd", "transformer.wpe"},
     {"output_norm", "transformer.ln_f"},
     {"output", "lm_head"},
 };
 
-constexpr Name kLlamaLayer[] = {
+constexpr GgufTensorName kLlamaLayer[] = {
     {"attn_q", "self_attn.q_proj", kInterleavedQuery},
     {"attn_k", "self_attn.k_proj", kInterleavedKey},
     // Mixtral's experts.
@@ -26,7 +25,7 @@ constexpr Name kLlamaLayer[] = {
     {"ffn_down_exps", "block_sparse_moe.experts.{}.w2", kExperts},
     {"ffn_up_exps", "block_sparse_moe.experts.{}.w3", kExperts},
 };
-constexpr Name kGemmaLayer[] = {
+constexpr GgufTensorName kGemmaLayer[] = {
     {"attn_norm", "input_layernorm", kPlusOne},
     {"attn_q_norm", "self_attn.q_norm", kPlusOne},
     {"attn_k_norm", "self_attn.k_norm", kPlusOne},
@@ -34,47 +33,47 @@ constexpr Name kGemmaLayer[] = {
     {"ffn_norm", "pre_feedforward_layernorm", kPlusOne},
     {"post_ffw_norm", "post_feedforward_layernorm", kPlusOne},
 };
-constexpr Name kPhi[] = {
+constexpr GgufTensorName kPhi[] = {
     {"token_embd", "model.embed_tokens"},
     {"output_norm", "model.final_layernorm"},
     {"output", "lm_head"},
 };
-constexpr Name kPhiLayer[] = {
+constexpr GgufTensorName kPhiLayer[] = {
     {"attn_output", "self_attn.dense"},
     {"ffn_up", "mlp.fc1"},
     {"ffn_down", "mlp.fc2"},
 };
-constexpr Name kPhi3Layer[] = {
+constexpr GgufTensorName kPhi3Layer[] = {
     {"attn_qkv", "self_attn.qkv_proj"},
     {"ffn_up", "mlp.gate_up_proj"},
 };
-constexpr Name kGlm4Layer[] = {
+constexpr GgufTensorName kGlm4Layer[] = {
     {"post_attention_norm", "post_self_attn_layernorm"},
     {"post_ffw_norm", "post_mlp_layernorm"},
     {"ffn_up", "mlp.gate_up_proj"},
 };
 // OLMo 2 and EXAONE 4 have norms behind their sublayers only.
-constexpr Name kNormsAfterLayer[] = {
+constexpr GgufTensorName kNormsAfterLayer[] = {
     {"post_attention_norm", "post_attention_layernorm"},
     {"post_ffw_norm", "post_feedforward_layernorm"},
 };
-constexpr Name kSeedOssLayer[] = {
+constexpr GgufTensorName kSeedOssLayer[] = {
     {"post_attention_norm", "post_attention_layernorm"},
 };
-constexpr Name kHunyuanLayer[] = {
+constexpr GgufTensorName kHunyuanLayer[] = {
     {"attn_q_norm", "self_attn.query_layernorm"},
     {"attn_k_norm", "self_attn.key_layernorm"},
 };
-constexpr Name kStarcoder2Layer[] = {
+constexpr GgufTensorName kStarcoder2Layer[] = {
     {"ffn_up", "mlp.c_fc"},
     {"ffn_down", "mlp.c_proj"},
 };
-constexpr Name kGptNeoX[] = {
+constexpr GgufTensorName kGptNeoX[] = {
     {"token_embd", "gpt_neox.embed_in"},
     {"output_norm", "gpt_neox.final_layer_norm"},
     {"output", "embed_out"},
 };
-constexpr Name kGptNeoXLayer[] = {
+constexpr GgufTensorName kGptNeoXLayer[] = {
     {"attn_norm", "input_layernorm"},
     {"attn_qkv", "attention.query_key_value", kGroupedRows},
     {"attn_output", "attention.dense"},
@@ -82,13 +81,13 @@ constexpr Name kGptNeoXLayer[] = {
     {"ffn_up", "mlp.dense_h_to_4h"},
     {"ffn_down", "mlp.dense_4h_to_h"},
 };
-constexpr Name kBloom[] = {
+constexpr GgufTensorName kBloom[] = {
     {"token_embd", "transformer.word_embeddings"},
     {"token_embd_norm", "transformer.word_embeddings_layernorm"},
     {"output_norm", "transformer.ln_f"},
     {"output", "lm_head"},
 };
-constexpr Name kBloomLayer[] = {
+constexpr GgufTensorName kBloomLayer[] = {
     {"attn_norm", "input_layernorm"},
     {"attn_qkv", "self_attention.query_key_value", kGroupedRows},
     {"attn_output", "self_attention.dense"},
@@ -96,7 +95,7 @@ constexpr Name kBloomLayer[] = {
     {"ffn_up", "mlp.dense_h_to_4h"},
     {"ffn_down", "mlp.dense_4h_to_h"},
 };
-constexpr Name kGpt2Layer[] = {
+constexpr GgufTensorName kGpt2Layer[] = {
     {"attn_norm", "ln_1"},
     {"attn_qkv", "attn.c_attn", kTransposed},
     {"attn_output", "attn.c_proj", kTransposed},

@@ -7,9 +7,7 @@
 namespace trivium {
 namespace {
 
-using EncoderName = GgufTensorName;
-
-constexpr EncoderName kBert[] = {
+constexpr GgufTensorName kBert[] = {
     {"token_embd", "embeddings.word_embeddings"},
     {"position_embd", "embeddings.position_embeddings",
      GgufChange::kRobertaPositions},
@@ -18,7 +16,7 @@ constexpr EncoderName kBert[] = {
     {"cls", "classifier.dense"},
     {"cls.output", "classifier.out_proj"},
 };
-constexpr EncoderName kBertLayer[] = {
+constexpr GgufTensorName kBertLayer[] = {
     {"attn_q", "attention.self.query"},
     {"attn_k", "attention.self.key"},
     {"attn_v", "attention.self.value"},
@@ -28,18 +26,18 @@ constexpr EncoderName kBertLayer[] = {
     {"ffn_down", "output.dense"},
     {"layer_output_norm", "output.LayerNorm"},
 };
-constexpr EncoderName kNomic[] = {
+constexpr GgufTensorName kNomic[] = {
     {"token_embd", "embeddings.word_embeddings"},
     {"token_types", "embeddings.token_type_embeddings"},
     {"token_embd_norm", "emb_ln"},
 };
-constexpr EncoderName kNomicLayer[] = {
+constexpr GgufTensorName kNomicLayer[] = {
     {"attn_qkv", "attn.Wqkv"},      {"attn_output", "attn.out_proj"},
     {"attn_output_norm", "norm1"},  {"ffn_up", "mlp.fc11"},
     {"ffn_gate", "mlp.fc12"},       {"ffn_down", "mlp.fc2"},
     {"layer_output_norm", "norm2"},
 };
-constexpr EncoderName kModernBert[] = {
+constexpr GgufTensorName kModernBert[] = {
     {"token_embd", "model.embeddings.tok_embeddings"},
     {"token_embd_norm", "model.embeddings.norm"},
     {"output_norm", "model.final_norm"},
@@ -47,7 +45,7 @@ constexpr EncoderName kModernBert[] = {
     {"cls.norm", "head.norm"},
     {"cls.output", "classifier"},
 };
-constexpr EncoderName kModernBertLayer[] = {
+constexpr GgufTensorName kModernBertLayer[] = {
     {"attn_norm", "attn_norm"}, {"attn_qkv", "attn.Wqkv"},
     {"attn_output", "attn.Wo"}, {"ffn_norm", "mlp_norm"},
     {"ffn_up", "mlp.Wi"},       {"ffn_down", "mlp.Wo"},

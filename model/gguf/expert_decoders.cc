@@ -8,35 +8,23 @@
 namespace trivium {
 namespace {
 
-using ExpertName = GgufTensorName;
-
-constexpr ExpertName kQwen3MoeLayer[] = {
-    {"ffn_gate_inp", "mlp.gate"},
-    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
-    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
-    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
-};
-constexpr ExpertName kGptOssLayer[] = {
+constexpr GgufTensorName kGptOssLayer[] = {
     {"attn_sinks", "self_attn.sinks"},
     {"post_attention_norm", "post_attention_layernorm"},
     {"ffn_gate_inp", "mlp.router"},
-    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
-    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
-    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
 };
-constexpr ExpertName kGlm4MoeLayer[] = {
-    {"post_attention_norm", "post_attention_layernorm"},
-    {"ffn_gate_inp", "mlp.gate"},
+// Experts of DeepSeek and GLM: scores have a correction, and some experts are
+// shared by all tokens.
+constexpr GgufTensorName kSharedExperts[] = {
     {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
-    {"exp_probs_b", "mlp.gate.e_score_correction_bias"},
-    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
-    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
-    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
     {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
     {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
     {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
 };
-constexpr ExpertName kDeepSeekLayer[] = {
+constexpr GgufTensorName kGlm4Moe[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+};
+constexpr GgufTensorName kDeepSeek[] = {
     {"attn_q_a", "self_attn.q_a_proj"},
     {"attn_q_a_norm", "self_attn.q_a_layernorm"},
     {"attn_q_b", "self_attn.q_b_proj"},
@@ -45,15 +33,9 @@ constexpr ExpertName kDeepSeekLayer[] = {
     {"attn_kv_b", "self_attn.kv_b_proj"},  // in files before 2025
     {"attn_k_b", "self_attn.kv_b_proj", GgufChange::kHeadColumns, 0},
     {"attn_v_b", "self_attn.kv_b_proj", GgufChange::kHeadRows, 1},
-    {"ffn_gate_inp", "mlp.gate"},
-    {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
-    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", GgufChange::kExperts},
-    {"ffn_down_exps", "mlp.experts.{}.down_proj", GgufChange::kExperts},
-    {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
-    {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
-    {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
-    {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
 };
+constexpr auto kGlm4MoeLayer = JoinGgufNames(kGlm4Moe, kSharedExperts);
+constexpr auto kDeepSeekLayer = JoinGgufNames(kDeepSeek, kSharedExperts);
 
 void DescribeQwen3Moe(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("qwen3_moe");
@@ -156,13 +138,17 @@ void DescribeDeepSeek(ConfigMaker* maker) {
 }
 
 constexpr GgufArchitecture kExpertDecoders[] = {
-    {"deepseek2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kDeepSeekLayer,
+    {"deepseek2", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kDeepSeekLayer,
      DescribeDeepSeek},
-    {"glm4moe", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kGlm4MoeLayer,
+    {"glm4moe", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kGlm4MoeLayer,
      DescribeGlm4Moe},
-    {"gpt-oss", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kGptOssLayer,
+    {"gpt-oss", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kGptOssLayer,
      DescribeGptOss},
-    {"qwen3moe", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kQwen3MoeLayer,
+    {"qwen3moe",
+     kGgufLayers,
+     kGgufDecoder,
+     kGgufExpertLayer,
+     {},
      DescribeQwen3Moe},
 };
 

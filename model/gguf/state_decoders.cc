@@ -9,16 +9,15 @@
 namespace trivium {
 namespace {
 
-using StateName = GgufTensorName;
 using Tiled = GgufTensorName::Tiled;
 
-constexpr StateName kLfm2[] = {
+constexpr GgufTensorName kLfm2[] = {
     {"token_embd", "model.embed_tokens"},
     {"token_embd_norm", "model.embedding_norm"},
     {"output_norm", "model.embedding_norm"},
     {"output", "lm_head"},
 };
-constexpr StateName kLfm2Layer[] = {
+constexpr GgufTensorName kLfm2Layer[] = {
     {"attn_norm", "operator_norm"},
     {"attn_q_norm", "self_attn.q_layernorm"},
     {"attn_k_norm", "self_attn.k_layernorm"},
@@ -31,7 +30,7 @@ constexpr StateName kLfm2Layer[] = {
     {"ffn_down", "feed_forward.w2"},
     {"ffn_up", "feed_forward.w3"},
 };
-constexpr StateName kGraniteHybridLayer[] = {
+constexpr GgufTensorName kGraniteHybridLayer[] = {
     {"attn_q", "self_attn.q_proj", GgufChange::kInterleavedQuery},
     {"attn_k", "self_attn.k_proj", GgufChange::kInterleavedKey},
     {"ssm_a", "mamba.A_log", GgufChange::kDecay},
@@ -57,7 +56,7 @@ constexpr StateName kGraniteHybridLayer[] = {
 // order the file has the heads of values.
 constexpr auto DeltaLayer(Tiled rows, Tiled columns) {
   using enum GgufChange;
-  return std::to_array<StateName>({
+  return std::to_array<GgufTensorName>({
       {"attn_norm", "input_layernorm", kPlusOne},
       {"attn_q_norm", "self_attn.q_norm", kPlusOne},
       {"attn_k_norm", "self_attn.k_norm", kPlusOne},
@@ -72,10 +71,6 @@ constexpr auto DeltaLayer(Tiled rows, Tiled columns) {
       {"ssm_ba", "linear_attn.in_proj_ba"},
       {"ssm_norm", "linear_attn.norm"},
       {"ssm_out", "linear_attn.out_proj", kNone, -1, columns},
-      {"ffn_gate_inp", "mlp.gate"},
-      {"ffn_gate_exps", "mlp.experts.{}.gate_proj", kExperts},
-      {"ffn_down_exps", "mlp.experts.{}.down_proj", kExperts},
-      {"ffn_up_exps", "mlp.experts.{}.up_proj", kExperts},
       {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", kRow},
       {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
       {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
@@ -166,10 +161,10 @@ constexpr GgufArchitecture kStateDecoders[] = {
     {"qwen35", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
      kQwen35Layer,
      [](ConfigMaker* maker) { DescribeDelta(maker, "qwen3_5_text"); }},
-    {"qwen35moe", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
+    {"qwen35moe", kGgufLayers, kGgufPlusOneDecoder, kGgufExpertLayer,
      kQwen35Layer,
      [](ConfigMaker* maker) { DescribeDelta(maker, "qwen3_5_moe_text"); }},
-    {"qwen3next", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
+    {"qwen3next", kGgufLayers, kGgufPlusOneDecoder, kGgufExpertLayer,
      kQwen3NextLayer,
      [](ConfigMaker* maker) { DescribeDelta(maker, "qwen3_next"); }},
 };

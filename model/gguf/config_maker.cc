@@ -212,9 +212,11 @@ void ConfigMaker::DescribeClassifier(const char* architecture,
 void ConfigMaker::DescribeRobertaPositions() {
   constexpr double kUsual = 1;
   const auto found = file_.metadata.find("tokenizer.ggml.padding_token_id");
-  const double padding = found != file_.metadata.end() && found->is_number()
-                             ? std::clamp(found->get<double>(), 0.0, 1000.0)
-                             : kUsual;
+  const double given = found != file_.metadata.end() && found->is_number()
+                           ? found->get<double>()
+                           : kUsual;
+  const double padding =
+      std::isfinite(given) ? std::clamp(given, 0.0, 1000.0) : kUsual;
   const double context = std::clamp(Number("context_length", 0), 0.0, 1e8);
   Set("pad_token_id", static_cast<int>(padding));
   Set("max_position_embeddings", static_cast<int>(context + padding + 1));
@@ -222,13 +224,20 @@ void ConfigMaker::DescribeRobertaPositions() {
 
 // Phi 3's divisors of frequencies, for texts within and beyond the original
 // context.
-void ConfigMaker::DescribeLongFactors() {
+void ConfigMaker::DescribeLongFactors(int head_size) {
   json scaling = {{"rope_type", "longrope"}};
   for (const auto& [key, name] :
        {std::pair("long_factor", "rope_factors_long.weight"),
         {"short_factor", "rope_factors_short.weight"}}) {
     const auto tensor = file_.tensors.find(name);
     if (tensor == file_.tensors.end() || !IsReal(tensor->second)) continue;
+    if (tensor->second.elements() > head_size) {
+      problems_->push_back(fmt::format(
+          "weights: tensor {} has {} factors, but a head has only {} "
+          "dimensions; fetch the model again",
+          name, tensor->second.elements(), head_size));
+      return;
+    }
     std::vector<float> factors(tensor->second.elements());
     CopyToF32(tensor->second, 0, factors);
     scaling[key] = factors;
@@ -246,7 +255,7 @@ void ConfigMaker::DescribeLongFactors() {
 void ConfigMaker::DescribeRotaryScaling(int head_size) {
   const json* const type = Consume("rope.scaling.type");
   const double original = Number("rope.scaling.original_context_length", 0);
-  if (Has("rope_factors_long.weight")) return DescribeLongFactors();
+  if (Has("rope_factors_long.weight")) return DescribeLongFactors(head_size);
   json scaling = json::object();
   if (type != nullptr && *type != "none") {
     if (*type != "linear" && *type != "yarn") {
@@ -290,7 +299,7 @@ void ConfigMaker::DescribeFrequencyFactors(int head_size, double theta) {
   constexpr double kOriginal = 8192, kLow = 1, kHigh = 4;
   const TensorView& tensor = file_.tensors.find(kFactors)->second;
   const int64_t pairs = head_size / 2;
-  bool known = IsReal(tensor) && tensor.elements() == pairs;
+  bool known = IsReal(tensor) && pairs > 0 && tensor.elements() == pairs;
   if (known) {
     std::vector<float> factors(pairs);
     CopyToF32(tensor, 0, factors);

@@ -93,7 +93,8 @@ class ConfigMaker {
 
  private:
   void DescribePooling();
-  void DescribeLongFactors();
+  // Sets Phi 3's scaling, which the file stores as tensors.
+  void DescribeLongFactors(int head_size);
   // Sets LLaMA 3's scaling, which the file stores as divisors of the
   // frequencies.
   void DescribeFrequencyFactors(int head_size, double theta);

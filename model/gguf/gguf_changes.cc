@@ -61,7 +61,7 @@ std::string GgufChanges::Change(GgufChange change, TensorView* tensor) {
     case GgufChange::kInterleavedKey:
       return Uninterleave("num_key_value_heads", tensor);
     case GgufChange::kPlusOne:
-      SubtractOne(tensor);
+      for (float& value : MakeF32(tensor)) value -= 1.0f;
       return "";
     case GgufChange::kTransposed:
       if (dimensions == 2) Transpose(tensor);
@@ -177,35 +177,17 @@ std::string GgufChanges::Untile(GgufTensorName::Tiled tiled,
     TakeRows(order, tensor);
     return "";
   }
-  MakePlain(tensor);
-  Transpose(tensor);
-  TakeRows(order, tensor);
-  Transpose(tensor);
+  TakeColumns(order, tensor);
   return "";
 }
 
 std::string GgufChanges::UndoDecay(TensorView* tensor) {
-  MakeF32(tensor);
-  tensor->shape = {tensor->elements()};
-  const std::span<std::byte> bytes = weights_->NewMemory(tensor->data.size());
-  const std::span<float> values(reinterpret_cast<float*>(bytes.data()),
-                                bytes.size() / sizeof(float));
-  std::memcpy(bytes.data(), tensor->data.data(), bytes.size());
-  for (float& value : values) {
+  for (float& value : MakeF32(tensor)) {
     if (!(value < 0)) return "has a rate of decay that is not below 0";
     value = std::log(-value);
   }
-  tensor->data = bytes;
+  tensor->shape = {tensor->elements()};
   return "";
-}
-
-void GgufChanges::SubtractOne(TensorView* tensor) {
-  const size_t count = static_cast<size_t>(tensor->elements());
-  const std::span<std::byte> bytes = weights_->NewMemory(count * sizeof(float));
-  const std::span<float> values(reinterpret_cast<float*>(bytes.data()), count);
-  CopyToF32(*tensor, 0, values);
-  for (float& value : values) value -= 1.0f;
-  *tensor = {DType::kF32, tensor->shape, bytes};
 }
 
 // The last two dimensions.
@@ -330,13 +312,29 @@ void GgufChanges::TakeRows(const std::vector<int64_t>& order,
   tensor->data = to;
 }
 
-void GgufChanges::MakeF32(TensorView* tensor) {
+void GgufChanges::TakeColumns(const std::vector<int64_t>& order,
+                              TensorView* tensor) {
+  MakePlain(tensor);
+  const size_t size = static_cast<size_t>(DTypeSize(tensor->dtype));
+  const size_t row = order.size() * size;
+  const std::span<std::byte> to = weights_->NewMemory(tensor->data.size());
+  for (size_t begin = 0; begin < to.size(); begin += row) {
+    for (size_t i = 0; i < order.size(); ++i) {
+      std::memcpy(&to[begin + i * size], &tensor->data[begin + order[i] * size],
+                  size);
+    }
+  }
+  tensor->data = to;
+}
+
+std::span<float> GgufChanges::MakeF32(TensorView* tensor) {
   const size_t count = static_cast<size_t>(tensor->elements());
   const std::span<std::byte> bytes = weights_->NewMemory(count * sizeof(float));
   // The memory of a vector is aligned for every type.
-  CopyToF32(*tensor, 0,
-            std::span(reinterpret_cast<float*>(bytes.data()), count));
+  const std::span<float> values(reinterpret_cast<float*>(bytes.data()), count);
+  CopyToF32(*tensor, 0, values);
   *tensor = {DType::kF32, tensor->shape, bytes};
+  return values;
 }
 
 void GgufChanges::MakePlain(TensorView* tensor) {

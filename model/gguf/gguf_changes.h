@@ -74,7 +74,6 @@ class GgufChanges {
   std::string Uninterleave(const char* heads_key, TensorView* tensor);
   std::string Group(TensorView* tensor);
   std::string UndoDecay(TensorView* tensor);
-  void SubtractOne(TensorView* tensor);
   void Transpose(TensorView* tensor);
   void PutPositionsBefore(TensorView* tensor);
   void AddExperts(const std::string& name, const TensorView& tensor);
@@ -82,8 +81,12 @@ class GgufChanges {
 
   // A size of config.json; 0 if it is missing or no size.
   int64_t Size(const char* key) const;
+  // Each puts rows, or the columns of a matrix, into another order: `order` has
+  // the index of the one that comes first, and so on.
   void TakeRows(const std::vector<int64_t>& order, TensorView* tensor);
-  void MakeF32(TensorView* tensor);
+  void TakeColumns(const std::vector<int64_t>& order, TensorView* tensor);
+  // Returns the new values, which the caller may change.
+  std::span<float> MakeF32(TensorView* tensor);
   // Makes values that are not in blocks.
   void MakePlain(TensorView* tensor);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -83,8 +84,9 @@ absl::StatusOr<std::optional<std::vector<double>>> Numbers(const json& metadata,
   std::vector<double> numbers;
   numbers.reserve(count);
   for (const json& number : *list) {
-    if (!number.is_number())
+    if (!number.is_number() || std::isnan(number.get<double>())) {
       return Broken(key, "has elements that are not numbers");
+    }
     numbers.push_back(number.get<double>());
   }
   return numbers;
@@ -156,11 +158,11 @@ absl::StatusOr<std::optional<std::pair<size_t, std::string>>> Special(
   return std::pair(*id, pieces.texts[*id]);
 }
 
-// Whether tokens stand around a text, if the file does not say.
+// The tokens around a text, if the file does not say.
 struct Around {
   bool begin = false;
   bool end = false;
-  bool twice = false;  // two texts have the end twice between them
+  bool twice = false;  // the end stands twice between two texts
 };
 
 // Returns the post-processor that adds tokens around a text, or null.

@@ -218,6 +218,13 @@ TEST(GgufModelTest, RecognizesLlama3ByItsFrequencyFactors) {
                   {"original_max_position_embeddings", 8192}}));
   EXPECT_THAT(ProblemsOf(with_factors(1.1f)),
               ElementsAre(ErrorAt("rope_freqs.weight")));
+  // Heads of one dimension have no pairs.
+  GgufWriter narrow = Decoder("llama");
+  narrow.Value("llama.attention.key_length", 1)
+      .Value("llama.attention.value_length", 1)
+      .Tensor("rope_freqs.weight", {0}, {});
+  EXPECT_THAT(ProblemsOf(narrow),
+              testing::Contains(ErrorAt("rope_freqs.weight")));
 }
 
 TEST(GgufModelTest, LeavesOutLayersThatPredictFurtherTokens) {
@@ -244,6 +251,10 @@ TEST(GgufModelTest, ReadsFactorsOfLongTexts) {
                   {"short_factor", {1.0, 1.0}},
                   {"original_max_position_embeddings", 16},
                   {"attention_factor", 1.5}}));
+  GgufWriter broken = Decoder("phi3");
+  broken.Tensor("rope_factors_long.weight", {5}, Count(5));
+  EXPECT_THAT(ProblemsOf(broken),
+              ElementsAre(ErrorAt("rope_factors_long.weight")));
 }
 
 // Keys are stored transposed, and each head's rows are keys, then values.
@@ -273,6 +284,9 @@ TEST(GgufModelTest, RefusesAHeadWithoutItsPooler) {
   EXPECT_EQ(model.config["model_type"], "roberta");
   EXPECT_EQ(model.config["id2label"],
             json({{"0", "LABEL_0"}, {"1", "LABEL_1"}}));
+  writer.Real("tokenizer.ggml.padding_token_id", NAN)
+      .Value("bert.context_length", 8);
+  EXPECT_EQ(ReadWell(writer).config["max_position_embeddings"], 10);
 }
 
 TEST(GgufModelTest, NamesTensorsThatDoNotFit) {

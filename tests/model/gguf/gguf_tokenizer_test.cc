@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "model/gguf/merges.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "tests/support/error_texts.h"
@@ -196,6 +198,10 @@ TEST(GgufTokenizerTest, ReadsUnigram) {
   EXPECT_THAT(Ids(*Make(Unigram(), "t5encoder"), "ab"), ElementsAre(7, 2));
   json metadata = Unigram();
   metadata.erase("tokenizer.ggml.scores");
+  EXPECT_THAT(Error(metadata, "bert"),
+              IsError(StatusCode::kInvalidArgument, "scores"));
+  metadata = Unigram();
+  metadata["tokenizer.ggml.scores"][5] = NAN;
   EXPECT_THAT(Error(metadata, "bert"),
               IsError(StatusCode::kInvalidArgument, "scores"));
   metadata = Unigram();

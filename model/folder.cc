@@ -285,26 +285,6 @@ void ReadChatTemplates(const std::string& path, ModelFolder* folder) {
           : ChatTemplates::Refused(std::string(templates.status().message()));
 }
 
-// Returns the names by which a folder may tell what it is: its own, that of the
-// hub's repository whose snapshot it is, and the one it was saved under.
-std::vector<std::string> NamesOf(const std::string& path, const json& config) {
-  std::error_code error;
-  std::filesystem::path own = std::filesystem::weakly_canonical(path, error);
-  if (error) own = path;
-  if (!own.has_filename()) own = own.parent_path();
-  std::vector<std::string> names = {own.filename().string()};
-  const std::filesystem::path parent = own.parent_path();
-  if (parent.filename() == "snapshots") {
-    names.push_back(parent.parent_path().filename().string());
-  }
-  const auto saved = config.find("_name_or_path");
-  if (saved != config.end() && saved->is_string()) {
-    names.push_back(
-        std::filesystem::path(saved->get<std::string>()).filename().string());
-  }
-  return names;
-}
-
 // Finds the prompt with which a decoder translates.
 void ReadTranslatorPrompt(const std::string& path, const LoadOptions& options,
                           Problems* problems, ModelFolder* folder) {
@@ -315,7 +295,7 @@ void ReadTranslatorPrompt(const std::string& path, const LoadOptions& options,
   if (wanted == nullptr) {
     if (options.translate_with != "auto") return;
     folder->translator_prompt =
-        RecognizeTranslator(templates, NamesOf(path, folder->config));
+        RecognizeTranslator(templates, NamesOfModel(path, folder->config));
     return;
   }
   if (const absl::Status status = CheckTranslator(*wanted, templates);

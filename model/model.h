@@ -52,8 +52,9 @@ struct LoadOptions {
   // shortlist.safetensors has for its source: faster, but the translation
   // sometimes differs. Loading fails if there is no such file.
   bool vocabulary_shortlist = false;
-  // The prompt with which a decoder translates: a name of kTranslatorPrompts
-  // (translator_prompts.h), "auto" (as its folder tells) or "none". Static.
+  // The prompt with which a decoder translates: the name of a TranslatorPrompt
+  // (translator_prompts.h), "auto" (as its folder tells) or "none". The text
+  // must outlive all uses of these options.
   std::string_view translate_with = "auto";
 };
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
-#include "nlohmann/json.hpp"
 
 namespace trivium {
 namespace {
@@ -179,6 +181,17 @@ bool TakesFields(const ChatTemplate& chat) {
   return chat.Contains("source_lang_code");
 }
 
+// Adds the last part of a path and, if the path lies in a snapshot of a hub's
+// repository, the repository's.
+void AddNames(std::filesystem::path path, std::vector<std::string>* names) {
+  if (!path.has_filename()) path = path.parent_path();
+  names->push_back(path.filename().string());
+  for (; path.has_relative_path(); path = path.parent_path()) {
+    if (path.filename() != "snapshots") continue;
+    names->push_back(path.parent_path().filename().string());
+  }
+}
+
 std::string JsonTextOf(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/false,
                                    nlohmann::json::error_handler_t::replace);
@@ -208,6 +221,22 @@ absl::StatusOr<std::string_view> ParseTranslateWith(std::string_view name) {
   }
   return absl::InvalidArgumentError(
       fmt::format("'{}' is not one of {}auto and none", name, names));
+}
+
+std::vector<std::string> NamesOfModel(const std::string& path,
+                                      const nlohmann::json& config) {
+  std::vector<std::string> names;
+  std::error_code error;
+  // A hub's GGUF file is a link to a blob, which is named by its hash.
+  AddNames(std::filesystem::absolute(path, error).lexically_normal(), &names);
+  const auto own = std::filesystem::weakly_canonical(path, error);
+  if (!error) AddNames(own, &names);
+  const auto saved = config.find("_name_or_path");
+  if (saved != config.end() && saved->is_string()) {
+    names.push_back(
+        std::filesystem::path(saved->get<std::string>()).filename().string());
+  }
+  return names;
 }
 
 const TranslatorPrompt* RecognizeTranslator(

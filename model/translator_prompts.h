@@ -4,11 +4,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/chat_template.h"
 #include "model/model.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
 
@@ -19,14 +21,14 @@ struct PromptLanguage {
   std::string_view chinese = "";  // "德语"; only for prompts in Chinese
 };
 
-// How a kind of decoder is asked to translate. The folder's chat template
-// writes the rest of the prompt around it.
+// The message that asks a kind of decoder to translate. The folder's chat
+// template writes the rest of the prompt around it.
 struct TranslatorPrompt {
   std::string_view name;  // of --translate-with: "tower"
   // The user's message, with {source}, {target} and, once, {text}. Empty: the
   // template takes the text and the codes of both languages as fields.
   std::string_view message;
-  // The message if one language is Chinese; empty: as above.
+  // The message if one language is Chinese; empty: `message`.
   std::string_view chinese_message;
   std::span<const PromptLanguage> languages;
   // Parts of the names of its folders, in lower case.
@@ -41,8 +43,8 @@ struct TranslatorPrompt {
   }
 };
 
-// All of them, the more special ones first. Their messages are those of the
-// models' cards on Hugging Face.
+// Returns all prompts, the more special ones first. Their messages are those of
+// the models' cards on Hugging Face.
 std::span<const TranslatorPrompt> TranslatorPrompts();
 
 // Reads the value of --translate-with. INVALID_ARGUMENT lists the names.
@@ -51,8 +53,15 @@ absl::StatusOr<std::string_view> ParseTranslateWith(std::string_view name);
 // Returns the prompt of that name; null if there is none.
 const TranslatorPrompt* FindTranslatorPrompt(std::string_view name);
 
-// Returns the prompt of a folder, told by its chat templates and by its names,
-// such as its path; null if they do not tell.
+// Returns the names that may tell what a model is: of its folder or GGUF file,
+// of the hub's repository whose snapshot has it, and config.json's
+// _name_or_path. Links count under their own names and under those of their
+// targets.
+std::vector<std::string> NamesOfModel(const std::string& path,
+                                      const nlohmann::json& config);
+
+// Returns the prompt that the chat templates or the names of a model tell; null
+// if they do not.
 const TranslatorPrompt* RecognizeTranslator(const ChatTemplates& templates,
                                             std::span<const std::string> names);
 
@@ -60,7 +69,7 @@ const TranslatorPrompt* RecognizeTranslator(const ChatTemplates& templates,
 absl::Status CheckTranslator(const TranslatorPrompt& prompt,
                              const ChatTemplates& templates);
 
-// The chat by which a text is translated.
+// The chat that translates a text.
 struct TranslationChat {
   std::string messages;  // JSON, as ChatInput takes it
   std::string end;       // what the message has behind the text

@@ -128,8 +128,9 @@ class Puller {
         bytes += file.size;
         if (bytes > options_.most_bytes) {
           return absl::FailedPreconditionError(fmt::format(
-              "hf:{}: its files have more than {} bytes, which is the most "
-              "that this server fetches for a client",
+              "hf:{}: its files have more than {} bytes, the most that this "
+              "server fetches for a client; name a smaller model, or raise "
+              "--allow-pull-bytes",
               name_.repository, options_.most_bytes));
         }
       }

@@ -55,7 +55,7 @@ CHANGES = {
 # tokenizer.ggml.pre of folders with a tokenizer; the converter knows only those
 # of published models.
 PRE = {"dense.prompt_excluded": "default", "qwen3.embedding": "qwen2"}
-# What the converter leaves out, since llama.cpp assumes published values.
+# Values that the converter leaves out, since llama.cpp assumes published ones.
 ADDITIONS = {
     "gemma3.embedding": ("sliding_window_pattern", "layer_types"),
     "gemma3_text.embed": ("sliding_window_pattern", "layer_types"),

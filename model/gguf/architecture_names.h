@@ -16,8 +16,6 @@ inline constexpr GgufTensorName kGgufDecoder[] = {
     {"token_embd", "model.embed_tokens"},
     {"output_norm", "model.norm"},
     {"output", "lm_head"},
-    // Rows of the output that a reranker (Qwen3) compares.
-    {"cls.output", "score"},
 };
 inline constexpr GgufTensorName kGgufPlusOneDecoder[] = {
     {"token_embd", "model.embed_tokens"},

@@ -132,9 +132,6 @@ void DescribeQwen2(ConfigMaker* maker) {
 void DescribeQwen3(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("qwen3");
   maker->DescribeBothWays();
-  if (maker->Has("cls.output.weight")) {
-    maker->DescribeClassifier("Qwen3ForSequenceClassification", "cls.output");
-  }
   maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 

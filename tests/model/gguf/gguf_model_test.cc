@@ -289,6 +289,14 @@ TEST(GgufModelTest, RefusesAHeadWithoutItsPooler) {
   EXPECT_EQ(ReadWell(writer).config["max_position_embeddings"], 10);
 }
 
+// It compares "yes" with "no" after a prompt of its own.
+TEST(GgufModelTest, RefusesQwen3sReranker) {
+  GgufWriter writer = Decoder("qwen3");
+  writer.Value("qwen3.pooling_type", 4)
+      .Tensor("cls.output.weight", {2, 8}, Count(16));
+  EXPECT_THAT(ProblemsOf(writer), ElementsAre(ErrorAt("cls.output.weight")));
+}
+
 TEST(GgufModelTest, NamesTensorsThatDoNotFit) {
   const auto problems = [](const std::string& architecture, const char* name,
                            const std::vector<uint64_t>& shape, size_t size) {

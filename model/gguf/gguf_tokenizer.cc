@@ -318,8 +318,8 @@ absl::StatusOr<json> SentencePiece(const json& metadata,
 }
 
 // BERT's pieces begin words with U+2581 instead of continuing them with "##".
-// Whether letters are made small is not said by files before 2026: it shows in
-// the vocabulary.
+// Files before 2026 do not say whether letters are made small; the vocabulary
+// shows it.
 absl::StatusOr<json> WordPiece(const json& metadata) {
   TRIVIUM_ASSIGN_OR_RETURN(Pieces pieces, ReadPieces(metadata));
   bool capitals = false;

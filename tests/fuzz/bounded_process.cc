@@ -82,7 +82,7 @@ int ReadFolder(const std::string& folder) {
   const std::vector<std::string> problems = Model::Check(folder, options);
   if (AnyIsOutOfMemory(problems)) return kOutOfMemory;
   if (!problems.empty()) return kOk;
-  // What is well is served as well.
+  // A model without problems must also be served.
   if (kBoundsMemory) {
     Limit(RLIMIT_AS, AddressSpace() + 2 * kMemory + 8 * FileBytes(folder));
   }

@@ -8,9 +8,8 @@
 
 namespace trivium {
 
-// Whether memory is bounded, and time as strictly as where it is deployed: not
-// under a sanitizer, which reserves terabytes and computes several times as
-// long.
+// True if memory is bounded, and time as strictly as in deployment. False under
+// a sanitizer, which reserves terabytes and computes several times as long.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kBoundsMemory = false;
 #else

@@ -27,7 +27,7 @@ TEST(NamesOfModelTest, AreThoseOfTheFolderAndOfConfigJson) {
               testing::AllOf(Contains("link"), Contains("Hunyuan-MT-7B")));
 }
 
-// As the hub's cache has it: the file is a link to a blob named by its hash.
+// The hub's cache has a link to a blob, which is named by its hash.
 TEST(NamesOfModelTest, AreThoseOfAHubsGgufFile) {
   const TemporaryFolder folder;
   const fs::path repository = folder.path() + "/models--x--EuroLLM-9B-GGUF";

@@ -1,6 +1,5 @@
-// The goldens' GGUF files (make_gguf_goldens.py,
-// make_gguf_twins.py) have the same tensors under
-// the same names as the folders they were made from.
+// The goldens' GGUF files (make_gguf_goldens.py, make_gguf_twins.py) have the
+// same tensors under the same names as the folders they were made from.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +23,8 @@ std::vector<float> Values(const TensorView& tensor) {
   return values;
 }
 
-// Folders whose names or orders are others than those that a file becomes;
-// golden_test compares the results computed with them.
+// Folders with tensors of other names or in another order than those that their
+// file becomes; golden_test compares the results computed with them.
 constexpr std::string_view kOtherNames[] = {
     "distilbert.base", "gpt_oss.lm",       "qwen3_next.lm",
     "roberta.base",    "roberta.classify", "xlm-roberta.base",

@@ -435,6 +435,7 @@ absl::StatusOr<json> GgufTokenizerJson(const json& metadata,
                                        std::string_view architecture) {
   if (Find(metadata, "model") == nullptr) return json();
   const std::string model = Text(metadata, "model");
+  if (model == "none" || model == "no_vocab") return json();
   if (model == "gpt2") return ByteLevel(metadata, architecture);
   if (model == "llama") return SentencePiece(metadata, architecture);
   if (model == "bert") return WordPiece(metadata);

@@ -10,8 +10,9 @@
 //
 //   tokens = NewcomersSeconds(reading, running, s) x T / E
 //
-// bounded to kLeastTokens .. most_tokens_. The sums and the mean s lose a
-// quarter at each step of their kind.
+// bounded to kLeastTokens .. most_tokens_, or to kLeastAlone .. most_tokens_ if
+// nothing runs. The sums and the mean s lose a quarter at each step of their
+// kind.
 
 namespace trivium {
 namespace {
@@ -26,8 +27,9 @@ int PrefillBudget::Tokens(int64_t running, int64_t reading) const {
   const double seconds = NewcomersSeconds(reading, running, step_seconds_);
   // The lower bound avoids a division by 0 if a token costs nothing.
   const double tokens = seconds * tokens_ / std::max(seconds_, 1e-9);
-  return static_cast<int>(std::clamp<double>(
-      tokens, std::min(kLeastTokens, most_tokens_), most_tokens_));
+  const int least = running > 0 ? kLeastTokens : kLeastAlone;
+  return static_cast<int>(
+      std::clamp<double>(tokens, std::min(least, most_tokens_), most_tokens_));
 }
 
 void PrefillBudget::Observe(int tokens, int rows, double seconds) {

@@ -1,11 +1,10 @@
 """This engine against others on a decoder: see the command compare_decoders.
 
-SmolLM2-135M-Instruct in int8, random ids. Each work is measured on all sides in
-turns, and the best round of each counts, for neighbours only ever take time. A
-share is of what the machine can do at most, measured in the same run: the
-greater of operations over the peak of int8 multiplications and bytes of weights
-over the rate at which memory is read. Keys, values and the softmax do not
-count, so shares are a little too small.
+SmolLM2-135M-Instruct in int8, or --model, random ids. Each work is measured on
+all sides in turns, and the best round of each counts, for neighbours only ever
+take time. A share is of what the machine can do at most, measured in the same
+run: the greater of operations over the peak of int8 multiplications and bytes
+of weights over the rate at which memory is read.
 """
 
 import argparse
@@ -18,15 +17,16 @@ import types
 import numpy as np
 
 import decoder_peers
+import decoder_weights
 import limits
 import machine
 import sentences
 import servers
 from machine import ROOT
 
-# Of SmolLM2-135M's matrices: those of its 30 layers, and its output.
-LAYERS = 30 * 576 * (2 * 576 + 2 * 192 + 3 * 1536)
-OUTPUT = 49152 * 576
+SMOLLM2 = ROOT / "build/smollm2.gguf"
+SMOLLM2_Q8 = ROOT / "build/benchmarks/smollm2-q8_0.gguf"
+# Of SmolLM2: times llama.cpp, times the best peer, share of the limit.
 FLOORS = {"prompt": (5, 1.3, 0.65), "1": (1.4, 1.2, 0.8),
           "8": (7, 1.5, 0.6), "32": (7, 1.5, 0.6)}
 
@@ -37,6 +37,15 @@ def parse_arguments():
         description="Compares this engine with llama.cpp and OpenVINO GenAI on "
         "a decoder.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--model", type=pathlib.Path, default=SMOLLM2,
+                        help="another GGUF file, which llama.cpp reads, too")
+    parser.add_argument("--precision", default="int8",
+                        help="of this engine; auto keeps four bits")
+    parser.add_argument("--llama-model", type=pathlib.Path, action="append",
+                        default=[], help="also measure llama.cpp with this "
+                        "file; may be repeated")
+    parser.add_argument("--streams", default="1,8,32",
+                        help="how many streams together")
     parser.add_argument("--threads", type=int, default=1, choices=(1, 2, 4, 8))
     parser.add_argument("--prompt-tokens", type=int, default=512)
     parser.add_argument("--new-tokens", type=int, default=128,
@@ -54,7 +63,9 @@ def parse_arguments():
                         help="folder of the programs, which the command builds")
     parser.add_argument("--llama", type=pathlib.Path,
                         help="folder of llama.cpp's programs, likewise")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.works = ["prompt", *filter(None, options.streams.split(","))]
+    return options
 
 
 def random_prompts(count, tokens):
@@ -63,9 +74,8 @@ def random_prompts(count, tokens):
 
 
 class OwnEngine:
-    name = "Trivium int8"
-
     def __init__(self, options, work):
+        self.name = f"Trivium {options.precision}"
         self._options, self._work = options, work
 
     def _run(self, prompts, running, threads, new_tokens, *flags):
@@ -75,7 +85,7 @@ class OwnEngine:
         report = json.loads(subprocess.run(
             list(map(str, [
                 options.programs / "trivium-bench", options.model, ids,
-                "--precision", "int8", "--running", running,
+                "--precision", options.precision, "--running", running,
                 "--worker-threads", threads, "--new-tokens", new_tokens,
                 *(["--max-isa", options.max_isa] if options.max_isa else []),
                 *flags])),
@@ -104,34 +114,47 @@ def measure_limits(options, threads):
                           f"Peak/int8|Read/268435456{together}$")
 
 
-def most(work, found, threads):
+def most(work, weights, found, threads):
     """Tokens a second of nothing but multiplications, or reading weights."""
     peak, stream = threads * found["peak"], found["stream"]
     if work == "prompt":
-        return peak / (2 * LAYERS)
+        return peak / (2 * weights.layers)
     rows = int(work)
-    step = max(2 * rows * (LAYERS + OUTPUT) / peak,
-               (LAYERS + OUTPUT) / stream)
+    step = max(2 * rows * (weights.layers + weights.output) / peak,
+               weights.bytes() / stream)
     return rows / step
+
+
+def llama_files(options):
+    """The files that llama.cpp reads, by the name of their side."""
+    if options.model == SMOLLM2:
+        return {"llama.cpp Q8_0": SMOLLM2_Q8}
+    return {f"llama.cpp {path.stem}": path
+            for path in (options.model, *options.llama_model)}
 
 
 def compare_peers(options, work):
     sides = [OwnEngine(options, work)]
     sizes = (options.prompt_tokens, options.new_tokens)
-    gguf = ROOT / "build/benchmarks/smollm2-q8_0.gguf"
+    files = llama_files(options)
     if "llama.cpp" in options.peers:
-        sides.append(decoder_peers.LlamaCpp(options.llama, gguf, *sizes))
+        for name, path in files.items():
+            sides.append(
+                decoder_peers.LlamaCpp(name, options.llama, path, *sizes))
     if "openvino" in options.peers:
-        sides.append(decoder_peers.OpenVino(gguf, *sizes))
+        sides.append(decoder_peers.OpenVino([*files.values()][0], *sizes))
+    weights = decoder_weights.read(options.model, options.precision)
     found = measure_limits(options, options.threads)
+    has_floors = options.model == SMOLLM2
     print(f"int8 {found['peak'] / 1e9:,.0f} Gop/s of one thread, memory "
           f"{found['stream'] / 1e9:.1f} GB/s of {options.threads}\n")
     print("| " + " | ".join(["tokens/s", *(side.name for side in sides),
                              *(f"/ {side.name}" for side in sides[1:]),
-                             "share of the limit", "floor"])
-          + " |\n|" + "---|" * (2 * len(sides) + 2))
+                             "share of the limit",
+                             *(["floor"] if has_floors else [])])
+          + " |\n|" + "---|" * (2 * len(sides) + 1 + has_floors))
     rows = []
-    for name in FLOORS:
+    for name in options.works:
         speeds = [[] for _ in sides]
         for _ in range(options.rounds):
             for side, rounds in zip(sides, speeds):
@@ -139,14 +162,17 @@ def compare_peers(options, work):
                     side.prompt(options.threads) if name == "prompt"
                     else side.streams(int(name), options.threads))
         best = [max(rounds) for rounds in speeds]
-        share = best[0] / most(name, found, options.threads)
+        share = best[0] / most(name, weights, found, options.threads)
         label = (f"prompt of {options.prompt_tokens}" if name == "prompt"
                  else f"{name} stream(s)")
-        of_llama, of_best, of_limit = FLOORS[name]
-        print(f"| {label} | " + " | ".join(f"{speed:,.0f}" for speed in best)
+        floor = ""
+        if has_floors and name in FLOORS:
+            of_llama, of_best, of_limit = FLOORS[name]
+            floor = (f" {of_llama} x llama.cpp, {of_best} x the best, or "
+                     f"{of_limit:.0%} |")
+        print(f"| {label} | " + " | ".join(f"{speed:,.1f}" for speed in best)
               + "".join(f" | {best[0] / speed:.2f}" for speed in best[1:])
-              + f" | {share:.0%} | {of_llama} x llama.cpp, {of_best} x the best,"
-              f" or {of_limit:.0%} |", flush=True)
+              + f" | {share:.0%} |{floor}", flush=True)
         rows.append({"work": name, "share": share, "speeds": {
             side.name: rounds for side, rounds in zip(sides, speeds)}})
     print()
@@ -161,7 +187,8 @@ def compare_threads(options, work):
             rounds.append(own.streams(1, threads))
     one, two = map(max, speeds)
     found = [measure_limits(options, threads) for threads in (1, 2)]
-    share = two / most("1", found[1], 2)
+    weights = decoder_weights.read(options.model, options.precision)
+    share = two / most("1", weights, found[1], 2)
     print(f"One stream: {one:,.0f} tokens/s with 1 thread, {two:,.0f} with 2 "
           f"threads of one worker, {two / one:.2f} times as many (floor 1.6), "
           f"{share:.0%} of the limit; memory {found[0]['stream'] / 1e9:.1f} "
@@ -176,7 +203,7 @@ class Served:
     def __init__(self, options, work):
         self._work = work
         self.options = types.SimpleNamespace(
-            programs=options.programs, precision="int8",
+            programs=options.programs, precision=options.precision,
             server_cores=[0], load_cores=[1], warm_up=2,
             duration=options.duration, server_flags="--kv-cache-bytes 1GiB")
         self._model = types.SimpleNamespace(folder=options.model)
@@ -257,9 +284,8 @@ PARTS = {"peers": compare_peers, "threads": compare_threads,
 
 def main():
     options = parse_arguments()
-    options.model = ROOT / "build/smollm2.gguf"
     report = {"machine": machine.describe(), "threads": options.threads}
-    print(f"SmolLM2-135M-Instruct, {options.threads} thread(s), best of "
+    print(f"{options.model.stem}, {options.threads} thread(s), best of "
           f"{options.rounds} rounds\n{machine.in_words(report['machine'])}\n")
     with tempfile.TemporaryDirectory() as folder:
         for part in options.parts.split(","):

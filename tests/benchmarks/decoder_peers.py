@@ -15,9 +15,8 @@ import numpy as np
 
 
 class LlamaCpp:
-    name = "llama.cpp Q8_0"
-
-    def __init__(self, programs, gguf, prompt_tokens, new_tokens):
+    def __init__(self, name, programs, gguf, prompt_tokens, new_tokens):
+        self.name = name
         self._programs, self._gguf = programs, gguf
         self._prompt_tokens, self._new_tokens = prompt_tokens, new_tokens
 

@@ -249,6 +249,8 @@ TEST(GgufTokenizerTest, NamesTheBrokenValue) {
   metadata.erase("tokenizer.ggml.scores");
   EXPECT_THAT(Error(metadata, "llama"),
               IsError(StatusCode::kInvalidArgument, "scores"));
+  metadata["tokenizer.ggml.model"] = "none";
+  EXPECT_TRUE(GgufTokenizerJson(metadata, "llama")->is_null());
   metadata.erase("tokenizer.ggml.model");
   EXPECT_TRUE(GgufTokenizerJson(metadata, "llama")->is_null());
 }

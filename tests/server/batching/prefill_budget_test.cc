@@ -26,6 +26,10 @@ TEST(PrefillBudgetTest, ReadsSomeTokensAtAnyCost) {
   // If nothing runs, the budget is 0.1 s.
   for (int i = 0; i < 40; ++i) budget.Observe(100, 0, 0.101);
   EXPECT_NEAR(budget.Tokens(0, 1), 100, 2);
+  // Beside nobody the weights are worth reading for some tokens.
+  for (int i = 0; i < 40; ++i) budget.Observe(8, 0, 0.101);
+  EXPECT_EQ(budget.Tokens(0, 1), PrefillBudget::kLeastAlone);
+  EXPECT_LT(budget.Tokens(1, 1), PrefillBudget::kLeastAlone);
   PrefillBudget small(2);
   small.Observe(1, 0, 9);
   EXPECT_EQ(small.Tokens(1, 1), 2);

@@ -1,9 +1,14 @@
 #include "server/translation/pipeline/known_characters.h"
 
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
+
 #include <algorithm>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/mutex.h"
 #include "base/utf8.h"
 
@@ -13,6 +18,16 @@ namespace {
 // "<0xC5>"
 bool IsBytePiece(std::string_view piece) {
   return piece.size() == 6 && piece.starts_with("<0x") && piece[5] == '>';
+}
+
+// Returns the character in its plain form: "2" for "²".
+std::string PlainForm(char32_t c) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* const nfkc = icu::Normalizer2::getNFKCInstance(error);
+  std::string plain;
+  if (U_FAILURE(error)) return plain;
+  return nfkc->normalize(icu::UnicodeString(static_cast<UChar32>(c)), error)
+      .toUTF8String(plain);
 }
 
 // The vocabularies of the models that were asked about. It keeps no model:
@@ -46,6 +61,22 @@ class Registry {
 
 }  // namespace
 
+bool IsRaised(char32_t c) {
+  constexpr char32_t kNumero = 0x2116;
+  if (c < 0x80) return false;
+  switch (u_getIntPropertyValue(static_cast<UChar32>(c),
+                                UCHAR_DECOMPOSITION_TYPE)) {
+    case U_DT_SUPER:
+    case U_DT_SUB:
+    case U_DT_FRACTION:
+    case U_DT_CIRCLE:
+    case U_DT_SQUARE:
+      return true;
+    default:
+      return c == kNumero;
+  }
+}
+
 std::shared_ptr<const KnownCharacters> KnownCharacters::Of(
     const ModelHandle& model) {
   static Registry* const registry = new Registry;
@@ -75,7 +106,21 @@ bool KnownCharacters::KnowsKept(char32_t c) const {
 bool KnownCharacters::Asks(char32_t c) const {
   std::string text;
   AppendUtf8(c, &text);
-  return KnowsWord(text);
+  return KnowsWord(text) && !(IsRaised(c) && ReadsPlain(c, text));
+}
+
+bool KnownCharacters::ReadsPlain(char32_t c, std::string_view text) const {
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  const absl::StatusOr<Encoding> encoding = tokenizer_.Encode(text, options);
+  if (!encoding.ok()) return false;
+  std::string read;
+  for (const int32_t id : encoding->ids) {
+    absl::StrAppend(&read, tokenizer_.IdToPiece(id, TextSide::kSource));
+  }
+  // SentencePiece's sign of a space, which stands before a word.
+  absl::StrReplaceAll({{"▁", ""}}, &read);
+  return read == PlainForm(c);
 }
 
 bool KnownCharacters::KnowsWord(std::string_view word) const {

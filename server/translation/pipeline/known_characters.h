@@ -13,9 +13,17 @@
 
 namespace trivium {
 
+// True for characters that stand above or below the line, in a fraction, a
+// circle or a square, such as "²", "₁", "½", "①", "㎡" and "™", and for "№":
+// Unicode's compatibility forms (UAX 44, Decomposition_Type) whose plain form
+// means something else.
+bool IsRaised(char32_t c);
+
 // Tells which characters a model's vocabulary has. A character is unknown if
 // the tokenizer turns it into the unknown token or into byte pieces, "<0xC5>".
-// One that the tokenizer's normalizer replaces by known ones is known.
+// One that the tokenizer's normalizer replaces by known ones is known, but for
+// a raised character (IsRaised), of which the model would read something else:
+// "10⁻³" is not "10-3".
 // Byte-level vocabularies, which have bytes instead of characters, know all.
 //
 // The first question about a character tokenizes it; the answer is kept for all
@@ -45,6 +53,9 @@ class KnownCharacters {
 
   bool KnowsKept(char32_t c) const;
   bool Asks(char32_t c) const;
+  // True if the tokenizer reads the character `c`, `text` in UTF-8, as its
+  // plain form.
+  bool ReadsPlain(char32_t c, std::string_view text) const;
 
   const Tokenizer& tokenizer_;
   std::vector<int32_t> unknown_ids_;

@@ -1,6 +1,6 @@
-// A word is a run of letters, marks and digits, with the invisible characters
-// in it. "Dvořák's" and "Łódź-Nord" have a protected word each; the model reads
-// the rest, and so knows that a name is in the genitive.
+// A word is a run of letters, marks, digits and raised characters, with the
+// invisible characters in it. "Dvořák's" and "Łódź-Nord" have a protected word
+// each; the model reads the rest, and so knows that a name is in the genitive.
 //
 // Words of a run may have signs between them. Between words in Latin letters,
 // these are a space or a hyphen, as in full names. Other scripts are no part of
@@ -26,7 +26,8 @@ constexpr size_t kMostWordBytes = 256;
 bool IsMark(UChar32 c) { return (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0; }
 
 bool IsOfWord(UChar32 c) {
-  return u_isalnum(c) || IsMark(c) || u_charType(c) == U_FORMAT_CHAR;
+  return u_isalnum(c) || IsMark(c) || u_charType(c) == U_FORMAT_CHAR ||
+         IsRaised(static_cast<char32_t>(c));
 }
 
 bool IsLatin(UChar32 c) {
@@ -71,6 +72,24 @@ Word WordAt(std::string_view text, TextSpan span) {
   return word;
 }
 
+// Returns what to protect of a word with raised characters: all of it, or only
+// the raised characters at its end if as many letters stand before them as a
+// word of the language has.
+TextSpan RaisedPart(std::string_view text, TextSpan word) {
+  constexpr int kWordLetters = 4;
+  int letters = 0;
+  size_t raised = word.begin;  // where the raised end begins
+  for (size_t at = word.begin; at < word.end;) {
+    const CodePoint c = FirstCodePoint(text.substr(at));
+    at += c.size;
+    if (IsRaised(c.value)) continue;
+    raised = at;
+    if (u_isalpha(static_cast<UChar32>(c.value))) ++letters;
+  }
+  if (letters < kWordLetters || raised == word.end) return word;
+  return {raised, word.end};
+}
+
 // True if two words with `between` between them are one run.
 bool IsRun(const Word& left, const Word& right, std::string_view between) {
   constexpr size_t kMostBytes = 16;
@@ -109,7 +128,7 @@ bool UnknownLettersStage::KnowsWord(std::string_view word) const {
 std::vector<TextSpan> UnknownLettersStage::Find(std::string_view text) const {
   std::vector<Word> words;
   size_t begin = 0;  // of the current word
-  bool unknown = false;
+  bool unknown = false, raised = false;
   const auto end_word = [&](size_t end) {
     // The whole word decides: a letter and its mark may be known as one letter,
     // and some vocabularies have words instead of letters.
@@ -118,8 +137,10 @@ std::vector<TextSpan> UnknownLettersStage::Find(std::string_view text) const {
     if (unknown &&
         !KnowsWord(word.substr(0, WholeSize(word.substr(0, kMostWordBytes))))) {
       words.push_back(WordAt(text, {begin, end}));
+    } else if (raised) {
+      words.push_back(WordAt(text, RaisedPart(text, {begin, end})));
     }
-    unknown = false;
+    unknown = raised = false;
   };
   size_t at = 0;
   while (at < text.size()) {
@@ -129,7 +150,9 @@ std::vector<TextSpan> UnknownLettersStage::Find(std::string_view text) const {
       end_word(at);
       begin = at + c.size;
     } else if (value >= 0x80) {
-      unknown |= u_charType(value) != U_FORMAT_CHAR && !Knows(c.value);
+      const bool lacks = u_charType(value) != U_FORMAT_CHAR && !Knows(c.value);
+      unknown |= lacks;
+      raised |= lacks && IsRaised(c.value);
     }
     at += c.size;
   }

@@ -13,7 +13,8 @@ namespace trivium {
 
 // Protects words with letters that the vocabulary of a model lacks, such as
 // "Dvořák" or "Москва": the model would read bytes, and write others. A run of
-// such words is one span.
+// such words is one span. Raised characters that the model would read as plain
+// ones ("m²", "CO₂", "½") are protected, too.
 //
 // Placeholders measured better with the embedded model than what else a model
 // might read for a name: than "Dvorak", which it often writes in another way,

@@ -22,6 +22,17 @@ TEST(KnownCharactersTest, BytePiecesAreUnknown) {
   EXPECT_FALSE(known.KnowsWord("c\u030C"));
 }
 
+TEST(KnownCharactersTest, ARaisedCharacterThatIsReadAsAPlainOneIsUnknown) {
+  const LetterTokenizer tokenizer;
+  const KnownCharacters known(tokenizer);
+  EXPECT_FALSE(known.Knows(U'²'));
+  EXPECT_FALSE(known.Knows(U'™'));
+  EXPECT_FALSE(known.Knows(U'½'));
+  EXPECT_TRUE(known.KnowsWord("m²"));
+  // A vocabulary of bytes reads it as it is.
+  EXPECT_TRUE(KnownCharacters::Of(ByteModel().handle())->Knows(U'²'));
+}
+
 TEST(KnownCharactersTest, AsksOnce) {
   const LetterTokenizer tokenizer;
   const KnownCharacters known(tokenizer);

@@ -14,7 +14,8 @@
 namespace trivium {
 
 // A tokenizer that knows ASCII and the letters "äöüß"; others become byte
-// pieces. Its normalizer composes "u" and U+0308, and splits "ﬁ".
+// pieces. Its normalizer composes "u" and U+0308, splits "ﬁ", and makes "²" "2"
+// and "™" "TM".
 class LetterTokenizer : public PuppetTokenizer {
  public:
   absl::StatusOr<Encoding> Encode(std::string_view text,
@@ -22,7 +23,8 @@ class LetterTokenizer : public PuppetTokenizer {
     ++asked;
     std::string normal(text);
     for (const auto& [from, to] :
-         {std::pair{"u\u0308", "ü"}, std::pair{"ﬁ", "fi"}}) {
+         {std::pair{"u\u0308", "ü"}, std::pair{"ﬁ", "fi"}, std::pair{"²", "2"},
+          std::pair{"™", "TM"}}) {
       for (size_t at = normal.find(from); at != normal.npos;
            at = normal.find(from)) {
         normal.replace(at, std::string_view(from).size(), to);
@@ -35,7 +37,7 @@ class LetterTokenizer : public PuppetTokenizer {
           c.value < 0x80 || std::u32string_view(U"äöüß").find(c.value) !=
                                 std::u32string_view::npos;
       if (known) {
-        encoding.ids.push_back(kLetter);
+        encoding.ids.push_back(static_cast<int32_t>(c.value));
       } else {
         encoding.ids.insert(encoding.ids.end(), c.size, kByte);
       }
@@ -44,10 +46,13 @@ class LetterTokenizer : public PuppetTokenizer {
     return encoding;
   }
   std::string IdToPiece(int32_t id, TextSide) const override {
-    return id == kByte ? "<0xC5>" : "a";
+    if (id == kByte) return "<0xC5>";
+    std::string piece;
+    AppendUtf8(static_cast<char32_t>(id), &piece);
+    return piece;
   }
 
-  static constexpr int32_t kLetter = 1, kByte = 2;
+  static constexpr int32_t kByte = 2;
   mutable int asked = 0;
 };
 

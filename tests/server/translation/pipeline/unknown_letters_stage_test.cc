@@ -41,6 +41,16 @@ TEST_F(UnknownLettersStageTest, AComposedLetterMayBeUnknown) {
   EXPECT_THAT(Protected("c\u030Cas und fu\u0308r"), ElementsAre("c\u030Cas"));
 }
 
+TEST_F(UnknownLettersStageTest, UnitsAndFormulasWithRaisedCharactersAreKept) {
+  EXPECT_THAT(Protected("50 m² and 10² or 5½ cups"),
+              ElementsAre("m²", "10²", "5½"));
+  EXPECT_THAT(Protected("E = mc² or ²"), ElementsAre("mc²", "²"));
+}
+
+TEST_F(UnknownLettersStageTest, OfALongWordOnlyTheRaisedEndIsKept) {
+  EXPECT_THAT(Protected("the results² of Trivium™."), ElementsAre("²", "™"));
+}
+
 TEST_F(UnknownLettersStageTest, EndingsAndPartsOfCompoundsAreRead) {
   EXPECT_THAT(Protected("Dvořák's and Dvořák’s"),
               ElementsAre("Dvořák", "Dvořák"));

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "server/translation/characters.h"
 #include "server/translation/number_words.h"
 
@@ -166,12 +167,22 @@ bool IsWrittenAs(const NumberStyle& style, std::string_view text,
          WithPlainSpaces(std::string(number.span.Of(text)));
 }
 
+// Returns a number that is no value as other languages write it: a time with a
+// colon, as in "17:45" for the German "17.45 Uhr"; else as it is.
+std::string WithoutCommas(std::string_view text, const WrittenNumber& number) {
+  if (!number.time || number.runs.size() != 2) {
+    return std::string(number.span.Of(text));
+  }
+  return absl::StrCat(number.runs[0].Of(text), ":", number.runs[1].Of(text));
+}
+
 // A time of day in a text.
 struct ClockTime {
   TextSpan hour;
-  std::string digits;  // without separators
-  int value = 0;       // the hour
-  size_t end = 0;      // after the minutes
+  int value = 0;        // the hour
+  std::string minutes;  // empty for a whole hour
+  size_t end = 0;       // after the minutes
+  bool sure = false;    // WrittenNumber::time
 };
 
 // Returns the times and other numbers that may be one.
@@ -181,15 +192,16 @@ std::vector<ClockTime> ClockTimesIn(std::string_view text,
   for (size_t i = 0; i < numbers.size(); ++i) {
     const WrittenNumber& number = numbers[i];
     if (number.runs.size() > 2 || number.grouped) continue;
-    ClockTime time = {number.runs[0], DigitsOf(text, number), 0,
-                      number.span.end};
+    ClockTime time = {
+        .hour = number.runs[0], .end = number.span.end, .sure = number.time};
     if (number.runs[0].end - number.runs[0].begin > 2) continue;
     time.value = std::atoi(std::string(time.hour.Of(text)).c_str());
+    if (number.runs.size() == 2) time.minutes = number.runs[1].Of(text);
     const bool minutes = i + 1 < numbers.size() && text[time.end] == ':' &&
                          numbers[i + 1].span.begin == time.end + 1;
     if (minutes) {
       ++i;
-      time.digits += DigitsOf(text, numbers[i]);
+      time.minutes = DigitsOf(text, numbers[i]);
       time.end = numbers[i].span.end;
     }
     times.push_back(std::move(time));
@@ -220,6 +232,21 @@ bool CountsTo24(std::string_view text, const ClockTime& time) {
     if (following.find(part) != following.npos) return false;
   }
   return true;
+}
+
+bool IsFrom13(const ClockTime& time) {
+  return time.sure && time.value > 12 && time.value < 24;
+}
+
+// True if the English text says in which half of the day this time is.
+bool SaysHalfOfDay(std::string_view text, const ClockTime& time) {
+  constexpr size_t kLookAhead = 24;  // bytes
+  const std::string following = Following(text, time.end, kLookAhead);
+  for (const char* const mark :
+       {"pm", "p.m", "am", "a.m", "noon", "evening", "night"}) {
+    if (following.find(mark) != following.npos) return true;
+  }
+  return false;
 }
 
 // The number of single digits to change, add or leave out, to make `b` of `a`.
@@ -302,7 +329,14 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
         continue;
       }
       used[i] = true;
-      if (!origin.is_value() && !number.is_value()) break;
+      if (!origin.is_value() && !number.is_value()) {
+        // A time, a date, a version or an address, of which the model made
+        // something like a number.
+        if (number.span.Of(translation).find(',') != std::string::npos) {
+          edits.push_back({number.span, WithoutCommas(source, origin)});
+        }
+        break;
+      }
       if (origin.value == number.value && origin.grouped == number.grouped &&
           IsWrittenAs(target_style_, translation, number)) {
         break;
@@ -331,15 +365,22 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
 void NumberCheck::AddHourEdits(std::string_view source,
                                std::string_view translation,
                                std::vector<TextEdit>* edits) const {
-  if (target_ != "de") return;
+  const bool to_german = target_ == "de";
+  if (!to_german && target_ != "en") return;
   std::vector<ClockTime> written =
       ClockTimesIn(translation, NumbersIn(translation, target_style_));
   for (const ClockTime& time :
        ClockTimesIn(source, NumbersIn(source, source_style_))) {
-    if (!IsAfternoon(source, time)) continue;
+    if (to_german ? !IsAfternoon(source, time) : !IsFrom13(time)) {
+      continue;
+    }
+    const int wrong = to_german ? time.value : time.value - 12;
+    const int right = to_german ? time.value + 12 : time.value;
     const auto found =
         std::find_if(written.begin(), written.end(), [&](const auto& other) {
-          return other.digits == time.digits && CountsTo24(translation, other);
+          return other.value == wrong && other.minutes == time.minutes &&
+                 (to_german ? CountsTo24(translation, other)
+                            : other.sure && !SaysHalfOfDay(translation, other));
         });
     if (found == written.end()) continue;
     const TextSpan hour = found->hour;
@@ -348,7 +389,7 @@ void NumberCheck::AddHourEdits(std::string_view source,
         std::any_of(edits->begin(), edits->end(), [hour](const TextEdit& edit) {
           return edit.span.begin < hour.end && hour.begin < edit.span.end;
         });
-    if (!edited) edits->push_back({hour, std::to_string(time.value + 12)});
+    if (!edited) edits->push_back({hour, std::to_string(right)});
   }
 }
 

@@ -41,8 +41,8 @@ class NumberCheck {
                       std::string_view translation) const;
 
   // Returns edits of the translation, in order: separators as the target
-  // language writes them, German hours of the afternoon, and numbers that are
-  // nearly those of the source.
+  // language writes them, hours of the afternoon, and numbers that are nearly
+  // those of the source.
   std::vector<TextEdit> Corrections(std::string_view source,
                                     std::string_view translation) const;
 
@@ -64,7 +64,7 @@ class NumberCheck {
 
   std::vector<TextEdit> SeparatorEdits(std::string_view source,
                                        std::string_view translation) const;
-  // "3:30 pm" is "15:30 Uhr".
+  // "3:30 pm" is "15:30 Uhr", and "15:30 Uhr" is not "3:30".
   void AddHourEdits(std::string_view source, std::string_view translation,
                     std::vector<TextEdit>* edits) const;
 

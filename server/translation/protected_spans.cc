@@ -78,6 +78,24 @@ constexpr char kNumber[] =
     R"((?:^|[^\pL\pN_])()"
     R"([-+±−]?\d+(?:[.,'’:/\-\x{A0}\x{202F}]\d+)*)(?:[^\pL\pN_]|$))";
 
+// Matches names of hosts without a scheme. Top-level domains that are words of
+// sentences, such as "it" and "so", are left out: a full stop without a space
+// may stand before those.
+constexpr char kDomain[] =
+    R"((?:^|[^\pL\pN_.@/-])()"
+    R"((?:[\pL\pN](?:[\pL\pN-]*[\pL\pN])?\.)+)"
+    R"((?:com|org|net|edu|gov|info|biz|io|ai|app|dev|cloud|eu|uk|de|at|ch|fr|)"
+    R"(nl|pl|ru|jp|cn|br|au|ca|se|dk|cz|tv)\b)"
+    R"((?::\d+)?(?:/(?:[^\s<>"()“”„«»]*[^\s<>"()“”„«».,;:!?\]'…])?)?))";
+
+// Matches code between backticks, names with an underscore, words in small
+// letters that go on with digits, handles and tags.
+constexpr char kIdentifier[] = R"((?:^|[^\pL\pN_.@#`/-])()"
+                               R"(`[^`\n]{1,200}`)"
+                               R"(|\pL[\pL\pN]*(?:_[\pL\pN]+)+(?:\(\))?)"
+                               R"(|\p{Ll}\pL*\d[\pL\pN]*)"
+                               R"(|[@#]\pL[\pL\pN_]*))";
+
 RE2::Options Quiet() {
   RE2::Options options;
   options.set_log_errors(false);
@@ -106,6 +124,8 @@ const RE2& PatternOf(ProtectedKind kind) {
   static const RE2 file_name(kFileName);
   static const RE2 number_with_unit(kNumberWithUnit);
   static const RE2 number(kNumber);
+  static const RE2 domain(kDomain);
+  static const RE2 identifier(kIdentifier);
   switch (kind) {
     case ProtectedKind::kMustache:
       return mustache;
@@ -119,6 +139,10 @@ const RE2& PatternOf(ProtectedKind kind) {
       return number_with_unit;
     case ProtectedKind::kNumber:
       return number;
+    case ProtectedKind::kDomain:
+      return domain;
+    case ProtectedKind::kIdentifier:
+      return identifier;
     case ProtectedKind::kPrintf:
     case ProtectedKind::kIcuMessage:  // has no pattern
       break;

@@ -46,6 +46,8 @@ v1::TextStage ToProto(TextStage stage) {
       return v1::TEXT_STAGE_EMOJI;
     case TextStage::kTargetLanguage:
       return v1::TEXT_STAGE_TARGET_LANGUAGE;
+    case TextStage::kLinks:
+      return v1::TEXT_STAGE_LINKS;
   }
   return v1::TEXT_STAGE_UNSPECIFIED;
 }

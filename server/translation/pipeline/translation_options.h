@@ -38,6 +38,7 @@ enum class TextStage {
   kNumbers,
   kEmoji,
   kTargetLanguage,
+  kLinks,
 };
 
 struct ProtectionOptions {

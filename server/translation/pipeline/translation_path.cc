@@ -26,6 +26,7 @@
 #include "server/translation/pipeline/known_characters.h"
 #include "server/translation/pipeline/language_tags_stage.h"
 #include "server/translation/pipeline/letter_case_stage.h"
+#include "server/translation/pipeline/links_stage.h"
 #include "server/translation/pipeline/markup_stage.h"
 #include "server/translation/pipeline/numbers_stage.h"
 #include "server/translation/pipeline/protection_stage.h"
@@ -88,8 +89,8 @@ absl::StatusOr<SharedParts> MakeSharedParts(
 // in the same order: lost spans are tried again before findings are.
 //
 // On the way in, language tags change before markup is parsed, and invisible
-// characters go before anything is looked for. Emoji and words with unknown
-// letters are protected after the spans that the call protects.
+// characters go before anything is looked for. Links, emoji and words with
+// unknown letters are protected after the spans that the call protects.
 Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
                 bool feeds_pivot) {
   Stages stages;
@@ -117,6 +118,8 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
   add(shared.protection != nullptr, [&] {
     return std::make_unique<ProtectionStage>(shared.protection, options);
   });
+  add(options.text_stages,
+      [&] { return std::make_unique<LinksStage>(options.check_alive); });
   add(options.text_stages, [&] { return std::make_unique<EmojiStage>(); });
   add(options.text_stages,
       [&] { return std::make_unique<UnknownLettersStage>(shared.known); });

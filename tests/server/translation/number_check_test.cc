@@ -148,6 +148,28 @@ TEST(NumberCheckTest, GermanCountsHoursTo24) {
   }
 }
 
+TEST(NumberCheckTest, EnglishSaysWhichHalfOfTheDay) {
+  const NumberCheck check = Check("de", "en");
+  EXPECT_EQ(Corrected(check, "Am 3.10. um 14:30 Uhr.", "On 3.10. at 2:30."),
+            "On 3.10. at 14:30.");
+  EXPECT_EQ(Corrected(check, "Um 14:30 Uhr.", "At 2:30 p.m."), "At 2:30 p.m.");
+  EXPECT_EQ(Corrected(check, "Um 14.30 Uhr.", "At 2:30 in the afternoon."),
+            "At 2:30 in the afternoon.");
+  EXPECT_EQ(Corrected(check, "14,50 € statt 2,50 €", "14.50 € not 2.50 €"),
+            "14.50 € not 2.50 €");
+}
+
+TEST(NumberCheckTest, DatesTimesAndAddressesGetNoCommas) {
+  const NumberCheck check = Check("de", "en");
+  EXPECT_EQ(Corrected(check, "Am 3.10.2025 hier.", "On 3,10,2025 here."),
+            "On 3.10.2025 here.");
+  EXPECT_EQ(Corrected(check, "Um 17.45 Uhr.", "At 17,45."), "At 17:45.");
+  EXPECT_EQ(Corrected(check, "Um 17.45 Uhr.", "At 17.45."), "At 17.45.");
+  EXPECT_EQ(
+      Corrected(Check("en", "de"), "Ping 192.168.1.1.", "Ping 192,168.1.1."),
+      "Ping 192.168.1.1.");
+}
+
 TEST(NumberCheckTest, SimilarNumbersAreReplaced) {
   const NumberCheck german = Check("en", "de");
   EXPECT_EQ(Corrected(german, "at 18:55", "um 18:555"), "um 18:55");

@@ -82,6 +82,26 @@ TEST(ProtectedSpansTest, FindsFileNames) {
               IsEmpty());
 }
 
+TEST(ProtectedSpansTest, FindsDomains) {
+  EXPECT_THAT(
+      Found(Kind::kDomain,
+            "See haus.de/garten?a=b, my-house.co.uk:80, or house.com. "
+            "Das Ende.Der Rest z.B. x.y"),
+      ElementsAre("haus.de/garten?a=b", "my-house.co.uk:80", "house.com"));
+}
+
+TEST(ProtectedSpansTest, FindsIdentifiers) {
+  EXPECT_THAT(
+      Found(Kind::kIdentifier,
+            "Call get_user_name(), set MAX_SIZE=10, ask @jane_doe or hunter2; "
+            "#Summer2024, run `make all`."),
+      ElementsAre("get_user_name()", "MAX_SIZE", "@jane_doe", "hunter2",
+                  "#Summer2024", "`make all`"));
+  EXPECT_THAT(Found(Kind::kIdentifier,
+                    "_really_ COVID-19 the 1990s, 3rd #12 C# jane@b 10am A4"),
+              IsEmpty());
+}
+
 TEST(ProtectedSpansTest, FindsNumbersWithUnits) {
   EXPECT_THAT(
       Found(Kind::kNumberWithUnit,

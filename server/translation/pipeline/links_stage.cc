@@ -1,0 +1,48 @@
+#include "server/translation/pipeline/links_stage.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "server/translation/pipeline/span_protection.h"
+#include "server/translation/protected_spans.h"
+
+namespace trivium {
+namespace {
+
+const ProtectedSpans& Links() {
+  static const ProtectedSpans* const links =
+      new ProtectedSpans(*ProtectedSpans::Create(
+          {ProtectedKind::kUrl, ProtectedKind::kEmail, ProtectedKind::kFileName,
+           ProtectedKind::kDomain, ProtectedKind::kIdentifier},
+          {}));
+  return *links;
+}
+
+// True for spans such as the German "d.h", which are an abbreviation more often
+// than the name of a file.
+bool IsAbbreviation(std::string_view span) {
+  return span.size() == 3 && span[1] == '.';
+}
+
+}  // namespace
+
+absl::Status LinksStage::Open(TranslationJob* job) const {
+  if (!job->prefix.empty()) return absl::OkStatus();
+  const std::string_view text = job->text.text;
+  // Each kind has one of these, or a digit.
+  if (text.find_first_of("./\\_@#`:0123456789") == text.npos) {
+    return absl::OkStatus();
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> found,
+                           Links().Find(text, check_alive_));
+  std::erase_if(
+      found, [text](TextSpan span) { return IsAbbreviation(span.Of(text)); });
+  if (found.empty()) return absl::OkStatus();
+  AddProtectedSpans(found, job);
+  job->text_stages.insert(TextStage::kLinks);
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

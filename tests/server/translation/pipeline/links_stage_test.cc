@@ -1,0 +1,41 @@
+#include "server/translation/pipeline/links_stage.h"
+
+#include "tests/server/translation/pipeline/stage_fixture.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class LinksStageTest : public StageTest {
+ protected:
+  static std::vector<std::string> Protected(const std::string& text) {
+    const TranslationJob job =
+        Opened(LinksStage([] { return absl::OkStatus(); }), text);
+    EXPECT_EQ(job.text_stages.contains(TextStage::kLinks),
+              !job.protected_spans.empty());
+    std::vector<std::string> spans;
+    for (const TextSpan& span : job.protected_spans) {
+      spans.emplace_back(span.Of(text));
+    }
+    return spans;
+  }
+};
+
+TEST_F(LinksStageTest, WhatIsMeantForProgramsIsProtected) {
+  EXPECT_THAT(Protected("Mail info@haus.de or see https://haus.de/a?b=c#d, "
+                        "haus.de, sommer.txt and hunter2."),
+              ElementsAre("info@haus.de", "https://haus.de/a?b=c#d", "haus.de",
+                          "sommer.txt", "hunter2"));
+}
+
+TEST_F(LinksStageTest, WordsAndNumbersAreNot) {
+  EXPECT_THAT(Protected("Das heißt, d.h. z.B. und/oder um 10:30 für 5,50 €."),
+              IsEmpty());
+  EXPECT_THAT(Protected("Wait...what? The end.He left at 3 p.m. in the 1990s."),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace trivium

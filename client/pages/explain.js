@@ -264,7 +264,7 @@ function start() {
                       weightedSum, joining, residual, nextToken]) {
     part();
   }
-  addEventListener('resize', redraw);
+  window.addEventListener('resize', redraw);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   update();
 }

@@ -153,7 +153,7 @@ function softmax() {
   step('Softmax: scores become shares',
        'The exponential makes every score positive, and the sum makes each row add up to 1.' +
            (data.sink === null ? '' : ` One more score, ${shown(data.sink)}, belongs to no token: it takes a share and gives nothing.`),
-       `weight = _e_^score / Σ _e_^score`,
+       'weight = exp(score) / Σ exp(score)',
        worked(() => [`${name(data.queries, state.query)} gives ${name(data.keys, state.key)} `,
                      strong(seenBy(state.query, state.key) ?
                        (100 * weightOf(state.query, state.key)).toFixed(1) + ' %' : 'nothing: it does not see it'),

@@ -11,8 +11,9 @@
 namespace trivium {
 namespace {
 
-constexpr uint32_t kNewTokens = 16;  // of a prompt's answer, unless asked for
-constexpr uint32_t kMostProbable = 10;  // next tokens to show
+constexpr uint32_t kAnswerTokens =
+    16;  // of a prompt's answer, unless asked for
+constexpr uint32_t kShownNextTokens = 10;  // next tokens to show
 
 // Shows one attention head of a model at work on a text, step by step.
 class ExplainCommand : public Command {
@@ -95,10 +96,10 @@ class ExplainCommand : public Command {
     decoding->set_beam_size(1);
     decoding->set_num_hypotheses(1);
     decoding->set_sample(false);
-    decoding->set_top_logprobs(kMostProbable);
+    decoding->set_top_logprobs(kShownNextTokens);
     if (!decoding->has_max_new_tokens() &&
         model.design() == v1::DESIGN_DECODER) {
-      decoding->set_max_new_tokens(kNewTokens);
+      decoding->set_max_new_tokens(kAnswerTokens);
     }
     *request.mutable_head_trace() = Options(head->kind);
     return client.Generate(request, [&](const v1::GenerateResponse& event) {

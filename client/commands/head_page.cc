@@ -35,20 +35,20 @@ void ForEachMatrix(const v1::HeadTrace& trace, const F& f) {
 }
 
 // Rounds to five significant digits, which a picture has room for.
-double Round(float value) {
+double FiveDigits(float value) {
   if (!std::isfinite(value)) return 0;
   return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr);
 }
 
 template <typename Values>
-nlohmann::json Rounded(const Values& values) {
+nlohmann::json ShortNumbers(const Values& values) {
   nlohmann::json out = nlohmann::json::array();
-  for (const float value : values) out.push_back(Round(value));
+  for (const float value : values) out.push_back(FiveDigits(value));
   return out;
 }
 
 template <typename Tokens>
-nlohmann::json Labels(const Tokens& tokens) {
+nlohmann::json PiecesOf(const Tokens& tokens) {
   nlohmann::json out = nlohmann::json::array();
   for (const auto& token : tokens) {
     out.push_back(token.piece().empty() ? fmt::to_string(token.id())
@@ -58,7 +58,7 @@ nlohmann::json Labels(const Tokens& tokens) {
 }
 
 // The word that the page has for it.
-const char* NameOf(v1::TracePositions positions) {
+const char* PositionsName(v1::TracePositions positions) {
   switch (positions) {
     case v1::TRACE_POSITIONS_SINUSOIDAL:
       return "sinusoidal";
@@ -80,7 +80,7 @@ nlohmann::json NextTokens(const std::vector<v1::TokenLogprobs>& next) {
   const auto describe = [](const v1::TokenLogprob& one) {
     return nlohmann::json{
         {"piece", one.piece().empty() ? fmt::to_string(one.id()) : one.piece()},
-        {"logprob", Round(one.logprob())}};
+        {"logprob", FiveDigits(one.logprob())}};
   };
   for (const v1::TokenLogprobs& one : next) {
     nlohmann::json best = nlohmann::json::array();
@@ -99,23 +99,23 @@ std::string HeadPage(const ExplainedHead& head) {
   nlohmann::json rows = nlohmann::json::object();
   ForEachMatrix(trace, [&rows](const char* name, const v1::TraceRows& matrix) {
     rows[name] = {{"columns", matrix.columns()},
-                  {"values", Rounded(matrix.values())}};
+                  {"values", ShortNumbers(matrix.values())}};
   });
   nlohmann::json data = {
       {"model", head.model},
       {"text", head.text},
       {"answer", head.answer},
-      {"kind", trivium::NameOf(head.kind)},
+      {"kind", NameOf(head.kind)},
       {"layer", head.layer},
       {"head", head.head},
-      {"queries", Labels(trace.queries())},
-      {"keys", Labels(trace.keys())},
+      {"queries", PiecesOf(trace.queries())},
+      {"keys", PiecesOf(trace.keys())},
       {"rows", std::move(rows)},
-      {"positions", NameOf(trace.positions())},
-      {"frequencies", Rounded(trace.rotary_frequencies())},
+      {"positions", PositionsName(trace.positions())},
+      {"frequencies", ShortNumbers(trace.rotary_frequencies())},
       {"scale", trace.scale()},
       {"soft_cap", trace.soft_cap()},
-      {"sink", trace.has_sink() ? nlohmann::json(Round(trace.sink()))
+      {"sink", trace.has_sink() ? nlohmann::json(FiveDigits(trace.sink()))
                                 : nlohmann::json(nullptr)},
       {"kv_head", trace.key_value_head()},
       {"heads", trace.head_count()},

@@ -48,7 +48,7 @@ nlohmann::json ShortNumbers(const Values& values) {
 }
 
 template <typename Tokens>
-nlohmann::json PiecesOf(const Tokens& tokens) {
+nlohmann::json TokenLabels(const Tokens& tokens) {
   nlohmann::json out = nlohmann::json::array();
   for (const auto& token : tokens) {
     out.push_back(token.piece().empty() ? fmt::to_string(token.id())
@@ -108,8 +108,8 @@ std::string HeadPage(const ExplainedHead& head) {
       {"kind", NameOf(head.kind)},
       {"layer", head.layer},
       {"head", head.head},
-      {"queries", PiecesOf(trace.queries())},
-      {"keys", PiecesOf(trace.keys())},
+      {"queries", TokenLabels(trace.queries())},
+      {"keys", TokenLabels(trace.keys())},
       {"rows", std::move(rows)},
       {"positions", PositionsName(trace.positions())},
       {"frequencies", ShortNumbers(trace.rotary_frequencies())},

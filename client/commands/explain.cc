@@ -24,11 +24,12 @@ class ExplainCommand : public Command {
     Output output(io, /*keep_newlines=*/true, nullptr);
     TRIVIUM_ASSIGN_OR_RETURN(const v1::Input input, OneInput(inputs_, io));
     TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, client.GetModel(model_));
-    ExplainedHead head = {.model = model.name(),
-                          .text = input.text(),
-                          .kind = kind_.value_or(DefaultKind(model)),
-                          .layer = layer_,
-                          .head = head_};
+    ExplainedHead head;
+    head.model = model.name();
+    head.text = input.text();
+    head.kind = kind_.value_or(DefaultKind(model));
+    head.layer = layer_;
+    head.head = head_;
     if (head.kind == AttentionKind::kEncoder) {
       TRIVIUM_RETURN_IF_ERROR(Encode(client, input, &head));
     } else {

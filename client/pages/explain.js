@@ -87,7 +87,9 @@ function layerInput() {
   const first = data.layer === 0 && SELF;
   step(`Into layer ${data.layer}`,
        (first ? 'The first layer reads the sum above. ' :
-                `So do ${data.layer} layers before this one change each vector. `) +
+                SELF && data.layer > 1 || !SELF ?
+                'Everything before this step has changed each vector. ' :
+                'The layer before this one has changed each vector. ') +
            (rows.normed ? `${norm} brings each vector to one size before attention reads it.` : ''),
        rows.normed ? `_x̂_ = ${norm}(_x_)` : '',
        maps(ofQueries('x, the layer’s input', rows.input),

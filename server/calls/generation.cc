@@ -150,7 +150,7 @@ absl::Status Generation::AskForTrace(Request* request) {
   const int64_t read = prefix + most - 1;
   TRIVIUM_RETURN_IF_ERROR(CheckTracedTokens(
       read, field(),
-      "with its new tokens; send shorter text or a lower max_new_tokens"));
+      "new tokens count, too: send shorter text or a lower max_new_tokens"));
   response_bytes_ +=
       HeadTraceBytes(read, job_.traced_head->cross ? source : read,
                      job_.options.model->info(), /*decoder=*/true);

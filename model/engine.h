@@ -90,7 +90,7 @@ struct SourceOptions {
   bool sparse = false;     // the sparse embedding
   bool attention = false;  // maps of `selection`
   AttentionSelection selection;
-  std::optional<HeadChoice> traced_head;  // not `cross`
+  std::optional<HeadChoice> traced_head = std::nullopt;  // not `cross`
 };
 
 // One iteration's work.

@@ -44,18 +44,22 @@ std::vector<double> Softmax(const HeadTrace& trace, int row) {
   return weights;
 }
 
-// Checks each step against the one before; `rounding` is how far q and k are
-// from what the engine multiplies.
-void ExpectConsistent(const HeadTrace& trace, double rounding) {
+// Checks each step against the one before. `rounds`: attention rounds queries
+// to 8 bits or bf16, each number by up to max|q| / 254, and weights.
+void ExpectConsistent(const HeadTrace& trace, bool rounds) {
   for (int i = 0; i < trace.queries; ++i) {
     const std::vector<double> weights = Softmax(trace, i);
     std::vector<double> sum(trace.sum.columns, 0.0);
     for (int j = trace.seen_begin[i]; j < trace.seen_end[i]; ++j) {
-      double product = 0;
+      double product = 0, keys = 0, largest = 0;
       for (int c = 0; c < trace.query.columns; ++c) {
         product += double{trace.query.Row(i)[c]} * trace.key.Row(j)[c];
+        keys += std::fabs(trace.key.Row(j)[c]);
+        largest = std::max(largest, std::fabs(double{trace.query.Row(i)[c]}));
       }
-      EXPECT_NEAR(trace.scores.Row(i)[j], trace.scale * product, rounding)
+      const double bound =
+          2e-4 + (rounds ? trace.scale * keys * largest / 254 : 0);
+      EXPECT_NEAR(trace.scores.Row(i)[j], trace.scale * product, bound)
           << i << " at " << j;
       EXPECT_NEAR(trace.weights.Row(i)[j], weights[j], 1e-5) << i << " " << j;
       for (int c = 0; c < trace.sum.columns; ++c) {
@@ -65,7 +69,7 @@ void ExpectConsistent(const HeadTrace& trace, double rounding) {
     const float* const joined =
         trace.joined.Row(i) + trace.choice.head * trace.sum.columns;
     for (int c = 0; c < trace.sum.columns; ++c) {
-      EXPECT_NEAR(trace.sum.Row(i)[c], sum[c], rounding) << i;
+      EXPECT_NEAR(trace.sum.Row(i)[c], sum[c], rounds ? .05 : 2e-4) << i;
       EXPECT_EQ(joined[c], trace.sum.Row(i)[c]);
     }
     if (trace.norm_of_sum || trace.norm_of_output) continue;
@@ -141,7 +145,7 @@ TEST_P(HeadTraceTest, EqualsTheReference) {
       Encoded(engine.get(), HeadChoice{.layer = layer, .head = head}, 1);
   const HeadTrace* const encoder = engine->TracedHead(source);
   ASSERT_NE(encoder, nullptr);
-  ExpectConsistent(*encoder, 2e-4);
+  ExpectConsistent(*encoder, /*rounds=*/false);
   ExpectClose(encoder->weights.values,
               MapOf(encoded.attention, shape, *encoder), "encoder's weights");
   ExpectClose(encoder->embedded.values, encoded.hidden[0].data, "embeddings");
@@ -151,7 +155,7 @@ TEST_P(HeadTraceTest, EqualsTheReference) {
   for (const bool cross : {false, true}) {
     HeadTrace trace = Asked(cross, shape.decoder_layers - 1, 0);
     Read(engine.get(), source, kTarget, &trace);
-    ExpectConsistent(trace, 2e-4);
+    ExpectConsistent(trace, /*rounds=*/false);
     ExpectClose(trace.weights.values,
                 MapOf(cross ? decoded.cross_attention : decoded.self_attention,
                       shape, trace),
@@ -205,11 +209,11 @@ TEST_P(HeadTraceTest, ChangesNoBits) {
 TEST_P(HeadTraceTest, HasTheNumbersThatInt8Rounds) {
   const std::unique_ptr<Engine> engine = NewEngine(random_, kInt8Formats);
   const SourceId source = Encoded(engine.get(), HeadChoice{}, 1);
-  ExpectConsistent(*engine->TracedHead(source), .1);
+  ExpectConsistent(*engine->TracedHead(source), /*rounds=*/true);
   for (const bool cross : {false, true}) {
     HeadTrace trace = Asked(cross, 0, 0);
     Read(engine.get(), source, kTarget, &trace);
-    ExpectConsistent(trace, .1);
+    ExpectConsistent(trace, /*rounds=*/true);
   }
 }
 

@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_ENGINE_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/engine_limits.h"
+#include "model/head_trace.h"
 #include "model/logits.h"
 
 namespace trivium {
@@ -88,6 +90,7 @@ struct SourceOptions {
   bool sparse = false;     // the sparse embedding
   bool attention = false;  // maps of `selection`
   AttentionSelection selection;
+  std::optional<HeadChoice> traced_head = std::nullopt;  // not `cross`
 };
 
 // One iteration's work.
@@ -112,6 +115,9 @@ struct StepPlan {
     // Maps to return for every one of `tokens`, or null.
     const AttentionSelection* self_attention = nullptr;
     const AttentionSelection* cross_attention = nullptr;
+    // Receives the rows of `tokens`, or null. The hypothesis has read the
+    // tokens before them with the same trace.
+    HeadTrace* trace = nullptr;
   };
   std::vector<Encode> encode;
   std::vector<Decode> decode;
@@ -225,6 +231,8 @@ class Engine {
   }
   // [layers, heads, tokens, tokens], of a ready source with `attention`.
   virtual std::span<const float> EncoderAttention(SourceId source) const = 0;
+  // Of a ready source with `traced_head`, else null.
+  virtual const HeadTrace* TracedHead(SourceId) const { return nullptr; }
 
   // Adds an empty hypothesis that attends to `source` (kNoSource for
   // decoder-only models). Several may share a source.

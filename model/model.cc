@@ -33,6 +33,7 @@
 #include "model/routed_model.h"
 #include "model/static_model.h"
 #include "model/tokenizer/sentence_config.h"
+#include "model/transformer/head_tap.h"
 #include "model/transformer/memory_plan.h"
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_engine.h"
@@ -105,6 +106,10 @@ class LoadedModel : public Model {
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const override {
     return languages_.Resolve(source_language, target_language);
+  }
+  absl::Status CheckTracedHead(bool decoder,
+                               const HeadChoice& choice) const override {
+    return trivium::CheckTracedHead(*transformer_, decoder, choice);
   }
   absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
       const EngineOptions& options) const override {
@@ -250,6 +255,11 @@ void CheckList(const std::string& folder, const ModuleList* list,
 const SentenceEncoder& Model::sentence_encoder() const {
   static const auto* const kPlain = new SentenceEncoder;
   return *kPlain;
+}
+
+absl::Status Model::CheckTracedHead(bool, const HeadChoice&) const {
+  return absl::InvalidArgumentError(
+      "is of a model without attention; leave it out");
 }
 
 const ChatTemplates& Model::chat_templates() const {

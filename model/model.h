@@ -237,6 +237,11 @@ class Model {
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const = 0;
 
+  // INVALID_ARGUMENT if a HeadTrace of this head cannot be had: the text goes
+  // behind the name of the field that asks.
+  virtual absl::Status CheckTracedHead(bool decoder,
+                                       const HeadChoice& choice) const;
+
   // RESOURCE_EXHAUSTED if the cache has no room for any sequence. The system
   // provides memory when it is first touched.
   virtual absl::StatusOr<std::unique_ptr<Engine>> NewEngine(

@@ -48,6 +48,9 @@ class RouterEngine : public EncoderEngine {
   std::span<const float> EncoderAttention(SourceId source) const override {
     return of(source).EncoderAttention(sources_[source].id);
   }
+  const HeadTrace* TracedHead(SourceId source) const override {
+    return of(source).TracedHead(sources_[source].id);
+  }
 
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
 

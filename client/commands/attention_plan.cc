@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "client/commands/attention_reader.h"
+#include "client/commands/flags.h"
 #include "client/commands/inputs.h"
 #include "fmt/format.h"
 
@@ -61,16 +62,6 @@ absl::Status Choose(const std::vector<uint32_t>& chosen, const char* what,
   std::sort(all->begin(), all->end());
   all->erase(std::unique(all->begin(), all->end()), all->end());
   return absl::OkStatus();
-}
-
-template <typename Message>
-void SetLanguages(const v1::TranslateOptions& options, Message* request) {
-  if (options.has_source_language()) {
-    request->set_source_language(options.source_language());
-  }
-  if (options.has_target_language()) {
-    request->set_target_language(options.target_language());
-  }
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ Subcommand AddAnswer(CLI::App& app);
 Subcommand AddFillMask(CLI::App& app);
 Subcommand AddAttention(CLI::App& app);
 Subcommand AddBeams(CLI::App& app);
+Subcommand AddExplain(CLI::App& app);
 Subcommand AddModels(CLI::App& app);
 Subcommand AddPull(CLI::App& app);
 Subcommand AddHealth(CLI::App& app);

@@ -48,6 +48,17 @@ void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options);
 // Adds --json-schema, --regex and --choice, for calls that take a constraint.
 void AddConstraintFlags(CLI::App& app, v1::DecodingOptions* options);
 
+// Copies the languages that `options` has to a request with these fields.
+template <typename Message>
+void SetLanguages(const v1::TranslateOptions& options, Message* request) {
+  if (options.has_source_language()) {
+    request->set_source_language(options.source_language());
+  }
+  if (options.has_target_language()) {
+    request->set_target_language(options.target_language());
+  }
+}
+
 // Adds --source-language and --target-language, for a message with these
 // fields, and --task if the message has it.
 template <typename Message>

@@ -7,6 +7,7 @@ namespace trivium {
 
 extern const PageFiles kAttentionPage;
 extern const PageFiles kBeamsPage;
+extern const PageFiles kExplainPage;
 extern const PageFiles kLoadPage;
 
 }  // namespace trivium

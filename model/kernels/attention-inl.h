@@ -72,6 +72,8 @@ struct Rows {
   const float* bias[kQueries];  // of KV head 0 and key 0, or null
   size_t bias_stride;           // between query heads
   float soft_cap;               // as in AttentionCall
+  float* requested;             // as AttentionCall::weights
+  float* scores;                // as AttentionCall
   KeyRange seen[kQueries];      // keys
   KeyRange tiles;               // whole tiles that cover what any row sees
   // Pairs of keys. From any.begin to any.end, some row sees at least one key of
@@ -150,12 +152,27 @@ HWY_INLINE float Exponentials(int begin, int end, const float* bias,
   return 1.0f / (hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e))) + of_sink);
 }
 
+// Copies the requested scores of a head's rows, before they become weights.
+template <int kQueries>
+HWY_NOINLINE void CopyScores(const Rows<kQueries>& rows, const float* weights) {
+  float* const scores = rows.scores + (weights - rows.requested);
+  for (int q = 0; q < kQueries; ++q) {
+    const size_t row = static_cast<size_t>(q) * rows.layout.stride;
+    for (int i = rows.seen[q].begin; i < rows.seen[q].end; ++i) {
+      scores[row + i] = weights[row + i];
+    }
+  }
+}
+
 // Converts the scores of `count` heads' rows to weights without the factor
 // `inverse` [count][kQueries], which the caller applies.
 template <int kQueries>
 HWY_INLINE void Softmax(const Rows<kQueries>& rows, const HeadRows* heads,
                         int count, float (*inverse)[kQueries]) {
   for (int h = 0; h < count; ++h) {
+    if (HWY_UNLIKELY(rows.scores != nullptr)) {
+      CopyScores<kQueries>(rows, heads[h].weights);
+    }
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
       const int origin = rows.layout.origin;
@@ -228,6 +245,8 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
   rows.first = first == 0;
   rows.bias_stride = call.bias_stride;
   rows.soft_cap = call.soft_cap;
+  rows.requested = call.weights;
+  rows.scores = call.scores;
   KeyRange any, all;
   int query_head = 0;
   int query = first;

@@ -68,6 +68,9 @@ struct AttentionCall {
   // Receives the attention weights, or null: [query_heads, queries,
   // PaddedKeys(keys)], zero for keys that a query does not see.
   float* weights = nullptr;
+  // Receives scale * q K^T of the keys that a query sees, laid out as
+  // `weights`, which must be set; or null.
+  float* scores = nullptr;
   // The tiles that the next call reads first, and the number of keys from the
   // first of them on. They are prefetched if int8.
   const char* const* next_tiles = nullptr;

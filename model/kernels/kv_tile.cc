@@ -86,6 +86,81 @@ void StoreRow(const KvShape& shape, const float* key, const float* value,
   }
 }
 
+// Returns a number of a tile as a float.
+HWY_INLINE float ToFloat(float number) { return number; }
+HWY_INLINE float ToFloat(uint16_t bf16) {
+  const uint32_t bits = static_cast<uint32_t>(bf16) << 16;
+  float number;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+
+// The place of number i of a pair group's lane: f32 has the second numbers
+// behind the first ones, bf16 beside them.
+HWY_INLINE size_t PairPlace(const float*, int lane, int which) {
+  return static_cast<size_t>(which) * kPairLanes + lane;
+}
+HWY_INLINE size_t PairPlace(const uint16_t*, int lane, int which) {
+  return 2 * static_cast<size_t>(lane) + which;
+}
+
+template <class T>
+HWY_INLINE void LoadTyped(const KvShape& shape, const T* tile, int slot,
+                          int head, float* key, float* value) {
+  const int size = shape.head_size;
+  const T* const keys = tile + head * KeyNumbers(size);
+  const T* const values = tile + shape.heads * KeyNumbers(size) +
+                          head * ValueNumbers(size) +
+                          slot / 2 * Groups(size) * kGroupNumbers;
+  for (int i = 0; i < size; ++i) {
+    key[i] =
+        ToFloat(keys[i / 2 * kGroupNumbers + PairPlace(keys, slot, i % 2)]);
+    value[i] =
+        shape.values_are_keys
+            ? key[i]
+            : ToFloat(values[i / kPairLanes * kGroupNumbers +
+                             PairPlace(values, i % kPairLanes, slot % 2)]);
+  }
+}
+
+HWY_INLINE float FloatAt(const char* floats, int i) {
+  float number;
+  std::memcpy(&number, floats + i * sizeof(float), sizeof(float));
+  return number;
+}
+
+void LoadHead(const KvShape& shape, const char* tile, int slot, int head,
+              float* key, float* value) {
+  switch (shape.type) {
+    case KvType::kF32:
+      return LoadTyped(shape, reinterpret_cast<const float*>(tile), slot, head,
+                       key, value);
+    case KvType::kBf16:
+      return LoadTyped(shape, reinterpret_cast<const uint16_t*>(tile), slot,
+                       head, key, value);
+    case KvType::kInt8:
+      break;
+  }
+  const Int8Head<const char> at(shape, tile, head);
+  const float key_scale = FloatAt(at.key_scale, slot);
+  const float value_scale = FloatAt(at.value_scale, slot);
+  const int groups = DimensionGroups(shape.head_size);
+  for (int i = 0; i < shape.head_size; ++i) {
+    const char byte =
+        at.keys[i / kQuad * kGroupBytes + slot * kQuad + i % kQuad];
+    key[i] =
+        key_scale * static_cast<float>(static_cast<uint8_t>(byte) - kKeyZero);
+    value[i] =
+        shape.values_are_keys
+            ? key[i]
+            : value_scale *
+                  static_cast<float>(static_cast<int8_t>(
+                      at.values[(slot / kQuad * groups + i / kQuadLanes) *
+                                    kGroupBytes +
+                                i % kQuadLanes * kQuad + slot % kQuad]));
+  }
+}
+
 void FetchHeads(const KvShape& shape, int tokens, const char* tile) {
   if (shape.type != KvType::kInt8) return;
   for (int head = 0; head < shape.heads; ++head) {
@@ -119,6 +194,7 @@ HWY_AFTER_NAMESPACE();
 namespace trivium {
 
 HWY_EXPORT(StoreRow);
+HWY_EXPORT(LoadHead);
 HWY_EXPORT(FetchHeads);
 HWY_EXPORT(TileBytes);
 
@@ -129,6 +205,11 @@ size_t KvTileBytes(const KvShape& shape) {
 void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
                    int slot, char* tile) {
   HWY_DYNAMIC_DISPATCH(StoreRow)(shape, key, value, slot, tile);
+}
+
+void LoadKeyValue(const KvShape& shape, const char* tile, int slot, int head,
+                  float* key, float* value) {
+  HWY_DYNAMIC_DISPATCH(LoadHead)(shape, tile, slot, head, key, value);
 }
 
 void FetchTile(const KvShape& shape, int tokens, const char* tile) {

@@ -33,6 +33,11 @@ size_t KvTileBytes(const KvShape& shape);
 void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
                    int slot, char* tile);
 
+// Reads one head of a token's key and value, [head_size] each, from a slot of a
+// tile. Slow and plain, for what people look at.
+void LoadKeyValue(const KvShape& shape, const char* tile, int slot, int head,
+                  float* key, float* value);
+
 // The values of this many adjacent slots, from a multiple of it on, are
 // interleaved. Threads must not store to such slots of one tile concurrently.
 inline constexpr int kSlotsTogether = 4;

@@ -50,6 +50,7 @@ void NormHeads(const std::optional<Norm>& norm, int width, float* x) {
 absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
                                     Workspace* workspace) {
   const Attention& weights = task.weights;
+  tap_.Begin(task, rows);
   rows->Begin(weights.norms, &weights.projection, workspace);
   if (weights.parallel) rows->KeepLayerInput();
   if (weights.latent.has_value()) {
@@ -57,13 +58,22 @@ absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
   } else {
     TRIVIUM_RETURN_IF_ERROR(Project(task, rows, workspace));
     rows->other.Resize(rows->rows(), weights.geometry.query_width());
+    // Attention writes its output over the queries.
+    if (tap_.active()) tap_.CopyQueries(query_.data(), stride_);
     AttendAll(task, rows, workspace);
+    if (tap_.active()) {
+      tap_.CopySums(query_.data(), stride_,
+                    weights.gated ? gates_.data() : nullptr);
+    }
   }
-  return weights.output->Forward(rows->other, rows->rows(), workspace,
-                                 [&](int row, const auto& product, float* y) {
-                                   rows->Add(row, product, weights.norms,
-                                             task.reader, y);
-                                 });
+  TRIVIUM_RETURN_IF_ERROR(weights.output->Forward(
+      rows->other, rows->rows(), workspace,
+      [&](int row, const auto& product, float* y) {
+        if (tap_.active()) tap_.CopyOutput(row, product);
+        rows->Add(row, product, weights.norms, task.reader, y);
+      }));
+  tap_.End(rows);
+  return absl::OkStatus();
 }
 
 absl::Status AttentionSublayer::RunLatent(const AttentionTask& task, Rows* rows,
@@ -261,9 +271,14 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
     call.bias_stride = task.relative->bias_stride();
   }
   const size_t padded = PaddedKeys(group.keys);
-  if (group.maps != nullptr) {
+  const bool traced = HeadTap::Traces(group, task.layer);
+  if (group.maps != nullptr || traced) {
     call.weights =
         scratch->kept.Reserve(geometry.heads * call.queries * padded);
+  }
+  if (traced) {
+    call.scores =
+        scratch->scores.Reserve(geometry.heads * call.queries * padded);
   }
   // Its size depends on whether weights are kept.
   call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));
@@ -271,16 +286,29 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
     ListNext(task, task.groups[next->group], &call, scratch);
   }
   trivium::Attend(call);
-  if (group.maps == nullptr) return;
+  if (call.weights != nullptr) CopyMaps(task, piece, heads, call);
+}
+
+void AttentionSublayer::CopyMaps(const AttentionTask& task, const Piece& piece,
+                                 Heads heads, const AttentionCall& call) const {
+  const AttentionGroup& group = task.groups[piece.group];
+  const AttentionGeometry& geometry = task.weights.geometry;
+  const size_t padded = PaddedKeys(group.keys);
+  const bool latent = task.weights.latent.has_value();
   const int sharing = latent ? 1 : geometry.heads / geometry.kv_heads;
   const int first_head = latent ? heads.begin : 0;  // of call.weights
   for (int head = heads.begin * sharing; head < heads.end * sharing; ++head) {
+    const size_t first = (head - first_head) * call.queries * padded;
+    if (call.scores != nullptr && head == group.trace->choice.head) {
+      tap_.CopyMaps(group, piece.first, call, call.scores + first,
+                    call.weights + first);
+    }
+    if (group.maps == nullptr) continue;
     float* map = group.maps->Map(task.layer, head);
     if (map == nullptr) continue;
     for (int q = 0; q < call.queries; ++q) {
       std::copy_n(
-          call.weights + ((head - first_head) * call.queries + q) * padded,
-          group.keys,
+          call.weights + first + q * padded, group.keys,
           map + static_cast<size_t>(piece.first + q) * group.maps->keys());
     }
   }

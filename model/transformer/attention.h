@@ -9,6 +9,7 @@
 #include "model/kernels/attention.h"
 #include "model/kernels/buffer.h"
 #include "model/transformer/attention_maps.h"
+#include "model/transformer/head_tap.h"
 #include "model/transformer/kv_cache.h"
 #include "model/transformer/latent_attention.h"
 #include "model/transformer/layer.h"
@@ -29,6 +30,10 @@ struct AttentionGroup {
   // of the first row, in the sequence
   int position = 0;
   const AttentionMaps* maps = nullptr;  // receives the weights, or null
+  // Receives one head's numbers in the layer that it chooses, or null. The
+  // first row is row `trace_row` of the trace.
+  HeadTrace* trace = nullptr;
+  int trace_row = 0;
 };
 
 // A row's position in its sequence and the block that receives its key and
@@ -82,7 +87,8 @@ class AttentionSublayer {
   // The scratch memory of one thread.
   struct Scratch {
     Buffer<float> kernel;
-    Buffer<float> kept;  // [heads, queries, padded keys]
+    Buffer<float> kept;    // [heads, queries, padded keys]
+    Buffer<float> scores;  // the same
     std::vector<const char*> tiles, next_tiles;
   };
 
@@ -105,6 +111,9 @@ class AttentionSublayer {
   // null; its first keys are prefetched.
   void Attend(const AttentionTask& task, const Piece& piece, Heads heads,
               const Piece* next, Scratch* scratch);
+  // Copies the weights, and scores, of the call that `piece` was.
+  void CopyMaps(const AttentionTask& task, const Piece& piece, Heads heads,
+                const AttentionCall& call) const;
   void AttendRelatively(const AttentionTask& task, const AttentionGroup& group,
                         Heads heads, Scratch* scratch);
   // Tells the kernel which tiles the first query of group `next` reads first.
@@ -112,6 +121,7 @@ class AttentionSublayer {
                 AttentionCall* call, Scratch* scratch);
 
   LatentProducts latent_;
+  HeadTap tap_;
   size_t stride_ = 0;    // floats between rows of query_
   Buffer<float> query_;  // [rows, stride_]
   Buffer<float> gates_;  // [rows, query width], if there are any

@@ -165,12 +165,22 @@ absl::Status Decoder::Embed(std::span<const Item> items, Workspace* workspace) {
       tokens_.push_back({token, stack_.embeddings.Position(token, place++)});
     }
   }
-  return embedding_.Run(tokens_, &rows_, workspace);
+  TRIVIUM_RETURN_IF_ERROR(embedding_.Run(tokens_, &rows_, workspace));
+  int row = 0;
+  for (const Item& item : items) {
+    const int rows = static_cast<int>(item.work->tokens.size());
+    if (item.work->trace != nullptr) {
+      TraceEmbeddings(stack_, std::span(tokens_).subspan(row, rows),
+                      rows_.x(row), item.hypothesis->length, item.work->trace);
+    }
+    row += rows;
+  }
+  return absl::OkStatus();
 }
 
 // Groups rows for attention. A token sees itself, all tokens before it, and its
 // whole source. Adjacent hypotheses of one source share the reading of its keys
-// and values, unless their attention maps are requested.
+// and values, unless their attention maps or a trace are requested.
 void Decoder::Group(std::span<const Item> items) {
   for (Reading& reading : readings_) {
     reading.self.clear();
@@ -200,7 +210,10 @@ void Decoder::Group(std::span<const Item> items) {
         .rows = tokens,
         .keys = keys,
         .position = item.hypothesis->length,
-        .maps = maps(item, item.work->self_attention, keys, &self_maps_[i])};
+        .maps = maps(item, item.work->self_attention, keys, &self_maps_[i]),
+        .trace_row = item.hypothesis->length};
+    HeadTrace* const trace = item.work->trace;
+    if (trace != nullptr && !trace->choice.cross) self.trace = trace;
     for (size_t group = 0; group < readings_.size(); ++group) {
       self.blocks = item.hypothesis->tables[group].blocks.data();
       readings_[group].self.push_back(self);
@@ -215,9 +228,12 @@ void Decoder::Group(std::span<const Item> items) {
         .rows = tokens,
         .keys = item.source->tokens(),
         .maps = maps(item, item.work->cross_attention, item.source->tokens(),
-                     &cross_maps_[i])};
+                     &cross_maps_[i]),
+        .trace_row = item.hypothesis->length};
+    if (trace != nullptr && trace->choice.cross) cross.trace = trace;
+    const bool alone = cross.maps != nullptr || cross.trace != nullptr;
     const bool shares =
-        last != nullptr && item.source == last->source && cross.maps == nullptr;
+        last != nullptr && item.source == last->source && !alone;
     for (size_t group = 0; group < readings_.size(); ++group) {
       std::vector<AttentionGroup>& groups = readings_[group].cross;
       if (shares) {
@@ -227,7 +243,7 @@ void Decoder::Group(std::span<const Item> items) {
         groups.push_back(cross);
       }
     }
-    last = cross.maps == nullptr ? &item : nullptr;
+    last = alone ? nullptr : &item;
   }
 }
 

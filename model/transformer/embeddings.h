@@ -56,6 +56,10 @@ class Embeddings {
   // True if positions are added after the projection, to d_model values.
   bool wide_positions() const { return positions_width_ != width_; }
 
+  PositionEncoding encoding() const { return encoding_; }
+  int positions_width() const { return positions_width_; }
+  bool has_types() const { return !types_.empty(); }
+
   // Sets x [width] = scale * the embedding of a token in [0, vocabulary).
   void Lookup(int32_t token, float* x) const;
   // Adds the encoding of a position in [0, max_positions), if there is one.

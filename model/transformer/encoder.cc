@@ -97,7 +97,14 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
             {ids[i], positions_[i], types.empty() ? 0 : types[i]});
       }
     }
-    return embedding_.Run(tokens_, &rows_, workspace);
+    TRIVIUM_RETURN_IF_ERROR(embedding_.Run(tokens_, &rows_, workspace));
+    for (const AttentionGroup& group : groups_) {
+      if (group.trace == nullptr) continue;
+      TraceEmbeddings(stack_,
+                      std::span(tokens_).subspan(group.first, group.rows),
+                      rows_.x(group.first), 0, group.trace);
+    }
+    return absl::OkStatus();
   }
   for (int row = 0; row < rows; ++row) {
     const SourceState& source = *sources[source_of_row_[row]];
@@ -132,6 +139,9 @@ void Encoder::Arrange(std::span<SourceState* const> sources) {
                          static_cast<int>(stack_.layers.size()), stack_.heads,
                          tokens, tokens, &source.attention);
       groups_.back().maps = &maps_.back();
+    }
+    if (source.options.traced_head.has_value()) {
+      groups_.back().trace = &source.trace;
     }
     for (int i = 0; i < tokens; ++i) {
       source_of_row_.push_back(static_cast<int>(s));

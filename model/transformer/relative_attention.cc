@@ -78,6 +78,7 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
   attention.positions_ = stack.max_positions;
   attention.columns_ = RelativeColumns(stack.max_positions);
   if (!description.slopes.empty()) {
+    attention.sloped_ = true;
     std::vector<float>& bias =
         attention.biases_.emplace_back(stack.heads * attention.columns_);
     for (int head = 0; head < stack.heads; ++head) {

@@ -31,6 +31,8 @@ class RelativeAttention {
     return biases_[biases_.size() == 1 ? 0 : layer].data() + positions_ - 1;
   }
   size_t bias_stride() const { return columns_; }
+  // True if the bias is -slope x distance (ALiBi).
+  bool sloped() const { return sloped_; }
   int64_t bytes() const;
 
  private:
@@ -42,6 +44,7 @@ class RelativeAttention {
                           : tables[layer].data() + head * head_size_ * columns_;
   }
 
+  bool sloped_ = false;
   int positions_ = 0;
   size_t head_size_ = 0;
   size_t columns_ = 0;

@@ -44,6 +44,10 @@ class RotaryTurns {
   // Returns RotaryDescription::query_growth's factor of a position; 1 if the
   // layer has none.
   float Growth(const AttentionGeometry& geometry, int position) const;
+  // The turns of a layer that has rotary positions.
+  const RotaryDescription& rotary(const AttentionGeometry& geometry) const {
+    return rotary_[geometry.rotary];
+  }
   // Multiplies a query x, all its heads, by this factor.
   void Grow(const AttentionGeometry& geometry, int position, float* x) const;
 

@@ -30,6 +30,7 @@ class Rows {
   // Makes room for `rows` rows.
   void Resize(int rows);
   int rows() const { return rows_; }
+  int d_model() const { return d_model_; }
   float* x(int row) { return x_.data() + Offset(row); }
 
   // Moves the rows listed in `kept`, ascending, to the front and drops all

@@ -25,6 +25,7 @@ struct SourceState {
   std::vector<float> hidden;  // [options.hidden_layers, tokens, d_model]
   // [layers, heads, tokens, tokens] of options.selection.
   std::vector<float> attention;
+  HeadTrace trace;            // of options.traced_head
   std::vector<float> pooled;  // [pooler's outputs] if options.pooled
   std::vector<float> logits;  // [rows, head's outputs] if options.logits
   std::vector<BestLogits> best_logits;  // [rows] if options.logits_best

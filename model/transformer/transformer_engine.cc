@@ -23,6 +23,7 @@
 #include "fmt/format.h"
 #include "model/kernels/runtime.h"
 #include "model/source_checks.h"
+#include "model/transformer/head_tap.h"
 
 namespace trivium {
 namespace {
@@ -132,6 +133,10 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
                     id, vocabulary - 1));
   }
   TRIVIUM_RETURN_IF_ERROR(CheckUnattended(input));
+  if (options.traced_head.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckTracedHead(*weights_, /*decoder=*/false, *options.traced_head));
+  }
   const int tokens = static_cast<int>(input.ids.size());
   SourceOptions kept = options;
   kept.cross_attention &= cache_.has_value();
@@ -146,6 +151,11 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
   SourceState& source = sources_[id];
   source.input = input;
   source.options = std::move(kept);
+  if (source.options.traced_head.has_value()) {
+    source.trace.choice = *source.options.traced_head;
+    source.trace.queries = tokens;
+    source.trace.keys = tokens - input.unattended;
+  }
   if (source.options.cross_attention && weights_->shortlist() != nullptr) {
     source.allowed = weights_->shortlist()->Allow(input.ids);
   }
@@ -216,6 +226,11 @@ std::span<const float> TransformerEngine::EncoderAttention(
   return sources_[source].attention;
 }
 
+const HeadTrace* TransformerEngine::TracedHead(SourceId source) const {
+  const SourceState& state = sources_[source];
+  return state.options.traced_head.has_value() ? &state.trace : nullptr;
+}
+
 absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
   const ScopedFlushDenormals on_this_thread;
   timer_.Start();
@@ -271,6 +286,20 @@ absl::Status TransformerEngine::Check(const StepPlan& plan) const {
       return absl::InternalError("decode work on a released source");
     }
     const int length = hypothesis.length + static_cast<int>(work.tokens.size());
+    if (work.trace != nullptr && hypothesis.source == kNoSource &&
+        work.trace->choice.cross) {
+      return absl::InternalError("a trace of cross-attention without a source");
+    }
+    if (work.trace != nullptr) {
+      TRIVIUM_RETURN_IF_ERROR(
+          CheckTracedHead(*weights_, /*decoder=*/true, work.trace->choice));
+      const int keys = work.trace->choice.cross
+                           ? sources_[hypothesis.source].tokens()
+                           : length;
+      if (length > work.trace->queries || keys > work.trace->keys) {
+        return absl::InternalError("a trace has too few rows for its tokens");
+      }
+    }
     if (work.tokens.empty() || length > limits_.max_target_tokens) {
       return absl::InvalidArgumentError(
           fmt::format("a target has {} tokens, but the model supports 1 to {}",

@@ -47,6 +47,7 @@ class TransformerEngine : public Engine {
   std::span<const BestLogits> BestHeadLogits(SourceId source) const override;
   std::span<const SparseWeight> SparseEmbedding(SourceId source) const override;
   std::span<const float> EncoderAttention(SourceId source) const override;
+  const HeadTrace* TracedHead(SourceId source) const override;
 
   HypothesisId AddHypothesis(SourceId source) override;
   Beginning Begin(SourceId source, std::span<const int32_t> tokens,

@@ -25,7 +25,8 @@ AttentionPass::AttentionPass(Engine* engine, SourceId source, int source_tokens,
       hypothesis_(engine->AddHypothesis(source)),
       decoder_layers_(engine->limits().decoder_layers),
       first_new_(static_cast<int>(prefix.size()) - 1),
-      tokens_(prefix.begin(), prefix.end()) {
+      tokens_(prefix.begin(), prefix.end()),
+      source_tokens_(source_tokens) {
   // The last token is never read.
   if (!ids.empty()) tokens_.insert(tokens_.end(), ids.begin(), ids.end() - 1);
   Shape(selections.cross, decoder_layers_, ids.size(), source_tokens, &cross_);
@@ -34,12 +35,26 @@ AttentionPass::AttentionPass(Engine* engine, SourceId source, int source_tokens,
         &decoder_);
 }
 
+void AttentionPass::Trace(const HeadChoice& choice) {
+  trace_ = std::make_unique<HeadTrace>();
+  trace_->choice = choice;
+  trace_->queries = static_cast<int>(tokens_.size());
+  trace_->keys = choice.cross ? source_tokens_ : trace_->queries;
+}
+
+std::optional<HeadTrace> AttentionPass::TakeTrace() {
+  if (trace_ == nullptr) return std::nullopt;
+  trace_->FillUnseenScores();
+  return std::move(*trace_);
+}
+
 void AttentionPass::Plan(int count, StepPlan* plan) {
   planned_ = count;
   plan->decode.push_back({.hypothesis = hypothesis_,
                           .tokens = std::span(tokens_).subspan(fed_, count),
                           .self_attention = selections_.decoder,
-                          .cross_attention = selections_.cross});
+                          .cross_attention = selections_.cross,
+                          .trace = trace_.get()});
 }
 
 void AttentionPass::Apply(const StepResult::Row& row) {

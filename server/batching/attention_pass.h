@@ -2,6 +2,8 @@
 #define TRIVIUM_SERVER_BATCHING_ATTENTION_PASS_H_
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +33,9 @@ class AttentionPass {
                 std::span<const int32_t> prefix, std::span<const int32_t> ids,
                 const Selections& selections);
 
+  // Traces a head of the decoder, too. Call it before the first Plan.
+  void Trace(const HeadChoice& choice);
+
   int tokens_left() const { return static_cast<int>(tokens_.size()) - fed_; }
   // Adds the next `count` tokens to the plan.
   void Plan(int count, StepPlan* plan);
@@ -41,6 +46,7 @@ class AttentionPass {
   // Maps that were not selected are empty.
   AttentionMap TakeCrossMap() { return std::move(cross_); }
   AttentionMap TakeDecoderMap() { return std::move(decoder_); }
+  std::optional<HeadTrace> TakeTrace();
 
  private:
   // Copies from `weights`, [layers, heads, planned_, keys], the rows that
@@ -58,6 +64,8 @@ class AttentionPass {
   int fed_ = 0;
   int planned_ = 0;
   AttentionMap cross_, decoder_;
+  const int source_tokens_;
+  std::unique_ptr<HeadTrace> trace_;  // at one place, for plans point to it
 };
 
 }  // namespace trivium

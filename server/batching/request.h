@@ -56,6 +56,7 @@ struct RequestResult {
   std::vector<AttentionMap> cross_attention;    // [hypotheses]
   std::vector<AttentionMap> decoder_attention;  // [hypotheses]
   std::optional<BeamTrace> trace;
+  std::optional<HeadTrace> head_trace;
   // With `scoring`: the scored tokens. The score is their log-probability.
   std::optional<Hypothesis> scored;
   int source_tokens = 0;  // of the source, or of the prompt if there is none
@@ -153,6 +154,10 @@ struct Request {
   bool prefix_attention = false;
   // Reduce decoder_attention's maps to their mean, as above.
   bool mean_decoder_attention = false;
+  // The head whose numbers are wanted: of the decoder, for its best hypothesis,
+  // if the request decodes, else of the encoder. Model::CheckTracedHead has
+  // accepted it; at most kMostTracedTokens are read.
+  std::optional<HeadChoice> traced_head;
 
   // True if the request uses the decoder.
   bool decodes() const { return decoding.has_value() || scoring.has_value(); }

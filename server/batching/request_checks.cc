@@ -41,6 +41,14 @@ absl::Status CheckSelection(std::string_view name,
   return absl::OkStatus();
 }
 
+absl::Status CheckTraceLength(int64_t tokens) {
+  if (tokens <= kMostTracedTokens) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "a head is traced for at most {} tokens, not {}; send shorter "
+      "text, or ask for fewer new tokens",
+      kMostTracedTokens, tokens));
+}
+
 absl::Status CheckSourceOf(const Request& request, const EngineLimits& limits) {
   if (limits.encoder_layers == 0 && request.source.ids.empty() &&
       request.decodes()) {
@@ -111,6 +119,13 @@ absl::Status CheckDecoding(const Request& request, const EngineLimits& limits) {
 absl::Status CheckRequest(const Request& request, const EngineLimits& limits,
                           int max_rows) {
   TRIVIUM_RETURN_IF_ERROR(CheckSourceOf(request, limits));
+  if (request.traced_head) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckTraceLength(static_cast<int64_t>(request.source.ids.size())));
+    if (request.decodes()) {
+      TRIVIUM_RETURN_IF_ERROR(CheckTraceLength(PositionsOf(request)));
+    }
+  }
   if (!request.decodes()) return absl::OkStatus();
   if (limits.decoder_layers == 0) {
     return absl::InvalidArgumentError(

@@ -113,7 +113,7 @@ std::optional<std::string> ResultCache::KeyOf(const Request& request) {
       request.scoring || request.stop != nullptr ||
       request.states != States::kNone || !request.hidden_layers.empty() ||
       request.encoder_attention || request.cross_attention ||
-      request.decoder_attention) {
+      request.decoder_attention || request.traced_head) {
     return std::nullopt;
   }
   KeyWriter writer;

@@ -386,6 +386,8 @@ void Sequence::StartAttention() {
                              .mean_decoder = request_.mean_decoder_attention,
                              .prefix = request_.prefix_attention});
   }
+  // Hypotheses are in order, best first.
+  if (request_.traced_head) passes_.front().Trace(*request_.traced_head);
 }
 
 void Sequence::ApplyAttention(const StepResult& result) {

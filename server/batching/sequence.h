@@ -187,7 +187,8 @@ class Sequence {
   void ApplyScore(const StepResult& result);
   AttentionMap EncoderMap() const;
   bool maps_hypotheses() const {
-    return request_.cross_attention || request_.decoder_attention;
+    return request_.cross_attention || request_.decoder_attention ||
+           (request_.traced_head && request_.decodes());
   }
 
   const std::unique_ptr<QueuedRequest> queued_;

@@ -42,6 +42,17 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   result.hypotheses = std::move(hypotheses_);
   result.trace = std::move(trace_);
   result.scored = std::move(scored_);
+  if (request_.traced_head && !request_.decodes()) {
+    const HeadTrace* const trace =
+        engine_->TracedHead(sources_->id(source_slot_));
+    if (trace == nullptr) {
+      return absl::InternalError("the engine has no trace of the head");
+    }
+    result.head_trace = *trace;
+    result.head_trace->FillUnseenScores();
+  } else if (!passes_.empty()) {
+    result.head_trace = passes_.front().TakeTrace();
+  }
   for (AttentionPass& pass : passes_) {
     if (request_.cross_attention) {
       result.cross_attention.push_back(pass.TakeCrossMap());
@@ -53,6 +64,7 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   if (!AllFinite(result.states) || !AllFinite(result.hidden) ||
       !AllFinite(result.pooled) || !AllFinite(result.logits) ||
       !AllFinite(result.encoder_attention.weights) ||
+      (result.head_trace && !AllFinite(result.head_trace->result.values)) ||
       !std::all_of(result.best_logits.begin(), result.best_logits.end(),
                    [](const BestLogits& row) {
                      return std::isfinite(row.log_sum_exp);

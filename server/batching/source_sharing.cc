@@ -16,6 +16,7 @@ SourceOptions SourceOptionsOf(const Request& request) {
   options.sparse = request.sparse;
   options.attention = request.encoder_attention.has_value();
   if (options.attention) options.selection = *request.encoder_attention;
+  if (!request.decodes()) options.traced_head = request.traced_head;
   return options;
 }
 
@@ -35,6 +36,7 @@ bool Covers(const SourceOptions& have, const SourceOptions& want) {
        have.logits_best != want.logits_best)) {
     return false;
   }
+  if (want.traced_head && have.traced_head != want.traced_head) return false;
   if (!want.attention) return true;
   return have.attention && have.selection.layers == want.selection.layers &&
          have.selection.heads == want.selection.heads;

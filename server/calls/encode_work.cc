@@ -10,6 +10,7 @@
 #include "model/similarity.h"
 #include "model/token_pooling.h"
 #include "server/calls/convert/embedding_bytes.h"
+#include "server/calls/convert/head_trace.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -69,6 +70,11 @@ absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
   request.hidden_layers = job_.hidden_layers;
   std::sort(request.hidden_layers.begin(), request.hidden_layers.end());
   if (job_.attention) request.encoder_attention = job_.attention->maps;
+  if (job_.traced_head) {
+    TRIVIUM_RETURN_IF_ERROR(CheckTracedTokens(static_cast<int64_t>(tokens),
+                                              path, "send shorter text"));
+    request.traced_head = job_.traced_head;
+  }
   return item;
 }
 
@@ -116,6 +122,11 @@ int64_t EncodeWork::ResponseBytes(size_t tokens) const {
   if (job_.attention) {
     bytes += AttentionBytes(*job_.attention, info().encoder_layers,
                             info().encoder_heads, count, count);
+  }
+  if (job_.traced_head) {
+    bytes += HeadTraceBytes(std::min<int64_t>(count, kMostTracedTokens),
+                            std::min<int64_t>(count, kMostTracedTokens), info(),
+                            /*decoder=*/false);
   }
   return bytes;
 }

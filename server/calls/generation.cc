@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "server/calls/convert/constraint.h"
+#include "server/calls/convert/head_trace.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -72,6 +73,7 @@ absl::StatusOr<Request> Generation::Prepare() {
     request.scoring = Scoring{.top_logprobs = *job_.prompt_logprobs};
   }
   if (job_.attention) AskForAttention(&request);
+  if (job_.traced_head) TRIVIUM_RETURN_IF_ERROR(AskForTrace(&request));
   TRIVIUM_RETURN_IF_ERROR(Constrain(&request));
   request.stop = decoding.matcher;
   const bool joining = request.decoding->constraint != nullptr;
@@ -133,6 +135,27 @@ void Generation::AskForAttention(Request* request) {
                                     /*keys=*/read);
   request->decoder_attention = job_.attention->maps;
   request->prefix_attention = true;
+}
+
+absl::Status Generation::AskForTrace(Request* request) {
+  const auto prefix = static_cast<int64_t>(request->prefix.size());
+  const auto source = static_cast<int64_t>(request->source.ids.size());
+  TRIVIUM_RETURN_IF_ERROR(CheckTracedTokens(std::max(source, prefix), field(),
+                                            "send shorter text"));
+  int& most = request->decoding->max_new_tokens;
+  if (request->default_max_new_tokens) {
+    most = static_cast<int>(
+        std::min<int64_t>(most, kMostTracedTokens - prefix + 1));
+  }
+  const int64_t read = prefix + most - 1;
+  TRIVIUM_RETURN_IF_ERROR(CheckTracedTokens(
+      read, field(),
+      "new tokens count, too: send shorter text or a lower max_new_tokens"));
+  response_bytes_ +=
+      HeadTraceBytes(read, job_.traced_head->cross ? source : read,
+                     job_.options.model->info(), /*decoder=*/true);
+  request->traced_head = job_.traced_head;
+  return absl::OkStatus();
 }
 
 void Generation::AddEnd(RequestResult result) {

@@ -60,6 +60,7 @@ class Generation {
   // The tokens that the answer continues as a text.
   std::vector<int32_t> prompt() const;
   void AskForAttention(Request* request);
+  absl::Status AskForTrace(Request* request);
   // Compiles what the answer is held to, if anything.
   absl::Status Constrain(Request* request);
 

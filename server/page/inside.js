@@ -1,5 +1,5 @@
-// The server's page: Look inside. Shows what `trivium tokens`, `trivium attention`
-// and `trivium beams` show, with the pages of client/pages. Each picture is a
+// The server's page: Look inside. Shows what `trivium tokens`, `trivium attention`,
+// `trivium beams` and `trivium explain` show, with the pages of client/pages. Each picture is a
 // frame of its own, which reaches neither this page nor the token.
 
 // Weights of a picture: JSON has about ten bytes for each.
@@ -295,6 +295,86 @@ async function showBeams(signal) {
   return '';
 }
 
+// Names of a HeadTrace's matrices, in JSON and on the picture.
+const TRACED = {
+  tokenEmbeddings: 'token_embeddings', segmentEmbeddings: 'segment_embeddings',
+  positionEmbeddings: 'position_embeddings', embedded: 'embedded', input: 'input',
+  normed: 'normed', query: 'query', key: 'key', value: 'value', scores: 'scores',
+  bias: 'bias', weights: 'weights', sum: 'sum', joined: 'joined', output: 'output',
+  result: 'result',
+};
+const fiveDigits = (numbers) => (numbers || []).map((one) => Number(Number(one).toPrecision(5)));
+
+// Makes the data of the picture, as client/commands/head_page.cc does.
+function pictureOfHead(trace, more) {
+  const rows = {};
+  for (const [name, shown] of Object.entries(TRACED)) {
+    if (!trace[name]) continue;
+    rows[shown] = {columns: trace[name].columns, values: fiveDigits(trace[name].values)};
+  }
+  const pieces = (list) => (list || []).map((one) => one.piece || String(one.id || 0));
+  const numbers = (list) => (list || []).map(Number);
+  const next = (one) => ({piece: one.piece || String(one.id || 0), logprob: one.logprob || 0});
+  return {
+    ...more, rows, queries: pieces(trace.queries), keys: pieces(trace.keys),
+    positions: (trace.positions || 'TRACE_POSITIONS_NONE').slice(16).toLowerCase(),
+    frequencies: fiveDigits(trace.rotaryFrequencies), scale: trace.scale || 0,
+    soft_cap: trace.softCap || 0, sink: trace.sink ?? null,
+    kv_head: trace.keyValueHead || 0, heads: trace.headCount, layers: trace.layerCount,
+    gated: Boolean(trace.gated), parallel: Boolean(trace.parallel),
+    norm_of_output: Boolean(trace.normOfOutput), norm_of_sum: Boolean(trace.normOfSum),
+    rms: Boolean(trace.rmsNorm), factor: trace.residualFactor ?? 0,
+    seen_begin: numbers(trace.seenBegin), seen_end: numbers(trace.seenEnd),
+    next: more.next.map((one) => ({
+      chosen: next(one.token || {}), best: (one.alternatives || []).map(next)})),
+  };
+}
+
+async function showHead(signal) {
+  const model = insideModel(), input = insideInput();
+  const kind = $('head-kind').value;
+  const layer = Number($('head-layer').value), head = Number($('head-number').value);
+  const headTrace = {layer, head, cross: kind === 'cross'};
+  let trace = null, answer = '';
+  const next = [];
+  if (kind === 'encoder') {
+    const encoded = await call('Encode', {
+      model: model.name, inputs: [input], pooling: 'POOLING_NONE', headTrace,
+      ...languagesOf(model)}, {signal, shown: true});
+    trace = encoded.results[0].headTrace;
+  } else {
+    const decoding = {beamSize: 1, numHypotheses: 1, sample: false, topLogprobs: 10};
+    if (model.design === 'DESIGN_DECODER') decoding.maxNewTokens = NEW_TOKENS;
+    for await (const event of streamOf('Generate', {
+      model: model.name, input, headTrace, decoding, ...languagesOf(model),
+    }, {signal, shown: true})) {
+      answer += event.piece?.text || '';
+      next.push(...event.piece?.logprobs || []);
+      if (event.done) trace = event.done.headTrace;
+    }
+  }
+  if (!trace) throw new CallError('The text is blank: there is nothing to explain.');
+  const text = input.pair ? `${input.pair.first} ${input.pair.second}` : input.text;
+  showPicture('explain', 'One head', pictureOfHead(
+      trace, {model: model.name, text, answer, kind, layer, head, next}));
+  return '';
+}
+
+// Offers the kinds, layers and heads that the model has.
+function fitHeads() {
+  const model = insideModel();
+  if (!model) return;
+  const kinds = [];
+  if (model.design !== 'DESIGN_DECODER') kinds.push(['encoder', 'encoder']);
+  if (model.design !== 'DESIGN_ENCODER') kinds.push(['decoder', 'decoder']);
+  if (model.design === 'DESIGN_ENCODER_DECODER') kinds.push(['cross', 'decoder to source']);
+  fillSelect($('head-kind'), kinds, kinds.at(-1)[0]);
+  const layers = $('head-kind').value === 'encoder' ? model.encoderLayerCount : model.decoderLayerCount;
+  const numbers = (end) => upTo(end || 1).map((one) => [String(one), String(one)]);
+  fillSelect($('head-layer'), numbers(layers));
+  fillSelect($('head-number'), numbers(model.headCount));
+}
+
 async function showTokens(signal) {
   const model = insideModel(), input = insideInput();
   const message = input.pair ? {pairs: [input.pair]} : {texts: [input.text]};
@@ -330,6 +410,7 @@ function fitControls() {
   $('inside-to-field').hidden = !(model.targetLanguages || []).length;
   $('second-field').hidden = model.design !== 'DESIGN_ENCODER';
   $('show-beams').hidden = !serves(model, 'Translate');
+  fitHeads();
 }
 
 function startInside() {
@@ -347,6 +428,7 @@ function startInside() {
     for (const one of document.querySelectorAll('.looks button')) {
       one.setAttribute('aria-pressed', one.id === id);
     }
+    $('head-fields').hidden = id !== 'show-head';
     if (!$('inside-text').value.trim()) {
       return showError('inside-error', new CallError('Type a text first.'));
     }
@@ -362,4 +444,11 @@ function startInside() {
   on('show-tokens', 'tokens', showTokens);
   on('show-attention', 'attention', showAttention);
   on('show-beams', 'the search', showBeams);
+  on('show-head', 'the head', showHead);
+  for (const id of ['head-kind', 'head-layer', 'head-number']) {
+    $(id).addEventListener('change', () => {
+      fitHeads();
+      $('show-head').click();
+    });
+  }
 }

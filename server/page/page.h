@@ -6,11 +6,12 @@
 namespace trivium {
 
 // The page for browsers. Its data (see inside.js) are
-//   pages: {attention, beams}, each {html, style, script}
+//   pages: {attention, beams, explain}, each {html, style, script}
 extern const PageFiles kServerPage;
 // Pages of client/pages, which it shows in frames.
 extern const PageFiles kAttentionPicture;
 extern const PageFiles kBeamsPicture;
+extern const PageFiles kExplainPicture;
 // docs/openapi.json
 extern const char kOpenApi[];
 

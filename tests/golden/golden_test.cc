@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "model/weights/weights.h"
 #include "tests/golden/described_golden.h"
 #include "tests/support/generate.h"
 
@@ -166,6 +167,66 @@ TEST_P(GoldenTest, EncoderEqualsTransformers) {
     }
     ExpectMaps(i, "attentions", engine_->limits().encoder_layers,
                encoded->attention);
+  }
+}
+
+// A traced head's weights are Transformers' map of that head. The last head of
+// the last layer, where everything has been added up.
+TEST_P(GoldenTest, TracedHeadsEqualTransformers) {
+  const bool decoder = engine_->limits().decoder_layers > 0;
+  const int layers = decoder ? engine_->limits().decoder_layers
+                             : engine_->limits().encoder_layers;
+  const ModelInfo& info = model_->info();
+  const bool cross = decoder && !decoder_only();
+  const HeadChoice choice = {
+      .cross = cross,
+      .layer = layers - 1,
+      .head = (decoder ? info.decoder_heads : info.encoder_heads) - 1};
+  if (!model_->CheckTracedHead(decoder, choice).ok()) {
+    GTEST_SKIP() << "its heads cannot be traced";
+  }
+  for (int i = 0; i < runs(); ++i) {
+    const GoldenRun& run = golden_->runs()[i];
+    SourceId source = kNoSource;
+    StepPlan plan;
+    StepResult result;
+    if (!decoder_only()) {
+      SourceOptions options;
+      if (!decoder) options.traced_head = choice;
+      const auto added = engine_->AddSource(Source(run), options);
+      ASSERT_TRUE(added.ok()) << added.status();
+      source = *added;
+      plan.encode.push_back({source, engine_->limits().encoder_layers});
+      ASSERT_TRUE(engine_->Step(plan, &result).ok());
+      plan.Clear();
+    }
+    HeadTrace trace;
+    if (decoder) {
+      const std::vector<int32_t> targets = Targets(run);
+      trace.choice = choice;
+      trace.queries = trace.keys = static_cast<int>(targets.size());
+      if (cross) trace.keys = static_cast<int>(Source(run).ids.size());
+      const HypothesisId hypothesis = engine_->AddHypothesis(source);
+      plan.decode.push_back(
+          {.hypothesis = hypothesis, .tokens = targets, .trace = &trace});
+      ASSERT_TRUE(engine_->Step(plan, &result).ok());
+      engine_->ReleaseHypothesis(hypothesis);
+    } else {
+      trace = *engine_->TracedHead(source);
+    }
+    if (source != kNoSource) engine_->ReleaseSource(source);
+    const char* const name = cross ? "cross_attentions" : "attentions";
+    const TensorView* const expected =
+        golden_->Find(i, fmt::format("{}.{}", name, choice.layer));
+    if (expected == nullptr) continue;
+    std::vector<float> maps(static_cast<size_t>(expected->elements()));
+    CopyToF32(*expected, 0, maps);
+    const size_t cells = trace.weights.values.size();
+    ASSERT_EQ(maps.size() % cells, 0u);
+    for (size_t k = 0; k < cells; ++k) {
+      EXPECT_NEAR(trace.weights.values[k], maps[maps.size() - cells + k], 1e-4)
+          << "run " << i << ", weight " << k;
+    }
   }
 }
 

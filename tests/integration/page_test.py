@@ -447,6 +447,33 @@ class PageTest(unittest.TestCase):
                 "document.querySelector('#hypotheses span').textContent"),
             "Das Haus ist groß.")
 
+    def test_shows_one_head_step_by_step(self):
+        self.browser.click("#tab-inside")
+        self.browser.run("document.getElementById('inside-text').value = 'The house is big.'")
+        self.assertTrue(self.browser.run("document.getElementById('head-fields').hidden"))
+        self.browser.click("#show-head")
+        self.wait_for("iframe[title='One head']")
+        self.browser.wait_in_frame("document.querySelectorAll('#steps section').length")
+        # The picture opens on the cross-attention, whose last query ends the text.
+        self.assertIn("cross-attention", self.browser.run_in_frame(
+            "document.getElementById('model').textContent"))
+        self.assertEqual(
+            self.browser.run_in_frame("document.getElementById('texts').textContent"),
+            "The house is big.Das Haus ist groß.")
+        for kind in ("decoder", "encoder"):
+            self.browser.run(f"""(() => {{
+                document.getElementById('inside-view').replaceChildren();
+                const select = document.getElementById('head-kind');
+                select.value = '{kind}';
+                select.dispatchEvent(new Event('change'));
+            }})()""")
+            self.wait_for("iframe[title='One head']")
+            self.browser.wait_in_frame(f"data.kind === '{kind}' && heats.length")
+            # Weights of a row sum to 1, and the picture has them all.
+            self.assertAlmostEqual(self.browser.run_in_frame(
+                "rowOf(rows.weights, 1).reduce((sum, one) => sum + one, 0)"), 1, places=3)
+        self.assertEqual(self.text("#inside-error"), "")
+
     def test_looks_inside_other_kinds_of_models(self):
         self.browser.click("#tab-inside")
         for model, kind in (("embedder", "Encoder self-attention"),

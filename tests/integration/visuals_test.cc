@@ -1,5 +1,6 @@
 // Tests attention maps and beam traces of a real server with the embedded
 // model, and the programs that draw them: they show what the model computed.
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -177,6 +178,100 @@ TEST_F(VisualsTest, ShowsAllThreeKindsInTheProgram) {
   std::stringstream text;
   text << std::ifstream(page).rdbuf();
   EXPECT_THAT(text.str(), HasSubstr("</html>"));
+}
+
+// The weights of a traced head are those of its attention map, bit for bit.
+TEST_F(VisualsTest, TracesTheHeadThatTheMapsShow) {
+  v1::EncodeRequest encode;
+  encode.add_inputs()->set_text(kSentence);
+  encode.mutable_attention()->add_layers(2);
+  encode.mutable_attention()->add_heads(1);
+  encode.mutable_head_trace()->set_layer(2);
+  encode.mutable_head_trace()->set_head(1);
+  const auto encoded = client_->Encode(encode);
+  ASSERT_TRUE(encoded.ok()) << encoded.status();
+  const v1::HeadTrace& head = encoded->results(0).head_trace();
+  EXPECT_TRUE(std::ranges::equal(head.weights().values(),
+                                 encoded->results(0).attention().weights()));
+  EXPECT_EQ(head.positions(), v1::TRACE_POSITIONS_SINUSOIDAL);
+  EXPECT_EQ(head.queries(9).piece(), "▁it");
+
+  v1::GenerateRequest generate;
+  generate.mutable_input()->set_text(kSentence);
+  generate.mutable_decoding()->set_max_new_tokens(20);
+  generate.mutable_decoding()->set_top_logprobs(10);
+  generate.mutable_decoder_attention()->add_layers(1);
+  generate.mutable_decoder_attention()->add_heads(3);
+  generate.mutable_head_trace()->set_layer(1);
+  generate.mutable_head_trace()->set_head(3);
+  v1::GenerateResponse::Done done;
+  int tokens = 0;
+  const auto read = [&](const v1::GenerateResponse& event) {
+    tokens += event.piece().logprobs_size();
+    if (event.has_done()) done = event.done();
+    return absl::OkStatus();
+  };
+  ASSERT_EQ(client_->Generate(generate, read), absl::OkStatus());
+  EXPECT_TRUE(std::ranges::equal(done.head_trace().weights().values(),
+                                 done.decoder_attention().weights()));
+  EXPECT_EQ(done.head_trace().queries_size(), tokens);
+  EXPECT_EQ(done.head_trace().keys(1).piece(), "▁Das");
+  generate.clear_decoder_attention();
+  generate.mutable_head_trace()->set_cross(true);
+  ASSERT_EQ(client_->Generate(generate, read), absl::OkStatus());
+  EXPECT_TRUE(std::ranges::equal(
+      done.head_trace().keys(), head.keys(),
+      [](const auto& a, const auto& b) { return a.piece() == b.piece(); }));
+}
+
+TEST_F(VisualsTest, RefusesTracesThatItCannotGive) {
+  v1::EncodeRequest encode;
+  encode.add_inputs()->set_text(kSentence);
+  encode.mutable_head_trace()->set_layer(99);
+  EXPECT_THAT(client_->Encode(encode),
+              IsError(absl::StatusCode::kInvalidArgument, "head_trace"));
+  encode.mutable_head_trace()->set_layer(0);
+  encode.mutable_head_trace()->set_cross(true);
+  EXPECT_THAT(client_->Encode(encode),
+              IsError(absl::StatusCode::kInvalidArgument, "head_trace.cross"));
+  encode.mutable_head_trace()->clear_cross();
+  for (int i = 0; i < 5; ++i) {
+    encode.mutable_inputs(0)->set_text(encode.inputs(0).text() + kSentence +
+                                       kSentence);
+  }
+  EXPECT_THAT(client_->Encode(encode),
+              IsError(absl::StatusCode::kInvalidArgument, "inputs[0]"));
+  const auto ignore = [](const v1::GenerateResponse&) {
+    return absl::OkStatus();
+  };
+  v1::GenerateRequest generate;
+  generate.mutable_input()->set_text("It rains.");
+  generate.mutable_head_trace();
+  generate.mutable_decoding()->set_max_new_tokens(200);
+  EXPECT_THAT(client_->Generate(generate, ignore),
+              IsError(absl::StatusCode::kInvalidArgument, "input"));
+  generate.mutable_decoding()->clear_max_new_tokens();
+  EXPECT_EQ(client_->Generate(generate, ignore), absl::OkStatus());
+  generate.mutable_decoding()->set_beam_size(2);
+  generate.mutable_decoding()->set_num_hypotheses(2);
+  EXPECT_THAT(client_->Generate(generate, ignore),
+              IsError(absl::StatusCode::kInvalidArgument, "head_trace"));
+}
+
+TEST_F(VisualsTest, ExplainsAHeadInTheProgram) {
+  const std::string page = testing::TempDir() + "/explain_test.html";
+  for (const char* kind : {"encoder", "decoder", "cross"}) {
+    const ProcessResult run = Run({"explain", "--kind", kind, "--layer", "1",
+                                   "--html", page, "--json", kSentence});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const json trace = json::parse(run.out);
+    const size_t queries = trace["queries"].size();
+    EXPECT_EQ(trace["scores"]["values"].size(), queries * trace["keys"].size());
+    std::stringstream text;
+    text << std::ifstream(page).rdbuf();
+    EXPECT_THAT(text.str(), HasSubstr("</html>"));
+    EXPECT_THAT(text.str(), HasSubstr(std::string("\"kind\":\"") + kind));
+  }
 }
 
 TEST_F(VisualsTest, DrawsABeamTreeInTheProgram) {

@@ -35,6 +35,9 @@ class ForwardingEngine : public Engine {
   std::span<const float> EncoderAttention(SourceId source) const override {
     return engine_->EncoderAttention(source);
   }
+  const HeadTrace* TracedHead(SourceId source) const override {
+    return engine_->TracedHead(source);
+  }
   std::span<const float> HiddenStates(SourceId source) const override {
     return engine_->HiddenStates(source);
   }

@@ -41,6 +41,7 @@ LAYERS = {
         r"model/kernels/.*",
         r"model/weights/.*",
         r"model/engine\.h",
+        r"model/head_trace\.h",
         r"model/logits\.h",
         r"model/source_checks\.h",
     ),

@@ -15,6 +15,7 @@ from trivium.v1 import common_pb2, inference_pb2, models_pb2
 
 Decoding = Union["common_pb2.DecodingOptions", Mapping[str, Any]]
 Selection = Union["common_pb2.AttentionSelection", Mapping[str, Any]]
+Head = Union["common_pb2.HeadTraceOptions", Mapping[str, Any]]
 Direction = Union["common_pb2.TruncationDirection", str]
 
 
@@ -30,6 +31,8 @@ class EncodeArguments(TruncationArguments, total=False):
     token_vectors: bool
     tokens: bool  # return ids and pieces
     attention: Selection  # return attention maps; {}: all
+    # Return what a head computed: {"layer": 0, "head": 0}.
+    head_trace: Head
     source_language: str
     target_language: str
     prompt_name: str  # give this or prompt, not both
@@ -85,6 +88,8 @@ class GenerateArguments(TruncationArguments, total=False):
     task: str  # the name of one of Model.tasks
     # Needs max_new_tokens; the maps are in done[0].decoder_attention.
     decoder_attention: Selection
+    # The numbers are in done[0].head_trace.
+    head_trace: Head
 
 
 class ChatArguments(GenerateArguments, total=False):

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "server/calls/convert/embedding_bytes.h"
+#include "server/calls/convert/head_trace.h"
 #include "server/calls/environment.h"
 #include "server/errors/status.h"
 
@@ -335,6 +336,12 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
         ConvertSelection(in.attention(), path + "attention",
                          info.encoder_layers, info.encoder_heads));
   }
+  if (in.has_head_trace()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        job.traced_head,
+        ConvertHeadChoice(in.head_trace(), path + "head_trace",
+                          /*decoder=*/false, *job.options.model));
+  }
   // Only models that mark languages by source tokens need the languages; the
   // encoders of others read the text as it is.
   if (in.has_source_language() || in.has_target_language()) {
@@ -372,6 +379,15 @@ v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
   if (job.attention) {
     *out.mutable_attention() =
         ConvertAttention(result.encoder_attention, job.attention->rows);
+  }
+  if (result.head_trace) {
+    const auto keys = static_cast<size_t>(result.head_trace->keys);
+    *out.mutable_head_trace() = ConvertHeadTrace(
+        *result.head_trace, {.queries = ids,
+                             .keys = std::span(ids).first(keys),
+                             .tokenizer = job.options.model->tokenizer(),
+                             .query_side = TextSide::kSource,
+                             .key_side = TextSide::kSource});
   }
   return out;
 }

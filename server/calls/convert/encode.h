@@ -36,6 +36,7 @@ struct EncodeJob {
   bool token_vectors = false;
   std::vector<int> hidden_layers;  // in the request's order, from 0
   std::optional<MapSelection> attention;
+  std::optional<HeadChoice> traced_head;
 };
 
 // Checks all of the request but its inputs. `check_alive` is InputOptions'.

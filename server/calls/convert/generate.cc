@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "server/calls/convert/answer_parts.h"
+#include "server/calls/convert/head_trace.h"
 #include "server/calls/environment.h"
 #include "server/errors/status.h"
 
@@ -75,6 +76,16 @@ absl::StatusOr<GenerateJob> ReadGenerate(const v1::GenerateRequest& in,
         job.attention,
         ConvertDecoderSelection(in.decoder_attention(), "decoder_attention",
                                 model.info()));
+  }
+  if (in.has_head_trace()) {
+    TRIVIUM_ASSIGN_OR_RETURN(job.traced_head,
+                             ConvertHeadChoice(in.head_trace(), "head_trace",
+                                               /*decoder=*/true, model));
+    if (job.hypotheses() > 1) {
+      return InvalidField("head_trace",
+                          "is of one text, and decoding asks for several; ask "
+                          "for one hypothesis");
+    }
   }
   TRIVIUM_RETURN_IF_ERROR(CheckInputFields(in, model));
   TRIVIUM_RETURN_IF_ERROR(CheckAnswerFields(in.chat(), "chat"));

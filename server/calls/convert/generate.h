@@ -28,6 +28,7 @@ struct GenerateJob {
   std::string salt;
   std::optional<int> prompt_logprobs;  // alternatives of each prompt token
   std::optional<MapSelection> attention;
+  std::optional<HeadChoice> traced_head;
 };
 
 // Checks all that needs no tokenizer. The model has a decoder.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/calls/convert/call_fields.h"
+#include "server/calls/convert/head_trace.h"
 
 namespace trivium {
 namespace {
@@ -180,6 +181,9 @@ void GenerateMessages::AddEnd(RequestResult result, const CallTimings& timings,
                        : nullptr);
     WriteTimingsAndModel(timings, model, done);
   }
+  if (result.head_trace) {
+    AddHeadTrace(*result.head_trace, result.hypotheses[0], done);
+  }
   v1::Usage* usage = done->mutable_usage();
   usage->set_prompt_tokens(PromptTokens());
   size_t new_tokens = 0;
@@ -189,6 +193,22 @@ void GenerateMessages::AddEnd(RequestResult result, const CallTimings& timings,
   if (job_.prompted()) {
     usage->set_cached_tokens(static_cast<uint32_t>(result.cached_tokens));
   }
+}
+
+void GenerateMessages::AddHeadTrace(const HeadTrace& trace,
+                                    const Hypothesis& hypothesis,
+                                    v1::GenerateResponse::Done* done) const {
+  std::vector<int32_t> read = input_.prefix;
+  read.insert(read.end(), hypothesis.ids.begin(), hypothesis.ids.end());
+  const bool cross = trace.choice.cross;
+  const std::vector<int32_t>& keys = cross ? input_.source.ids : read;
+  *done->mutable_head_trace() = ConvertHeadTrace(
+      trace,
+      {.queries = std::span(read).first(static_cast<size_t>(trace.queries)),
+       .keys = std::span(keys).first(static_cast<size_t>(trace.keys)),
+       .tokenizer = job_.options.model->tokenizer(),
+       .query_side = TextSide::kTarget,
+       .key_side = cross ? TextSide::kSource : TextSide::kTarget});
 }
 
 uint32_t GenerateMessages::PromptTokens() const {

@@ -71,6 +71,8 @@ class GenerateMessages {
   // Adds the end of a hypothesis. `map` may be null.
   v1::GenerateResponse::Done* AddDone(int index, const Hypothesis& hypothesis,
                                       const AttentionMap* map);
+  void AddHeadTrace(const HeadTrace& trace, const Hypothesis& hypothesis,
+                    v1::GenerateResponse::Done* done) const;
   uint32_t PromptTokens() const;
 
   const GenerateJob& job_;

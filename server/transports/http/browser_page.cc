@@ -17,7 +17,7 @@ constexpr std::string_view kDescription = "/openapi.json";
 constexpr size_t kTagDigits = 32;
 
 const PageFiles* const kPages[] = {&kServerPage, &kAttentionPicture,
-                                   &kBeamsPicture};
+                                   &kBeamsPicture, &kExplainPicture};
 
 std::string Bytes(const Sha256& hash) { return {hash.begin(), hash.end()}; }
 
@@ -51,7 +51,8 @@ nlohmann::json Parts(const PageFiles& page) {
 std::string PageText() {
   return MakePage(kServerPage, {{"pages",
                                  {{"attention", Parts(kAttentionPicture)},
-                                  {"beams", Parts(kBeamsPicture)}}}});
+                                  {"beams", Parts(kBeamsPicture)},
+                                  {"explain", Parts(kExplainPicture)}}}});
 }
 
 // The tag is weak, since both codings share it.

@@ -1,4 +1,4 @@
-// Tests the pages of `trivium attention`, `trivium beams` and `trivium-load` in
+// Tests the pages of `trivium attention`, `beams`, `explain` and `trivium-load` in
 // the browser of browser.mjs.
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -433,4 +433,72 @@ test('ticks are round numbers that hold what is drawn', () => {
     const all = vmTicks(most);
     assert.ok(all.at(-1) >= most * .999 && all.length <= 7, `${most}: ${all}`);
   }
+});
+
+// One head of a decoder that has read three tokens and written two.
+function headData(more = {}) {
+  const matrix = (rows, columns, value) => ({
+    columns, values: Array.from({length: rows * columns},
+                                (_, at) => value(Math.floor(at / columns), at % columns))});
+  const wave = (row, column) => Math.sin(row + column);
+  const best = ['▁c', '</s>', '▁<i>'].map((piece, i) => ({piece, logprob: -1 - i}));
+  const rows = {};
+  for (const name of ['token_embeddings', 'position_embeddings', 'embedded', 'input', 'joined',
+                      'output', 'result']) {
+    rows[name] = matrix(4, 8, wave);
+  }
+  for (const name of ['query', 'key', 'value', 'sum']) rows[name] = matrix(4, 4, wave);
+  rows.scores = matrix(4, 4, (row, column) => row - column);
+  rows.weights = matrix(4, 4, (row, column) => column <= row ? 1 / (row + 1) : 0);
+  return {
+    model: 'en-de', text: 'a <b>', answer: 'c', kind: 'decoder', layer: 1, head: 1,
+    queries: ['<s>', '▁a', '▁<b>', '▁c'], keys: ['<s>', '▁a', '▁<b>', '▁c'], rows,
+    positions: 'sinusoidal', frequencies: [], scale: .5, soft_cap: 0, sink: null, kv_head: 1,
+    heads: 2, layers: 2, gated: false, parallel: false, norm_of_output: false,
+    norm_of_sum: true, rms: false, factor: 1, seen_begin: [0, 0, 0, 0], seen_end: [1, 2, 3, 4],
+    next: [{chosen: best[0], best}, {chosen: best[1], best}], ...more,
+  };
+}
+const headings = (page) => page.document.querySelectorAll('h2').map((one) => one.textContent);
+const workedLines = (page) => page.document.querySelectorAll('p').filter(
+    (one) => one.getAttribute('class') === 'worked').map((one) => one.textContent);
+
+test('a head is told in ten steps; two fall away without a mask and an answer', () => {
+  assert.equal(headings(new Page('explain', headData())).length, 10);
+  const all = headData({seen_end: [4, 4, 4, 4], next: []});
+  const titles = headings(new Page('explain', all));
+  assert.equal(titles.length, 8);
+  assert.ok(!titles.some((one) => one.includes('mask')));
+});
+
+test('the steps follow the chosen pair', () => {
+  const page = new Page('explain', headData(), '#query=2&key=1');
+  assert.match(workedLines(page)[0], /^“▁<b>” and “▁a”: .* = 1.000$/);
+  assert.match(workedLines(page)[1], /gives “▁a” 33.3 % of/);
+  const key = page.byId('key');
+  key.value = '3';
+  key.fire('change');
+  assert.match(workedLines(page)[1], /nothing: it does not see it/);
+});
+
+test('the next token is that of the query, and given tokens have none', () => {
+  const bars = (page) => page.document.querySelectorAll('span').filter(
+      (one) => (one.getAttribute('class') || '').startsWith('token')).map((one) => one.textContent);
+  assert.deepEqual(bars(new Page('explain', headData(), '#query=3')), ['▁c', '</s>', '▁<i>']);
+  const given = new Page('explain', headData(), '#query=1');
+  assert.deepEqual(bars(given), []);
+  assert.match(workedLines(given).at(-1), /that was given/);
+});
+
+test('arrow keys go through the cells of a map and tell their numbers', () => {
+  const page = new Page('explain', headData(), '#query=0&key=0');
+  const canvas = page.document.querySelectorAll('canvas').find(
+      (one) => one.getAttribute('aria-label').startsWith('weights'));
+  canvas.fire('keydown', {key: 'ArrowDown'});
+  assert.equal(page.text('readout'), 'weights: ▁a, looks at <s>: 0.500');
+  canvas.fire('keydown', {key: 'ArrowRight'});
+  canvas.fire('keydown', {key: 'ArrowRight'});
+  assert.equal(page.text('readout'), 'weights: ▁a, looks at ▁<b>: 0');
+  assert.equal(page.byId('query').value, 1);
+  assert.equal(page.byId('key').value, 2);
 });

@@ -28,6 +28,12 @@ JSON_SPACE_SPACED: JsonSpace
 JSON_SPACE_UNSPECIFIED: JsonSpace
 SAMPLING_DEFAULTS_CHAT: SamplingDefaults
 SAMPLING_DEFAULTS_UNSPECIFIED: SamplingDefaults
+TRACE_POSITIONS_DISTANCE: TracePositions
+TRACE_POSITIONS_LEARNED: TracePositions
+TRACE_POSITIONS_ROTARY: TracePositions
+TRACE_POSITIONS_SINUSOIDAL: TracePositions
+TRACE_POSITIONS_SLOPE: TracePositions
+TRACE_POSITIONS_UNSPECIFIED: TracePositions
 TRUNCATION_DIRECTION_LEFT: TruncationDirection
 TRUNCATION_DIRECTION_RIGHT: TruncationDirection
 TRUNCATION_DIRECTION_UNSPECIFIED: TruncationDirection
@@ -181,6 +187,88 @@ class DecodingOptions(_message.Message):
     typical_p: float
     def __init__(self, beam_size: _Optional[int] = ..., num_hypotheses: _Optional[int] = ..., length_penalty: _Optional[float] = ..., early_stopping: _Optional[_Union[EarlyStopping, str]] = ..., max_new_tokens: _Optional[int] = ..., min_new_tokens: _Optional[int] = ..., sample: bool = ..., temperature: _Optional[float] = ..., top_k: _Optional[int] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., no_repeat_ngram_size: _Optional[int] = ..., stop: _Optional[_Iterable[str]] = ..., banned: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., forced_first_id: _Optional[int] = ..., forced_last_id: _Optional[int] = ..., top_logprobs: _Optional[int] = ..., trace: bool = ..., min_p: _Optional[float] = ..., typical_p: _Optional[float] = ..., frequency_penalty: _Optional[float] = ..., presence_penalty: _Optional[float] = ..., logit_bias: _Optional[_Mapping[int, float]] = ..., ignore_eos: bool = ..., stop_ids: _Optional[_Iterable[int]] = ..., sampling_defaults: _Optional[_Union[SamplingDefaults, str]] = ..., stop_repetition: bool = ..., constraint: _Optional[_Union[Constraint, _Mapping]] = ...) -> None: ...
 
+class HeadTrace(_message.Message):
+    __slots__ = ["bias", "embedded", "gated", "head_count", "input", "joined", "key", "key_value_head", "keys", "layer_count", "norm_of_output", "norm_of_sum", "normed", "output", "parallel", "position_embeddings", "positions", "queries", "query", "residual_factor", "result", "rms_norm", "rotary_frequencies", "scale", "scores", "seen_begin", "seen_end", "segment_embeddings", "sink", "soft_cap", "sum", "token_embeddings", "value", "weights"]
+    BIAS_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDED_FIELD_NUMBER: _ClassVar[int]
+    GATED_FIELD_NUMBER: _ClassVar[int]
+    HEAD_COUNT_FIELD_NUMBER: _ClassVar[int]
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    JOINED_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    KEY_VALUE_HEAD_FIELD_NUMBER: _ClassVar[int]
+    LAYER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NORMED_FIELD_NUMBER: _ClassVar[int]
+    NORM_OF_OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    NORM_OF_SUM_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    PARALLEL_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    POSITION_EMBEDDINGS_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    RESIDUAL_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    RMS_NORM_FIELD_NUMBER: _ClassVar[int]
+    ROTARY_FREQUENCIES_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    SCORES_FIELD_NUMBER: _ClassVar[int]
+    SEEN_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    SEEN_END_FIELD_NUMBER: _ClassVar[int]
+    SEGMENT_EMBEDDINGS_FIELD_NUMBER: _ClassVar[int]
+    SINK_FIELD_NUMBER: _ClassVar[int]
+    SOFT_CAP_FIELD_NUMBER: _ClassVar[int]
+    SUM_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_EMBEDDINGS_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    bias: TraceRows
+    embedded: TraceRows
+    gated: bool
+    head_count: int
+    input: TraceRows
+    joined: TraceRows
+    key: TraceRows
+    key_value_head: int
+    keys: _containers.RepeatedCompositeFieldContainer[TraceToken]
+    layer_count: int
+    norm_of_output: bool
+    norm_of_sum: bool
+    normed: TraceRows
+    output: TraceRows
+    parallel: bool
+    position_embeddings: TraceRows
+    positions: TracePositions
+    queries: _containers.RepeatedCompositeFieldContainer[TraceToken]
+    query: TraceRows
+    residual_factor: float
+    result: TraceRows
+    rms_norm: bool
+    rotary_frequencies: _containers.RepeatedScalarFieldContainer[float]
+    scale: float
+    scores: TraceRows
+    seen_begin: _containers.RepeatedScalarFieldContainer[int]
+    seen_end: _containers.RepeatedScalarFieldContainer[int]
+    segment_embeddings: TraceRows
+    sink: float
+    soft_cap: float
+    sum: TraceRows
+    token_embeddings: TraceRows
+    value: TraceRows
+    weights: TraceRows
+    def __init__(self, queries: _Optional[_Iterable[_Union[TraceToken, _Mapping]]] = ..., keys: _Optional[_Iterable[_Union[TraceToken, _Mapping]]] = ..., token_embeddings: _Optional[_Union[TraceRows, _Mapping]] = ..., segment_embeddings: _Optional[_Union[TraceRows, _Mapping]] = ..., position_embeddings: _Optional[_Union[TraceRows, _Mapping]] = ..., embedded: _Optional[_Union[TraceRows, _Mapping]] = ..., input: _Optional[_Union[TraceRows, _Mapping]] = ..., normed: _Optional[_Union[TraceRows, _Mapping]] = ..., query: _Optional[_Union[TraceRows, _Mapping]] = ..., key: _Optional[_Union[TraceRows, _Mapping]] = ..., value: _Optional[_Union[TraceRows, _Mapping]] = ..., scores: _Optional[_Union[TraceRows, _Mapping]] = ..., bias: _Optional[_Union[TraceRows, _Mapping]] = ..., weights: _Optional[_Union[TraceRows, _Mapping]] = ..., sum: _Optional[_Union[TraceRows, _Mapping]] = ..., joined: _Optional[_Union[TraceRows, _Mapping]] = ..., output: _Optional[_Union[TraceRows, _Mapping]] = ..., result: _Optional[_Union[TraceRows, _Mapping]] = ..., positions: _Optional[_Union[TracePositions, str]] = ..., rotary_frequencies: _Optional[_Iterable[float]] = ..., scale: _Optional[float] = ..., soft_cap: _Optional[float] = ..., sink: _Optional[float] = ..., key_value_head: _Optional[int] = ..., head_count: _Optional[int] = ..., layer_count: _Optional[int] = ..., gated: bool = ..., parallel: bool = ..., norm_of_output: bool = ..., norm_of_sum: bool = ..., rms_norm: bool = ..., residual_factor: _Optional[float] = ..., seen_begin: _Optional[_Iterable[int]] = ..., seen_end: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class HeadTraceOptions(_message.Message):
+    __slots__ = ["cross", "head", "layer"]
+    CROSS_FIELD_NUMBER: _ClassVar[int]
+    HEAD_FIELD_NUMBER: _ClassVar[int]
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    cross: bool
+    head: int
+    layer: int
+    def __init__(self, layer: _Optional[int] = ..., head: _Optional[int] = ..., cross: bool = ...) -> None: ...
+
 class Hypothesis(_message.Message):
     __slots__ = ["cross_attention", "decoder_attention", "finish_reason", "ids", "logprobs", "pieces", "score", "text", "token_count", "total_logprob", "words"]
     CROSS_ATTENTION_FIELD_NUMBER: _ClassVar[int]
@@ -299,6 +387,22 @@ class TokenLogprobs(_message.Message):
     token: TokenLogprob
     def __init__(self, token: _Optional[_Union[TokenLogprob, _Mapping]] = ..., alternatives: _Optional[_Iterable[_Union[TokenLogprob, _Mapping]]] = ...) -> None: ...
 
+class TraceRows(_message.Message):
+    __slots__ = ["columns", "values"]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    columns: int
+    values: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, columns: _Optional[int] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class TraceToken(_message.Message):
+    __slots__ = ["id", "piece"]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PIECE_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    piece: str
+    def __init__(self, id: _Optional[int] = ..., piece: _Optional[str] = ...) -> None: ...
+
 class TruncationDirection(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
@@ -312,6 +416,9 @@ class SamplingDefaults(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class FinishReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class TracePositions(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class BeamFate(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

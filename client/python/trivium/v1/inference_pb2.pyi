@@ -352,10 +352,11 @@ class DocumentText(_message.Message):
     def __init__(self, text: _Optional[str] = ..., translation: _Optional[str] = ...) -> None: ...
 
 class EncodeRequest(_message.Message):
-    __slots__ = ["attention", "dimensions", "embedding_format", "hidden_layers", "inputs", "kind", "model", "multi_vector", "normalize", "outputs", "pooling", "prompt", "prompt_name", "source_language", "sparse", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["attention", "dimensions", "embedding_format", "head_trace", "hidden_layers", "inputs", "kind", "model", "multi_vector", "normalize", "outputs", "pooling", "prompt", "prompt_name", "source_language", "sparse", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DIMENSIONS_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FORMAT_FIELD_NUMBER: _ClassVar[int]
+    HEAD_TRACE_FIELD_NUMBER: _ClassVar[int]
     HIDDEN_LAYERS_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -376,6 +377,7 @@ class EncodeRequest(_message.Message):
     attention: _common_pb2.AttentionSelection
     dimensions: int
     embedding_format: EmbeddingFormat
+    head_trace: _common_pb2.HeadTraceOptions
     hidden_layers: _containers.RepeatedScalarFieldContainer[int]
     inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
     kind: TextKind
@@ -393,7 +395,7 @@ class EncodeRequest(_message.Message):
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ..., outputs: _Optional[_Iterable[_Union[EncodeOutput, str]]] = ..., kind: _Optional[_Union[TextKind, str]] = ..., sparse: _Optional[_Union[SparseOptions, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVectorOptions, _Mapping]] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ..., outputs: _Optional[_Iterable[_Union[EncodeOutput, str]]] = ..., kind: _Optional[_Union[TextKind, str]] = ..., sparse: _Optional[_Union[SparseOptions, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVectorOptions, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTraceOptions, _Mapping]] = ...) -> None: ...
 
 class EncodeResponse(_message.Message):
     __slots__ = ["model", "results", "timings"]
@@ -406,11 +408,12 @@ class EncodeResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[EncodeResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class EncodeResult(_message.Message):
-    __slots__ = ["attention", "embedding", "embedding_bytes", "embedding_scale", "hidden_states", "ids", "multi_vector", "pieces", "sparse", "token_count", "token_vectors", "truncated_tokens"]
+    __slots__ = ["attention", "embedding", "embedding_bytes", "embedding_scale", "head_trace", "hidden_states", "ids", "multi_vector", "pieces", "sparse", "token_count", "token_vectors", "truncated_tokens"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_BYTES_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_SCALE_FIELD_NUMBER: _ClassVar[int]
+    HEAD_TRACE_FIELD_NUMBER: _ClassVar[int]
     HIDDEN_STATES_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
     MULTI_VECTOR_FIELD_NUMBER: _ClassVar[int]
@@ -423,6 +426,7 @@ class EncodeResult(_message.Message):
     embedding: _containers.RepeatedScalarFieldContainer[float]
     embedding_bytes: bytes
     embedding_scale: float
+    head_trace: _common_pb2.HeadTrace
     hidden_states: _containers.RepeatedCompositeFieldContainer[HiddenStates]
     ids: _containers.RepeatedScalarFieldContainer[int]
     multi_vector: MultiVector
@@ -431,7 +435,7 @@ class EncodeResult(_message.Message):
     token_count: int
     token_vectors: _containers.RepeatedScalarFieldContainer[float]
     truncated_tokens: int
-    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ..., sparse: _Optional[_Union[SparseEmbedding, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVector, _Mapping]] = ...) -> None: ...
+    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ..., sparse: _Optional[_Union[SparseEmbedding, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVector, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTrace, _Mapping]] = ...) -> None: ...
 
 class EncodeStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
@@ -511,11 +515,12 @@ class FilledMasks(_message.Message):
     def __init__(self, masks: _Optional[_Iterable[_Union[FilledMasks.Mask, _Mapping]]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
 
 class GenerateRequest(_message.Message):
-    __slots__ = ["cache_salt", "chat", "decoder_attention", "decoding", "input", "model", "prompt_logprobs", "source_language", "target_language", "task", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["cache_salt", "chat", "decoder_attention", "decoding", "head_trace", "input", "model", "prompt_logprobs", "source_language", "target_language", "task", "tokens", "truncate", "truncation_direction"]
     CACHE_SALT_FIELD_NUMBER: _ClassVar[int]
     CHAT_FIELD_NUMBER: _ClassVar[int]
     DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODING_FIELD_NUMBER: _ClassVar[int]
+    HEAD_TRACE_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     PROMPT_LOGPROBS_FIELD_NUMBER: _ClassVar[int]
@@ -529,6 +534,7 @@ class GenerateRequest(_message.Message):
     chat: Chat
     decoder_attention: _common_pb2.AttentionSelection
     decoding: _common_pb2.DecodingOptions
+    head_trace: _common_pb2.HeadTraceOptions
     input: _common_pb2.Input
     model: str
     prompt_logprobs: int
@@ -538,14 +544,15 @@ class GenerateRequest(_message.Message):
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ..., task: _Optional[str] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ..., task: _Optional[str] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTraceOptions, _Mapping]] = ...) -> None: ...
 
 class GenerateResponse(_message.Message):
     __slots__ = ["done", "index", "piece", "prompt"]
     class Done(_message.Message):
-        __slots__ = ["decoder_attention", "finish_reason", "model", "score", "seed", "source_token_count", "timings", "token_count", "total_logprob", "truncated_tokens", "usage"]
+        __slots__ = ["decoder_attention", "finish_reason", "head_trace", "model", "score", "seed", "source_token_count", "timings", "token_count", "total_logprob", "truncated_tokens", "usage"]
         DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
         FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
+        HEAD_TRACE_FIELD_NUMBER: _ClassVar[int]
         MODEL_FIELD_NUMBER: _ClassVar[int]
         SCORE_FIELD_NUMBER: _ClassVar[int]
         SEED_FIELD_NUMBER: _ClassVar[int]
@@ -557,6 +564,7 @@ class GenerateResponse(_message.Message):
         USAGE_FIELD_NUMBER: _ClassVar[int]
         decoder_attention: _common_pb2.Attention
         finish_reason: _common_pb2.FinishReason
+        head_trace: _common_pb2.HeadTrace
         model: _common_pb2.ModelVersion
         score: float
         seed: int
@@ -566,7 +574,7 @@ class GenerateResponse(_message.Message):
         total_logprob: float
         truncated_tokens: int
         usage: Usage
-        def __init__(self, finish_reason: _Optional[_Union[_common_pb2.FinishReason, str]] = ..., token_count: _Optional[int] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., seed: _Optional[int] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ...) -> None: ...
+        def __init__(self, finish_reason: _Optional[_Union[_common_pb2.FinishReason, str]] = ..., token_count: _Optional[int] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., seed: _Optional[int] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTrace, _Mapping]] = ...) -> None: ...
     class Piece(_message.Message):
         __slots__ = ["ids", "logprobs", "reasoning", "text", "tool_calls"]
         IDS_FIELD_NUMBER: _ClassVar[int]

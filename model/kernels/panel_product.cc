@@ -301,7 +301,7 @@ size_t WholeSteps(size_t bytes) {
 }
 
 // Bytes that justify another thread.
-constexpr size_t kLeastToPack = 4 << 20;
+constexpr size_t kLeastToPack = 1 << 20;
 
 // Packs panels: `part_bytes` of K of each column of W, then the next
 // `part_bytes`.

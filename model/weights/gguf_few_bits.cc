@@ -14,7 +14,7 @@ using gguf::High;
 using gguf::Low;
 using gguf::Nibble;
 
-constexpr int kLarge = 256;
+constexpr int kBlockOfFewBits = 256;
 
 // Returns number i of 64 bytes of two bits each. In each half of the block, the
 // numbers 32 k + i have bits 2 k and 2 k + 1 of byte i.
@@ -39,7 +39,7 @@ float HalfOfE4m3(int x) {
 // where each 16 elements have a scale of four bits and a minimum of four.
 void DecodeQ2K(const std::byte* block, float* out) {
   const float d = Half(block + 80), m = Half(block + 82);
-  for (int i = 0; i < kLarge; ++i) {
+  for (int i = 0; i < kBlockOfFewBits; ++i) {
     const std::byte part = block[i / 16];
     const float scale = d * static_cast<float>(Low(part));
     const float least = m * static_cast<float>(High(part));
@@ -54,7 +54,7 @@ void DecodeQ2K(const std::byte* block, float* out) {
 void DecodeQ3K(const std::byte* block, float* out) {
   const std::byte* const scales = block + 96;
   const float d = Half(block + 108);
-  for (int i = 0; i < kLarge; ++i) {
+  for (int i = 0; i < kBlockOfFewBits; ++i) {
     const int j = i / 16;
     const int low = j < 8 ? Low(scales[j]) : High(scales[j - 8]);
     const int high = Byte(scales[8 + j % 4]) >> (j / 4 * 2) & 3;
@@ -85,7 +85,7 @@ void DecodeTq1(const std::byte* block, float* out) {
 // {64 bytes, d}: d (q - 1).
 void DecodeTq2(const std::byte* block, float* out) {
   const float d = Half(block + 64);
-  for (int i = 0; i < kLarge; ++i) {
+  for (int i = 0; i < kBlockOfFewBits; ++i) {
     out[i] = d * static_cast<float>(TwoBits(block, i) - 1);
   }
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <string_view>
 
 namespace trivium {
 namespace {
@@ -21,6 +22,23 @@ std::string Misfit(const TensorView& tensor, const std::string& what) {
 }
 
 }  // namespace
+
+std::string GgufWeights::Quantization() const {
+  std::map<std::string_view, size_t> bytes;
+  for (const auto& [name, tensor] : tensors_) {
+    if (BlockElements(tensor.dtype) > 1) {
+      bytes[DTypeName(tensor.dtype)] += tensor.data.size();
+    }
+  }
+  std::vector<std::string_view> types;
+  for (const auto& [type, size] : bytes) types.push_back(type);
+  std::stable_sort(types.begin(), types.end(),
+                   [&](auto a, auto b) { return bytes[a] > bytes[b]; });
+  if (types.size() < 2) return std::string(types.empty() ? "" : types[0]);
+  const std::string_view last = types.back();
+  types.pop_back();
+  return fmt::format("{} and {}", fmt::join(types, ", "), last);
+}
 
 std::string GgufChanges::Undo(const std::string& name, const TensorView& tensor,
                               const GgufTensorName& change) {

@@ -5,16 +5,19 @@
 //                     numbers 8 pair + j, its low half, and 8 pair + 4 + j
 //   scales            f16 [64], and f16 [64] of minimums or bytes [64] of
 //                     zeros if the form has them; kParts4 has bytes [64] of
-//                     scales and bytes [64] of minimums
+//                     scales and bytes [64] of minimums, kCurveParts4 and kFp4
+//                     have bytes [64] of scales
 //
-// A group of eight bits has 8 steps [64 columns, 4 bytes]. kParts4 has f16 [64]
-// scales and f16 [64] minimums before each 8 groups.
+// A group of eight bits has 8 steps [64 columns, 4 bytes]. Before each 8
+// groups, kParts4 has f16 [64] scales and f16 [64] minimums, and kCurveParts4
+// f16 [64] scales.
 //
 // A step's four bytes of a row of x are broadcast to all lanes; each lane adds
 // its column's four products to a sum. q is the unsigned operand, as VNNI wants
 // it. Where q has a zero (8 or 128), sums begin at -zero times the sum of x, so
 // they are exact. With AVX2, products of four bits are added in 16 bits: 16
-// pairs of 2 x 15 x 127 fit.
+// pairs of 2 x 15 x 127 fit. Numbers of a table are looked up in a register;
+// theirs are added in 32 bits.
 //
 // While a block is multiplied with several rows, the next is prefetched.
 //
@@ -51,12 +54,22 @@ constexpr size_t NumberBytes(GroupForm form) {
   return form == GroupForm::kScale8 ? 8 * kStep : 4 * kStep;
 }
 constexpr size_t ScaleBytes(GroupForm form) {
-  return form == GroupForm::kMinimum4 ? 2 * kHalves
-         : form == GroupForm::kZero4  ? kHalves + kGroupColumns
-                                      : kHalves;
+  switch (form) {
+    case GroupForm::kMinimum4:
+      return 2 * kHalves;
+    case GroupForm::kZero4:
+      return kHalves + kGroupColumns;
+    case GroupForm::kCurveParts4:
+    case GroupForm::kFp4:
+      return kGroupColumns;
+    default:
+      return kHalves;
+  }
 }
 constexpr size_t HeadBytes(GroupForm form) {
-  return form == GroupForm::kParts4 ? 2 * kHalves : 0;
+  return form == GroupForm::kParts4        ? 2 * kHalves
+         : form == GroupForm::kCurveParts4 ? kHalves
+                                           : 0;
 }
 constexpr size_t GroupBytes(GroupForm form) {
   return NumberBytes(form) + ScaleBytes(form);
@@ -65,6 +78,19 @@ constexpr size_t GroupBytes(GroupForm form) {
 constexpr size_t GroupBegin(GroupForm form, int group) {
   return group * GroupBytes(form) +
          (group / kPartsOfBlock + 1) * HeadBytes(form);
+}
+
+// Of forms whose q names an entry of a table: the unsigned operand is the entry
+// plus TableZero.
+constexpr bool HasTable(GroupForm form) {
+  return form == GroupForm::kCurve4 || form == GroupForm::kCurveParts4 ||
+         form == GroupForm::kFp4;
+}
+constexpr int TableZero(GroupForm form) {
+  return form == GroupForm::kFp4 ? 12 : 128;
+}
+constexpr const int8_t* TableOf(GroupForm form) {
+  return form == GroupForm::kFp4 ? kFp4Numbers : kCurve4Numbers;
 }
 
 struct GroupedCall {
@@ -95,10 +121,10 @@ constexpr int kWideAlone = 4;  // with one row
 constexpr int kMostRows = HWY_TARGET == HWY_AVX3 ? 6 : 4;
 
 // Sums of the products of a step of all columns of a vector.
-template <bool kVnni, bool kFourBits>
+template <bool kVnni, bool kSmallNumbers>
 struct StepSums {
 #if HWY_TARGET == HWY_AVX2
-  static constexpr bool kShort = kFourBits;
+  static constexpr bool kShort = kSmallNumbers;
 #else
   static constexpr bool kShort = false;
 #endif
@@ -130,6 +156,32 @@ struct StepSums {
   }
 };
 
+// Makes the unsigned operand of the four numbers of each lane.
+template <GroupForm kForm>
+struct Operands {
+  HWY_INLINE VI32 operator()(VI32 numbers) const { return numbers; }
+};
+#if HWY_TARGET != HWY_SCALAR
+template <GroupForm kForm>
+requires(HasTable(kForm)) struct Operands<kForm> {
+  using U8 = hn::Repartition<uint8_t, I32>;
+
+  HWY_INLINE Operands() {
+    alignas(16) uint8_t entries[16];
+    for (int i = 0; i < 16; ++i) {
+      entries[i] = static_cast<uint8_t>(TableOf(kForm)[i] + TableZero(kForm));
+    }
+    table = hn::LoadDup128(U8(), entries);
+  }
+  HWY_INLINE VI32 operator()(VI32 numbers) const {
+    return hn::BitCast(I32(),
+                       hn::TableLookupBytes(table, hn::BitCast(U8(), numbers)));
+  }
+
+  hn::Vec<U8> table;
+};
+#endif
+
 HWY_INLINE hn::Vec<F32> LoadHalves(const char* from) {
   const hn::Rebind<hwy::float16_t, F32> d16;
   return hn::PromoteTo(
@@ -142,6 +194,18 @@ HWY_INLINE hn::Vec<F32> LoadByteNumbers(const char* from) {
                  I32(), hn::Load(d8, reinterpret_cast<const uint8_t*>(from))));
 }
 
+// Mxfp4Scale() of bytes.
+HWY_INLINE hn::Vec<F32> LoadPowers(const char* from) {
+  const I32 d32;
+  const hn::Rebind<uint8_t, I32> d8;
+  const auto e =
+      hn::PromoteTo(d32, hn::Load(d8, reinterpret_cast<const uint8_t*>(from)));
+  const auto one = hn::Set(d32, 1);
+  return hn::BitCast(
+      F32(), hn::IfThenElse(hn::Gt(e, one), hn::ShiftLeft<23>(hn::Sub(e, one)),
+                            hn::ShiftLeft<21>(hn::Add(e, one))));
+}
+
 // Multiplies kRows rows of x with kVectors vectors of columns from `column` on.
 // Meanwhile prefetches, of each group of the next block, `fetches` cache lines
 // from `fetch` on.
@@ -152,8 +216,11 @@ HWY_INLINE void MultiplyGroups(const GroupedCall& call, int row, int column,
   constexpr bool kHasMinimums = kForm == GroupForm::kMinimum4 ||
                                 kForm == GroupForm::kParts4 ||
                                 kForm == GroupForm::kZero4;
-  constexpr int kZero = kHasMinimums ? 0 : kFourBits ? 8 : 128;
-  using Sums = StepSums<kVnni, kFourBits>;
+  constexpr int kZero = kHasMinimums      ? 0
+                        : HasTable(kForm) ? TableZero(kForm)
+                        : kFourBits       ? 8
+                                          : 128;
+  using Sums = StepSums<kVnni, kFourBits && !HasTable(kForm)>;
   const F32 d;
   const I32 d32;
   const hn::RebindToUnsigned<I32> du32;
@@ -170,13 +237,14 @@ HWY_INLINE void MultiplyGroups(const GroupedCall& call, int row, int column,
   const size_t parts = static_cast<size_t>(call.groups) * sizeof(float);
   const char* from = call.block;
   const char* head = from;
+  const Operands<kForm> to_operand;
   V scale_of_parts[kVectors], minimum_of_parts[kVectors];
   HWY_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
     scale_of_parts[v] = minimum_of_parts[v] = hn::Zero(d);
   }
   for (int group = 0; group < call.groups; ++group) {
-    if (kForm == GroupForm::kParts4 && group % kPartsOfBlock == 0) {
+    if (HeadBytes(kForm) > 0 && group % kPartsOfBlock == 0) {
       head = from;
       from += HeadBytes(kForm);
     }
@@ -213,10 +281,10 @@ HWY_INLINE void MultiplyGroups(const GroupedCall& call, int row, int column,
                               from + part * kStep + 4 * (column + v * kLanes)));
         if constexpr (kFourBits) {
           const auto low = hn::Set(d32, 0x0f0f0f0f);
-          q[0][v] = hn::And(both, low);
-          q[1][v] = hn::And(
+          q[0][v] = to_operand(hn::And(both, low));
+          q[1][v] = to_operand(hn::And(
               hn::BitCast(d32, hn::ShiftRight<4>(hn::BitCast(du32, both))),
-              low);
+              low));
         } else {
           q[0][v] = both;
         }
@@ -251,6 +319,15 @@ HWY_INLINE void MultiplyGroups(const GroupedCall& call, int row, int column,
         scale[v] = hn::Mul(scale_of_parts[v], LoadByteNumbers(scales + at));
         minimum[v] = hn::Neg(hn::Mul(
             minimum_of_parts[v], LoadByteNumbers(scales + kGroupColumns + at)));
+      } else if constexpr (kForm == GroupForm::kCurveParts4) {
+        if (group % kPartsOfBlock == 0) {
+          scale_of_parts[v] = LoadHalves(head + 2 * at);
+        }
+        scale[v] =
+            hn::Mul(scale_of_parts[v],
+                    hn::Sub(LoadByteNumbers(scales + at), hn::Set(d, 32.0f)));
+      } else if constexpr (kForm == GroupForm::kFp4) {
+        scale[v] = LoadPowers(scales + at);
       } else {
         scale[v] = LoadHalves(scales + 2 * at);
         if constexpr (kForm == GroupForm::kMinimum4) {
@@ -367,6 +444,12 @@ void MultiplyForm(GroupForm form, const GroupedCall& call) {
       return MultiplyBlock<kVnni, GroupForm::kParts4>(call);
     case GroupForm::kZero4:
       return MultiplyBlock<kVnni, GroupForm::kZero4>(call);
+    case GroupForm::kCurve4:
+      return MultiplyBlock<kVnni, GroupForm::kCurve4>(call);
+    case GroupForm::kCurveParts4:
+      return MultiplyBlock<kVnni, GroupForm::kCurveParts4>(call);
+    case GroupForm::kFp4:
+      return MultiplyBlock<kVnni, GroupForm::kFp4>(call);
     case GroupForm::kScale8:
       return MultiplyBlock<kVnni, GroupForm::kScale8>(call);
   }
@@ -493,13 +576,15 @@ void GroupedWeights::Set(int column, const GroupedRow& row) {
     char* const to = block + GroupBegin(form, group);
     const uint8_t* const q =
         row.numbers.data() + static_cast<size_t>(group) * kGroupNumbers;
-    for (int i = 0; i < kGroupNumbers; ++i) {
-      if (form == GroupForm::kScale8) {
-        to[i / 4 * kStep + 4 * place + i % 4] = static_cast<char>(q[i]);
-      } else if (i % 8 < 4) {
-        to[i / 8 * kStep + 4 * place + i % 4] =
-            static_cast<char>(q[i] | q[i + 4] << 4);
+    const bool eight = form == GroupForm::kScale8;
+    for (int step = 0; step < (eight ? 8 : 4); ++step) {
+      uint32_t four, next;
+      std::memcpy(&four, q + (eight ? 4 : 8) * step, sizeof(four));
+      if (!eight) {
+        std::memcpy(&next, q + 8 * step + 4, sizeof(next));
+        four |= next << 4;
       }
+      std::memcpy(to + step * kStep + 4 * place, &four, sizeof(four));
     }
     char* const scales = to + NumberBytes(form);
     if (form == GroupForm::kParts4) {
@@ -509,6 +594,13 @@ void GroupedWeights::Set(int column, const GroupedRow& row) {
         char* const head = to - HeadBytes(form);
         SetHalf(row.scales[group / kPartsOfBlock], place, head);
         SetHalf(row.minimums[group / kPartsOfBlock], place, head + kHalves);
+      }
+      continue;
+    }
+    if (form == GroupForm::kCurveParts4 || form == GroupForm::kFp4) {
+      scales[place] = static_cast<char>(row.part_scales[group]);
+      if (form == GroupForm::kCurveParts4 && group % kPartsOfBlock == 0) {
+        SetHalf(row.scales[group / kPartsOfBlock], place, to - HeadBytes(form));
       }
       continue;
     }
@@ -534,9 +626,10 @@ void GroupedWeights::Get(int column, float* w) const {
     const char* const from = block + GroupBegin(form, group);
     const char* const scales = from + NumberBytes(form);
     if (group % kPartsOfBlock == 0) head = from - HeadBytes(form);
-    // w = scale (q - zero) + minimum.
-    float scale =
-        F16ToF32(HalfAt(form == GroupForm::kParts4 ? head : scales, place));
+    // w = scale (q - zero) + minimum, or scale table[q].
+    float scale = form == GroupForm::kFp4
+                      ? Mxfp4Scale(static_cast<uint8_t>(scales[place]))
+                      : F16ToF32(HalfAt(HasParts(form) ? head : scales, place));
     int zero = 0;
     float minimum = 0;
     switch (form) {
@@ -554,6 +647,12 @@ void GroupedWeights::Get(int column, float* w) const {
       case GroupForm::kZero4:
         zero = static_cast<int>(number(scales + kHalves));
         break;
+      case GroupForm::kCurveParts4:
+        scale *= number(scales) - 32;
+        break;
+      case GroupForm::kCurve4:
+      case GroupForm::kFp4:
+        break;
       case GroupForm::kScale8:
         zero = 128;
         break;
@@ -565,8 +664,9 @@ void GroupedWeights::Get(int column, float* w) const {
       const auto byte =
           static_cast<uint8_t>(from[step * kStep + 4 * place + i % 4]);
       const int q = whole ? byte : i % 8 < 4 ? byte & 15 : byte >> 4;
+      const int value = HasTable(form) ? TableOf(form)[q] : q - zero;
       w[group * kGroupNumbers + i] =
-          scale * static_cast<float>(q - zero) + minimum;
+          scale * static_cast<float>(value) + minimum;
     }
   }
 }

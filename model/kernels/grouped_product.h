@@ -34,7 +34,7 @@ class GroupedWeights {
   static constexpr int kColumns = 64;
 
   // `forms` has one form for each kColumns columns. K is a multiple of 256
-  // where a form is kParts4.
+  // where a form has parts (HasParts).
   GroupedWeights(int n, int k, std::vector<GroupForm> forms);
 
   // Returns the bytes of weights [n, k] of one form.
@@ -46,6 +46,7 @@ class GroupedWeights {
   GroupForm form(int column) const { return forms_[column / kColumns]; }
 
   // Packs the weights of a column of y; `row` has the form of its block.
+  // Threads may set different columns at the same time.
   void Set(int column, const GroupedRow& row);
   // Reads the weights of a column back, to w [k].
   void Get(int column, float* w) const;

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/parallel.h"
 #include "model/kernels/runtime.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -299,13 +300,17 @@ size_t WholeSteps(size_t bytes) {
   return (bytes + kStepBytes - 1) / kStepBytes * kStepBytes;
 }
 
+// Bytes that justify another thread.
+constexpr size_t kLeastToPack = 1 << 20;
+
 // Packs panels: `part_bytes` of K of each column of W, then the next
 // `part_bytes`.
 void Pack(const void* w, int n, size_t row_bytes, size_t part_bytes,
           void* packed) {
   const int width = HWY_DYNAMIC_DISPATCH(PanelColumns)();
-  const char* from = static_cast<const char*>(w);
-  for (int column = 0; column < n; ++column, from += row_bytes) {
+  const auto pack = [&](int column) {
+    const char* const from =
+        static_cast<const char*>(w) + static_cast<size_t>(column) * row_bytes;
     const int place = column % width;
     char* to = static_cast<char*>(packed) +
                static_cast<size_t>(column - place) * WholeSteps(row_bytes) +
@@ -314,7 +319,15 @@ void Pack(const void* w, int n, size_t row_bytes, size_t part_bytes,
       std::memcpy(to, from + i, std::min(part_bytes, row_bytes - i));
       to += width * part_bytes;
     }
-  }
+  };
+  const size_t least = kLeastToPack / (row_bytes * width) + 1;
+  ParallelFor((n + width - 1) / width, static_cast<int>(least),
+              [&](int begin, int end) {
+                for (int column = begin * width;
+                     column < std::min(end * width, n); ++column) {
+                  pack(column);
+                }
+              });
 }
 
 // Copies the rows, padded with zeros to whole steps.

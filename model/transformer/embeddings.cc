@@ -6,6 +6,7 @@
 
 #include "model/kernels/row_ops.h"
 #include "model/transformer/heads.h"
+#include "model/transformer/weight_rows.h"
 #include "model/weights/half.h"
 
 namespace trivium {
@@ -34,7 +35,13 @@ TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
     : width_(static_cast<int>(tokens.shape[1])) {
   const size_t count = static_cast<size_t>(tokens.elements());
   if (weights == WeightType::kF32) {
-    CopyToF32(tokens, 0, std::span(f32_.Reserve(count), count));
+    float* const values = f32_.Reserve(count);
+    ForRowsAtOnce(tokens.shape[0], width_, [&](int64_t begin, int64_t end) {
+      const auto at = static_cast<size_t>(begin * width_);
+      CopyToF32(tokens, begin * width_,
+                std::span(values + at, (end - begin) * width_));
+    });
+    DropPages(tokens.data);
     return;
   }
   const bool groups =
@@ -44,14 +51,18 @@ TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
     std::copy(tokens.data.begin(), tokens.data.end(), blocks_.Reserve(bytes));
     rows_ = tokens;
     rows_->data = std::span(blocks_.data(), bytes);
+    DropPages(tokens.data);
     return;
   }
   bf16_.Reserve(count);
-  std::vector<float> row(width_);
-  for (size_t at = 0; at < count; at += width_) {
-    CopyToF32(tokens, static_cast<int64_t>(at), row);
-    Bf16Row(row.data(), width_, bf16_.data() + at);
-  }
+  ForRowsAtOnce(tokens.shape[0], width_, [&](int64_t begin, int64_t end) {
+    std::vector<float> row(width_);
+    for (int64_t at = begin * width_; at < end * width_; at += width_) {
+      CopyToF32(tokens, at, row);
+      Bf16Row(row.data(), width_, bf16_.data() + at);
+    }
+  });
+  DropPages(tokens.data);
 }
 
 TokenTable::TokenTable(const TensorView& tokens)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/transformer/hadamard.h"
+#include "model/transformer/weight_rows.h"
 #include "model/weights/grouped_row.h"
 #include "model/weights/packed_rows.h"
 
@@ -39,6 +40,17 @@ std::vector<GroupForm> FormsOf(const Formats& formats,
   return forms;
 }
 
+// The memory of a thread that packs rows.
+struct Scratch {
+  explicit Scratch(int64_t in)
+      : values(in * PackedRows::kRowsAtOnce),
+        of_file(PackedRows::kRowsAtOnce) {}
+
+  std::vector<float> values;  // [kRowsAtOnce, in]
+  std::vector<GroupedRow> of_file;
+  GroupedRow rounded;
+};
+
 }  // namespace
 
 GroupedWeights PackGroups(const Formats& formats,
@@ -51,37 +63,44 @@ GroupedWeights PackGroups(const Formats& formats,
   }
   GroupedWeights weights(static_cast<int>(out), static_cast<int>(in),
                          FormsOf(formats, parts, count, out));
-  std::vector<float> several(in * PackedRows::kRowsAtOnce);
-  std::vector<GroupedRow> of_file(PackedRows::kRowsAtOnce);
-  GroupedRow rounded;
-  int64_t at = 0;
+  int64_t first = 0;
   for (const LinearTensors& part : parts) {
     const int64_t rows = count > 0 ? count : part.weight->shape[0];
-    const auto own = GroupFormOf(*part.weight);
-    for (int64_t i = 0; i < rows; i += PackedRows::kRowsAtOnce) {
-      const int64_t read = std::min(PackedRows::kRowsAtOnce, rows - i);
+    const auto own =
+        formats.hadamard ? std::nullopt : GroupFormOf(*part.weight);
+    // Reads rows [i, end) of the part's.
+    const auto pack = [&](int64_t i, int64_t end, Scratch* scratch) {
+      const auto read = static_cast<size_t>(end - i);
       bool unpacked = false, grouped = false;
-      for (int64_t j = 0; j < read; ++j, ++at) {
-        const int column = static_cast<int>(at);
+      for (size_t j = 0; j < read; ++j) {
+        const int column = static_cast<int>(first + i) + static_cast<int>(j);
         const GroupForm form = weights.form(column);
-        if (own == form && !formats.hadamard) {
+        if (own == form) {
           if (!std::exchange(grouped, true)) {
             ReadGroups(*part.weight, begin + i,
-                       std::span(of_file).first(static_cast<size_t>(read)));
+                       std::span(scratch->of_file).first(read));
           }
-          weights.Set(column, of_file[static_cast<size_t>(j)]);
-        } else {
-          if (!std::exchange(unpacked, true)) {
-            CopyToF32(*part.weight, (begin + i) * in,
-                      std::span(several).first(read * in));
-          }
-          const auto values = std::span(several).subspan(j * in, in);
-          if (formats.hadamard) HadamardWeights(values);
-          RoundToGroups(values, form, &rounded);
-          weights.Set(column, rounded);
+          weights.Set(column, scratch->of_file[j]);
+          continue;
         }
+        const auto values = std::span(scratch->values);
+        if (!std::exchange(unpacked, true)) {
+          CopyToF32(*part.weight, (begin + i) * in, values.first(read * in));
+        }
+        const auto row = values.subspan(j * in, in);
+        if (formats.hadamard) HadamardWeights(row);
+        RoundToGroups(row, form, &scratch->rounded);
+        weights.Set(column, scratch->rounded);
       }
-    }
+    };
+    ForRowsAtOnce(rows, in, [&](int64_t unit_begin, int64_t unit_end) {
+      Scratch scratch(in);
+      for (int64_t i = unit_begin; i < unit_end; i += PackedRows::kRowsAtOnce) {
+        pack(i, std::min(i + PackedRows::kRowsAtOnce, unit_end), &scratch);
+      }
+    });
+    DropRows(*part.weight, begin, rows);
+    first += rows;
   }
   return weights;
 }

@@ -17,6 +17,7 @@
 #include "model/kernels/grouped_product.h"
 #include "model/transformer/grouped_linear.h"
 #include "model/transformer/hadamard.h"
+#include "model/transformer/weight_rows.h"
 #include "model/weights/packed_rows.h"
 
 namespace trivium {
@@ -135,20 +136,14 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
     linear.scale_.resize(out);
     linear.offset_.resize(out);
   }
-  // Convert a few rows at once, to avoid an f32 copy of the whole matrix.
-  std::vector<float> several(in * PackedRows::kRowsAtOnce);
-  std::vector<char> packed(out * in * SizeOf(formats.weights));
-  int64_t at = 0;
+  // A few rows at once are converted, to avoid an f32 copy of the whole matrix.
+  const RawBuffer buffer(out * in * SizeOf(formats.weights));
+  const auto packed = static_cast<char*>(buffer.data());
+  first = 0;
   for (const LinearTensors& part : parts) {
-    const int64_t rows = rows_of(part);
-    for (int64_t i = 0; i < rows; ++i, ++at) {
-      const int64_t of_several = i % PackedRows::kRowsAtOnce;
-      if (of_several == 0) {
-        const int64_t read = std::min(PackedRows::kRowsAtOnce, rows - i);
-        CopyToF32(*part.weight, (begin + i) * in,
-                  std::span(several).first(read * in));
-      }
-      const auto row = std::span(several).subspan(of_several * in, in);
+    // Packs row `i` of the part.
+    const auto pack = [&](int64_t i, std::span<float> row) {
+      const int64_t at = first + i;
       for (size_t j = 0; j < smoothing.size(); ++j) row[j] /= smoothing[j];
       if (formats.hadamard) HadamardWeights(row);
       switch (formats.weights) {
@@ -173,14 +168,28 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
         case WeightType::kInt4:
           break;  // above
       }
-    }
+    };
+    ForRowsAtOnce(rows_of(part), in, [&](int64_t from, int64_t end) {
+      std::vector<float> several(in * PackedRows::kRowsAtOnce);
+      for (int64_t i = from; i < end; ++i) {
+        const int64_t of_several = (i - from) % PackedRows::kRowsAtOnce;
+        if (of_several == 0) {
+          const int64_t read = std::min(PackedRows::kRowsAtOnce, end - i);
+          CopyToF32(*part.weight, (begin + i) * in,
+                    std::span(several).first(read * in));
+        }
+        pack(i, std::span(several).subspan(of_several * in, in));
+      }
+    });
+    DropRows(*part.weight, begin, rows_of(part));
+    first += rows_of(part);
   }
   linear.smoothing_ = std::move(smoothing);
   TRIVIUM_ASSIGN_OR_RETURN(
       linear.matrix_,
       PackedMatrix::Create({formats.weights, formats.operands,
                             static_cast<int>(out), static_cast<int>(in)},
-                           packed.data()));
+                           packed));
   return linear;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <cstring>
@@ -6,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/parallel.h"
 #include "model/weights/gguf_blocks.h"
 #include "model/weights/half.h"
 #include "model/weights/packed_rows.h"
@@ -42,22 +44,57 @@ std::optional<int64_t> FirstWith(Bits exponent,
   return std::nullopt;
 }
 
-// Like FirstWith for numbers with scales or packed ones. It checks the
-// products, because finite numbers may have infinite ones.
-std::optional<int64_t> FirstOfScaled(const TensorView& tensor) {
-  const int64_t count = tensor.elements();
+// Like FirstWith for the elements [begin, end) of numbers with scales or packed
+// ones. It checks the products, because finite numbers may have infinite ones.
+std::optional<int64_t> FirstOfScaled(const TensorView& tensor, int64_t begin,
+                                     int64_t end) {
   const int64_t part =
       tensor.packed != nullptr
-          ? std::min(count, PackedRows::kRowsAtOnce * tensor.shape.back())
+          ? std::min(end - begin, PackedRows::kRowsAtOnce * tensor.shape.back())
           : 4096;
   std::vector<float> values(part);
-  for (int64_t begin = 0; begin < count; begin += part) {
-    const auto out = std::span(values).first(std::min(part, count - begin));
+  for (; begin < end; begin += part) {
+    const auto out = std::span(values).first(std::min(part, end - begin));
     CopyToF32(tensor, begin, out);
     const auto found = FirstWith<uint32_t>(0x7f800000u, std::as_bytes(out));
     if (found.has_value()) return begin + *found;
   }
   return std::nullopt;
+}
+
+// Like FirstWith for the f16 scales of blocks: a block's elements are all
+// finite, or none is.
+std::optional<int64_t> FirstOfBlocks(const TensorView& tensor,
+                                     const BlockFormat& format, int64_t begin,
+                                     int64_t end) {
+  const std::byte* block =
+      tensor.data.data() + begin / format.elements * format.bytes;
+  for (; begin < end; begin += format.elements, block += format.bytes) {
+    for (const int at : format.halves) {
+      if (at >= 0 && (Load16(block + at) & 0x7c00) == 0x7c00) return begin;
+    }
+  }
+  return std::nullopt;
+}
+
+// Returns the first element of [begin, end) that is not finite.
+std::optional<int64_t> FirstOfPart(const TensorView& tensor, int64_t begin,
+                                   int64_t end) {
+  if (tensor.packed != nullptr || tensor.row_scales != nullptr) {
+    return FirstOfScaled(tensor, begin, end);
+  }
+  const BlockFormat* const blocks = FindBlockFormat(tensor.dtype);
+  if (blocks != nullptr) {
+    return blocks->halves[0] >= 0 ? FirstOfBlocks(tensor, *blocks, begin, end)
+                                  : FirstOfScaled(tensor, begin, end);
+  }
+  const int size = DTypeSize(tensor.dtype);
+  const auto data = tensor.data.subspan(begin * size, (end - begin) * size);
+  const auto found =
+      tensor.dtype == DType::kF32   ? FirstWith<uint32_t>(0x7f800000u, data)
+      : tensor.dtype == DType::kF16 ? FirstWith<uint16_t>(0x7c00u, data)
+                                    : FirstWith<uint16_t>(0x7f80u, data);
+  return found.has_value() ? std::optional(begin + *found) : std::nullopt;
 }
 
 void CopyScaled(const TensorView& tensor, int64_t begin, std::span<float> out) {
@@ -138,17 +175,31 @@ std::string_view DTypeName(DType dtype) {
 int64_t TensorView::elements() const { return ElementCount(shape).value_or(0); }
 
 std::optional<int64_t> FirstNotFinite(const TensorView& tensor) {
-  if (tensor.packed != nullptr) return FirstOfScaled(tensor);
-  switch (tensor.dtype) {
-    case DType::kF32:
-      return FirstWith<uint32_t>(0x7f800000u, tensor.data);
-    case DType::kF16:
-      return FirstWith<uint16_t>(0x7c00u, tensor.data);
-    case DType::kBf16:
-      return FirstWith<uint16_t>(0x7f80u, tensor.data);
-    default:
-      return IsReal(tensor) ? FirstOfScaled(tensor) : std::nullopt;
+  if (!tensor.has_values()) return std::nullopt;
+  if (!IsReal(tensor) && tensor.packed == nullptr) return std::nullopt;
+  // Threads check parts of whole blocks, of packed tensors whole rows.
+  constexpr int64_t kPart = 1 << 18;
+  const int64_t count = tensor.elements();
+  int64_t part = kPart;
+  if (tensor.packed != nullptr) {
+    const int64_t rows = PackedRows::kRowsAtOnce * tensor.shape.back();
+    part = (kPart + rows - 1) / rows * rows;
   }
+  std::atomic<int64_t> first = count;
+  ParallelFor(static_cast<int>((count + part - 1) / part), /*least=*/4,
+              [&](int begin, int end) {
+                for (int i = begin; i < end && i * part < first; ++i) {
+                  const auto found = FirstOfPart(
+                      tensor, i * part, std::min((i + 1) * part, count));
+                  if (!found.has_value()) continue;
+                  int64_t least = first;
+                  while (*found < least &&
+                         !first.compare_exchange_weak(least, *found)) {
+                  }
+                  break;
+                }
+              });
+  return first < count ? std::optional(first.load()) : std::nullopt;
 }
 
 void CopyToF32(const TensorView& tensor, int64_t begin, std::span<float> out) {

@@ -4,29 +4,29 @@
 //
 // In a block of 32, byte i of the 4-bit numbers holds element i in its low half
 // and element i + 16 in its high half. A block of 256 ("K") has additional
-// scales for 8 parts of 32 elements or 16 parts of 16.
+// scales for 8 parts of 32 elements or 16 parts of 16. Types of fewer bits are
+// in gguf_few_bits.cc and gguf_codebooks.cc.
 //
 // Every product and difference is rounded to f32, in ggml's order.
 #include "model/weights/gguf_blocks.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
-#include "model/weights/half.h"
+#include "model/weights/gguf_decoders.h"
 
 namespace trivium {
 namespace {
 
+using gguf::Byte;
+using gguf::Half;
+using gguf::High;
+using gguf::Low;
+using gguf::Signed;
+
 constexpr int kSmall = 32;
 constexpr int kLarge = 256;
-
-float Half(const std::byte* bytes) { return F16ToF32(Load16(bytes)); }
-int Byte(std::byte byte) { return std::to_integer<int>(byte); }
-int Low(std::byte byte) { return Byte(byte) & 15; }
-int High(std::byte byte) { return Byte(byte) >> 4; }
-int Signed(std::byte byte) { return static_cast<int8_t>(Byte(byte)); }
 
 // {d, 16 bytes}: d (q - 8).
 void DecodeQ4_0(const std::byte* block, float* out) {
@@ -138,31 +138,30 @@ void DecodeQ6K(const std::byte* block, float* out) {
   }
 }
 
-// {e, 16 bytes}: 2^(e - 128) times twice a 4-bit number (E2M1 of the Open
-// Compute Project's Microscaling Formats).
-void DecodeMxfp4(const std::byte* block, float* out) {
-  static constexpr float kDoubled[16] = {0, 1,  2,  3,  4,  6,  8,  12,
-                                         0, -1, -2, -3, -4, -6, -8, -12};
-  const uint32_t e = static_cast<uint32_t>(Byte(block[0]));
-  // The two least scales are subnormal.
-  const float d =
-      std::bit_cast<float>(e < 2 ? 0x00200000u << e : (e - 1) << 23);
-  for (int i = 0; i < 16; ++i) {
-    out[i] = d * kDoubled[Low(block[1 + i])];
-    out[i + 16] = d * kDoubled[High(block[1 + i])];
-  }
-}
-
 constexpr BlockFormat kFormats[] = {
-    {DType::kQ4_0, 2, "Q4_0", kSmall, 18, DecodeQ4_0},
-    {DType::kQ4_1, 3, "Q4_1", kSmall, 20, DecodeQ4_1},
-    {DType::kQ5_0, 6, "Q5_0", kSmall, 22, DecodeQ5_0},
-    {DType::kQ5_1, 7, "Q5_1", kSmall, 24, DecodeQ5_1},
-    {DType::kQ8_0, 8, "Q8_0", kSmall, 34, DecodeQ8_0},
-    {DType::kQ4K, 12, "Q4_K", kLarge, 144, DecodeQ4K},
-    {DType::kQ5K, 13, "Q5_K", kLarge, 176, DecodeQ5K},
-    {DType::kQ6K, 14, "Q6_K", kLarge, 210, DecodeQ6K},
+    {DType::kQ4_0, 2, "Q4_0", kSmall, 18, DecodeQ4_0, {{0, -1}}},
+    {DType::kQ4_1, 3, "Q4_1", kSmall, 20, DecodeQ4_1, {{0, 2}}},
+    {DType::kQ5_0, 6, "Q5_0", kSmall, 22, DecodeQ5_0, {{0, -1}}},
+    {DType::kQ5_1, 7, "Q5_1", kSmall, 24, DecodeQ5_1, {{0, 2}}},
+    {DType::kQ8_0, 8, "Q8_0", kSmall, 34, DecodeQ8_0, {{0, -1}}},
+    {DType::kQ4K, 12, "Q4_K", kLarge, 144, DecodeQ4K, {{0, 2}}},
+    {DType::kQ5K, 13, "Q5_K", kLarge, 176, DecodeQ5K, {{0, 2}}},
+    {DType::kQ6K, 14, "Q6_K", kLarge, 210, DecodeQ6K, {{208, -1}}},
+    {DType::kQ2K, 10, "Q2_K", kLarge, 84, DecodeQ2K, {{80, 82}}},
+    {DType::kQ3K, 11, "Q3_K", kLarge, 110, DecodeQ3K, {{108, -1}}},
+    {DType::kIq1S, 19, "IQ1_S", kLarge, 50, DecodeIq1S, {{0, -1}}},
+    {DType::kIq1M, 29, "IQ1_M", kLarge, 56, DecodeIq1M},
+    {DType::kIq2Xxs, 16, "IQ2_XXS", kLarge, 66, DecodeIq2Xxs, {{0, -1}}},
+    {DType::kIq2Xs, 17, "IQ2_XS", kLarge, 74, DecodeIq2Xs, {{0, -1}}},
+    {DType::kIq2S, 22, "IQ2_S", kLarge, 82, DecodeIq2S, {{0, -1}}},
+    {DType::kIq3Xxs, 18, "IQ3_XXS", kLarge, 98, DecodeIq3Xxs, {{0, -1}}},
+    {DType::kIq3S, 21, "IQ3_S", kLarge, 110, DecodeIq3S, {{0, -1}}},
+    {DType::kIq4Nl, 20, "IQ4_NL", kSmall, 18, DecodeIq4Nl, {{0, -1}}},
+    {DType::kIq4Xs, 23, "IQ4_XS", kLarge, 136, DecodeIq4Xs, {{0, -1}}},
+    {DType::kTq1, 34, "TQ1_0", kLarge, 54, DecodeTq1, {{52, -1}}},
+    {DType::kTq2, 35, "TQ2_0", kLarge, 66, DecodeTq2, {{64, -1}}},
     {DType::kMxfp4, 39, "MXFP4", kSmall, 17, DecodeMxfp4},
+    {DType::kNvfp4, 40, "NVFP4", 64, 36, DecodeNvfp4},
 };
 
 // Names of ggml.h, indexed by number; removed ones are empty.

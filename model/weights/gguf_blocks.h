@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_WEIGHTS_GGUF_BLOCKS_H_
 #define TRIVIUM_MODEL_WEIGHTS_GGUF_BLOCKS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,9 @@ struct BlockFormat {
   int elements;           // per block
   int bytes;              // per block
   void (*decode)(const std::byte* block, float* out);
+  // Places of the block's f16 scales, by which all its elements are multiplied;
+  // -1 for none. If they are finite, so are all elements.
+  std::array<int, 2> halves = {-1, -1};
 };
 
 // The six bits each of part j's scale and minimum, 0 <= j < 8, in the 12 bytes

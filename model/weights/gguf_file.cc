@@ -110,8 +110,8 @@ absl::StatusOr<GgufReader::Info> GgufReader::ReadInfo() {
   if (!dtype) {
     const std::string_view name = GgmlTypeName(number);
     return absl::UnimplementedError(fmt::format(
-        "tensor {}: type {} is not supported; use the model as F32, F16, BF16, "
-        "Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K or MXFP4",
+        "tensor {}: type {} is not supported; use the model in a usual type, "
+        "such as BF16, Q8_0 or Q4_K_M",
         Quoted(info.name),
         name.empty() ? fmt::format("{}", number) : std::string(name)));
   }

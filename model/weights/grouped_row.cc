@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "model/weights/gguf_blocks.h"
+#include "model/weights/gguf_decoders.h"
 #include "model/weights/half.h"
 #include "model/weights/packed_rows.h"
 #include "model/weights/weights.h"
@@ -116,6 +117,21 @@ void ReadBlocks(const TensorView& tensor, int64_t row, GroupForm form,
         break;
       case GroupForm::kZero4:  // not GGUF's
         break;
+      case GroupForm::kCurve4:
+        to->scales.push_back(Load16(block));
+        ReadHalves(block + 2, numbers);
+        break;
+      case GroupForm::kCurveParts4:
+        to->scales.push_back(Load16(block));
+        for (int j = 0; j < kPartsOfBlock; ++j) {
+          to->part_scales[group + j] = Iq4XsScale(block, j);
+          ReadHalves(block + 8 + j * kHalf, numbers + j * kGroupNumbers);
+        }
+        break;
+      case GroupForm::kFp4:
+        to->part_scales[group] = Number(block[0]);
+        ReadHalves(block + 1, numbers);
+        break;
       case GroupForm::kScale8:
         to->scales.push_back(Load16(block));
         for (int i = 0; i < kGroupNumbers; ++i) {
@@ -134,9 +150,9 @@ void ClearGroups(GroupForm form, int64_t k, GroupedRow* to) {
   to->numbers.assign(groups * kGroupNumbers, 0);
   to->scales.clear();
   to->minimums.clear();
-  const size_t parts = form == GroupForm::kParts4 ? groups : 0;
-  to->part_scales.assign(parts, 0);
-  to->part_minimums.assign(parts, 0);
+  const bool bytes = HasParts(form) || form == GroupForm::kFp4;
+  to->part_scales.assign(bytes ? groups : 0, 0);
+  to->part_minimums.assign(form == GroupForm::kParts4 ? groups : 0, 0);
   to->zeros.assign(form == GroupForm::kZero4 ? groups : 0, 0);
 }
 
@@ -153,6 +169,12 @@ std::optional<GroupForm> GroupFormOf(const TensorView& tensor) {
       return GroupForm::kMinimum4;
     case DType::kQ4K:
       return GroupForm::kParts4;
+    case DType::kIq4Nl:
+      return GroupForm::kCurve4;
+    case DType::kIq4Xs:
+      return GroupForm::kCurveParts4;
+    case DType::kMxfp4:
+      return GroupForm::kFp4;
     case DType::kQ8_0:
       return GroupForm::kScale8;
     default:

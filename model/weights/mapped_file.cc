@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -71,6 +73,17 @@ absl::Status MappedFile::CheckUnchanged() const {
       "{}: was changed while it was read; load it again when it is complete, "
       "and replace it by renaming a new file over it",
       path_));
+}
+
+void DropPages(std::span<const std::byte> bytes) {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (!TruncationGuard::Guards(bytes.data(), bytes.size())) return;
+  const size_t misaligned = reinterpret_cast<uintptr_t>(bytes.data()) % page;
+  const size_t before = misaligned == 0 ? 0 : page - misaligned;
+  if (bytes.size() < before + page) return;
+  const size_t size = (bytes.size() - before) / page * page;
+  // The mapping is never written to, so its pages are those of the file.
+  madvise(const_cast<std::byte*>(bytes.data()) + before, size, MADV_DONTNEED);
 }
 
 }  // namespace trivium

@@ -45,6 +45,12 @@ class MappedFile {
   int64_t modified_ = 0;  // ns
 };
 
+// Takes the whole pages of `bytes` out of this process's memory, if they are in
+// a mapped file; does nothing to other bytes. The system may keep the file's
+// pages in its cache, and the next read maps them again. For bytes that have
+// been packed into another form, so that memory does not hold both.
+void DropPages(std::span<const std::byte> bytes);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_WEIGHTS_MAPPED_FILE_H_

@@ -95,6 +95,19 @@ TruncationGuard::TruncationGuard(void* begin, size_t size) {
   }
 }
 
+bool TruncationGuard::Guards(const void* begin, size_t size) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(begin);
+  for (const Slot& slot : slots) {
+    const size_t guarded = slot.size.load(std::memory_order_acquire);
+    const uintptr_t first = slot.begin.load(std::memory_order_relaxed);
+    if (address >= first && address - first < guarded &&
+        size <= guarded - (address - first)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void TruncationGuard::LeaveSignalsAlone() { leaves_signals_alone = true; }
 
 TruncationGuard::~TruncationGuard() {

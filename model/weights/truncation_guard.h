@@ -26,6 +26,9 @@ class TruncationGuard {
   // programs that embed the library. Call it before the first guard.
   static void LeaveSignalsAlone();
 
+  // True if a living guard has all of [begin, begin + size).
+  static bool Guards(const void* begin, size_t size);
+
   // False if the limit of guards (1024) is reached: the mapping must not be
   // read.
   bool active() const { return slot_ >= 0; }

@@ -35,7 +35,21 @@ enum class DType {
   kQ4K,
   kQ5K,
   kQ6K,
+  kQ2K,
+  kQ3K,
+  kIq1S,
+  kIq1M,
+  kIq2Xxs,
+  kIq2Xs,
+  kIq2S,
+  kIq3Xxs,
+  kIq3S,
+  kIq4Nl,
+  kIq4Xs,
+  kTq1,
+  kTq2,
   kMxfp4,
+  kNvfp4,
 };
 
 // Returns the elements of one block; 1 if elements are stored individually.

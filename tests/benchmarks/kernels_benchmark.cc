@@ -233,6 +233,11 @@ BENCHMARK_CAPTURE(GroupedMatmul, Q4_1, GroupForm::kMinimum4)
 BENCHMARK_CAPTURE(GroupedMatmul, Q4_K, GroupForm::kParts4)
     ->Apply(GroupedShapes);
 BENCHMARK_CAPTURE(GroupedMatmul, GPTQ, GroupForm::kZero4)->Apply(GroupedShapes);
+BENCHMARK_CAPTURE(GroupedMatmul, IQ4_NL, GroupForm::kCurve4)
+    ->Apply(GroupedShapes);
+BENCHMARK_CAPTURE(GroupedMatmul, IQ4_XS, GroupForm::kCurveParts4)
+    ->Apply(GroupedShapes);
+BENCHMARK_CAPTURE(GroupedMatmul, MXFP4, GroupForm::kFp4)->Apply(GroupedShapes);
 BENCHMARK_CAPTURE(GroupedMatmul, Q8_0, GroupForm::kScale8)
     ->Apply(GroupedShapes);
 

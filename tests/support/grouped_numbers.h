@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_TESTS_SUPPORT_GROUPED_NUMBERS_H_
 #define TRIVIUM_TESTS_SUPPORT_GROUPED_NUMBERS_H_
 
+#include <cmath>
 #include <vector>
 
 #include "model/weights/grouped_row.h"
@@ -34,6 +35,20 @@ inline std::vector<float> NumbersOf(const GroupedRow& row) {
       }
       case GroupForm::kZero4:
         numbers.push_back(F16ToF32(row.scales[group]) * (q - row.zeros[group]));
+        break;
+      case GroupForm::kCurve4:
+        numbers.push_back(F16ToF32(row.scales[group]) *
+                          kCurve4Numbers[row.numbers[i]]);
+        break;
+      case GroupForm::kCurveParts4: {
+        const float scale = F16ToF32(row.scales[group / kPartsOfBlock]) *
+                            (row.part_scales[group] - 32);
+        numbers.push_back(scale * kCurve4Numbers[row.numbers[i]]);
+        break;
+      }
+      case GroupForm::kFp4:
+        numbers.push_back(std::ldexp(1.0f, row.part_scales[group] - 128) *
+                          kFp4Numbers[row.numbers[i]]);
         break;
       case GroupForm::kScale8:
         numbers.push_back(F16ToF32(row.scales[group]) * (q - 128));

@@ -25,6 +25,7 @@
 #include "model/tokenizer/sentencepiece_model.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/weights/gguf_file.h"
+#include "model/weights/grouped_row.h"
 #include "model/weights/marian_bin.h"
 #include "model/weights/npz_file.h"
 #include "model/weights/quantized/quantized_weights.h"
@@ -53,6 +54,14 @@ void UseTensors(const absl::StatusOr<File>& file) {
       sum = sum + std::to_integer<unsigned>(byte);
     }
     FirstNotFinite(tensor);
+    if (!IsReal(tensor) || tensor.elements() == 0) continue;
+    std::vector<float> part(
+        static_cast<size_t>(std::min<int64_t>(tensor.elements(), 1000)));
+    CopyToF32(tensor, tensor.elements() - static_cast<int64_t>(part.size()),
+              part);
+    if (!GroupFormOf(tensor) || tensor.shape[0] == 0) continue;
+    GroupedRow row;
+    ReadGroups(tensor, tensor.shape[0] - 1, std::span(&row, 1));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "model/gguf/gguf_changes.h"
 #include "tests/model/weights/gguf_files.h"
 #include "tests/support/error_texts.h"
 
@@ -130,6 +131,24 @@ TEST(GgufModelTest, SplitsExpertsIntoTensors) {
       "model.layers.0.block_sparse_moe.experts.1.w1.weight";
   EXPECT_THAT(Values(model, name), ElementsAre(6, 7, 8, 9, 10, 11));
   EXPECT_THAT(model.weights->Find(name)->shape, ElementsAre(2, 3));
+}
+
+TEST(GgufModelTest, NamesTheTypesOfBlocks) {
+  const std::vector<std::byte> bytes(1000);
+  GgufWeights weights(nullptr);
+  EXPECT_EQ(weights.Quantization(), "");
+  const auto add = [&](std::string name, DType dtype, size_t size) {
+    weights.Add(std::move(name), {dtype, {1}, std::span(bytes).first(size)});
+  };
+  add("norm", DType::kF32, 1000);
+  EXPECT_EQ(weights.Quantization(), "");
+  add("a", DType::kQ6K, 210);
+  EXPECT_EQ(weights.Quantization(), "Q6_K");
+  add("b", DType::kQ3K, 110);
+  add("c", DType::kQ3K, 110);
+  EXPECT_EQ(weights.Quantization(), "Q3_K and Q6_K");
+  add("d", DType::kIq4Xs, 136);
+  EXPECT_EQ(weights.Quantization(), "Q3_K, Q6_K and IQ4_XS");
 }
 
 TEST(GgufModelTest, SubtractsOneFromGemmasNorms) {

@@ -52,11 +52,13 @@ GroupedRow RandomGroups(GroupForm form, int k, std::mt19937* random) {
   }
   for (int group = 0; group < groups; ++group) {
     if (form == GroupForm::kZero4) row.zeros.push_back(number(15));
-    if (form == GroupForm::kParts4) {
-      row.part_scales.push_back(number(63));
-      row.part_minimums.push_back(number(63));
-      if (group % kPartsOfBlock != 0) continue;
+    if (form == GroupForm::kFp4) {
+      row.part_scales.push_back(118 + number(8));
+      continue;
     }
+    if (HasParts(form)) row.part_scales.push_back(number(63));
+    if (form == GroupForm::kParts4) row.part_minimums.push_back(number(63));
+    if (HasParts(form) && group % kPartsOfBlock != 0) continue;
     row.scales.push_back(scale());
     if (form == GroupForm::kMinimum4 || form == GroupForm::kParts4) {
       row.minimums.push_back(scale());
@@ -70,16 +72,26 @@ float Product(const GroupedOperandRow& x, const GroupedRow& w) {
   float y = 0;
   for (size_t group = 0; group < x.scales.size(); ++group) {
     const bool minimums = !w.minimums.empty() || !w.zeros.empty();
-    const int zero = minimums ? 0 : HasFourBits(w.form) ? 8 : 128;
+    const bool fp4 = w.form == GroupForm::kFp4;
+    const bool table = fp4 || w.form == GroupForm::kCurve4 ||
+                       w.form == GroupForm::kCurveParts4;
+    const int zero = minimums || table ? 0 : HasFourBits(w.form) ? 8 : 128;
     int32_t sum = -zero * x.sums[group];
     for (int i = 0; i < kGroupNumbers; ++i) {
       const size_t at = group * kGroupNumbers + i;
-      sum += x.bytes[at] * w.numbers[at];
+      const int q = w.numbers[at];
+      sum += x.bytes[at] * (fp4     ? kFp4Numbers[q]
+                            : table ? kCurve4Numbers[q]
+                                    : q);
     }
     const bool parts = w.form == GroupForm::kParts4;
-    const size_t of_scale = parts ? group / kPartsOfBlock : group;
-    float scale = F16ToF32(w.scales[of_scale]);
+    const size_t of_scale = HasParts(w.form) ? group / kPartsOfBlock : group;
+    float scale = fp4 ? std::ldexp(1.0f, w.part_scales[group] - 128)
+                      : F16ToF32(w.scales[of_scale]);
     if (parts) scale *= static_cast<float>(w.part_scales[group]);
+    if (w.form == GroupForm::kCurveParts4) {
+      scale *= static_cast<float>(w.part_scales[group] - 32);
+    }
     y = std::fma(static_cast<float>(sum) * x.scales[group], scale, y);
     if (!minimums) continue;
     float minimum = w.zeros.empty()
@@ -91,10 +103,6 @@ float Product(const GroupedOperandRow& x, const GroupedRow& w) {
   }
   return y;
 }
-
-constexpr GroupForm kForms[] = {GroupForm::kScale4, GroupForm::kMinimum4,
-                                GroupForm::kParts4, GroupForm::kZero4,
-                                GroupForm::kScale8};
 
 TEST(GroupedProductTest, EveryFormAndRowHasTheBitsOfTheFormula) {
   std::mt19937 random(3);
@@ -114,8 +122,8 @@ TEST(GroupedProductTest, EveryFormAndRowHasTheBitsOfTheFormula) {
       std::vector<GroupForm> forms((n + 63) / 64);
       for (GroupForm& form : forms) {
         do {
-          form = kForms[random() % 5];
-        } while (form == GroupForm::kParts4 && k % 256 != 0);
+          form = kGroupForms[random() % std::size(kGroupForms)];
+        } while (HasParts(form) && k % 256 != 0);
       }
       GroupedWeights weights(n, k, forms);
       std::vector<GroupedRow> columns;
@@ -147,7 +155,7 @@ TEST(GroupedProductTest, EveryFormAndRowHasTheBitsOfTheFormula) {
 TEST(GroupedProductTest, WeightsAreReadBackAsTheyWerePacked) {
   std::mt19937 random(4);
   constexpr int kWidth = 512;
-  for (const GroupForm form : kForms) {
+  for (const GroupForm form : kGroupForms) {
     GroupedWeights weights(70, kWidth, {form, form});
     const GroupedRow row = RandomGroups(form, kWidth, &random);
     weights.Set(66, row);
@@ -161,6 +169,29 @@ TEST(GroupedProductTest, WeightsAreReadBackAsTheyWerePacked) {
       QuantizeGroups(x.data(), kWidth, operand.data());
       EXPECT_NEAR(w[i] * 127, Product(TakeApart(operand.data(), kWidth), row),
                   2e-5 * std::fabs(w[i] * 127) + 1e-4);
+    }
+  }
+}
+
+TEST(GroupedProductTest, SumsOfTheGreatestNumbersDoNotOverflow) {
+  constexpr int kWidth = 256;
+  for (const GroupForm form : kGroupForms) {
+    std::mt19937 random(7);
+    GroupedRow row = RandomGroups(form, kWidth, &random);
+    for (const uint8_t q : {0, 7, 15, 255}) {
+      if (HasFourBits(form) && q > 15) continue;
+      std::fill(row.numbers.begin(), row.numbers.end(), q);
+      GroupedWeights weights(1, kWidth, {form});
+      weights.Set(0, row);
+      for (const float value : {1.0f, -1.0f}) {
+        const std::vector<float> x(kWidth, value);
+        std::vector<char> operand(GroupedOperandBytes(kWidth));
+        QuantizeGroups(x.data(), kWidth, operand.data());
+        float y = 0;
+        weights.Multiply(operand.data(), 1, 0, 1, &y);
+        EXPECT_EQ(y, Product(TakeApart(operand.data(), kWidth), row))
+            << static_cast<int>(form) << " " << int{q};
+      }
     }
   }
 }

@@ -179,6 +179,72 @@ TEST(LinearTest, GroupsHaveTheNumbersOfTheFile) {
   }
 }
 
+TEST(LinearTest, FourBitsOfAFileAreKeptExactly) {
+  constexpr int kOut = 70, kIn = 512;
+  std::mt19937 generator(11);
+  for (const DType dtype : {DType::kQ4_0, DType::kQ4_1, DType::kQ4K,
+                            DType::kIq4Nl, DType::kIq4Xs, DType::kMxfp4}) {
+    std::vector<std::byte> blocks(static_cast<size_t>(kOut) * kIn /
+                                  BlockElements(dtype) * DTypeSize(dtype));
+    for (std::byte& byte : blocks) byte = static_cast<std::byte>(generator());
+    for (size_t at = 0; at < blocks.size(); at += DTypeSize(dtype)) {
+      if (dtype == DType::kMxfp4) {
+        blocks[at] = static_cast<std::byte>(generator() % 252);
+        continue;
+      }
+      blocks[at + 1] &= std::byte{0xbb};  // scales are numbers
+      blocks[at + 3] &= std::byte{0xbb};
+    }
+    const TensorView tensor = {dtype, {kOut, kIn}, blocks};
+    const LinearTensors part = {&tensor, nullptr};
+    const auto linear = Linear::Create(kInt4Formats, std::span(&part, 1));
+    ASSERT_TRUE(linear.ok()) << linear.status();
+    EXPECT_LE(linear->bytes(), 128 * kIn * 5 / 8) << DTypeName(dtype);
+    std::vector<float> expected(kIn), kept(kIn);
+    for (int i = 0; i < kOut; ++i) {
+      CopyToF32(tensor, int64_t{i} * kIn, expected);
+      linear->ReadWeights(i, kept.data());
+      EXPECT_EQ(kept, expected) << DTypeName(dtype) << " " << i;
+    }
+  }
+}
+
+// Each number of a product depends on its own row of weights alone, which is
+// packed by some thread.
+TEST(LinearTest, LargeMatricesHaveTheBitsOfTheirParts) {
+  constexpr int kOut = 1100, kIn = 2304, kPart = 220;
+  const RandomLinear random(kOut, kIn, 12);
+  const LinearTensors tensors = random.tensors();
+  const RandomLinear input(1, kIn, 13);
+  for (Formats formats : {kF32Formats, kInt8Formats, kInt4Formats}) {
+    formats.hadamard = formats.weights != WeightType::kF32;
+    Operand x(formats);
+    x.Resize(1, kIn);
+    x.Set(0, input.weights.data());
+    Workspace workspace;
+    const auto multiply = [&](int begin, int count) {
+      std::vector<float> y;
+      const auto linear =
+          Linear::Create(formats, std::span(&tensors, 1), begin, count);
+      EXPECT_TRUE(linear.ok()) << linear.status();
+      EXPECT_TRUE(linear
+                      ->Forward(x, 1, &workspace,
+                                [&](int, const ProductRow& product, float*) {
+                                  y = Finished(product);
+                                })
+                      .ok());
+      return y;
+    };
+    const std::vector<float> whole = multiply(0, kOut);
+    ASSERT_EQ(whole.size(), size_t{kOut});
+    for (int begin = 0; begin < kOut; begin += kPart) {
+      const std::vector<float> part = multiply(begin, kPart);
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + begin))
+          << begin;
+    }
+  }
+}
+
 TEST(LinearTest, Int8IsCloseToF32) {
   const RandomLinear random(200, 256, 1);
   const LinearTensors tensors = random.tensors();

@@ -98,5 +98,14 @@ TEST(DTypeTest, FindsInfiniteAndNaNElements) {
   }
 }
 
+TEST(DTypeTest, FindsTheFirstElementOfManyThreads) {
+  std::vector<uint16_t> values(5'000'001, 0x3c00);
+  for (const size_t at :
+       {size_t{4'999'999}, size_t{2'600'000}, size_t{262'144}, size_t{3}}) {
+    values[at] = 0x7c00;
+    EXPECT_EQ(FirstNotFinite(ViewOf(DType::kF16, values)), at);
+  }
+}
+
 }  // namespace
 }  // namespace trivium

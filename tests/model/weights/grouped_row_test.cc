@@ -29,7 +29,8 @@ std::vector<std::byte> RandomBlocks(const BlockFormat& format, int blocks,
 TEST(GroupedRowTest, HasTheNumbersOfTheFile) {
   std::mt19937 random(7);
   for (const DType dtype :
-       {DType::kQ4_0, DType::kQ4_1, DType::kQ4K, DType::kQ8_0}) {
+       {DType::kQ4_0, DType::kQ4_1, DType::kQ4K, DType::kIq4Nl, DType::kIq4Xs,
+        DType::kMxfp4, DType::kQ8_0}) {
     const BlockFormat& format = *FindBlockFormat(dtype);
     constexpr int kRows = 5, kWidth = 512;
     const std::vector<std::byte> bytes =
@@ -48,7 +49,8 @@ TEST(GroupedRowTest, HasTheNumbersOfTheFile) {
 
 TEST(GroupedRowTest, OtherTypesHaveNoForm) {
   for (const DType dtype :
-       {DType::kF32, DType::kBf16, DType::kQ6K, DType::kQ5_0, DType::kMxfp4}) {
+       {DType::kF32, DType::kBf16, DType::kQ6K, DType::kQ5_0, DType::kQ3K,
+        DType::kIq2S, DType::kNvfp4}) {
     EXPECT_FALSE(GroupFormOf({dtype, {2, 256}, {}}).has_value());
   }
 }

@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "model/weights/weights.h"
 #include "tests/model/weights/weight_files.h"
@@ -38,6 +40,52 @@ TEST(MappedFileTest, ReadsZerosAfterTruncation) {
   // Even if it has become long enough again.
   std::filesystem::resize_file(path, 10 * kPage);
   EXPECT_FALSE((*file)->CheckUnchanged().ok());
+}
+
+// Returns the pages of `bytes` that are in this process's memory.
+int PagesInMemory(std::span<const std::byte> bytes) {
+  std::vector<uint64_t> entries(bytes.size() / kPage);
+  const InputFile map = *InputFile::Open("/proc/self/pagemap");
+  const auto first = reinterpret_cast<uintptr_t>(bytes.data()) / kPage;
+  const auto size = static_cast<ssize_t>(entries.size() * sizeof(uint64_t));
+  EXPECT_EQ(pread(map.descriptor(), entries.data(), size,
+                  static_cast<off_t>(first * sizeof(uint64_t))),
+            size);
+  return static_cast<int>(
+      std::count_if(entries.begin(), entries.end(),
+                    [](uint64_t entry) { return entry >> 63 != 0; }));
+}
+
+TEST(MappedFileTest, DroppedPagesLeaveMemoryAndAreReadAgain) {
+  const TemporaryFolder folder;
+  folder.Write("x", std::string(100 * kPage, '\1'));
+  const auto file = MappedFile::Open(folder.path() + "/x");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const std::span<const std::byte> bytes = (*file)->bytes();
+  EXPECT_EQ(Sum(bytes), 100 * kPage);
+  EXPECT_EQ(PagesInMemory(bytes), 100);
+  // Pages that `bytes` has in part stay.
+  DropPages(bytes.subspan(10 * kPage + 1, 20 * kPage));
+  EXPECT_EQ(PagesInMemory(bytes), 81);
+  DropPages(bytes.subspan(50 * kPage, kPage - 1));
+  EXPECT_EQ(PagesInMemory(bytes), 81);
+  EXPECT_EQ(Sum(bytes), 100 * kPage);
+}
+
+TEST(MappedFileTest, DropsNothingOutsideOfMappedFiles) {
+  std::vector<std::byte> own(8 * kPage, std::byte{1});
+  DropPages(own);
+  EXPECT_EQ(Sum(own), 8 * kPage);
+  const TemporaryFolder folder;
+  folder.Write("x", std::string(kPage, '\1'));
+  std::span<const std::byte> bytes;
+  {
+    const auto file = MappedFile::Open(folder.path() + "/x");
+    ASSERT_TRUE(file.ok()) << file.status();
+    bytes = (*file)->bytes();
+  }
+  DropPages(bytes);  // the file is closed
+  DropPages({});
 }
 
 TEST(MappedFileTest, SurvivesTruncationWhileManyThreadsRead) {

@@ -75,4 +75,5 @@ def main():
     save_file(expected, folder / "blocks.safetensors")
 
 
-main()
+if __name__ == "__main__":
+    main()

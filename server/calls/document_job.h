@@ -10,11 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
+#include "server/calls/convert/document_messages.h"
 #include "server/calls/environment.h"
 #include "server/calls/transport.h"
 #include "server/limits/call_context.h"
 #include "server/limits/overload_manager.h"
-#include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 

@@ -212,29 +212,37 @@ class AndroidReader {
   }
 
   // Adds a text whose lines are texts of their own. `last`: its last line ends
-  // with it.
+  // with it. Quotes around it stay.
   void AddLines(std::string_view raw, const std::string& place, const RE2& tag,
                 const DecodeText& decode,
                 std::string (*encode)(std::string_view), bool last = true) {
+    const size_t lead = LeadingSpace(raw);
+    const size_t trail = TrailingSpace(raw.substr(lead));
+    const std::string_view bare = raw.substr(lead, raw.size() - lead - trail);
+    const bool quoted = IsQuoted(bare);
+    if (quoted) {
+      builder_.Literal(raw.substr(0, lead + 1));
+      raw = bare.substr(1, bare.size() - 2);
+    }
     const std::vector<std::string> lines = SplitEscapedLines(raw);
     for (size_t i = 0; i < lines.size(); ++i) {
       if (i % 2 == 1) {
         builder_.Close(Joined(encode));
         builder_.Literal(lines[i]);
         builder_.Close();
-        continue;
+      } else {
+        AddTagged(&builder_, lines[i], place, tag, decode, Margin::kEscapes);
       }
-      // Quotes around a line stay.
-      std::string_view line = lines[i];
-      const bool quoted = IsQuoted(line);
-      if (quoted) {
-        builder_.Literal("\"");
-        line = line.substr(1, line.size() - 2);
-      }
-      AddTagged(&builder_, line, place, tag, decode, Margin::kEscapes);
-      if (quoted) builder_.Literal("\"");
+    }
+    if (quoted) {
+      builder_.Literal("\"");
+      builder_.Literal(TailOf(bare, trail));
     }
     if (last) builder_.Close(Joined(encode));
+  }
+  // The `size` bytes behind a part of a text.
+  static std::string_view TailOf(std::string_view part, size_t size) {
+    return {part.data() + part.size(), size};
   }
 
   const LinePlaces lines_;

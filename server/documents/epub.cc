@@ -87,9 +87,8 @@ class EpubReader {
     TRIVIUM_RETURN_IF_ERROR(ReadPackage(root));
     for (const auto& [name, type] : pages_) {
       if (!done_.insert(name).second) continue;
-      const absl::Status status =
-          type == kPage ? AddPage(name) : AddTexts(name, "text");
-      TRIVIUM_RETURN_IF_ERROR(InPart(name, status));
+      TRIVIUM_RETURN_IF_ERROR(type == kPage ? AddPage(name)
+                                            : AddTexts(name, "text"));
     }
     return std::move(document_);
   }
@@ -147,9 +146,9 @@ class EpubReader {
     if (encryption_.find(fmt::format("URI=\"{}\"", name)) == encryption_.npos) {
       return absl::OkStatus();
     }
-    return absl::InvalidArgumentError(
-        "it is encrypted (rights management), so nobody but its reader can "
-        "read it");
+    return InPart(name, absl::InvalidArgumentError(
+                            "it is encrypted (rights management), so nobody "
+                            "but its reader can read it"));
   }
 
   absl::Status AddPage(const std::string& name) {
@@ -157,9 +156,9 @@ class EpubReader {
     // A list may name what is not there.
     if (!names_.contains(name)) return absl::OkStatus();
     TRIVIUM_ASSIGN_OR_RETURN(const std::string data, package_.Read(name));
-    TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Document> page,
-                             ReadPage(data, name));
-    return document_->Add(name, std::move(page));
+    auto page = ReadPage(data, name);
+    if (!page.ok()) return InPart(name, page.status());
+    return document_->Add(name, *std::move(page));
   }
 
   absl::Status AddTexts(const std::string& name, std::string_view element) {
@@ -196,11 +195,10 @@ class EpubReader {
       }
       if (!token.name.empty()) builder.Close();
     }
-    TRIVIUM_ASSIGN_OR_RETURN(
-        std::unique_ptr<Document> part,
-        NewTextDocument(std::move(*xml->source), std::move(builder),
-                        DecodedText::Missing::kReference));
-    return document_->Add(name, std::move(part), /*follows=*/true);
+    auto part = NewTextDocument(std::move(*xml->source), std::move(builder),
+                                DecodedText::Missing::kReference);
+    if (!part.ok()) return InPart(name, part.status());
+    return document_->Add(name, *std::move(part), /*follows=*/true);
   }
 
   ZipPackage package_;

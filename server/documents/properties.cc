@@ -160,9 +160,9 @@ class PropertiesReader {
     size_t at = SkipBlanks(entry, 0);
     const size_t key = at;
     while (at < entry.size() &&
-           kSeparators.find(entry[at]) == kSeparators.npos &&
-           ContinuationSize(entry.substr(at)) == 0) {
-      at += entry[at] == '\\' ? 2 : 1;
+           kSeparators.find(entry[at]) == kSeparators.npos) {
+      const size_t joint = ContinuationSize(entry.substr(at));
+      at += joint > 0 ? joint : entry[at] == '\\' ? 2 : 1;
     }
     at = std::min(at, entry.size());
     const std::string name = UnescapeValue(entry.substr(key, at - key));

@@ -8,8 +8,8 @@ namespace trivium {
 
 // Finds translations that lost a negation of the source, or have one more. Of
 // English and German only, by lists of words. Languages negate in many ways
-// ("without", "unmöglich", "verhindern", "hardly"), so a text that may negate in
-// any of these is no finding. docs/text-to-text.md says how often the check
+// ("without", "unmöglich", "verhindern", "hardly"), so a text that may negate
+// in any of these is no finding. docs/text-to-text.md says how often the check
 // objects to people's translations. Time is linear in the texts.
 //
 //   const auto check = NegationCheck::For("en", "de");

@@ -103,6 +103,17 @@ inline std::string Repeated(std::string_view text, int times) {
   return out;
 }
 
+// Bytes that do not compress, so that an archive may unpack to more.
+inline std::string Noise() {
+  std::string noise;
+  uint32_t state = 1;
+  while (noise.size() < 100'000) {
+    state = state * 1664525 + 1013904223;
+    noise += static_cast<char>(state >> 24);
+  }
+  return noise;
+}
+
 // An archive of parts.
 inline std::string Packed(
     const std::vector<std::pair<std::string, std::string>>& parts) {

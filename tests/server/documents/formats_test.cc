@@ -157,19 +157,13 @@ TEST(SegmentsTest, RefuseMarkupThatDoesNotComeBack) {
 
 // A DOCX of two parts, with bytes that do not compress.
 std::string Docx(const std::string& inside) {
-  std::string noise;
-  uint32_t state = 1;
-  while (noise.size() < 100'000) {
-    state = state * 1664525 + 1013904223;
-    noise += static_cast<char>(state >> 24);
-  }
   const std::string part = absl::StrCat(
       "<w:x xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/"
       "main\">",
       inside, "</w:x>");
   const auto docx = ZipPackage::Replace(
       EmptyParts({"noise", "word/document.xml", "word/header1.xml"}),
-      {{"noise", noise},
+      {{"noise", Noise()},
        {"word/document.xml", part},
        {"word/header1.xml", part}});
   EXPECT_TRUE(docx.ok()) << docx.status();

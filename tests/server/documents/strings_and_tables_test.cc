@@ -94,7 +94,7 @@ TEST(PropertiesTest, ValuesAreTextsAndAllElseStays) {
       "# a comment = no\\\n! another\n\n"
       "  title = hello there\r\n"
       "a\\ key\\:x:good\\: day\n"
-      "long = one \\\n    two\\\n  three\n"
+      "long = one \\\n    two \\\n  three\n"
       "joined\\\n  key value\n"
       "empty=\nno value\nlast=12";
   EXPECT_THAT(TextsOf("properties", file),

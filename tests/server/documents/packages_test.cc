@@ -179,9 +179,9 @@ TEST(EpubTest, PagesTitleAndContentsAreTexts) {
 }
 
 TEST(EpubTest, PlacesNameThePage) {
-  const auto document = ReadAs("epub", Epub(Page("</p>\n<p>one</p>")));
+  const auto document = ReadAs("epub", Epub(Page("<p>zero</p>\n<p>one</p>")));
   ASSERT_TRUE(document.ok()) << document.status();
-  EXPECT_EQ((*document)->segments()[2]->place, "OEBPS/text/ch 1.xhtml, line 3");
+  EXPECT_EQ((*document)->segments()[3]->place, "OEBPS/text/ch 1.xhtml, line 3");
 }
 
 TEST(EpubTest, AnArchiveKeepsItsFirstPart) {

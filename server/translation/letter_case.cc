@@ -319,22 +319,35 @@ bool LetterCases::IsEmphasis(const Word& word) const {
           ids_of_word_(Capitalized(small)).size() == 1);
 }
 
-LetterCases::KnownWords LetterCases::WordsOf(std::string_view text) {
+LetterCases::KnownWords LetterCases::WordsOf(std::string_view text) const {
   KnownWords known;
-  bool after_small = false;
+  std::vector<std::pair<std::string, std::string>> found;  // in the sentence
+  bool after_small = false, normal = false;
   size_t end = 0;
+  const auto finish = [&] {
+    if (!normal) found.clear();
+    for (const auto& [small, word] : found) {
+      const auto [it, added] = known.emplace(small, word);
+      // A word that is written in two ways is no name.
+      if (!added && it->second != word) it->second = small;
+    }
+    found.clear();
+    after_small = normal = false;
+  };
   for (const TextSpan& span : WordSpans(text, {})) {
     const std::string_view word = span.Of(text);
-    const bool inside =
-        after_small && text.substr(end, span.begin - end) == " ";
+    const std::string_view gap = text.substr(end, span.begin - end);
     end = span.end;
+    if (gap.find_first_of(".!?\n") != gap.npos) finish();
+    const bool inside = after_small && gap == " ";
     const std::string small = Lower(word);
     after_small = small == word;
-    if (!inside) continue;
-    const auto [it, added] = known.emplace(small, word);
-    // A word that is written in two ways is no name.
-    if (!added && it->second != word) it->second = small;
+    // Titles have such words, too, so what follows them may be no name.
+    normal |= after_small && !title_words_.IsSmallInTitles(small) &&
+              small.size() > kMostShortLetters;
+    if (inside) found.emplace_back(small, word);
   }
+  finish();
   return known;
 }
 

@@ -41,8 +41,8 @@ class LetterCases {
   LetterCases(std::string_view language, IdsOfWord ids_of_word);
 
   // Returns how the text writes words that are not in capitals and do not begin
-  // a sentence.
-  static KnownWords WordsOf(std::string_view text);
+  // a sentence. Sentences that may be titles do not count.
+  KnownWords WordsOf(std::string_view text) const;
 
   struct Normal {
     LetterCase was = LetterCase::kNormal;

@@ -22,8 +22,6 @@ namespace {
 
 // Longer words are of no list.
 constexpr size_t kLongestListed = 32;
-// A negation within so many words of the end is one of a question: "is it?"
-constexpr size_t kMostTagWords = 3;
 constexpr size_t kShortestUn = 6;  // letters of "unwell", but not of "unit"
 
 class WordList {
@@ -99,6 +97,8 @@ bool IsEnglishNegation(const PlainWords& words, size_t i) {
 }
 
 bool NegatesInEnglish(const PlainWords& words) {
+  static const WordList& pronouns =
+      *new WordList("i you he she it we they there one");
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (!IsEnglishNegation(words, i)) continue;
@@ -108,8 +108,9 @@ bool NegatesInEnglish(const PlainWords& words) {
                           next == "merely" || next == "least")) {
       continue;
     }
-    if (word.ends_with("n't") && i > 0 && words.size() - i <= kMostTagWords) {
-      continue;
+    if (word.ends_with("n't") && i > 0 && i + 2 == words.size() &&
+        pronouns.Has(words[i + 1])) {
+      continue;  // "..., isn't it?"
     }
     return true;
   }

@@ -70,15 +70,16 @@ class DeeplTest(chat_server.ServerTest):
         self.assertRegex(table, r"^id,text\n1,.*Haus.*\n$")
         for options, what in (({"output_format": "pdf"}, "output_format"),
                               ({"formality": "more"}, "formality")):
-            with self.assertRaisesRegex(deepl.DocumentTranslationException, what):
+            with self.assertRaisesRegex(deepl.DeepLException, what):
                 self.translate_document("a.html", "<p>Hi.</p>", **options)
         with self.assertRaisesRegex(deepl.DocumentTranslationException, "JSON"):
             self.translate_document("a.json", "{")
 
     def translate_document(self, name, text, **options):
         source, made = io.BytesIO(text.encode()), io.BytesIO()
+        source.name = name  # as a file that was opened
         status = self.client.translate_document(source, made, source_lang="EN", target_lang="DE",
-                                                filename=name, **options)
+                                                **options)
         return status, made.getvalue().decode()
 
     def test_languages_and_usage(self):

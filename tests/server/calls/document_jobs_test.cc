@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "server/errors/status.h"
 #include "tests/server/calls/handlers_fixture.h"
 #include "tests/support/error_texts.h"
 

@@ -22,6 +22,7 @@
 #include "absl/time/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "server/calls/document_jobs.h"
 #include "server/host_port.h"
 #include "server/observability/log.h"
 #include "server/options.h"
@@ -52,6 +53,7 @@ class ServerImpl : public Server {
         glossaries_({}, options.clock),
         overload_(OverloadManager::ForThisProcess(options.memory_bytes),
                   parts_.metrics.get()),
+        document_jobs_({}, &overload_, options.clock),
         tokenizing_(kPoolThreads),
         delivery_(kPoolThreads) {
     environment_.models.SetNames(options.model_names);
@@ -76,6 +78,7 @@ class ServerImpl : public Server {
     environment_.ignored_members = &ignored_members_;
     environment_.kept_files = &kept_files_;
     environment_.glossaries = &glossaries_;
+    environment_.document_jobs = &document_jobs_;
     environment_.tokenizing = &tokenizing_;
     environment_.delivery = &delivery_;
     environment_.clock = options.clock;
@@ -246,6 +249,7 @@ class ServerImpl : public Server {
     if (parts_.manager != nullptr) parts_.manager->Stop();
     const bool finished = calls_.Drain(timeout);
     parts_.batcher->Drain(absl::ZeroDuration());
+    document_jobs_.CancelAll();
     // Cancels the remaining calls; the batcher has answered, so all end now.
     grpc_->Stop();
     if (http_ != nullptr) {
@@ -269,6 +273,7 @@ class ServerImpl : public Server {
   KeptFiles kept_files_;
   GlossaryStore glossaries_;
   OverloadManager overload_;
+  DocumentJobs document_jobs_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpApi> http_;
   std::unique_ptr<ListenerProbe> http_probe_;

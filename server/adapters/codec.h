@@ -27,6 +27,9 @@ struct RequestHead {
   bool trusted_page = false;
   // The permissions of the request's token. Null: anything is allowed.
   std::shared_ptr<const Grant> grant = nullptr;
+  // Of the call's CallContext: whose work it is.
+  std::string client_key = "";
+  std::string peer = "";
   // Returns the names and values of the query, decoded.
   std::function<std::vector<std::pair<std::string, std::string>>()> query = [] {
     return std::vector<std::pair<std::string, std::string>>();

@@ -13,12 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "base/utf8.h"
-#include "server/adapters/form_body.h"
-#include "server/adapters/http_status.h"
+#include "server/adapters/deepl_codec.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/language_name.h"
@@ -41,34 +39,6 @@ constexpr size_t kMostGlossaryName = 1024;
 // DeepL's clients read a limit; no user reaches this one.
 constexpr int64_t kNoLimit = 1'000'000'000'000;
 
-constexpr FieldName kNames[] = {
-    {"inputs", "text"},
-    {"options.source_language", "source_lang"},
-    {"options.target_language", "target_lang"},
-    {"options.glossary", "glossary_id"},
-    {"options.format", "tag_handling"},
-    {"options.", ""},
-    {"entries.terms", "entries"},
-};
-
-HttpAnswer Failure(const Ending& ending) {
-  return {
-      .status = HttpStatusOf(ending.status.code()),
-      .body = ToJsonText(ordered_json{{"message", MessageOf(ending, kNames)}})};
-}
-
-std::string Upper(std::string_view code) {
-  return absl::AsciiStrToUpper(std::string(code));
-}
-std::string Lower(std::string_view code) {
-  return absl::AsciiStrToLower(std::string(code));
-}
-
-// The code without a region: "en" of "en-US".
-std::string_view WithoutRegion(std::string_view code) {
-  return code.substr(0, code.find('-'));
-}
-
 // Languages that models translate from and to, in lower case.
 std::map<std::string, std::set<std::string>> PairsOf(const Message* last) {
   std::map<std::string, std::set<std::string>> pairs;
@@ -80,61 +50,12 @@ std::map<std::string, std::set<std::string>> PairsOf(const Message* last) {
             source.bcp47() == target.bcp47()) {
           continue;
         }
-        pairs[Lower(source.bcp47())].insert(Lower(target.bcp47()));
+        pairs[LowerCode(source.bcp47())].insert(LowerCode(target.bcp47()));
       }
     }
   }
   return pairs;
 }
-
-std::string OwnerOf(const RequestHead& head) {
-  return head.grant == nullptr ? "" : head.grant->rules().name;
-}
-
-// Reads a body that is JSON or a form. Fields that are lists may be repeated in
-// a form.
-class DeeplCodec : public Codec {
- public:
-  DeeplCodec(const Environment& environment, const RequestHead& head)
-      : glossaries_(environment.glossaries),
-        ignored_(environment.ignored_members),
-        owner_(OwnerOf(head)),
-        form_type_(IsForm(head) ? head.header("Content-Type") : "") {}
-
-  absl::Status Check(const RequestHead& head) override {
-    if (form_type_.empty()) return Codec::Check(head);
-    return CheckFormIsNoPages(head);
-  }
-
- protected:
-  absl::StatusOr<json> ReadBody(std::string_view body) const {
-    if (form_type_.empty()) return ReadJsonBody(body);
-    TRIVIUM_ASSIGN_OR_RETURN(std::vector<FormField> fields,
-                             ParseForm(form_type_, body));
-    json texts = json::array();
-    std::vector<FormField> others;
-    for (FormField& field : fields) {
-      if (field.name == "text" && !field.file_name) {
-        texts.push_back(std::move(field.value));
-      } else {
-        others.push_back(std::move(field));
-      }
-    }
-    TRIVIUM_ASSIGN_OR_RETURN(json value, FormToJson(std::move(others)));
-    if (!texts.empty()) value["text"] = std::move(texts);
-    return value;
-  }
-
-  GlossaryStore& glossaries() const { return *glossaries_; }
-  IgnoredMembers* ignored() const { return ignored_; }
-  const std::string& owner() const { return owner_; }
-
- private:
-  GlossaryStore* const glossaries_;
-  IgnoredMembers* const ignored_;
-  const std::string owner_;
-  const std::string form_type_;  // empty: JSON
-};
 
 // Reads a flag, which is "1" or "0" in forms.
 bool Flag(JsonFields* fields, const char* name) {
@@ -155,14 +76,10 @@ class TranslateCodec final : public DeeplCodec {
     v1::TranslateOptions* const options = request->mutable_options();
     JsonFields fields(value, "");
     fields.Require("text");
-    fields.Require("target_lang");
     for (std::string& text : fields.Strings("text")) {
       request->add_inputs()->set_text(std::move(text));
     }
-    source_ = fields.String("source_lang").value_or("");
-    target_ = fields.String("target_lang").value_or("");
-    options->set_source_language(source_.empty() ? "auto" : Lower(source_));
-    options->set_target_language(Lower(target_));
+    ReadLanguages(&fields, options);
     counts_ = Flag(&fields, "show_billed_characters");
     if (counts_) {
       for (const v1::Input& input : request->inputs()) {
@@ -171,8 +88,7 @@ class TranslateCodec final : public DeeplCodec {
     }
     ReadTags(&fields, options);
     ReadSplit(&fields, options);
-    fields.Only("formality", {"default", "prefer_more", "prefer_less"},
-                "is not supported: no model here can be told; leave it out");
+    ReadFormality(&fields);
     fields.Only("context", {""},
                 "is not supported: each text is translated by itself; leave it "
                 "out");
@@ -188,7 +104,7 @@ class TranslateCodec final : public DeeplCodec {
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) return Failure(ending);
+    if (!ending.status.ok()) return DeeplFailure(ending);
     ordered_json translations = ordered_json::array();
     size_t i = 0;
     for (const v1::TranslateResult& result :
@@ -240,44 +156,18 @@ class TranslateCodec final : public DeeplCodec {
     }
   }
 
-  absl::Status ReadGlossary(JsonFields* fields, v1::TranslateOptions* options) {
-    const std::string id = fields->String("glossary_id").value_or("");
-    if (id.empty()) return absl::OkStatus();
-    if (source_.empty()) {
-      return InvalidField("source_lang",
-                          "is missing; a glossary is for two languages, so "
-                          "name both");
-    }
-    TRIVIUM_ASSIGN_OR_RETURN(const auto glossary,
-                             glossaries().Find(owner(), id));
-    if (WithoutRegion(Lower(source_)) != glossary->source_language ||
-        WithoutRegion(Lower(target_)) != glossary->target_language) {
-      return InvalidField(
-          "glossary_id",
-          fmt::format("is for {} to {}, but the call is for {} to {}",
-                      glossary->source_language, glossary->target_language,
-                      Shorten(source_), Shorten(target_)));
-    }
-    for (const auto& [source, target] : glossary->terms) {
-      v1::GlossaryTerm* const term = options->mutable_glossary()->add_terms();
-      term->set_source(source);
-      term->set_target(target);
-    }
-    return absl::OkStatus();
-  }
-
   // The language that a text was translated from.
   std::string SourceOf(const v1::TranslateResult& result) const {
-    if (!source_.empty()) return Upper(WithoutRegion(source_));
+    if (!source().empty()) return UpperCode(WithoutRegion(source()));
     if (!result.route().empty()) {
-      return Upper(WithoutRegion(result.route(0).source_language()));
+      return UpperCode(WithoutRegion(result.route(0).source_language()));
     }
     return result.detected_languages().empty()
-               ? Upper(WithoutRegion(target_))
-               : Upper(WithoutRegion(result.detected_languages(0).language()));
+               ? UpperCode(WithoutRegion(target()))
+               : UpperCode(
+                     WithoutRegion(result.detected_languages(0).language()));
   }
 
-  std::string source_, target_;  // as the client wrote them
   bool counts_ = false;
   std::vector<size_t> characters_;  // [inputs] if counts_
 };
@@ -295,7 +185,7 @@ class LanguagesCodec final : public Codec {
     return InvalidField("type", "is neither source nor target");
   }
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) return Failure(ending);
+    if (!ending.status.ok()) return DeeplFailure(ending);
     std::set<std::string> codes;
     for (const auto& [source, targets] : PairsOf(last)) {
       if (type_ == "source") {
@@ -306,7 +196,7 @@ class LanguagesCodec final : public Codec {
     }
     ordered_json languages = ordered_json::array();
     for (const std::string& code : codes) {
-      ordered_json one = {{"language", Upper(code)},
+      ordered_json one = {{"language", UpperCode(code)},
                           {"name", LanguageName(code)}};
       if (type_ == "target") one["supports_formality"] = false;
       languages.push_back(std::move(one));
@@ -324,7 +214,7 @@ class UsageCodec final : public Codec {
     return absl::OkStatus();
   }
   HttpAnswer Finish(const Ending& ending, const Message*) override {
-    if (!ending.status.ok()) return Failure(ending);
+    if (!ending.status.ok()) return DeeplFailure(ending);
     return {.body = ToJsonText(ordered_json{{"character_count", 0},
                                             {"character_limit", kNoLimit}})};
   }
@@ -336,7 +226,7 @@ class GlossaryPairsCodec final : public Codec {
     return absl::OkStatus();
   }
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) return Failure(ending);
+    if (!ending.status.ok()) return DeeplFailure(ending);
     ordered_json pairs = ordered_json::array();
     for (const auto& [source, targets] : PairsOf(last)) {
       for (const std::string& target : targets) {
@@ -426,13 +316,13 @@ class GlossariesCodec final : public DeeplCodec {
 
   // Only a call that its token allows comes here with OK.
   HttpAnswer Finish(const Ending& ending, const Message*) override {
-    if (!ending.status.ok()) return Failure(ending);
+    if (!ending.status.ok()) return DeeplFailure(ending);
     absl::StatusOr<HttpAnswer> answer = method_ == "POST"     ? Create()
                                         : id_.empty()         ? List()
                                         : method_ == "DELETE" ? Remove()
                                                               : Tell();
     return answer.ok() ? *std::move(answer)
-                       : Failure({answer.status(), ending.request_id});
+                       : DeeplFailure({answer.status(), ending.request_id});
   }
 
  private:
@@ -461,9 +351,9 @@ class GlossariesCodec final : public DeeplCodec {
                   fmt::format("is longer than {} bytes", kMostGlossaryName));
     }
     new_.source_language =
-        WithoutRegion(Lower(fields.String("source_lang").value_or("")));
+        WithoutRegion(LowerCode(fields.String("source_lang").value_or("")));
     new_.target_language =
-        WithoutRegion(Lower(fields.String("target_lang").value_or("")));
+        WithoutRegion(LowerCode(fields.String("target_lang").value_or("")));
     const std::string entries = fields.String("entries").value_or("");
     const std::string format = fields.String("entries_format").value_or("tsv");
     if (format != "tsv" && format != "csv") {

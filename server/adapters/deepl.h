@@ -26,6 +26,16 @@ inline constexpr char kDeeplGlossary[] = "/v2/glossaries/";
 // GET /v2/glossary-language-pairs: the pairs that a glossary may have.
 NewCodec NewDeeplGlossaryPairsCodec;
 
+// POST /v2/document: a document, which is translated while nobody waits
+// (DocumentJobs). POST /v2/document/ID tells how far it is, and POST
+// /v2/document/ID/result gives the translation, once.
+NewCodec NewDeeplDocumentCodec;
+NewCodec NewDeeplDocumentStatusCodec;
+NewCodec NewDeeplDocumentResultCodec;
+inline constexpr char kDeeplDocuments[] = "/v2/document";
+inline constexpr char kDeeplDocument[] = "/v2/document/";
+inline constexpr char kDeeplDocumentResult[] = "/result";
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_ADAPTERS_DEEPL_H_

@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "base/status.h"
+#include "server/adapters/file_answer.h"
 #include "server/adapters/form_body.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
@@ -25,25 +26,6 @@ namespace {
 
 using google::protobuf::Message;
 using nlohmann::ordered_json;
-
-constexpr size_t kMostNameBytes = 100;
-
-std::string_view TypeOfFile(const std::string& name) {
-  const DocumentFormat* const format = DocumentFormatOfFile(name);
-  return format == nullptr ? "application/octet-stream" : format->type;
-}
-
-// Makes a name that is the same in a path, in a header, and on any disk.
-std::string PlainName(const std::string& name) {
-  std::string plain = name.substr(name.find_last_of("/\\") + 1);
-  for (char& c : plain) {
-    if (!absl::ascii_isalnum(c) && c != '-' && c != '.') c = '_';
-  }
-  if (plain.size() > kMostNameBytes) {
-    plain = plain.substr(plain.size() - kMostNameBytes);
-  }
-  return plain;
-}
 
 // True if an address may have `text` as it is.
 bool IsPlain(const std::string& text, std::string_view others) {
@@ -95,7 +77,7 @@ class LibreFileCodec : public Codec {
       return InvalidField("file", "is missing; send a file with its name");
     }
     const FormField sent = std::move(*file);
-    name_ = PlainName(*sent.file_name);
+    name_ = PlainFileName(*sent.file_name);
     fields.erase(file);
     TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json value,
                              FormToJson(std::move(fields)));
@@ -183,9 +165,7 @@ class LibreFileCodec : public Codec {
   std::optional<DocumentTexts> document_;
 };
 
-// The call is ListModels, so that its token is checked. A file may be HTML that
-// anybody has sent, so the headers make browsers save it instead of showing it
-// as a page of this server.
+// The call is ListModels, so that its token is checked.
 class LibreDownloadCodec : public Codec {
  public:
   LibreDownloadCodec(const Environment& environment, const RequestHead& head)
@@ -201,14 +181,7 @@ class LibreDownloadCodec : public Codec {
   HttpAnswer Finish(const Ending& ending, const Message*) override {
     if (!ending.status.ok()) return LibreFailure(ending);
     const size_t dot = path_.find('.');
-    const std::string name =
-        PlainName(dot == path_.npos ? "" : path_.substr(dot + 1));
-    return {.type = std::string(TypeOfFile(name)),
-            .body = *file_,
-            .headers = {{"Content-Disposition",
-                         fmt::format("attachment; filename=\"{}\"", name)},
-                        {"X-Content-Type-Options", "nosniff"},
-                        {"Cache-Control", "no-store"}}};
+    return FileAnswer(dot == path_.npos ? "" : path_.substr(dot + 1), *file_);
   }
 
  private:

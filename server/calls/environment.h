@@ -25,6 +25,8 @@
 
 namespace trivium {
 
+class DocumentJobs;
+
 // The parts of the server that every handler works with. Made once; everything
 // in it outlives the calls and is thread-safe.
 struct Environment {
@@ -49,10 +51,11 @@ struct Environment {
   RefusalLog* refusals = nullptr;  // may be null
   // Null: they are ignored and not logged.
   IgnoredMembers* ignored_members = nullptr;
-  KeptFiles* kept_files = nullptr;      // null if nobody could fetch them
-  GlossaryStore* glossaries = nullptr;  // null if nobody could name them
-  WorkPool* tokenizing = nullptr;       // tokenizes long texts
-  WorkPool* delivery = nullptr;         // makes messages of results
+  KeptFiles* kept_files = nullptr;        // null if nobody could fetch them
+  GlossaryStore* glossaries = nullptr;    // null if nobody could name them
+  DocumentJobs* document_jobs = nullptr;  // null if nobody could fetch them
+  WorkPool* tokenizing = nullptr;         // tokenizes long texts
+  WorkPool* delivery = nullptr;           // makes messages of results
   const Clock* clock = Clock::Real();
 };
 

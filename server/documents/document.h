@@ -30,6 +30,11 @@ struct DocumentOptions {
   bool keys = false;
   // JSON: translate only values under keys with these names. Empty: all.
   std::vector<std::string> only_keys = {};
+  // CSV and TSV: translate only these columns, by their names or by numbers
+  // from 1. Empty: all.
+  std::vector<std::string> columns = {};
+  // CSV and TSV: the first row has no names of columns.
+  bool no_header = false;
 };
 
 // The text of a segment as it is translated. Equal ones are translated once.
@@ -98,7 +103,8 @@ enum DocumentOption : unsigned {
   kEncodingOption = 1,
   kRetranslateOption = 2,
   kMarkFuzzyOption = 4,
-  kKeysOption = 8,  // keys and only_keys
+  kKeysOption = 8,      // keys and only_keys
+  kColumnsOption = 16,  // columns and no_header
 };
 
 // The markup of texts of SegmentText::Format::kMarkup.
@@ -108,7 +114,8 @@ enum class DocumentMarkup { kHtml, kMarkdown, kXml };
 struct DocumentFormat {
   std::string_view name;  // "po"
   std::string_view type;  // "text/x-gettext-translation"
-  // The ends of its files' names, with spaces between them: ".po .pot".
+  // The ends of its files' names, with spaces between them: ".po .pot". One
+  // that begins with a slash is a whole name: "/strings.xml".
   std::string_view endings;
   absl::StatusOr<std::unique_ptr<Document>> (*read)(
       std::string_view data, const DocumentOptions& options);
@@ -118,7 +125,8 @@ struct DocumentFormat {
 
 // Null: there is no such format.
 const DocumentFormat* FindDocumentFormat(std::string_view name);
-// Returns the format that a file's name ends with, or null.
+// Returns the format that a file's name ends with, or null. The name may have
+// folders in front.
 const DocumentFormat* DocumentFormatOfFile(std::string_view file_name);
 // The ends of all such files' names: ".docx, .json, ...".
 std::string DocumentFileEndings();

@@ -13,24 +13,39 @@
 namespace trivium {
 namespace {
 
+// A format with whole names stands before those that its names end with, too.
 constexpr DocumentFormat kFormats[] = {
+    {"android", "application/xml", "/strings.xml /arrays.xml /plurals.xml",
+     ReadAndroid},
+    {"csv", "text/csv", ".csv", ReadCsv, kEncodingOption | kColumnsOption},
     {"docx",
      "application/"
      "vnd.openxmlformats-officedocument.wordprocessingml.document",
      ".docx", ReadDocx},
+    {"epub", "application/epub+zip", ".epub", ReadEpub},
     {"html", "text/html", ".html .htm .xhtml", ReadHtml},
     {"json", "application/json", ".json", ReadJson,
      kEncodingOption | kKeysOption},
     {"markdown", "text/markdown", ".md .markdown", ReadMarkdown, 0,
      DocumentMarkup::kMarkdown},
+    {"odp", "application/vnd.oasis.opendocument.presentation", ".odp",
+     ReadOpenDocument},
+    {"ods", "application/vnd.oasis.opendocument.spreadsheet", ".ods",
+     ReadOpenDocument},
+    {"odt", "application/vnd.oasis.opendocument.text", ".odt",
+     ReadOpenDocument},
     {"po", "text/x-gettext-translation", ".po .pot", ReadPo,
      kRetranslateOption | kMarkFuzzyOption},
     {"pptx",
      "application/"
      "vnd.openxmlformats-officedocument.presentationml.presentation",
      ".pptx", ReadPptx},
+    {"properties", "text/x-java-properties", ".properties", ReadProperties,
+     kEncodingOption},
     {"srt", "application/x-subrip", ".srt", ReadSrt, kEncodingOption},
     {"text", "text/plain", ".txt", ReadPlainText, kEncodingOption},
+    {"tsv", "text/tab-separated-values", ".tsv", ReadTsv,
+     kEncodingOption | kColumnsOption},
     {"vtt", "text/vtt", ".vtt", ReadVtt},
     {"xliff", "application/xliff+xml", ".xlf .xliff", ReadXliff,
      kRetranslateOption},
@@ -47,7 +62,8 @@ const DocumentFormat* FindDocumentFormat(std::string_view name) {
 }
 
 const DocumentFormat* DocumentFormatOfFile(std::string_view file_name) {
-  const std::string lower = absl::AsciiStrToLower(std::string(file_name));
+  const std::string lower = absl::StrReplaceAll(
+      absl::AsciiStrToLower("/" + std::string(file_name)), {{"\\", "/"}});
   for (const DocumentFormat& one : kFormats) {
     const std::vector<std::string> endings =
         absl::StrSplit(std::string(one.endings), ' ');
@@ -62,7 +78,8 @@ std::string DocumentFileEndings() {
   std::string endings;
   for (const DocumentFormat& one : kFormats) {
     if (!endings.empty()) endings += ", ";
-    endings += absl::StrReplaceAll(std::string(one.endings), {{" ", ", "}});
+    endings +=
+        absl::StrReplaceAll(std::string(one.endings), {{" ", ", "}, {"/", ""}});
   }
   return endings;
 }

@@ -11,12 +11,6 @@ namespace {
 
 using Kind = DocumentItem::Kind;
 
-const RE2& HtmlTag() {
-  static const RE2& tag = *new RE2(
-      R"(<(/?)([a-zA-Z][^\s/>]*)(?:[^<>"']|\\?"[^<>"]*"|'[^<>']*')*>)");
-  return tag;
-}
-
 // Returns the size of the escape that `raw` begins with: \u00e4, \012 or \n.
 size_t EscapeSize(std::string_view raw) {
   if (raw.size() < 2) return raw.size();
@@ -150,7 +144,7 @@ void AddBranch(SegmentBuilder* builder, std::string_view raw,
                const std::string& place, const DecodeText& decode) {
   while (!raw.empty()) {
     const size_t number = std::min(raw.find('#'), raw.size());
-    AddTagged(builder, raw.substr(0, number), place, HtmlTag(), decode,
+    AddTagged(builder, raw.substr(0, number), place, HtmlTagOfStrings(), decode,
               Margin::kEscapes);
     if (number == raw.size()) break;
     builder->Mark(Kind::kKept, "#");
@@ -160,6 +154,12 @@ void AddBranch(SegmentBuilder* builder, std::string_view raw,
 }
 
 }  // namespace
+
+const RE2& HtmlTagOfStrings() {
+  static const RE2& tag = *new RE2(
+      R"(<(/?)([a-zA-Z][^\s/>]*)(?:[^<>"']|\\?"[^<>"]*"|'[^<>']*')*>)");
+  return tag;
+}
 
 std::vector<std::string> SplitEscapedLines(std::string_view raw) {
   std::vector<std::string> parts(1);
@@ -196,7 +196,8 @@ void AddEscapedString(SegmentBuilder* builder, std::string_view raw,
     if (i % 2 == 1) {
       builder->Literal(lines[i]);
     } else {
-      AddTagged(builder, lines[i], place, HtmlTag(), decode, Margin::kEscapes);
+      AddTagged(builder, lines[i], place, HtmlTagOfStrings(), decode,
+                Margin::kEscapes);
     }
     builder->Close();
   }

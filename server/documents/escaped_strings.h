@@ -23,6 +23,9 @@ std::vector<std::string> SplitEscapedLines(std::string_view raw);
 void AddEscapedString(SegmentBuilder* builder, std::string_view raw,
                       const std::string& place, const DecodeText& decode);
 
+// Matches an HTML tag in a string, as AddTagged reads it.
+const RE2& HtmlTagOfStrings();
+
 // Adds texts and tags. `tag` matches a tag; its groups are whether it closes,
 // and its name. A tag without a name is a mark at a place.
 void AddTagged(SegmentBuilder* builder, std::string_view raw,

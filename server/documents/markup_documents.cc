@@ -53,8 +53,12 @@ std::string_view RawOf(std::string_view text, const MarkupToken& token) {
 // translator returns a tag as it was, so equal tags get equal attributes.
 class HtmlDocument final : public Document {
  public:
-  HtmlDocument(DecodedText source, const std::vector<MarkupToken>& tokens)
-      : source_(std::move(source)), lines_(source_.text) {
+  // `where` stands before the places of texts.
+  HtmlDocument(DecodedText source, const std::vector<MarkupToken>& tokens,
+               std::string where)
+      : source_(std::move(source)),
+        where_(std::move(where)),
+        lines_(source_.text) {
     Cut(tokens);
   }
 
@@ -104,7 +108,7 @@ class HtmlDocument final : public Document {
     const auto add = [&](size_t end) {
       const std::string_view raw = text.substr(begin, end - begin);
       if (words) {
-        AddWhole(raw, lines_.Place(begin + LeadingSpace(raw)), &texts_);
+        AddWhole(raw, Place(begin + LeadingSpace(raw)), &texts_);
       } else {
         texts_.Literal(raw);
         texts_.Close();
@@ -132,6 +136,10 @@ class HtmlDocument final : public Document {
     add(text.size());
   }
 
+  std::string Place(size_t offset) const {
+    return where_ + lines_.Place(offset);
+  }
+
   void AddAttributes(const MarkupToken& token) {
     const std::string_view tag = RawOf(source_.text, token);
     if (tags_.contains(tag)) return;
@@ -142,7 +150,7 @@ class HtmlDocument final : public Document {
       values.push_back(
           {begin, begin + one.value.size(), values_.segments().size()});
       values_.Whole({AttributeAsHtml(one.value), SegmentText::Format::kMarkup},
-                    one.value, lines_.Place(token.span.begin),
+                    one.value, Place(token.span.begin),
                     Joined([quote = one.quote](std::string_view text) {
                       return HtmlAsAttribute(text, quote);
                     }));
@@ -175,6 +183,7 @@ class HtmlDocument final : public Document {
   }
 
   const DecodedText source_;
+  const std::string where_;
   const LinePlaces lines_;
   SegmentBuilder texts_, values_;
   std::map<std::string, std::vector<Value>, std::less<>> tags_;
@@ -182,8 +191,8 @@ class HtmlDocument final : public Document {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Document>> ReadHtml(
-    std::string_view data, const DocumentOptions& options) {
+absl::StatusOr<std::unique_ptr<Document>> ReadPage(std::string_view data,
+                                                   const std::string& part) {
   TRIVIUM_ASSIGN_OR_RETURN(
       DecodedText source,
       DecodeDocument(
@@ -191,15 +200,21 @@ absl::StatusOr<std::unique_ptr<Document>> ReadHtml(
                                                    R"((?i)<meta[^>]*?charset)"
                                                    R"(\s*=\s*["']?([\w.:-]+))",
                                                    "utf-8"))));
-  const std::vector<MarkupToken> tokens = LexMarkup(source.text, /*xml=*/false);
+  std::vector<MarkupToken> tokens = LexMarkup(source.text, /*xml=*/false);
   if (tokens.size() > kMostMarkupTokens) {
     return absl::InvalidArgumentError(fmt::format(
         "it has more than {} tags and texts; split it", kMostMarkupTokens));
   }
   // Tokens have places in the text, not pointers to it.
-  auto document = std::make_unique<HtmlDocument>(std::move(source), tokens);
+  auto document = std::make_unique<HtmlDocument>(
+      std::move(source), tokens, part.empty() ? "" : part + ", ");
   TRIVIUM_RETURN_IF_ERROR(document->status());
   return document;
+}
+
+absl::StatusOr<std::unique_ptr<Document>> ReadHtml(std::string_view data,
+                                                   const DocumentOptions&) {
+  return ReadPage(data, "");
 }
 
 absl::StatusOr<std::unique_ptr<Document>> ReadXml(

@@ -53,8 +53,10 @@ absl::StatusOr<std::unique_ptr<Document>> ReadOffice(const OfficeKind& kind,
                               kind.name, kind.attribute)));
     }
     SegmentBuilder builder = ReadRuns(kind.runs, name, *tokens);
-    TRIVIUM_RETURN_IF_ERROR(InPart(name, builder.status()));
-    document->Add(name, std::move(source), std::move(builder));
+    auto part = NewTextDocument(std::move(source), std::move(builder),
+                                DecodedText::Missing::kReference);
+    if (!part.ok()) return InPart(name, part.status());
+    TRIVIUM_RETURN_IF_ERROR(document->Add(name, *std::move(part)));
   }
   if (!found) {
     return not_it(

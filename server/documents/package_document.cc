@@ -4,11 +4,27 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
+#include "server/documents/document_segment.h"
 
 namespace trivium {
+namespace {
+
+// True if a translation differs from its text.
+bool HasChange(const std::vector<const DocumentSegment*>& segments,
+               Translations translations) {
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (translations[i] && *translations[i] != segments[i]->sent.text) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 absl::Status InPart(const std::string& name, const absl::Status& status) {
   if (status.ok()) return status;
@@ -25,49 +41,52 @@ absl::StatusOr<DecodedText> ReadXmlPart(const std::string& name,
   return decoded;
 }
 
-void PackageDocument::Add(std::string name, DecodedText source,
-                          SegmentBuilder builder) {
-  parts_.push_back({std::move(name), std::move(source), std::move(builder)});
+absl::Status PackageDocument::Add(std::string name,
+                                  std::unique_ptr<Document> part,
+                                  bool follows) {
+  std::vector<const DocumentSegment*> segments = part->segments();
+  segments_ += segments.size();
+  if (segments_ > kMostDocumentItems) {
+    return InPart(name, absl::InvalidArgumentError(fmt::format(
+                            "the document has more than {} texts; split it",
+                            kMostDocumentItems)));
+  }
+  parts_.push_back(
+      {std::move(name), std::move(part), follows, std::move(segments)});
+  return absl::OkStatus();
 }
 
 std::vector<const DocumentSegment*> PackageDocument::segments() const {
   std::vector<const DocumentSegment*> all;
   for (const Part& part : parts_) {
-    for (const DocumentSegment& one : part.builder.segments()) {
-      all.push_back(&one);
-    }
+    all.insert(all.end(), part.segments.begin(), part.segments.end());
   }
   return all;
 }
 
 size_t PackageDocument::bytes() const {
   size_t bytes = data_.size();
-  for (const Part& part : parts_) bytes += part.source.text.size();
+  for (const Part& part : parts_) bytes += part.document->bytes();
   return bytes;
 }
 
 absl::StatusOr<std::string> PackageDocument::Render(
     Translations translations) const {
-  std::map<std::string, std::string> changed;
-  size_t begin = 0;
-  size_t left = MostRenderedBytes();
-  for (const Part& part : parts_) {
-    const size_t count = part.builder.segments().size();
-    if (begin + count > translations.size()) {
-      return absl::InternalError(
-          "there is not one translation for each segment");
-    }
-    TRIVIUM_ASSIGN_OR_RETURN(
-        const std::string text,
-        part.builder.Render(translations.subspan(begin, count), left));
-    left -= std::min(left, text.size());
-    begin += count;
-    if (text == part.source.text) continue;
-    TRIVIUM_ASSIGN_OR_RETURN(
-        changed[part.name],
-        part.source.Encode(text, DecodedText::Missing::kReference));
+  if (translations.size() != segments_) {
+    return absl::InternalError("there is not one translation for each segment");
   }
-  if (changed.empty()) return data_;
+  if (!HasChange(segments(), translations)) return data_;
+  std::map<std::string, std::string> changed;
+  size_t begin = 0, bytes = 0;
+  for (const Part& part : parts_) {
+    const Translations own = translations.subspan(begin, part.segments.size());
+    begin += own.size();
+    if (!part.follows && !HasChange(part.segments, own)) continue;
+    TRIVIUM_ASSIGN_OR_RETURN(std::string text, part.document->Render(own));
+    bytes += text.size();
+    TRIVIUM_RETURN_IF_ERROR(CheckRenderedBytes(bytes, MostRenderedBytes()));
+    changed[part.name] = std::move(text);
+  }
   return ZipPackage::Replace(data_, changed);
 }
 

@@ -8,19 +8,21 @@
 
 #include "absl/status/statusor.h"
 #include "server/documents/document.h"
-#include "server/documents/segment_builder.h"
 #include "server/documents/text_document.h"
 #include "server/documents/zip_package.h"
 
 namespace trivium {
 
-// A document in several texts of a zip archive.
+// A document in several parts of a zip archive, each of which is a document.
 class PackageDocument final : public Document {
  public:
   explicit PackageDocument(std::string_view data) : data_(data) {}
 
-  // Adds a part; its characters that the encoding lacks become numbers.
-  void Add(std::string name, DecodedText source, SegmentBuilder builder);
+  // Adds a part. If it `follows`, it is written if any part has another text,
+  // since it tells about the others. INVALID_ARGUMENT if all parts together
+  // have too many texts.
+  absl::Status Add(std::string name, std::unique_ptr<Document> part,
+                   bool follows = false);
 
   std::vector<const DocumentSegment*> segments() const override;
   size_t bytes() const override;
@@ -29,11 +31,13 @@ class PackageDocument final : public Document {
  private:
   struct Part {
     std::string name;
-    DecodedText source;
-    SegmentBuilder builder;
+    std::unique_ptr<Document> document;
+    bool follows;
+    std::vector<const DocumentSegment*> segments;
   };
   const std::string data_;
   std::vector<Part> parts_;
+  size_t segments_ = 0;
 };
 
 // Returns an error of a part, with the part's name in front.

@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_DOCUMENTS_READERS_H_
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,23 @@ ReadDocumentFormat ReadXliff;
 ReadDocumentFormat ReadDocx;
 // PresentationML: paragraphs of slides and their notes.
 ReadDocumentFormat ReadPptx;
+// OpenDocument (text, spreadsheets, presentations): paragraphs, with those of
+// headers, footers and notes. Of cells only those that have text by themselves.
+ReadDocumentFormat ReadOpenDocument;
+// EPUB 2 and 3: its pages as HTML, its title and description, and the labels of
+// its table of contents.
+ReadDocumentFormat ReadEpub;
+// A page of HTML that is a part of a package; places of its texts name it.
+absl::StatusOr<std::unique_ptr<Document>> ReadPage(std::string_view data,
+                                                   const std::string& part);
+// Android's resources: strings, string arrays and plurals that may be
+// translated.
+ReadDocumentFormat ReadAndroid;
+// Java's .properties: values.
+ReadDocumentFormat ReadProperties;
+// Tables: cells behind the row of names. A cell that needs quotes gets them.
+ReadDocumentFormat ReadCsv;
+ReadDocumentFormat ReadTsv;
 
 }  // namespace trivium
 

@@ -62,6 +62,17 @@ std::string Collapse(std::string_view text) {
   return out;
 }
 
+std::string Unmarked(std::string_view text) {
+  std::string out(text);
+  out.erase(std::remove_if(out.begin(), out.end(),
+                           [](char c) {
+                             return std::string_view(kUnusedBytes).find(c) !=
+                                    std::string_view::npos;
+                           }),
+            out.end());
+  return out;
+}
+
 std::vector<std::string_view> SplitLines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {

@@ -21,6 +21,11 @@ std::string_view StripSpace(std::string_view text);
 // Replaces each run of ASCII white space by a space, as markup formats read it.
 std::string Collapse(std::string_view text);
 
+// Bytes that no text in UTF-8 has. Readers mark places with them.
+inline constexpr char kUnusedBytes[] = "\xFA\xFB\xFC\xFD\xFE";
+// Returns the text without such bytes.
+std::string Unmarked(std::string_view text);
+
 // Splits a text into lines, each with its line break: \r\n, \r or \n.
 std::vector<std::string_view> SplitLines(std::string_view text);
 // Returns the line break at the end of a line; empty if it has none.

@@ -29,8 +29,11 @@ constexpr size_t kLeastPiecesOfEmphasis = 3;
 // A word of the vocabulary is read in small letters unless its form with a
 // capital is so much more frequent: e to the power of this.
 constexpr double kMostRarer = 1.5;
+// The same of words in several pieces, which are rarely names.
+constexpr double kMostRarerInPieces = 1;
 // Words with a capital that may be names, for each common one in a title.
 constexpr size_t kMostNames = 4;
+constexpr size_t kMostTailLetters = 2;   // "'s", "'ll"
 constexpr size_t kMostShortLetters = 3;  // "the", "for"
 constexpr size_t kMostSmallLetters = 5;  // of a word without one: "about"
 
@@ -121,6 +124,24 @@ struct LetterCases::Word {
   size_t first_capitals = 0;  // in a row
 
   bool all_capitals() const { return small == 0 && capitals > 0; }
+  // Writes "It'S" as "It's", which programs make of titles.
+  void MendTail() {
+    const size_t at = std::max(EndOfLast("'"), EndOfLast("’"));
+    if (at == 0 || text.size() - at > kMostTailLetters || small == 0) return;
+    const std::string tail = text.substr(at);
+    for (const char c : tail) {
+      if (c < 'A' || c > 'Z') continue;
+      --capitals;
+      ++small;
+    }
+    text.replace(at, tail.size(), Lower(tail));
+  }
+  // The end of the last `mark`; 0: there is none.
+  size_t EndOfLast(std::string_view mark) const {
+    const size_t at = text.rfind(mark);
+    return at == text.npos ? 0 : at + mark.size();
+  }
+
   // "Word"
   bool capitalized() const {
     return first_capitals == 1 && capitals == 1 && small > 0;
@@ -128,8 +149,10 @@ struct LetterCases::Word {
 };
 
 LetterCases::LetterCases(std::string_view language, IdsOfWord ids_of_word)
-    : ids_of_word_(std::move(ids_of_word)) {
+    : ids_of_word_(std::move(ids_of_word)),
+      title_words_(TitleWords::Of(LanguageCode(language))) {
   const std::string code = LanguageCode(language);
+  english_ = code == "en";
   nouns_ = code == "de" || code == "lb" || code == "nds";
 }
 
@@ -150,6 +173,7 @@ std::vector<LetterCases::Word> LetterCases::Words(
       }
       ++word.letters;
     }
+    word.MendTail();
     // Scripts without case do not count.
     if (word.capitals + word.small > 0) words.push_back(std::move(word));
   }
@@ -187,8 +211,12 @@ bool LetterCases::PrefersSmall(const std::string& small,
                                const std::string& capital) const {
   const bool word_of_vocabulary = ids_of_word_(small).size() == 1;
   const bool letter = FirstCodePoint(small).size == small.size();
-  const double slack =
-      word_of_vocabulary && !nouns_ && !letter ? kMostRarer : 0;
+  if (const auto by_ending = title_words_.SmallByEnding(small)) {
+    return *by_ending;
+  }
+  const double slack = nouns_ || letter     ? 0
+                       : word_of_vocabulary ? kMostRarer
+                                            : kMostRarerInPieces;
   return Rarity(small) <= Rarity(capital) + slack;
 }
 
@@ -197,7 +225,30 @@ bool LetterCases::IsCommon(const Word& word) const {
   return ids_of_word_(small).size() == 1 && PrefersSmall(small, word.text);
 }
 
-bool LetterCases::IsTitle(const std::vector<Word>& words) const {
+bool LetterCases::HasCapitalsOfTitle(std::string_view sentence,
+                                     const std::vector<Word>& words) const {
+  size_t capitals = 0, small = 0, sure = 0;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const Word& word = words[i];
+    if (word.capitals == 0) {
+      if (!title_words_.IsSmallInTitles(word.text)) return false;
+      ++small;
+    } else if (word.capitalized()) {
+      ++capitals;
+      // A quotation or another sentence may begin behind a mark.
+      const std::string_view gap = sentence.substr(
+          words[i - 1].span.end, word.span.begin - words[i - 1].span.end);
+      const bool inside = gap.find_first_not_of(" ,") == gap.npos;
+      sure += inside && title_words_.IsEvidence(Lower(word.text));
+    }
+  }
+  return sure >= 2 ||
+         (sure == 1 && (capitals >= 2 || (small == 0 && words.size() > 1)));
+}
+
+bool LetterCases::IsTitle(std::string_view sentence,
+                          const std::vector<Word>& words) const {
+  if (HasCapitalsOfTitle(sentence, words)) return true;
   if (words.size() < kLeastTitleWords) return false;
   size_t capitals = 0, small = 0, common = 0;
   for (size_t i = 1; i < words.size(); ++i) {
@@ -216,10 +267,25 @@ bool LetterCases::IsTitle(const std::vector<Word>& words) const {
   return common >= kLeastCommonWords && kMostNames * common >= capitals;
 }
 
-LetterCase LetterCases::CaseOf(const std::vector<Word>& words) const {
+LetterCase LetterCases::CaseOf(std::string_view sentence,
+                               const std::vector<Word>& words) const {
   if (words.empty()) return LetterCase::kNormal;
   if (IsCapitals(words)) return LetterCase::kCapitals;
-  return IsTitle(words) ? LetterCase::kTitle : LetterCase::kNormal;
+  return IsTitle(sentence, words) ? LetterCase::kTitle : LetterCase::kNormal;
+}
+
+std::string LetterCases::TitleForm(const Word& word) const {
+  const std::string small = Lower(word.text);
+  // "I", "I'm"
+  if (english_ && small.starts_with('i') &&
+      (small.size() == 1 ||
+       IsApostrophe(FirstCharacter(std::string_view(small).substr(1))))) {
+    return "I" + small.substr(1);
+  }
+  if (!word.capitalized()) return word.text;
+  return title_words_.IsSmall(small) || PrefersSmall(small, word.text)
+             ? small
+             : word.text;
 }
 
 std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
@@ -227,10 +293,7 @@ std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
   const std::string small = Lower(word.text);
   const auto form = known.find(small);
   if (form != known.end()) return form->second;
-  if (sentence == LetterCase::kTitle) {
-    return word.capitalized() && PrefersSmall(small, word.text) ? small
-                                                                : word.text;
-  }
+  if (sentence == LetterCase::kTitle) return TitleForm(word);
   const std::string capital = Capitalized(small);
   // An acronym, such as "NATO".
   if (word.letters > 1 && ids_of_word_(word.text).size() == 1 &&
@@ -256,22 +319,35 @@ bool LetterCases::IsEmphasis(const Word& word) const {
           ids_of_word_(Capitalized(small)).size() == 1);
 }
 
-LetterCases::KnownWords LetterCases::WordsOf(std::string_view text) {
+LetterCases::KnownWords LetterCases::WordsOf(std::string_view text) const {
   KnownWords known;
-  bool after_small = false;
+  std::vector<std::pair<std::string, std::string>> found;  // in the sentence
+  bool after_small = false, normal = false;
   size_t end = 0;
+  const auto finish = [&] {
+    if (!normal) found.clear();
+    for (const auto& [small, word] : found) {
+      const auto [it, added] = known.emplace(small, word);
+      // A word that is written in two ways is no name.
+      if (!added && it->second != word) it->second = small;
+    }
+    found.clear();
+    after_small = normal = false;
+  };
   for (const TextSpan& span : WordSpans(text, {})) {
     const std::string_view word = span.Of(text);
-    const bool inside =
-        after_small && text.substr(end, span.begin - end) == " ";
+    const std::string_view gap = text.substr(end, span.begin - end);
     end = span.end;
+    if (gap.find_first_of(".!?\n") != gap.npos) finish();
+    const bool inside = after_small && gap == " ";
     const std::string small = Lower(word);
     after_small = small == word;
-    if (!inside) continue;
-    const auto [it, added] = known.emplace(small, word);
-    // A word that is written in two ways is no name.
-    if (!added && it->second != word) it->second = small;
+    // Titles have such words, too, so what follows them may be no name.
+    normal |= after_small && !title_words_.IsSmallInTitles(small) &&
+              small.size() > kMostShortLetters;
+    if (inside) found.emplace_back(small, word);
   }
+  finish();
   return known;
 }
 
@@ -280,7 +356,7 @@ LetterCases::Normal LetterCases::InNormalCase(
     const KnownWords& known) const {
   const std::vector<Word> words = Words(sentence, apart);
   Normal normal;
-  normal.was = CaseOf(words);
+  normal.was = CaseOf(sentence, words);
   normal.text = std::string(sentence);
   const auto replace = [&](const Word& word, const std::string& form) {
     if (form.size() == word.text.size()) {

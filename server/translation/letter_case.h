@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/translation/sentences.h"
+#include "server/translation/title_words.h"
 
 namespace trivium {
 
@@ -40,8 +41,8 @@ class LetterCases {
   LetterCases(std::string_view language, IdsOfWord ids_of_word);
 
   // Returns how the text writes words that are not in capitals and do not begin
-  // a sentence.
-  static KnownWords WordsOf(std::string_view text);
+  // a sentence. Sentences that may be titles do not count.
+  KnownWords WordsOf(std::string_view text) const;
 
   struct Normal {
     LetterCase was = LetterCase::kNormal;
@@ -59,9 +60,14 @@ class LetterCases {
 
   std::vector<Word> Words(std::string_view sentence,
                           const std::vector<TextSpan>& apart) const;
-  LetterCase CaseOf(const std::vector<Word>& words) const;
+  LetterCase CaseOf(std::string_view sentence,
+                    const std::vector<Word>& words) const;
   bool IsCapitals(const std::vector<Word>& words) const;
-  bool IsTitle(const std::vector<Word>& words) const;
+  bool IsTitle(std::string_view sentence, const std::vector<Word>& words) const;
+  // True if words that are no names have capitals within the sentence, and all
+  // others that no title writes in small letters.
+  bool HasCapitalsOfTitle(std::string_view sentence,
+                          const std::vector<Word>& words) const;
   // Returns how rare a word is: the sum of its pieces' logarithmic ranks, as
   // frequencies follow Zipf's law.
   double Rarity(std::string_view word) const;
@@ -76,7 +82,12 @@ class LetterCases {
   std::string NormalForm(const Word& word, LetterCase sentence,
                          const KnownWords& known) const;
 
+  // Returns the word as a title's words are within a sentence.
+  std::string TitleForm(const Word& word) const;
+
   IdsOfWord ids_of_word_;
+  const TitleWords& title_words_;
+  bool english_;
   bool nouns_;  // the language writes nouns with capitals
 };
 

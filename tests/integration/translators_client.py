@@ -3,6 +3,7 @@
 translators_client.py SERVER MODEL PACKAGES: see begin() of chat_server.py.
 """
 
+import io
 import json
 import sys
 import unittest
@@ -60,6 +61,26 @@ class DeeplTest(chat_server.ServerTest):
         self.assertIn("<b>", both[0].text)
         with self.assertRaisesRegex(deepl.DeepLException, "formality"):
             self.client.translate_text(TEXT, target_lang="DE", formality="more")
+
+    def test_documents(self):
+        status, page = self.translate_document("a.html", "<p>The <b>house</b> is big.</p>")
+        self.assertTrue(status.done)
+        self.assertRegex(page, r"<p>.*<b>[^<]*Haus[^<]*</b>.*</p>")
+        table = self.translate_document("a.csv", "id,text\n1,The house is big.\n")[1]
+        self.assertRegex(table, r"^id,text\n1,.*Haus.*\n$")
+        for options, what in (({"output_format": "pdf"}, "output_format"),
+                              ({"formality": "more"}, "formality")):
+            with self.assertRaisesRegex(deepl.DeepLException, what):
+                self.translate_document("a.html", "<p>Hi.</p>", **options)
+        with self.assertRaisesRegex(deepl.DocumentTranslationException, "JSON"):
+            self.translate_document("a.json", "{")
+
+    def translate_document(self, name, text, **options):
+        source, made = io.BytesIO(text.encode()), io.BytesIO()
+        source.name = name  # as a file that was opened
+        status = self.client.translate_document(source, made, source_lang="EN", target_lang="DE",
+                                                **options)
+        return status, made.getvalue().decode()
 
     def test_languages_and_usage(self):
         self.assertEqual({language.code for language in

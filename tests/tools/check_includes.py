@@ -166,6 +166,7 @@ TOP_ONLY = {
 # convert/: those about translations, and a message that is not the API's.
 MAY_USE_FIELDS = (
     "server/calls/call_translation", "server/calls/document_items",
+    "server/calls/document_job",
     "server/calls/load_reports", "server/calls/translate")
 # Uses of fields that a line shows: an accessor that only messages have, or any
 # function of a member that, by its name, is a message.

@@ -21,8 +21,9 @@ from trivium.progress import Progress
 from trivium.v1 import inference_pb2
 
 _DESCRIPTION = """\
-Translates documents: DOCX, PPTX, HTML, Markdown, XLIFF 1.2 and 2, PO, SRT, VTT,
-JSON, XML or plain text. Everything except their texts stays, byte for byte. A run
+Translates documents: DOCX, PPTX, ODT, ODS, ODP, EPUB, HTML, Markdown, XLIFF 1.2 and
+2, PO, Android's strings.xml, .properties, CSV, TSV, SRT, VTT, JSON, XML or plain
+text. Everything except their texts stays, byte for byte. A run
 that was stopped continues when the same command is given again:
 OUT.trivium-journal has a document's translations until all is done.
 """
@@ -144,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--encoding",
         metavar="NAME",
-        help="encoding of text, SRT and JSON; default: utf-8",
+        help="encoding of text, SRT, JSON, CSV, TSV and .properties; default: utf-8",
     )
     add(
         "--protect-pattern",
@@ -166,6 +167,20 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="KEY",
         help="JSON: translate only values under this key; may be repeated",
+    )
+    add(
+        "--column",
+        dest="columns",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="CSV and TSV: translate only this column, by its name in the first row "
+        "or its number; may be repeated",
+    )
+    add(
+        "--no-header",
+        action="store_true",
+        help="CSV and TSV: the first row has no names, so translate it, too",
     )
     add(
         "--retranslate",
@@ -343,12 +358,16 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 def _reading(args: argparse.Namespace) -> dict[str, Any]:
     """Returns how to read documents."""
     reading: dict[str, Any] = {
-        name: True for name in ("keys", "mark_fuzzy", "retranslate") if getattr(args, name)
+        name: True
+        for name in ("keys", "mark_fuzzy", "no_header", "retranslate")
+        if getattr(args, name)
     }
     if args.encoding:
         reading["encoding"] = args.encoding
     if args.only:
         reading["only_keys"] = args.only
+    if args.columns:
+        reading["columns"] = args.columns
     return reading
 
 

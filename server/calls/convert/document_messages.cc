@@ -67,6 +67,10 @@ absl::StatusOr<DocumentReading> ConvertDocumentReading(
       CheckOption(format, kKeysOption, given.keys(), "keys"));
   TRIVIUM_RETURN_IF_ERROR(CheckOption(format, kKeysOption,
                                       !given.only_keys().empty(), "only_keys"));
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckOption(format, kColumnsOption, !given.columns().empty(), "columns"));
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckOption(format, kColumnsOption, given.no_header(), "no_header"));
   DocumentOptions& options = reading.options;
   options.target_language = in.options().target_language();
   options.encoding = given.encoding();
@@ -74,6 +78,8 @@ absl::StatusOr<DocumentReading> ConvertDocumentReading(
   options.mark_fuzzy = given.mark_fuzzy();
   options.keys = given.keys();
   options.only_keys = {given.only_keys().begin(), given.only_keys().end()};
+  options.columns = {given.columns().begin(), given.columns().end()};
+  options.no_header = given.no_header();
   return reading;
 }
 

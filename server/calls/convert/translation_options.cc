@@ -27,6 +27,7 @@
 #include "model/translator_prompts.h"
 #include "server/calls/convert/translating_model.h"
 #include "server/errors/status.h"
+#include "server/translation/negation_check.h"
 #include "server/translation/pipeline/option_rules.h"
 #include "server/translation/translation_checks.h"
 
@@ -184,6 +185,12 @@ absl::StatusOr<CallDecoding> ConvertSecondTry(
                          direction, model, limits);
 }
 
+// A language in an error.
+std::string NameOrUnknown(const std::string& language) {
+  return language.empty() ? "an unknown language"
+                          : fmt::format("'{}'", Shorten(language));
+}
+
 absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
                                            const std::string& path,
                                            const Direction& direction,
@@ -197,6 +204,7 @@ absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
       {v1::CHECK_UNKNOWN_CHARACTERS, Check::kUnknownCharacters},
       {v1::CHECK_WRONG_LANGUAGE, Check::kWrongLanguage},
       {v1::CHECK_NUMBERS, Check::kNumbers},
+      {v1::CHECK_NEGATION, Check::kNegation},
   };
   const v1::Checks& checks = in.checks();
   if (checks.kinds_size() > static_cast<int>(std::size(kKinds))) {
@@ -221,6 +229,15 @@ absl::StatusOr<CheckOptions> ConvertChecks(const v1::TranslateOptions& in,
                      : fmt::format("cannot check '{}', which CLD2 does not "
                                    "know; leave it out",
                                    Shorten(target)));
+    }
+    if (found->second == Check::kNegation &&
+        !NegationCheck::For(direction.source_language, target)) {
+      return InvalidField(
+          field,
+          fmt::format("is between English and German only, and this is {} to "
+                      "{}; leave it out",
+                      NameOrUnknown(direction.source_language),
+                      NameOrUnknown(target)));
     }
     out.kinds.push_back(found->second);
   }

@@ -28,6 +28,8 @@ v1::Check ToProto(Check check) {
       return v1::CHECK_WRONG_LANGUAGE;
     case Check::kNumbers:
       return v1::CHECK_NUMBERS;
+    case Check::kNegation:
+      return v1::CHECK_NEGATION;
   }
   return v1::CHECK_UNSPECIFIED;
 }

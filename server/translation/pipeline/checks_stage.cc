@@ -9,10 +9,10 @@ namespace trivium {
 namespace {
 
 // All checks, in the order in which findings of a hypothesis are reported.
-constexpr Check kAll[] = {
-    Check::kRepetition, Check::kSourceCopied,      Check::kLengthRatio,
-    Check::kTruncated,  Check::kUnknownCharacters, Check::kWrongLanguage,
-    Check::kNumbers};
+constexpr Check kAll[] = {Check::kRepetition,        Check::kSourceCopied,
+                          Check::kLengthRatio,       Check::kTruncated,
+                          Check::kUnknownCharacters, Check::kWrongLanguage,
+                          Check::kNumbers,           Check::kNegation};
 
 bool Contains(const std::vector<int32_t>& ids, int32_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -33,6 +33,8 @@ ChecksStage::ChecksStage(const TranslationOptions& options)
       language_(LanguageCheck::For(options.model->direction().target_language)),
       numbers_(NumberCheck::For(options.model->direction().source_language,
                                 options.model->direction().target_language)),
+      negation_(NegationCheck::For(options.model->direction().source_language,
+                                   options.model->direction().target_language)),
       second_try_(options.checks->second_try.has_value()) {
   // Languages that CLD2 hardly tells apart are one.
   const Direction& direction = options.model->direction();
@@ -42,6 +44,7 @@ ChecksStage::ChecksStage(const TranslationOptions& options)
   if (kinds_.empty()) {
     kinds_.insert(std::begin(kAll), std::end(kAll));
     if (!language_) kinds_.erase(Check::kWrongLanguage);
+    if (!negation_) kinds_.erase(Check::kNegation);
   }
   if (const Tokenizer* const tokenizer = options.model->tokenizer()) {
     unknown_id_ = tokenizer->special_token_ids().unknown;
@@ -101,6 +104,8 @@ bool ChecksStage::FindsIn(Check check, std::string_view source,
              (source_language_ && source_language_->IsSurely(text));
     case Check::kNumbers:
       return numbers_ && !numbers_->Compare(source, text).empty();
+    case Check::kNegation:
+      return negation_ && negation_->Differs(source, text);
   }
   return false;
 }

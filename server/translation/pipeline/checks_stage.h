@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "server/translation/negation_check.h"
 #include "server/translation/number_check.h"
 #include "server/translation/pipeline/stage.h"
 #include "server/translation/pipeline/translation_options.h"
@@ -34,6 +35,7 @@ class ChecksStage : public Stage {
   std::optional<LanguageCheck> language_;  // the target's, if CLD2 knows it
   std::optional<LanguageCheck> source_language_;  // if it is another
   std::optional<NumberCheck> numbers_;  // if it knows both languages' numbers
+  std::optional<NegationCheck> negation_;  // between English and German
   int32_t unknown_id_ = -1;
   bool second_try_ = false;
 };

@@ -51,7 +51,7 @@ absl::Status LetterCaseStage::Before(const TranslationJob& job,
         PlaceholdersIn(job, *attempt, reading.text);
     LetterCases::Normal normal = cases_.InNormalCase(reading.text, apart, {});
     if (normal.was != LetterCase::kNormal) {
-      if (!known) known = LetterCases::WordsOf(job.read().text);
+      if (!known) known = cases_.WordsOf(job.read().text);
       normal = cases_.InNormalCase(reading.text, apart, *known);
     }
     reading.letter_case = normal.was;

@@ -27,6 +27,7 @@ enum class Check {
   kUnknownCharacters,
   kWrongLanguage,
   kNumbers,
+  kNegation,
 };
 
 // The text stages (TextStages in inference.proto), in the order in which a
@@ -49,7 +50,8 @@ struct ProtectionOptions {
 };
 
 struct CheckOptions {
-  // Empty: all, but kWrongLanguage only if CLD2 knows the target language.
+  // Empty: all, but kWrongLanguage only if CLD2 knows the target language, and
+  // kNegation only between English and German.
   std::vector<Check> kinds;
   // Decoding options of a second translation of a sentence that has findings;
   // unset: there is none.

@@ -105,6 +105,8 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
   }
   Admit(handlers.access, AuthorizationOf(head), &context_);
   head.grant = context_.grant;
+  head.client_key = context_.client_key;
+  head.peer = context_.peer;
   path_ = head.path;
   codec_ = route_->codec(handlers, head);
   accepts_gzip_ = AcceptsGzip(head.header("Accept-Encoding"));

@@ -225,6 +225,13 @@ constexpr Route kRoutes[] = {
      NewLibreFileCodec},
     {"GET", kDownloadPath, Rpc::kListModels, NewListModels, nullptr,
      NewLibreDownloadCodec},
+
+    {"POST", kDeeplDocuments, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplDocumentCodec},
+    {"POST", kDeeplDocument, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplDocumentResultCodec, "", kDeeplDocumentResult},
+    {"POST", kDeeplDocument, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplDocumentStatusCodec},
 };
 
 }  // namespace

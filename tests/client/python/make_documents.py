@@ -313,3 +313,105 @@ def docx(maker):
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return out.getvalue()
+
+
+def table(maker, separator=","):
+    """Makes a table whose second column alone is text, and that needs quotes where a
+    cell has them, the separator or a line break."""
+    def quoted(value):
+        return '"' + value.replace('"', '""') + '"'
+
+    def cell():
+        text = maker.plain(3) + maker.one_of("", f"{separator}x", ' "q"')
+        source_quoted = any(c in text for c in f'"{separator}') or maker.one_of(True, False)
+        text = maker.change(text)
+        return quoted(text) if source_quoted else text
+
+    def row():
+        return separator.join([f"k{maker.random.randrange(99)} key", cell(),
+                               maker.one_of("", "12", quoted('a ""b'))]) + maker.eol
+    return separator.join(["id", "text", "note"]) + maker.eol + maker.some(row, 1, 8)
+
+
+def properties(maker):
+    def escape(value):
+        return "".join(c if c < "\x7f" else "".join(
+            f"\\u{int.from_bytes(unit, 'big'):04X}"
+            for unit in (c.encode("utf-16-be")[i:i + 2]
+                         for i in range(0, len(c.encode("utf-16-be")), 2)))
+            for c in value.replace("\\", "\\\\"))
+
+    def entry():
+        nonlocal number
+        number += 1
+        key = f"a\\ key{number}" + maker.one_of("=", " = ", ": ", " ", "=\\" + maker.eol + "  ")
+        value = maker.one_of(
+            lambda: maker.text(escape), lambda: "12.5",
+            lambda: "\\n".join(maker.text(escape) for _ in range(2)),
+            lambda: f"<b>{maker.text(escape)}</b>")()
+        return maker.one_of("", "# a comment" + maker.eol, maker.eol) + key + value + maker.eol
+    number = 0
+    return maker.some(entry, 1, 8)
+
+
+def android(maker):
+    eol = maker.eol
+
+    def escape(value):
+        return escape_html(value.replace("\\", "\\\\").replace("'", "\\'").replace('"', '\\"'))
+
+    def content():
+        return maker.one_of(
+            lambda: maker.text(escape), lambda: f"<b>{maker.text(escape)}</b>",
+            lambda: "\\n".join(maker.text(escape) for _ in range(2)),
+            lambda: "@string/other")()
+
+    def string():
+        nonlocal number
+        number += 1
+        return maker.one_of(
+            lambda: f'  <string name="s{number}">{content()}</string>{eol}',
+            lambda: f'  <string name="s{number}" translatable="false">{maker.plain()}</string>{eol}',
+            lambda: f'  <plurals name="s{number}"><item quantity="one">{content()}</item>'
+                    f'<item quantity="other">{content()}</item></plurals>{eol}',
+            lambda: f'  <string-array name="s{number}">{eol}    <item>{content()}</item>{eol}'
+                    f"  </string-array>{eol}",
+            lambda: f'  <color name="c{number}">#fff</color>{eol}')()
+    number = 0
+    return (f'<?xml version="1.0" encoding="utf-8"?>{eol}<!-- {maker.plain()} -->{eol}'
+            f"<resources>{eol}{maker.some(string, 1, 8)}</resources>{eol}")
+
+
+def odt(maker):
+    """Makes an ODT with notes and tables."""
+    def words():
+        return maker.text(escape_html)
+
+    def paragraph(depth=0):
+        body = maker.one_of(
+            words, lambda: f'<text:span text:style-name="B">{words()}</text:span>',
+            lambda: f"{words()}<text:tab/>{words()}",
+            lambda: f"{words()}<text:line-break/>{words()}",
+            lambda: f"<text:bookmark text:name=\"b\"/>{words()}")()
+        if depth == 0 and maker.one_of(True, False):
+            body += ("<text:note><text:note-citation>1</text:note-citation><text:note-body>"
+                     f"{paragraph(1)}</text:note-body></text:note>")
+        return f"<text:p>{body}</text:p>"
+
+    def block():
+        return maker.one_of(
+            paragraph, lambda: f"<text:h>{words()}</text:h>",
+            lambda: '<table:table-cell office:value-type="date"><text:p>1 May</text:p>'
+                    "</table:table-cell>")()
+    part = ('<?xml version="1.0" encoding="UTF-8"?>\n<office:document-content '
+            'xmlns:office="o" xmlns:table="t" '
+            'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">'
+            f"{maker.some(block)}</office:document-content>")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in (("mimetype", "application/vnd.oasis.opendocument.text"),
+                              ("content.xml", part), ("meta.xml", "<x/>")):
+            entry = zipfile.ZipInfo(name, (2020, 1, 2, 3, 4, 6))
+            entry.compress_type = zipfile.ZIP_STORED
+            archive.writestr(entry, content)
+    return out.getvalue()

@@ -11,9 +11,23 @@ import sys
 import tempfile
 import time
 import unittest
+import zipfile
 
 import trivium
-from make_documents import Maker, html, json_document, markdown, srt, text, xliff
+from make_documents import (
+    Maker,
+    android,
+    escape_html,
+    html,
+    json_document,
+    markdown,
+    odt,
+    properties,
+    srt,
+    table,
+    text,
+    xliff,
+)
 from trivium import translate_command
 
 
@@ -23,6 +37,12 @@ PROTECT = {
         f"PROTECTED_KIND_{one}" for one in "PRINTF ICU_MESSAGE MUSTACHE URL EMAIL".split()],
     "patterns": [r"[$%#]\{[^{}]*\}|&#?\w+;"],
 }
+
+
+def parts(data):
+    """The parts of an archive."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 class Server:
@@ -237,11 +257,55 @@ class ServerTest(unittest.TestCase):
         """English to English comes back as it is."""
         for seed in range(30):
             for form, make in (("html", html), ("markdown", markdown), ("json", json_document),
-                               ("srt", srt), ("text", text)):
+                               ("srt", srt), ("text", text), ("csv", table),
+                               ("properties", properties), ("android", android)):
                 page = make(Maker(seed, None))
                 with self.subTest(seed=seed, form=form):
                     same = self.translate("", page, document_format=form, target_language="en")
                     self.assertEqual(same, page)
+
+    def test_known_translations_go_to_their_places(self):
+        """The makers of the documents say what these become."""
+        for seed in range(30):
+            for form, make in (("csv", table), ("properties", properties),
+                               ("android", android), ("odt", odt)):
+                texts = set()
+
+                def record(one, texts=texts):
+                    texts.add(one)
+                    return one
+                source = make(Maker(seed, record))
+                expected = make(Maker(seed, str.upper))
+                packed = isinstance(source, bytes)
+                with self.subTest(seed=seed, form=form):
+                    done = self.client.translate_document(
+                        source if packed else source.encode(), document_format=form,
+                        document={"columns": ["text"]} if form == "csv" else {},
+                        known={escape_html(one): escape_html(one.upper()) for one in texts},
+                        source_language="en", target_language="de")
+                    if packed:
+                        self.assertEqual(parts(done.data), parts(expected))
+                    else:
+                        self.assertEqual(done.data.decode(), expected)
+
+    def test_books(self):
+        """An EPUB's page is translated, and its first entry stays as it must be."""
+        page = "<html><body><p>I ate a <b>red apple</b>.</p></body></html>"
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr("mimetype", "application/epub+zip")
+            for name, content in (
+                    ("META-INF/container.xml", '<c><rootfile full-path="a.opf"/></c>'),
+                    ("a.opf", '<p><item href="a.xhtml" media-type="application/xhtml+xml"/></p>'),
+                    ("a.xhtml", page)):
+                archive.writestr(name, content, zipfile.ZIP_DEFLATED)
+        done = self.client.translate_document(
+            out.getvalue(), file_name="a.epub", source_language="en", target_language="de")
+        self.assertRegex(parts(done.data)["a.xhtml"].decode(), "<b>[^<]*Apfel[^<]*</b>")
+        with zipfile.ZipFile(io.BytesIO(done.data)) as archive:
+            first = archive.infolist()[0]
+        self.assertEqual((first.filename, first.compress_type, first.header_offset),
+                         ("mimetype", zipfile.ZIP_STORED, 0))
 
     def test_tags_of_random_documents_stay(self):
         for seed in range(8):

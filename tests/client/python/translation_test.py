@@ -135,13 +135,14 @@ class CommandTest(unittest.TestCase):
         page = self.write("a.json", "one")
         code, err = self.run_command(page, "--keys", "--only", "title", "--only", "x",
                                      "--encoding", "latin-1", "--retranslate",
-                                     "--mark-fuzzy", "--format", "json")
+                                     "--mark-fuzzy", "--format", "json", "--column", "2",
+                                     "--column", "note", "--no-header")
         self.assertEqual(code, 0, err)
         start = self.server.requests[-1]
         self.assertEqual(start.format, "json")
         self.assertEqual(start.document, fake_server.inference_pb2.DocumentOptions(
             encoding="latin-1", retranslate=True, mark_fuzzy=True, keys=True,
-            only_keys=["title", "x"]))
+            only_keys=["title", "x"], columns=["2", "note"], no_header=True))
 
     def test_standard_input_becomes_standard_output(self):
         for text in ("one\n", ""):

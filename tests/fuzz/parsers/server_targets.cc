@@ -411,6 +411,7 @@ void RunDocuments(std::string_view bytes) {
   bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
   DocumentOptions options;
   options.retranslate = options.mark_fuzzy = options.keys = more;
+  options.no_header = more;
   if (more) options.encoding = "latin-1";
   const auto document = format->read(bytes, options);
   if (!document.ok()) return;

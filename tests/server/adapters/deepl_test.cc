@@ -48,6 +48,25 @@ class DeeplTest : public testing::Test {
     return codec->Finish({status, "id"}, nullptr);
   }
 
+  // A form with a file and other fields.
+  static std::string Form(const std::string& name, const std::string& file,
+                          const std::string& fields) {
+    return "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" +
+           name + "\"\r\n\r\n" + file + fields + "\r\n--x--\r\n";
+  }
+  static std::string Field(const std::string& name, const std::string& value) {
+    return "\r\n--x\r\nContent-Disposition: form-data; name=\"" + name +
+           "\"\r\n\r\n" + value;
+  }
+  // Reads a document's form.
+  absl::Status ReadDocument(const std::string& body) {
+    content_type_ = "multipart/form-data; boundary=x";
+    codec_ = NewDeeplDocumentCodec(environment_, head_);
+    const absl::Status status = codec_->Check(head_);
+    v1::ListModelsRequest request;
+    return status.ok() ? codec_->Read(body, &request) : status;
+  }
+
   static v1::ListModelsResponse Models() {
     v1::ListModelsResponse response;
     v1::Model* const model = response.add_models();
@@ -193,6 +212,41 @@ TEST_F(DeeplTest, TermsAreRowsOfTabsOrCommas) {
   for (const std::string& wrong : {std::string(" a"), std::string(257, 'a')}) {
     EXPECT_EQ(terms(wrong + "\tb", "tsv"), "400") << wrong;
   }
+}
+
+TEST_F(DeeplTest, ADocumentIsAFormWithAFile) {
+  const std::string target = Field("target_lang", "DE");
+  EXPECT_TRUE(ReadDocument(Form("a.docx", "x", target)).ok());
+  EXPECT_EQ(codec_->kept_bytes(), 1);
+  EXPECT_TRUE(ReadDocument(Form("x", "x",
+                                target + Field("filename", "b.html") +
+                                    Field("output_format", "HTM") +
+                                    Field("formality", "default")))
+                  .ok());
+  for (const auto& [fields, name] :
+       {std::pair<std::string, std::string>{"", "target_lang"},
+        {target + Field("formality", "more"), "formality"},
+        {target + Field("output_format", "pdf"), "output_format"},
+        {target + Field("filename", "a.exe"), "file"},
+        {target + Field("glossary_id", "1"), "source_lang"},
+        {target + Field("unheard_of", "1"), "unheard_of"}}) {
+    EXPECT_THAT(ReadDocument(Form("a.docx", "x", fields)),
+                IsError(absl::StatusCode::kInvalidArgument, name));
+  }
+  EXPECT_THAT(ReadDocument("--x" + target.substr(5) + "\r\n--x--\r\n"),
+              IsError(absl::StatusCode::kInvalidArgument, "file"));
+  content_type_ = "application/json";
+  EXPECT_TRUE(absl::IsUnimplemented(
+      NewDeeplDocumentCodec(environment_, head_)->Check(head_)));
+}
+
+TEST_F(DeeplTest, ADocumentIsFoundByItsKey) {
+  head_.path = "/v2/document/ab/result";
+  codec_ = NewDeeplDocumentResultCodec(environment_, head_);
+  v1::ListModelsRequest request;
+  EXPECT_TRUE(codec_->Read(R"({"document_key": "cd"})", &request).ok());
+  EXPECT_THAT(codec_->Read("{}", &request),
+              IsError(absl::StatusCode::kInvalidArgument, "document_key"));
 }
 
 TEST_F(DeeplTest, TellsLanguagesAndUsage) {

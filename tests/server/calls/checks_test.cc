@@ -61,9 +61,9 @@ TEST_F(ChecksTest, AllThatIsFoundIsTold) {
   EXPECT_THAT(Found(result),
               ElementsAre(v1::CHECK_REPETITION, v1::CHECK_SOURCE_COPIED,
                           v1::CHECK_TRUNCATED, v1::CHECK_WRONG_LANGUAGE,
-                          v1::CHECK_TRUNCATED));
-  EXPECT_EQ(result.suspicions(4).hypothesis(), 1);
-  EXPECT_EQ(result.suspicions(4).source().char_end(), source.size());
+                          v1::CHECK_NEGATION, v1::CHECK_TRUNCATED));
+  EXPECT_EQ(result.suspicions(5).hypothesis(), 1);
+  EXPECT_EQ(result.suspicions(5).source().char_end(), source.size());
 }
 
 TEST_F(ChecksTest, OnlyWhatIsAskedFor) {
@@ -73,11 +73,21 @@ TEST_F(ChecksTest, OnlyWhatIsAskedFor) {
   EXPECT_THAT(Found(Result()), ElementsAre(v1::CHECK_LENGTH_RATIO));
 }
 
+TEST_F(ChecksTest, NegationsAreComparedBetweenEnglishAndGerman) {
+  checks()->add_kinds(v1::CHECK_NEGATION);
+  Start({"I do not like him. I like her."});
+  Answer(0, {"Ich mag ihn."});
+  Answer(1, {"Ich mag sie."});
+  const v1::TranslateResult result = Result();
+  EXPECT_THAT(Found(result), ElementsAre(v1::CHECK_NEGATION));
+  EXPECT_EQ(result.suspicions(0).source().byte_end(), 18);
+}
+
 TEST_F(ChecksTest, KindsAreNamedOnce) {
-  for (int i = 0; i < 8; ++i) checks()->add_kinds(v1::CHECK_REPETITION);
+  for (int i = 0; i < 9; ++i) checks()->add_kinds(v1::CHECK_REPETITION);
   EXPECT_EQ(
       Refused(),
-      "options.checks.kinds: has 8 values, but only 7 exist; give each once");
+      "options.checks.kinds: has 9 values, but only 8 exist; give each once");
 }
 
 TEST_F(ChecksTest, NothingIsToldThatNobodyAskedFor) {

@@ -14,6 +14,7 @@
 #include "server/documents/document.h"
 #include "server/documents/document_segment.h"
 #include "server/documents/zip_package.h"
+#include "tests/server/documents/document_helpers.h"
 #include "tests/support/error_texts.h"
 
 namespace trivium {
@@ -22,60 +23,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-absl::StatusOr<std::unique_ptr<Document>> ReadAs(
-    const std::string& format, const std::string& data,
-    const DocumentOptions& options = {}) {
-  return FindDocumentFormat(format)->read(data, options);
-}
-
-std::vector<std::string> TextsOf(const std::string& format,
-                                 const std::string& data) {
-  std::vector<std::string> texts;
-  const auto document = ReadAs(format, data);
-  EXPECT_TRUE(document.ok()) << document.status();
-  if (!document.ok()) return texts;
-  for (const DocumentSegment* one : (*document)->segments()) {
-    texts.push_back(one->sent.text);
-  }
-  return texts;
-}
-
-// The document with each text in capitals, but for tags and entities.
-std::string InCapitals(const std::string& format, const std::string& data,
-                       const DocumentOptions& options = {}) {
-  const auto document = ReadAs(format, data, options);
-  EXPECT_TRUE(document.ok()) << document.status();
-  if (!document.ok()) return "";
-  std::vector<std::optional<std::string>> translations;
-  for (const DocumentSegment* one : (*document)->segments()) {
-    std::string text = one->sent.text;
-    bool in_tag = false;
-    for (char& c : text) {
-      if (c == '<' || c == '&') in_tag = true;
-      if (!in_tag) c = absl::ascii_toupper(c);
-      if (c == '>' || c == ';') in_tag = false;
-    }
-    translations.emplace_back(std::move(text));
-  }
-  const auto out = (*document)->Render(translations);
-  EXPECT_TRUE(out.ok()) << out.status();
-  return out.value_or("");
-}
-
-// Fails unless the document is refused with an error that names `place`.
-void ExpectRefused(const std::string& format, const std::string& data,
-                   const std::string& place) {
-  EXPECT_THAT(ReadAs(format, data),
-              IsError(absl::StatusCode::kInvalidArgument, place));
-}
-
 TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
   EXPECT_EQ(DocumentFormatOfFile("a/b.c/Report.DOCX")->name, "docx");
   EXPECT_EQ(DocumentFormatOfFile("de.pot")->name, "po");
   EXPECT_EQ(DocumentFormatOfFile("docx"), nullptr);
   EXPECT_EQ(DocumentFormatOfFile("a.exe"), nullptr);
   EXPECT_EQ(FindDocumentFormat("tmx"), nullptr);
-  EXPECT_THAT(DocumentFileEndings(), HasSubstr(".json, .md, .markdown, .po"));
+  EXPECT_THAT(DocumentFileEndings(),
+              HasSubstr(".json, .md, .markdown, .odp, "));
 }
 
 TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
@@ -200,54 +155,15 @@ TEST(SegmentsTest, RefuseMarkupThatDoesNotComeBack) {
   }
 }
 
-// Bytes of a number, the lowest first.
-std::string Number(uint32_t value, int bytes) {
-  std::string out;
-  for (; bytes > 0; --bytes, value >>= 8) out += static_cast<char>(value);
-  return out;
-}
-
-// An archive of empty parts, compressed.
-std::string EmptyParts(const std::vector<std::string>& names) {
-  constexpr std::string_view kEmpty("\x03\x00", 2);  // in DEFLATE
-  std::string files, directory;
-  for (const std::string& name : names) {
-    // Version, flags, method, time, date, CRC, sizes, lengths (APPNOTE.TXT).
-    const std::string head =
-        absl::StrCat(Number(20, 2), Number(0, 2), Number(8, 2), Number(0, 2),
-                     Number(33, 2), Number(0, 4), Number(kEmpty.size(), 4),
-                     Number(0, 4), Number(name.size(), 2), Number(0, 2));
-    absl::StrAppend(&directory, "PK\x01\x02", Number(20, 2), head,
-                    std::string(10, '\0'), Number(files.size(), 4), name);
-    absl::StrAppend(&files, "PK\x03\x04", head, name, std::string(kEmpty));
-  }
-  return absl::StrCat(files, directory, "PK\x05\x06", Number(0, 4),
-                      Number(names.size(), 2), Number(names.size(), 2),
-                      Number(directory.size(), 4), Number(files.size(), 4),
-                      Number(0, 2));
-}
-
-std::string Repeated(std::string_view text, int times) {
-  std::string out;
-  for (; times > 0; --times) out += text;
-  return out;
-}
-
 // A DOCX of two parts, with bytes that do not compress.
 std::string Docx(const std::string& inside) {
-  std::string noise;
-  uint32_t state = 1;
-  while (noise.size() < 100'000) {
-    state = state * 1664525 + 1013904223;
-    noise += static_cast<char>(state >> 24);
-  }
   const std::string part = absl::StrCat(
       "<w:x xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/"
       "main\">",
       inside, "</w:x>");
   const auto docx = ZipPackage::Replace(
       EmptyParts({"noise", "word/document.xml", "word/header1.xml"}),
-      {{"noise", noise},
+      {{"noise", Noise()},
        {"word/document.xml", part},
        {"word/header1.xml", part}});
   EXPECT_TRUE(docx.ok()) << docx.status();

@@ -76,6 +76,27 @@ TEST(LetterCaseTest, TitlesAreReadInNormalCase) {
             "Das Haus und der Hund");
 }
 
+TEST(LetterCaseTest, TitlesAreToldByCapitalsOfWordsThatAreNoNames) {
+  EXPECT_EQ(Normal(English(), "He'S Not The House", LetterCase::kTitle),
+            "He's not the house");
+  EXPECT_EQ(Normal(English(), "Don’T Tell Me.", LetterCase::kTitle),
+            "Don’t tell me.");
+  EXPECT_EQ(Normal(English(), "I'M Where I Was", LetterCase::kTitle),
+            "I'm where I was");
+  EXPECT_EQ(Normal(German(), "Er Ist Der Hund", LetterCase::kTitle),
+            "Er ist der Hund");
+  EXPECT_EQ(Normal(German(), "Eine Wohnung Ist Wichtig", LetterCase::kTitle),
+            "Eine Wohnung ist wichtig");
+  for (const char* text : {"Theresa May in London", "\"The End\" is here",
+                           "It'S Outraged.", "Tom read The Times."}) {
+    EXPECT_EQ(Normal(English(), text, LetterCase::kNormal), text);
+  }
+  for (const char* text : {"Das Haus an der Seine", "Ich bitte Sie.",
+                           "Liebe Grüße an Ihre Mutter"}) {
+    EXPECT_EQ(Normal(German(), text, LetterCase::kNormal), text);
+  }
+}
+
 TEST(LetterCaseTest, TwoCapitalsAtAWordsBeginningAreATypingError) {
   EXPECT_EQ(Normal(English(), "HAllo, the house", LetterCase::kNormal),
             "Hallo, the house");
@@ -91,7 +112,7 @@ TEST(LetterCaseTest, EmphasisInsideASentenceIsRead) {
 }
 
 TEST(LetterCaseTest, TheTextAroundKnowsNames) {
-  const LetterCases::KnownWords known = LetterCases::WordsOf(
+  const LetterCases::KnownWords known = English().WordsOf(
       "IS HAPPENING THE HOUSE. They saw Happening and the iPhone, no House, no "
       "house.");
   EXPECT_THAT(

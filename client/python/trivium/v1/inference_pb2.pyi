@@ -14,6 +14,7 @@ AGGREGATION_NONE: Aggregation
 AGGREGATION_SIMPLE: Aggregation
 AGGREGATION_UNSPECIFIED: Aggregation
 CHECK_LENGTH_RATIO: Check
+CHECK_NEGATION: Check
 CHECK_NUMBERS: Check
 CHECK_REPETITION: Check
 CHECK_SOURCE_COPIED: Check
@@ -298,18 +299,22 @@ class DocumentNote(_message.Message):
     def __init__(self, place: _Optional[str] = ..., text: _Optional[str] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., suspicions: _Optional[_Iterable[_Union[Check, str]]] = ..., missing: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DocumentOptions(_message.Message):
-    __slots__ = ["encoding", "keys", "mark_fuzzy", "only_keys", "retranslate"]
+    __slots__ = ["columns", "encoding", "keys", "mark_fuzzy", "no_header", "only_keys", "retranslate"]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     KEYS_FIELD_NUMBER: _ClassVar[int]
     MARK_FUZZY_FIELD_NUMBER: _ClassVar[int]
+    NO_HEADER_FIELD_NUMBER: _ClassVar[int]
     ONLY_KEYS_FIELD_NUMBER: _ClassVar[int]
     RETRANSLATE_FIELD_NUMBER: _ClassVar[int]
+    columns: _containers.RepeatedScalarFieldContainer[str]
     encoding: str
     keys: bool
     mark_fuzzy: bool
+    no_header: bool
     only_keys: _containers.RepeatedScalarFieldContainer[str]
     retranslate: bool
-    def __init__(self, encoding: _Optional[str] = ..., retranslate: bool = ..., mark_fuzzy: bool = ..., keys: bool = ..., only_keys: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, encoding: _Optional[str] = ..., retranslate: bool = ..., mark_fuzzy: bool = ..., keys: bool = ..., only_keys: _Optional[_Iterable[str]] = ..., columns: _Optional[_Iterable[str]] = ..., no_header: bool = ...) -> None: ...
 
 class DocumentProgress(_message.Message):
     __slots__ = ["done", "text", "total"]

@@ -9,6 +9,7 @@
 
 #include "nlohmann/json.hpp"
 #include "server/calls/call_registry.h"
+#include "server/calls/document_jobs.h"
 #include "server/transports/http/http_api.h"
 #include "tests/server/transports/grpc/puppet_batcher.h"
 #include "tests/support/http_get.h"
@@ -32,6 +33,7 @@ class HttpApiTest : public testing::Test {
     environment_.calls = &calls_;
     environment_.kept_files = &kept_files_;
     environment_.glossaries = &glossaries_;
+    environment_.document_jobs = &document_jobs_;
     environment_.tokenizing = &tokenizing_;
     environment_.delivery = &delivery_;
   }
@@ -46,6 +48,7 @@ class HttpApiTest : public testing::Test {
     if (api_ == nullptr) return;
     calls_.Drain(absl::ZeroDuration());
     batcher_.Drain(absl::ZeroDuration());
+    document_jobs_.CancelAll();
     api_->Stop();
     EXPECT_TRUE(calls_.Drain(absl::Minutes(1)));
     api_.reset();
@@ -78,6 +81,7 @@ class HttpApiTest : public testing::Test {
                              .trim = [] {}},
                             &metrics_,
                             /*watch=*/false};
+  DocumentJobs document_jobs_{{}, &overload_, Clock::Real()};
   Environment environment_;
   std::unique_ptr<HttpApi> api_;
   WorkPool tokenizing_{1};

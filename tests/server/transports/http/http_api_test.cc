@@ -189,6 +189,40 @@ TEST_F(HttpApiTest, TranslatesFilesAndServesTheResults) {
   EXPECT_EQ(Post("/translate_file", "{}").status, 415);
 }
 
+TEST_F(HttpApiTest, ADocumentOfDeepLsShapeIsFetchedOnceItIsDone) {
+  Start();
+  const std::string form =
+      "--b\r\nContent-Disposition: form-data; name=\"target_lang\"\r\n\r\nDE"
+      "\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; "
+      "filename=\"a \xc3\xa4.html\"\r\n\r\n<p>abc</p>\r\n--b--\r\n";
+  const std::string type = "Content-Type: multipart/form-data; boundary=b\r\n";
+  EXPECT_EQ(Post("/v2/document", form, type + "Origin: null\r\n").status, 403);
+  EXPECT_EQ(Post("/v2/document", "{}").status, 415);
+  batcher_.Hold();
+  const HttpResult sent = Post("/v2/document", form, type);
+  ASSERT_EQ(sent.status, 200) << sent.body;
+  const json ticket = json::parse(sent.body);
+  const std::string path =
+      "/v2/document/" + ticket["document_id"].get<std::string>();
+  const std::string key = json{{"document_key", ticket["document_key"]}}.dump();
+  EXPECT_EQ(Post(path + "/result", key).status, 503);
+  EXPECT_NE(json::parse(Post(path, key).body)["status"], "done");
+  EXPECT_EQ(Post(path, R"({"document_key": "0"})").status, 404);
+  batcher_.Release();
+  std::string status;
+  while (status != "done" && status != "error") {
+    status = json::parse(Post(path, key).body)["status"];
+  }
+  EXPECT_EQ(status, "done");
+  const HttpResult made = Post(path + "/result", key);
+  EXPECT_EQ(made.status, 200) << made.body;
+  EXPECT_EQ(made.body, "<p>abc</p>");
+  EXPECT_THAT(made.headers, HasSubstr("filename=\"a___.html\""));
+  EXPECT_THAT(made.headers, HasSubstr("nosniff"));
+  EXPECT_EQ(Post(path + "/result", key).status, 404);
+  EXPECT_EQ(Post(path, key).status, 404);
+}
+
 TEST_F(HttpApiTest, AHeaderSetsThePriority) {
   Start();
   const std::string json_type = "Content-Type: application/json\r\n";

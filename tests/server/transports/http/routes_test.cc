@@ -26,6 +26,7 @@ std::set<std::string> RoutesAsDescribed() {
     if (path.ends_with('/') && path != "/") {
       path += path.ends_with("/models/")  ? "{model}"
               : path == "/v2/glossaries/" ? "{glossary}"
+              : path == "/v2/document/"   ? "{document}"
                                           : "{file}";
     }
     path += route.ending;

@@ -165,6 +165,7 @@ void ModelManager::Stop() {
     }
     for (auto& [id, read] : orders_->reads) {
       refused.push_back(std::move(read.done));
+      *read.given_up = true;
     }
     orders_->waiting.clear();
     orders_->reads.clear();
@@ -258,6 +259,7 @@ std::vector<std::pair<ModelControl::Done, absl::Status>> ModelManager::TakeLate(
             "model '{}' could not be read within {}; is its disk or its "
             "network in order?",
             read->second.name, absl::FormatDuration(read->second.limit))));
+    *read->second.given_up = true;
     read = orders_->reads.erase(read);
   }
   return late;
@@ -326,36 +328,46 @@ absl::Status ModelManager::CheckNotRead(const std::string& name) const {
 void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
   int64_t id = 0;
   bool stopping = false;
+  const bool pulls = IsHubName(spec.folder);
+  const int most = pulls ? kMostPulled : kMostRead;
+  const auto given_up = std::make_shared<std::atomic<bool>>(false);
   {
     MutexLock lock(&orders_->mutex);
     stopping = orders_->stopping;
-    if (!stopping && orders_->threads < kMostRead) {
-      ++orders_->threads;
+    int& threads = pulls ? orders_->pulling : orders_->reading;
+    if (!stopping && threads < most) {
+      ++threads;
       id = ++orders_->last_read;
-      orders_->reads[id] = {
-          spec.name, SteadyNow(),
-          IsHubName(spec.folder) ? reading_.pull_limit : reading_.limit,
-          std::move(finish), done};
+      orders_->reads[id] = {spec.name,
+                            SteadyNow(),
+                            pulls ? reading_.pull_limit : reading_.limit,
+                            std::move(finish),
+                            done,
+                            given_up};
     }
   }
   if (stopping) return done(Stopping());
   if (id == 0) {
     return done(WithRetry(
         absl::ResourceExhaustedError(fmt::format(
-            "{} models are being read and take long; send the order again when "
+            "{} models are being {} and take long; send the order again when "
             "one of them is served",
-            kMostRead)),
+            most, pulls ? "fetched" : "read")),
         kOrderRetry));
   }
   ++models_being_read;
   // Uses nothing of the manager, which may be gone when the model comes.
-  auto thread = StartThread([this, id, spec, options = options_,
-                             orders = orders_, read = reading_.read] {
-    auto model =
-        std::make_shared<MaybeModel>(LoadOrderedModel(spec, options, read));
+  auto thread = StartThread([this, id, pulls, spec, options = options_,
+                             orders = orders_, reading = reading_, given_up] {
+    const auto wanted = [given_up] {
+      return *given_up ? absl::CancelledError("the order was given up")
+                       : absl::OkStatus();
+    };
+    auto model = std::make_shared<MaybeModel>(
+        LoadOrderedModel(spec, options, reading.pull, reading.read, wanted));
     {
       MutexLock lock(&orders->mutex);
-      --orders->threads;
+      --(pulls ? orders->pulling : orders->reading);
       if (!orders->stopping) {
         orders->steps.push_back(
             [this, id, model] { FinishRead(id, std::move(*model)); });
@@ -369,7 +381,7 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
   --models_being_read;
   {
     MutexLock lock(&orders_->mutex);
-    --orders_->threads;
+    --(pulls ? orders_->pulling : orders_->reading);
     orders_->reads.erase(id);
   }
   done(absl::ResourceExhaustedError(

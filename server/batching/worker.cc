@@ -29,9 +29,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "base/exceptions.h"
 #include "base/thread.h"
 
 namespace trivium {
@@ -40,6 +44,9 @@ namespace {
 absl::Status ShutDownStatus() {
   return absl::UnavailableError("the server is shutting down");
 }
+
+// A worker that has no memory for its own lists looks again after this time.
+constexpr absl::Duration kNoMemoryPause = absl::Milliseconds(1);
 
 // A slow machine reads so many bytes of weights in a second, for one token.
 constexpr double kSlowBytesPerSecond = 1e9;
@@ -178,15 +185,23 @@ bool Worker::OnStepReturned(const RunningBatch& batch) {
 
 void Worker::Run(OwnThread* self) {
   for (;;) {
-    for (Served& served : models_) {
-      if (!served.batch->empty()) served.batch->DropDead();
-    }
-    const Next next = Decide();
+    std::optional<Next> next;
+    const absl::Status status = CatchExceptions([&] {
+      for (Served& served : models_) {
+        if (!served.batch->empty()) served.batch->DropDead();
+      }
+      next = Decide();
+    });
     if (next == Next::kLeave) return Leave(self);
     AnswerDropped();
-    ReportQueues();
+    CatchExceptions([this] { ReportQueues(); }).IgnoreError();
     gone_.clear();
-    switch (next) {
+    if (!status.ok()) {
+      // There may be memory in a while. Meanwhile requests wait.
+      absl::SleepFor(kNoMemoryPause);
+      continue;
+    }
+    switch (*next) {
       case Next::kIterate:
         next_batch_->Iterate();
         break;
@@ -355,14 +370,26 @@ bool Worker::FillNextBatch() {
 
 void Worker::Fill(Served* served) {
   RequestQueue* const queue = served->model->queue;
+  const size_t dropped = dropped_.size();
+  const int64_t waiting = queue->requests();
+  if (served->batch->empty()) served->since = batching_.clock->Now();
+  queue->BeginPass();
+  const absl::Status status = CatchExceptions([&] {
+    state_->mutex.AssertHeld();
+    Join(served);
+  });
+  AccountDropped(dropped);
+  served->left_waiting = queue->requests() > 0;
+  if (queue->requests() != waiting) NoteQueue(served);
+  if (!status.ok()) throw std::bad_alloc();
+}
+
+void Worker::Join(Served* served) {
+  RequestQueue* const queue = served->model->queue;
   RunningBatch* const batch = served->batch.get();
   Dispatcher& dispatcher = state_->dispatcher;
   const absl::Time now = batching_.clock->Now();
   Forecast* const forecast = &served->model->forecast;
-  const size_t dropped = dropped_.size();
-  const int64_t waiting = queue->requests();
-  if (batch->empty()) served->since = now;
-  queue->BeginPass();
   for (;;) {
     batch->set_waiting(
         dispatcher.WaitingShare(queue->requests()),
@@ -378,14 +405,21 @@ void Worker::Fill(Served* served) {
           return batch->CanJoin(queued);
         },
         &dropped_, batch->wants_background());
-    if (newcomer == nullptr) break;
-    state_->admission.Remove(newcomer->request.client, newcomer->cost.tokens);
-    batch->Add(std::move(newcomer));
+    if (newcomer == nullptr) return;
+    const ClientId client = newcomer->request.client;
+    const int64_t tokens = newcomer->cost.tokens;
+    const uint64_t source_key = newcomer->source_key;
+    const absl::Status status =
+        CatchExceptions([&] { batch->Add(std::move(newcomer)); });
+    if (!status.ok()) {
+      // Dequeue has made a place for it.
+      dispatcher.Finished(index_, source_key);
+      dropped_.push_back({std::move(newcomer), status});
+      continue;
+    }
+    state_->admission.Remove(client, tokens);
     SetRunning(*served);
   }
-  AccountDropped(dropped);
-  served->left_waiting = queue->requests() > 0;
-  if (queue->requests() != waiting) NoteQueue(served);
 }
 
 void Worker::SetRunning(const Served& served) {
@@ -418,14 +452,17 @@ void Worker::NoteQueue(Served* served) {
 void Worker::AnswerDropped() {
   for (DroppedRequest& dropped : dropped_) {
     const Request& request = dropped.request->request;
-    if (batching_.observer != nullptr &&
-        absl::IsDeadlineExceeded(dropped.status)) {
-      batching_.observer->OnDeadlineMissed(*request.model, "queued");
-    }
-    if (request.phases != nullptr) {
-      request.phases->OnPhase(RequestPhase::kQueue, dropped.request->submitted,
-                              batching_.clock->Now());
-    }
+    CatchExceptions([&] {
+      if (batching_.observer != nullptr &&
+          absl::IsDeadlineExceeded(dropped.status)) {
+        batching_.observer->OnDeadlineMissed(*request.model, "queued");
+      }
+      if (request.phases != nullptr) {
+        request.phases->OnPhase(RequestPhase::kQueue,
+                                dropped.request->submitted,
+                                batching_.clock->Now());
+      }
+    }).IgnoreError();
     request.observer->OnDone(dropped.status);
   }
   dropped_answered_ += static_cast<int64_t>(dropped_.size());

@@ -170,6 +170,13 @@ class ModelManager : public ModelControl {
   absl::Status CheckNotRead(const std::string& name) const;
   // Begins to read a model, unless even its least memory does not fit.
   void BeginRead(const ModelSpec& spec, Finish finish, Done done);
+  // Reads a model, on a thread of its own. Uses nothing of the manager, which
+  // may be gone when the model comes.
+  static void ReadOrder(ModelManager* manager, int64_t id, bool pulls,
+                        const ModelSpec& spec, const Options& options,
+                        const std::shared_ptr<Orders>& orders,
+                        const Reading& reading,
+                        const std::shared_ptr<std::atomic<bool>>& given_up);
   void FinishRead(int64_t id, MaybeModel model);
   ModelHandle Lease(ModelHandle served);
   void Retire(const ServedModel& served);

@@ -178,7 +178,10 @@ void ThreadedBatcher::WatchSteps() {
       }
       if (state_.phase == Phase::kExiting) return;
     }
-    for (const auto& worker : workers_) worker->CheckStep();
+    for (const auto& worker : workers_) {
+      // Without memory, the next look finds it.
+      CatchExceptions([&] { worker->CheckStep(); }).IgnoreError();
+    }
   }
 }
 

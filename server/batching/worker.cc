@@ -82,7 +82,9 @@ bool Worker::Start() {
 
 bool Worker::StartThreadOfMembers() {
   OwnThread* const self = &threads_.emplace_back();
-  self->thread = StartThread([this, self] { Run(self); });
+  CatchExceptions([&] {
+    self->thread = StartThread([this, self] { Run(self); });
+  }).IgnoreError();
   if (self->thread.has_value()) return true;
   threads_.pop_back();
   return false;
@@ -107,6 +109,8 @@ void Worker::CheckStep() {
   RunningBatch* batch = nullptr;
   std::shared_ptr<BatchedModel> model;
   absl::Duration lasted;
+  std::list<Stuck> place;  // all the memory that is needed
+  place.emplace_back();
   {
     MutexLock lock(&state_->mutex);
     if (stepping_ != nullptr && step_end_ <= now) {
@@ -119,8 +123,9 @@ void Worker::CheckStep() {
       lasted = now - step_begin_;
       model = served->model;
       batch = served->batch.get();
-      Stuck& stuck =
-          stuck_.emplace_back(Stuck{.served = {}, .begin = step_begin_});
+      stuck_.splice(stuck_.end(), place);
+      Stuck& stuck = stuck_.back();
+      stuck.begin = step_begin_;
       stuck.served.splice(stuck.served.begin(), models_, served);
       ++model->stalled_workers;
       ++state_->stalled_steps;
@@ -129,10 +134,21 @@ void Worker::CheckStep() {
     }
   }
   // This thread owns the members here.
-  if (batch != nullptr) batch->GiveUpStep(StalledStatus(model->model->name));
+  if (batch != nullptr) {
+    absl::Status status = NoMemoryStatus();
+    CatchExceptions([&] {
+      status = StalledStatus(model->model->name);
+    }).IgnoreError();
+    batch->GiveUpStep(status);
+  }
   {
     MutexLock lock(&state_->mutex);
-    if (!StartThreadOfMembers()) {
+    bool started = false;
+    CatchExceptions([&] {
+      state_->mutex.AssertHeld();
+      started = StartThreadOfMembers();
+    }).IgnoreError();
+    if (!started) {
       // The next call tries again, unless the step returns before.
       unowned_ = true;
       handed_over_.SignalAll();
@@ -178,8 +194,10 @@ bool Worker::OnStepReturned(const RunningBatch& batch) {
     --model->stalled_workers;
     --state_->stalled_steps;
   }
-  state_->TellStall({*model->model, index_, lasted, /*returned=*/true},
-                    batching_.observer);
+  CatchExceptions([&] {
+    state_->TellStall({*model->model, index_, lasted, /*returned=*/true},
+                      batching_.observer);
+  }).IgnoreError();
   return false;
 }
 

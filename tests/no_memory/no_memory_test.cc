@@ -76,6 +76,7 @@ class NoMemoryTest : public testing::Test {
                                       "--metrics-listen=127.0.0.1:0",
                                       "--workers=1",
                                       "--kv-cache-bytes=4MiB",
+                                      "--prefix-cache-bytes=0",
                                       "--model=en-de=model/embedded"};
     for (std::string& flag : HeadModels(folder_.string())) {
       flags.push_back(std::move(flag));
@@ -240,6 +241,7 @@ class NoMemoryTest : public testing::Test {
         const bool counts = line.starts_with("trivium_requests_in_flight{") ||
                             line.starts_with("trivium_held_bytes{") ||
                             line.starts_with("trivium_queue_") ||
+                            line.starts_with("trivium_kv_blocks_used{") ||
                             line.starts_with("trivium_running_requests{");
         if (counts && !line.ends_with(" 0") &&
             line.find("wait_seconds") == std::string::npos) {

@@ -238,9 +238,14 @@ void FairQueue::DropDead(absl::Time now, Dropped* dropped) {
     looks = calls_.size();
     earliest_deadline_ = absl::InfiniteFuture();
   }
-  for (; looks > 0; --looks) {
-    if (next_look_ == calls_.end()) next_look_ = calls_.begin();
-    next_look_ = DropDeadOf(next_look_, now, dropped);
+  try {
+    for (; looks > 0; --looks) {
+      if (next_look_ == calls_.end()) next_look_ = calls_.begin();
+      next_look_ = DropDeadOf(next_look_, now, dropped);
+    }
+  } catch (...) {
+    earliest_deadline_ = now;  // the next call looks at all again
+    throw;
   }
 }
 
@@ -256,13 +261,16 @@ FairQueue::Calls::iterator FairQueue::DropDeadOf(Calls::iterator call,
   for (const Run& run : call->runs) {
     if (IsDead(run, now)) dead += run.requests.size();
   }
-  if (dead > 0) dropped->reserve(RoomFor(*dropped, dead));
+  absl::Status late;
+  if (dead > 0) {
+    dropped->reserve(RoomFor(*dropped, dead));
+    late = DeadlineStatus("queued");
+  }
   const size_t before = dropped->size();
-  const absl::Status late = DeadlineStatus("queued");
   for (Run& run : call->runs) {
     // A run that died just now may have no place; it is dropped next time.
-    const bool has_place =
-        dropped->size() + run.requests.size() <= dropped->capacity();
+    const bool has_place = dead > 0 && dropped->size() + run.requests.size() <=
+                                           dropped->capacity();
     if (has_place && run.cancellation != nullptr &&
         run.cancellation->cancelled()) {
       DropRun(&*call, &run, CancelledStatus(), dropped);

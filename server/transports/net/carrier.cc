@@ -221,7 +221,7 @@ void Carrier::Run() {
       const Id id = events[i].data.u64 / 2;
       if (!status.ok() && entries_.contains(id)) End(id);
     }
-    EndLate();
+    CatchExceptions([this] { EndLate(); }).IgnoreError();
     acceptor_.Resume(now_);
     if (stopping_) {
       while (!handshakes_.empty()) End(*handshakes_.begin());

@@ -73,7 +73,8 @@ class CompletionsCall final : public Handler {
       const absl::Status added = CatchExceptions([&] {
         if (last != nullptr) whole_->Add(OfWhole(*last), nullptr);
       });
-      whole_->End(number_, added.ok() ? ending : Ending{added, ""});
+      const Ending failed = {added, ""};
+      whole_->End(number_, added.ok() ? ending : failed);
     }
     // Only the whole breaks off (NewGeneratePart), and keeps alive.
     void BreakOff() override {}

@@ -67,6 +67,11 @@ Whose WhoseIs(const void* address) {
   return Whose::kOthers;
 }
 
+bool IsOperatorNew(const void* address) {
+  const char* const function = Names().Find(address);
+  return function != nullptr && StartsWith(function, "_Znw");
+}
+
 // Sees whether the caller of operator new is a new site of ours, and remembers
 // it.
 bool IsNewSite() {
@@ -75,8 +80,10 @@ bool IsNewSite() {
   uint64_t hash = 14695981039346656037u;
   int ours = 0;
   int first = -1;
-  // 0 is this function, 1 operator new.
-  for (int i = 2; i < depth && ours < FailingAllocator::kSiteFrames; ++i) {
+  int caller = 1;
+  while (caller < depth && !IsOperatorNew(stack[caller])) ++caller;
+  for (int i = caller + 1; i < depth && ours < FailingAllocator::kSiteFrames;
+       ++i) {
     const Whose whose = WhoseIs(stack[i]);
     if (whose == Whose::kCallers) continue;
     if (ours == 0) {

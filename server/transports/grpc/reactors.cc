@@ -63,11 +63,12 @@ class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
     const absl::Status serialized = CatchExceptions([&] {
       if (last != nullptr) Serialize(*last, response_);
     });
+    const Ending failed = {serialized, ""};
     finished_ = true;
     timeout_.Start();
-    grpc::ServerUnaryReactor::Finish(Close(
-        environment()->handlers,
-        serialized.ok() ? ending : Ending{serialized, ""}, shed_, context()));
+    grpc::ServerUnaryReactor::Finish(Close(environment()->handlers,
+                                           serialized.ok() ? ending : failed,
+                                           shed_, context()));
   }
   // Tells the client why, unless the call has been answered.
   void Shed() override {
@@ -104,9 +105,9 @@ class GenerateReactor
     const absl::Status serialized = CatchExceptions([&] {
       if (last != nullptr) Serialize(*last, &outgoing_);
     });
+    const Ending failed = {serialized, ""};
     const grpc::Status status =
-        Close(environment()->handlers,
-              serialized.ok() ? ending : Ending{serialized, ""},
+        Close(environment()->handlers, serialized.ok() ? ending : failed,
               /*shed=*/false, context());
     if (last == nullptr || !serialized.ok()) {
       return grpc::ServerWriteReactor<Bytes>::Finish(status);

@@ -60,8 +60,7 @@ Whose WhoseIs(const void* address) {
     // Generated from .proto files.
     return StartsWith(name, "7trivium2v1") ? Whose::kOthers : Whose::kOurs;
   }
-  for (const char* part :
-       {"St", "S", "9__gnu_cxx", "3fmt", "8nlohmann", "nw"}) {
+  for (const char* part : {"St", "S", "9__gnu_cxx", "3fmt", "nw"}) {
     if (StartsWith(name, part)) return Whose::kCallers;
   }
   return Whose::kOthers;

@@ -7,8 +7,8 @@ namespace trivium {
 
 // This program's operator new, which fails once at each site of our own code: a
 // stack of up to kSiteFrames functions, the first of them ours. Functions of
-// the standard library, {fmt} and nlohmann/json count as part of their caller.
-// What other libraries allocate inside never fails.
+// the standard library and {fmt} count as part of their caller. What other
+// libraries allocate inside never fails.
 //
 //   FailingAllocator::Forget();
 //   do {

@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "base/clock.h"
+#include "base/exceptions.h"
 
 namespace trivium {
 
@@ -30,7 +31,8 @@ void RepeatingThread::Run() {
       }
       if (stopping_) return;
     }
-    work_();
+    // Without memory, the next time does it.
+    CatchExceptions(work_).IgnoreError();
   }
 }
 

@@ -117,10 +117,12 @@ absl::Status CheckMemoryLeft(const ModelSpec& spec, const Options& options,
 }
 
 absl::StatusOr<std::unique_ptr<Model>> LoadOrderedModel(
-    ModelSpec spec, const Options& options, const ModelReader& read) {
+    ModelSpec spec, const Options& options, const ModelPuller& pull,
+    const ModelReader& read, const AliveCheck& wanted) {
   if (IsHubName(spec.folder)) {
-    TRIVIUM_ASSIGN_OR_RETURN(spec.folder, PullOrdered(spec, options));
+    TRIVIUM_ASSIGN_OR_RETURN(spec.folder, pull(spec, options, wanted));
   }
+  TRIVIUM_RETURN_IF_ERROR(wanted());
   const int64_t shrunk = MostShrunk(LoadOptionsOf(spec, options).precision);
   TRIVIUM_RETURN_IF_ERROR(
       CheckMemoryLeft(spec, options, "its weights take at least",

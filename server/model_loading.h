@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "model/model.h"
 #include "server/model_spec.h"
 #include "server/options.h"
@@ -25,10 +26,16 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
 using ModelReader = std::function<absl::StatusOr<std::unique_ptr<Model>>(
     const ModelSpec& spec, const Options& options)>;
 
-// Loads the model of an order with `read`, after it was fetched if it is one of
-// the hub. RESOURCE_EXHAUSTED if even its least memory does not fit.
+// PullOrdered, or what tests have in its place.
+using ModelPuller = std::function<absl::StatusOr<std::string>(
+    const ModelSpec& spec, const Options& options, const AliveCheck& wanted)>;
+
+// Loads the model of an order with `read`, after `pull` has fetched it if it is
+// one of the hub. Gives up with the error of `wanted`. RESOURCE_EXHAUSTED if
+// even its least memory does not fit.
 absl::StatusOr<std::unique_ptr<Model>> LoadOrderedModel(
-    ModelSpec spec, const Options& options, const ModelReader& read);
+    ModelSpec spec, const Options& options, const ModelPuller& pull,
+    const ModelReader& read, const AliveCheck& wanted);
 
 // RESOURCE_EXHAUSTED unless `bytes` of memory are left for the model. `what`
 // says what takes them: "its weights take at least".

@@ -25,6 +25,7 @@
 
 #include "absl/time/clock.h"
 #include "base/clock.h"
+#include "base/exceptions.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/hub/hub_name.h"
@@ -165,6 +166,7 @@ void ModelManager::Stop() {
     }
     for (auto& [id, read] : orders_->reads) {
       refused.push_back(std::move(read.done));
+      *read.given_up = true;
     }
     orders_->waiting.clear();
     orders_->reads.clear();
@@ -175,7 +177,14 @@ void ModelManager::Stop() {
 }
 
 void ModelManager::Loop() {
-  while (const std::function<void()> step = NextStep()) step();
+  for (bool goes_on = true; goes_on;) {
+    // Orders answer for what they throw; what is left is a look at folders.
+    CatchExceptions([&] {
+      const std::function<void()> step = NextStep();
+      goes_on = step != nullptr;
+      if (goes_on) step();
+    }).IgnoreError();
+  }
 }
 
 std::function<void()> ModelManager::NextStep() {
@@ -258,6 +267,7 @@ std::vector<std::pair<ModelControl::Done, absl::Status>> ModelManager::TakeLate(
             "model '{}' could not be read within {}; is its disk or its "
             "network in order?",
             read->second.name, absl::FormatDuration(read->second.limit))));
+    *read->second.given_up = true;
     read = orders_->reads.erase(read);
   }
   return late;
@@ -296,19 +306,34 @@ void ModelManager::Post(Giver giver, std::function<void()> run, Done done) {
 
 void ModelManager::Load(Giver giver, LoadOrder order, Done done) {
   Post(
-      giver, [this, order = std::move(order), done] { LoadNow(order, done); },
+      giver,
+      [this, order = std::move(order), done] {
+        const absl::Status status =
+            CatchExceptions([&] { LoadNow(order, done); });
+        if (!status.ok()) done(status);
+      },
       done);
 }
 
 void ModelManager::Reload(Giver giver, std::string name, Done done) {
   Post(
-      giver, [this, name = std::move(name), done] { ReloadNow(name, done); },
+      giver,
+      [this, name = std::move(name), done] {
+        const absl::Status status =
+            CatchExceptions([&] { ReloadNow(name, done); });
+        if (!status.ok()) done(status);
+      },
       done);
 }
 
 void ModelManager::Unload(Giver giver, std::string name, Done done) {
   Post(
-      giver, [this, name = std::move(name), done] { done(UnloadNow(name)); },
+      giver,
+      [this, name = std::move(name), done] {
+        absl::StatusOr<ModelHandle> unloaded = NoMemoryStatus();
+        CatchExceptions([&] { unloaded = UnloadNow(name); }).IgnoreError();
+        done(std::move(unloaded));
+      },
       done);
 }
 
@@ -326,54 +351,86 @@ absl::Status ModelManager::CheckNotRead(const std::string& name) const {
 void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
   int64_t id = 0;
   bool stopping = false;
+  const bool pulls = IsHubName(spec.folder);
+  const int most = pulls ? kMostPulled : kMostRead;
+  const auto given_up = std::make_shared<std::atomic<bool>>(false);
   {
     MutexLock lock(&orders_->mutex);
     stopping = orders_->stopping;
-    if (!stopping && orders_->threads < kMostRead) {
-      ++orders_->threads;
+    int& threads = pulls ? orders_->pulling : orders_->reading;
+    if (!stopping && threads < most) {
+      ++threads;
       id = ++orders_->last_read;
-      orders_->reads[id] = {
-          spec.name, SteadyNow(),
-          IsHubName(spec.folder) ? reading_.pull_limit : reading_.limit,
-          std::move(finish), done};
+      orders_->reads[id] = {spec.name,
+                            SteadyNow(),
+                            pulls ? reading_.pull_limit : reading_.limit,
+                            std::move(finish),
+                            done,
+                            given_up};
     }
   }
   if (stopping) return done(Stopping());
   if (id == 0) {
     return done(WithRetry(
         absl::ResourceExhaustedError(fmt::format(
-            "{} models are being read and take long; send the order again when "
+            "{} models are being {} and take long; send the order again when "
             "one of them is served",
-            kMostRead)),
+            most, pulls ? "fetched" : "read")),
         kOrderRetry));
   }
   ++models_being_read;
-  // Uses nothing of the manager, which may be gone when the model comes.
-  auto thread = StartThread([this, id, spec, options = options_,
-                             orders = orders_, read = reading_.read] {
-    auto model =
-        std::make_shared<MaybeModel>(LoadOrderedModel(spec, options, read));
-    {
-      MutexLock lock(&orders->mutex);
-      --orders->threads;
-      if (!orders->stopping) {
-        orders->steps.push_back(
-            [this, id, model] { FinishRead(id, std::move(*model)); });
-        orders->changed.Signal();
-      }
-    }
-    model.reset();
-    --models_being_read;
-  });
+  std::optional<Thread> thread;
+  CatchExceptions([&] {
+    thread = StartThread([this, id, pulls, spec, options = options_,
+                          orders = orders_, reading = reading_, given_up] {
+      ReadOrder(this, id, pulls, spec, options, orders, reading, given_up);
+    });
+  }).IgnoreError();
   if (thread) return thread->detach();
   --models_being_read;
   {
     MutexLock lock(&orders_->mutex);
-    --orders_->threads;
+    --(pulls ? orders_->pulling : orders_->reading);
     orders_->reads.erase(id);
   }
   done(absl::ResourceExhaustedError(
       "the system cannot start a thread to read the model"));
+}
+
+void ModelManager::ReadOrder(
+    ModelManager* manager, int64_t id, bool pulls, const ModelSpec& spec,
+    const Options& options, const std::shared_ptr<Orders>& orders,
+    const Reading& reading,
+    const std::shared_ptr<std::atomic<bool>>& given_up) {
+  MaybeModel read = NoMemoryStatus();
+  const absl::Status status = CatchExceptions([&] {
+    const auto wanted = [given_up] {
+      return *given_up ? absl::CancelledError("the order was given up")
+                       : absl::OkStatus();
+    };
+    read = LoadOrderedModel(spec, options, reading.pull, reading.read, wanted);
+  });
+  if (!status.ok()) read = status;
+  // Without memory for this step, the order fails at the end of its time.
+  std::shared_ptr<MaybeModel> model;
+  CatchExceptions([&] {
+    model = std::make_shared<MaybeModel>(std::move(read));
+  }).IgnoreError();
+  {
+    MutexLock lock(&orders->mutex);
+    --(pulls ? orders->pulling : orders->reading);
+    CatchExceptions([&] {
+      orders->mutex.AssertHeld();
+      if (orders->stopping || model == nullptr) return;
+      orders->steps.push_back(
+          [manager, id, model] { manager->FinishRead(id, std::move(*model)); });
+      orders->changed.Signal();
+    }).IgnoreError();
+  }
+  // Frees a model that nobody wants.
+  read = NoMemoryStatus();
+  model.reset();
+  --models_being_read;
 }
 
 void ModelManager::FinishRead(int64_t id, MaybeModel model) {
@@ -385,7 +442,11 @@ void ModelManager::FinishRead(int64_t id, MaybeModel model) {
     read = std::move(found->second);
     orders_->reads.erase(found);
   }
-  read.done(model.ok() ? read.finish(*std::move(model)) : model.status());
+  absl::StatusOr<ModelHandle> finished = NoMemoryStatus();
+  CatchExceptions([&] {
+    finished = model.ok() ? read.finish(*std::move(model)) : model.status();
+  }).IgnoreError();
+  read.done(std::move(finished));
 }
 
 absl::StatusOr<ModelSpec> ModelManager::SpecOf(const LoadOrder& order) const {

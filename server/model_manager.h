@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_MODEL_MANAGER_H_
 #define TRIVIUM_SERVER_MODEL_MANAGER_H_
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@
 #include "server/calls/model_control.h"
 #include "server/calls/model_directory.h"
 #include "server/model_loading.h"
+#include "server/model_pull.h"
 #include "server/model_spec.h"
 #include "server/observability/metrics.h"
 #include "server/options.h"
@@ -50,6 +52,7 @@ class ModelManager : public ModelControl {
   // The function that reads models, and the bounds of its time.
   struct Reading {
     ModelReader read = LoadModel;
+    ModelPuller pull = PullOrdered;
     // Time after which other orders go on beside it.
     absl::Duration patience = absl::Seconds(10);
     // Time after which the order fails, and what was read is dropped.
@@ -86,8 +89,12 @@ class ModelManager : public ModelControl {
   static constexpr int kMostOrders = 64;
   static constexpr int kMostOrdersOfClient = 16;
   static constexpr size_t kMostModels = 128;
-  // Bound on the models that are read at once, given up ones included.
+  // Bounds on the models that are read at once, given up ones included, and on
+  // those that are fetched from the hub first. Each has its own, so that slow
+  // networks hold up no folder of this machine. A given up fetch ends with the
+  // next bytes, or once the network is silent (HubSettings::idle_timeout).
   static constexpr int kMostRead = 4;
+  static constexpr int kMostPulled = 4;
 
   // True if clients may order models: those below --model-root, and of the hub
   // those that --allow-pull allows.
@@ -127,10 +134,12 @@ class ModelManager : public ModelControl {
       absl::Duration limit;
       Finish finish;
       Done done;
+      std::shared_ptr<std::atomic<bool>> given_up = {};
     };
     std::map<int64_t, Read> reads ABSL_GUARDED_BY(mutex);
     int64_t last_read ABSL_GUARDED_BY(mutex) = 0;
-    int threads ABSL_GUARDED_BY(mutex) = 0;  // that read
+    int reading ABSL_GUARDED_BY(mutex) = 0;  // threads
+    int pulling ABSL_GUARDED_BY(mutex) = 0;
     // Numbers of waiting orders of all clients and of each.
     int of_clients ABSL_GUARDED_BY(mutex) = 0;
     std::map<ClientId, int> of_client ABSL_GUARDED_BY(mutex);
@@ -161,6 +170,13 @@ class ModelManager : public ModelControl {
   absl::Status CheckNotRead(const std::string& name) const;
   // Begins to read a model, unless even its least memory does not fit.
   void BeginRead(const ModelSpec& spec, Finish finish, Done done);
+  // Reads a model, on a thread of its own. Uses nothing of the manager, which
+  // may be gone when the model comes.
+  static void ReadOrder(ModelManager* manager, int64_t id, bool pulls,
+                        const ModelSpec& spec, const Options& options,
+                        const std::shared_ptr<Orders>& orders,
+                        const Reading& reading,
+                        const std::shared_ptr<std::atomic<bool>>& given_up);
   void FinishRead(int64_t id, MaybeModel model);
   ModelHandle Lease(ModelHandle served);
   void Retire(const ServedModel& served);

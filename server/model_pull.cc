@@ -28,7 +28,8 @@ constexpr absl::Duration kLogInterval = absl::Seconds(10);
 // Logs a pull.
 class PullLog : public PullObserver {
  public:
-  explicit PullLog(const std::function<void()>& alive) : alive_(alive) {}
+  explicit PullLog(const std::function<void()>& alive, AliveCheck wanted = {})
+      : alive_(alive), wanted_(std::move(wanted)) {}
 
   void OnFile(const HubFile& file, int64_t have) override {
     path_ = file.path;
@@ -48,9 +49,11 @@ class PullLog : public PullObserver {
     alive_();
     Log(spdlog::level::warn, text);
   }
+  absl::Status CheckWanted() override { return wanted_(); }
 
  private:
   const std::function<void()> alive_;
+  const AliveCheck wanted_;
   std::string path_;
   absl::Time logged_;
 };
@@ -94,11 +97,12 @@ absl::Status CheckMayPull(const std::string& name, const Options& options) {
 }
 
 absl::StatusOr<std::string> PullOrdered(const ModelSpec& spec,
-                                        const Options& options) {
+                                        const Options& options,
+                                        const AliveCheck& wanted) {
   TRIVIUM_RETURN_IF_ERROR(CheckMayPull(spec.folder, options));
   PullOptions pull = CheckedPull(LoadOptionsOf(spec, options));
   pull.most_bytes = options.pull_bytes;
-  PullLog log([] {});
+  PullLog log([] {}, wanted);
   const absl::Time begin = SteadyNow();
   TRIVIUM_ASSIGN_OR_RETURN(const std::string folder,
                            PullOne(spec.folder, pull, &log));

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "server/model_spec.h"
 #include "server/options.h"
 
@@ -22,9 +23,11 @@ absl::Status PullModels(const std::function<void()>& alive, Options* options);
 absl::Status CheckMayPull(const std::string& name, const Options& options);
 
 // Fetches the model of an order, whose folder is hf:OWNER/NAME..., within the
-// bounds of --allow-pull, and returns its path. Logs the progress.
+// bounds of --allow-pull, and returns its path. Logs the progress. Asks
+// `wanted` as bytes come, and ends with its error.
 absl::StatusOr<std::string> PullOrdered(const ModelSpec& spec,
-                                        const Options& options);
+                                        const Options& options,
+                                        const AliveCheck& wanted);
 
 }  // namespace trivium
 

@@ -161,7 +161,7 @@ class Download {
       bytes.remove_prefix(static_cast<size_t>(count));
     }
     observer_->OnBytes(have_);
-    return absl::OkStatus();
+    return observer_->CheckWanted();
   }
 
   // Checks the hash, and gives the file its name.

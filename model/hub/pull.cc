@@ -162,6 +162,7 @@ class Puller {
     for (const HubFile& file : files) {
       TRIVIUM_RETURN_IF_ERROR(
           FetchBlob(name_, commit, file, cache_, &client_, observer_));
+      TRIVIUM_RETURN_IF_ERROR(observer_->CheckWanted());
       TRIVIUM_RETURN_IF_ERROR(cache_.Link(commit, file));
     }
     return absl::OkStatus();

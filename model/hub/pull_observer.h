@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "model/hub/listing.h"
 
 namespace trivium {
@@ -11,7 +12,7 @@ namespace trivium {
 // Sees a pull. Calls come on the pulling thread:
 //
 //   OnFile OnBytes ... OnFileEnd   for each file that is not in the cache
-//   OnNote                         at any time
+//   OnNote, CheckWanted            at any time
 class PullObserver {
  public:
   virtual ~PullObserver() = default;
@@ -22,6 +23,8 @@ class PullObserver {
   virtual void OnFileEnd() {}
   // Tells of a wait, a retry or a choice, in a sentence without a full stop.
   virtual void OnNote(const std::string& text) {}
+  // Asked as bytes come, and after each file. Its error ends the pull.
+  virtual absl::Status CheckWanted() { return absl::OkStatus(); }
 };
 
 }  // namespace trivium

@@ -33,8 +33,13 @@ namespace trivium {
 HypothesisId TransformerEngine::AddHypothesis(SourceId source) {
   const HypothesisId id = hypotheses_.Add();
   hypotheses_[id].source = source;
-  if (cache_.has_value()) {
-    hypotheses_[id].tables.resize(cache_->layout().groups());
+  try {
+    if (cache_.has_value()) {
+      hypotheses_[id].tables.resize(cache_->layout().groups());
+    }
+  } catch (...) {
+    hypotheses_.Release(id);
+    throw;
   }
   return id;
 }
@@ -53,9 +58,20 @@ Engine::Beginning TransformerEngine::Begin(SourceId source,
   // A prefix without a full block can neither be found nor be cached. The last
   // token is always computed, because its logits are needed.
   if (!cache_.has_value() || tokens.size() <= kTileTokens) return {id, 0};
-  hypothesis.prefix.assign(tokens.begin(), tokens.end());
-  hypothesis.context_key = ContextKeyOf(source, salt);
-  const std::vector<const PrefixIndex::Segment*> found = FindPrefix(hypothesis);
+  // All memory comes first, as the hypothesis shares blocks afterwards.
+  std::vector<const PrefixIndex::Segment*> found;
+  try {
+    hypothesis.prefix.assign(tokens.begin(), tokens.end());
+    hypothesis.context_key = ContextKeyOf(source, salt);
+    found = FindPrefix(hypothesis);
+    for (BlockTable& table : hypothesis.tables) {
+      table.blocks.reserve(found.size());
+    }
+    if (!found.empty()) hypothesis.state.reserve(found.back()->state.size());
+  } catch (...) {
+    hypotheses_.Release(id);
+    throw;
+  }
   const int end = static_cast<int>(found.size());
   hypothesis.length = end * kTileTokens;
   for (size_t group = 0; group < hypothesis.tables.size(); ++group) {
@@ -141,9 +157,15 @@ HypothesisId TransformerEngine::Fork(HypothesisId parent) {
   const HypothesisId id = hypotheses_.Add();
   HypothesisState& child = hypotheses_[id];
   child.source = hypotheses_[parent].source;
-  child.tables = hypotheses_[parent].tables;
   child.length = hypotheses_[parent].length;
-  child.state = hypotheses_[parent].state;
+  try {
+    child.tables = hypotheses_[parent].tables;
+    child.state = hypotheses_[parent].state;
+  } catch (...) {
+    child.tables.clear();
+    hypotheses_.Release(id);
+    throw;
+  }
   for (const int block : child.state) cache_->Share(block);
   for (const BlockTable& table : child.tables) {
     for (const int block : table.held()) cache_->Share(block);
@@ -175,11 +197,16 @@ void TransformerEngine::ReleaseHypothesis(HypothesisId hypothesis) {
   const std::vector<BlockTable>& tables = hypotheses_[hypothesis].tables;
   ReleaseSaved(&hypotheses_[hypothesis]);
   for (const int block : hypotheses_[hypothesis].state) cache_->Release(block);
-  const int blocks =
-      tables.empty() ? 0 : static_cast<int>(tables[0].blocks.size());
+  // A step for which there was no memory may leave tables of unlike sizes.
+  int blocks = 0;
+  for (const BlockTable& table : tables) {
+    blocks = std::max(blocks, static_cast<int>(table.blocks.size()));
+  }
   for (int i = blocks - 1; i >= 0; --i) {
     for (const BlockTable& table : tables) {
-      if (i >= table.passed) cache_->Release(table.blocks[i]);
+      if (i >= table.passed && i < static_cast<int>(table.blocks.size())) {
+        cache_->Release(table.blocks[i]);
+      }
     }
   }
   hypotheses_.Release(hypothesis);
@@ -258,11 +285,15 @@ absl::Status TransformerEngine::MakeRoom(const StepPlan& plan) {
       if (NeedsCopy(hypothesis, table)) {
         table.blocks.back() = cache_->CopyForWriting(table.blocks.back());
       }
+      if (table.blocks.capacity() < blocks) {
+        table.blocks.reserve(std::max(blocks, 2 * table.blocks.size()));
+      }
       while (table.blocks.size() < blocks) {
         table.blocks.push_back(cache_->Allocate());
       }
     }
     if (hypothesis.state.empty()) {
+      hypothesis.state.reserve(cache_->states().blocks());
       for (int i = 0; i < cache_->states().blocks(); ++i) {
         hypothesis.state.push_back(cache_->Allocate());
       }
@@ -320,6 +351,7 @@ void TransformerEngine::PlanSaved(const StepPlan::Decode& work,
     if (cache_->free_blocks() < blocks) return;
     SavedState& saved = hypothesis->saved.emplace_back();
     saved.length = at;
+    saved.blocks.reserve(blocks);
     for (int i = 0; i < blocks; ++i) {
       saved.blocks.push_back(cache_->Allocate());
     }

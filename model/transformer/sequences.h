@@ -1,9 +1,11 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_SEQUENCES_H_
 #define TRIVIUM_MODEL_TRANSFORMER_SEQUENCES_H_
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/engine.h"
@@ -68,11 +70,17 @@ struct HypothesisState {
 template <typename T>
 class Slots {
  public:
+  // Adds nothing if it throws for lack of memory.
   int Add() {
     if (free_.empty()) {
-      slots_.push_back(std::make_unique<T>());
-      used_.push_back(true);
+      auto slot = std::make_unique<T>();
+      if (slots_.size() == slots_.capacity()) {
+        slots_.reserve(std::max<size_t>(8, 2 * slots_.size()));
+      }
+      used_.reserve(slots_.capacity());
       free_.reserve(slots_.capacity());  // room to release all
+      slots_.push_back(std::move(slot));
+      used_.push_back(true);
       return static_cast<int>(slots_.size()) - 1;
     }
     const int slot = free_.back();

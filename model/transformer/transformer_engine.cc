@@ -149,21 +149,27 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
   }
   const SourceId id = sources_.Add();
   SourceState& source = sources_[id];
-  source.input = input;
-  source.options = std::move(kept);
-  if (source.options.traced_head.has_value()) {
-    source.trace.choice = *source.options.traced_head;
-    source.trace.queries = tokens;
-    source.trace.keys = tokens - input.unattended;
-  }
-  if (source.options.cross_attention && weights_->shortlist() != nullptr) {
-    source.allowed = weights_->shortlist()->Allow(input.ids);
-  }
-  source.cross_tables.resize(groups);
-  for (BlockTable& table : source.cross_tables) {
-    for (int i = 0; i < BlocksOf(tokens); ++i) {
-      table.blocks.push_back(cache_->Allocate());
+  try {
+    source.input = input;
+    source.options = std::move(kept);
+    if (source.options.traced_head.has_value()) {
+      source.trace.choice = *source.options.traced_head;
+      source.trace.queries = tokens;
+      source.trace.keys = tokens - input.unattended;
     }
+    if (source.options.cross_attention && weights_->shortlist() != nullptr) {
+      source.allowed = weights_->shortlist()->Allow(input.ids);
+    }
+    source.cross_tables.resize(groups);
+    for (BlockTable& table : source.cross_tables) {
+      table.blocks.reserve(BlocksOf(tokens));
+      for (int i = 0; i < BlocksOf(tokens); ++i) {
+        table.blocks.push_back(cache_->Allocate());
+      }
+    }
+  } catch (...) {
+    ReleaseSource(id);
+    throw;
   }
   return id;
 }

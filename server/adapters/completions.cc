@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/exceptions.h"
 #include "base/mutex.h"
 #include "internal/completions.pb.h"
 #include "server/calls/call.h"
@@ -69,8 +70,11 @@ class CompletionsCall final : public Handler {
       whole_->Add(OfWhole(response), handler.get());
     }
     void Finish(const Ending& ending, const Message* last) override {
-      if (last != nullptr) whole_->Add(OfWhole(*last), nullptr);
-      whole_->End(number_, ending);
+      const absl::Status added = CatchExceptions([&] {
+        if (last != nullptr) whole_->Add(OfWhole(*last), nullptr);
+      });
+      const Ending failed = {added, ""};
+      whole_->End(number_, added.ok() ? ending : failed);
     }
     // Only the whole breaks off (NewGeneratePart), and keeps alive.
     void BreakOff() override {}
@@ -92,7 +96,8 @@ class CompletionsCall final : public Handler {
     v1::GenerateRequest request_;
   };
 
-  // Returns null once the call is cancelled.
+  // Returns null once the call is cancelled. A part that it cannot make counts
+  // as running.
   Part* Begin(int number, v1::GenerateRequest request);
   // `writer` waits until the response is written; null: nobody does.
   void Add(std::unique_ptr<Message> response, Handler* writer);
@@ -100,9 +105,12 @@ class CompletionsCall final : public Handler {
   void OnAdmitted();
   // A part has ended; its last response was added before.
   void End(int number, const Ending& ending);
+  // The whole ends with `status`, unless it ends with another one already.
+  void FailLocked(const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CancelLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaveOne();
-  // Writes the next response, or ends the whole.
+  // Writes the next response, or ends the whole. Does not throw.
   void Advance();
 
   const Environment& environment_;
@@ -125,18 +133,31 @@ class CompletionsCall final : public Handler {
 
 void CompletionsCall::Start() {
   internal::Completions all;
-  if (const absl::Status status = transport_->ParseRequest(&all);
+  if (const absl::Status status =
+          CatchExceptions([&] { return transport_->ParseRequest(&all); });
       !status.ok()) {
     return transport_->Finish(
         EndEarly(environment_, Rpc::kGenerate, context_, status), nullptr);
   }
   prompts_ = all.requests_size();
   for (int i = 0; i < all.requests_size(); ++i) {
-    Part* const part = Begin(i, std::move(*all.mutable_requests(i)));
+    Part* part = nullptr;
+    const absl::Status status = CatchExceptions(
+        [&] { part = Begin(i, std::move(*all.mutable_requests(i))); });
+    if (!status.ok()) {
+      MutexLock lock(&mutex_);
+      --running_;
+      FailLocked(status);
+    }
     if (part == nullptr) break;
     part->handler->Start();
   }
   LeaveOne();
+}
+
+void CompletionsCall::FailLocked(const absl::Status& status) {
+  if (ending_.status.ok()) ending_ = {status, ""};
+  CancelLocked();
 }
 
 CompletionsCall::Part* CompletionsCall::Begin(int number,
@@ -202,7 +223,9 @@ void CompletionsCall::OnTick(absl::Time now) {
     MutexLock lock(&mutex_);
     const absl::Status stall = outbox_.CheckStall(now);
     if (stall.ok()) {
-      if (answering_ && !ended_) transport_->KeepAlive(now);
+      if (answering_ && !ended_) {
+        CatchExceptions([&] { transport_->KeepAlive(now); }).IgnoreError();
+      }
       return;
     }
     if (ending_.status.ok()) ending_.status = stall;
@@ -217,11 +240,16 @@ void CompletionsCall::End(int number, const Ending& ending) {
   {
     MutexLock lock(&mutex_);
     if (ending_.status.ok()) {
-      ending_ = ending;
+      ending_.status = ending.status;
       if (!ending.status.ok()) CancelLocked();
-      if (prompts_ > 1 && absl::IsInvalidArgument(ending.status)) {
-        ending_.status = AtPrompt(number, ending.status);
-      }
+      // Without memory the client learns less.
+      CatchExceptions([&] {
+        mutex_.AssertHeld();
+        ending_.request_id = ending.request_id;
+        if (prompts_ > 1 && absl::IsInvalidArgument(ending.status)) {
+          ending_.status = AtPrompt(number, ending.status);
+        }
+      }).IgnoreError();
     }
   }
   LeaveOne();
@@ -245,11 +273,18 @@ void CompletionsCall::Advance() {
     if (response == nullptr) {
       if (running_ > 0) return;
       ended_ = true;
-      ending = ending_;
+      ending = std::move(ending_);
     }
   }
   if (response == nullptr) return transport_->Finish(ending, nullptr);
-  transport_->Write(*response);
+  const absl::Status status =
+      CatchExceptions([&] { transport_->Write(*response); });
+  if (status.ok()) return;
+  {
+    MutexLock lock(&mutex_);
+    FailLocked(status);
+  }
+  OnWritten(false);
 }
 
 }  // namespace

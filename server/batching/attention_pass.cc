@@ -22,7 +22,6 @@ AttentionPass::AttentionPass(Engine* engine, SourceId source, int source_tokens,
                              std::span<const int32_t> ids,
                              const Selections& selections)
     : selections_(selections),
-      hypothesis_(engine->AddHypothesis(source)),
       decoder_layers_(engine->limits().decoder_layers),
       first_new_(static_cast<int>(prefix.size()) - 1),
       tokens_(prefix.begin(), prefix.end()),
@@ -33,6 +32,8 @@ AttentionPass::AttentionPass(Engine* engine, SourceId source, int source_tokens,
   Shape(selections.decoder, decoder_layers_,
         selections.prefix ? tokens_.size() : ids.size(), tokens_.size(),
         &decoder_);
+  // Last, since nobody releases it if this throws.
+  hypothesis_ = engine->AddHypothesis(source);
 }
 
 void AttentionPass::Trace(const HeadChoice& choice) {

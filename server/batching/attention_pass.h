@@ -57,7 +57,7 @@ class AttentionPass {
             bool mean, AttentionMap* map) const;
 
   const Selections selections_;
-  const HypothesisId hypothesis_;
+  HypothesisId hypothesis_;
   const int decoder_layers_;
   const int first_new_;  // the position that generated ids[0]
   std::vector<int32_t> tokens_;

@@ -27,6 +27,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/clock.h"
+#include "base/exceptions.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "fmt/format.h"
@@ -100,6 +101,7 @@ class ThreadedBatcher : public Batcher {
   using Phase = BatcherState::Phase;
   using Models = std::vector<std::shared_ptr<BatchedModel>>;
   using Waiting = std::vector<std::unique_ptr<QueuedRequest>>;
+  using Observers = std::vector<std::shared_ptr<RequestObserver>>;
 
   // Returns null if the model is not served.
   std::shared_ptr<BatchedModel> Find(const ServedModel& model) const
@@ -109,8 +111,10 @@ class ThreadedBatcher : public Batcher {
                         Models* models) const;
   Submission Check(std::span<const Request> requests,
                    const Models& models) const;
-  // Pushes all requests into their models' queues, or none.
-  Submission Enqueue(const Models& models, Waiting waiting);
+  // Pushes all requests into their models' queues, or none. If memory ends
+  // after the first of them, the call is taken, and `lost`, the observers of
+  // all requests, keeps those of the requests that are not in the queue.
+  Submission Enqueue(const Models& models, Waiting waiting, Observers* lost);
   void RemoveInTransitLocked(CallId call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void Enter(Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
@@ -174,7 +178,10 @@ void ThreadedBatcher::WatchSteps() {
       }
       if (state_.phase == Phase::kExiting) return;
     }
-    for (const auto& worker : workers_) worker->CheckStep();
+    for (const auto& worker : workers_) {
+      // Without memory, the next look finds it.
+      CatchExceptions([&] { worker->CheckStep(); }).IgnoreError();
+    }
   }
 }
 
@@ -255,14 +262,22 @@ Submission ThreadedBatcher::Submit(CallId call, std::vector<Request> requests) {
       queued->request = std::move(requests[i]);
       waiting.push_back(std::move(queued));
     }
-    submission = Enqueue(models, std::move(waiting));
+    Observers lost;
+    for (const auto& one : waiting) lost.push_back(one->request.observer);
+    submission = Enqueue(models, std::move(waiting), &lost);
+    if (submission.ok()) {
+      for (const auto& observer : lost) observer->OnDone(NoMemoryStatus());
+    }
   }
   if (options_.observer == nullptr) return submission;
-  if (submission.ok()) {
-    ReportQueues(std::move(models));
-  } else if (first != nullptr) {
-    ReportRefusal(*first, submission);
-  }
+  // The requests are taken or refused; a lost report changes nothing.
+  CatchExceptions([&] {
+    if (submission.ok()) {
+      ReportQueues(std::move(models));
+    } else if (first != nullptr) {
+      ReportRefusal(*first, submission);
+    }
+  }).IgnoreError();
   return submission;
 }
 
@@ -298,7 +313,8 @@ Submission ThreadedBatcher::Check(std::span<const Request> requests,
   return {};
 }
 
-Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
+Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting,
+                                    Observers* lost) {
   std::vector<int64_t> tokens;
   std::map<BatchedModel*, std::vector<RequestCost>> costs;
   for (size_t i = 0; i < waiting.size(); ++i) {
@@ -312,6 +328,8 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   const CallId call = waiting.front()->call;
   const absl::Time now = waiting.front()->submitted;
   const Request& first = waiting.front()->request;
+  const Sender sender = {first.client, first.priority};
+  const absl::Time deadline = first.deadline;
   MutexLock lock(&state_.mutex);
   RemoveInTransitLocked(call);
   if (state_.phase >= Phase::kDraining) {
@@ -324,16 +342,15 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
     if (models[i]->stalled()) return RefuseStalled(*models[i]->model);
   }
   // The requests of a call have one sender and deadline, and mostly one model.
-  const Sender sender = {first.client, first.priority};
   Submission admitted;
   absl::Duration answer;  // of the model that answers last
   for (const auto& [model, demand] : demands) {
-    model->forecast.RecordDemand(first.client, demand);
+    model->forecast.RecordDemand(sender.client, demand);
     const Forecast::Times times =
         model->forecast.TimesOf(*model->queue, sender, call, demand);
     answer = std::max(answer, times.answer);
     if (!admitted.ok()) continue;
-    admitted = CheckTime(times, now, first.deadline, options_.max_queue_wait);
+    admitted = CheckTime(times, now, deadline, options_.max_queue_wait);
     if (admitted.late) model->forecast.RecordRefusal(now);
   }
   if (admitted.ok()) {
@@ -343,11 +360,24 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
     }
   }
   if (!admitted.ok()) return admitted;
-  state_.unanswered += static_cast<int64_t>(waiting.size());
-  for (size_t i = 0; i < waiting.size(); ++i) {
-    state_.admission.Add(waiting[i]->request.client, waiting[i]->cost.tokens);
-    models[i]->queue->Push(std::move(waiting[i]));
-  }
+  size_t pushed = 0;
+  const absl::Status status = CatchExceptions([&] {
+    state_.mutex.AssertHeld();
+    for (; pushed < waiting.size(); ++pushed) {
+      state_.admission.Add(sender.client, tokens[pushed]);
+      try {
+        models[pushed]->queue->Push(std::move(waiting[pushed]));
+      } catch (...) {
+        state_.admission.Remove(sender.client, tokens[pushed]);
+        throw;
+      }
+    }
+  });
+  // A call whose first requests have been pushed is admitted. The others are
+  // answered by Submit.
+  lost->erase(lost->begin(), lost->begin() + static_cast<int64_t>(pushed));
+  if (pushed == 0) return status;
+  state_.unanswered += static_cast<int64_t>(pushed);
   if (state_.idle_workers > 0) state_.work.SignalAll();
   return {};
 }
@@ -411,9 +441,19 @@ Submission ThreadedBatcher::CheckAdmission(const ServedModel* model,
 
 void ThreadedBatcher::AddInTransit(CallId call, Sender sender) {
   MutexLock lock(&state_.mutex);
-  if (!in_transit_.try_emplace(call, sender).second) return;
-  for (const std::shared_ptr<BatchedModel>& one : state_.models) {
-    one->queue->AddInTransit(sender);
+  const auto [entry, is_new] = in_transit_.try_emplace(call, sender);
+  if (!is_new) return;
+  size_t added = 0;
+  try {
+    for (; added < state_.models.size(); ++added) {
+      state_.models[added]->queue->AddInTransit(sender);
+    }
+  } catch (...) {
+    for (size_t i = 0; i < added; ++i) {
+      state_.models[i]->queue->RemoveInTransit(sender);
+    }
+    in_transit_.erase(entry);
+    throw;
   }
 }
 

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "base/exceptions.h"
+
 namespace trivium {
 namespace {
 
@@ -10,7 +12,9 @@ namespace {
 void Answer(const Request& request, const std::vector<Hypothesis>& hypotheses) {
   RequestResult result;
   result.source_tokens = request.source_tokens();
-  result.hypotheses = hypotheses;
+  const absl::Status copied =
+      CatchExceptions([&] { result.hypotheses = hypotheses; });
+  if (!copied.ok()) return request.observer->OnDone(copied);
   if (request.stream) {
     for (size_t i = 0; i < hypotheses.size(); ++i) {
       request.observer->OnTokens(static_cast<int>(i), hypotheses[i].ids,
@@ -38,19 +42,24 @@ class CachingBatcher::Keeper : public RequestObserver {
     observer_->OnTokens(index, ids, logprobs, top_logprobs);
   }
   void OnDone(absl::StatusOr<RequestResult> result) override {
+    // Without memory to keep the result, the request still has it.
     if (result.ok()) {
-      batcher_->cache_.Insert(
-          std::move(key_),
-          std::make_shared<const std::vector<Hypothesis>>(result->hypotheses));
-      if (batcher_->observer_ != nullptr) {
-        const ResultCache::Size size = batcher_->cache_.size();
-        batcher_->observer_->OnCacheSize(size.bytes, size.results);
-      }
+      CatchExceptions([&] { Keep(*result); }).IgnoreError();
     }
     observer_->OnDone(std::move(result));
   }
 
  private:
+  void Keep(const RequestResult& result) {
+    batcher_->cache_.Insert(
+        std::move(key_),
+        std::make_shared<const std::vector<Hypothesis>>(result.hypotheses));
+    if (batcher_->observer_ != nullptr) {
+      const ResultCache::Size size = batcher_->cache_.size();
+      batcher_->observer_->OnCacheSize(size.bytes, size.results);
+    }
+  }
+
   CachingBatcher* const batcher_;
   std::string key_;
   const std::shared_ptr<RequestObserver> observer_;

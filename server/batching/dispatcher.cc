@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/exceptions.h"
 #include "server/batching/source_sharing.h"
 
 // Share: let P[v] be the pending tokens of worker v, as of its last boundary
@@ -57,16 +58,29 @@ std::unique_ptr<QueuedRequest> Dispatcher::Dequeue(int worker,
     pending.interactive_tokens += taken->cost.tokens;
   }
   if (taken->source_key == kNoSourceKey) return taken;
-  std::vector<Holder>& holders = holders_[taken->source_key];
+  if (!CatchExceptions([&] { AddHolder(worker, taken->source_key); }).ok()) {
+    // Without memory, nobody learns that this worker has the source.
+    taken->source_key = kNoSourceKey;
+  }
+  return taken;
+}
+
+void Dispatcher::AddHolder(int worker, uint64_t source_key) {
+  const auto [entry, is_new] = holders_.try_emplace(source_key);
+  std::vector<Holder>& holders = entry->second;
   const auto self =
       std::find_if(holders.begin(), holders.end(),
                    [&](const Holder& h) { return h.worker == worker; });
-  if (self == holders.end()) {
-    holders.push_back({worker, 1});
-  } else {
+  if (self != holders.end()) {
     ++self->requests;
+    return;
   }
-  return taken;
+  try {
+    holders.push_back({worker, 1});
+  } catch (...) {
+    if (is_new) holders_.erase(entry);
+    throw;
+  }
 }
 
 std::unique_ptr<QueuedRequest> Dispatcher::TakeOf(Priority priority, int worker,

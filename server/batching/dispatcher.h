@@ -81,6 +81,7 @@ class Dispatcher {
                                         FairQueue::Decide fits,
                                         FairQueue::Dropped* late,
                                         bool* stopped);
+  void AddHolder(int worker, uint64_t source_key);
   bool BelowShare(int worker, Priority priority) const;
   // True if the worker should leave the request to another worker that holds
   // its source and may still take it.

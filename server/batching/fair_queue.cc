@@ -29,43 +29,95 @@
 #include <utility>
 
 namespace trivium {
+namespace {
+
+// Capacity for `more` requests beside those that were dropped. What is taken
+// out of the queue has its place already, so it cannot be lost for lack of
+// memory.
+size_t RoomFor(const FairQueue::Dropped& dropped, size_t more) {
+  const size_t needed = dropped.size() + more;
+  return needed <= dropped.capacity()
+             ? dropped.capacity()
+             : std::max(needed, 2 * dropped.capacity());
+}
+
+}  // namespace
 
 void FairQueue::Push(std::unique_ptr<QueuedRequest> request) {
   Call* const call = FindOrAdd(*request);
   Client* const client = call->client;
   const Request& asked = request->request;
+  const absl::Time deadline = asked.deadline;
   const bool is_new = call->runs.empty();
-  if (is_new || call->runs.back().cancellation != asked.cancellation ||
-      call->runs.back().deadline != asked.deadline) {
-    call->runs.push_back({asked.cancellation, asked.deadline, {}});
+  const bool new_client = client->empty();
+  try {
+    if (is_new || call->runs.back().cancellation != asked.cancellation ||
+        call->runs.back().deadline != deadline) {
+      call->runs.push_back({asked.cancellation, deadline, {}});
+    }
+    call->runs.back().requests.push_back(std::move(request));
+    if (is_new) Enter(call);
+  } catch (...) {
+    if (is_new) {
+      call->runs.clear();
+      Erase(call_by_id_.find(call->id)->second);
+    } else if (call->runs.back().requests.empty()) {
+      call->runs.pop_back();
+    }
+    throw;
   }
-  earliest_deadline_ = std::min(earliest_deadline_, asked.deadline);
-  Count(call, *request, 1);
-  call->runs.back().requests.push_back(std::move(request));
-  if (!is_new) return;
+  earliest_deadline_ = std::min(earliest_deadline_, deadline);
+  Count(call, *call->runs.back().requests.back(), 1);
+  // The call may be the client's first in turn.
+  if (is_new && !new_client) clients_.Reprice(client);
+}
+
+void FairQueue::Enter(Call* call) {
+  Client* const client = call->client;
   const bool new_client = client->empty();
   client->calls.Enter(call);
-  if (new_client) {
+  if (!new_client) return;
+  try {
     clients_.Enter(client);
-  } else {
-    clients_.Reprice(client);  // the call may be the client's first in turn
+  } catch (...) {
+    client->calls.Leave(call);
+    throw;
   }
+}
+
+FairQueue::Calls::iterator FairQueue::Erase(Calls::iterator call) {
+  Client* const client = call->client;
+  call_by_id_.erase(call->id);
+  if (next_look_ == call) ++next_look_;
+  const auto next = calls_.erase(call);
+  ForgetIfIdle(client);
+  return next;
 }
 
 FairQueue::Call* FairQueue::FindOrAdd(const QueuedRequest& request) {
-  auto [found, is_new] = call_by_id_.try_emplace(request.call);
-  if (is_new) {
-    calls_.push_back(
-        {.id = request.call, .client = FindOrAdd(request.request.client)});
-    found->second = std::prev(calls_.end());
+  const auto found = call_by_id_.find(request.call);
+  if (found != call_by_id_.end()) return &*found->second;
+  Client* const client = FindOrAdd(request.request.client);
+  try {
+    calls_.push_back({.id = request.call, .client = client});
+    try {
+      call_by_id_.emplace(request.call, std::prev(calls_.end()));
+    } catch (...) {
+      calls_.pop_back();
+      throw;
+    }
+  } catch (...) {
+    ForgetIfIdle(client);
+    throw;
   }
-  return &*found->second;
+  return &calls_.back();
 }
 
 FairQueue::Client* FairQueue::FindOrAdd(ClientId id) {
-  std::unique_ptr<Client>& client = client_by_id_[id];
-  if (client == nullptr) client = std::make_unique<Client>(id, quantum_);
-  return client.get();
+  const auto found = client_by_id_.find(id);
+  if (found != client_by_id_.end()) return found->second.get();
+  auto client = std::make_unique<Client>(id, quantum_);
+  return client_by_id_.emplace(id, std::move(client)).first->second.get();
 }
 
 void FairQueue::ForgetIfIdle(Client* client) {
@@ -117,6 +169,7 @@ int64_t FairQueue::TokensBefore(ClientId client, CallId call, int64_t tokens,
 std::unique_ptr<QueuedRequest> FairQueue::Dequeue(Decide decide,
                                                   Dropped* late) {
   for (;;) {
+    if (late != nullptr) late->reserve(RoomFor(*late, 1));
     const auto [call, verdict] = Find(decide);
     if (call == nullptr) return nullptr;
     const int64_t price = call->price();
@@ -172,13 +225,10 @@ FairQueue::Calls::iterator FairQueue::Settle(Calls::iterator call) {
   client->calls.Leave(&*call);
   if (client->empty()) {
     clients_.Leave(client);
-    ForgetIfIdle(client);
   } else {
     clients_.Reprice(client);
   }
-  call_by_id_.erase(call->id);
-  if (next_look_ == call) ++next_look_;
-  return calls_.erase(call);
+  return Erase(call);
 }
 
 void FairQueue::DropDead(absl::Time now, Dropped* dropped) {
@@ -188,21 +238,44 @@ void FairQueue::DropDead(absl::Time now, Dropped* dropped) {
     looks = calls_.size();
     earliest_deadline_ = absl::InfiniteFuture();
   }
-  for (; looks > 0; --looks) {
-    if (next_look_ == calls_.end()) next_look_ = calls_.begin();
-    next_look_ = DropDeadOf(next_look_, now, dropped);
+  try {
+    for (; looks > 0; --looks) {
+      if (next_look_ == calls_.end()) next_look_ = calls_.begin();
+      next_look_ = DropDeadOf(next_look_, now, dropped);
+    }
+  } catch (...) {
+    earliest_deadline_ = now;  // the next call looks at all again
+    throw;
   }
+}
+
+bool FairQueue::IsDead(const Run& run, absl::Time now) {
+  return run.deadline <= now ||
+         (run.cancellation != nullptr && run.cancellation->cancelled());
 }
 
 FairQueue::Calls::iterator FairQueue::DropDeadOf(Calls::iterator call,
                                                  absl::Time now,
                                                  Dropped* dropped) {
+  size_t dead = 0;
+  for (const Run& run : call->runs) {
+    if (IsDead(run, now)) dead += run.requests.size();
+  }
+  absl::Status late;
+  if (dead > 0) {
+    dropped->reserve(RoomFor(*dropped, dead));
+    late = DeadlineStatus("queued");
+  }
   const size_t before = dropped->size();
   for (Run& run : call->runs) {
-    if (run.cancellation != nullptr && run.cancellation->cancelled()) {
+    // A run that died just now may have no place; it is dropped next time.
+    const bool has_place = dead > 0 && dropped->size() + run.requests.size() <=
+                                           dropped->capacity();
+    if (has_place && run.cancellation != nullptr &&
+        run.cancellation->cancelled()) {
       DropRun(&*call, &run, CancelledStatus(), dropped);
-    } else if (run.deadline <= now) {
-      DropRun(&*call, &run, DeadlineStatus("queued"), dropped);
+    } else if (has_place && run.deadline <= now) {
+      DropRun(&*call, &run, late, dropped);
     } else {
       earliest_deadline_ = std::min(earliest_deadline_, run.deadline);
     }
@@ -213,6 +286,7 @@ FairQueue::Calls::iterator FairQueue::DropDeadOf(Calls::iterator call,
 }
 
 void FairQueue::DropAll(const absl::Status& status, Dropped* dropped) {
+  dropped->reserve(RoomFor(*dropped, static_cast<size_t>(requests_)));
   for (auto call = calls_.begin(); call != calls_.end();) {
     for (Run& run : call->runs) DropRun(&*call, &run, status, dropped);
     call->runs.clear();

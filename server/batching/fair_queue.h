@@ -47,6 +47,8 @@ class FairQueue {
 
   explicit FairQueue(int64_t quantum) : quantum_(quantum), clients_(quantum) {}
 
+  // Throws std::bad_alloc if there is no memory; then nothing is added, and the
+  // request is gone.
   void Push(std::unique_ptr<QueuedRequest> request);
 
   // A call of the client starts or ends being in transit to the queue.
@@ -112,6 +114,11 @@ class FairQueue {
   };
   using Calls = std::list<Call>;  // by arrival
 
+  // Puts a new call, with its first request, among its client's turns.
+  void Enter(Call* call);
+  // Erases a call that is in no turns. Returns the next one.
+  Calls::iterator Erase(Calls::iterator call);
+  static bool IsDead(const Run& run, absl::Time now);
   Client* FindOrAdd(ClientId id);
   void ForgetIfIdle(Client* client);
   Call* FindOrAdd(const QueuedRequest& request);

@@ -7,16 +7,21 @@ namespace trivium {
 int LiveHypotheses::Begin(Engine* engine, SourceId source,
                           std::span<const int32_t> prefix,
                           std::string_view salt, size_t most) {
+  Reserve(most);
   const Engine::Beginning begun = engine->Begin(source, prefix, salt);
   Adopt(begun.hypothesis, most);
   return begun.found;
 }
 
-void LiveHypotheses::Adopt(HypothesisId hypothesis, size_t most) {
+void LiveHypotheses::Reserve(size_t most) {
   ids_.reserve(most);
   tokens_.reserve(most);
   parents_.reserve(most);
   continued_.reserve(most);
+}
+
+void LiveHypotheses::Adopt(HypothesisId hypothesis, size_t most) {
+  Reserve(most);
   ids_.assign(1, hypothesis);
   tokens_.clear();
 }
@@ -44,11 +49,21 @@ void LiveHypotheses::Continue(
   ids_.clear();
   tokens_.clear();
   continued_.assign(parents_.size(), false);
-  for (const Decoding::Continuation& next : continuations) {
-    const HypothesisId parent = parents_[next.parent];
-    ids_.push_back(continued_[next.parent] ? engine->Fork(parent) : parent);
-    tokens_.push_back(next.token);
-    continued_[next.parent] = true;
+  try {
+    for (const Decoding::Continuation& next : continuations) {
+      const HypothesisId parent = parents_[next.parent];
+      ids_.push_back(continued_[next.parent] ? engine->Fork(parent) : parent);
+      tokens_.push_back(next.token);
+      continued_[next.parent] = true;
+    }
+  } catch (...) {
+    // Keeps the parents that have no place yet, for Clear.
+    for (const Decoding::Continuation& next : continuations) {
+      if (continued_[next.parent]) continue;
+      ids_.push_back(parents_[next.parent]);
+      continued_[next.parent] = true;
+    }
+    throw;
   }
 }
 

@@ -46,6 +46,8 @@ class LiveHypotheses {
   }
 
  private:
+  void Reserve(size_t most);
+
   std::vector<HypothesisId> ids_;
   std::vector<int32_t> tokens_;
   std::vector<HypothesisId> parents_;  // scratch of Continue

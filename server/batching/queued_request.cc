@@ -4,8 +4,11 @@
 
 namespace trivium {
 
+// Made once: a worker says them while it moves requests out of its queues.
 absl::Status CancelledStatus() {
-  return absl::CancelledError("the request was cancelled");
+  static const auto* const status =
+      new absl::Status(absl::CancelledError("the request was cancelled"));
+  return *status;
 }
 
 absl::Status DeadlineStatus(const char* stage) {
@@ -14,9 +17,11 @@ absl::Status DeadlineStatus(const char* stage) {
 }
 
 absl::Status TooLateStatus() {
-  return absl::DeadlineExceededError(
-      "the request was not started because it could not end before its "
-      "deadline");
+  static const auto* const status =
+      new absl::Status(absl::DeadlineExceededError(
+          "the request was not started because it could not end before its "
+          "deadline"));
+  return *status;
 }
 
 absl::Status NotFiniteStatus() {
@@ -24,12 +29,6 @@ absl::Status NotFiniteStatus() {
       "the model computed infinite or undefined numbers for this input, so "
       "there is no answer; send another input, or have the model served in "
       "another precision");
-}
-
-absl::Status NoMemoryStatus() {
-  return absl::ResourceExhaustedError(
-      "the server has no memory left for this request; retry later, or send a "
-      "shorter one");
 }
 
 absl::Status StalledStatus(const std::string& model) {

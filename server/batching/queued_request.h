@@ -41,8 +41,6 @@ absl::Status DeadlineStatus(const char* stage);
 absl::Status TooLateStatus();
 // The model computed infinities or NaNs.
 absl::Status NotFiniteStatus();
-// There was no memory for the request's work.
-absl::Status NoMemoryStatus();
 // A step of the model's engine has not returned in time.
 absl::Status StalledStatus(const std::string& model);
 

@@ -12,6 +12,7 @@ int Rereading::Begin(Engine* engine, SourceId source, Histories histories,
   std::vector<int> all(histories_.size());
   std::iota(all.begin(), all.end(), 0);
   const int until = CommonLength(all);
+  branches_.reserve(histories_.size());
   const Engine::Beginning begun =
       engine->Begin(source, std::span(histories_[0]).first(until), salt);
   branches_.push_back({.id = begun.hypothesis,
@@ -95,11 +96,19 @@ void Rereading::Split(size_t branch, Engine* engine) {
 
 std::vector<HypothesisId> Rereading::Finish(Engine* engine) {
   std::vector<HypothesisId> ids(histories_.size());
-  for (const Branch& branch : branches_) {
-    for (const int member : branch.members) {
-      ids[member] =
-          member == branch.members[0] ? branch.id : engine->Fork(branch.id);
+  std::vector<HypothesisId> forked;
+  forked.reserve(histories_.size());
+  try {
+    for (const Branch& branch : branches_) {
+      for (const int member : branch.members) {
+        ids[member] = branch.id;
+        if (member == branch.members[0]) continue;
+        ids[member] = forked.emplace_back(engine->Fork(branch.id));
+      }
     }
+  } catch (...) {
+    for (const HypothesisId id : forked) engine->ReleaseHypothesis(id);
+    throw;
   }
   branches_.clear();
   histories_.clear();

@@ -34,18 +34,19 @@
 
 #include <algorithm>
 #include <cassert>
-#include <exception>
-#include <new>
 #include <string>
 #include <utility>
 
+#include "base/exceptions.h"
 #include "fmt/format.h"
 
 namespace trivium {
 namespace {
 
-absl::Status EngineFailedStatus(const std::string& why) {
-  return absl::InternalError(fmt::format("the engine failed: {}", why));
+absl::Status AsEnginesFault(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return status;
+  return absl::InternalError(
+      fmt::format("the engine failed: {}", std::string(status.message())));
 }
 
 }  // namespace
@@ -64,25 +65,37 @@ RunningBatch::RunningBatch(const Options& options,
 
 RunningBatch::~RunningBatch() { assert(sequences_.empty()); }
 
-void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
+void RunningBatch::Add(std::unique_ptr<QueuedRequest>&& request) {
+  // All memory comes first.
+  const size_t requests = sequences_.size() + 1;
+  answered_.reserve(answered_.size() + requests);
+  sequences_.reserve(requests);
+  order_.reserve(requests);
+  const auto [call, is_new] = requests_of_call_.try_emplace(request->call);
+  const bool interactive = request->request.priority == Priority::kInteractive;
+  int source_slot = -1;
+  bool shared = false;
+  try {
+    if (!request->request.source.ids.empty()) {
+      source_slot = sources_.Acquire(*request, &shared);
+    }
+    sequences_.push_back(std::make_unique<Sequence>(
+        std::move(request), engine_.get(), &sources_, source_slot, shared,
+        // A wrong guess cannot be taken back from a state.
+        options_.speculate && engine_->limits().state_blocks == 0,
+        options_.clock->Now()));
+  } catch (...) {
+    if (source_slot >= 0) sources_.Release(source_slot);
+    if (is_new) requests_of_call_.erase(call);
+    throw;
+  }
   costs_.row_limit().Joined();
-  answered_.reserve(answered_.size() + sequences_.size() + 1);
-  ++requests_of_call_[request->call];
-  if (request->request.priority == Priority::kInteractive) {
+  ++call->second;
+  if (interactive) {
     share_->Began();
   } else {
     background_waits_ = false;
   }
-  int source_slot = -1;
-  bool shared = false;
-  if (!request->request.source.ids.empty()) {
-    source_slot = sources_.Acquire(*request, &shared);
-  }
-  sequences_.push_back(std::make_unique<Sequence>(
-      std::move(request), engine_.get(), &sources_, source_slot, shared,
-      // A wrong guess cannot be taken back from a state.
-      options_.speculate && engine_->limits().state_blocks == 0,
-      options_.clock->Now()));
   totals_.Add(*sequences_.back());
 }
 
@@ -103,23 +116,12 @@ void RunningBatch::DropDead() {
 }
 
 void RunningBatch::Iterate() {
-  try {
-    IterateOnce();
-  } catch (const std::bad_alloc&) {
-    FailAll(NoMemoryStatus());
-  } catch (const std::exception& error) {
-    FailAll(EngineFailedStatus(error.what()));
-  }
+  const absl::Status status = CatchExceptions([this] { IterateOnce(); });
+  if (!status.ok()) FailAll(AsEnginesFault(status));
 }
 
 absl::Status RunningBatch::Step() {
-  try {
-    return engine_->Step(plan_, &result_);
-  } catch (const std::bad_alloc&) {
-    return NoMemoryStatus();
-  } catch (const std::exception& error) {
-    return absl::InternalError(error.what());
-  }
+  return CatchExceptions([this] { return engine_->Step(plan_, &result_); });
 }
 
 void RunningBatch::FailAll(const absl::Status& status) {
@@ -247,10 +249,7 @@ void RunningBatch::AnswerNotFinite(Sequence* sequence) {
 }
 
 void RunningBatch::FailPlan(const absl::Status& status) {
-  const absl::Status answer =
-      absl::IsResourceExhausted(status)
-          ? status
-          : EngineFailedStatus(std::string(status.message()));
+  const absl::Status answer = AsEnginesFault(status);
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
     if (sequence->planned()) Answer(sequence.get(), answer);
   }
@@ -287,7 +286,11 @@ void RunningBatch::Tell(Sequence* sequence,
   if (--call->second == 0) requests_of_call_.erase(call);
   answered_.push_back(queued.source_key);  // Add has reserved its place
   sequence->told = true;
-  if (sequence->reports_phases()) sequence->ReportEnd(options_.clock->Now());
+  if (sequence->reports_phases()) {
+    CatchExceptions([&] {
+      sequence->ReportEnd(options_.clock->Now());
+    }).IgnoreError();
+  }
   queued.request.observer->OnDone(std::move(result));
 }
 

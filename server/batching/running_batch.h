@@ -87,7 +87,8 @@ class RunningBatch {
   // requests, everything that background ones hold counts as free, except the
   // rows of one of these.
   FairQueue::Verdict CanJoin(const QueuedRequest& request);
-  void Add(std::unique_ptr<QueuedRequest> request);
+  // Takes `request` unless it throws for lack of memory.
+  void Add(std::unique_ptr<QueuedRequest>&& request);
 
   // Answers requests that are cancelled or past their deadlines.
   void DropDead();

@@ -15,13 +15,14 @@ ScorePass::ScorePass(Engine* engine, SourceId source, const Request& request)
     : tokens_(request.prefix), scoring_(*request.scoring) {
   // The tokens before the scored ones may be cached: the answers of a choice
   // follow one question.
+  const auto scored = tokens_.subspan(scoring_.first);
+  scored_.ids.assign(scored.begin(), scored.end());
+  scored_.logprobs.reserve(scored.size());
+  // Last, since nobody releases it if this throws.
   const Engine::Beginning beginning =
       engine->Begin(source, tokens_.first(scoring_.first), request.salt);
   hypothesis_ = beginning.hypothesis;
   found_ = read_ = beginning.found;
-  const auto scored = tokens_.subspan(scoring_.first);
-  scored_.ids.assign(scored.begin(), scored.end());
-  scored_.logprobs.reserve(scored.size());
 }
 
 void ScorePass::Plan(int count, StepPlan* plan) {

@@ -38,23 +38,23 @@
 
 namespace trivium {
 
-Sequence::Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
+Sequence::Sequence(std::unique_ptr<QueuedRequest>&& queued, Engine* engine,
                    SourceTable* sources, int source_slot, bool shared_source,
                    bool speculate, absl::Time started)
-    : queued_(std::move(queued)),
-      request_(queued_->request),
+    : request_(queued->request),
       engine_(engine),
       sources_(sources),
       source_slot_(source_slot),
       shared_source_(shared_source),
       started_(started),
-      phase_times_(request_.phases.get(), queued_->submitted),
-      reserved_rows_(queued_->cost.rows) {
+      phase_times_(request_.phases.get(), queued->submitted),
+      reserved_rows_(queued->cost.rows) {
   if (speculate && answers_alone()) {
     speculation_.emplace(
         request_.prefix,
         request_.prefix.size() + ReservedTokens(*request_.decoding));
   }
+  queued_ = std::move(queued);
 }
 
 absl::Status Sequence::Open() {

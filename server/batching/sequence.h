@@ -39,8 +39,8 @@ class Sequence {
  public:
   // `source_slot`: its source in `sources`, of which it is a reader; -1: none.
   // `speculate`: it may guess tokens. `engine` and `sources` outlive the
-  // sequence.
-  Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
+  // sequence. Takes `queued` unless it throws for lack of memory.
+  Sequence(std::unique_ptr<QueuedRequest>&& queued, Engine* engine,
            SourceTable* sources, int source_slot, bool shared_source,
            bool speculate, absl::Time started);
 
@@ -191,7 +191,7 @@ class Sequence {
            (request_.traced_head && request_.decodes());
   }
 
-  const std::unique_ptr<QueuedRequest> queued_;
+  std::unique_ptr<QueuedRequest> queued_;
   const Request& request_;
   Engine* const engine_;
   SourceTable* const sources_;

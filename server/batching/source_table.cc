@@ -54,12 +54,12 @@ int SourceTable::Acquire(const QueuedRequest& request, bool* shared) {
     return slot;
   }
   if (free_slots_.empty()) {
-    slot = static_cast<int>(sources_.size());
+    // Room for all slots, so that Release needs no memory.
+    free_slots_.reserve(sources_.size() + 1);
     sources_.emplace_back();
-  } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
+    free_slots_.push_back(static_cast<int>(sources_.size()) - 1);
   }
+  slot = free_slots_.back();
   Source& source = sources_[slot];
   source.input = request.request.source;
   source.salt = request.request.salt;
@@ -71,8 +71,20 @@ int SourceTable::Acquire(const QueuedRequest& request, bool* shared) {
   source.id = kNoSource;
   source.layers_left = layers_;
   source.planned = 0;
-  slots_by_key_[source.key].push_back(slot);
   encoding_.push_back(slot);
+  try {
+    const auto [entry, is_new] = slots_by_key_.try_emplace(source.key);
+    try {
+      entry->second.push_back(slot);
+    } catch (...) {
+      if (is_new) slots_by_key_.erase(entry);
+      throw;
+    }
+  } catch (...) {
+    encoding_.pop_back();
+    throw;
+  }
+  free_slots_.pop_back();
   unopened_blocks_ += source.blocks;
   pending_work(source) += source.work();
   return slot;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <utility>
 
 namespace trivium {
 
@@ -55,36 +56,39 @@ class Turns {
   const Flow& first() const { return **flows_.begin(); }
 
   // Adds a flow that has got its first request.
+  // The only function that takes memory; if it throws, nothing is added.
   void Enter(Flow* flow) {
     flow->turn = {.order = ++order_, .counted = round_};
-    Place(flow);
+    flow->turn.round = RoundOf(*flow);
+    flows_.insert(flow);
   }
   // Removes a flow, which may have requests left.
   void Leave(Flow* flow) { flows_.erase(flow); }
   // The flow's first request changed without one being taken.
-  void Reprice(Flow* flow) {
-    flows_.erase(flow);
-    Place(flow);
-  }
+  void Reprice(Flow* flow) { Place(flows_.extract(flow)); }
   // A request of this price was taken from the flow. If it was the last one,
   // the flow is removed.
   void Pay(Flow* flow, int64_t price) {
-    flows_.erase(flow);
+    auto node = flows_.extract(flow);
     Turn& turn = flow->turn;
     turn.saved += (turn.round - turn.counted) * quantum_ - price;
     round_ = std::max(round_, turn.round);
     turn.counted = round_;
     if (flow->empty()) return;
     if (flow->price() > turn.saved) turn.order = ++order_;
-    Place(flow);
+    Place(std::move(node));
   }
 
  private:
-  void Place(Flow* flow) {
-    Turn& turn = flow->turn;
-    const int64_t missing = std::max<int64_t>(flow->price() - turn.saved, 0);
-    turn.round = turn.counted + (missing + quantum_ - 1) / quantum_;
-    flows_.insert(flow);
+  int64_t RoundOf(const Flow& flow) const {
+    const Turn& turn = flow.turn;
+    const int64_t missing = std::max<int64_t>(flow.price() - turn.saved, 0);
+    return turn.counted + (missing + quantum_ - 1) / quantum_;
+  }
+  void Place(typename Flows::node_type node) {
+    Flow* const flow = node.value();
+    flow->turn.round = RoundOf(*flow);
+    flows_.insert(std::move(node));
   }
 
   const int64_t quantum_;

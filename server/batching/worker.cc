@@ -29,9 +29,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "base/exceptions.h"
 #include "base/thread.h"
 
 namespace trivium {
@@ -40,6 +44,9 @@ namespace {
 absl::Status ShutDownStatus() {
   return absl::UnavailableError("the server is shutting down");
 }
+
+// A worker that has no memory for its own lists looks again after this time.
+constexpr absl::Duration kNoMemoryPause = absl::Milliseconds(1);
 
 // A slow machine reads so many bytes of weights in a second, for one token.
 constexpr double kSlowBytesPerSecond = 1e9;
@@ -75,7 +82,9 @@ bool Worker::Start() {
 
 bool Worker::StartThreadOfMembers() {
   OwnThread* const self = &threads_.emplace_back();
-  self->thread = StartThread([this, self] { Run(self); });
+  CatchExceptions([&] {
+    self->thread = StartThread([this, self] { Run(self); });
+  }).IgnoreError();
   if (self->thread.has_value()) return true;
   threads_.pop_back();
   return false;
@@ -100,6 +109,8 @@ void Worker::CheckStep() {
   RunningBatch* batch = nullptr;
   std::shared_ptr<BatchedModel> model;
   absl::Duration lasted;
+  std::list<Stuck> place;  // all the memory that is needed
+  place.emplace_back();
   {
     MutexLock lock(&state_->mutex);
     if (stepping_ != nullptr && step_end_ <= now) {
@@ -112,8 +123,9 @@ void Worker::CheckStep() {
       lasted = now - step_begin_;
       model = served->model;
       batch = served->batch.get();
-      Stuck& stuck =
-          stuck_.emplace_back(Stuck{.served = {}, .begin = step_begin_});
+      stuck_.splice(stuck_.end(), place);
+      Stuck& stuck = stuck_.back();
+      stuck.begin = step_begin_;
       stuck.served.splice(stuck.served.begin(), models_, served);
       ++model->stalled_workers;
       ++state_->stalled_steps;
@@ -122,10 +134,21 @@ void Worker::CheckStep() {
     }
   }
   // This thread owns the members here.
-  if (batch != nullptr) batch->GiveUpStep(StalledStatus(model->model->name));
+  if (batch != nullptr) {
+    absl::Status status = NoMemoryStatus();
+    CatchExceptions([&] {
+      status = StalledStatus(model->model->name);
+    }).IgnoreError();
+    batch->GiveUpStep(status);
+  }
   {
     MutexLock lock(&state_->mutex);
-    if (!StartThreadOfMembers()) {
+    bool started = false;
+    CatchExceptions([&] {
+      state_->mutex.AssertHeld();
+      started = StartThreadOfMembers();
+    }).IgnoreError();
+    if (!started) {
       // The next call tries again, unless the step returns before.
       unowned_ = true;
       handed_over_.SignalAll();
@@ -171,22 +194,32 @@ bool Worker::OnStepReturned(const RunningBatch& batch) {
     --model->stalled_workers;
     --state_->stalled_steps;
   }
-  state_->TellStall({*model->model, index_, lasted, /*returned=*/true},
-                    batching_.observer);
+  CatchExceptions([&] {
+    state_->TellStall({*model->model, index_, lasted, /*returned=*/true},
+                      batching_.observer);
+  }).IgnoreError();
   return false;
 }
 
 void Worker::Run(OwnThread* self) {
   for (;;) {
-    for (Served& served : models_) {
-      if (!served.batch->empty()) served.batch->DropDead();
-    }
-    const Next next = Decide();
+    std::optional<Next> next;
+    const absl::Status status = CatchExceptions([&] {
+      for (Served& served : models_) {
+        if (!served.batch->empty()) served.batch->DropDead();
+      }
+      next = Decide();
+    });
     if (next == Next::kLeave) return Leave(self);
     AnswerDropped();
-    ReportQueues();
+    CatchExceptions([this] { ReportQueues(); }).IgnoreError();
     gone_.clear();
-    switch (next) {
+    if (!status.ok()) {
+      // There may be memory in a while. Meanwhile requests wait.
+      absl::SleepFor(kNoMemoryPause);
+      continue;
+    }
+    switch (*next) {
       case Next::kIterate:
         next_batch_->Iterate();
         break;
@@ -355,14 +388,26 @@ bool Worker::FillNextBatch() {
 
 void Worker::Fill(Served* served) {
   RequestQueue* const queue = served->model->queue;
+  const size_t dropped = dropped_.size();
+  const int64_t waiting = queue->requests();
+  if (served->batch->empty()) served->since = batching_.clock->Now();
+  queue->BeginPass();
+  const absl::Status status = CatchExceptions([&] {
+    state_->mutex.AssertHeld();
+    Join(served);
+  });
+  AccountDropped(dropped);
+  served->left_waiting = queue->requests() > 0;
+  if (queue->requests() != waiting) NoteQueue(served);
+  if (!status.ok()) throw std::bad_alloc();
+}
+
+void Worker::Join(Served* served) {
+  RequestQueue* const queue = served->model->queue;
   RunningBatch* const batch = served->batch.get();
   Dispatcher& dispatcher = state_->dispatcher;
   const absl::Time now = batching_.clock->Now();
   Forecast* const forecast = &served->model->forecast;
-  const size_t dropped = dropped_.size();
-  const int64_t waiting = queue->requests();
-  if (batch->empty()) served->since = now;
-  queue->BeginPass();
   for (;;) {
     batch->set_waiting(
         dispatcher.WaitingShare(queue->requests()),
@@ -378,14 +423,21 @@ void Worker::Fill(Served* served) {
           return batch->CanJoin(queued);
         },
         &dropped_, batch->wants_background());
-    if (newcomer == nullptr) break;
-    state_->admission.Remove(newcomer->request.client, newcomer->cost.tokens);
-    batch->Add(std::move(newcomer));
+    if (newcomer == nullptr) return;
+    const ClientId client = newcomer->request.client;
+    const int64_t tokens = newcomer->cost.tokens;
+    const uint64_t source_key = newcomer->source_key;
+    const absl::Status status =
+        CatchExceptions([&] { batch->Add(std::move(newcomer)); });
+    if (!status.ok()) {
+      // Dequeue has made a place for it.
+      dispatcher.Finished(index_, source_key);
+      dropped_.push_back({std::move(newcomer), status});
+      continue;
+    }
+    state_->admission.Remove(client, tokens);
     SetRunning(*served);
   }
-  AccountDropped(dropped);
-  served->left_waiting = queue->requests() > 0;
-  if (queue->requests() != waiting) NoteQueue(served);
 }
 
 void Worker::SetRunning(const Served& served) {
@@ -418,14 +470,17 @@ void Worker::NoteQueue(Served* served) {
 void Worker::AnswerDropped() {
   for (DroppedRequest& dropped : dropped_) {
     const Request& request = dropped.request->request;
-    if (batching_.observer != nullptr &&
-        absl::IsDeadlineExceeded(dropped.status)) {
-      batching_.observer->OnDeadlineMissed(*request.model, "queued");
-    }
-    if (request.phases != nullptr) {
-      request.phases->OnPhase(RequestPhase::kQueue, dropped.request->submitted,
-                              batching_.clock->Now());
-    }
+    CatchExceptions([&] {
+      if (batching_.observer != nullptr &&
+          absl::IsDeadlineExceeded(dropped.status)) {
+        batching_.observer->OnDeadlineMissed(*request.model, "queued");
+      }
+      if (request.phases != nullptr) {
+        request.phases->OnPhase(RequestPhase::kQueue,
+                                dropped.request->submitted,
+                                batching_.clock->Now());
+      }
+    }).IgnoreError();
     request.observer->OnDone(dropped.status);
   }
   dropped_answered_ += static_cast<int64_t>(dropped_.size());

@@ -98,6 +98,8 @@ class Worker : private StepListener {
   // Returns false if there is none.
   bool FillNextBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Fill(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Moves requests from the model's queue into its batch.
+  void Join(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Sets the running rows in the model's forecast.
   void SetRunning(const Served& served)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/exceptions.h"
 #include "server/errors/status.h"
 #include "server/limits/client_id.h"
 #include "server/limits/early_refusal.h"
@@ -14,8 +15,12 @@ namespace trivium {
 
 Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
                 const absl::Status& status) {
-  Call call(environment, std::move(context), rpc);
-  return call.Close(call.admitted().ok() ? status : call.admitted());
+  Ending ending = {status, ""};
+  CatchExceptions([&] {
+    Call call(environment, std::move(context), rpc);
+    ending = call.Close(call.admitted().ok() ? status : call.admitted());
+  }).IgnoreError();
+  return ending;
 }
 
 Call::Call(const Environment& environment, CallContext context, Rpc rpc)
@@ -30,13 +35,16 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       cancellation_(std::make_shared<Cancellation>()),
       rpc_(rpc),
       models_(environment.models, context_.grant) {
-  if (!environment_.calls->Begin()) {
-    admitted_ = absl::UnavailableError(
-        "the server is stopping; send the call to another one");
-  } else {
-    admitted_ = context_.access;
-    if (admitted_.ok()) admitted_ = ParsePriority(context_.priority).status();
-  }
+  const bool begun = environment_.calls->Begin();
+  // From here on the destructor must run.
+  admitted_ = CatchExceptions([&] {
+    if (!begun) {
+      return absl::UnavailableError(
+          "the server is stopping; send the call to another one");
+    }
+    if (!context_.access.ok()) return context_.access;
+    return ParsePriority(context_.priority).status();
+  });
 }
 
 // End() is not in Close(): the call's resources are in use until its handler is
@@ -123,9 +131,14 @@ Ending Call::Close(absl::Status status) {
   if (context_.in_transit != 0) {
     environment_.batcher->RemoveInTransit(batcher_call_);
   }
-  status = AsClientSees(std::move(status), now);
-  record_.End(status, model_.get(), now);
-  return {std::move(status), record_.request_id()};
+  Ending ending = {std::move(status), ""};
+  // Without memory the client and the log learn less, but the call ends.
+  CatchExceptions([&] {
+    ending.status = AsClientSees(ending.status, now);
+    ending.request_id = record_.request_id();
+  }).IgnoreError();
+  record_.End(ending.status, model_.get(), now);
+  return ending;
 }
 
 absl::Status Call::AsClientSees(absl::Status status, absl::Time now) const {

@@ -29,7 +29,7 @@ namespace trivium {
 inline constexpr int64_t kInlineTextBytes = 2048;
 
 // Ends a call that is refused with `status` before a handler is made for it:
-// counts and logs it like any other.
+// counts and logs it like any other. Does not throw.
 Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
                 const absl::Status& status);
 
@@ -142,7 +142,7 @@ class Call {
   CallTimings timings() const { return record_.timings(); }
 
   // Ends the call and completes its record. Returns what the transport tells
-  // the client: DEADLINE_EXCEEDED if its deadline has passed.
+  // the client: DEADLINE_EXCEEDED if its deadline has passed. Does not throw.
   Ending Close(absl::Status status);
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "base/exceptions.h"
 #include "base/random_bits.h"
 #include "server/errors/status.h"
 #include "server/observability/log.h"
@@ -45,6 +46,10 @@ CallRecord::CallRecord(const Environment& environment,
   environment_.metrics->OnCallStarted(rpc_);
 }
 
+CallRecord::~CallRecord() {
+  if (!ended_) End(NoMemoryStatus(), nullptr, started_);
+}
+
 std::shared_ptr<PhaseListener> CallRecord::NewRound(size_t requests) const {
   return trace_ == nullptr ? nullptr : trace_->NewRound(requests);
 }
@@ -77,13 +82,19 @@ CallTimings CallRecord::timings() const {
 
 void CallRecord::End(const absl::Status& status, const ServedModel* model,
                      absl::Time now) {
+  ended_ = true;
   const absl::Duration total = now - started_;
-  const std::string name = model == nullptr ? std::string() : model->name;
-  environment_.metrics->OnCallDone(rpc_, model, status.code(), total);
-  EndTrace(status, name, now);
-  LogEnd(status, name, total);
-  AuditEnd(status, name, now);
-  CountRefusal(status, now);
+  // Where there is no memory, a report is lost.
+  CatchExceptions([&] {
+    environment_.metrics->OnCallDone(rpc_, model, status.code(), total);
+  }).IgnoreError();
+  CatchExceptions([&] {
+    const std::string name = model == nullptr ? std::string() : model->name;
+    EndTrace(status, name, now);
+    AuditEnd(status, name, now);
+    LogEnd(status, name, total);
+    CountRefusal(status, now);
+  }).IgnoreError();
 }
 
 void CallRecord::EndTrace(const absl::Status& status, const std::string& model,

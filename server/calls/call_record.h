@@ -23,6 +23,10 @@ class CallRecord {
   // The call starts now. `environment` and `context` outlive the record.
   CallRecord(const Environment& environment, const CallContext& context,
              Rpc rpc);
+  // A call that could not be made for lack of memory ends so.
+  ~CallRecord();
+  CallRecord(const CallRecord&) = delete;
+  CallRecord& operator=(const CallRecord&) = delete;
 
   absl::Time started() const { return started_; }
   // The client's own id if it is well-formed, else a random one.
@@ -38,7 +42,8 @@ class CallRecord {
 
   CallTimings timings() const;
 
-  // The call ended with `status`; `model` is null if none was found.
+  // The call ended with `status`; `model` is null if none was found. Does not
+  // throw.
   void End(const absl::Status& status, const ServedModel* model,
            absl::Time now);
 
@@ -60,6 +65,7 @@ class CallRecord {
   const absl::Time started_;
   const std::string request_id_;
   const std::unique_ptr<CallTrace> trace_;  // null: the call is not traced
+  bool ended_ = false;
   absl::Duration queue_, tokenize_, inference_;
   int64_t results_ = 0, source_tokens_ = 0, generated_tokens_ = 0;
 };

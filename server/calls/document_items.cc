@@ -166,6 +166,9 @@ class DocumentItems final : public StreamItems {
     return NextRound(std::move(work));
   }
 
+  std::string FieldOf(const Work& work) const override {
+    return texts_->place(static_cast<State&>(*work.state).text);
+  }
   std::unique_ptr<Message> Error(const std::string& id,
                                  const absl::Status& status) const override {
     size_t text = 0;

@@ -46,7 +46,10 @@ class GenerateCall final : public PreparedCall {
     MutexLock lock(&mutex_);
     const absl::Status stall = outbox_.CheckStall(now);
     if (stall.ok()) {
-      if (answering_) stream_->KeepAlive(now);
+      // Without memory, the next tick tries again.
+      if (answering_) {
+        CatchExceptions([&] { stream_->KeepAlive(now); }).IgnoreError();
+      }
       return;
     }
     LoseClientLocked(stall);
@@ -126,11 +129,16 @@ class GenerateCall final : public PreparedCall {
 
   bool awaits_admission() const override { return true; }
   void OnAdmitted() override {
-    stream_->BeginAnswer();
-    MutexLock lock(&mutex_);
-    answering_ = true;
-    busy_ = false;
-    if (!news_.empty()) WakeLocked();
+    const absl::Status begun =
+        CatchExceptions([this] { stream_->BeginAnswer(); });
+    {
+      MutexLock lock(&mutex_);
+      answering_ = true;
+      busy_ = false;
+      if (!begun.ok()) LoseClientLocked(begun);
+      if ((news_.empty() && begun.ok()) || WakeLocked()) return;
+    }
+    Deliver();
   }
 
   void AnswerAtOnce() override { OnResult(RequestResult()); }
@@ -138,22 +146,35 @@ class GenerateCall final : public PreparedCall {
   // On a worker.
   void OnTokens(int index, const TokenRun& tokens) {
     MutexLock lock(&mutex_);
-    news_.tokens[index].Append(tokens);
+    const absl::Status status =
+        CatchExceptions([&] { news_.tokens[index].Append(tokens); });
+    if (!status.ok()) LoseClientLocked(status);
+    // If nobody is woken, OnResult does what is left.
     WakeLocked();
   }
 
   // On a worker, which says nothing after it.
   void OnResult(absl::StatusOr<RequestResult> result) {
     if (result.ok()) call().Hold(Held::kResults, MessageBytes(*result));
-    MutexLock lock(&mutex_);
-    news_.result = std::move(result);
-    WakeLocked();
+    {
+      MutexLock lock(&mutex_);
+      news_.result = std::move(result);
+      answered_ = true;
+      if (WakeLocked()) return;
+    }
+    Deliver();
   }
 
-  void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (busy_) return;
-    busy_ = true;
-    call().RunDelivery(0, [this] { Deliver(); });
+  // Sees to it that a thread delivers. False if there is no memory for that:
+  // the client is lost, and once the batcher has answered, the caller must call
+  // Deliver itself, without the lock, which ends the call.
+  bool WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (busy_) return true;
+    const absl::Status status = CatchExceptions(
+        [this] { call().RunDelivery(0, [this] { Deliver(); }); });
+    busy_ = status.ok() || answered_;
+    if (!status.ok()) LoseClientLocked(status);
+    return status.ok() || !answered_;
   }
 
   // Nobody reads the answer any more. The first reason is the call's status.
@@ -165,6 +186,22 @@ class GenerateCall final : public PreparedCall {
 
   // Writes the next message, or ends the call, or stops being busy.
   void Deliver() {
+    absl::Status status = CatchExceptions([this] { DeliverNext(); });
+    if (status.ok()) return;
+    {
+      MutexLock lock(&mutex_);
+      outbox_.EndWrite();  // it did not begin
+      LoseClientLocked(status);
+      status = lost_;
+      if (!answered_) {
+        busy_ = false;
+        return;
+      }
+    }
+    End(status);
+  }
+
+  void DeliverNext() {
     while (true) {
       News news;
       std::unique_ptr<Outbox::Message> message;
@@ -178,7 +215,7 @@ class GenerateCall final : public PreparedCall {
         last = outbox_.empty() && generation_.complete();
         if (message == nullptr && !generation_.complete()) {
           // Once the client is lost, only the batcher's last word matters.
-          if (lost.ok() ? news_.empty() : !news_.result.has_value()) {
+          if (lost.ok() ? news_.empty() : !answered_) {
             busy_ = false;
             return;
           }
@@ -230,6 +267,7 @@ class GenerateCall final : public PreparedCall {
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   News news_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool answered_ ABSL_GUARDED_BY(mutex_) = false;  // by the batcher
   // True from OnAdmitted until the transport has the end.
   bool answering_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);  // not OK: why nobody reads

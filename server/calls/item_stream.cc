@@ -17,6 +17,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/exceptions.h"
 #include "server/batching/request_cost.h"
 #include "server/calls/call.h"
 #include "server/calls/convert/convert.h"
@@ -52,13 +53,10 @@ class ItemStreamCall final : public Handler {
 
   void Start() override {
     if (!call_.admitted().ok()) return Finish(call_.admitted());
-    environment().calls->Add(this);
-    Next next;
-    {
-      MutexLock lock(&mutex_);
-      next = NextLocked();
-    }
-    Do(this, std::move(next));
+    const absl::Status added =
+        CatchExceptions([this] { environment().calls->Add(this); });
+    if (!added.ok()) return Finish(added);
+    Change([] {});
   }
 
   void OnRead(bool ok) override {
@@ -78,30 +76,23 @@ class ItemStreamCall final : public Handler {
   }
 
   void OnWritten(bool ok) override {
-    Next next;
-    {
-      MutexLock lock(&mutex_);
+    Change([&] {
+      mutex_.AssertHeld();
       outbox_.EndWrite();
       if (!ok) AbandonLocked(absl::CancelledError("the client went away"));
-      next = NextLocked();
-    }
-    Do(this, std::move(next));
+    });
   }
 
   void OnCancel() override {
-    Next next;
-    {
-      MutexLock lock(&mutex_);
+    Change([this] {
+      mutex_.AssertHeld();
       AbandonLocked(absl::CancelledError("the client cancelled the call"));
-      next = NextLocked();
-    }
-    Do(this, std::move(next));
+    });
   }
 
   void OnTick(absl::Time now) override {
-    Next next;
-    {
-      MutexLock lock(&mutex_);
+    Change([&] {
+      mutex_.AssertHeld();
       retry_ = true;
       const absl::Status stall = outbox_.CheckStall(now);
       if (now >= call_.deadline()) {
@@ -111,16 +102,13 @@ class ItemStreamCall final : public Handler {
         AbandonLocked(stall);
         transport_->BreakOff();
       }
-      next = NextLocked();
-    }
-    Do(this, std::move(next));
+    });
   }
 
   // The stream answers what it has read; the client sends the rest elsewhere.
   void OnDrain() override {
-    Next next;
-    {
-      MutexLock lock(&mutex_);
+    Change([this] {
+      mutex_.AssertHeld();
       // A document that is there is translated to its end.
       const bool whole = read_closed_ && items_->HasNext(/*answered=*/true);
       if (whole) return;
@@ -130,9 +118,7 @@ class ItemStreamCall final : public Handler {
             "another one");
       }
       DropHeldLocked();
-      next = NextLocked();
-    }
-    Do(this, std::move(next));
+    });
   }
 
  private:
@@ -148,6 +134,33 @@ class ItemStreamCall final : public Handler {
   const Environment& environment() const { return call_.environment(); }
   void Finish(const absl::Status& status) {
     transport_->Finish(call_.Close(status), nullptr);
+  }
+
+  // An event: `change` changes the state, and this thread does what follows.
+  // What it throws, for lack of memory, ends the stream.
+  template <typename Event>
+  void Change(Event&& change) {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      const absl::Status status = CatchExceptions(change);
+      if (!status.ok()) AbandonLocked(status);
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  // Runs `step` of the thread that has set processing_, which ends with
+  // Processed or leaves it to the pool. What it throws ends the stream.
+  template <typename Step>
+  void Process(Step&& step) {
+    const absl::Status status = CatchExceptions(step);
+    if (status.ok()) return;
+    Change([&] {
+      mutex_.AssertHeld();
+      processing_ = false;
+      AbandonLocked(status);
+    });
   }
 
   // Drops all that is not written yet; the call ends once the batcher is done.
@@ -247,19 +260,32 @@ class ItemStreamCall final : public Handler {
 
   // Static, because `call` may be deleted already if there is nothing to do.
   static void Do(ItemStreamCall* call, Next next) {
-    if (next.write) call->transport_->Write(*next.write);
+    if (next.write) {
+      const absl::Status status =
+          CatchExceptions([&] { call->transport_->Write(*next.write); });
+      if (!status.ok()) call->OnNotWritten(status, &next);
+    }
     switch (next.kind) {
       case Next::kNothing:
         return;
       case Next::kProcess:
-        return call->Process(call->items_->Read(call->transport_));
+        return call->Process(
+            [call] { call->OnMessage(call->items_->Read(call->transport_)); });
       case Next::kAdvance:
-        return call->Advance();
+        return call->Process([call] { call->Advance(); });
       case Next::kSubmit:
         return call->Submit(std::move(next.work));
       case Next::kFinish:
         return call->Finish(next.status);
     }
+  }
+
+  // A write did not begin. `next` is what this thread does now.
+  void OnNotWritten(const absl::Status& status, Next* next) {
+    MutexLock lock(&mutex_);
+    outbox_.EndWrite();
+    AbandonLocked(status);
+    if (next->kind == Next::kNothing) *next = NextLocked();
   }
 
   // Takes the next step of a document. A document may have 500,000 texts that
@@ -268,13 +294,15 @@ class ItemStreamCall final : public Handler {
   void Advance() {
     auto outcome = std::make_shared<StreamItems::Outcome>(items_->Next());
     call_.RunOnPool(outcome->text_bytes, [this, outcome] {
-      Processed(outcome->prepare ? outcome->prepare() : std::move(*outcome),
-                /*message_bytes=*/0);
+      Process([&] {
+        Processed(outcome->prepare ? outcome->prepare() : std::move(*outcome),
+                  /*message_bytes=*/0);
+      });
     });
   }
 
   // A message was read. Long texts are tokenized on the pool.
-  void Process(StreamItems::Outcome outcome) {
+  void OnMessage(StreamItems::Outcome outcome) {
     const int64_t bytes = outcome.message_bytes;
     {
       MutexLock lock(&mutex_);
@@ -283,14 +311,14 @@ class ItemStreamCall final : public Handler {
     if (!outcome.prepare) return Processed(std::move(outcome), bytes);
     call_.RunTokenizing(outcome.text_bytes,
                         [this, bytes, prepare = std::move(outcome.prepare)] {
-                          Processed(prepare(), bytes);
+                          Process([&] { Processed(prepare(), bytes); });
                         });
   }
 
+  // Does not throw.
   void Processed(StreamItems::Outcome outcome, int64_t message_bytes) {
-    Next next;
-    {
-      MutexLock lock(&mutex_);
+    Change([&] {
+      mutex_.AssertHeld();
       processing_ = false;
       if (end_.ok()) {
         end_ = outcome.end;
@@ -306,34 +334,32 @@ class ItemStreamCall final : public Handler {
         if (start) call_.Hold(Held::kRequests, message_bytes);
       }
       PushLocked(std::move(outcome.response));
-      next = NextLocked();
-    }
-    Do(this, std::move(next));
+    });
   }
 
   // The work is already counted in in_flight_, and processing_ or
   // submitting_again_ is set.
   void Submit(StreamItems::Work work) {
-    std::vector<Request> requests = work.requests;
-    auto submitted = std::make_shared<StreamItems::Work>();
-    submitted->id = work.id;
-    submitted->state = work.state;
-    submitted->message_bytes = work.message_bytes;
-    submitted->response_bytes = work.response_bytes;
-    CollectResults(&call_, OnFailure::kFinishOthers, &requests,
-                   [this, submitted](absl::StatusOr<CollectedResults> results) {
-                     Deliver(submitted, std::move(results));
-                   });
-    const absl::Status status = call_.Submit(
-        std::move(requests), [](int) { return std::string("item.input"); });
-    Next next;
-    {
-      MutexLock lock(&mutex_);
+    const absl::Status status = CatchExceptions([&] {
+      std::vector<Request> requests = work.requests;
+      auto submitted = std::make_shared<StreamItems::Work>();
+      submitted->id = work.id;
+      submitted->state = work.state;
+      submitted->message_bytes = work.message_bytes;
+      submitted->response_bytes = work.response_bytes;
+      CollectResults(
+          &call_, OnFailure::kFinishOthers, &requests,
+          [this, submitted](absl::StatusOr<CollectedResults> results) {
+            Deliver(submitted, std::move(results));
+          });
+      return call_.Submit(std::move(requests),
+                          [&](int) { return items_->FieldOf(work); });
+    });
+    Change([&] {
+      mutex_.AssertHeld();
       (work.again ? submitting_again_ : processing_) = false;
       if (!status.ok()) NotTakenLocked(std::move(work), status);
-      next = NextLocked();
-    }
-    Do(this, std::move(next));
+    });
   }
 
   // The batcher has refused the work.
@@ -342,12 +368,15 @@ class ItemStreamCall final : public Handler {
     const bool full = absl::IsResourceExhausted(status);
     // Other calls took the room; retry at the next tick.
     if (full) retry_ = false;
-    if (full && work.again && !abandoned_) {
-      again_.push_front(std::move(work));
-      return;
-    }
     --in_flight_;
     in_flight_bytes_ -= work.response_bytes;
+    if (full && work.again && !abandoned_) {
+      const int64_t bytes = work.response_bytes;
+      again_.push_front(std::move(work));
+      ++in_flight_;
+      in_flight_bytes_ += bytes;
+      return;
+    }
     if (full && end_.ok()) {
       held_ = std::move(work);
       return;
@@ -356,49 +385,60 @@ class ItemStreamCall final : public Handler {
     if (!full) PushLocked(items_->Error(work.id, status));
   }
 
-  // An item's results are there; on a worker.
-  void Deliver(std::shared_ptr<StreamItems::Work> work,
+  // An item's results are there; on a worker. Without memory, the worker itself
+  // ends the stream.
+  void Deliver(const std::shared_ptr<StreamItems::Work>& work,
                absl::StatusOr<CollectedResults> results) {
     const int64_t bytes = results.ok() ? results->bytes : 0;
-    auto shared = std::make_shared<decltype(results)>(std::move(results));
-    call_.RunDelivery(bytes, [this, work, shared, bytes] {
-      call_.Hold(Held::kResults, -bytes);
-      OnResult(std::move(*work), std::move(*shared));
+    const absl::Status status = CatchExceptions([&] {
+      auto shared = std::make_shared<decltype(results)>(std::move(results));
+      call_.RunDelivery(bytes, [this, work, shared, bytes] {
+        call_.Hold(Held::kResults, -bytes);
+        OnResult(std::move(*work), std::move(*shared));
+      });
     });
+    if (status.ok()) return;
+    call_.Hold(Held::kResults, -bytes);
+    OnResult(std::move(*work), status);
   }
 
   // On the delivery pool.
   void OnResult(StreamItems::Work work,
                 absl::StatusOr<CollectedResults> results) {
-    if (results.ok()) {
-      MutexLock lock(&mutex_);
-      for (size_t i = 0; i < results->results.size(); ++i) {
-        call_.AddResult(results->results[i], results->models[i].get());
-      }
-    }
     const int64_t expected_bytes = work.response_bytes;
     const int64_t message_bytes = work.message_bytes;
     StreamItems::Outcome outcome;
-    if (results.ok()) {
+    const absl::Status status = CatchExceptions([&] {
+      if (!results.ok()) {
+        outcome.response = items_->Error(work.id, results.status());
+        return;
+      }
+      {
+        MutexLock lock(&mutex_);
+        for (size_t i = 0; i < results->results.size(); ++i) {
+          call_.AddResult(results->results[i], results->models[i].get());
+        }
+      }
       outcome =
           items_->HandleResults(std::move(work), std::move(results->results));
-    } else {
-      outcome.response = items_->Error(work.id, results.status());
-    }
-    Next next;
-    {
-      MutexLock lock(&mutex_);
+    });
+    Change([&] {
+      mutex_.AssertHeld();
+      if (!status.ok()) AbandonLocked(status);
       if (outcome.work && !abandoned_) {
-        again_.push_back(*std::move(outcome.work));
-      } else {
-        --in_flight_;
-        in_flight_bytes_ -= expected_bytes;
-        CountItemsLocked(-message_bytes);
-        PushLocked(std::move(outcome.response));
+        // Counted below if there is no memory for its place.
+        const absl::Status again = CatchExceptions([&] {
+          mutex_.AssertHeld();
+          again_.push_back(*std::move(outcome.work));
+        });
+        if (again.ok()) return;
+        AbandonLocked(again);
       }
-      next = NextLocked();
-    }
-    Do(this, std::move(next));
+      --in_flight_;
+      in_flight_bytes_ -= expected_bytes;
+      CountItemsLocked(-message_bytes);
+      PushLocked(std::move(outcome.response));
+    });
   }
 
   Call call_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/exceptions.h"
 #include "base/status.h"
 #include "server/calls/allowed_models.h"
 #include "server/calls/call.h"
@@ -21,27 +22,15 @@ class OrderCall : public Handler {
       : call_(environment, std::move(context), rpc), transport_(transport) {}
 
   void Start() final {
-    absl::Status status = call_.admitted();
-    if (status.ok()) status = call_.MayOrder();
-    if (status.ok()) status = ReadFrom(transport_);
-    if (status.ok() && call_.environment().model_control == nullptr) {
-      status = absl::FailedPreconditionError(
-          "this server serves the models that it was started with; start it "
-          "with --model-root FOLDER to load, reload and unload those below");
-    }
-    if (!status.ok()) return transport_->Finish(call_.Close(status), nullptr);
-    Order(call_.environment().model_control, {call_.client(), call_.deadline()},
-          [this](const absl::StatusOr<ModelHandle>& model) {
-            const google::protobuf::Message* response = nullptr;
-            if (model.ok()) response = &Response(**model);
-            transport_->Finish(call_.Close(AsTold(model.status())), response);
-          });
+    const absl::Status status = CatchExceptions([this] { GiveOrder(); });
+    if (!status.ok()) transport_->Finish(call_.Close(status), nullptr);
   }
   void OnCancel() final {}
 
  protected:
   // Parses the request and checks it.
   virtual absl::Status ReadFrom(Transport* transport) = 0;
+  // If it throws for lack of memory, there is no order.
   virtual void Order(ModelControl* control, ModelControl::Giver giver,
                      ModelControl::Done done) = 0;
   // Returns the status for the client of an order that ended with `status`.
@@ -56,6 +45,28 @@ class OrderCall : public Handler {
   const AllowedModels& models() const { return call_.models(); }
 
  private:
+  void GiveOrder() {
+    absl::Status status = call_.admitted();
+    if (status.ok()) status = call_.MayOrder();
+    if (status.ok()) status = ReadFrom(transport_);
+    if (status.ok() && call_.environment().model_control == nullptr) {
+      status = absl::FailedPreconditionError(
+          "this server serves the models that it was started with; start it "
+          "with --model-root FOLDER to load, reload and unload those below");
+    }
+    if (!status.ok()) return transport_->Finish(call_.Close(status), nullptr);
+    Order(call_.environment().model_control, {call_.client(), call_.deadline()},
+          [this](const absl::StatusOr<ModelHandle>& model) {
+            const google::protobuf::Message* response = nullptr;
+            const absl::Status told = CatchExceptions([&] {
+              if (model.ok()) response = &Response(**model);
+              return AsTold(model.status());
+            });
+            transport_->Finish(call_.Close(told),
+                               told.ok() ? response : nullptr);
+          });
+  }
+
   Call call_;
   Transport* const transport_;
 };

@@ -9,6 +9,10 @@
 namespace trivium {
 
 void PreparedCall::Start() {
+  Advance([this] { Begin(); });
+}
+
+void PreparedCall::Begin() {
   if (!call_.admitted().ok()) return Finish(call_.admitted());
   if (absl::Status status = Open(); !status.ok()) return Finish(status);
   if (NeedsBatcher()) {
@@ -26,7 +30,8 @@ void PreparedCall::RunNextParts() {
   do {
     bytes += TextBytes(end++);
   } while (end < parts() && bytes + TextBytes(end) <= WorkPool::kPieceBytes);
-  call_.RunTokenizing(bytes, [this, end] { PrepareParts(end); });
+  call_.RunTokenizing(
+      bytes, [this, end] { Advance([this, end] { PrepareParts(end); }); });
 }
 
 void PreparedCall::PrepareParts(int end) {

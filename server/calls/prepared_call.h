@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/exceptions.h"
 #include "server/calls/call.h"
 #include "server/calls/transport.h"
 
@@ -69,12 +70,23 @@ class PreparedCall : public Handler {
   const Model& model() const { return *call_.model().model; }
   Transport* transport() { return transport_; }
 
+  // Does not throw.
   void Finish(const absl::Status& status,
               const google::protobuf::Message* last = nullptr) {
     transport_->Finish(call_.Close(status), last);
   }
+  // Runs `step`, by which this thread advances the call. What it throws ends
+  // the call, so its last statement is what hands the call to another thread,
+  // to the batcher or to the transport, and has no effect if it throws.
+  template <typename Step>
+  void Advance(Step&& step) {
+    if (absl::Status status = CatchExceptions(step); !status.ok()) {
+      Finish(status);
+    }
+  }
 
  private:
+  void Begin();
   void RunNextParts();
   void PrepareParts(int end);
 

@@ -24,8 +24,8 @@ enum class OnFailure { kFinishOthers, kCancelCall };
 // Gives each of `requests`, at least one, an observer. When the batcher has
 // answered all of them, `done` is called once, on the thread that brings the
 // last result (a worker, or the one in Batcher::Submit): with the results,
-// whose bytes the receiver releases, or with the first error. `call` outlives
-// that.
+// whose bytes the receiver releases, or with the first error. It must not
+// throw. `call` outlives that.
 void CollectResults(Call* call, OnFailure on_failure,
                     std::vector<Request>* requests,
                     std::function<void(absl::StatusOr<CollectedResults>)> done);

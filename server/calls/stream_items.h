@@ -66,6 +66,8 @@ class StreamItems {
   // from). Returns a response or more work.
   virtual Outcome HandleResults(Work work,
                                 std::vector<RequestResult> results) const = 0;
+  // The place of the text of work that was not taken, for errors about it.
+  virtual std::string FieldOf(const Work& work) const { return "item.input"; }
   virtual std::unique_ptr<Message> Error(const std::string& id,
                                          const absl::Status& status) const = 0;
 };

@@ -28,6 +28,11 @@ namespace trivium {
 // Neither side waits for the other: a function of Transport starts something
 // and returns. The Handler hears of its end later, never from inside the
 // function that started it. Handlers call a transport from any thread.
+//
+// A handler's functions never throw: what is thrown inside ends the call
+// (CatchExceptions). A transport's functions throw std::bad_alloc if there is
+// no memory, and then have done nothing; but Finish, Read and BreakOff do not
+// throw.
 
 // The end of a call.
 struct Ending {

@@ -17,16 +17,18 @@ void UnaryCall::Observe(std::vector<Request>* requests) {
 }
 
 void UnaryCall::OnResults(absl::StatusOr<CollectedResults> collected) {
-  if (!collected.ok()) {
-    call().RunDelivery(0,
-                       [this, status = collected.status()] { Finish(status); });
-    return;
-  }
-  // Their bytes stay counted until the call ends, as the response made of them
-  // lives as long.
-  collected_ = *std::move(collected);
-  handled_ = 0;
-  HandleNextResults();
+  Advance([&] {
+    if (!collected.ok()) {
+      call().RunDelivery(
+          0, [this, status = collected.status()] { Finish(status); });
+      return;
+    }
+    // Their bytes stay counted until the call ends, as the response made of
+    // them lives as long.
+    collected_ = *std::move(collected);
+    handled_ = 0;
+    HandleNextResults();
+  });
 }
 
 // Queues one piece of work for the pool: as many results as fit, at least one.
@@ -38,7 +40,8 @@ void UnaryCall::HandleNextResults() {
     bytes += MessageBytes(results[end++]);
   } while (end < results.size() &&
            bytes + MessageBytes(results[end]) <= WorkPool::kPieceBytes);
-  call().RunDelivery(bytes, [this, end] { HandleResults(end); });
+  call().RunDelivery(
+      bytes, [this, end] { Advance([this, end] { HandleResults(end); }); });
 }
 
 void UnaryCall::HandleResults(size_t end) {

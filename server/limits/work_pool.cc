@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/exceptions.h"
 #include "base/thread.h"
 
 namespace trivium {
@@ -61,14 +62,22 @@ void WorkPool::Run(const void* call, int64_t bytes,
     line.served = now_served_;
     line.number = lines_seen_++;
   }
-  if (line.work.empty()) turns_.insert({line.served, line.number, call});
-  line.work.push_back({std::max(bytes, kLeastBytes), std::move(work)});
+  const bool waits = !line.work.empty();
+  try {
+    line.work.push_back({std::max(bytes, kLeastBytes), std::move(work)});
+    if (!waits) turns_.insert({line.served, line.number, call});
+  } catch (...) {
+    if (!waits) line.work.clear();
+    if (is_new) lines_.erase(entry);
+    throw;
+  }
   // Under the lock: once this work is done, nothing may keep the pool alive.
   changed_.Signal();
 }
 
 int64_t WorkPool::RunLocked(Turn turn) {
-  turns_.erase(turn);
+  // Used again below: nothing here needs memory.
+  auto node = turns_.extract(turn);
   const auto entry = lines_.find(turn.call);
   Line& line = entry->second;
   Work work = std::move(line.work.front());
@@ -77,10 +86,11 @@ int64_t WorkPool::RunLocked(Turn turn) {
   line.served += static_cast<uint64_t>(work.bytes);
   ++line.running;
   if (!line.work.empty()) {
-    turns_.insert({line.served, line.number, turn.call});
+    node.value() = {line.served, line.number, turn.call};
+    turns_.insert(std::move(node));
   }
   mutex_.Unlock();
-  work.run();
+  CatchExceptions(work.run).IgnoreError();
   // Destroys its captures before the lock is taken.
   work.run = nullptr;
   mutex_.Lock();

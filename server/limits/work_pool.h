@@ -41,7 +41,9 @@ class WorkPool {
   int threads() const { return static_cast<int>(threads_.size()); }
 
   // Queues work that handles `bytes`. `call` identifies the call: any address
-  // that is unique to it.
+  // that is unique to it. Throws std::bad_alloc if there is no memory; then
+  // nothing is queued. `work` should answer for its own exceptions; one that
+  // comes out of it is dropped.
   void Run(const void* call, int64_t bytes, std::function<void()> work);
 
   // Called by long work again and again, with no lock held. On a pool's thread,

@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "base/clock.h"
+#include "base/exceptions.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "fmt/format.h"
@@ -61,13 +62,17 @@ void LogWriter::Run() {
       writing_ = false;
       changed_.SignalAll();
       while (lines_.empty()) changed_.Wait(&mutex_);
-      if (left_out_ > 0) {
-        text = fmt::format(
-            "{} lines of the log were left out because they were not read in "
-            "time\n",
-            std::exchange(left_out_, 0));
-      }
-      text += lines_.front();
+      // Without memory, a line is lost.
+      CatchExceptions([&] {
+        mutex_.AssertHeld();
+        if (left_out_ > 0) {
+          text = fmt::format(
+              "{} lines of the log were left out because they were not read in "
+              "time\n",
+              std::exchange(left_out_, 0));
+        }
+        text += lines_.front();
+      }).IgnoreError();
       lines_.pop_front();
       writing_ = true;
     }

@@ -21,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "base/clock.h"
+#include "base/exceptions.h"
 #include "base/mutex.h"
 #include "base/thread.h"
 #include "server/observability/log.h"
@@ -129,11 +130,15 @@ class SpanExporter::Sender {
     client.set_write_timeout(kAnswerTime);
     client.set_keep_alive(true);
     if (!options_.ca.empty()) client.set_ca_cert_path(options_.ca);
-    while (true) {
-      std::vector<Span> spans = Take();
-      if (spans.empty()) break;
-      const size_t count = spans.size();
-      Send(ToMessage(std::move(spans)), count, &client);
+    bool goes_on = true;
+    while (goes_on) {
+      // Without memory, spans are lost.
+      CatchExceptions([&] {
+        std::vector<Span> spans = Take();
+        goes_on = !spans.empty();
+        const size_t count = spans.size();
+        if (goes_on) Send(ToMessage(std::move(spans)), count, &client);
+      }).IgnoreError();
     }
     MutexLock lock(&mutex_);
     ended_ = true;

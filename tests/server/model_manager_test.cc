@@ -432,6 +432,53 @@ TEST_F(ModelManagerTest, AModelThatTakesTooLongIsGivenUp) {
   EXPECT_THAT(Names(), ElementsAre());  // what they have read is dropped
 }
 
+// As many as may be fetched at once, from a network that is slow.
+TEST_F(ModelManagerTest, SlowNetworksHoldUpNoFolder) {
+  options_.pull_owners = {"*"};
+  reading_.patience = absl::Milliseconds(1);
+  std::atomic<int> pulling = 0;
+  reading_.pull = [&](const ModelSpec&, const Options&,
+                      const AliveCheck& wanted) -> absl::StatusOr<std::string> {
+    ++pulling;
+    for (;;) {
+      TRIVIUM_RETURN_IF_ERROR(wanted());
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  };
+  Start();
+  AddFolder("opus");
+  for (int i = 0; i < ModelManager::kMostPulled; ++i) {
+    const std::string name = "slow" + std::to_string(i);
+    manager_->Load({kClient}, {.folder = "hf:owner/" + name, .name = name},
+                   [](const auto&) {});
+  }
+  EXPECT_TRUE(Soon([&] { return pulling == ModelManager::kMostPulled; }));
+  EXPECT_THAT(
+      Load({.folder = "hf:owner/one_more", .name = "one_more"}).status(),
+      IsError(absl::StatusCode::kResourceExhausted, "4"));
+  EXPECT_TRUE(Load({.folder = "opus"}).ok());
+  EXPECT_TRUE(Unload("opus").ok());
+  manager_->Stop();
+  EXPECT_TRUE(Soon([] { return ModelsBeingRead() == 0; }));
+}
+
+TEST_F(ModelManagerTest, AFetchThatTakesTooLongEnds) {
+  options_.pull_owners = {"*"};
+  reading_.patience = reading_.pull_limit = absl::Milliseconds(1);
+  reading_.pull = [&](const ModelSpec&, const Options&,
+                      const AliveCheck& wanted) -> absl::StatusOr<std::string> {
+    while (wanted().ok()) absl::SleepFor(absl::Milliseconds(1));
+    return wanted();
+  };
+  Start();
+  for (int i = 0; i < ModelManager::kMostPulled + 1; ++i) {
+    const absl::Status late =
+        Load({.folder = "hf:owner/slow", .name = "slow"}).status();
+    EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+    EXPECT_TRUE(Soon([] { return ModelsBeingRead() == 0; }));
+  }
+}
+
 TEST_F(ModelManagerTest, StopsWhileAModelIsRead) {
   Stick({"stuck"});
   Start();

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/exceptions.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -11,6 +12,12 @@ namespace trivium {
 using google::protobuf::Message;
 
 void Adapter::Start() {
+  const absl::Status status = CatchExceptions([this] { MakeInner(); });
+  if (!status.ok()) return transport_->Finish({status, ""}, nullptr);
+  if (inner_ != nullptr) inner_->Start();
+}
+
+void Adapter::MakeInner() {
   absl::StatusOr<InnerCall> call = Begin(transport_);
   if (!call.ok()) {
     failed_.emplace(environment_, std::move(context_), rpc_);
@@ -24,7 +31,6 @@ void Adapter::Start() {
                : call->stream(environment_, std::move(context_), this);
   cancellable_ = inner_.get();
   if (cancelled_) inner_->OnCancel();
-  inner_->Start();
 }
 
 void Adapter::OnCancel() {
@@ -46,8 +52,13 @@ void Adapter::Write(const Message& response) {
 }
 
 void Adapter::Finish(const Ending& ending, const Message* last) {
-  Ending told = ending;
-  const Message* const response = Answer(&told.status, last);
+  Ending told = {ending.status, ""};
+  const Message* response = nullptr;
+  const absl::Status answered = CatchExceptions([&] {
+    told.request_id = ending.request_id;
+    response = Answer(&told.status, last);
+  });
+  if (!answered.ok()) told.status = answered;
   transport_->Finish(told, told.status.ok() ? response : nullptr);
 }
 

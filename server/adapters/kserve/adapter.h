@@ -72,6 +72,9 @@ class Adapter : public Handler, public ResponseStream {
   const AllowedModels& models() const { return models_; }
 
  private:
+  // Makes inner_, or ends the call.
+  void MakeInner();
+
   const Environment& environment_;
   CallContext context_;  // moved to failed_ or inner_
   const AllowedModels models_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "base/exceptions.h"
 #include "server/limits/overload_manager.h"
 #include "server/limits/priority.h"
 #include "server/transports/grpc/grpc_status.h"
@@ -63,8 +64,10 @@ CallContext ToCallContext(const Environment& environment,
   return out;
 }
 
-grpc::Status Close(const Environment& environment, const Ending& ending,
-                   bool shed, Context* context) {
+namespace {
+
+grpc::Status CloseIfMemory(const Environment& environment, const Ending& ending,
+                           bool shed, Context* context) {
   Ending told = ending;
   if (shed) told.status = AsShed(std::move(told.status));
   for (auto& [name, value] : TrailersOf(told)) {
@@ -77,6 +80,20 @@ grpc::Status Close(const Environment& environment, const Ending& ending,
     }
   }
   return ToGrpcStatus(told.status, told.request_id);
+}
+
+}  // namespace
+
+grpc::Status Close(const Environment& environment, const Ending& ending,
+                   bool shed, Context* context) {
+  grpc::Status status;
+  absl::Status told = CatchExceptions(
+      [&] { status = CloseIfMemory(environment, ending, shed, context); });
+  if (told.ok()) return status;
+  if (!ending.status.ok()) told = ending.status;
+  told = CatchExceptions([&] { status = ToGrpcStatus(told, ""); });
+  if (told.ok()) return status;
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED, ""};
 }
 
 }  // namespace trivium

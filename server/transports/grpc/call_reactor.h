@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 
+#include "base/exceptions.h"
 #include "base/status.h"
 #include "server/calls/transport.h"
 #include "server/limits/call_context.h"
@@ -22,7 +23,8 @@ CallContext ToCallContext(const Environment& environment,
                           const grpc::CallbackServerContext& context);
 
 // Returns the status to finish with, and adds the trailers to `context`.
-// `shed`: the call was ended to free its memory.
+// `shed`: the call was ended to free its memory. Does not throw: without memory
+// the client gets less than all of it.
 grpc::Status Close(const Environment& environment, const Ending& ending,
                    bool shed, grpc::CallbackServerContext* context);
 
@@ -35,7 +37,9 @@ grpc::Status Close(const Environment& environment, const Ending& ending,
 template <typename Reactor, typename Side>
 class CallReactor : public Reactor, public Side, public AccountedCall {
  public:
-  void OnCancel() override { handler_->OnCancel(); }
+  void OnCancel() override {
+    if (handler_ != nullptr) handler_->OnCancel();
+  }
   void OnDone() override {
     if (context_->IsCancelled()) environment_->resets.OnDone();
     LeaveAccount();
@@ -55,15 +59,20 @@ class CallReactor : public Reactor, public Side, public AccountedCall {
   ~CallReactor() override = default;
 
   // Makes and starts the handler. The last statement of a constructor, because
-  // the handler may use the transport at once.
+  // the handler may use the transport at once. Without memory for a handler,
+  // the call ends.
   template <typename New>
   void Begin(New* new_handler) {
-    CallContext context = ToCallContext(environment_->handlers, *context_);
-    context.held = held_;
-    handler_ = new_handler(environment_->handlers, std::move(context),
-                           static_cast<Side*>(this));
-    environment_->overload.Add(this);
-    handler_->Start();
+    const absl::Status status = CatchExceptions([&] {
+      CallContext context = ToCallContext(environment_->handlers, *context_);
+      context.held = held_;
+      handler_ = new_handler(environment_->handlers, std::move(context),
+                             static_cast<Side*>(this));
+      environment_->overload.Add(this);
+    });
+    if (status.ok()) return handler_->Start();
+    handler_.reset();
+    static_cast<Side*>(this)->Finish({status, ""}, nullptr);
   }
   // Neither Shed nor ResumeReading is called afterwards.
   void LeaveAccount() { environment_->overload.Remove(this); }

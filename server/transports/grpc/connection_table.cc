@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/exceptions.h"
 #include "base/random_bits.h"
 
 namespace trivium {
@@ -25,15 +26,18 @@ void ConnectionTable::Add(uint64_t id,
                           absl::Time now) {
   Entry entry;
   entry.leaves = now + Spread(age_);
-  ages_.emplace(entry.leaves, id);
   entry.connection = std::move(connection);
   entry.client_events = entry.connection->client_events();
   entry.grpc_events = entry.connection->grpc_events();
   Watch(EPOLL_CTL_ADD, entry.connection->client(), entry.client_events, 2 * id);
   Watch(EPOLL_CTL_ADD, entry.connection->grpc(), entry.grpc_events, 2 * id + 1);
-  limits_.Add(id);
-  UpdateIdle(id, &entry);
-  entries_.emplace(id, std::move(entry));
+  const auto added = entries_.emplace(id, std::move(entry)).first;
+  const absl::Status status = CatchExceptions([&] {
+    limits_.Add(id);
+    UpdateIdle(id, &added->second);
+    ages_.emplace(added->second.leaves, id);
+  });
+  if (!status.ok()) return End(id);
   metrics_->OnConnections(size());
 }
 
@@ -124,8 +128,16 @@ void ConnectionTable::EndOld(absl::Time now) {
   }
 }
 
+// Bytes are lost if memory ends in between, so the connection ends as well.
 void ConnectionTable::Move(uint64_t id, bool from_client, bool from_grpc,
                            absl::Time now) {
+  const absl::Status status =
+      CatchExceptions([&] { MoveBytes(id, from_client, from_grpc, now); });
+  if (!status.ok() && entries_.contains(id)) End(id);
+}
+
+void ConnectionTable::MoveBytes(uint64_t id, bool from_client, bool from_grpc,
+                                absl::Time now) {
   Entry& entry = entries_.at(id);
   RelayedConnection& connection = *entry.connection;
   absl::Status status;

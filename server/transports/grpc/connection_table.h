@@ -75,6 +75,7 @@ class ConnectionTable {
 
   void Watch(int operation, int fd, uint32_t events, uint64_t tag) const;
   void Move(uint64_t id, bool from_client, bool from_grpc, absl::Time now);
+  void MoveBytes(uint64_t id, bool from_client, bool from_grpc, absl::Time now);
   void UpdateIdle(uint64_t id, Entry* entry);
   void EndOld(absl::Time now);
   bool EndLongestIdle();

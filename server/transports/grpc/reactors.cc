@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/exceptions.h"
 #include "server/transports/grpc/call_reactor.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -28,9 +29,9 @@ class ResponseTimeout : public Handler {
   }
 
   void Start() override {
-    answered_ = true;
     give_up_ = environment_.clock->Now() + environment_.limits.stall_timeout;
-    environment_.calls->Add(this);
+    // Without memory for it, the client's connection bounds the time.
+    answered_ = CatchExceptions([this] { environment_.calls->Add(this); }).ok();
   }
   void OnCancel() override {}
   void OnTick(absl::Time now) override {
@@ -59,11 +60,15 @@ class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
     return ParseOnly(*request_, request);
   }
   void Finish(const Ending& ending, const Message* last) override {
-    if (last != nullptr) Serialize(*last, response_);
+    const absl::Status serialized = CatchExceptions([&] {
+      if (last != nullptr) Serialize(*last, response_);
+    });
+    const Ending failed = {serialized, ""};
     finished_ = true;
     timeout_.Start();
-    grpc::ServerUnaryReactor::Finish(
-        Close(environment()->handlers, ending, shed_, context()));
+    grpc::ServerUnaryReactor::Finish(Close(environment()->handlers,
+                                           serialized.ok() ? ending : failed,
+                                           shed_, context()));
   }
   // Tells the client why, unless the call has been answered.
   void Shed() override {
@@ -97,13 +102,17 @@ class GenerateReactor
   }
   void BreakOff() override { context()->TryCancel(); }
   void Finish(const Ending& ending, const Message* last) override {
+    const absl::Status serialized = CatchExceptions([&] {
+      if (last != nullptr) Serialize(*last, &outgoing_);
+    });
+    const Ending failed = {serialized, ""};
     const grpc::Status status =
-        Close(environment()->handlers, ending, /*shed=*/false, context());
-    if (last == nullptr) {
+        Close(environment()->handlers, serialized.ok() ? ending : failed,
+              /*shed=*/false, context());
+    if (last == nullptr || !serialized.ok()) {
       return grpc::ServerWriteReactor<Bytes>::Finish(status);
     }
-    StartWriteAndFinish(Serialize(*last, &outgoing_), grpc::WriteOptions(),
-                        status);
+    StartWriteAndFinish(&outgoing_, grpc::WriteOptions(), status);
   }
 
   void OnWriteDone(bool ok) override {
@@ -136,7 +145,11 @@ class ItemStreamReactor
   }
 
   void Read() override {
-    if (environment()->overload.MayRead(this)) StartRead(&incoming_);
+    bool may_read = true;
+    CatchExceptions([&] {
+      may_read = environment()->overload.MayRead(this);
+    }).IgnoreError();
+    if (may_read) StartRead(&incoming_);
   }
   void ResumeReading() override { StartRead(&incoming_); }
   absl::Status ParseRequest(Message* request) override {
@@ -173,6 +186,26 @@ class ItemStreamReactor
   Bytes outgoing_;  // the current write's
 };
 
+// Ends a call for which there was no memory.
+template <typename Base>
+class NoMemoryReactor final : public Base {
+ public:
+  NoMemoryReactor() {
+    this->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                  std::string(NoMemoryStatus().message())});
+  }
+  void OnDone() override { delete this; }
+  void OnCancel() override {}
+};
+
+// Makes a call's reactor. What this throws, gRPC turns into UNIMPLEMENTED.
+template <typename Base, typename Make>
+Base* NewReactor(Make&& make) {
+  Base* reactor = nullptr;
+  if (CatchExceptions([&] { reactor = make(); }).ok()) return reactor;
+  return new NoMemoryReactor<Base>();
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* StartUnary(NewHandler* new_handler,
@@ -180,33 +213,43 @@ grpc::ServerUnaryReactor* StartUnary(NewHandler* new_handler,
                                      grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* response) {
-  return new UnaryReactor(new_handler, environment, context, request, response);
+  return NewReactor<grpc::ServerUnaryReactor>([&] {
+    return new UnaryReactor(new_handler, environment, context, request,
+                            response);
+  });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGenerate(
     RpcEnvironment* environment, grpc::CallbackServerContext* context,
     const grpc::ByteBuffer* request) {
-  return new GenerateReactor(environment, context, request);
+  return NewReactor<grpc::ServerWriteReactor<Bytes>>(
+      [&] { return new GenerateReactor(environment, context, request); });
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
 StartTranslateStream(RpcEnvironment* environment,
                      grpc::CallbackServerContext* context) {
-  return new ItemStreamReactor<v1::TranslateStreamRequest>(
-      NewTranslateStream, environment, context);
+  return NewReactor<grpc::ServerBidiReactor<Bytes, Bytes>>([&] {
+    return new ItemStreamReactor<v1::TranslateStreamRequest>(
+        NewTranslateStream, environment, context);
+  });
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
 StartTranslateDocument(RpcEnvironment* environment,
                        grpc::CallbackServerContext* context) {
-  return new ItemStreamReactor<v1::TranslateDocumentRequest>(
-      NewTranslateDocument, environment, context);
+  return NewReactor<grpc::ServerBidiReactor<Bytes, Bytes>>([&] {
+    return new ItemStreamReactor<v1::TranslateDocumentRequest>(
+        NewTranslateDocument, environment, context);
+  });
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartEncodeStream(
     RpcEnvironment* environment, grpc::CallbackServerContext* context) {
-  return new ItemStreamReactor<v1::EncodeStreamRequest>(NewEncodeStream,
-                                                        environment, context);
+  return NewReactor<grpc::ServerBidiReactor<Bytes, Bytes>>([&] {
+    return new ItemStreamReactor<v1::EncodeStreamRequest>(NewEncodeStream,
+                                                          environment, context);
+  });
 }
 
 }  // namespace trivium

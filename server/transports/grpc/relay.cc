@@ -27,6 +27,7 @@
 #include "absl/time/clock.h"
 #include "base/acceptor.h"
 #include "base/clock.h"
+#include "base/exceptions.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/observability/log.h"
@@ -174,9 +175,12 @@ void RelayImpl::Run() {
     }
     if (stopping_) end = std::min(end, now_ + kStopGrace);
     refused_ = false;
-    for (int i = 0; i < ready; ++i) OnEvent(events[i]);
+    for (int i = 0; i < ready; ++i) {
+      // Without memory, connections that come end.
+      CatchExceptions([&] { OnEvent(events[i]); }).IgnoreError();
+    }
     incoming_->Expire(now_);
-    connections_.MoveDue(now_);
+    CatchExceptions([this] { connections_.MoveDue(now_); }).IgnoreError();
     if (refused_) absl::SleepFor(now_ + kRefusingRound - SteadyNow());
     acceptor_.Resume(now_);
   }

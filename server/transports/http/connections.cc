@@ -16,6 +16,7 @@
 
 #include "absl/time/clock.h"
 #include "base/clock.h"
+#include "base/exceptions.h"
 #include "base/random_bits.h"
 #include "server/limits/client_id.h"
 
@@ -107,8 +108,15 @@ std::optional<HttpConnections::Id> HttpConnections::Add(
     return std::nullopt;
   }
   const Id id = ++last_id_;
-  limits_.Add(id, network);
-  delivered_[socket] = id;
+  try {
+    limits_.Add(id, network);
+    delivered_[socket] = id;
+    connections_.try_emplace(id);
+  } catch (...) {
+    limits_.Remove(id);
+    delivered_.erase(socket);
+    throw;
+  }
   Connection& connection = connections_[id];
   connection.socket = socket;
   connection.grows_old = SteadyNow() + Spread(options_.max_age);
@@ -173,11 +181,15 @@ void HttpConnections::SetPhaseLocked(Id id, Connection* connection,
   const absl::Time now = SteadyNow();
   connection->phase = phase;
   connection->since = now;
-  if (phase <= Phase::kIdle) {
-    limits_.SetIdle(id);
-  } else {
-    limits_.SetBusy(id);
-  }
+  // Without memory it stays where it was among those that may be evicted.
+  CatchExceptions([&] {
+    mutex_.AssertHeld();
+    if (phase <= Phase::kIdle) {
+      limits_.SetIdle(id);
+    } else {
+      limits_.SetBusy(id);
+    }
+  }).IgnoreError();
   switch (phase) {
     case Phase::kIdle:
       connection->deadline =
@@ -273,7 +285,8 @@ void HttpConnections::Run() {
     for (int i = 0; i < count; ++i) {
       const uint64_t tag = events[i].data.u64;
       if (tag == kListener) {
-        Accept(now);
+        // Without memory, connections that were accepted end.
+        CatchExceptions([&] { Accept(now); }).IgnoreError();
       } else if (tag != kWake) {
         HangUp(tag);
       } else {

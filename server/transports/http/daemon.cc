@@ -14,6 +14,7 @@
 
 #include "absl/memory/memory.h"
 #include "base/acceptor.h"
+#include "base/exceptions.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/transports/http/http1_guard.h"
@@ -75,6 +76,24 @@ bool QueueResponse(
   return result == MHD_YES;
 }
 
+bool RefuseForMemory(MHD_Connection* connection) {
+  static constexpr std::string_view kBody =
+      R"({"code":"resource_exhausted","message":"the server has no memory )"
+      R"(left for this request; retry later, or send a shorter one",)"
+      R"("error":{"message":"the server has no memory left for this request; )"
+      R"(retry later, or send a shorter one","type":"server_error",)"
+      R"("param":null,"code":null}})";
+  MHD_Response* const response = SharedResponse(kBody);
+  if (response == nullptr) return false;
+  MHD_add_response_header(response, "Content-Type", "application/json");
+  MHD_add_response_header(response, "Retry-After", "1");
+  MHD_add_response_header(response, "Connection", "close");
+  const MHD_Result result =
+      MHD_queue_response(connection, MHD_HTTP_SERVICE_UNAVAILABLE, response);
+  MHD_destroy_response(response);
+  return result == MHD_YES;
+}
+
 absl::StatusOr<std::unique_ptr<HttpDaemon>> HttpDaemon::Listen(
     const Options& options, Metrics* metrics) {
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
@@ -116,20 +135,27 @@ absl::Status HttpDaemon::Serve(HttpService* service) {
                                ->connect_fd;
         *context = reinterpret_cast<void*>(connections.Opened(socket));
       };
+  // An exception must not pass through the library: without memory the request
+  // is refused, or else its connection ends.
   const MHD_AccessHandlerCallback on_request =
       [](void* self, MHD_Connection* connection, const char* path,
          const char* method, const char* /*version*/, const char* data,
          size_t* size, void** context) {
-        return static_cast<HttpDaemon*>(self)->service_->OnRequest(
-                   connection, path, method, data, size, context)
-                   ? MHD_YES
-                   : MHD_NO;
+        bool goes_on = false;
+        const absl::Status status = CatchExceptions([&] {
+          goes_on = static_cast<HttpDaemon*>(self)->service_->OnRequest(
+              connection, path, method, data, size, context);
+        });
+        if (!status.ok()) goes_on = RefuseForMemory(connection);
+        return goes_on ? MHD_YES : MHD_NO;
       };
   const MHD_RequestCompletedCallback on_completed =
       [](void* self, MHD_Connection*, void** context,
          MHD_RequestTerminationCode) {
-        static_cast<HttpDaemon*>(self)->service_->OnCompleted(
-            std::exchange(*context, nullptr));
+        CatchExceptions([&] {
+          static_cast<HttpDaemon*>(self)->service_->OnCompleted(
+              std::exchange(*context, nullptr));
+        }).IgnoreError();
       };
   // Paths stay percent-encoded.
   size_t (*const keep_as_it_is)(void*, MHD_Connection*, char*) =

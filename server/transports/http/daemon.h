@@ -112,6 +112,10 @@ sockaddr_storage ClientOf(MHD_Connection* connection);
 
 // Returns a response that owns its body; null without memory.
 MHD_Response* WholeResponse(std::string body);
+
+// Answers 503 and ends the connection, without memory of ours. False if there
+// is none in the library either.
+bool RefuseForMemory(MHD_Connection* connection);
 // The same for a body that outlives the daemon, which is not copied.
 MHD_Response* SharedResponse(std::string_view body);
 

@@ -19,6 +19,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "base/exceptions.h"
 #include "base/status.h"
 #include "server/adapters/json_body.h"
 #include "server/calls/allowed_models.h"
@@ -228,12 +229,33 @@ bool Exchange::Unpack(size_t most) {
 }
 
 void Exchange::UnpackOnPool() {
-  const auto unpack = [self = shared_from_this()] {
-    if (!self->Unpack(0)) return self->UnpackOnPool();
-    MutexLock lock(&self->mutex_);
-    self->sleep_->Wake();
-  };
-  environment_->handlers.tokenizing->Run(this, WorkPool::kPieceBytes, unpack);
+  const absl::Status status = CatchExceptions([this] {
+    environment_->handlers.tokenizing->Run(
+        this, WorkPool::kPieceBytes,
+        [self = shared_from_this()] { self->UnpackPiece(); });
+  });
+  if (status.ok()) return;
+  RefuseForMemory(status);
+  MutexLock lock(&mutex_);
+  sleep_->Wake();
+}
+
+void Exchange::UnpackPiece() {
+  bool all = true;
+  const absl::Status status = CatchExceptions([&] { all = Unpack(0); });
+  if (!status.ok()) RefuseForMemory(status);
+  if (!all) return UnpackOnPool();
+  MutexLock lock(&mutex_);
+  sleep_->Wake();
+}
+
+void Exchange::RefuseForMemory(const absl::Status& status) {
+  if (CatchExceptions([&] { Refuse({status, ""}); }).ok()) return;
+  refused_ = true;
+  body_.clear();
+  answer_ = HttpAnswer{.status = 503, .type = ""};
+  MutexLock lock(&mutex_);
+  ready_ = true;
 }
 
 void Exchange::EndBody() {
@@ -299,6 +321,19 @@ void Exchange::ChooseRoute() {
 }
 
 void Exchange::StartCall() {
+  const absl::Status status = CatchExceptions([this] { MakeHandler(); });
+  if (status.ok()) return;
+  // Nothing has started.
+  environment_->overload.Remove(this);
+  handler_.reset();
+  {
+    MutexLock lock(&mutex_);
+    self_.reset();
+  }
+  RefuseForMemory(status);
+}
+
+void Exchange::MakeHandler() {
   ChooseRoute();
   {
     MutexLock lock(&mutex_);
@@ -324,7 +359,17 @@ void Exchange::StartCall() {
 std::string Exchange::TakeBody() { return std::move(answer_.body); }
 
 ssize_t Exchange::ReadStream(char* to, size_t most) {
-  MutexLock lock(&mutex_);
+  bool written = false;
+  ssize_t size = 0;
+  {
+    MutexLock lock(&mutex_);
+    size = ReadLocked(to, most, &written);
+  }
+  if (written) TellWritten(true);
+  return size;
+}
+
+ssize_t Exchange::ReadLocked(char* to, size_t most, bool* written) {
   const size_t size = std::min(most, pieces_.size() - read_);
   if (size == 0) {
     if (finished_) return -1;
@@ -337,23 +382,30 @@ ssize_t Exchange::ReadStream(char* to, size_t most) {
     pieces_.clear();
     read_ = 0;
     held_->Set(Held::kResponses, 0);
-    if (std::exchange(writing_, false)) PostWritten(true);
+    *written = std::exchange(writing_, false);
   }
   environment_->connections.SetPhase(connection_,
                                      HttpConnections::Phase::kAnswering);
   return static_cast<ssize_t>(size);
 }
 
+void Exchange::TellWritten(bool ok) {
+  const absl::Status posted = CatchExceptions([&] { PostWritten(ok); });
+  if (!posted.ok()) handler_->OnWritten(ok);
+}
+
 void Exchange::OnCompleted() {
   environment_->connections.SetPhase(connection_,
                                      HttpConnections::Phase::kIdle);
   bool working = false;
+  bool written = false;
   {
     MutexLock lock(&mutex_);
     gone_ = true;
     working = self_ != nullptr;
-    if (working && std::exchange(writing_, false)) PostWritten(false);
+    written = working && std::exchange(writing_, false);
   }
+  if (written) TellWritten(false);
   // The caller keeps the exchange alive meanwhile.
   if (working) handler_->OnCancel();
 }
@@ -399,6 +451,37 @@ bool Exchange::Streams(const absl::Status& told) const {
 
 void Exchange::Finish(const Ending& ending,
                       const google::protobuf::Message* last) {
+  absl::Status status = CatchExceptions([&] { FinishIfMemory(ending, last); });
+  if (status.ok()) return;
+  // Nothing was delivered.
+  if (!streams_) {
+    HttpAnswer answer = {.status = 503, .type = ""};
+    CatchExceptions([&] {
+      const Ending told = {status, ending.request_id};
+      answer = WithHeaders(told, codec_->Finish(told, nullptr));
+    }).IgnoreError();
+    return Deliver(std::move(answer));
+  }
+  status = CatchExceptions([&] {
+    const std::string rest = codec_->EndStream({status, ""}, nullptr);
+    MutexLock lock(&mutex_);
+    StreamLocked(rest);
+  });
+  if (!status.ok()) BreakOff();
+  EndStream();
+}
+
+void Exchange::EndStream() {
+  // Outlives the lock: releasing it may destroy this.
+  std::shared_ptr<Exchange> self;
+  MutexLock lock(&mutex_);
+  finished_ = true;
+  WakeLocked();
+  self = std::move(self_);
+}
+
+void Exchange::FinishIfMemory(const Ending& ending,
+                              const google::protobuf::Message* last) {
   const Ending told = {AsTold(ending.status), ending.request_id};
   if (!Streams(told.status)) {
     HttpAnswer answer = WithHeaders(told, codec_->Finish(told, last));
@@ -420,20 +503,21 @@ void Exchange::Finish(const Ending& ending,
     return;
   }
   const std::string rest = codec_->EndStream(told, last);
-  // Outlives the lock: releasing it may destroy this.
-  std::shared_ptr<Exchange> self;
-  MutexLock lock(&mutex_);
-  StreamLocked(rest);
-  finished_ = true;
-  WakeLocked();
-  self = std::move(self_);
+  {
+    MutexLock lock(&mutex_);
+    StreamLocked(rest);
+  }
+  EndStream();
 }
 
 void Exchange::Pack(HttpAnswer* answer) {
-  std::string packed = PackGzip(answer->body);
-  if (packed.empty()) return;
-  answer->body = std::move(packed);
-  answer->headers.emplace_back("Content-Encoding", "gzip");
+  // Without memory it stays as it is.
+  CatchExceptions([answer] {
+    std::string packed = PackGzip(answer->body);
+    if (packed.empty()) return;
+    answer->headers.emplace_back("Content-Encoding", "gzip");
+    answer->body = std::move(packed);
+  }).IgnoreError();
 }
 
 void Exchange::Deliver(HttpAnswer answer) {
@@ -475,6 +559,7 @@ void Exchange::BeginStreamLocked() {
 }
 
 void Exchange::StreamLocked(const std::string& piece) {
+  pieces_.reserve(pieces_.size() + piece.size());
   if (!ready_) BeginStreamLocked();
   last_piece_ = environment_->handlers.clock->Now();
   pieces_ += piece;
@@ -496,8 +581,8 @@ void Exchange::Shed() {
 }
 
 void Exchange::SleepLocked() {
-  asleep_ = true;
   environment_->connections.Watch(connection_, weak_from_this());
+  asleep_ = true;
   sleep_->Sleep();
 }
 

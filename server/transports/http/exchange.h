@@ -136,6 +136,9 @@ class Exchange final : public ResponseStream,
   bool Unpack(size_t most);
   // Unpacks the rest on a pool, and wakes the request.
   void UnpackOnPool();
+  void UnpackPiece();
+  // Refuses a request for which there was no memory. Does not throw.
+  void RefuseForMemory(const absl::Status& status);
   // Checks that the body is complete.
   void EndBody();
   // Packs an answer if that makes it smaller.
@@ -146,6 +149,13 @@ class Exchange final : public ResponseStream,
   // read bodies of the same types.
   void ChooseRoute();
   void StartCall();
+  void MakeHandler();
+  // Delivers the end or, if it throws for lack of memory, nothing.
+  void FinishIfMemory(const Ending& ending,
+                      const google::protobuf::Message* last);
+  void EndStream();
+  // Calls PostWritten, or OnWritten itself if there is no memory for that.
+  void TellWritten(bool ok);
   // Returns the status for the client of a call that ended with `status`.
   absl::Status AsTold(const absl::Status& status) const;
   // Returns true if the answer is a stream that has begun or has only a last
@@ -155,6 +165,9 @@ class Exchange final : public ResponseStream,
   void BeginStreamLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds a piece to the stream, and begins it with the first.
   void StreamLocked(const std::string& piece)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `*written`: OnWritten is due.
+  ssize_t ReadLocked(char* to, size_t most, bool* written)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SleepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "base/acceptor.h"
+#include "base/exceptions.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/adapters/form_body.h"
@@ -70,8 +71,12 @@ int64_t ContentLength(MHD_Connection* connection) {
 }
 
 ssize_t ReadPiece(void* state, uint64_t, char* to, size_t most) {
-  const ssize_t count =
-      static_cast<HttpRequestState*>(state)->exchange->ReadStream(to, most);
+  ssize_t count = 0;
+  const absl::Status status = CatchExceptions([&] {
+    count =
+        static_cast<HttpRequestState*>(state)->exchange->ReadStream(to, most);
+  });
+  if (!status.ok()) return MHD_CONTENT_READER_END_WITH_ERROR;
   return count < 0 ? MHD_CONTENT_READER_END_OF_STREAM : count;
 }
 
@@ -338,11 +343,16 @@ class HttpApiImpl final : public HttpApi, public HttpService {
 
   bool OnCall(MHD_Connection* connection, const Route& route,
               const RequestHead& head, void** context) {
-    if (!environment_.count.Enter()) return false;
     auto state = std::make_unique<HttpRequestState>();
     state->connection = connection;
-    state->exchange = std::make_shared<Exchange>(&environment_, route,
-                                                 IdOf(connection), state.get());
+    if (!environment_.count.Enter()) return false;
+    try {
+      state->exchange = std::make_shared<Exchange>(
+          &environment_, route, IdOf(connection), state.get());
+    } catch (...) {
+      environment_.count.Leave();
+      throw;
+    }
     const bool answered = state->exchange->Begin(
         head, AddressText(ClientOf(connection)), ContentLength(connection));
     *context = state.release();

@@ -36,6 +36,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/clock.h"
 #include "base/clock.h"
+#include "base/exceptions.h"
 #include "base/mutex.h"
 #include "server/observability/log.h"
 #include "server/transports/net/connection.h"
@@ -214,8 +215,13 @@ void Carrier::Run() {
                    WaitMilliseconds());
     now_ = SteadyNow();
     handshakes_left_ = kHandshakesPerRound;
-    for (int i = 0; i < ready; ++i) OnEvent(events[i]);
-    EndLate();
+    for (int i = 0; i < ready; ++i) {
+      // Without memory, the connection ends: bytes of it may be lost.
+      const absl::Status status = CatchExceptions([&] { OnEvent(events[i]); });
+      const Id id = events[i].data.u64 / 2;
+      if (!status.ok() && entries_.contains(id)) End(id);
+    }
+    CatchExceptions([this] { EndLate(); }).IgnoreError();
     acceptor_.Resume(now_);
     if (stopping_) {
       while (!handshakes_.empty()) End(*handshakes_.begin());
@@ -328,14 +334,17 @@ void Carrier::Add(UniqueFd client, const sockaddr_storage& address) {
   entry->client_events = entry->connection->client_events();
   Watch(EPOLL_CTL_ADD, entry->connection->client(), entry->client_events,
         2 * id);
-  handshakes_.insert(id);
-  SetDeadline(id, entry.get(), now_ + options_.handshake_timeout);
   Entry* const added =
       entries_.emplace(id, std::move(entry)).first->second.get();
-  if (options_.tls == nullptr) {
-    added->connection->Handshake();  // is done at once
-    Open(id, added);
-  }
+  const absl::Status status = CatchExceptions([&] {
+    handshakes_.insert(id);
+    SetDeadline(id, added, now_ + options_.handshake_timeout);
+    if (options_.tls == nullptr) {
+      added->connection->Handshake();  // is done at once
+      Open(id, added);
+    }
+  });
+  if (!status.ok() && entries_.contains(id)) End(id);
 }
 
 void Carrier::Advance(Id id, Entry* entry) {
@@ -375,10 +384,12 @@ void Carrier::DeliverToServer(Id id, Entry* entry) {
 
 void Carrier::ReportRefusal(const CarriedConnection& connection,
                             const std::string& reason) {
-  metrics_->OnConnectionEnded("handshake");
-  refused_log_.Log(
-      spdlog::level::warn, "a TLS handshake failed",
-      {{"peer", AddressText(connection.address())}, {"reason", reason}});
+  CatchExceptions([&] {
+    metrics_->OnConnectionEnded("handshake");
+    refused_log_.Log(
+        spdlog::level::warn, "a TLS handshake failed",
+        {{"peer", AddressText(connection.address())}, {"reason", reason}});
+  }).IgnoreError();
 }
 
 void Carrier::Refuse(Id id, const std::string& reason) {

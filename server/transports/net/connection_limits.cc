@@ -28,8 +28,14 @@ std::optional<ConnectionLimits::Id> ConnectionLimits::LongestIdle(
 }
 
 void ConnectionLimits::Add(Id id, const std::string& network) {
-  connections_[id].network = network;
-  ++of_network_[network];
+  const auto [connection, is_new] = connections_.try_emplace(id);
+  try {
+    connection->second.network = network;
+    ++of_network_[network];
+  } catch (...) {
+    connections_.erase(connection);
+    throw;
+  }
 }
 
 void ConnectionLimits::Remove(Id id) {

@@ -91,6 +91,20 @@ TEST_F(TranslateDocumentTest, ATextThatFailsStaysAndIsNamed) {
   EXPECT_EQ(result.notes(0).error().message(), "the engine failed");
 }
 
+TEST_F(TranslateDocumentTest, ATextThatTheQueueRefusesIsNamedByItsPlace) {
+  batcher_.Refuse({absl::InvalidArgumentError("it is too long"), 0});
+  Open();
+  SendData("Good morning.\n");
+  HalfClose();
+  const v1::DocumentResult result = ReadAll();
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(bytes_, "Good morning.\n");
+  ASSERT_EQ(result.notes_size(), 1);
+  EXPECT_EQ(result.notes(0).place(), "line 1");
+  EXPECT_TRUE(result.notes(0).error().message().starts_with("line 1"))
+      << result.notes(0).error().message();
+}
+
 // If one text's end began the next within it, the stack would not suffice.
 TEST_F(TranslateDocumentTest, AnyNumberOfTextsThatNeedNoModel) {
   constexpr int kTexts = 100'000;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <new>
 #include <string>
 
 namespace trivium {
@@ -144,6 +145,17 @@ TEST_F(WorkPoolOrderTest, WorkOfACallServedLessDoesNotGiveWay) {
     done_ += kA;
   });
   EXPECT_EQ(Finish(), "cac");
+}
+
+TEST(WorkPoolTest, GoesOnAfterWorkThatThrows) {
+  std::promise<void> done;
+  {
+    WorkPool pool(1);
+    const int call = 0;
+    pool.Run(&call, 1, [] { throw std::bad_alloc(); });
+    pool.Run(&call, 1, [&done] { done.set_value(); });
+  }
+  done.get_future().get();
 }
 
 TEST(WorkPoolTest, YieldDoesNothingOnOtherThreads) { WorkPool::Yield(); }

@@ -31,6 +31,9 @@ def randomize(model):
         norm = any(part in name.lower() for part in ("norm", "ln_"))
         mean = 1.0 if norm and name.endswith("weight") else 0.0
         torch.nn.init.normal_(parameter, mean, 1.5 * scale)
+    for name, buffer in model.named_buffers():
+        if name.endswith("expert_bias"):  # LFM2's, which is zero otherwise
+            torch.nn.init.normal_(buffer, 0, 0.3)
     return model
 
 

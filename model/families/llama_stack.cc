@@ -125,9 +125,12 @@ std::vector<AttentionGeometry> SlidingGeometries(
 }
 
 int ReadSwitchedWindow(ConfigReader* config, int usual) {
+  const bool used = config->Boolean("use_sliding_window").value_or(false);
+  // Transformers writes 0 if it is not used.
   const int window =
-      config->Integer("sliding_window", 1, kMaxPositions).value_or(usual);
-  return config->Boolean("use_sliding_window").value_or(false) ? window : 0;
+      config->Integer("sliding_window", used ? 1 : 0, kMaxPositions)
+          .value_or(usual);
+  return used ? window : 0;
 }
 
 void RefuseClippedAttention(ConfigReader* config) {

@@ -86,6 +86,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"dpr", LoadDpr},
     {"electra", LoadElectra},
     {"ernie4_5", LoadErnie45},
+    {"ernie4_5_moe", LoadErnie45Moe},
     {"eurobert", LoadEuroBert},
     {"exaone4", LoadExaone4},
     {"falcon", LoadFalcon},

@@ -354,7 +354,7 @@ double ConfigMaker::TurnedShare() {
   if (known) {
     std::vector<float> factors(tensor.elements());
     CopyToF32(tensor, 0, factors);
-    // As many ones as pairs that turn, then numbers that stop the others.
+    // The pairs that turn have ones, and come first; the others stand still.
     constexpr float kStops = 1e20f;
     size_t turned = 0;
     while (turned < factors.size() && factors[turned] == 1) ++turned;

@@ -137,7 +137,7 @@ std::string GgufChanges::Group(TensorView* tensor) {
   const int64_t size = rows / (heads + 2 * kv_heads);
   const int64_t shared = heads / kv_heads;
   std::vector<int64_t> order;
-  // Of the file's heads: those of queries, then of keys, then of values.
+  // The file numbers the heads of queries, then of keys, then of values.
   const auto take = [&](int64_t head) {
     for (int64_t i = 0; i < size; ++i) order.push_back(head * size + i);
   };

@@ -147,7 +147,9 @@ namespace {
 
 NormTensors ReadNorm(TensorReader* tensors, const std::string& name, int size,
                      const LlamaTensors& has) {
-  if (has.bare_norms) return BareNorm(size, has.norm_kind, has.memory);
+  if (has.bare_norms) {
+    return has.ones[size == has.ones[0].weight->elements() ? 0 : 1];
+  }
   return {.weight = tensors->Required(name + ".weight", {size}),
           .bias = has.norm_bias ? tensors->Required(name + ".bias", {size})
                                 : nullptr,
@@ -350,6 +352,10 @@ void ReadLlamaModel(FamilyReader* family, LlamaTensors has,
   StackDescription* const stack = StackOf(description);
   if (geometries.size() == 1) geometries.resize(stack->layers, geometries[0]);
   has.memory = &description->memory;
+  if (has.bare_norms) {
+    has.ones = {BareNorm(stack->d_model, has.norm_kind, has.memory),
+                BareNorm(geometries[0].head_size, has.norm_kind, has.memory)};
+  }
   ReadLlamaTensors(tensors, has, geometries, read_rest, stack);
   ReadOutputProjection(family->config(), tied_by_default, tensors, description);
 }

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_FAMILIES_LLAMA_STACK_H_
 #define TRIVIUM_MODEL_FAMILIES_LLAMA_STACK_H_
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -129,6 +130,9 @@ struct LlamaTensors {
   // Holds tensors that are made here. ReadLlamaModel sets it; needed only for
   // turns_adjacent, bare_norms and own_head_norms.
   TensorMemory* memory = nullptr;
+  // The factors of bare_norms, [d_model] and [head_size] of the first layer.
+  // ReadLlamaModel sets them.
+  std::array<NormTensors, 2> ones = {};
 };
 
 // Reads the rest of layer `name`, the `i`th, after attention and norms: its

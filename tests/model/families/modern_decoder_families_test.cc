@@ -156,7 +156,6 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"gpt_bigcode.lm", "add_cross_attention", true},
       {"xglm.lm", "add_cross_attention", true},
       {"codegen.lm", "rotary_dim", 7},
-      {"codegen.lm", "n_embd", 50},
       {"mamba2.lm", "num_heads", 2},
       {"mamba2.lm", "n_groups", 3},
       {"mamba2.lm", "time_step_limit", 1},
@@ -206,6 +205,13 @@ TEST(ModernFamiliesTest, MptsAttentionIsThatOfItsClass) {
   ASSERT_THAT(folder.Load(), IsEmpty());
   EXPECT_EQ(folder.description.decoder->layer[0].self_attention.geometry.scale,
             0.5f);
+}
+
+TEST(ModernFamiliesTest, CodeGensProductHasFourParts) {
+  Folder folder("codegen.lm");
+  folder.config["n_embd"] = 50;
+  folder.config["n_head"] = 5;
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("n_embd")));
 }
 
 // Gemma's published folders mean the approximation, whatever they say.

@@ -67,11 +67,45 @@ absl::Status CheckJson(std::string_view text, const JsonLimits& limits) {
   return absl::OkStatus();
 }
 
+// Returns the text with what Python writes for numbers that JSON does not know
+// as Transformers 5 writes it: {"__float__":"Infinity"}.
+std::string WithNamedNumbers(std::string_view text) {
+  constexpr std::string_view kNames[] = {"-Infinity", "Infinity", "NaN"};
+  std::string result;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\' && i + 1 < text.size()) {
+      result += text.substr(i++, 2);
+      continue;
+    }
+    if (c == '"') in_string = !in_string;
+    std::string_view found;
+    for (const std::string_view name : kNames) {
+      if (!in_string && text.substr(i).starts_with(name)) found = name;
+      if (!found.empty()) break;
+    }
+    if (found.empty()) {
+      result += c;
+      continue;
+    }
+    result += R"({"__float__":")";
+    result += found;
+    result += R"("})";
+    i += found.size() - 1;
+  }
+  return result;
+}
+
 absl::StatusOr<json> Read(const std::string& path, const JsonLimits& limits) {
   TRIVIUM_ASSIGN_OR_RETURN(const std::string text,
                            ReadFile(path, limits.bytes));
   absl::StatusOr<json> value = ParseJson(text, limits);
   if (value.ok()) return value;
+  if (text.find("Infinity") != text.npos || text.find("NaN") != text.npos) {
+    absl::StatusOr<json> named = ParseJson(WithNamedNumbers(text), limits);
+    if (named.ok()) return named;
+  }
   return absl::InvalidArgumentError(
       fmt::format("{}: {}; check that it is the right file, and fetch it again",
                   path, std::string(value.status().message())));

@@ -8,8 +8,13 @@
 
 namespace trivium {
 
-// Reads Command R7B and Command A (Cohere 2024): attention and feed-forward
-// side by side, and rotary positions only in the layers with windows.
+// Reads Command R and R+, and Aya 23 and Expanse (Cohere 2024): attention and
+// feed-forward side by side.
+FamilyModel LoadCohere(const nlohmann::json& json, const Weights* weights,
+                       Problems* problems);
+
+// Reads Command R7B and Command A (Cohere 2024): Command R with rotary
+// positions only in the layers with windows.
 FamilyModel LoadCohere2(const nlohmann::json& json, const Weights* weights,
                         Problems* problems);
 

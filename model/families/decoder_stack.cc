@@ -144,6 +144,11 @@ AttentionGeometry CausalGeometry(const StackDescription& stack) {
   return geometry;
 }
 
+NormTensors BareNorm(int size, NormTensors::Kind kind, TensorMemory* memory) {
+  return {.weight = Extended({DType::kF32, {0}, {}}, {size}, 1, memory),
+          .kind = kind};
+}
+
 void TurnHalves(const StackDescription& stack, AttentionDescription* attention,
                 TensorMemory* memory) {
   const AttentionGeometry& geometry = attention->geometry;

@@ -72,6 +72,9 @@ nlohmann::json EndDefaults(int32_t id, const StackDescription& stack);
 // Returns a causal attention whose heads share d_model evenly.
 AttentionGeometry CausalGeometry(const StackDescription& stack);
 
+// Returns a norm whose factors are 1.
+NormTensors BareNorm(int size, NormTensors::Kind kind, TensorMemory* memory);
+
 // Changes queries and keys of rotary positions that turn adjacent dimensions
 // (GPT-J) to those of halves, if the layer has rotary positions.
 void TurnHalves(const StackDescription& stack, AttentionDescription* attention,

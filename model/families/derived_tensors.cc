@@ -183,6 +183,50 @@ const TensorView* PairsToHalves(const TensorView& tensor, int head_size,
   return RowsInOrder(tensor, order, memory);
 }
 
+const TensorView* RowsOfPairsToHalves(const TensorView& tensor, int pairs,
+                                      TensorMemory* memory) {
+  assert(tensor.shape.size() == 2);
+  TensorView f32 = tensor;
+  f32.dtype = DType::kF32;
+  f32.row_scales = nullptr;
+  OwnedTensor* const result = NewTensor(f32, tensor.shape, memory);
+  if (!tensor.has_values()) return &result->view;
+  std::vector<float> values(tensor.elements());
+  CopyToF32(tensor, 0, values);
+  const int64_t size = tensor.shape[1];
+  std::vector<float> row(size);
+  for (size_t begin = 0; begin < values.size(); begin += size) {
+    std::copy_n(&values[begin], size, row.begin());
+    for (int i = 0; i < pairs; ++i) {
+      values[begin + i] = row[2 * i];
+      values[begin + pairs + i] = row[2 * i + 1];
+    }
+  }
+  std::memcpy(result->data.data(), values.data(), result->data.size());
+  return &result->view;
+}
+
+const TensorView* StackedRows(const std::vector<const TensorView*>& rows,
+                              TensorMemory* memory) {
+  const TensorView& first = *rows.front();
+  const int64_t size = first.elements();
+  TensorView f32 = first;
+  f32.dtype = DType::kF32;
+  f32.row_scales = nullptr;
+  OwnedTensor* const result =
+      NewTensor(f32, {static_cast<int64_t>(rows.size()), size}, memory);
+  std::vector<float> values(size);
+  std::byte* to = result->data.data();
+  for (const TensorView* row : rows) {
+    assert(row->elements() == size);
+    if (!row->has_values() || !first.has_values()) break;
+    CopyToF32(*row, 0, values);
+    std::memcpy(to, values.data(), values.size() * sizeof(float));
+    to += values.size() * sizeof(float);
+  }
+  return &result->view;
+}
+
 const TensorView* Scaled(const TensorView& tensor, float factor,
                          TensorMemory* memory) {
   TensorView f32 = tensor;

@@ -39,6 +39,15 @@ const TensorView* RowsInOrder(const TensorView& tensor,
 const TensorView* PairsToHalves(const TensorView& tensor, int head_size,
                                 int pairs, TensorMemory* memory);
 
+// Does the same with the columns of a tensor [heads, head_size], which are
+// factors of each head's rows. The result is f32.
+const TensorView* RowsOfPairsToHalves(const TensorView& tensor, int pairs,
+                                      TensorMemory* memory);
+
+// Returns the matrix of these rows, which are equally long, in f32.
+const TensorView* StackedRows(const std::vector<const TensorView*>& rows,
+                              TensorMemory* memory);
+
 // Returns the [n, m] tensor of an [m, n] one. GPT-2's "Conv1D" layers are x W +
 // b with W [in, out].
 const TensorView* Transpose(const TensorView& tensor, TensorMemory* memory);

@@ -1,7 +1,16 @@
 #include "model/families/ernie4_5.h"
 
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
+#include "model/families/mixtral.h"
+#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -22,6 +31,103 @@ FamilyModel LoadErnie45(const nlohmann::json& json, const Weights* weights,
       config->Boolean("use_bias").value_or(false);
   ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/true,
                  &description);
+  return model;
+}
+
+namespace {
+
+struct ErnieExperts {
+  ExpertCounts counts;
+  int inner = 0;
+  int shared = 0;  // number of shared experts, which run as one wide one
+  int first = 0, last = 0, step = 1;  // of the layers with experts
+};
+
+ErnieExperts ReadErnieExperts(ConfigReader* config, int layers) {
+  ErnieExperts experts;
+  const auto integer = [config](const char* key, int least, int most,
+                                int usual) {
+    return config->Integer(key, least, most).value_or(usual);
+  };
+  constexpr char kAll[] = "moe_num_experts", kChosen[] = "moe_k";
+  experts.counts = {.all = integer(kAll, 1, kMaxExperts, 64),
+                    .chosen = integer(kChosen, 1, kMaxExperts, 6)};
+  if (experts.counts.chosen > experts.counts.all) {
+    config->Report(kChosen, config->Find(kChosen),
+                   fmt::format("there are {} experts", experts.counts.all));
+  }
+  if (layers > kMaxAllExperts / experts.counts.all) {
+    config->Report(kAll, config->Find(kAll),
+                   fmt::format("times num_hidden_layers, {}, it must be at "
+                               "most {}",
+                               layers, kMaxAllExperts));
+  }
+  experts.inner = integer("moe_intermediate_size", 1, kMaxWidth, 1536);
+  constexpr char kShared[] = "moe_num_shared_experts";
+  experts.shared = integer(kShared, 0, kMaxExperts, 2);
+  if (int64_t{experts.inner} * experts.shared > kMaxWidth) {
+    config->Report(kShared, config->Find(kShared),
+                   fmt::format("times moe_intermediate_size, {}, it must be at "
+                               "most {}",
+                               experts.inner, kMaxWidth));
+  }
+  experts.first = integer("moe_layer_start_index", 0, kMaxLayers, 1);
+  experts.last = integer("moe_layer_end_index", -1, kMaxLayers, -1);
+  if (experts.last == -1) experts.last = layers - 1;
+  experts.step = integer("moe_layer_interval", 1, kMaxLayers, 1);
+  return experts;
+}
+
+}  // namespace
+
+FamilyModel LoadErnie45Moe(const nlohmann::json& json, const Weights* weights,
+                           Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  model.generation_defaults = {
+      {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
+  StackDescription& decoder = description.decoder.emplace(
+      ReadLlamaConfig(config, {.kv_heads = 4, .epsilon = 1e-5}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/500000, &geometry, &decoder);
+  RequireBoolean(config, "use_bias", false);
+  const ErnieExperts experts = ReadErnieExperts(config, decoder.layers);
+  const int d_model = decoder.d_model;
+  ReadLlamaModel(
+      &family, {.turns_adjacent = true}, {geometry}, /*tied_by_default=*/true,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
+        const std::string block = name + "mlp.";
+        if (i < experts.first || i > experts.last ||
+            (i + 1) % experts.step != 0) {
+          ReadGatedFeedForward(tensors, block, decoder.feed_forward,
+                               /*bias=*/false, d_model, layer);
+          return;
+        }
+        layer->experts = ReadExperts(tensors,
+                                     {.router = block + "gate",
+                                      .experts = block + "experts.",
+                                      .gate = "gate_proj",
+                                      .up = "up_proj",
+                                      .down = "down_proj"},
+                                     experts.counts, experts.inner, d_model);
+        const TensorView* const correction =
+            tensors->Required(block + "moe_statics.e_score_correction_bias",
+                              {1, experts.counts.all});
+        if (correction != nullptr) {
+          auto flat = std::make_shared<TensorView>(*correction);
+          flat->shape = {experts.counts.all};
+          layer->experts->correction = flat.get();
+          description.memory.push_back(std::move(flat));
+        }
+        if (experts.shared == 0) return;
+        layer->experts->shared = ReadGated(tensors, block + "shared_experts.",
+                                           experts.inner * experts.shared,
+                                           /*bias=*/false, d_model);
+      },
+      &description);
   return model;
 }
 

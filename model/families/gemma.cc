@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "model/families/activation_names.h"
 #include "model/families/family_reader.h"
 #include "model/families/layer_rotaries.h"
 #include "model/families/llama_stack.h"
@@ -52,6 +53,30 @@ LlamaTensors ReadGemmaOptions(ConfigReader* config) {
 }
 
 }  // namespace
+
+FamilyModel LoadGemma(const nlohmann::json& json, const Weights* weights,
+                      Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  model.generation_defaults = GenerationDefaults();
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
+      config, {.activation = "", .head_size = 256, .kv_heads = 16}, &geometry));
+  // Published folders say "gelu" and mean its approximation.
+  decoder.activation = ReadActivation(config, "hidden_act", Activation::kGelu);
+  if (decoder.activation == Activation::kGelu) {
+    decoder.activation = Activation::kGeluTanh;
+  }
+  decoder.embedding_scale = std::sqrt(static_cast<float>(decoder.d_model));
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  LlamaTensors has = ReadGemmaOptions(config);
+  has.norms = {};
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/true,
+                 &description);
+  return model;
+}
 
 FamilyModel LoadGemma2(const nlohmann::json& json, const Weights* weights,
                        Problems* problems) {

@@ -8,8 +8,13 @@
 
 namespace trivium {
 
-// Gemma has norms before each sublayer and of its output, with the factor
-// 1 + weight, and embeddings times sqrt(d_model).
+// Gemma 2 and 3 have norms before each sublayer and of its output, with the
+// factor 1 + weight, and embeddings times sqrt(d_model).
+
+// Gemma (Gemma Team 2024): LLaMA with such norms before each sublayer, and such
+// embeddings.
+FamilyModel LoadGemma(const nlohmann::json& json, const Weights* weights,
+                      Problems* problems);
 
 // Gemma 2 (Gemma Team 2024): every other layer with a window, and soft caps of
 // scores and logits.

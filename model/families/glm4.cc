@@ -4,9 +4,10 @@
 #include "model/families/llama_stack.h"
 
 namespace trivium {
+namespace {
 
-FamilyModel LoadGlm4(const nlohmann::json& json, const Weights* weights,
-                     Problems* problems) {
+FamilyModel LoadGlmLike(const nlohmann::json& json, const Weights* weights,
+                        const LlamaNorms& norms, Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
@@ -20,13 +21,27 @@ FamilyModel LoadGlm4(const nlohmann::json& json, const Weights* weights,
   ReadLlamaRotary(config, {.partial = 0.5}, &geometry, &decoder);
   const LlamaTensors has = {
       .attention_bias = config->Boolean("attention_bias").value_or(true),
-      .norms = {.of_attention = "post_self_attn_layernorm",
-                .of_feed_forward = "post_mlp_layernorm"},
+      .norms = norms,
       .joined_feed_forward = true,
       .turns_adjacent = true};
   ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
                  &description);
   return model;
+}
+
+}  // namespace
+
+FamilyModel LoadGlm(const nlohmann::json& json, const Weights* weights,
+                    Problems* problems) {
+  return LoadGlmLike(json, weights, {}, problems);
+}
+
+FamilyModel LoadGlm4(const nlohmann::json& json, const Weights* weights,
+                     Problems* problems) {
+  return LoadGlmLike(json, weights,
+                     {.of_attention = "post_self_attn_layernorm",
+                      .of_feed_forward = "post_mlp_layernorm"},
+                     problems);
 }
 
 }  // namespace trivium

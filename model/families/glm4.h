@@ -8,7 +8,11 @@
 
 namespace trivium {
 
-// Reads GLM-4 (Zeng et al. 2024) of 2025: norms before and after each sublayer,
+// Reads GLM-4 (Zeng et al. 2024) of 2024: LLaMA with half of each head turned.
+FamilyModel LoadGlm(const nlohmann::json& json, const Weights* weights,
+                    Problems* problems);
+
+// Reads GLM-4 of 2025: norms before and after each sublayer,
 // and half of each head turned.
 FamilyModel LoadGlm4(const nlohmann::json& json, const Weights* weights,
                      Problems* problems);

@@ -13,6 +13,11 @@ namespace trivium {
 FamilyModel LoadGptJ(const nlohmann::json& json, const Weights* weights,
                      Problems* problems);
 
+// Reads CodeGen (Nijkamp et al. 2022): GPT-J with one product of queries,
+// values and keys, in four parts.
+FamilyModel LoadCodeGen(const nlohmann::json& json, const Weights* weights,
+                        Problems* problems);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_GPTJ_H_

@@ -1,5 +1,6 @@
 #include "model/families/granite_hybrid.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,45 @@
 #include "model/families/sizes.h"
 
 namespace trivium {
+namespace {
+
+constexpr char kGraniteExperts[] = "num_local_experts";
+
+// Reads a feed-forward that is `shared` wide, experts, or both; 0: there is
+// none of either.
+void ReadGraniteFeedForward(TensorReader* tensors, const std::string& name,
+                            const ExpertCounts& counts, int shared,
+                            const StackDescription& stack, TensorMemory* memory,
+                            LayerDescription* layer) {
+  const int d_model = stack.d_model;
+  std::optional<ExpertTensors> every;
+  if (shared > 0) {
+    const std::string block = name + "shared_mlp.";
+    const int64_t halves[] = {shared, shared};
+    const auto both =
+        ReadJoinedLinear(tensors, block + "input_linear", halves,
+                         /*groups=*/1, d_model, /*bias=*/false, memory);
+    every = {both[0], both[1],
+             tensors->Linear(block + "output_linear", d_model, shared,
+                             /*bias=*/false)};
+  }
+  if (counts.all == 0) {
+    layer->gate = every->gate;
+    layer->up = every->up;
+    layer->down = every->down;
+    return;
+  }
+  const std::string moe = name + "block_sparse_moe.";
+  layer->experts = ReadStackedExperts(
+      tensors,
+      {.router = {moe + "router.layer.weight", moe + "router.weight"},
+       .up = {moe + "input_linear.weight", moe + "experts.gate_up_proj"},
+       .down = {moe + "output_linear.weight", moe + "experts.down_proj"}},
+      counts, stack.feed_forward, d_model, memory);
+  layer->experts->shared = every;
+}
+
+}  // namespace
 
 FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
                                  const Weights* weights, Problems* problems) {
@@ -39,11 +79,10 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
   mamba.activation = decoder.activation;
   const int shared =
       config->Integer("shared_intermediate_size", 1, kMaxWidth).value_or(1024);
-  constexpr char kExperts[] = "num_local_experts";
-  const ConfigReader::Layer all = config->Find(kExperts);
+  const ConfigReader::Layer all = config->Find(kGraniteExperts);
   ExpertCounts counts;
   if (all.json == nullptr || *all.json != 0) {
-    counts = ReadExpertCounts(config, kExperts, {.all = 8, .chosen = 2});
+    counts = ReadExpertCounts(config, kGraniteExperts, {.all = 8, .chosen = 2});
   }
   const int d_model = decoder.d_model;
   ReadLlamaModel(
@@ -56,27 +95,36 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
           ReadMamba2Norm(tensors, name + "mamba.", mamba, /*after_gate=*/true,
                          &*layer->mixer);
         }
-        const std::string block = name + "shared_mlp.";
-        const int64_t halves[] = {shared, shared};
-        const auto both =
-            ReadJoinedLinear(tensors, block + "input_linear", halves,
-                             /*groups=*/1, d_model, /*bias=*/false, memory);
-        const LinearTensors down = tensors->Linear(
-            block + "output_linear", d_model, shared, /*bias=*/false);
-        if (counts.all == 0) {
-          layer->gate = both[0];
-          layer->up = both[1];
-          layer->down = down;
-          return;
-        }
-        const std::string moe = name + "block_sparse_moe.";
-        layer->experts = ReadStackedExperts(
-            tensors,
-            {.router = {moe + "router.layer.weight", moe + "router.weight"},
-             .up = {moe + "input_linear.weight", moe + "experts.gate_up_proj"},
-             .down = {moe + "output_linear.weight", moe + "experts.down_proj"}},
-            counts, decoder.feed_forward, d_model, memory);
-        layer->experts->shared = ExpertTensors{both[0], both[1], down};
+        ReadGraniteFeedForward(tensors, name, counts, shared, decoder, memory,
+                               layer);
+      },
+      &description);
+  return model;
+}
+
+FamilyModel LoadGraniteMoe(const nlohmann::json& json, const Weights* weights,
+                           Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  StackDescription& decoder =
+      description.decoder.emplace(ReadLlamaConfig(config, {}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  const LlamaTensors has = ReadGraniteFactors(config, &geometry, &description);
+  const ExpertCounts counts =
+      ReadExpertCounts(config, kGraniteExperts, {.all = 8, .chosen = 2});
+  // 0, as the first of the two families has it: there is none.
+  const int shared =
+      config->Integer("shared_intermediate_size", 0, kMaxWidth).value_or(0);
+  ReadLlamaModel(
+      &family, has, {geometry}, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int, const std::string& name,
+          LayerDescription* layer) {
+        ReadGraniteFeedForward(tensors, name, counts, shared, decoder,
+                               &description.memory, layer);
       },
       &description);
   return model;

@@ -12,6 +12,12 @@ namespace trivium {
 FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& config,
                                  const Weights* weights, Problems* problems);
 
+// GraniteMoeForCausalLM and GraniteMoeSharedForCausalLM (Granite 3's mixtures
+// of experts, IBM 2024): the second has a feed-forward of every token beside
+// the experts.
+FamilyModel LoadGraniteMoe(const nlohmann::json& config, const Weights* weights,
+                           Problems* problems);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_GRANITE_HYBRID_H_

@@ -8,6 +8,7 @@
 #include "model/families/joined_linear.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
+#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -51,10 +52,61 @@ MixerDescription ReadConvolution(TensorReader* tensors, const std::string& name,
   return mixer;
 }
 
-}  // namespace
+// The experts of the larger models.
+struct Lfm2Experts {
+  ExpertCounts counts;  // all 0: there are none
+  int inner = 0;
+  int dense_first = 0;  // layers without experts
+  float factor = 1;
+  bool over_all = false;
+  bool corrected = true;
+};
 
-FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
-                     Problems* problems) {
+Lfm2Experts ReadLfm2Experts(ConfigReader* config) {
+  Lfm2Experts experts;
+  const char* const all_key = config->Find("num_experts").json != nullptr
+                                  ? "num_experts"
+                                  : "num_local_experts";
+  experts.counts = ReadExpertCounts(config, all_key, {.all = 32, .chosen = 4});
+  experts.inner =
+      config->Integer("moe_intermediate_size", 1, kMaxWidth).value_or(1792);
+  experts.dense_first =
+      config->Integer("num_dense_layers", 0, kMaxLayers).value_or(2);
+  experts.factor = static_cast<float>(
+      config->Real("routed_scaling_factor", -1e6, 1e6).value_or(1));
+  experts.over_all = !config->Boolean("norm_topk_prob").value_or(true);
+  experts.corrected = config->Boolean("use_expert_bias").value_or(true);
+  return experts;
+}
+
+void ReadLfm2FeedForward(TensorReader* tensors, const std::string& block, int i,
+                         const Lfm2Experts& experts,
+                         const StackDescription& stack,
+                         LayerDescription* layer) {
+  const int d_model = stack.d_model, inner = stack.feed_forward;
+  if (experts.counts.all == 0 || i < experts.dense_first) {
+    layer->gate = tensors->Linear(block + "w1", inner, d_model, false);
+    layer->up = tensors->Linear(block + "w3", inner, d_model, false);
+    layer->down = tensors->Linear(block + "w2", d_model, inner, false);
+    return;
+  }
+  layer->experts = ReadExperts(tensors,
+                               {.router = block + "gate",
+                                .experts = block + "experts.",
+                                .gate = "w1",
+                                .up = "w3",
+                                .down = "w2"},
+                               experts.counts, experts.inner, d_model);
+  layer->experts->scores = ExpertsDescription::Scores::kSigmoid;
+  layer->experts->over_all = experts.over_all;
+  layer->experts->factor = experts.factor;
+  if (!experts.corrected) return;
+  layer->experts->correction =
+      tensors->Required(block + "expert_bias", {experts.counts.all});
+}
+
+FamilyModel LoadLfm2Like(const nlohmann::json& json, const Weights* weights,
+                         bool has_experts, Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
@@ -74,7 +126,13 @@ FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
                                                    .epsilon_key = "norm_eps",
                                                    .epsilon = 1e-5},
                                                   &geometry));
-  decoder.feed_forward = AdjustedWidth(config, width_key, decoder.feed_forward);
+  Lfm2Experts experts;
+  if (has_experts) {
+    experts = ReadLfm2Experts(config);
+  } else {
+    decoder.feed_forward =
+        AdjustedWidth(config, width_key, decoder.feed_forward);
+  }
   ReadLlamaRotary(config, /*usual_theta=*/1e6, &geometry, &decoder);
   std::vector<bool> usual(decoder.layers, true);
   const ConfigReader::Layer indices = config->Find("full_attn_idxs");
@@ -99,22 +157,31 @@ FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
           .value_or(3);
   const bool bias = config->Boolean("conv_bias").value_or(false);
   const bool tied = config->Boolean("tie_embedding").value_or(true);
-  const int d_model = decoder.d_model, inner = decoder.feed_forward;
   ReadLlamaModel(
       &family, has, {geometry}, tied,
       [&](TensorReader* tensors, int i, const std::string& name,
           LayerDescription* layer) {
         if (!has.attends[i]) {
           layer->mixer = ReadConvolution(tensors, name + "conv.", width, bias,
-                                         d_model, &description.memory);
+                                         decoder.d_model, &description.memory);
         }
-        const std::string block = name + "feed_forward.";
-        layer->gate = tensors->Linear(block + "w1", inner, d_model, false);
-        layer->up = tensors->Linear(block + "w3", inner, d_model, false);
-        layer->down = tensors->Linear(block + "w2", d_model, inner, false);
+        ReadLfm2FeedForward(tensors, name + "feed_forward.", i, experts,
+                            decoder, layer);
       },
       &description);
   return model;
+}
+
+}  // namespace
+
+FamilyModel LoadLfm2(const nlohmann::json& json, const Weights* weights,
+                     Problems* problems) {
+  return LoadLfm2Like(json, weights, /*has_experts=*/false, problems);
+}
+
+FamilyModel LoadLfm2Moe(const nlohmann::json& json, const Weights* weights,
+                        Problems* problems) {
+  return LoadLfm2Like(json, weights, /*has_experts=*/true, problems);
 }
 
 }  // namespace trivium

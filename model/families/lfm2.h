@@ -11,6 +11,11 @@ namespace trivium {
 FamilyModel LoadLfm2(const nlohmann::json& config, const Weights* weights,
                      Problems* problems);
 
+// Lfm2MoeForCausalLM (LFM2-8B-A1B): LFM2 with experts in all layers but the
+// first ones.
+FamilyModel LoadLfm2Moe(const nlohmann::json& config, const Weights* weights,
+                        Problems* problems);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_LFM2_H_

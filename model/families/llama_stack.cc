@@ -125,20 +125,62 @@ std::vector<AttentionGeometry> SlidingGeometries(
 }
 
 int ReadSwitchedWindow(ConfigReader* config, int usual) {
+  const bool used = config->Boolean("use_sliding_window").value_or(false);
+  // Transformers writes 0 if it is not used.
   const int window =
-      config->Integer("sliding_window", 1, kMaxPositions).value_or(usual);
-  return config->Boolean("use_sliding_window").value_or(false) ? window : 0;
+      config->Integer("sliding_window", used ? 1 : 0, kMaxPositions)
+          .value_or(usual);
+  return used ? window : 0;
+}
+
+void RefuseClippedAttention(ConfigReader* config) {
+  constexpr char kKey[] = "clip_qkv";
+  const ConfigReader::Layer clip = config->Find(kKey);
+  if (clip.json == nullptr) return;
+  config->Report(kKey, clip,
+                 "this server runs this family without limits of "
+                 "queries, keys and values; only null is "
+                 "supported");
 }
 
 namespace {
 
 NormTensors ReadNorm(TensorReader* tensors, const std::string& name, int size,
                      const LlamaTensors& has) {
+  if (has.bare_norms) {
+    return has.ones[size == has.ones[0].weight->elements() ? 0 : 1];
+  }
   return {.weight = tensors->Required(name + ".weight", {size}),
           .bias = has.norm_bias ? tensors->Required(name + ".bias", {size})
                                 : nullptr,
           .kind = has.norm_kind,
           .one_plus_weight = has.one_plus_weight};
+}
+
+// Reads the norm of `heads` heads that have factors of their own: a matrix, or
+// `name`.norms.N of each (StableLM). Dimensions that rotary positions turn are
+// put into the order of the heads' rows.
+NormTensors ReadOwnHeadNorm(TensorReader* tensors, const std::string& name,
+                            int heads, int size, int pairs,
+                            const LlamaTensors& has) {
+  NormTensors norm = {.kind = has.norm_kind};
+  std::vector<const TensorView*> rows;
+  if (tensors->Has(name + ".weight")) {
+    norm.weight = tensors->Required(name + ".weight", {heads, size});
+  } else if (tensors->Has(name + ".norms.0.weight")) {
+    for (int head = 0; head < heads; ++head) {
+      rows.push_back(tensors->Required(
+          fmt::format("{}.norms.{}.weight", name, head), {size}));
+      if (rows.back() == nullptr) return norm;
+    }
+    norm.weight = StackedRows(rows, has.memory);
+  } else {
+    tensors->Required(name + ".weight", {heads, size});
+  }
+  if (has.turns_adjacent && norm.weight != nullptr) {
+    norm.weight = RowsOfPairsToHalves(*norm.weight, pairs, has.memory);
+  }
+  return norm;
 }
 
 AttentionDescription ReadLlamaAttention(TensorReader* tensors,
@@ -174,7 +216,19 @@ AttentionDescription ReadLlamaAttention(TensorReader* tensors,
   }
   attention.norms_after_rotary = has.norms_after_rotary;
   if (has.turns_adjacent) TurnHalves(stack, &attention, has.memory);
-  if (has.head_norms) {
+  if (has.own_head_norms) {
+    const int pairs =
+        geometry.rotary == AttentionGeometry::kNoRotary
+            ? 0
+            : static_cast<int>(
+                  stack.rotary[geometry.rotary].frequencies.size());
+    const auto norm = [&](const std::string& part, int heads) {
+      return ReadOwnHeadNorm(tensors, name + part, heads, geometry.head_size,
+                             pairs, has);
+    };
+    attention.query_norm = norm(has.query_norm, geometry.heads);
+    attention.key_norm = norm(has.key_norm, geometry.kv_heads);
+  } else if (has.head_norms) {
     const int size = geometry.head_size;
     attention.query_norm = ReadNorm(tensors, name + has.query_norm,
                                     has.wide_head_norms ? width : size, has);
@@ -298,6 +352,10 @@ void ReadLlamaModel(FamilyReader* family, LlamaTensors has,
   StackDescription* const stack = StackOf(description);
   if (geometries.size() == 1) geometries.resize(stack->layers, geometries[0]);
   has.memory = &description->memory;
+  if (has.bare_norms) {
+    has.ones = {BareNorm(stack->d_model, has.norm_kind, has.memory),
+                BareNorm(geometries[0].head_size, has.norm_kind, has.memory)};
+  }
   ReadLlamaTensors(tensors, has, geometries, read_rest, stack);
   ReadOutputProjection(family->config(), tied_by_default, tensors, description);
 }

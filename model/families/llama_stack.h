@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_FAMILIES_LLAMA_STACK_H_
 #define TRIVIUM_MODEL_FAMILIES_LLAMA_STACK_H_
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -70,6 +71,9 @@ std::vector<AttentionGeometry> SlidingGeometries(
 // is true, else 0.
 int ReadSwitchedWindow(ConfigReader* config, int usual);
 
+// Refuses clip_qkv, which limits queries, keys and values (OLMo, OLMoE).
+void RefuseClippedAttention(ConfigReader* config);
+
 // The names of a layer's norms; empty: there is none. By default there is one
 // before each sublayer.
 struct LlamaNorms {
@@ -97,6 +101,7 @@ struct LlamaTensors {
   bool norms_after_rotary = false;  // see AttentionDescription
   std::string query_norm = "q_norm", key_norm = "k_norm";
   bool wide_head_norms = false;  // each is one norm over all heads
+  bool own_head_norms = false;   // each head has factors of its own
   // Each head's queries in q_proj are followed by the gates of its output
   // (Qwen3-Next).
   bool gated_output = false;
@@ -104,6 +109,7 @@ struct LlamaTensors {
   // have self-attention.
   std::vector<bool> attends = {};
   bool one_plus_weight = false;  // all norms have the factor 1 + weight
+  bool bare_norms = false;       // norms have no factors, and no tensors
   NormTensors::Kind norm_kind = NormTensors::Kind::kRms;
   bool norm_bias = false;
   LlamaNorms norms = {};
@@ -121,9 +127,12 @@ struct LlamaTensors {
                                      const std::string& name)>
       read_attention = {};
   std::string prefix = "model.";  // that the names of tensors may begin with
-  // Holds rearranged tensors. ReadLlamaModel sets it; needed only for
-  // turns_adjacent.
+  // Holds tensors that are made here. ReadLlamaModel sets it; needed only for
+  // turns_adjacent, bare_norms and own_head_norms.
   TensorMemory* memory = nullptr;
+  // The factors of bare_norms, [d_model] and [head_size] of the first layer.
+  // ReadLlamaModel sets them.
+  std::array<NormTensors, 2> ones = {};
 };
 
 // Reads the rest of layer `name`, the `i`th, after attention and norms: its

@@ -23,7 +23,9 @@ std::optional<float> RateBound(const nlohmann::json& json) {
   return std::nullopt;
 }
 
-void ReadRateBounds(ConfigReader* config, Mamba2Config* sizes) {
+}  // namespace
+
+void ReadMamba2RateBounds(ConfigReader* config, Mamba2Config* sizes) {
   constexpr char kKey[] = "time_step_limit";
   sizes->most_rate = std::numeric_limits<float>::infinity();
   const ConfigReader::Layer limits = config->Find(kKey);
@@ -40,8 +42,6 @@ void ReadRateBounds(ConfigReader* config, Mamba2Config* sizes) {
   config->Report(kKey, limits,
                  "give two numbers from 0 on, the smaller one first");
 }
-
-}  // namespace
 
 std::vector<bool> ReadAttendingLayers(
     ConfigReader* config, const std::vector<std::string_view>& mixer,
@@ -127,7 +127,38 @@ Mamba2Config ReadMamba2Config(ConfigReader* config, int values, int usual_heads,
   sizes.convolution_bias = config->Boolean("mamba_conv_bias").value_or(true);
   sizes.projection_bias = config->Boolean("mamba_proj_bias").value_or(false);
   sizes.output_bias = sizes.projection_bias;
-  ReadRateBounds(config, &sizes);
+  ReadMamba2RateBounds(config, &sizes);
+  return sizes;
+}
+
+Mamba2Config ReadOwnMamba2Config(ConfigReader* config, const Mamba2Keys& keys,
+                                 const Mamba2Config& usual) {
+  Mamba2Config sizes = usual;
+  const auto integer = [&](const std::string& key, int* value) {
+    *value = config->Integer(key, 1, kMaxWidth).value_or(*value);
+  };
+  integer(keys.heads, &sizes.heads);
+  integer(keys.head, &sizes.value_size);
+  integer(keys.groups, &sizes.groups);
+  integer(keys.state, &sizes.key_size);
+  const int64_t values = int64_t{sizes.heads} * sizes.value_size;
+  if (values > kMaxWidth || sizes.heads % sizes.groups != 0 ||
+      int64_t{sizes.groups} * sizes.key_size > kMaxWidth) {
+    config->Report(
+        keys.heads, config->Find(keys.heads),
+        fmt::format("{}, {}, must divide it; times {}, {}, it must be at most "
+                    "{}, and so must {} times {}",
+                    keys.groups, sizes.groups, keys.head, sizes.value_size,
+                    kMaxWidth, keys.groups, keys.state));
+    return sizes;
+  }
+  sizes.values = static_cast<int>(values);
+  sizes.width = config->Integer("conv_kernel", 2, MixerDescription::kMostWidth)
+                    .value_or(usual.width);
+  sizes.convolution_bias =
+      config->Boolean("use_conv_bias").value_or(usual.convolution_bias);
+  sizes.projection_bias = sizes.output_bias =
+      config->Boolean("use_bias").value_or(usual.projection_bias);
   return sizes;
 }
 

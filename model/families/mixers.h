@@ -38,6 +38,17 @@ struct Mamba2Config {
   float most_rate = 0;
   Activation activation = Activation::kSwish;  // of the convolution
 };
+// The keys of families that have others for these sizes.
+struct Mamba2Keys {
+  std::string heads, head;  // head: the values of one
+  std::string groups, state;
+};
+// Reads these, conv_kernel, use_conv_bias and use_bias over the defaults in
+// `usual`. The rates' bounds and the activation stay.
+Mamba2Config ReadOwnMamba2Config(ConfigReader* config, const Mamba2Keys& keys,
+                                 const Mamba2Config& usual);
+// Reads time_step_limit, the bounds of rates.
+void ReadMamba2RateBounds(ConfigReader* config, Mamba2Config* sizes);
 // Returns mamba_expand times d_model, the width inside.
 int ReadMamba2Width(ConfigReader* config, int d_model);
 // `values` is the width inside. The norms of its key heads' parts, if it has

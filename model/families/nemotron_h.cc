@@ -82,32 +82,18 @@ std::vector<Block> ReadBlocks(ConfigReader* config) {
 
 // Reads Mamba's sizes. This family has keys of its own for them.
 Mamba2Config ReadMamba(ConfigReader* config) {
-  Mamba2Config mamba;
-  const auto integer = [&](const char* key, const char* old_key, int usual) {
-    if (config->Find(old_key).json != nullptr) key = old_key;
-    return config->Integer(key, 1, kMaxWidth).value_or(usual);
-  };
-  mamba.heads = integer("mamba_num_heads", "mamba_num_heads", 128);
-  mamba.value_size = integer("mamba_head_dim", "mamba_head_dim", 64);
-  mamba.groups = integer("n_groups", "mamba_n_groups", 8);
-  mamba.key_size = integer("ssm_state_size", "ssm_state_size", 128);
-  const int64_t values = int64_t{mamba.heads} * mamba.value_size;
-  if (values > kMaxWidth || mamba.heads % mamba.groups != 0 ||
-      int64_t{mamba.groups} * mamba.key_size > kMaxWidth) {
-    config->Report(
-        "mamba_num_heads", config->Find("mamba_num_heads"),
-        fmt::format("n_groups, {}, must divide it; times mamba_head_dim, {}, "
-                    "it must be at most {}, and so must n_groups times "
-                    "ssm_state_size",
-                    mamba.groups, mamba.value_size, kMaxWidth));
-    return mamba;
-  }
-  mamba.values = static_cast<int>(values);
-  mamba.width = config->Integer("conv_kernel", 2, MixerDescription::kMostWidth)
-                    .value_or(4);
-  mamba.convolution_bias = config->Boolean("use_conv_bias").value_or(true);
-  mamba.projection_bias = mamba.output_bias =
-      config->Boolean("use_bias").value_or(false);
+  const bool old = config->Find("mamba_n_groups").json != nullptr;
+  Mamba2Config mamba =
+      ReadOwnMamba2Config(config,
+                          {.heads = "mamba_num_heads",
+                           .head = "mamba_head_dim",
+                           .groups = old ? "mamba_n_groups" : "n_groups",
+                           .state = "ssm_state_size"},
+                          {.heads = 128,
+                           .groups = 8,
+                           .key_size = 128,
+                           .value_size = 64,
+                           .width = 4});
   mamba.least_rate =
       static_cast<float>(config->Real("time_step_min", 0, 1e6).value_or(0.001));
   mamba.most_rate = std::numeric_limits<float>::infinity();

@@ -49,6 +49,27 @@ FamilyModel LoadOlmo(const nlohmann::json& json, const Weights* weights,
 
 }  // namespace
 
+FamilyModel LoadOlmo1(const nlohmann::json& json, const Weights* weights,
+                      Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  model.generation_defaults = {{"eos_token_id", 50279}, {"pad_token_id", 1}};
+  AttentionGeometry geometry;
+  // The norms' epsilon is always this.
+  StackDescription& decoder = model.description.decoder.emplace(
+      ReadLlamaConfig(config, {.epsilon_key = "", .epsilon = 1e-5}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  RefuseClippedAttention(config);
+  LlamaTensors has = {.bare_norms = true,
+                      .norm_kind = NormTensors::Kind::kLayer};
+  has.attention_bias = has.output_bias =
+      config->Boolean("attention_bias").value_or(false);
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
+                 &model.description);
+  return model;
+}
+
 FamilyModel LoadOlmo2(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
   return LoadOlmo(json, weights, /*windows=*/false, problems);

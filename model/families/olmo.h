@@ -8,6 +8,11 @@
 
 namespace trivium {
 
+// Reads OLMo (Groeneveld et al. 2024): LLaMA with layer norms that have no
+// factors.
+FamilyModel LoadOlmo1(const nlohmann::json& json, const Weights* weights,
+                      Problems* problems);
+
 // Reads OLMo 2 (OLMo Team 2024): norms only of what each sublayer gives, and
 // of all heads of queries and of keys together.
 FamilyModel LoadOlmo2(const nlohmann::json& json, const Weights* weights,

@@ -9,37 +9,61 @@
 #include "model/families/sizes.h"
 
 namespace trivium {
+namespace {
 
-FamilyModel LoadQwen3Moe(const nlohmann::json& json, const Weights* weights,
-                         Problems* problems) {
+// Qwen 2's windows are in every other layer of the first ones.
+std::vector<bool> ReadQwen2Windows(ConfigReader* config, int window,
+                                   int layers) {
+  const int first =
+      config->Integer("max_window_layers", 0, kMaxPositions).value_or(28);
+  std::vector<bool> slides(layers);
+  for (int i = 0; i < layers; ++i) {
+    slides[i] = window > 0 && i % 2 == 0 && i < first;
+  }
+  return ReadLayerTypes(config, slides);
+}
+
+FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
+                        bool qwen3, Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
   StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = 4}, &geometry));
+      ReadLlamaConfig(config, {.kv_heads = qwen3 ? 4 : 16}, &geometry));
   ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
   const int window = ReadSwitchedWindow(config, /*usual=*/4096);
   const std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
+      config, geometry, window,
+      qwen3 ? std::vector<bool>(decoder.layers, window > 0)
+            : ReadQwen2Windows(config, window, decoder.layers));
   // Transformers writes num_local_experts since version 5.
   const char* const all_key = config->Find("num_experts").json != nullptr
                                   ? "num_experts"
                                   : "num_local_experts";
   const ExpertCounts counts =
-      ReadExpertCounts(config, all_key, {.all = 128, .chosen = 8});
-  const int inner =
-      config->Integer("moe_intermediate_size", 1, kMaxWidth).value_or(768);
+      qwen3 ? ReadExpertCounts(config, all_key, {.all = 128, .chosen = 8})
+            : ReadExpertCounts(config, all_key, {.all = 60, .chosen = 4});
+  const auto width = [config](const char* key, int usual) {
+    return config->Integer(key, 1, kMaxWidth).value_or(usual);
+  };
+  const int inner = width("moe_intermediate_size", qwen3 ? 768 : 1408);
+  const int shared = qwen3 ? 0 : width("shared_expert_intermediate_size", 5632);
   const bool over_all = !config->Boolean("norm_topk_prob").value_or(false);
   // Every step-th layer has experts, except those that are listed.
   const int step =
       config->Integer("decoder_sparse_step", 1, kMaxLayers).value_or(1);
   const std::vector<int> dense =
       config->Integers("mlp_only_layers", 0, kMaxLayers);
-  LlamaTensors has = {.head_norms = true};
-  has.attention_bias = has.output_bias =
-      config->Boolean("attention_bias").value_or(false);
+  LlamaTensors has;
+  if (qwen3) {
+    has.head_norms = true;
+    has.attention_bias = has.output_bias =
+        config->Boolean("attention_bias").value_or(false);
+  } else {
+    has.attention_bias = config->Boolean("qkv_bias").value_or(true);
+  }
   ReadLlamaModel(
       &family, has, geometries, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int i, const std::string& name,
@@ -59,9 +83,27 @@ FamilyModel LoadQwen3Moe(const nlohmann::json& json, const Weights* weights,
                                       .down = "down_proj"},
                                      counts, inner, decoder.d_model);
         layer->experts->over_all = over_all;
+        if (qwen3) return;
+        layer->experts->shared =
+            ReadGated(tensors, name + "mlp.shared_expert.", shared,
+                      /*bias=*/false, decoder.d_model);
+        layer->experts->shared_gate = tensors->Required(
+            name + "mlp.shared_expert_gate.weight", {1, decoder.d_model});
       },
       &description);
   return model;
+}
+
+}  // namespace
+
+FamilyModel LoadQwen2Moe(const nlohmann::json& json, const Weights* weights,
+                         Problems* problems) {
+  return LoadQwenMoe(json, weights, /*qwen3=*/false, problems);
+}
+
+FamilyModel LoadQwen3Moe(const nlohmann::json& json, const Weights* weights,
+                         Problems* problems) {
+  return LoadQwenMoe(json, weights, /*qwen3=*/true, problems);
 }
 
 }  // namespace trivium

@@ -5,6 +5,11 @@
 
 namespace trivium {
 
+// Qwen2MoeForCausalLM (Qwen1.5-MoE-A2.7B, Qwen2-57B-A14B): Qwen 2 with a shared
+// expert beside its experts.
+FamilyModel LoadQwen2Moe(const nlohmann::json& config, const Weights* weights,
+                         Problems* problems);
+
 // Qwen3MoeForCausalLM: Qwen 3 with mixtures of experts in all or some layers.
 FamilyModel LoadQwen3Moe(const nlohmann::json& config, const Weights* weights,
                          Problems* problems);

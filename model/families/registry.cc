@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/families/albert.h"
+#include "model/families/arcee.h"
 #include "model/families/bamba.h"
 #include "model/families/bart.h"
 #include "model/families/bert.h"
@@ -22,6 +23,7 @@
 #include "model/families/glm4.h"
 #include "model/families/glm4_moe.h"
 #include "model/families/gpt2.h"
+#include "model/families/gpt_bigcode.h"
 #include "model/families/gpt_neo.h"
 #include "model/families/gpt_neox.h"
 #include "model/families/gpt_oss.h"
@@ -29,16 +31,22 @@
 #include "model/families/granite.h"
 #include "model/families/granite_hybrid.h"
 #include "model/families/gte.h"
+#include "model/families/helium.h"
 #include "model/families/hunyuan.h"
 #include "model/families/lfm2.h"
 #include "model/families/llama.h"
+#include "model/families/mamba2.h"
 #include "model/families/marian.h"
 #include "model/families/mixtral.h"
 #include "model/families/modernbert.h"
 #include "model/families/mpnet.h"
+#include "model/families/mpt.h"
+#include "model/families/nanochat.h"
+#include "model/families/nemotron.h"
 #include "model/families/nemotron_h.h"
 #include "model/families/nomic_bert.h"
 #include "model/families/olmo.h"
+#include "model/families/olmoe.h"
 #include "model/families/openai_gpt.h"
 #include "model/families/opt.h"
 #include "model/families/phi.h"
@@ -51,19 +59,24 @@
 #include "model/families/stablelm.h"
 #include "model/families/starcoder2.h"
 #include "model/families/t5.h"
+#include "model/families/xglm.h"
 
 namespace trivium {
 namespace {
 
 constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"albert", LoadAlbert},
+    {"arcee", LoadArcee},
     {"bamba", LoadBamba},
     {"bart", LoadBart},
     {"bert", LoadBert},
+    {"biogpt", LoadBioGpt},
     {"blenderbot", LoadBlenderbot},
     {"blenderbot-small", LoadBlenderbotSmall},
     {"bloom", LoadBloom},
     {"camembert", LoadRoberta},
+    {"codegen", LoadCodeGen},
+    {"cohere", LoadCohere},
     {"cohere2", LoadCohere2},
     {"deberta", LoadDeberta},
     {"deberta-v2", LoadDebertaV2},
@@ -73,30 +86,39 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"dpr", LoadDpr},
     {"electra", LoadElectra},
     {"ernie4_5", LoadErnie45},
+    {"ernie4_5_moe", LoadErnie45Moe},
     {"eurobert", LoadEuroBert},
     {"exaone4", LoadExaone4},
     {"falcon", LoadFalcon},
     {"falcon_h1", LoadFalconH1},
+    {"gemma", LoadGemma},
     {"gemma2", LoadGemma2},
     {"gemma3_text", LoadGemma3Text},
     {"gemma4_text", LoadGemma4Text},
+    {"glm", LoadGlm},
     {"glm4", LoadGlm4},
     {"glm4_moe", LoadGlm4Moe},
     {"glm4_moe_lite", LoadGlm4MoeLite},
     {"gpt2", LoadGpt2},
+    {"gpt_bigcode", LoadGptBigCode},
     {"gpt_neo", LoadGptNeo},
     {"gpt_neox", LoadGptNeoX},
     {"gpt_oss", LoadGptOss},
     {"gptj", LoadGptJ},
     {"granite", LoadGranite},
+    {"granitemoe", LoadGraniteMoe},
     {"granitemoehybrid", LoadGraniteMoeHybrid},
+    {"granitemoeshared", LoadGraniteMoe},
     {"gte", LoadGte},
+    {"helium", LoadHelium},
     {"hunyuan_v1_dense", LoadHunyuanDense},
     {"kimi_k2", LoadDeepSeekV3},
     {"lfm2", LoadLfm2},
+    {"lfm2_moe", LoadLfm2Moe},
     {"llama", LoadLlama},
     {"llama_bidirec", LoadLlama},
     {"m2m_100", LoadM2m100},
+    {"mamba2", LoadMamba2},
     {"marian", LoadMarian},
     {"mbart", LoadMbart},
     {"ministral3", LoadMinistral3},
@@ -105,18 +127,24 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"mixtral", LoadMixtral},
     {"modernbert", LoadModernBert},
     {"mpnet", LoadMpnet},
+    {"mpt", LoadMpt},
     {"mt5", LoadMt5},
+    {"nanochat", LoadNanoChat},
+    {"nemotron", LoadNemotron},
     {"nemotron_h", LoadNemotronH},
     {"new", LoadGte},
     {"nomic_bert", LoadNomicBert},
+    {"olmo", LoadOlmo1},
     {"olmo2", LoadOlmo2},
     {"olmo3", LoadOlmo3},
+    {"olmoe", LoadOlmoe},
     {"openai-gpt", LoadOpenAiGpt},
     {"opt", LoadOpt},
     {"pegasus", LoadPegasus},
     {"phi", LoadPhi},
     {"phi3", LoadPhi3},
     {"qwen2", LoadQwen2},
+    {"qwen2_moe", LoadQwen2Moe},
     {"qwen3", LoadQwen3},
     {"qwen3_5_moe_text", LoadQwen35MoeText},
     {"qwen3_5_text", LoadQwen35Text},
@@ -130,6 +158,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"starcoder2", LoadStarcoder2},
     {"t5", LoadT5},
     {"umt5", LoadUmt5},
+    {"xglm", LoadXglm},
     {"xlm-roberta", LoadRoberta},
 };
 

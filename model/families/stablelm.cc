@@ -1,6 +1,5 @@
 #include "model/families/stablelm.h"
 
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 
@@ -19,10 +18,11 @@ FamilyModel LoadStableLm(const nlohmann::json& json, const Weights* weights,
       {.kv_heads = 32, .epsilon_key = "layer_norm_eps", .epsilon = 1e-5},
       &geometry));
   ReadLlamaRotary(config, {.partial = 0.25}, &geometry, &decoder);
-  // Each head of queries and keys would have a norm of its own.
-  RequireBoolean(config, "qk_layernorm", false);
   const LlamaTensors has = {
       .attention_bias = config->Boolean("use_qkv_bias").value_or(false),
+      .query_norm = "q_layernorm",
+      .key_norm = "k_layernorm",
+      .own_head_norms = config->Boolean("qk_layernorm").value_or(false),
       .norm_kind = NormTensors::Kind::kLayer,
       .norm_bias = true,
       .parallel = config->Boolean("use_parallel_residual").value_or(false)};

@@ -20,7 +20,8 @@ namespace {
 std::vector<const GgufArchitecture*> AllGgufArchitectures() {
   std::vector<const GgufArchitecture*> all;
   for (const auto& part : {GgufDecoders(), GgufEncoders(), GgufExpertDecoders(),
-                           GgufStateDecoders()}) {
+                           GgufStateDecoders(), GgufMambaDecoders(),
+                           GgufOlderDecoders(), GgufGemma4()}) {
     for (const GgufArchitecture& known : part) all.push_back(&known);
   }
   std::sort(all.begin(), all.end(),

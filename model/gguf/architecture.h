@@ -24,8 +24,8 @@ enum class GgufChange {
   kRow,          // the folder has [1, elements]
   kConvolution,  // [channels, width]; the folder has [channels, 1, width]
   kDecay,        // A_log is stored as -exp(A_log), and is a vector
-  // Queries of all heads, then keys, then values; the folder has the three of
-  // each head together.
+  // Queries of all heads, then keys, then values; the folder has those of each
+  // head of keys together.
   kGroupedRows,
   // [heads, rows, columns] become [heads x rows, columns], after the parts of
   // each head are joined. kHeadColumns are transposed before.
@@ -44,7 +44,13 @@ struct GgufTensorName {
   // Heads of values stand in another order: those of each head of keys are not
   // together.
   enum class Tiled { kNo, kRows, kColumns } tiled = Tiled::kNo;
+  // Not empty: the name counts only if this key of config.json is true.
+  std::string_view only_with = {};
 };
+
+// A key of config.json that a GGUF file of Falcon sets: each sublayer has a
+// norm of its own.
+inline constexpr char kGgufTwoNorms[] = "gguf_two_norms";
 
 // Maps an architecture's metadata and tensors to those of a Hugging Face
 // folder.
@@ -68,6 +74,9 @@ std::span<const GgufArchitecture> GgufDecoders();
 std::span<const GgufArchitecture> GgufEncoders();
 std::span<const GgufArchitecture> GgufExpertDecoders();
 std::span<const GgufArchitecture> GgufStateDecoders();
+std::span<const GgufArchitecture> GgufMambaDecoders();
+std::span<const GgufArchitecture> GgufOlderDecoders();
+std::span<const GgufArchitecture> GgufGemma4();
 
 // Returns null for an unknown name.
 const GgufArchitecture* FindGgufArchitecture(std::string_view name);

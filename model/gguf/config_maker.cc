@@ -133,6 +133,16 @@ void ConfigMaker::AddToScaling(const char* key, double value) {
   if (scaling != config_.end()) (*scaling)[key] = value;
 }
 
+void ConfigMaker::DescribeQueryGrowth() {
+  constexpr char kLength[] = "attention.temperature_length";
+  const double original = Number("rope.scaling.original_context_length", 0);
+  if (Number(kLength, original) != original) {
+    Refuse(kLength, "it must be rope.scaling.original_context_length");
+  }
+  const double growth = Number("attention.temperature_scale", 0);
+  if (growth != 0) AddToScaling("llama_4_scaling_beta", growth);
+}
+
 void ConfigMaker::DescribeBothWays() {
   const json* const causal = Consume("attention.causal");
   if (causal != nullptr && *causal == false) {
@@ -331,6 +341,33 @@ void ConfigMaker::DescribeFrequencyFactors(int head_size, double theta) {
   problems_->push_back(
       "weights: tensor rope_freqs.weight does not have the factors of a "
       "published LLaMA 3; use the model's Hugging Face folder");
+}
+
+double ConfigMaker::TurnedShare() {
+  const auto found = file_.tensors.find(std::string(kFactors));
+  if (found == file_.tensors.end()) return 1;
+  const TensorView& tensor = found->second;
+  constexpr int64_t kMost = 1 << 16;
+  bool known =
+      IsReal(tensor) && tensor.elements() > 0 && tensor.elements() <= kMost;
+  double share = 1;
+  if (known) {
+    std::vector<float> factors(tensor.elements());
+    CopyToF32(tensor, 0, factors);
+    // The pairs that turn have ones, and come first; the others stand still.
+    constexpr float kStops = 1e20f;
+    size_t turned = 0;
+    while (turned < factors.size() && factors[turned] == 1) ++turned;
+    for (size_t i = turned; i < factors.size(); ++i) {
+      known = known && factors[i] >= kStops;
+    }
+    share = static_cast<double>(turned) / static_cast<double>(factors.size());
+  }
+  if (known) return share;
+  problems_->push_back(
+      "weights: tensor rope_freqs.weight has other factors than 1 and then "
+      "1e30; use the model's Hugging Face folder");
+  return 1;
 }
 
 void ConfigMaker::DescribeExperts(std::string_view count_key) {

@@ -67,8 +67,13 @@ class ConfigMaker {
   void RequireNoScaling();
   // Adds a value to rope_scaling, if there is one.
   void AddToScaling(const char* key, double value);
+  // Adds the growth of queries with the position (Ministral 3) to rope_scaling.
+  void DescribeQueryGrowth();
   // Sets use_bidirectional_attention.
   void DescribeBothWays();
+  // The share of rope_freqs.weight that turns at the usual frequency, where the
+  // rest turns hardly (Gemma 4); reports other factors. 1 without the tensor.
+  double TurnedShare();
   // Sets which layers have windows: as the file says, or all but each
   // `usual`th.
   void DescribeWindows(int usual);

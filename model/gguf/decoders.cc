@@ -9,13 +9,6 @@ namespace {
 
 using enum GgufChange;
 
-constexpr GgufTensorName kGpt2[] = {
-    {"token_embd", "transformer.wte"},
-    {"position_embd", "transformer.wpe"},
-    {"output_norm", "transformer.ln_f"},
-    {"output", "lm_head"},
-};
-
 constexpr GgufTensorName kLlamaLayer[] = {
     {"attn_q", "self_attn.q_proj", kInterleavedQuery},
     {"attn_k", "self_attn.k_proj", kInterleavedKey},
@@ -32,6 +25,26 @@ constexpr GgufTensorName kGemmaLayer[] = {
     {"post_attention_norm", "post_attention_layernorm", kPlusOne},
     {"ffn_norm", "pre_feedforward_layernorm", kPlusOne},
     {"post_ffw_norm", "post_feedforward_layernorm", kPlusOne},
+};
+// Gemma 1 has norms only before its sublayers.
+constexpr GgufTensorName kGemma1Layer[] = {
+    {"attn_norm", "input_layernorm", kPlusOne},
+    {"ffn_norm", "post_attention_layernorm", kPlusOne},
+};
+// Layer norms of 1 + weight, whose biases are as they are.
+constexpr GgufTensorName kNemotron[] = {
+    {"token_embd", "model.embed_tokens"},
+    {"output_norm.weight", "model.norm.weight", kPlusOne},
+    {"output_norm", "model.norm"},
+    {"output", "lm_head"},
+};
+constexpr GgufTensorName kNemotronLayer[] = {
+    {"attn_norm.weight", "input_layernorm.weight", kPlusOne},
+    {"ffn_norm.weight", "post_attention_layernorm.weight", kPlusOne},
+};
+constexpr GgufTensorName kStableLmLayer[] = {
+    {"attn_q_norm", "self_attn.q_layernorm"},
+    {"attn_k_norm", "self_attn.k_layernorm"},
 };
 constexpr GgufTensorName kPhi[] = {
     {"token_embd", "model.embed_tokens"},
@@ -68,42 +81,6 @@ constexpr GgufTensorName kStarcoder2Layer[] = {
     {"ffn_up", "mlp.c_fc"},
     {"ffn_down", "mlp.c_proj"},
 };
-constexpr GgufTensorName kGptNeoX[] = {
-    {"token_embd", "gpt_neox.embed_in"},
-    {"output_norm", "gpt_neox.final_layer_norm"},
-    {"output", "embed_out"},
-};
-constexpr GgufTensorName kGptNeoXLayer[] = {
-    {"attn_norm", "input_layernorm"},
-    {"attn_qkv", "attention.query_key_value", kGroupedRows},
-    {"attn_output", "attention.dense"},
-    {"ffn_norm", "post_attention_layernorm"},
-    {"ffn_up", "mlp.dense_h_to_4h"},
-    {"ffn_down", "mlp.dense_4h_to_h"},
-};
-constexpr GgufTensorName kBloom[] = {
-    {"token_embd", "transformer.word_embeddings"},
-    {"token_embd_norm", "transformer.word_embeddings_layernorm"},
-    {"output_norm", "transformer.ln_f"},
-    {"output", "lm_head"},
-};
-constexpr GgufTensorName kBloomLayer[] = {
-    {"attn_norm", "input_layernorm"},
-    {"attn_qkv", "self_attention.query_key_value", kGroupedRows},
-    {"attn_output", "self_attention.dense"},
-    {"ffn_norm", "post_attention_layernorm"},
-    {"ffn_up", "mlp.dense_h_to_4h"},
-    {"ffn_down", "mlp.dense_4h_to_h"},
-};
-constexpr GgufTensorName kGpt2Layer[] = {
-    {"attn_norm", "ln_1"},
-    {"attn_qkv", "attn.c_attn", kTransposed},
-    {"attn_output", "attn.c_proj", kTransposed},
-    {"ffn_norm", "ln_2"},
-    {"ffn_up", "mlp.c_fc", kTransposed},
-    {"ffn_down", "mlp.c_proj", kTransposed},
-};
-
 void DescribeLlama(ConfigMaker* maker) {
   const bool mixture = maker->Number("expert_count", 0) > 0;
   const double window = maker->Number("attention.sliding_window", 0);
@@ -123,6 +100,42 @@ void DescribeLlama(ConfigMaker* maker) {
   } else {
     maker->Set("sliding_window", nullptr);
   }
+}
+
+// Ministral 3, and Mistral Small 3.1 and 3.2, whose queries do not grow.
+void DescribeMistral3(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("ministral3");
+  maker->Set("sliding_window", nullptr);
+  const double mscale = maker->Number("rope.scaling.yarn_log_multiplier", 0);
+  if (mscale != 0) {
+    maker->AddToScaling("mscale", mscale);
+    maker->AddToScaling("mscale_all_dim", mscale);
+  }
+  maker->DescribeQueryGrowth();
+}
+
+void DescribeArcee(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("arcee");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
+}
+
+void DescribeNemotron(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("nemotron", kPartialRotary);
+  maker->Copy("norm_eps", "attention.layer_norm_epsilon");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
+}
+
+void DescribeOlmo(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("olmo");
+  if (maker->Number("attention.layer_norm_epsilon", 1e-5) > 1.1e-5) {
+    maker->Refuse("attention.layer_norm_epsilon", "it must be 1e-5");
+  }
+  if (maker->Number("attention.clamp_kqv", 0) != 0) {
+    maker->Refuse("attention.clamp_kqv", "limits are not supported");
+  }
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 void DescribeQwen2(ConfigMaker* maker) {
@@ -151,6 +164,10 @@ void DescribeGemmaScale(ConfigMaker* maker, int layers_of_largest) {
   } else {
     maker->Copy("query_pre_attn_scalar", "attention.key_length");
   }
+}
+
+void DescribeGemma(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("gemma");
 }
 
 void DescribeGemma2(ConfigMaker* maker) {
@@ -231,6 +248,14 @@ void DescribeExaone4(ConfigMaker* maker) {
   if (slides) maker->DescribeWindows(4);
 }
 
+void DescribeCommandR(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("cohere");
+  maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
+  maker->Copy("logit_scale", "logit_scale");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("use_qk_norm", maker->Has("blk.0.attn_q_norm.weight"));
+}
+
 void DescribeCohere2(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("cohere2");
   maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
@@ -273,42 +298,15 @@ void DescribeStableLm(ConfigMaker* maker) {
   maker->Set("qk_layernorm", maker->Has("blk.0.attn_q_norm.weight"));
 }
 
-void DescribeGptNeoX(ConfigMaker* maker) {
-  maker->DescribeRotaryDecoder("gpt_neox", kPartialRotary);
-  maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
-  maker->Copy("use_parallel_residual", "use_parallel_residual");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_qkv.bias"));
-}
-
-void DescribeBloom(ConfigMaker* maker) {
-  maker->Set("model_type", "bloom");
-  // Without a length of its own, the converter writes the width. This family's
-  // positions have no end.
-  if (maker->Number("context_length", 0) !=
-      maker->Number("embedding_length", 0)) {
-    maker->Copy("seq_length", "context_length");
-  }
-  maker->Copy("n_layer", "block_count");
-  maker->Copy("hidden_size", "embedding_length");
-  maker->Copy("n_head", "attention.head_count");
-  maker->Copy("layer_norm_epsilon", "attention.layer_norm_epsilon");
-  maker->Consume("attention.head_count_kv");
-  maker->Consume("feed_forward_length");
-}
-
-void DescribeGpt2(ConfigMaker* maker) {
-  maker->Set("model_type", "gpt2");
-  maker->Copy("n_positions", "context_length");
-  maker->Copy("n_layer", "block_count");
-  maker->Copy("n_embd", "embedding_length");
-  maker->Copy("n_inner", "feed_forward_length");
-  maker->Copy("n_head", "attention.head_count");
-  maker->Copy("layer_norm_epsilon", "attention.layer_norm_epsilon");
-  maker->Consume("attention.head_count_kv");
-}
-
 constexpr GgufArchitecture kDecoders[] = {
-    {"bloom", "transformer.h.{}.", kBloom, {}, kBloomLayer, DescribeBloom},
+    {"arcee", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
+     DescribeArcee},
+    {"command-r",
+     kGgufLayers,
+     kGgufDecoder,
+     kGgufDecoderLayer,
+     {},
+     DescribeCommandR},
     {"cohere2",
      kGgufLayers,
      kGgufDecoder,
@@ -323,6 +321,8 @@ constexpr GgufArchitecture kDecoders[] = {
      DescribeErnie},
     {"exaone4", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kNormsAfterLayer,
      DescribeExaone4},
+    {"gemma", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer, kGemma1Layer,
+     DescribeGemma},
     {"gemma-embedding", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
      kGemmaLayer, DescribeGemmaEmbedding},
     {"gemma2", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer, kGemmaLayer,
@@ -331,19 +331,18 @@ constexpr GgufArchitecture kDecoders[] = {
      DescribeGemma3},
     {"glm4", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kGlm4Layer,
      DescribeGlm4},
-    {"gpt2", "transformer.h.{}.", kGpt2, {}, kGpt2Layer, DescribeGpt2},
-    {"gptneox",
-     "gpt_neox.layers.{}.",
-     kGptNeoX,
-     {},
-     kGptNeoXLayer,
-     DescribeGptNeoX},
     {"granite", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
      DescribeGranite},
     {"hunyuan-dense", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
      kHunyuanLayer, DescribeHunyuan},
     {"llama", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
      DescribeLlama},
+    {"mistral3", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
+     DescribeMistral3},
+    {"nemotron", kGgufLayers, kNemotron, kGgufDecoderLayer, kNemotronLayer,
+     DescribeNemotron},
+    {"olmo", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
+     DescribeOlmo},
     {"olmo2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kNormsAfterLayer,
      DescribeOlmo2},
     {"phi2", kGgufLayers, kPhi, kGgufDecoderLayer, kPhiLayer, DescribePhi},
@@ -355,11 +354,7 @@ constexpr GgufArchitecture kDecoders[] = {
      DescribeSeedOss},
     {"smollm3", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
      DescribeSmolLm3},
-    {"stablelm",
-     kGgufLayers,
-     kGgufDecoder,
-     kGgufDecoderLayer,
-     {},
+    {"stablelm", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kStableLmLayer,
      DescribeStableLm},
     {"starcoder2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
      kStarcoder2Layer, DescribeStarcoder2},

@@ -34,8 +34,50 @@ constexpr GgufTensorName kDeepSeek[] = {
     {"attn_k_b", "self_attn.kv_b_proj", GgufChange::kHeadColumns, 0},
     {"attn_v_b", "self_attn.kv_b_proj", GgufChange::kHeadRows, 1},
 };
+constexpr GgufTensorName kSharedAndRouter[] = {
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+    {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
+    {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+};
+// Mistral 4's experts are stacked in the folder, too.
+constexpr GgufTensorName kStackedExperts[] = {
+    {"ffn_gate_up_exps.weight", "mlp.experts.gate_up_proj"},
+    {"ffn_gate_exps.weight", "mlp.experts.gate_up_proj", GgufChange::kNone, 0},
+    {"ffn_up_exps.weight", "mlp.experts.gate_up_proj", GgufChange::kNone, 1},
+    {"ffn_down_exps.weight", "mlp.experts.down_proj"},
+};
+constexpr GgufTensorName kErnieMoeLayer[] = {
+    {"exp_probs_b.bias", "mlp.moe_statics.e_score_correction_bias",
+     GgufChange::kRow},
+    {"exp_probs_b", "mlp.moe_statics.e_score_correction_bias",
+     GgufChange::kRow},
+    {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+    {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
+    {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+};
+constexpr GgufTensorName kQwen2MoeLayer[] = {
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", GgufChange::kRow},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+};
+constexpr GgufTensorName kGraniteMoeLayer[] = {
+    {"attn_q", "self_attn.q_proj", GgufChange::kInterleavedQuery},
+    {"attn_k", "self_attn.k_proj", GgufChange::kInterleavedKey},
+    {"ffn_gate_shexp", "shared_mlp.input_linear", GgufChange::kNone, 0},
+    {"ffn_up_shexp", "shared_mlp.input_linear", GgufChange::kNone, 1},
+    {"ffn_down_shexp", "shared_mlp.output_linear"},
+    {"ffn_gate_inp", "block_sparse_moe.router.layer"},
+    {"ffn_gate_exps", "block_sparse_moe.input_linear", GgufChange::kNone, 0},
+    {"ffn_up_exps", "block_sparse_moe.input_linear", GgufChange::kNone, 1},
+    {"ffn_down_exps", "block_sparse_moe.output_linear"},
+};
 constexpr auto kGlm4MoeLayer = JoinGgufNames(kGlm4Moe, kSharedExperts);
 constexpr auto kDeepSeekLayer = JoinGgufNames(kDeepSeek, kSharedExperts);
+constexpr auto kMistral4Layer =
+    JoinGgufNames(kGgufDecoderLayer, kSharedAndRouter);
+constexpr auto kMistral4Experts = JoinGgufNames(kDeepSeek, kStackedExperts);
 
 void DescribeQwen3Moe(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("qwen3_moe");
@@ -43,6 +85,55 @@ void DescribeQwen3Moe(ConfigMaker* maker) {
   maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
   // llama.cpp assumes it, and every published model has it.
   maker->Set("norm_topk_prob", true);
+}
+
+// The text part of Qwen3-VL; a text's tokens have one position.
+void DescribeQwen3Vl(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("qwen3");
+  maker->Consume("rope.dimension_sections");
+  maker->Consume("n_deepstack_layers");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+void DescribeErnieMoe(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("ernie4_5_moe");
+  maker->Copy("moe_num_experts", "expert_count");
+  maker->Copy("moe_k", "expert_used_count");
+  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
+  maker->Copy("moe_num_shared_experts", "expert_shared_count");
+  // The shapes of the tensors say it.
+  maker->Consume("expert_shared_feed_forward_length");
+  maker->Copy("moe_layer_start_index", "leading_dense_block_count");
+  maker->Copy("moe_layer_interval", "interleave_moe_layer_step");
+  maker->Set("use_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+void DescribeQwen2Moe(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("qwen2_moe");
+  maker->DescribeExperts("num_experts");
+  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
+  maker->Copy("shared_expert_intermediate_size",
+              "expert_shared_feed_forward_length");
+  maker->Set("qkv_bias", maker->Has("blk.0.attn_q.bias"));
+  // llama.cpp assumes it, and every published model has it.
+  maker->Set("norm_topk_prob", false);
+}
+
+void DescribeOlmoe(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("olmoe");
+  maker->DescribeExperts("num_experts");
+  maker->Consume("expert_feed_forward_length");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("norm_topk_prob", false);
+}
+
+void DescribeGraniteMoe(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("granitemoeshared");
+  maker->DescribeGraniteFactors();
+  maker->DescribeExperts("num_local_experts");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("shared_intermediate_size", 0);
+  maker->Copy("shared_intermediate_size", "expert_shared_feed_forward_length");
 }
 
 void DescribeGptOss(ConfigMaker* maker) {
@@ -91,28 +182,13 @@ void DescribeGlm4Moe(ConfigMaker* maker) {
   maker->Set("use_qk_norm", maker->Has("blk.0.attn_q_norm.weight"));
 }
 
-// DeepSeek V2 and V3, Kimi K2 and what else has their latent attention. V3
-// corrects the scores by which it chooses experts.
-void DescribeDeepSeek(ConfigMaker* maker) {
-  const bool corrected = maker->HasInLayers("exp_probs_b.bias");
-  const double gate = maker->Number("expert_gating_func",
-                                    corrected ? kSigmoidGate : kSoftmaxGate);
-  if (gate != (corrected ? kSigmoidGate : kSoftmaxGate)) {
-    maker->Refuse("expert_gating_func",
-                  corrected ? "with exp_probs_b it must be 2 (sigmoid)"
-                            : "without exp_probs_b it must be 1 (softmax)");
-  }
-  maker->DescribeDecoder(corrected ? "deepseek_v3" : "deepseek_v2");
+// Sets what models with latent attention have in common.
+void DescribeLatent(ConfigMaker* maker) {
   maker->Copy("rms_norm_eps", "attention.layer_norm_rms_epsilon");
   maker->Copy("rope_theta", "rope.freq_base");
   // The latent's key-value head is one, the model's are as many as queries.
   maker->Copy("num_key_value_heads", "attention.head_count");
   DescribeGroupedExperts(maker);
-  if (!corrected) {
-    maker->Set("topk_method", maker->Number("expert_group_count", 1) > 1
-                                  ? "group_limited_greedy"
-                                  : "greedy");
-  }
   maker->Set("q_lora_rank", nullptr);
   maker->Copy("q_lora_rank", "attention.q_lora_rank");
   maker->Copy("kv_lora_rank", "attention.kv_lora_rank");
@@ -137,13 +213,59 @@ void DescribeDeepSeek(ConfigMaker* maker) {
   }
 }
 
+// DeepSeek V2 and V3, Kimi K2 and what else has their latent attention. V3
+// corrects the scores by which it chooses experts.
+void DescribeDeepSeek(ConfigMaker* maker) {
+  const bool corrected = maker->HasInLayers("exp_probs_b.bias");
+  const double gate = maker->Number("expert_gating_func",
+                                    corrected ? kSigmoidGate : kSoftmaxGate);
+  if (gate != (corrected ? kSigmoidGate : kSoftmaxGate)) {
+    maker->Refuse("expert_gating_func",
+                  corrected ? "with exp_probs_b it must be 2 (sigmoid)"
+                            : "without exp_probs_b it must be 1 (softmax)");
+  }
+  maker->DescribeDecoder(corrected ? "deepseek_v3" : "deepseek_v2");
+  DescribeLatent(maker);
+  if (!corrected) {
+    maker->Set("topk_method", maker->Number("expert_group_count", 1) > 1
+                                  ? "group_limited_greedy"
+                                  : "greedy");
+  }
+}
+
+void DescribeMistral4(ConfigMaker* maker) {
+  if (maker->Number("expert_gating_func", kSoftmaxGate) != kSoftmaxGate) {
+    maker->Refuse("expert_gating_func", "it must be 1 (softmax)");
+  }
+  maker->DescribeDecoder("mistral4");
+  DescribeLatent(maker);
+  // llama.cpp assumes it, and the published model has it.
+  maker->Set("norm_topk_prob", maker->Flag("expert_weights_norm", true));
+  maker->DescribeQueryGrowth();
+}
+
 constexpr GgufArchitecture kExpertDecoders[] = {
     {"deepseek2", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kDeepSeekLayer,
      DescribeDeepSeek},
+    {"ernie4_5-moe", kGgufLayers, kGgufDecoder, kGgufExpertLayer,
+     kErnieMoeLayer, DescribeErnieMoe},
     {"glm4moe", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kGlm4MoeLayer,
      DescribeGlm4Moe},
     {"gpt-oss", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kGptOssLayer,
      DescribeGptOss},
+    {"granitemoe", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
+     kGraniteMoeLayer, DescribeGraniteMoe},
+    {"mistral4", kGgufLayers, kGgufDecoder, kMistral4Layer, kMistral4Experts,
+     DescribeMistral4},
+    {"olmoe", kGgufLayers, kGgufDecoder, kGgufExpertLayer, {}, DescribeOlmoe},
+    {"qwen2moe", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kQwen2MoeLayer,
+     DescribeQwen2Moe},
+    {"qwen3vl",
+     kGgufLayers,
+     kGgufDecoder,
+     kGgufDecoderLayer,
+     {},
+     DescribeQwen3Vl},
     {"qwen3moe",
      kGgufLayers,
      kGgufDecoder,

@@ -142,20 +142,27 @@ std::string GgufChanges::Uninterleave(const char* heads_key,
 
 std::string GgufChanges::Group(TensorView* tensor) {
   const int64_t heads = std::max(Size("num_attention_heads"), Size("n_head"));
+  const int64_t given = Size("num_kv_heads");
+  const int64_t kv_heads = given == 0 ? heads : given;
   const int64_t rows = tensor->shape.front();
-  if (heads < 1 || rows % (3 * heads) != 0) {
+  if (heads < 1 || heads > rows || kv_heads > heads || heads % kv_heads != 0 ||
+      rows % (heads + 2 * kv_heads) != 0) {
     return fmt::format(
-        "has {} rows, which cannot be queries, keys and values of {} heads",
-        rows, heads);
+        "has {} rows, which cannot be queries, keys and values of {} heads, "
+        "and {} of keys",
+        rows, heads, kv_heads);
   }
-  const int64_t size = rows / heads / 3;
+  const int64_t size = rows / (heads + 2 * kv_heads);
+  const int64_t shared = heads / kv_heads;
   std::vector<int64_t> order;
-  for (int64_t head = 0; head < heads; ++head) {
-    for (int64_t kind = 0; kind < 3; ++kind) {
-      for (int64_t i = 0; i < size; ++i) {
-        order.push_back((kind * heads + head) * size + i);
-      }
-    }
+  // The file numbers the heads of queries, then of keys, then of values.
+  const auto take = [&](int64_t head) {
+    for (int64_t i = 0; i < size; ++i) order.push_back(head * size + i);
+  };
+  for (int64_t group = 0; group < kv_heads; ++group) {
+    for (int64_t i = 0; i < shared; ++i) take(group * shared + i);
+    take(heads + group);
+    take(heads + kv_heads + group);
   }
   TakeRows(order, tensor);
   return "";

@@ -437,13 +437,19 @@ absl::StatusOr<json> GgufTokenizerJson(const json& metadata,
   const std::string model = Text(metadata, "model");
   if (model == "none" || model == "no_vocab") return json();
   if (model == "gpt2") return ByteLevel(metadata, architecture);
-  if (model == "llama") return SentencePiece(metadata, architecture);
+  // Gemma 4's, which has merges instead of scores.
+  if (model == "gemma4" && Find(metadata, "merges") == nullptr) {
+    return Broken("merges", "is missing");
+  }
+  if (model == "llama" || model == "gemma4") {
+    return SentencePiece(metadata, architecture);
+  }
   if (model == "bert") return WordPiece(metadata);
   if (model == "t5") return Unigram(metadata, architecture);
-  return absl::UnimplementedError(
-      fmt::format("metadata: {}model is \"{}\", but supported are gpt2, "
-                  "llama, bert and t5; use the model's Hugging Face folder",
-                  kPrefix, model.substr(0, 100)));
+  return absl::UnimplementedError(fmt::format(
+      "metadata: {}model is \"{}\", but supported are gpt2, "
+      "llama, gemma4, bert and t5; use the model's Hugging Face folder",
+      kPrefix, model.substr(0, 100)));
 }
 
 json GgufTokenizerConfig(const json& metadata) {

@@ -47,7 +47,7 @@ struct FolderName {
 // Looks a name up in each list, with and without its ending.
 FolderName FindName(
     std::initializer_list<std::span<const GgufTensorName>> lists,
-    std::string_view name) {
+    std::string_view name, const json& config) {
   const size_t dot = name.rfind('.');
   const std::string_view ending =
       dot == name.npos ? std::string_view() : name.substr(dot);
@@ -56,6 +56,10 @@ FolderName FindName(
       usual ? name.substr(0, name.size() - ending.size()) : name;
   for (const auto& list : lists) {
     for (const GgufTensorName& known : list) {
+      if (!known.only_with.empty() &&
+          config.value(std::string(known.only_with), json()) != true) {
+        continue;
+      }
       // States' decays and skips have names without an ending.
       const bool whole = usual || known.change == GgufChange::kDecay ||
                          known.change == GgufChange::kVector;
@@ -96,8 +100,8 @@ std::unique_ptr<Weights> MakeGgufWeights(std::unique_ptr<MappedFile> file,
     }
     const FolderName found =
         layer ? FindName({architecture.own_tensors, architecture.layer_tensors},
-                         layer->rest)
-              : FindName({architecture.tensors}, name);
+                         layer->rest, config)
+              : FindName({architecture.tensors}, name, config);
     if (found.known == nullptr) {
       problems->push_back(
           fmt::format("weights: tensor {} is not a known tensor of {}; use the "

@@ -30,6 +30,14 @@ constexpr GgufTensorName kLfm2Layer[] = {
     {"ffn_down", "feed_forward.w2"},
     {"ffn_up", "feed_forward.w3"},
 };
+constexpr GgufTensorName kLfm2Experts[] = {
+    {"ffn_gate_inp", "feed_forward.gate"},
+    {"exp_probs_b.bias", "feed_forward.expert_bias"},
+    {"ffn_gate_exps", "feed_forward.experts.{}.w1", GgufChange::kExperts},
+    {"ffn_down_exps", "feed_forward.experts.{}.w2", GgufChange::kExperts},
+    {"ffn_up_exps", "feed_forward.experts.{}.w3", GgufChange::kExperts},
+};
+constexpr auto kLfm2MoeLayer = JoinGgufNames(kLfm2Layer, kLfm2Experts);
 constexpr GgufTensorName kGraniteHybridLayer[] = {
     {"attn_q", "self_attn.q_proj", GgufChange::kInterleavedQuery},
     {"attn_k", "self_attn.k_proj", GgufChange::kInterleavedKey},
@@ -88,6 +96,20 @@ void DescribeLfm2(ConfigMaker* maker) {
   maker->Copy("conv_L_cache", "shortconv.l_cache");
   maker->Set("block_auto_adjust_ff_dim", false);
   maker->Set("conv_bias", maker->HasInLayers("shortconv.in_proj.bias"));
+}
+
+void DescribeLfm2Moe(ConfigMaker* maker) {
+  DescribeLfm2(maker);
+  maker->Set("model_type", "lfm2_moe");
+  maker->DescribeExperts("num_experts");
+  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
+  maker->Copy("num_dense_layers", "leading_dense_block_count");
+  maker->Copy("routed_scaling_factor", "expert_weights_scale");
+  maker->Set("use_expert_bias", maker->HasInLayers("exp_probs_b.bias"));
+  constexpr int kSigmoid = 2;
+  if (maker->Number("expert_gating_func", kSigmoid) != kSigmoid) {
+    maker->Refuse("expert_gating_func", "it must be 2 (sigmoid)");
+  }
 }
 
 // Sets the sizes of Mamba 2's layers.
@@ -158,6 +180,8 @@ constexpr GgufArchitecture kStateDecoders[] = {
     {"granitehybrid", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
      kGraniteHybridLayer, DescribeGraniteHybrid},
     {"lfm2", kGgufLayers, kLfm2, kGgufDecoderLayer, kLfm2Layer, DescribeLfm2},
+    {"lfm2moe", kGgufLayers, kLfm2, kGgufDecoderLayer, kLfm2MoeLayer,
+     DescribeLfm2Moe},
     {"qwen35", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer,
      kQwen35Layer,
      [](ConfigMaker* maker) { DescribeDelta(maker, "qwen3_5_text"); }},

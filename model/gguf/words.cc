@@ -43,6 +43,11 @@ constexpr char kTekken[] =
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]*|)"
     R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+// BLOOM's, with the punctuation of several scripts.
+constexpr char kBloomWords[] =
+    " ?[^(\\s|.,!?\xE2\x80\xA6\xE3\x80\x82\xEF\xBC\x8C\xE3\x80\x81"
+    "\xE0\xA5\xA4\xDB\x94\xD8\x8C)]+";
+
 enum class Kind {
   kGpt2,    // ByteLevel's own words
   kDigits,  // the same, with single digits
@@ -54,9 +59,12 @@ enum class Kind {
   kGpt4o,
   kDeepSeek3,
   kDeepseekCoder,
+  kBloom,
+  kFalcon,
 };
 
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
+    {"bloom", Kind::kBloom},
     {"chatglm-bpe", Kind::kLlama3},
     {"codeshell", Kind::kDigits},
     {"command-r", Kind::kDigits},
@@ -67,6 +75,7 @@ constexpr std::pair<std::string_view, Kind> kKinds[] = {
     {"exaone", Kind::kDigits},
     {"exaone4", Kind::kGpt2},
     {"f2llmv2", Kind::kQwen2},
+    {"falcon", Kind::kFalcon},
     {"falcon-h1", Kind::kLlama3},
     {"falcon3", Kind::kLlama3},
     {"glm4", Kind::kLlama3},
@@ -151,6 +160,13 @@ json PreTokenizer(Kind kind) {
                        Split("[\xE4\xB8\x80-\xE9\xBE\xA5\xE0\xA0\x80-"
                              "\xE4\xB8\x80\xEA\xB0\x80-\xED\x9F\xBF]+"),
                        Digits(), ByteLevel(false)});
+    case Kind::kBloom:
+      return Sequence({Split(kBloomWords), ByteLevel(false)});
+    case Kind::kFalcon:
+      return Sequence({{{"type", "Punctuation"}, {"behavior", "Contiguous"}},
+                       ByteLevel(true),
+                       {{"type", "Digits"}, {"individual_digits", false}},
+                       Split("[0-9][0-9][0-9]")});
   }
   return nullptr;
 }

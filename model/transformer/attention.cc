@@ -36,15 +36,6 @@ constexpr int kManyPieces = 4;
 // Key multiplications that justify another thread.
 constexpr double kLeastProducts = 16 << 10;
 
-// Normalizes x [width], as many numbers at a time as the norm has factors.
-void NormHeads(const std::optional<Norm>& norm, int width, float* x) {
-  if (!norm.has_value()) return;
-  const int size = static_cast<int>(norm->gamma.size());
-  for (int begin = 0; begin < width; begin += size) {
-    norm->Apply(x + begin, x + begin);
-  }
-}
-
 }  // namespace
 
 absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
@@ -130,10 +121,12 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
           FinishRow(product.Columns(read, width),
                     gates + static_cast<size_t>(row) * width);
         }
-        NormHeads(task.weights.value_norm, kv_width, value);
+        if (task.weights.value_norm.has_value())
+          task.weights.value_norm->ApplyToHeads(kv_width, value);
         PlaceQuery(task, row, query);
         const auto normalize = [&] {
-          NormHeads(task.weights.key_norm, kv_width, key);
+          if (task.weights.key_norm.has_value())
+            task.weights.key_norm->ApplyToHeads(kv_width, key);
         };
         if (!task.weights.norms_after_rotary) normalize();
         task.turns->Apply(geometry, row, geometry.kv_heads, key);
@@ -152,7 +145,8 @@ void AttentionSublayer::PlaceQuery(const AttentionTask& task, int row,
   const Attention& weights = task.weights;
   const AttentionGeometry& geometry = weights.geometry;
   const auto normalize = [&] {
-    NormHeads(weights.query_norm, geometry.query_width(), query);
+    if (weights.query_norm.has_value())
+      weights.query_norm->ApplyToHeads(geometry.query_width(), query);
   };
   if (!weights.norms_after_rotary) normalize();
   task.turns->Apply(geometry, row, geometry.heads, query);

@@ -133,8 +133,9 @@ struct AttentionDescription {
   // output [d_model, query_width]. Without a value, values are what the key's
   // product is before its norm and rotary positions (Gemma 4).
   LinearTensors query, key, value, output;
-  // Applied to each head, weights [head_size] (Qwen 3), or to all heads
-  // together, weights [query_width] and [kv_width] (OLMo 2).
+  // Applied to each head, weights [head_size] (Qwen 3), or [heads, head_size]
+  // if each has its own (Command R+); or to all heads together, weights
+  // [query_width] and [kv_width] (OLMo 2).
   std::optional<NormTensors> query_norm = std::nullopt, key_norm = std::nullopt;
   // True: applied after rotary positions (Hunyuan), else before them.
   bool norms_after_rotary = false;

@@ -157,6 +157,10 @@ Norm Norm::Create(const NormTensors& tensors, float epsilon) {
   if (tensors.one_plus_weight) {
     for (float& factor : norm.gamma) factor += 1;
   }
+  if (tensors.weight != nullptr && tensors.weight->shape.size() == 2 &&
+      tensors.weight->shape[0] > 1) {
+    norm.head_size = static_cast<int>(tensors.weight->shape[1]);
+  }
   return norm;
 }
 

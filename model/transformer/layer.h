@@ -21,6 +21,9 @@ struct Norm {
   AlignedVector<float> gamma;
   AlignedVector<float> beta;  // empty if there is none
   float epsilon = 1e-5f;
+  // If above 0, these are parameters of several norms of so many numbers, one
+  // after the other: ApplyToHeads only.
+  int head_size = 0;
 
   static Norm Create(const NormTensors& tensors, float epsilon);
   int64_t bytes() const {
@@ -30,6 +33,23 @@ struct Norm {
   // Sets y = norm(x); y may be x. Returns the range of y.
   Range Apply(const float* x, float* y) const {
     return Add({.f32 = x, .n = static_cast<int>(gamma.size())}, nullptr, y);
+  }
+  // Normalizes each head of x [width]: with the parameters of all heads or of
+  // its own.
+  void ApplyToHeads(int width, float* x) const {
+    const int all = static_cast<int>(gamma.size());
+    const int size = head_size > 0 ? head_size : all;
+    for (int begin = 0; begin < width; begin += size) {
+      const int first = begin % all;
+      const ProductRow head = {.f32 = x + begin, .n = size};
+      if (kind == NormTensors::Kind::kRms) {
+        AddRmsNormRow(head, nullptr, gamma.data() + first, epsilon, x + begin);
+      } else {
+        AddNormRow(head, nullptr, gamma.data() + first,
+                   beta.empty() ? nullptr : beta.data() + first, epsilon,
+                   x + begin);
+      }
+    }
   }
   // Sets y = norm(x + residual), or norm(x) if `residual` is null; y may be
   // `residual`. Returns the range of y.

@@ -65,6 +65,23 @@ TEST(JsonTest, RefusesTextsThatAreNotJson) {
   }
 }
 
+// Transformers wrote them so before version 5.
+TEST(JsonTest, ReadsPythonsInfinity) {
+  const TemporaryFolder folder;
+  folder.Write("a.json",
+               R"({"a": [0.0, Infinity, -Infinity], "NaN \" Infinity": NaN})");
+  const auto value = ReadJsonFile(folder.path() + "/a.json");
+  ASSERT_TRUE(value.ok()) << value.status();
+  const nlohmann::json infinity = {{"__float__", "Infinity"}};
+  EXPECT_EQ((*value)["a"][1], infinity);
+  EXPECT_EQ((*value)["a"][2], nlohmann::json({{"__float__", "-Infinity"}}));
+  EXPECT_EQ((*value)["NaN \" Infinity"],
+            nlohmann::json({{"__float__", "NaN"}}));
+  folder.Write("a.json", "{\"a\": Infinity");
+  EXPECT_THAT(ReadJsonFile(folder.path() + "/a.json").status(),
+              IsError(StatusCode::kInvalidArgument, "a.json"));
+}
+
 TEST(JsonTest, NamesTheFileInErrors) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/x.json";

@@ -31,6 +31,10 @@ def randomize(model):
         norm = any(part in name.lower() for part in ("norm", "ln_"))
         mean = 1.0 if norm and name.endswith("weight") else 0.0
         torch.nn.init.normal_(parameter, mean, 1.5 * scale)
+    # LFM2's and ERNIE's, which are zero otherwise.
+    for name, tensor in [*model.named_buffers(), *model.named_parameters()]:
+        if name.endswith(("expert_bias", "e_score_correction_bias")):
+            tensor.data.normal_(0, 0.3)
     return model
 
 

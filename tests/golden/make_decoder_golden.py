@@ -10,10 +10,10 @@ Transformers computes with it.
 KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
 `dtype` is what they are saved as, `prompts` are others than PROMPTS, `longest`
 is the length of the one that is null. `maps`=false leaves attention maps out,
-which models with states do not have.
+which models with states do not have. `exact`=true computes in double precision.
 Weights are several times larger than those of a fresh model, so that attention
-is not uniform. Each prompt runs alone, without padding, in f32, and is
-continued without an end token. Names of searches are make_golden.py's. Needs
+is not uniform. Each prompt runs alone, without padding, in f32 unless `exact`,
+and is continued without an end token. Names of searches are make_golden.py's. Needs
 PyPI's torch, transformers (5.23 made the committed files) and safetensors; the
 tests themselves do not.
 """
@@ -88,7 +88,13 @@ def main():
     prompts = options.pop("prompts", PROMPTS)
     longest = options.pop("longest", 23)
     maps = options.pop("maps", True)
+    exact = options.pop("exact", False)
     model = saved(make_model(architecture, options), folder, dtype)
+    if exact:
+        # The usual products of experts know no double precision.
+        model.config._experts_implementation = "eager"
+        model.double()
+        torch.set_default_dtype(torch.float64)
 
     generator = torch.Generator().manual_seed(1)
     runs, tensors = [], {}
@@ -98,9 +104,9 @@ def main():
             prompt = torch.randint(model.config.vocab_size, shape, generator=generator).tolist()
         run = {"input_ids": prompt}
         out = model(input_ids=torch.tensor([prompt]), output_attentions=maps and i in (0, 2))
-        tensors[f"{i}.logits"] = out.logits[0].contiguous()
-        for layer, weights in enumerate(out.attentions or []):
-            tensors[f"{i}.attentions.{layer}"] = weights[0].contiguous()
+        tensors[f"{i}.logits"] = out.logits[0].float().contiguous()
+        for layer, weights in enumerate(getattr(out, "attentions", None) or []):
+            tensors[f"{i}.attentions.{layer}"] = weights[0].float().contiguous()
         for name in SEARCHES:
             run[name], score = search(model, prompt, name)
             if score is not None:

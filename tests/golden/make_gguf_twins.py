@@ -7,7 +7,8 @@
 
 llama.cpp's own converter makes the file, in F32, so golden_test expects the
 same numbers of both. A file gets a tokenizer if PRE names its words.
-CHANGES has the keys of config.json that the converter knows by other names.
+CHANGES has the keys of config.json that the converter knows by other names; it
+must not see those that are None.
 """
 
 import json
@@ -43,6 +44,14 @@ NOMIC = {
     "rotary_emb_scale_base": None,
 }
 CHANGES = {
+    "falcon_h1.lm": {"head_dim": 16},
+    "falcon_h1.scaled": {"head_dim": 10},
+    "nemotron_h.dense": {
+        "hybrid_override_pattern": "M-*-M",
+        "mamba_d_head": 12,
+        "num_experts_per_tok": None,
+    },
+    "nemotron_h.experts": {"mamba_d_head": 12},
     "cohere2.lm": {"rotary_pct": 1.0},
     "eurobert.base": {"classifier_pooling": None},
     "gpt_neox.lm": {"rotary_pct": 0.5},
@@ -50,6 +59,12 @@ CHANGES = {
     "granite_hybrid.experts": {
         "layer_types": ["mamba", "attention", "mamba", "attention"]
     },
+    "glm4_moe_lite.lm": {"first_k_dense_replace": 1},
+    "mistral4.lm": {"architectures": ["Mistral3ForConditionalGeneration"]},
+    "qwen3_vl.wrapped": {
+        "architectures": ["Qwen3VLForConditionalGeneration"]
+    },
+    "mpt.lm": {"architectures": ["MPTForCausalLM"]},
     "nomic_bert.base": NOMIC,
 }
 # tokenizer.ggml.pre of folders with a tokenizer; the converter knows only those
@@ -59,16 +74,26 @@ PRE = {"dense.prompt_excluded": "default", "qwen3.embedding": "qwen2"}
 ADDITIONS = {
     "gemma3.embedding": ("sliding_window_pattern", "layer_types"),
     "gemma3_text.embed": ("sliding_window_pattern", "layer_types"),
+    "lfm2_moe.lm": ("expert_weights_scale", "routed_scaling_factor"),
+    "mistral4.lm": ("attn_temperature_scale", "llama_4_scaling_beta"),
     "starcoder2.lm": ("sliding_window", "sliding_window"),
 }
 
 
 def add(writer, name, config):
     key, source = ADDITIONS[name]
-    value = config[source]
+    value = config.get(source, config["rope_parameters"].get(source))
     if source == "layer_types":
         value = [kind == "sliding_attention" for kind in value]
     getattr(writer, f"add_{key}")(value)
+
+
+def changed(config, folder):
+    config = config | CHANGES.get(folder.name, {})
+    for key, value in CHANGES.get(folder.name, {}).items():
+        if value is None:
+            config.pop(key, None)
+    return config
 
 
 def convert(folder):
@@ -78,7 +103,7 @@ def convert(folder):
         (copy / "model.gguf").unlink(missing_ok=True)
         path = copy / "config.json"
         config = json.loads(path.read_text())
-        config |= CHANGES.get(folder.name, {})
+        config = changed(config, folder)
         path.write_text(json.dumps(config))
         if not (copy / "tokenizer.json").exists():
             # Gemma's vocabulary is cut to this size.
@@ -101,7 +126,7 @@ def convert(folder):
 
         # The converter's reader of config.json drops keys that it renames.
         hparams = ModelBase.load_hparams(copy, False)
-        hparams |= CHANGES.get(folder.name, {})
+        hparams = changed(hparams, folder)
         known = get_model_class(
             get_model_architecture(hparams, ModelType.TEXT), mmproj=False
         )
@@ -114,14 +139,17 @@ def convert(folder):
             {"model_arch": known.model_arch}
             | ({} if folder.name in PRE else {"set_vocab": set_vocab}),
         )
-        converter(
+        instance = converter(
             copy,
             gguf.LlamaFileType.ALL_F32,
             folder / "model.gguf",
             eager=True,
             sentence_transformers_dense_modules=True,
             hparams=hparams,
-        ).write()
+        )
+        if hasattr(instance, "impl"):  # Mistral 3 and 4
+            type(instance.impl).set_vocab = set_vocab
+        instance.write()
 
 
 for path in sys.argv[2:]:

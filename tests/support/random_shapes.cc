@@ -14,6 +14,8 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   phi.biases = true;
   phi.parallel = true;
   phi.residual_factor = 0.6f;
+  Shape command_r = phi;
+  command_r.own_head_norms = true;
   Shape ministral = llama;
   ministral.query_growth = 0.7f;
   ministral.head_norms = false;
@@ -71,9 +73,9 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   gemma4_small.gemma4 = true;
   gemma4_small.head_norms = true;
   gemma4_small.decoder_layers = 4;
-  return {phi,      ministral, gemma2,  olmo2,       hunyuan,
-          bloom,    lfm2,      qwen3_5, granite,     falcon_h1,
-          deepseek, deepseek3, gemma4,  gemma4_small};
+  return {phi,       command_r, ministral, gemma2,  olmo2,
+          hunyuan,   bloom,     lfm2,      qwen3_5, granite,
+          falcon_h1, deepseek,  deepseek3, gemma4,  gemma4_small};
 }
 
 }  // namespace trivium

@@ -216,10 +216,19 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     }
     if (shape_.head_norms) {
       const bool wide = shape_.wide_head_norms;
+      const bool own = shape_.own_head_norms;
       layer.self_attention.query_norm =
           Norm(wide ? geometry.query_width() : geometry.head_size);
       layer.self_attention.key_norm =
           Norm(wide ? geometry.kv_width() : geometry.head_size);
+      if (own) {
+        layer.self_attention.query_norm->weight =
+            Tensor({geometry.heads, geometry.head_size}, 1, 0.1f);
+        layer.self_attention.key_norm->weight =
+            Tensor({geometry.kv_heads, geometry.head_size}, 1, 0.1f);
+        layer.self_attention.query_norm->bias = nullptr;
+        layer.self_attention.key_norm->bias = nullptr;
+      }
       layer.self_attention.norms_after_rotary = shape_.norms_after_rotary;
     }
     if (shape_.latent_rank > 0) {

@@ -60,6 +60,7 @@ class RandomTransformer {
     float query_growth = 0;           // of the second base, each 3 tokens
     bool head_norms = false;          // of queries and keys in self-attention
     bool wide_head_norms = false;     // over all heads together
+    bool own_head_norms = false;      // with factors of each head
     bool norms_after_rotary = false;  // else before it
     float soft_cap = 0;               // of scores in self-attention
     bool alibi = false;               // with a slope for each head

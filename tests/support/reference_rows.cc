@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace trivium::reference {
 
@@ -68,6 +70,25 @@ Matrix Add(Matrix a, const Matrix& b) {
 Matrix HeadsNormalized(Matrix x, const std::optional<NormTensors>& norm,
                        double epsilon) {
   if (!norm) return x;
+  if (norm->weight->shape.size() == 2) {  // each head has its own factors
+    const int heads = static_cast<int>(norm->weight->shape[0]);
+    const int size = static_cast<int>(norm->weight->shape[1]);
+    const std::vector<float> factors = Values(norm->weight);
+    for (int head = 0; head < heads; ++head) {
+      const TensorView own = {
+          DType::kF32,
+          {size},
+          std::as_bytes(std::span(factors).subspan(head * size, size))};
+      NormTensors of_head = *norm;
+      of_head.weight = &own;
+      const Matrix part = Normalized(Columns(x, head * size, (head + 1) * size),
+                                     of_head, epsilon);
+      for (int i = 0; i < x.rows; ++i) {
+        std::copy_n(part.row(i), size, x.row(i) + head * size);
+      }
+    }
+    return x;
+  }
   const int size = static_cast<int>(norm->weight->elements());
   Matrix split(x.rows * (x.columns / size), size);
   split.data = std::move(x.data);

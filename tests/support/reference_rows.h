@@ -24,7 +24,8 @@ Matrix Activated(Matrix x, Activation activation);
 Matrix Add(Matrix a, const Matrix& b);
 
 // Queries or keys [tokens, heads x head_size] with each head normalized (Henry
-// et al. 2020), or all heads of a token together, if the norm is as wide.
+// et al. 2020), by factors of its own if the norm's weight is a matrix, or all
+// heads of a token together, if the norm is as wide.
 Matrix HeadsNormalized(Matrix x, const std::optional<NormTensors>& norm,
                        double epsilon);
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "model/families/decoder_stack.h"
 #include "tests/model/families/golden_folder.h"
@@ -48,7 +50,27 @@ constexpr const char* kFamilies[] = {"bloom",
                                      "nemotron_h",
                                      "glm4_moe",
                                      "deepseek_v2",
-                                     "deepseek_v3"};
+                                     "deepseek_v3",
+                                     "arcee",
+                                     "biogpt",
+                                     "codegen",
+                                     "cohere",
+                                     "ernie4_5_moe",
+                                     "gemma",
+                                     "glm",
+                                     "gpt_bigcode",
+                                     "granitemoe",
+                                     "granitemoeshared",
+                                     "helium",
+                                     "lfm2_moe",
+                                     "mamba2",
+                                     "mpt",
+                                     "nanochat",
+                                     "nemotron",
+                                     "olmo",
+                                     "olmoe",
+                                     "qwen2_moe",
+                                     "xglm"};
 
 class ModernFamilyTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -86,10 +108,12 @@ TEST_P(ModernFamilyTest, NamesEachMissingTensor) {
 }
 
 TEST_P(ModernFamilyTest, ReadsASequenceClassifier) {
+  ASSERT_THAT(folder_.LoadWithoutWeights(), IsEmpty());
+  const int width = folder_.description.decoder->d_model;
   folder_.config["architectures"] =
       json::array({"AnyForSequenceClassification"});
   EXPECT_THAT(folder_.Load(), ElementsAre(ErrorAt("score.weight")));
-  folder_.weights.Set("score.weight", {2, 32});
+  folder_.weights.Set("score.weight", {2, width});
   ASSERT_THAT(folder_.Load(), IsEmpty());
   EXPECT_EQ(folder_.description.output_projection.weight, nullptr);
   ASSERT_TRUE(folder_.description.head.has_value());
@@ -120,7 +144,23 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"hunyuan_v1_dense.lm", "use_qk_norm", false},
       {"hunyuan_v1_dense.lm", "use_cla", true},
       {"phi3.lm", "attention_bias", true},
-      {"stablelm.lm", "qk_layernorm", true},
+      {"olmo.lm", "clip_qkv", 8.0},
+      {"olmoe.lm", "clip_qkv", 8.0},
+      {"ernie4_5_moe.lm", "moe_k", 7},
+      {"ernie4_5_moe.lm", "use_bias", true},
+      {"ernie4_5_moe.lm", "moe_num_shared_experts", 1 << 15},
+      {"mpt.lm", "no_bias", false},
+      {"mpt.lm", "logit_scale", 0.5},
+      {"mpt.lm", "attn_config", "alibi"},
+      {"gpt_bigcode.lm", "scale_attn_weights", false},
+      {"gpt_bigcode.lm", "add_cross_attention", true},
+      {"xglm.lm", "add_cross_attention", true},
+      {"codegen.lm", "rotary_dim", 7},
+      {"mamba2.lm", "num_heads", 2},
+      {"mamba2.lm", "n_groups", 3},
+      {"mamba2.lm", "time_step_limit", 1},
+      {"lfm2_moe.lm", "num_experts_per_tok", 7},
+      {"qwen2_moe.lm", "layer_types", json::array({"full_attention"})},
       {"gptj.lm", "rotary_dim", 18},
       {"gptj.lm", "rotary_dim", 7},
       {"phi3.lm", "head_dim", 1 << 18},
@@ -147,6 +187,96 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
     folder.config[key] = value;
     EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt(key)));
   }
+}
+
+TEST(ModernFamiliesTest, MptsAttentionIsThatOfItsClass) {
+  for (const auto& [key, value] : {std::pair<const char*, json>("alibi", false),
+                                   {"prefix_lm", true},
+                                   {"qk_ln", true},
+                                   {"clip_qkv", 6.0},
+                                   {"attn_type", "multiquery_attention"},
+                                   {"alibi_bias_max", 16}}) {
+    Folder folder("mpt.lm");
+    folder.config["attn_config"][key] = value;
+    EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt(key)));
+  }
+  Folder folder("mpt.lm");
+  folder.config["attn_config"]["softmax_scale"] = 0.5;
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->layer[0].self_attention.geometry.scale,
+            0.5f);
+}
+
+TEST(ModernFamiliesTest, CodeGensProductHasFourParts) {
+  Folder folder("codegen.lm");
+  folder.config["n_embd"] = 50;
+  folder.config["n_head"] = 5;
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("n_embd")));
+}
+
+// Gemma's published folders mean the approximation, whatever they say.
+TEST(ModernFamiliesTest, GemmasGeluIsApproximate) {
+  Folder folder("gemma.lm");
+  for (const char* name : {"gelu", "gelu_pytorch_tanh"}) {
+    folder.config["hidden_act"] = name;
+    ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+    EXPECT_EQ(folder.description.decoder->activation, Activation::kGeluTanh);
+  }
+  folder.config["hidden_act"] = "mish";
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("hidden_act")));
+}
+
+// A GGUF file has the norms of all heads as one matrix.
+TEST(ModernFamiliesTest, StableLmsHeadsHaveNormsOfTheirOwn) {
+  Folder folder("stablelm.norms");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const AttentionDescription& attention =
+      folder.description.decoder->layer[1].self_attention;
+  EXPECT_THAT(attention.query_norm->weight->shape, ElementsAre(4, 16));
+  EXPECT_THAT(attention.key_norm->weight->shape, ElementsAre(2, 16));
+  const std::string name = "model.layers.1.self_attn.q_layernorm.";
+  for (int head = 0; head < 4; ++head) {
+    folder.weights.Remove(name + "norms." + std::to_string(head) + ".weight");
+  }
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt(name + "weight")));
+  folder.weights.Set(name + "weight", {4, 16});
+  EXPECT_THAT(folder.Load(), IsEmpty());
+  folder.weights.Set(name + "weight", {64});
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt(name + "weight")));
+}
+
+// Command R's rotary positions turn adjacent dimensions; here, halves.
+TEST(ModernFamiliesTest, CommandRsNormsFollowTheOrderOfTheirRows) {
+  Folder folder("cohere.norms");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const auto weights = Weights::Open("tests/golden/cohere.norms");
+  ASSERT_TRUE(weights.ok());
+  const TensorView* stored =
+      (*weights)->Find("model.layers.0.self_attn.k_norm.weight");
+  const TensorView* read =
+      folder.description.decoder->layer[0].self_attention.key_norm->weight;
+  ASSERT_NE(stored, nullptr);
+  ASSERT_EQ(read->shape, stored->shape);
+  std::vector<float> given(20), made(20);
+  CopyToF32(*stored, 0, given);
+  CopyToF32(*read, 0, made);
+  constexpr int kOrder[] = {0, 2, 4, 6, 8, 1, 3, 5, 7, 9};
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(made[i], given[i / 10 * 10 + kOrder[i % 10]]);
+  }
+}
+
+TEST(ModernFamiliesTest, Qwen2sWindowsAreInEveryOtherOfTheFirstLayers) {
+  Folder folder("qwen2_moe.lm");
+  folder.config.erase("layer_types");
+  folder.config["use_sliding_window"] = true;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(ErrorAt("sliding_window")));
+  folder.config["sliding_window"] = 8;
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  const auto& layers = folder.description.decoder->layer;
+  EXPECT_EQ(layers[0].self_attention.geometry.look_back, 7);
+  EXPECT_EQ(layers[1].self_attention.geometry.look_back, kAllKeys);
 }
 
 TEST(ModernFamiliesTest, Lfm2sAdjustedWidthIsNotZero) {

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "model/gguf/gguf_changes.h"
 #include "tests/model/weights/gguf_files.h"
@@ -51,21 +54,26 @@ std::vector<float> Count(size_t size) {
   return values;
 }
 
-// The metadata of a decoder with heads of four dimensions.
-GgufWriter Decoder(const std::string& architecture) {
+// The metadata of a decoder with heads of four dimensions; `without` are keys
+// that the test gives itself.
+GgufWriter Decoder(const std::string& architecture,
+                   const std::set<std::string_view>& without = {}) {
   GgufWriter writer;
-  const auto key = [&](const char* name) { return architecture + "." + name; };
-  writer.Value("general.architecture", architecture)
-      .Value(key("context_length"), 64)
-      .Value(key("block_count"), 2)
-      .Value(key("embedding_length"), 8)
-      .Value(key("feed_forward_length"), 16)
-      .Value(key("attention.head_count"), 2)
-      .Value(key("attention.head_count_kv"), 1)
-      .Real(key("attention.layer_norm_rms_epsilon"), 0.5f)
-      .Real(key("rope.freq_base"), 10000)
-      .Value(key("rope.dimension_count"), 4)
+  writer.Value("general.architecture", architecture);
+  for (const auto& [name, value] : {std::pair("context_length", 64u),
+                                    {"block_count", 2u},
+                                    {"embedding_length", 8u},
+                                    {"feed_forward_length", 16u},
+                                    {"attention.head_count", 2u},
+                                    {"attention.head_count_kv", 1u},
+                                    {"rope.dimension_count", 4u}}) {
+    if (!without.contains(name)) writer.Value(architecture + "." + name, value);
+  }
+  writer.Real(architecture + ".rope.freq_base", 10000)
       .Value("tokenizer.ggml.eos_token_id", 2);
+  for (const char* name : {"attention.layer_norm_rms_epsilon"}) {
+    if (!without.contains(name)) writer.Real(architecture + "." + name, 0.5f);
+  }
   return writer;
 }
 
@@ -291,6 +299,99 @@ TEST(GgufModelTest, JoinsTheProductsOfLatentAttention) {
   broken.Tensor("blk.0.attn_k_b.weight", {2, 2, 1}, Count(4))
       .Tensor("blk.0.attn_v_b.weight", {3, 1, 2}, Count(6));
   EXPECT_THAT(ProblemsOf(broken), ElementsAre(ErrorAt("kv_b_proj")));
+}
+
+// The file has the queries of all heads, then their keys, then their values.
+TEST(GgufModelTest, GroupsFalconsHeads) {
+  GgufWriter writer = Decoder(
+      "falcon", {"attention.head_count", "attention.head_count_kv",
+                 "attention.layer_norm_rms_epsilon", "rope.dimension_count"});
+  writer.Value("falcon.attention.head_count", 4)
+      .Value("falcon.attention.head_count_kv", 2)
+      .Tensor("blk.0.attn_qkv.weight", {8, 1}, {0, 1, 4, 5, 2, 6, 3, 7})
+      .Tensor("blk.0.attn_norm.weight", {1}, {2});
+  GgufModel model = ReadWell(writer);
+  EXPECT_EQ(Values(model,
+                   "transformer.h.0.self_attention.query_key_value"
+                   ".weight"),
+            Count(8));
+  EXPECT_THAT(Values(model, "transformer.h.0.input_layernorm.weight"),
+              ElementsAre(2));
+  EXPECT_EQ(model.config["new_decoder_architecture"], true);
+  EXPECT_EQ(model.config["num_ln_in_parallel_attn"], 1);
+  // Falcon 40B's feed-forward has a norm of its own, which takes the name.
+  writer.Tensor("blk.0.attn_norm_2.weight", {1}, {3});
+  model = ReadWell(writer);
+  EXPECT_THAT(Values(model, "transformer.h.0.ln_mlp.weight"), ElementsAre(2));
+  EXPECT_THAT(Values(model, "transformer.h.0.ln_attn.weight"), ElementsAre(3));
+  EXPECT_EQ(model.config["num_ln_in_parallel_attn"], 2);
+}
+
+// Only weights are stored as 1 + w.
+TEST(GgufModelTest, SubtractsOneFromNemotronsWeights) {
+  GgufWriter writer = Decoder("nemotron");
+  writer.Real("nemotron.attention.layer_norm_epsilon", 0.5f)
+      .Tensor("output_norm.weight", {1}, {3})
+      .Tensor("output_norm.bias", {1}, {3})
+      .Tensor("blk.0.ffn_norm.weight", {1}, {3})
+      .Tensor("blk.0.ffn_norm.bias", {1}, {3});
+  const GgufModel model = ReadWell(writer);
+  EXPECT_THAT(Values(model, "model.norm.weight"), ElementsAre(2));
+  EXPECT_THAT(Values(model, "model.norm.bias"), ElementsAre(3));
+  const std::string norm = "model.layers.0.post_attention_layernorm.";
+  EXPECT_THAT(Values(model, norm + "weight"), ElementsAre(2));
+  EXPECT_THAT(Values(model, norm + "bias"), ElementsAre(3));
+}
+
+// Gemma 4's factors say which pairs of a head turn.
+TEST(GgufModelTest, Gemma4sFactorsTurnPairsOrStopThem) {
+  const auto with_factors = [](const std::vector<float>& factors) {
+    GgufWriter writer = Decoder("gemma4", {"rope.dimension_count"});
+    writer.Value("gemma4.attention.key_length", 8)
+        .Value("gemma4.attention.key_length_swa", 4)
+        .Value("gemma4.rope.dimension_count", 8)
+        .Bools("gemma4.attention.sliding_window_pattern", {true, false})
+        .Tensor("rope_freqs.weight", {factors.size()}, factors);
+    return writer;
+  };
+  const GgufModel model = ReadWell(with_factors({1, 1e30f, 1e30f, 1e30f}));
+  EXPECT_EQ(model.config["rope_parameters"]["full_attention"]
+                        ["partial_rotary_factor"],
+            0.25);
+  EXPECT_EQ(model.config["layer_types"],
+            json({"sliding_attention", "full_attention"}));
+  EXPECT_EQ(model.config["per_layer_config"],
+            json({{"1", {{"head_dim", 8}, {"num_key_value_heads", 1}}}}));
+  EXPECT_THAT(ProblemsOf(with_factors({1, 2, 1e30f, 1e30f})),
+              ElementsAre(ErrorAt("rope_freqs.weight")));
+  EXPECT_THAT(ProblemsOf(with_factors({})),
+              ElementsAre(ErrorAt("rope_freqs.weight")));
+  EXPECT_THAT(ProblemsOf(Decoder("gemma4")),
+              testing::Contains(ErrorAt("sliding_window_pattern")));
+}
+
+// Blocks of Nemotron-H are known by their heads and widths.
+TEST(GgufModelTest, NamesTheBlocksOfNemotronH) {
+  GgufWriter writer = Decoder(
+      "nemotron_h",
+      {"block_count", "attention.head_count_kv", "feed_forward_length"});
+  writer.Value("nemotron_h.block_count", 3)
+      .Numbers("nemotron_h.attention.head_count_kv", {0, 1, 0})
+      .Numbers("nemotron_h.feed_forward_length", {0, 0, 16})
+      .Value("nemotron_h.ssm.inner_size", 24)
+      .Value("nemotron_h.ssm.time_step_rank", 4);
+  const GgufModel model = ReadWell(writer);
+  EXPECT_EQ(model.config["layers_block_type"],
+            json({"linear_attention", "full_attention", "mlp"}));
+  EXPECT_EQ(model.config["num_key_value_heads"], 1);
+  EXPECT_EQ(model.config["intermediate_size"], 16);
+  EXPECT_EQ(model.config["mamba_head_dim"], 6);
+}
+
+// Its output's factor is in the output's tensor, which a tied file lacks.
+TEST(GgufModelTest, RefusesTiedFalconH1) {
+  EXPECT_THAT(ProblemsOf(Decoder("falcon-h1")),
+              ElementsAre(ErrorAt("output.weight")));
 }
 
 TEST(GgufModelTest, RefusesAHeadWithoutItsPooler) {

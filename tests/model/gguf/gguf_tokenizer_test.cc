@@ -71,6 +71,26 @@ TEST(GgufTokenizerTest, ReadsByteLevelBpe) {
               ElementsAre(4, 3, 3));
 }
 
+// BLOOM's words end at punctuation, and numbers are not apart from letters.
+// Falcon's have single signs and groups of three digits.
+TEST(GgufTokenizerTest, KnowsTheWordsOfBloomAndFalcon) {
+  const auto pieces = [](const char* pre, std::string_view text) {
+    json metadata = Gpt2(pre);
+    metadata["tokenizer.ggml.tokens"] = {"a",   "1",    ",",  "a1", "11",
+                                         "111", "1111", "a,", ",,", "<end>"};
+    metadata["tokenizer.ggml.token_type"] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 3};
+    metadata["tokenizer.ggml.merges"] = {"a 1",   "1 1", "11 1",
+                                         "111 1", "a ,", ", ,"};
+    metadata["tokenizer.ggml.eos_token_id"] = 9;
+    return Ids(*Make(metadata, pre), text);
+  };
+  EXPECT_THAT(pieces("bloom", "a1,"), ElementsAre(3, 2));
+  EXPECT_THAT(pieces("bloom", "1111"), ElementsAre(4, 4));
+  EXPECT_THAT(pieces("falcon", "a1,"), ElementsAre(0, 1, 2));
+  EXPECT_THAT(pieces("falcon", "1111"), ElementsAre(5, 1));
+  EXPECT_THAT(pieces("falcon", "a,,"), ElementsAre(0, 8));
+}
+
 TEST(GgufTokenizerTest, ChatsBeginWithATokenThatEveryPromptGets) {
   json metadata = Gpt2("qwen2");
   metadata["tokenizer.ggml.bos_token_id"] = 7;
@@ -131,6 +151,20 @@ TEST(GgufTokenizerTest, ReadsTheTokenizerOfGemma) {
   const auto tokenizer = Make(metadata, "gemma3");
   ASSERT_NE(tokenizer, nullptr);
   EXPECT_THAT(Ids(*tokenizer, "ab  b ab"), ElementsAre(1, 6, 8, 3, 5, 3));
+}
+
+// Gemma 4's has merges, and adds no blank.
+TEST(GgufTokenizerTest, ReadsTheTokenizerOfGemma4) {
+  json metadata = Llama();
+  metadata["tokenizer.ggml.model"] = "gemma4";
+  metadata["tokenizer.ggml.add_space_prefix"] = false;
+  EXPECT_EQ(Error(metadata, "gemma4").code(), StatusCode::kInvalidArgument);
+  metadata["tokenizer.ggml.merges"] = {"a b"};
+  const auto tokenizer = Make(metadata, "gemma4");
+  ASSERT_NE(tokenizer, nullptr);
+  // The merge counts, not the better score of "▁a".
+  EXPECT_THAT(Ids(*tokenizer, "ab ab\n"), ElementsAre(1, 6, 4, 6, 7));
+  EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{6, 4, 6, 7}), "ab ab\n");
 }
 
 TEST(GgufTokenizerTest, MakesTheMergesOfTransformers) {

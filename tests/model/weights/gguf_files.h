@@ -56,6 +56,12 @@ struct GgufWriter {
     return Value(name, kList, list);
   }
 
+  GgufWriter& Bools(std::string_view name, const std::vector<bool>& values) {
+    std::string list = LittleEndian(kBool, 4) + LittleEndian(values.size(), 8);
+    for (const bool value : values) list += LittleEndian(value, 1);
+    return Value(name, kList, list);
+  }
+
   // `shape` is in the model's order, outermost dimension first.
   GgufWriter& Info(std::string_view name, const std::vector<uint64_t>& shape,
                    uint32_t type, uint64_t offset) {

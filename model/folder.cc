@@ -153,6 +153,22 @@ json ReadMarian(const std::string& path, Problems* problems,
   return std::move(model.generation_config);
 }
 
+// Puts the task whose adapter is wanted into config.json, for the family.
+void ChooseTask(const std::string& task, Problems* problems, json* config) {
+  if (task.empty() || !config->is_object()) return;
+  const json tasks = config->value("lora_adaptations", json());
+  if (tasks.is_array() &&
+      std::find(tasks.begin(), tasks.end(), task) != tasks.end()) {
+    (*config)["lora_task"] = task;
+    return;
+  }
+  problems->push_back(fmt::format(
+      "config.json: lora_adaptations is {}, without the task '{}'; {}",
+      tasks.is_null() ? "missing" : tasks.dump().substr(0, 300), task,
+      tasks.is_null() ? "serve the folder without a task"
+                      : "give one of these tasks"));
+}
+
 // Returns the loader that config.json's model_type names; null after adding a
 // problem.
 FamilyLoader FindLoader(const json& config, std::string* family,
@@ -345,6 +361,16 @@ std::string UnreadableFolder(const std::exception& error) {
       error.what());
 }
 
+bool HasTask(const std::string& path, const std::string& task) {
+  Problems ignored;
+  const json config =
+      ReadJson(TransformerFolder(path), "config.json", false, &ignored);
+  const json tasks =
+      config.is_object() ? config.value("lora_adaptations", json()) : json();
+  return tasks.is_array() &&
+         std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+}
+
 std::optional<SentenceModules> SeparateModules(const std::string& path) {
   absl::StatusOr<SentenceModules> modules = ReadSentenceModules(path);
   if (!modules.ok() ||
@@ -383,6 +409,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
     generation = ReadFiles(path, imagine, modules, problems, &folder);
   }
   if (!folder.config.is_object()) return folder;
+  ChooseTask(options.task, problems, &folder.config);
 
   folder.family = "marian";
   const FamilyLoader load =

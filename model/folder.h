@@ -60,6 +60,9 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
 // reports.
 std::optional<SentenceModules> SeparateModules(const std::string& path);
 
+// True if the folder has an adapter of this task (LoadOptions::task).
+bool HasTask(const std::string& path, const std::string& task);
+
 // Returns the problem of a folder whose reading threw an exception or ran out
 // of memory.
 std::string UnreadableFolder(const std::exception& error);

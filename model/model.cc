@@ -245,6 +245,20 @@ void CheckList(const std::string& folder, const ModuleList* list,
   }
 }
 
+// Returns the options for each copy of the folder that options.task asks for:
+// for queries and for documents, or just one.
+std::vector<LoadOptions> TaskOptions(const std::string& folder,
+                                     const LoadOptions& options) {
+  std::vector<LoadOptions> all;
+  for (const char* side : {".query", ".passage"}) {
+    LoadOptions one = options;
+    one.task += side;
+    if (options.task.empty() || !HasTask(folder, one.task)) return {options};
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 }  // namespace
 
 const SentenceEncoder& Model::sentence_encoder() const {
@@ -260,8 +274,15 @@ const ChatTemplates& Model::chat_templates() const {
 absl::StatusOr<std::unique_ptr<Model>> Model::Load(
     const std::string& folder, const LoadOptions& options) try {
   const std::optional<SentenceModules> modules = SeparateModules(folder);
-  if (!modules) return LoadList(folder, nullptr, options);
   std::vector<std::unique_ptr<Model>> models;
+  if (!modules) {
+    for (const LoadOptions& one : TaskOptions(folder, options)) {
+      TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(),
+                               LoadList(folder, nullptr, one));
+    }
+    if (models.size() == 1) return std::move(models.front());
+    return NewRoutedModel(std::move(models), /*query=*/0, /*document=*/1);
+  }
   for (const ModuleList& list : modules->lists) {
     TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(),
                              LoadList(folder, &list, options));
@@ -291,7 +312,9 @@ std::vector<std::string> Model::Check(const std::string& folder,
       CheckList(folder, &list, options, &problems);
     }
   } else {
-    CheckList(folder, nullptr, options, &problems);
+    for (const LoadOptions& one : TaskOptions(folder, options)) {
+      CheckList(folder, nullptr, one, &problems);
+    }
   }
   return problems;
 } catch (const std::exception& error) {

@@ -43,14 +43,17 @@
 #include "model/families/opt.h"
 #include "model/families/phi.h"
 #include "model/families/phi3.h"
+#include "model/families/pre_norm_bert.h"
 #include "model/families/qwen.h"
 #include "model/families/qwen3_5.h"
 #include "model/families/qwen3_moe.h"
+#include "model/families/roformer.h"
 #include "model/families/seed_oss.h"
 #include "model/families/smollm3.h"
 #include "model/families/stablelm.h"
 #include "model/families/starcoder2.h"
 #include "model/families/t5.h"
+#include "model/families/xlm_roberta_flash.h"
 
 namespace trivium {
 namespace {
@@ -65,6 +68,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"bloom", LoadBloom},
     {"camembert", LoadRoberta},
     {"cohere2", LoadCohere2},
+    {"data2vec-text", LoadRoberta},
     {"deberta", LoadDeberta},
     {"deberta-v2", LoadDebertaV2},
     {"deepseek_v2", LoadDeepSeekV2},
@@ -72,6 +76,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"distilbert", LoadDistilBert},
     {"dpr", LoadDpr},
     {"electra", LoadElectra},
+    {"ernie", LoadErnie},
     {"ernie4_5", LoadErnie45},
     {"eurobert", LoadEuroBert},
     {"exaone4", LoadExaone4},
@@ -92,6 +97,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"granitemoehybrid", LoadGraniteMoeHybrid},
     {"gte", LoadGte},
     {"hunyuan_v1_dense", LoadHunyuanDense},
+    {"jina_embeddings_v3", LoadXlmRobertaFlash},
     {"kimi_k2", LoadDeepSeekV3},
     {"lfm2", LoadLfm2},
     {"llama", LoadLlama},
@@ -99,6 +105,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"m2m_100", LoadM2m100},
     {"marian", LoadMarian},
     {"mbart", LoadMbart},
+    {"megatron-bert", LoadMegatronBert},
     {"ministral3", LoadMinistral3},
     {"mistral", LoadMistral},
     {"mistral4", LoadMistral4},
@@ -124,6 +131,8 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"qwen3_next", LoadQwen3Next},
     {"qwen3_vl_text", LoadQwen3VlText},
     {"roberta", LoadRoberta},
+    {"roberta-prelayernorm", LoadRobertaPreLayerNorm},
+    {"roformer", LoadRoFormer},
     {"seed_oss", LoadSeedOss},
     {"smollm3", LoadSmolLm3},
     {"stablelm", LoadStableLm},
@@ -131,6 +140,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"t5", LoadT5},
     {"umt5", LoadUmt5},
     {"xlm-roberta", LoadRoberta},
+    {"xlm-roberta-xl", LoadXlmRobertaXl},
 };
 
 }  // namespace

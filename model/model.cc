@@ -245,20 +245,6 @@ void CheckList(const std::string& folder, const ModuleList* list,
   }
 }
 
-// Returns the options for each copy of the folder that options.task asks for:
-// for queries and for documents, or just one.
-std::vector<LoadOptions> TaskOptions(const std::string& folder,
-                                     const LoadOptions& options) {
-  std::vector<LoadOptions> all;
-  for (const char* side : {".query", ".passage"}) {
-    LoadOptions one = options;
-    one.task += side;
-    if (options.task.empty() || !HasTask(folder, one.task)) return {options};
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
 }  // namespace
 
 const SentenceEncoder& Model::sentence_encoder() const {
@@ -275,20 +261,13 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Load(
     const std::string& folder, const LoadOptions& options) try {
   const std::optional<SentenceModules> modules = SeparateModules(folder);
   std::vector<std::unique_ptr<Model>> models;
-  if (!modules) {
-    for (const LoadOptions& one : TaskOptions(folder, options)) {
-      TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(),
-                               LoadList(folder, nullptr, one));
-    }
-    if (models.size() == 1) return std::move(models.front());
-    return NewRoutedModel(std::move(models), /*query=*/0, /*document=*/1);
-  }
-  for (const ModuleList& list : modules->lists) {
+  for (const FolderPart& part : PartsOf(folder, modules, options)) {
     TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(),
-                             LoadList(folder, &list, options));
+                             LoadList(folder, part.list, part.options));
   }
   if (models.size() == 1) return std::move(models.front());
-  return NewRoutedModel(std::move(models), modules->query, modules->document);
+  return NewRoutedModel(std::move(models), modules ? modules->query : 0,
+                        modules ? modules->document : 1);
 } catch (const std::exception& error) {
   return ToStatus(folder, {UnreadableFolder(error)});
 }
@@ -307,14 +286,9 @@ void LeaveSignalsAlone() { TruncationGuard::LeaveSignalsAlone(); }
 std::vector<std::string> Model::Check(const std::string& folder,
                                       const LoadOptions& options) try {
   Problems problems;
-  if (const auto modules = SeparateModules(folder)) {
-    for (const ModuleList& list : modules->lists) {
-      CheckList(folder, &list, options, &problems);
-    }
-  } else {
-    for (const LoadOptions& one : TaskOptions(folder, options)) {
-      CheckList(folder, nullptr, one, &problems);
-    }
+  const std::optional<SentenceModules> modules = SeparateModules(folder);
+  for (const FolderPart& part : PartsOf(folder, modules, options)) {
+    CheckList(folder, part.list, part.options, &problems);
   }
   return problems;
 } catch (const std::exception& error) {

@@ -51,6 +51,14 @@ CHANGES = {
         "layer_types": ["mamba", "attention", "mamba", "attention"]
     },
     "nomic_bert.base": NOMIC,
+    "nomic_bert.no_bias": {"n_positions": 2048, "max_trained_positions": 2048},
+    # The keys of the hub's own form.
+    "jina_embeddings_v3.base": {
+        "architectures": ["XLMRobertaModel"],
+        "lora_adaptations": ["none"],
+        "position_embedding_type": "rotary",
+        "rotary_emb_base": 20000.0,
+    },
 }
 # tokenizer.ggml.pre of folders with a tokenizer; the converter knows only those
 # of published models.
@@ -122,6 +130,9 @@ def convert(folder):
             sentence_transformers_dense_modules=True,
             hparams=hparams,
         ).write()
+        # The converter puts adapters into files of their own.
+        for adapter in folder.glob("lora-*.gguf"):
+            adapter.unlink()
 
 
 for path in sys.argv[2:]:

@@ -5,8 +5,8 @@ them, in double precision.
 
     make_jina_goldens.py tests/golden
 
-jina_bert.base   jinaai/jina-bert-implementation (jina-embeddings-v2), with the
-                 head of its masked language model
+jina_bert.base   jinaai/jina-bert-implementation (jina-embeddings-v2)
+jina_bert.fill_mask  the same with the head of its masked language model
 jina_bert.code   jinaai/jina-bert-v2-qk-post-norm (jina-embeddings-v2-base-code)
 xlm-roberta.task jinaai/xlm-roberta-flash-implementation (jina-embeddings-v3)
                  with the adapter of one task of three
@@ -98,9 +98,9 @@ class Model:
 
 
 class JinaBert(Model):
-    def __init__(self, seed, width, heads, code):
-        super().__init__(seed, width, heads, "" if code else "bert.")
-        self.code = code
+    def __init__(self, seed, width, heads, code=False, masked=False):
+        super().__init__(seed, width, heads, "bert." if masked else "")
+        self.code, self.masked = code, masked
 
     def attention(self, name, x):
         query, key, value = (
@@ -144,7 +144,7 @@ class JinaBert(Model):
         if self.code:
             results["pooler_output"] = np.tanh(
                 self.linear("pooler.dense", x[:1], self.width))[0]
-        else:
+        if self.masked:
             name = "cls.predictions."
             y = gelu(self.linear(name + "transform.dense", x, self.width))
             y = self.norm(name + "transform.LayerNorm", y)
@@ -154,7 +154,7 @@ class JinaBert(Model):
         return results, maps
 
 
-TASKS, RANK, ALPHA = ["retrieval.query", "separation", "text-matching"], 3, 2.0
+TASKS, RANK, ALPHA = ["retrieval.query", "retrieval.passage", "separation"], 3, 2.0
 
 
 class XlmRobertaFlash(Model):
@@ -250,18 +250,23 @@ def flash_config(architecture, model, **more):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    base, code = JinaBert(31, 32, 2, False), JinaBert(32, 48, 3, True)
+    base, code = JinaBert(31, 32, 2), JinaBert(32, 48, 3, code=True)
+    masked = JinaBert(35, 24, 3, masked=True)
     task = XlmRobertaFlash(33, 32, 2, "separation")
     flash = XlmRobertaFlash(34, 32, 2, None)
     cases = {
         "jina_bert.base": (base, jina_config(
-            "JinaBertForMaskedLM", base, "jina-bert-implementation")),
+            "JinaBertModel", base, "jina-bert-implementation")),
+        "jina_bert.fill_mask": (masked, jina_config(
+            "JinaBertForMaskedLM", masked, "jina-bert-implementation")),
         "jina_bert.code": (code, jina_config(
             "JinaBertModel", code, "jina-bert-v2-qk-post-norm")),
         "xlm-roberta.task": (task, flash_config(
             "XLMRobertaModel", task, position_embedding_type="rotary",
             rotary_emb_base=20000.0, lora_adaptations=TASKS, lora_rank=RANK,
-            lora_alpha=ALPHA, lora_task=task.task)),
+            lora_alpha=ALPHA, lora_task=task.task, task_instructions={
+                "retrieval.query": "Question: ", "retrieval.passage": "Text: ",
+                "separation": ""})),
         "xlm-roberta.flash": (flash, flash_config(
             "XLMRobertaForSequenceClassification", flash, num_labels=1,
             position_embedding_type="absolute")),

@@ -19,8 +19,8 @@ struct PreNormNames {
   bool roberta = true;  // positions and heads are RoBERTa's, else BERT's
 };
 
-FamilyModel Load(const PreNormNames& names, const nlohmann::json& json,
-                 const Weights* weights, Problems* problems) {
+FamilyModel LoadPreNorm(const PreNormNames& names, const nlohmann::json& json,
+                        const Weights* weights, Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
@@ -55,34 +55,34 @@ FamilyModel Load(const PreNormNames& names, const nlohmann::json& json,
 
 FamilyModel LoadMegatronBert(const nlohmann::json& config,
                              const Weights* weights, Problems* problems) {
-  return Load({.prefix = "bert.",
-               .embedding_norm = "",
-               .attention_norm = "attention.ln",
-               .feed_forward_norm = "ln",
-               .final_norm = "encoder.ln",
-               .roberta = false},
-              config, weights, problems);
+  return LoadPreNorm({.prefix = "bert.",
+                      .embedding_norm = "",
+                      .attention_norm = "attention.ln",
+                      .feed_forward_norm = "ln",
+                      .final_norm = "encoder.ln",
+                      .roberta = false},
+                     config, weights, problems);
 }
 
 FamilyModel LoadXlmRobertaXl(const nlohmann::json& config,
                              const Weights* weights, Problems* problems) {
-  return Load({.prefix = "roberta.",
-               .embedding_norm = "",
-               .attention_norm = "attention.self_attn_layer_norm",
-               .feed_forward_norm = "LayerNorm",
-               .final_norm = "encoder.LayerNorm"},
-              config, weights, problems);
+  return LoadPreNorm({.prefix = "roberta.",
+                      .embedding_norm = "",
+                      .attention_norm = "attention.self_attn_layer_norm",
+                      .feed_forward_norm = "LayerNorm",
+                      .final_norm = "encoder.LayerNorm"},
+                     config, weights, problems);
 }
 
 FamilyModel LoadRobertaPreLayerNorm(const nlohmann::json& config,
                                     const Weights* weights,
                                     Problems* problems) {
-  return Load({.prefix = "roberta_prelayernorm.",
-               .embedding_norm = "embeddings.LayerNorm",
-               .attention_norm = "attention.LayerNorm",
-               .feed_forward_norm = "intermediate.LayerNorm",
-               .final_norm = "LayerNorm"},
-              config, weights, problems);
+  return LoadPreNorm({.prefix = "roberta_prelayernorm.",
+                      .embedding_norm = "embeddings.LayerNorm",
+                      .attention_norm = "attention.LayerNorm",
+                      .feed_forward_norm = "intermediate.LayerNorm",
+                      .final_norm = "LayerNorm"},
+                     config, weights, problems);
 }
 
 }  // namespace trivium

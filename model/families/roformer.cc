@@ -34,10 +34,6 @@ FamilyModel LoadRoFormer(const nlohmann::json& json, const Weights* weights,
       config->Integer("embedding_size", 1, kMaxWidth).value_or(encoder.d_model);
   RequireBoolean(config, "rotary_value", false);
   const int head_size = encoder.d_model / encoder.heads;
-  if (head_size % 2 != 0) {
-    config->Report("num_attention_heads", config->Find("num_attention_heads"),
-                   "rotary positions need heads of an even size");
-  }
   encoder.rotary = {ReadRotary(config, {.head_size = head_size,
                                         .max_positions = encoder.max_positions,
                                         .theta = 10000})};

@@ -33,7 +33,7 @@ struct Adapters {
   float factor = 1;  // alpha / rank
 };
 
-Adapters ReadAdapters(ConfigReader* config) {
+Adapters ReadFlashAdapters(ConfigReader* config) {
   Adapters adapters;
   const ConfigReader::Layer list = config->Find("lora_adaptations");
   if (list.json == nullptr || !list.json->is_array()) return adapters;
@@ -115,7 +115,7 @@ class AdaptedReader {
   TensorMemory* const memory_;
 };
 
-StackDescription ReadConfig(ConfigReader* config) {
+StackDescription ReadFlashConfig(ConfigReader* config) {
   const bool own = config->Text("model_type") == "xlm-roberta";
   const bool rotary =
       !own || config->Text("position_embedding_type") == "rotary";
@@ -155,9 +155,10 @@ std::string OneOf(TensorReader* tensors, const std::string& name,
              : name + other;
 }
 
-LayerDescription ReadLayer(const std::string& name,
-                           const StackDescription& stack, TensorReader* tensors,
-                           const AdaptedReader& adapted) {
+LayerDescription ReadFlashLayer(const std::string& name,
+                                const StackDescription& stack,
+                                TensorReader* tensors,
+                                const AdaptedReader& adapted) {
   const int d_model = stack.d_model;
   const auto either = [&](const char* first, const char* other) {
     return OneOf(tensors, name, first, other);
@@ -178,8 +179,8 @@ LayerDescription ReadLayer(const std::string& name,
   return layer;
 }
 
-void ReadEmbeddings(TensorReader* tensors, const AdaptedReader& adapted,
-                    StackDescription* stack) {
+void ReadFlashEmbeddings(TensorReader* tensors, const AdaptedReader& adapted,
+                         StackDescription* stack) {
   const int d_model = stack->d_model;
   EmbeddingTensors& embeddings = stack->embeddings;
   embeddings.tokens = adapted.Weight("embeddings.word_embeddings",
@@ -218,12 +219,13 @@ FamilyModel LoadXlmRobertaFlash(const nlohmann::json& json,
   ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
-  StackDescription& encoder = description.encoder.emplace(ReadConfig(config));
-  const Adapters adapters = ReadAdapters(config);
+  StackDescription& encoder =
+      description.encoder.emplace(ReadFlashConfig(config));
+  const Adapters adapters = ReadFlashAdapters(config);
   TensorReader* const tensors = family.OpenTensors("roberta.");
   if (tensors == nullptr) return model;
   const AdaptedReader adapted(adapters, tensors, &description.memory);
-  ReadEmbeddings(tensors, adapted, &encoder);
+  ReadFlashEmbeddings(tensors, adapted, &encoder);
   const bool own = !tensors->HasAnyWith("layers.") ||
                    tensors->HasAnyWith("encoder.layers.0.mixer.");
   for (int i = 0; i < encoder.layers; ++i) {
@@ -232,7 +234,7 @@ FamilyModel LoadXlmRobertaFlash(const nlohmann::json& json,
     if (!HasLayer(tensors, name, i, EncoderKeys().layers, encoder)) {
       return model;
     }
-    encoder.layer.push_back(ReadLayer(name, encoder, tensors, adapted));
+    encoder.layer.push_back(ReadFlashLayer(name, encoder, tensors, adapted));
   }
   ReadPooler("pooler.dense", encoder.d_model, Activation::kTanh, tensors,
              &description);

@@ -51,7 +51,16 @@ CHANGES = {
         "layer_types": ["mamba", "attention", "mamba", "attention"]
     },
     "nomic_bert.base": NOMIC,
-    "nomic_bert.no_bias": {"n_positions": 2048, "max_trained_positions": 2048},
+    # Transformers' configuration lacks the sizes under their own names.
+    "nomic_bert.no_bias": {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "max_trained_positions": 2048,
+        "n_positions": 2048,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 4,
+        "rope_parameters": {"rope_theta": 10000.0},
+    },
     # The keys of the hub's own form.
     "jina_embeddings_v3.base": {
         "architectures": ["XLMRobertaModel"],

@@ -43,7 +43,7 @@ class TaskAdapterTest : public ::testing::Test {
     auto engine = model.NewEngine({.kv_cache_bytes = int64_t{1} << 20});
     EXPECT_TRUE(engine.ok()) << engine.status();
     const auto encoded =
-        EncodeAlone(engine->get(), {.ids = kIds, .types = {}, .route = route});
+        EncodeAlone(engine->get(), EncoderInput(kIds, {}, route));
     EXPECT_TRUE(encoded.ok()) << encoded.status();
     return encoded->states;
   }

@@ -83,7 +83,7 @@ class Model:
                 + self.weight(name + ".bias", width, 0, 0.2))
 
     def table(self, name, rows):
-        return self.matrix(name, rows, self.width) * math.sqrt(self.width) / 1.5
+        return self.matrix(name, rows, self.width)
 
     def split(self, x):
         return x.reshape(len(x), self.heads, -1).transpose(1, 0, 2)

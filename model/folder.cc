@@ -153,6 +153,28 @@ json ReadMarian(const std::string& path, Problems* problems,
   return std::move(model.generation_config);
 }
 
+bool HasTask(const json& config, const std::string& task) {
+  if (!config.is_object()) return false;
+  const json tasks = config.value("lora_adaptations", json());
+  return tasks.is_array() &&
+         std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+}
+
+// Puts the task whose adapter is wanted into config.json, for the family.
+void ChooseTask(const std::string& task, Problems* problems, json* config) {
+  if (task.empty()) return;
+  if (HasTask(*config, task)) {
+    (*config)["lora_task"] = task;
+    return;
+  }
+  const json tasks = config->value("lora_adaptations", json());
+  problems->push_back(fmt::format(
+      "config.json: lora_adaptations is {}, without the task '{}'; {}",
+      tasks.is_null() ? "missing" : tasks.dump().substr(0, 300), task,
+      tasks.is_null() ? "serve the folder without a task"
+                      : "give one of these tasks"));
+}
+
 // Returns the loader that config.json's model_type names; null after adding a
 // problem.
 FamilyLoader FindLoader(const json& config, std::string* family,
@@ -345,6 +367,31 @@ std::string UnreadableFolder(const std::exception& error) {
       error.what());
 }
 
+std::vector<FolderPart> PartsOf(const std::string& path,
+                                const std::optional<SentenceModules>& modules,
+                                const LoadOptions& options) {
+  std::vector<FolderPart> parts;
+  if (modules) {
+    for (const ModuleList& list : modules->lists) {
+      parts.push_back({&list, options});
+    }
+    return parts;
+  }
+  if (!options.task.empty() && IsFolder(path)) {
+    Problems ignored;
+    const json config =
+        ReadJson(TransformerFolder(path), "config.json", false, &ignored);
+    for (const char* side : {".query", ".passage"}) {
+      LoadOptions one = options;
+      one.task += side;
+      if (!HasTask(config, one.task)) return {{nullptr, options}};
+      parts.push_back({nullptr, std::move(one)});
+    }
+    return parts;
+  }
+  return {{nullptr, options}};
+}
+
 std::optional<SentenceModules> SeparateModules(const std::string& path) {
   absl::StatusOr<SentenceModules> modules = ReadSentenceModules(path);
   if (!modules.ok() ||
@@ -383,6 +430,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
     generation = ReadFiles(path, imagine, modules, problems, &folder);
   }
   if (!folder.config.is_object()) return folder;
+  ChooseTask(options.task, problems, &folder.config);
 
   folder.family = "marian";
   const FamilyLoader load =

@@ -60,6 +60,19 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
 // reports.
 std::optional<SentenceModules> SeparateModules(const std::string& path);
 
+// A model of several that a folder is loaded as.
+struct FolderPart {
+  const ModuleList* list = nullptr;  // null: as modules.json says
+  LoadOptions options;
+};
+
+// Returns what the folder at `path` is loaded as: an entry for each of
+// `modules` (SeparateModules), which must outlive the result; else one for
+// queries and one for documents if options.task names such tasks; else one.
+std::vector<FolderPart> PartsOf(const std::string& path,
+                                const std::optional<SentenceModules>& modules,
+                                const LoadOptions& options);
+
 // Returns the problem of a folder whose reading threw an exception or ran out
 // of memory.
 std::string UnreadableFolder(const std::exception& error);

@@ -112,10 +112,11 @@ FolderReport ReportList(const std::string& folder, const LoadOptions& options,
 FolderReport ReportFolder(const std::string& folder,
                           const LoadOptions& options) try {
   const std::optional<SentenceModules> modules = SeparateModules(folder);
-  if (!modules) return ReportList(folder, options, nullptr);
-  FolderReport report = ReportList(folder, options, &modules->lists.front());
-  for (size_t i = 1; i < modules->lists.size(); ++i) {
-    FolderReport one = ReportList(folder, options, &modules->lists[i]);
+  const std::vector<FolderPart> parts = PartsOf(folder, modules, options);
+  FolderReport report =
+      ReportList(folder, parts.front().options, parts.front().list);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    FolderReport one = ReportList(folder, parts[i].options, parts[i].list);
     for (const auto& [from, to] :
          {std::pair(&one.problems, &report.problems),
           std::pair(&one.warnings, &report.warnings)}) {

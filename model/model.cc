@@ -270,14 +270,14 @@ const ChatTemplates& Model::chat_templates() const {
 absl::StatusOr<std::unique_ptr<Model>> Model::Load(
     const std::string& folder, const LoadOptions& options) try {
   const std::optional<SentenceModules> modules = SeparateModules(folder);
-  if (!modules) return LoadList(folder, nullptr, options);
   std::vector<std::unique_ptr<Model>> models;
-  for (const ModuleList& list : modules->lists) {
+  for (const FolderPart& part : PartsOf(folder, modules, options)) {
     TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(),
-                             LoadList(folder, &list, options));
+                             LoadList(folder, part.list, part.options));
   }
   if (models.size() == 1) return std::move(models.front());
-  return NewRoutedModel(std::move(models), modules->query, modules->document);
+  return NewRoutedModel(std::move(models), modules ? modules->query : 0,
+                        modules ? modules->document : 1);
 } catch (const std::exception& error) {
   return ToStatus(folder, {UnreadableFolder(error)});
 }
@@ -296,12 +296,9 @@ void LeaveSignalsAlone() { TruncationGuard::LeaveSignalsAlone(); }
 std::vector<std::string> Model::Check(const std::string& folder,
                                       const LoadOptions& options) try {
   Problems problems;
-  if (const auto modules = SeparateModules(folder)) {
-    for (const ModuleList& list : modules->lists) {
-      CheckList(folder, &list, options, &problems);
-    }
-  } else {
-    CheckList(folder, nullptr, options, &problems);
+  const std::optional<SentenceModules> modules = SeparateModules(folder);
+  for (const FolderPart& part : PartsOf(folder, modules, options)) {
+    CheckList(folder, part.list, part.options, &problems);
   }
   return problems;
 } catch (const std::exception& error) {

@@ -56,6 +56,11 @@ struct LoadOptions {
   // (translator_prompts.h), "auto" (as its folder tells) or "none". The text
   // must outlive all uses of these options.
   std::string_view translate_with = "auto";
+  // The task whose adapter is added to the weights, of a folder that has
+  // adapters of several (lora_adaptations, jina-embeddings-v3); empty: none is.
+  // A name T with tasks T.query and T.passage loads the model twice, for
+  // queries and for documents.
+  std::string task = {};
 };
 
 struct Language {

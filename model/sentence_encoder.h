@@ -126,6 +126,9 @@ class SentenceEncoder {
   // none.
   const std::map<std::string, std::string>& prompts() const { return prompts_; }
   const std::string& default_prompt() const { return default_prompt_; }
+  // Makes the prompt of a task the default. `instructions` has the prompts of
+  // tasks that the folder's list of prompts may lack.
+  void UseTask(const std::string& task, const nlohmann::json& instructions);
   // False if pooling leaves the prompt's tokens out.
   bool includes_prompt() const { return includes_prompt_; }
   // Set if the folder computes scores instead of embeddings.

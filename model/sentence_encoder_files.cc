@@ -388,6 +388,17 @@ void SentenceEncoder::ReadPrompts(const json& config) {
   }
 }
 
+void SentenceEncoder::UseTask(const std::string& task,
+                              const json& instructions) {
+  if (instructions.is_object()) {
+    for (const auto& [name, prompt] : instructions.items()) {
+      if (prompt.is_string()) prompts_.emplace(name, prompt.get<std::string>());
+    }
+  }
+  const auto found = prompts_.find(task);
+  if (found != prompts_.end()) default_prompt_ = found->second;
+}
+
 absl::Status SentenceEncoder::ReadSettings(const std::string& file,
                                            const json& config) {
   const json activation = config.value("activation_fn", json());

@@ -123,6 +123,12 @@ absl::StatusOr<SentenceEncoder> ReadSentences(const std::string& path,
   }
   TRIVIUM_RETURN_IF_ERROR(
       sentences->FindTokens(path, folder.tokenizer.get(), encoder.vocabulary));
+  if (const auto task = folder.config.find("lora_task");
+      task != folder.config.end() && task->is_string()) {
+    sentences->UseTask(
+        task->get<std::string>(),
+        folder.config.value("task_instructions", nlohmann::json()));
+  }
   return sentences;
 }
 

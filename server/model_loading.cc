@@ -40,6 +40,7 @@ LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options) {
   load.kv_precision = spec.kv_precision.value_or(options.kv_precision);
   load.vocabulary_shortlist =
       spec.shortlist.value_or(options.vocabulary_shortlist);
+  load.task = spec.task;
   load.translate_with = spec.translate_with.value_or(options.translate_with);
   return load;
 }

@@ -28,6 +28,13 @@ absl::Status ReadSetting(const std::string& key, const std::string& value,
     TRIVIUM_ASSIGN_OR_RETURN(spec->translate_with, ParseTranslateWith(value));
     return absl::OkStatus();
   }
+  if (key == "task") {
+    if (value.empty()) {
+      return absl::InvalidArgumentError("task is empty; give a task's name");
+    }
+    spec->task = value;
+    return absl::OkStatus();
+  }
   if (key == "shortlist") {
     if (value != "on" && value != "off") {
       return absl::InvalidArgumentError(
@@ -39,7 +46,9 @@ absl::Status ReadSetting(const std::string& key, const std::string& value,
   return absl::InvalidArgumentError(fmt::format(
       "'{}' is not a setting of a model; did you mean {}? (If it "
       "is part of the folder's name, put a slash after it)",
-      key, Nearest(key, {"kv", "precision", "shortlist", "translate_with"})));
+      key,
+      Nearest(key,
+              {"kv", "precision", "shortlist", "task", "translate_with"})));
 }
 
 // "/models/opus/" -> "opus"; "." -> the name of the current folder.

@@ -13,7 +13,7 @@ namespace trivium {
 
 // The value of a --model:
 // [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]
-// [,translate_with=...].
+// [,translate_with=...][,task=...].
 struct ModelSpec {
   std::string name;
   // Or hf:OWNER/NAME[@REVISION][:QUANT], which PullModels replaces by a path.
@@ -24,6 +24,7 @@ struct ModelSpec {
   std::optional<Precision> kv_precision = std::nullopt;
   std::optional<bool> shortlist = std::nullopt;
   std::optional<std::string_view> translate_with = std::nullopt;  // static
+  std::string task = {};  // LoadOptions::task
 
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };

@@ -90,7 +90,7 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       app->add_option_function<std::vector<std::string>>(
              "--model,folders", add,
              "Serve [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]"
-             "[,translate_with=...]; "
+             "[,translate_with=...][,task=...]; "
              "repeat it for more models, the first is the default. "
              "hf:OWNER/NAME[@REVISION][:QUANT] instead of FOLDER fetches a "
              "model of the Hugging Face Hub. Without --model, the embedded "

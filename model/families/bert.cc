@@ -2,10 +2,13 @@
 
 #include <string>
 
+#include "model/families/derived_tensors.h"
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
+#include "model/families/jina_bert.h"
 #include "model/families/sizes.h"
+#include "model/families/xlm_roberta_flash.h"
 
 namespace trivium {
 namespace {
@@ -25,6 +28,10 @@ void ReadTensors(TensorReader* tensors, TransformerDescription* description) {
 
 FamilyModel LoadBert(const nlohmann::json& json, const Weights* weights,
                      Problems* problems) {
+  if (json.is_object() &&
+      json.value("position_embedding_type", nlohmann::json()) == "alibi") {
+    return LoadJinaBert(json, weights, problems);
+  }
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
@@ -34,17 +41,37 @@ FamilyModel LoadBert(const nlohmann::json& json, const Weights* weights,
   if (tensors == nullptr) return model;
   ReadTensors(tensors, &description);
 
-  EncoderHeadNames heads;
-  if (ArchitectureEndsWith(config, "ForNextSentencePrediction")) {
-    heads.classify.output = "cls.seq_relationship";
+  ReadEncoderHead(BertHeadNames(*description.encoder, config), config, tensors,
+                  &description);
+  return model;
+}
+
+FamilyModel LoadErnie(const nlohmann::json& json, const Weights* weights,
+                      Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  StackDescription& encoder =
+      description.encoder.emplace(ReadEncoderConfig(config));
+  const bool tasks = config->Boolean("use_task_id").value_or(false);
+  const int task_count =
+      config->Integer("task_type_vocab_size", 1, kMaxPositions).value_or(3);
+  TensorReader* const tensors = family.OpenTensors("ernie.");
+  if (tensors == nullptr) return model;
+  ReadTensors(tensors, &description);
+  if (tasks) {
+    // Every token's task is 0.
+    const TensorView* const task =
+        tensors->Required("embeddings.task_type_embeddings.weight",
+                          {task_count, encoder.d_model});
+    const TensorView*& types = encoder.embeddings.types;
+    if (task != nullptr && types != nullptr) {
+      types = PlusRow(*types, *task, 0, &description.memory);
+    }
   }
-  heads.fill_mask = {.dense = "cls.predictions.transform.dense",
-                     .activation = description.encoder->activation,
-                     .norm = "cls.predictions.transform.LayerNorm",
-                     .output = "cls.predictions.decoder",
-                     .bias = "cls.predictions.bias",
-                     .width = description.encoder->d_model};
-  ReadEncoderHead(heads, config, tensors, &description);
+  ReadEncoderHead(BertHeadNames(encoder, config), config, tensors,
+                  &description);
   return model;
 }
 
@@ -74,6 +101,9 @@ FamilyModel LoadDpr(const nlohmann::json& json, const Weights* weights,
 
 FamilyModel LoadRoberta(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
+  if (IsXlmRobertaFlash(json, weights)) {
+    return LoadXlmRobertaFlash(json, weights, problems);
+  }
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
@@ -82,8 +112,9 @@ FamilyModel LoadRoberta(const nlohmann::json& json, const Weights* weights,
   UseRobertaPositions(
       config, config->Integer("pad_token_id", 0, kMaxVocabulary).value_or(1),
       &*description.encoder);
-  // RoBERTa's relatives keep its name.
-  TensorReader* const tensors = family.OpenTensors("roberta.");
+  // RoBERTa's relatives keep its name, but for data2vec.
+  TensorReader* const tensors =
+      family.OpenTensors(PrefixOf(weights, {"roberta.", "data2vec_text."}));
   if (tensors == nullptr) return model;
   ReadTensors(tensors, &description);
   ReadEncoderHead(RobertaHeadNames(*description.encoder), config, tensors,

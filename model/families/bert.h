@@ -10,14 +10,19 @@ namespace trivium {
 FamilyModel LoadBert(const nlohmann::json& config, const Weights* weights,
                      Problems* problems);
 
+// ERNIE 1 to 3 (Sun et al. 2019), the encoders: BERT whose tokens may have a
+// task, always 0 here. Like models/ernie/modeling_ernie.py.
+FamilyModel LoadErnie(const nlohmann::json& config, const Weights* weights,
+                      Problems* problems);
+
 // DPR (Karpukhin et al. 2020): a BERT for questions or for passages, whose
 // embedding is the first token's state. Readers and projections are refused.
 // Like models/dpr/modeling_dpr.py.
 FamilyModel LoadDpr(const nlohmann::json& config, const Weights* weights,
                     Problems* problems);
 
-// RoBERTa (Liu et al. 2019) and its multilingual and French relatives,
-// XLM-RoBERTa and CamemBERT: BERT with positions that count from the padding id
+// RoBERTa (Liu et al. 2019) and its relatives XLM-RoBERTa, CamemBERT and
+// data2vec's text encoder: BERT with positions that count from the padding id
 // and without segments. Like models/roberta/modeling_roberta.py.
 FamilyModel LoadRoberta(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);

@@ -78,6 +78,15 @@ TensorView Unpacked(const TensorView& tensor, TensorMemory* memory) {
   return copy->view;
 }
 
+// Returns an f32 tensor of these values; of none if they are imagined.
+const TensorView* NewF32(std::span<const float> values,
+                         std::vector<int64_t> shape, TensorMemory* memory) {
+  const TensorView f32 = {DType::kF32, {}, std::as_bytes(values)};
+  OwnedTensor* const result = NewTensor(f32, std::move(shape), memory);
+  std::copy(f32.data.begin(), f32.data.end(), result->data.begin());
+  return &result->view;
+}
+
 // Returns the tensor, or a copy of it if its values are packed, or in f32 if
 // its rows have scales or, for `elements`, if its elements cannot be read one
 // by one.
@@ -241,6 +250,43 @@ const TensorView* Scaled(const TensorView& tensor, float factor,
   return &scaled->view;
 }
 
+const TensorView* PlusRow(const TensorView& tensor, const TensorView& other,
+                          int64_t row, TensorMemory* memory) {
+  const int64_t columns = tensor.shape.back();
+  std::vector<float> values;
+  if (tensor.has_values() && other.has_values()) {
+    values.resize(tensor.elements());
+    CopyToF32(tensor, 0, values);
+    std::vector<float> added(columns);
+    CopyToF32(other, row * columns, added);
+    for (size_t i = 0; i < values.size(); ++i) values[i] += added[i % columns];
+  }
+  return NewF32(values, tensor.shape, memory);
+}
+
+const TensorView* PlusProduct(const TensorView& w, const TensorView& left,
+                              const TensorView& right, int64_t index,
+                              float factor, TensorMemory* memory) {
+  std::vector<float> values;
+  if (w.has_values() && left.has_values() && right.has_values()) {
+    const int64_t m = w.shape[0], n = w.shape[1], rank = left.shape[2];
+    values.resize(w.elements());
+    CopyToF32(w, 0, values);
+    std::vector<float> l(m * rank), r(rank * n);
+    CopyToF32(left, index * m * rank, l);
+    CopyToF32(right, index * rank * n, r);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t k = 0; k < rank; ++k) {
+        const float share = factor * l[i * rank + k];
+        for (int64_t j = 0; j < n; ++j) {
+          values[i * n + j] += share * r[k * n + j];
+        }
+      }
+    }
+  }
+  return NewF32(values, w.shape, memory);
+}
+
 const TensorView* Extended(const TensorView& tensor, std::vector<int64_t> shape,
                            float value, TensorMemory* memory) {
   std::vector<float> values;
@@ -248,10 +294,7 @@ const TensorView* Extended(const TensorView& tensor, std::vector<int64_t> shape,
     values.resize(ElementCount(shape).value_or(0), value);
     CopyToF32(tensor, 0, std::span(values).first(tensor.elements()));
   }
-  const TensorView f32 = {DType::kF32, {}, std::as_bytes(std::span(values))};
-  OwnedTensor* const result = NewTensor(f32, std::move(shape), memory);
-  std::copy(f32.data.begin(), f32.data.end(), result->data.begin());
-  return &result->view;
+  return NewF32(values, std::move(shape), memory);
 }
 
 const TensorView* Transpose(const TensorView& matrix, TensorMemory* memory) {

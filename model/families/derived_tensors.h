@@ -56,6 +56,18 @@ const TensorView* Transpose(const TensorView& tensor, TensorMemory* memory);
 const TensorView* Scaled(const TensorView& tensor, float factor,
                          TensorMemory* memory);
 
+// Returns `tensor` [rows, columns] with row `row` of `other`, [.., columns],
+// added to each of its rows, in f32.
+const TensorView* PlusRow(const TensorView& tensor, const TensorView& other,
+                          int64_t row, TensorMemory* memory);
+
+// Returns w + factor * left right, in f32: w is [m, n], left [m, rank] and
+// right [rank, n], both parts `index` of tensors [parts, m, rank] and [parts,
+// rank, n]. A low-rank adapter, Hu et al. 2021.
+const TensorView* PlusProduct(const TensorView& w, const TensorView& left,
+                              const TensorView& right, int64_t index,
+                              float factor, TensorMemory* memory);
+
 // Returns a tensor of this shape in f32 that begins with the elements of
 // `tensor` and continues with `value`.
 const TensorView* Extended(const TensorView& tensor, std::vector<int64_t> shape,

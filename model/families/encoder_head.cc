@@ -59,6 +59,21 @@ std::string FirstName(const EncoderHeadNames& names, HeadKind kind) {
 
 }  // namespace
 
+EncoderHeadNames BertHeadNames(const StackDescription& encoder,
+                               ConfigReader* config) {
+  EncoderHeadNames names;
+  if (ArchitectureEndsWith(config, "ForNextSentencePrediction")) {
+    names.classify.output = "cls.seq_relationship";
+  }
+  names.fill_mask = {.dense = "cls.predictions.transform.dense",
+                     .activation = encoder.activation,
+                     .norm = "cls.predictions.transform.LayerNorm",
+                     .output = "cls.predictions.decoder",
+                     .bias = "cls.predictions.bias",
+                     .width = encoder.d_model};
+  return names;
+}
+
 EncoderHeadNames RobertaHeadNames(const StackDescription& encoder) {
   EncoderHeadNames names;
   names.classify = {.input = Input::kFirstToken,

@@ -41,6 +41,10 @@ struct EncoderHeadNames {
   std::optional<Discriminate> discriminate;
 };
 
+// BERT's names, which other families adopted. `config` tells whether the
+// classifier is that of next sentences.
+EncoderHeadNames BertHeadNames(const StackDescription& encoder,
+                               ConfigReader* config);
 // RoBERTa's names, which other families adopted.
 EncoderHeadNames RobertaHeadNames(const StackDescription& encoder);
 

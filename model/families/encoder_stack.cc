@@ -75,7 +75,7 @@ void ReadEncoderEmbeddings(TensorReader* tensors, int width,
         tensors->Required("embeddings.token_type_embeddings.weight",
                           {stack->type_vocabulary, width});
   }
-  stack->embedding_norm = tensors->Norm(norm, width);
+  if (!norm.empty()) stack->embedding_norm = tensors->Norm(norm, width);
 }
 
 LayerDescription ReadEncoderLayer(TensorReader* tensors,
@@ -93,12 +93,16 @@ LayerDescription ReadEncoderLayer(TensorReader* tensors,
   }
   attention.output =
       tensors->Linear(name + names.attention_output, d_model, d_model);
-  layer.self_attention_norms.after =
-      tensors->Norm(name + names.attention_norm, d_model);
-  layer.up = tensors->Linear(name + names.up, stack.feed_forward, d_model);
+  const auto norm = [&](const std::string& part, SublayerNorms* norms) {
+    (names.norms_before ? norms->before : norms->after) =
+        tensors->Norm(name + part, d_model);
+  };
+  norm(names.attention_norm, &layer.self_attention_norms);
+  if (!names.up.empty()) {
+    layer.up = tensors->Linear(name + names.up, stack.feed_forward, d_model);
+  }
   layer.down = tensors->Linear(name + names.down, d_model, stack.feed_forward);
-  layer.feed_forward_norms.after =
-      tensors->Norm(name + names.feed_forward_norm, d_model);
+  norm(names.feed_forward_norm, &layer.feed_forward_norms);
   return layer;
 }
 

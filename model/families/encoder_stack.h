@@ -32,9 +32,10 @@ struct EncoderLayerNames {
   std::string value = "attention.self.value";
   std::string attention_output = "attention.output.dense";
   std::string attention_norm = "attention.output.LayerNorm";
-  std::string up = "intermediate.dense";
+  std::string up = "intermediate.dense";  // empty: the family reads it itself
   std::string down = "output.dense";
   std::string feed_forward_norm = "output.LayerNorm";
+  bool norms_before = false;  // they come before the sublayers, not after
 };
 
 // Reads the sizes and options of config.json, without tensors. Segments,
@@ -48,7 +49,7 @@ void UseRobertaPositions(ConfigReader* config, int padding_id,
                          StackDescription* stack);
 
 // Reads the embeddings of words, positions and segments, `width` wide, and
-// their norm.
+// their norm, unless its name is empty.
 void ReadEncoderEmbeddings(TensorReader* tensors, int width,
                            StackDescription* stack,
                            const std::string& norm = "embeddings.LayerNorm");

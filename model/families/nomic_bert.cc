@@ -30,6 +30,7 @@ struct NomicConfig {
   int experts = 0;
   int expert_step = 0;
   int chosen_experts = 1;
+  bool experts_bias = true;  // GGUF files have none
 
   bool HasExperts(int layer) const {
     return experts > 0 && expert_step > 1 && layer % expert_step == 1;
@@ -72,6 +73,7 @@ void ReadExpertCounts(ConfigReader* config, NomicConfig* result) {
     config->Report("activation_function", config->Find("activation_function"),
                    "with experts this server runs only \"gelu\"");
   }
+  result->experts_bias = config->Boolean("experts_bias").value_or(true);
   RequireBoolean(config, "moe_normalize_expert_weights", false);
   RequireBoolean(config, "expert_choice_router", false);
 }
@@ -144,8 +146,7 @@ NomicConfig ReadOwnNomicConfig(ConfigReader* config) {
 
 NomicConfig ReadNomicConfig(ConfigReader* config) {
   NomicConfig result;
-  if (config->Find("hidden_size").json == nullptr &&
-      config->Find("n_embd").json != nullptr) {
+  if (config->Find("n_embd").json != nullptr) {
     result = ReadOwnNomicConfig(config);
   } else {
     StackDescription& stack = result.encoder = ReadEncoderConfig(config);
@@ -179,7 +180,9 @@ ExpertsDescription ReadNomicExperts(const NomicConfig& config,
   description.over_all = true;
   description.router = tensors->Linear(name + "router.layer", config.experts,
                                        d_model, /*bias=*/false);
-  description.bias = tensors->Required(name + "experts.bias", {d_model});
+  if (config.experts_bias) {
+    description.bias = tensors->Required(name + "experts.bias", {d_model});
+  }
   const std::vector<int64_t> shape = {config.experts * inner, d_model};
   const TensorView* const up =
       tensors->Required(name + "experts.mlp.w1", shape);

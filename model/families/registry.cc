@@ -51,15 +51,18 @@
 #include "model/families/opt.h"
 #include "model/families/phi.h"
 #include "model/families/phi3.h"
+#include "model/families/pre_norm_bert.h"
 #include "model/families/qwen.h"
 #include "model/families/qwen3_5.h"
 #include "model/families/qwen3_moe.h"
+#include "model/families/roformer.h"
 #include "model/families/seed_oss.h"
 #include "model/families/smollm3.h"
 #include "model/families/stablelm.h"
 #include "model/families/starcoder2.h"
 #include "model/families/t5.h"
 #include "model/families/xglm.h"
+#include "model/families/xlm_roberta_flash.h"
 
 namespace trivium {
 namespace {
@@ -78,6 +81,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"codegen", LoadCodeGen},
     {"cohere", LoadCohere},
     {"cohere2", LoadCohere2},
+    {"data2vec-text", LoadRoberta},
     {"deberta", LoadDeberta},
     {"deberta-v2", LoadDebertaV2},
     {"deepseek_v2", LoadDeepSeekV2},
@@ -85,6 +89,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"distilbert", LoadDistilBert},
     {"dpr", LoadDpr},
     {"electra", LoadElectra},
+    {"ernie", LoadErnie},
     {"ernie4_5", LoadErnie45},
     {"ernie4_5_moe", LoadErnie45Moe},
     {"eurobert", LoadEuroBert},
@@ -112,6 +117,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"gte", LoadGte},
     {"helium", LoadHelium},
     {"hunyuan_v1_dense", LoadHunyuanDense},
+    {"jina_embeddings_v3", LoadXlmRobertaFlash},
     {"kimi_k2", LoadDeepSeekV3},
     {"lfm2", LoadLfm2},
     {"lfm2_moe", LoadLfm2Moe},
@@ -121,6 +127,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"mamba2", LoadMamba2},
     {"marian", LoadMarian},
     {"mbart", LoadMbart},
+    {"megatron-bert", LoadMegatronBert},
     {"ministral3", LoadMinistral3},
     {"mistral", LoadMistral},
     {"mistral4", LoadMistral4},
@@ -152,6 +159,8 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"qwen3_next", LoadQwen3Next},
     {"qwen3_vl_text", LoadQwen3VlText},
     {"roberta", LoadRoberta},
+    {"roberta-prelayernorm", LoadRobertaPreLayerNorm},
+    {"roformer", LoadRoFormer},
     {"seed_oss", LoadSeedOss},
     {"smollm3", LoadSmolLm3},
     {"stablelm", LoadStableLm},
@@ -160,6 +169,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"umt5", LoadUmt5},
     {"xglm", LoadXglm},
     {"xlm-roberta", LoadRoberta},
+    {"xlm-roberta-xl", LoadXlmRobertaXl},
 };
 
 }  // namespace

@@ -151,7 +151,9 @@ class T5Reader {
       layer.gate = Linear(dense + "wi_0", width, d_model);
       layer.up = Linear(dense + "wi_1", width, d_model);
     } else {
-      layer.up = Linear(dense + "wi", width, d_model);
+      // GGUF files do not tell this layer from the gated one's second.
+      layer.up = {tensors_->RequiredOneOf(
+          {dense + "wi.weight", dense + "wi_1.weight"}, {width, d_model})};
     }
     layer.down = Linear(dense + "wo", d_model, width);
     layer.feed_forward_norms.before = Norm(last + "layer_norm");

@@ -67,7 +67,7 @@ bool ConfigMaker::HasInLayers(std::string_view name) const {
   return std::any_of(
       file_.tensors.begin(), file_.tensors.end(), [name](const auto& tensor) {
         std::string_view full = tensor.first;
-        return full.starts_with("blk.") && full.ends_with(name) &&
+        return full.find("blk.") != full.npos && full.ends_with(name) &&
                full.size() > name.size() &&
                full[full.size() - name.size() - 1] == '.';
       });

@@ -66,7 +66,8 @@ std::string GgufChanges::Undo(const std::string& name, const TensorView& tensor,
     return "";
   }
   Parts& parts = parts_[name];
-  parts.flat |= change.change == GgufChange::kHeadRows;
+  parts.flat |= change.change == GgufChange::kHeadRows ||
+                change.change == GgufChange::kHeadColumns;
   parts.views.insert_or_assign(change.part, std::move(view));
   return "";
 }

@@ -23,20 +23,33 @@ namespace {
 
 using nlohmann::json;
 
-// The parts of "blk.N.REST".
+// The parts of "blk.N.REST", or of "enc.blk.N.REST" and "dec.blk.N.REST" of
+// encoder-decoders, whose rest is then "enc.REST".
 struct LayerName {
   std::string_view number;
-  std::string_view rest;
+  std::string rest;
+  std::string_view stack;  // of the folder's name: "encoder.", or empty
 };
 std::optional<LayerName> ParseLayer(std::string_view name) {
   constexpr std::string_view kPrefix = "blk.";
+  std::string_view side, stack;
+  for (const auto& [beginning, folder] :
+       {std::pair<std::string_view, std::string_view>("enc.", "encoder."),
+        {"dec.", "decoder."}}) {
+    if (!name.starts_with(beginning)) continue;
+    side = beginning;
+    stack = folder;
+    name.remove_prefix(side.size());
+    break;
+  }
   if (!name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
   const size_t dot = name.find('.');
   if (dot == 0 || dot > 6 || name.find_first_not_of("0123456789") != dot) {
     return std::nullopt;
   }
-  return LayerName{name.substr(0, dot), name.substr(dot + 1)};
+  return LayerName{name.substr(0, dot),
+                   std::string(side).append(name.substr(dot + 1)), stack};
 }
 
 struct FolderName {
@@ -112,6 +125,7 @@ std::unique_ptr<Weights> MakeGgufWeights(std::unique_ptr<MappedFile> file,
     std::string folder_name = found.name;
     if (layer) {
       folder_name =
+          std::string(layer->stack) +
           fmt::format(fmt::runtime(architecture.layer_prefix), layer->number) +
           found.name;
     }

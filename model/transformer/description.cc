@@ -29,10 +29,11 @@ struct Visitor {
   }
 
   void ForEach(const SublayerNorms& norms) const {
-    const auto& [before, of_output, after, factor] = norms;
+    const auto& [before, of_output, after, factor, of_sum] = norms;
     ForEach(before);
     ForEach(of_output);
     ForEach(after);
+    ForEach(of_sum);
   }
 
   template <typename Tensors>

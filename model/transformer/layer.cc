@@ -170,7 +170,7 @@ Norms Norms::Create(const SublayerNorms& norms, float epsilon) {
                                : std::nullopt;
   };
   return {create(norms.before), create(norms.of_output), create(norms.after),
-          norms.factor};
+          norms.factor, create(norms.of_sum)};
 }
 
 Range FeedForward::Activate(const ProductRow& up, int columns, float* y) const {

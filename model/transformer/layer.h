@@ -66,12 +66,14 @@ struct Norm {
 struct Norms {
   std::optional<Norm> before, of_output, after;
   float factor = 1;
+  std::optional<Norm> of_sum;
 
   static Norms Create(const SublayerNorms& norms, float epsilon);
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_before, of_of_output, of_after, of_factor] = *this;
-    VisitParts(f, of_before, of_of_output, of_after, of_factor);
+    const auto& [of_before, of_of_output, of_after, of_factor, of_of_sum] =
+        *this;
+    VisitParts(f, of_before, of_of_output, of_after, of_factor, of_of_sum);
   }
 };
 

@@ -15,12 +15,15 @@ namespace trivium {
 // A layer as data, see description.h.
 
 // The norms of a sublayer f; a model has one or two of them:
-//   x = after(x + factor of_output(f(before(x))))
+//   y = factor of_output(f(before(x)))
+//   x = after(x + y), or after(x + of_sum(x + y)) if there is of_sum
 // The original Transformer, BERT and Marian have `after`; GPT-2, LLaMA and
-// mBART `before`; OLMo 2 `of_output`; Gemma 2 `before` and `of_output`.
+// mBART `before`; OLMo 2 `of_output`; Gemma 2 `before` and `of_output`; the
+// attention of jina-embeddings-v2-base-code `of_sum` and `after`.
 struct SublayerNorms {
   std::optional<NormTensors> before, of_output, after;
   float factor = 1;  // of the residual connection (Granite)
+  std::optional<NormTensors> of_sum = std::nullopt;
 
   bool operator==(const SublayerNorms&) const = default;
 };

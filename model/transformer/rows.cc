@@ -90,7 +90,11 @@ void Rows::Begin(const Norms& norms, const Linear* reader, Workspace* workspace,
 void Rows::Add(int row, const ProductRow& product, const Norms& norms,
                const Linear* reader, float* scratch) {
   float* const sum = x(row);
-  const auto add = [&](const ProductRow& output) {
+  const auto add = [&](ProductRow output) {
+    if (norms.of_sum.has_value()) {
+      norms.of_sum->Add(output, sum, scratch);
+      output = {.f32 = scratch, .n = d_model_};
+    }
     if (norms.after.has_value()) {
       const Range range = norms.after->Add(output, sum, sum);
       SetInput(row, sum, range, reader, scratch);

@@ -19,7 +19,7 @@ namespace trivium {
 //
 // A sublayer f (attention, feed-forward) calls Begin(), which fills `input`
 // with what f reads, and ends each row with Add():
-//   x = after(x + factor of_output(f(before(x))))
+//   x = after(x + factor of_output(f(before(x))))   (or as SublayerNorms says)
 // where each of the norms is optional. `reader` is always the linear layer that
 // will read `input`, whose smoothing factors `input` gets; it is null for
 // whoever reads the states of the last layer.

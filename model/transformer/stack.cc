@@ -15,8 +15,8 @@ size_t FirstEqual(const std::vector<LayerDescription>& layers, size_t i) {
          layers.begin();
 }
 
-// Cross-attention and stacks with relative attention use queries and keys as
-// the products give them, so other steps are refused.
+// Cross-attention and disentangled attention use queries and keys as the
+// products give them, so other steps are refused.
 absl::Status CheckPlain(const AttentionDescription& attention) {
   if (attention.geometry.rotary == AttentionGeometry::kNoRotary &&
       !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
@@ -27,7 +27,7 @@ absl::Status CheckPlain(const AttentionDescription& attention) {
   }
   return absl::InvalidArgumentError(
       "rotary positions, norms of queries and keys, sinks, latents and gates "
-      "are not supported in cross-attention or together with relative "
+      "are not supported in cross-attention or together with disentangled "
       "attention");
 }
 
@@ -124,7 +124,8 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
         CheckHeads(description, layers[i].self_attention.geometry));
     TRIVIUM_RETURN_IF_ERROR(CheckTokenInput(description, layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckLatent(layers[i].self_attention));
-    if (description.relative_attention.has_value()) {
+    if (stack.relative_attention.has_value() &&
+        stack.relative_attention->disentangled()) {
       TRIVIUM_RETURN_IF_ERROR(CheckPlain(layers[i].self_attention));
     }
     if (layers[i].cross_attention.has_value()) {

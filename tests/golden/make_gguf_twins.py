@@ -66,6 +66,23 @@ CHANGES = {
     },
     "mpt.lm": {"architectures": ["MPTForCausalLM"]},
     "nomic_bert.base": NOMIC,
+    # Transformers' configuration lacks the sizes under their own names.
+    "nomic_bert.no_bias": {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "max_trained_positions": 2048,
+        "n_positions": 2048,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 4,
+        "rope_parameters": {"rope_theta": 10000.0},
+    },
+    # The keys of the hub's own form.
+    "jina_embeddings_v3.base": {
+        "architectures": ["XLMRobertaModel"],
+        "lora_adaptations": ["none"],
+        "position_embedding_type": "rotary",
+        "rotary_emb_base": 20000.0,
+    },
 }
 # tokenizer.ggml.pre of folders with a tokenizer; the converter knows only those
 # of published models.
@@ -150,6 +167,9 @@ def convert(folder):
         if hasattr(instance, "impl"):  # Mistral 3 and 4
             type(instance.impl).set_vocab = set_vocab
         instance.write()
+        # The converter puts adapters into files of their own.
+        for adapter in folder.glob("lora-*.gguf"):
+            adapter.unlink()
 
 
 for path in sys.argv[2:]:

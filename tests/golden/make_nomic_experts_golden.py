@@ -6,7 +6,10 @@ modeling_hf_nomic_bert.py): layers 1, 3... have experts without a gate, of which
 each token takes the best two, weighted by the softmax over all of them, and one
 bias for their sum.
 
-    make_nomic_experts_golden.py FOLDER
+    make_nomic_experts_golden.py FOLDER [--no-bias]
+
+With --no-bias, the experts' bias is zero, since GGUF files leave it out
+(tests/golden/nomic_bert.no_bias).
 
 Needs PyPI's numpy and safetensors; the tests themselves do not.
 """
@@ -150,6 +153,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(23)
     weights = make_weights(random)
+    if "--no-bias" in sys.argv[2:]:
+        for name in weights:
+            if name.endswith("experts.bias"):
+                weights[name] *= 0
     model = Model(weights)
     runs, tensors = [], {}
     for i, tokens in enumerate((5, 3, 23, 9)):

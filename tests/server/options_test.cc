@@ -136,6 +136,9 @@ TEST_F(OptionsTest, ReadsSettingsOfAModel) {
   spec.shortlist = true;
   EXPECT_EQ(parse("a=/x,shortlist=on"), spec);
   spec.shortlist.reset();
+  spec.task = "retrieval.query";
+  EXPECT_EQ(parse("a=/x,task=retrieval.query"), spec);
+  spec.task.clear();
   spec.translate_with = "hy-mt1.5";
   EXPECT_EQ(parse("a=/x,translate_with=hy-mt1.5"), spec);
   spec = plain;

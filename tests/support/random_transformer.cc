@@ -71,7 +71,13 @@ NormTensors RandomTransformer::Norm(int size) {
 SublayerNorms RandomTransformer::Norms() {
   const NormPlacement placement = shape_.norm_placement;
   SublayerNorms norms;
-  if (placement == NormPlacement::kAfter) norms.after = Norm(shape_.d_model);
+  if (placement == NormPlacement::kAfter ||
+      placement == NormPlacement::kOfSumAndAfter) {
+    norms.after = Norm(shape_.d_model);
+  }
+  if (placement == NormPlacement::kOfSumAndAfter) {
+    norms.of_sum = Norm(shape_.d_model);
+  }
   if (placement == NormPlacement::kBefore ||
       placement == NormPlacement::kBeforeAndOfOutput) {
     norms.before = Norm(shape_.d_model);

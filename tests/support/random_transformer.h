@@ -20,7 +20,13 @@ inline constexpr Formats kInt8KeptAsBf16 = {
 class RandomTransformer {
  public:
   // The members of SublayerNorms that there are.
-  enum class NormPlacement { kAfter, kBefore, kOfOutput, kBeforeAndOfOutput };
+  enum class NormPlacement {
+    kAfter,
+    kBefore,
+    kOfOutput,
+    kBeforeAndOfOutput,
+    kOfSumAndAfter
+  };
 
   struct Shape {
     int d_model = 32;

@@ -130,7 +130,7 @@ Matrix TokenInputs(const Matrix& x, const StackDescription& stack,
   return sum;
 }
 
-// after(x + factor of_output(f(before(read)))) with the norms that there are;
+// What SublayerNorms describes, with the norms that there are;
 // `read` is x but in a parallel layer's feed-forward.
 template <typename Function>
 Matrix Sublayer(const StackDescription& stack, const SublayerNorms& norms,
@@ -140,6 +140,9 @@ Matrix Sublayer(const StackDescription& stack, const SublayerNorms& norms,
   };
   Matrix out = apply(norms.of_output, f(apply(norms.before, read)));
   for (double& value : out.data) value *= norms.factor;
+  if (norms.of_sum) {
+    out = apply(norms.of_sum, reference::Add(std::move(out), x));
+  }
   return apply(norms.after, reference::Add(std::move(out), x));
 }
 

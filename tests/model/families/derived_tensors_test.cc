@@ -186,5 +186,23 @@ TEST(DerivedTensorsTest, PackedTensorsAreLikePlainOnes) {
   }
 }
 
+TEST(DerivedTensorsTest, AddsARowOfAnotherTensorToEach) {
+  const Counting tensor({2, 3}), other({2, 3});
+  TensorMemory memory;
+  const TensorView* sum = PlusRow(tensor.view(), other.view(), 1, &memory);
+  EXPECT_THAT(sum->shape, ElementsAre(2, 3));
+  EXPECT_THAT(Values(*sum), ElementsAre(3, 5, 7, 6, 8, 10));
+}
+
+// The second part: left is (2 3), right is (2 3), each of rank 1.
+TEST(DerivedTensorsTest, AddsAProductOfTwoThinParts) {
+  const Counting w({2, 2}), left({2, 2, 1}), right({2, 1, 2});
+  TensorMemory memory;
+  const TensorView* sum = PlusProduct(w.view(), left.view(), right.view(),
+                                      /*index=*/1, /*factor=*/2, &memory);
+  EXPECT_THAT(sum->shape, ElementsAre(2, 2));
+  EXPECT_THAT(Values(*sum), ElementsAre(8, 13, 14, 21));
+}
+
 }  // namespace
 }  // namespace trivium

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "model/families/registry.h"
@@ -60,6 +61,20 @@ INSTANTIATE_TEST_SUITE_P(
         Head{"deberta.classify", HeadKind::kClassify, 3, true},
         Head{"deberta-v2.classify", HeadKind::kClassify, 3, true},
         Head{"mpnet.base", std::nullopt, 0, true},
+        Head{"data2vec-text.classify", HeadKind::kClassify, 3, false},
+        Head{"ernie.fill_mask", HeadKind::kFillMask, 307, false},
+        Head{"jina_bert.base", std::nullopt, 0, false},
+        Head{"jina_bert.fill_mask", HeadKind::kFillMask, 211, false},
+        Head{"jina_bert.code", std::nullopt, 0, true},
+        Head{"jina_embeddings_v3.base", std::nullopt, 0, true},
+        Head{"jina_embeddings_v3.tag", HeadKind::kTag, 2, false},
+        Head{"megatron-bert.classify", HeadKind::kClassify, 3, true},
+        Head{"roberta-prelayernorm.fill_mask", HeadKind::kFillMask, 307, false},
+        Head{"roformer.classify", HeadKind::kClassify, 2, false},
+        Head{"roformer.fill_mask", HeadKind::kFillMask, 307, false},
+        Head{"xlm-roberta-xl.classify", HeadKind::kClassify, 2, false},
+        Head{"xlm-roberta.flash", HeadKind::kClassify, 1, false},
+        Head{"xlm-roberta.task", std::nullopt, 0, false},
         Head{"modernbert.base", std::nullopt, 0, false},
         Head{"modernbert.classify", HeadKind::kClassify, 3, false},
         Head{"modernbert.tag", HeadKind::kTag, 3, false},
@@ -234,6 +249,68 @@ TEST(DebertaTest, SplitsJoinedProjections) {
   EXPECT_EQ(value(attention.query.weight, 20, 5), value(joined, 48 + 4, 5));
   EXPECT_EQ(value(attention.value.weight, 31, 31), value(joined, 95, 31));
   EXPECT_EQ(attention.key.bias, nullptr);
+}
+
+TEST(JinaBertTest, HasSlopesInsteadOfPositions) {
+  Folder folder("jina_bert.base");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const StackDescription& encoder = *folder.description.encoder;
+  EXPECT_EQ(encoder.positions, PositionEncoding::kNone);
+  EXPECT_THAT(encoder.relative_attention->slopes,
+              ElementsAre(1.0f / 16, 1.0f / 256));
+  EXPECT_FALSE(encoder.layer[0].self_attention_norms.of_sum.has_value());
+}
+
+// The gate's rows are the first ones in one variant, the last in the other.
+TEST(JinaBertTest, VariantsDifferInNormsAndGates) {
+  Folder code("jina_bert.code");
+  ASSERT_THAT(code.LoadReal(), IsEmpty());
+  const LayerDescription& layer = code.description.encoder->layer[0];
+  EXPECT_TRUE(layer.self_attention_norms.of_sum.has_value());
+  EXPECT_EQ(layer.self_attention.query_norm->weight->shape[0], 48);
+  EXPECT_GT(layer.gate->weight->data.data(), layer.up.weight->data.data());
+  Folder base("jina_bert.base");
+  ASSERT_THAT(base.LoadReal(), IsEmpty());
+  const LayerDescription& other = base.description.encoder->layer[0];
+  EXPECT_LT(other.gate->weight->data.data(), other.up.weight->data.data());
+}
+
+TEST(JinaBertTest, RefusesAnUnknownFeedForward) {
+  Folder folder("jina_bert.base");
+  folder.config["feed_forward_type"] = "swiglu";
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("feed_forward_type")));
+}
+
+TEST(RoFormerTest, RefusesRotaryValues) {
+  Folder folder("roformer.fill_mask");
+  folder.config["rotary_value"] = true;
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("rotary_value")));
+}
+
+TEST(ErnieTest, AddsTheFirstTaskToTheTypes) {
+  Folder folder("ernie.fill_mask"), other("ernie.fill_mask");
+  other.config["use_task_id"] = false;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  ASSERT_THAT(other.LoadReal(), IsEmpty());
+  const TensorView* const with = folder.description.encoder->embeddings.types;
+  const TensorView* const without = other.description.encoder->embeddings.types;
+  ASSERT_EQ(without->shape, with->shape);
+  std::vector<float> sums(with->elements()), plain(with->elements());
+  CopyToF32(*with, 0, sums);
+  CopyToF32(*without, 0, plain);
+  EXPECT_NE(sums, plain);
+}
+
+TEST(XlmRobertaFlashTest, RefusesATaskWithoutAdapters) {
+  Folder folder("xlm-roberta.task");
+  folder.config["lora_task"] = "classification";
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("lora_task")));
+}
+
+TEST(XlmRobertaFlashTest, RefusesAdaptersOfAnotherRank) {
+  Folder folder("xlm-roberta.task");
+  folder.config["lora_rank"] = 5;
+  EXPECT_THAT(folder.Load(), testing::Not(IsEmpty()));
 }
 
 }  // namespace

@@ -353,6 +353,21 @@ Shape PlainExperts() {
           .embedding_norm = true};
 }
 
+// Jina's BERT with norms of queries and keys.
+Shape AlibiWithNorms() {
+  return {.d_model = 48,
+          .heads = 3,
+          .decoder_layers = 0,
+          .activation = Activation::kGelu,
+          .gated = true,
+          .norm_placement = RandomTransformer::NormPlacement::kOfSumAndAfter,
+          .positions = PositionEncoding::kNone,
+          .wide_head_norms = true,
+          .alibi = true,
+          .embedding_norm = true,
+          .pooler = true};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, EncoderOnlyTest,
     ::testing::Values(
@@ -409,7 +424,7 @@ INSTANTIATE_TEST_SUITE_P(
               .relative = Buckets::kT5,
               .head = HeadKind::kClassify},
         CausalEncoder(), PaddedClassifier(), ModernBert(), RotaryBert(),
-        PlainExperts(),
+        PlainExperts(), AlibiWithNorms(),
         Shape{.decoder_layers = 0,
               .gated = true,
               .experts = 5,

@@ -65,10 +65,10 @@ TEST(RotaryTest, LongTextsEqualTheReference) {
   }
 }
 
-TEST(RotaryTest, IsRefusedInCrossAndRelativeAttention) {
+TEST(RotaryTest, IsRefusedInCrossAndDisentangledAttention) {
   for (const bool cross : {false, true}) {
     const RandomTransformer random(
-        {.relative = RelativeAttentionDescription::Buckets::kT5}, 1);
+        {.relative = RelativeAttentionDescription::Buckets::kEach}, 1);
     TransformerDescription description = random.description();
     if (cross) description.encoder->relative_attention.reset();
     description.decoder->relative_attention.reset();

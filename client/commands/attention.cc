@@ -43,7 +43,7 @@ class AttentionCommand : public Command {
     AddTexts(input, reader.answer(), &context);
     if (!npz_.empty()) {
       TRIVIUM_RETURN_IF_ERROR(WriteNpz(maps));
-      output.Complain(fmt::format("wrote {}", npz_));
+      output.Note(fmt::format("wrote {}", npz_));
     }
     if (!html_.empty()) {
       TRIVIUM_RETURN_IF_ERROR(WritePage(context, maps, &on_page, output));
@@ -116,8 +116,7 @@ class AttentionCommand : public Command {
     }
     const std::string page = AttentionPage(context, *on_page);
     TRIVIUM_RETURN_IF_ERROR(WriteFile(html_, page));
-    output.Complain(
-        fmt::format("wrote {} ({:.1f} MB)", html_, page.size() / 1e6));
+    output.Note(fmt::format("wrote {} ({:.1f} MB)", html_, page.size() / 1e6));
     for (const DrawnMaps& one : *on_page) {
       if (one.all_maps > one.layers.size() * one.heads.size()) {
         output.Complain(fmt::format(

@@ -32,7 +32,7 @@ class BeamsCommand : public Command {
     if (!html_.empty()) {
       TRIVIUM_RETURN_IF_ERROR(
           WriteFile(html_, tree.Page(response.model().name(), input.text())));
-      output.Complain(fmt::format("wrote {}", html_));
+      output.Note(fmt::format("wrote {}", html_));
     }
     return output.Piece(
         tree.Text(Colors(ShowsColors(io.out)), TerminalRows(io.out)));

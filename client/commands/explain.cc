@@ -43,12 +43,12 @@ class ExplainCommand : public Command {
       NpzWriter npz;
       AddArrays(head.trace, &npz);
       TRIVIUM_RETURN_IF_ERROR(npz.Write(npz_));
-      output.Complain(fmt::format("wrote {}", npz_));
+      output.Note(fmt::format("wrote {}", npz_));
     }
     if (!html_.empty()) {
       const std::string page = HeadPage(head);
       TRIVIUM_RETURN_IF_ERROR(WriteFile(html_, page));
-      output.Complain(
+      output.Note(
           fmt::format("wrote {} ({:.1f} MB)", html_, page.size() / 1e6));
     }
     return json_ ? output.Json(head.trace) : absl::OkStatus();

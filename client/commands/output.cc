@@ -38,10 +38,14 @@ absl::Status Output::Failure(const absl::Status& status, bool json) {
   return Json(response);
 }
 
-void Output::Complain(std::string_view text) {
+void Output::Note(std::string_view text) {
   if (progress_ != nullptr) progress_->Hide();
-  fmt::print(io_.err, "trivium: {}\n", InFlagWords(text, io_.flags));
+  fmt::print(io_.err, "trivium: {}\n", text);
   std::fflush(io_.err);
+}
+
+void Output::Complain(std::string_view text) {
+  Note(InFlagWords(text, io_.flags));
 }
 
 absl::Status Output::Write(std::string_view bytes) {

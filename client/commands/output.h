@@ -30,6 +30,8 @@ class Output {
   // or in JSON the error, as in a response of TranslateStream.
   absl::Status Failure(const absl::Status& status, bool json);
   // Writes a line to the error output, after "trivium: ".
+  void Note(std::string_view text);
+  // Does the same with an error, whose fields it names by their flags.
   void Complain(std::string_view text);
 
  private:

@@ -12,8 +12,9 @@ namespace trivium {
 // the kinds "gpt2" (byte-level BPE, whose words tokenizer.ggml.pre names),
 // "llama" (SentencePiece's BPE with bytes for unknown characters), "bert"
 // (WordPiece) and "t5" (SentencePiece's unigram model). Returns null if the
-// file has no tokenizer, or one of the kind "none", as files for ids alone have.
-// UNIMPLEMENTED names an unsupported kind, INVALID_ARGUMENT what is broken.
+// file has no tokenizer, or one of the kind "none", as files for ids alone
+// have. UNIMPLEMENTED names an unsupported kind, INVALID_ARGUMENT what is
+// broken.
 absl::StatusOr<nlohmann::json> GgufTokenizerJson(const nlohmann::json& metadata,
                                                  std::string_view architecture);
 

@@ -154,12 +154,15 @@ void HeadTap::Describe(HeadTrace* trace) const {
   trace->heads = geometry.heads;
   trace->gated = weights.gated;
   trace->parallel = weights.parallel;
-  trace->factor = weights.norms.factor;
-  const auto& [before, of_output, after, factor] = weights.norms;
-  trace->norm_of_output = of_output.has_value();
-  trace->norm_of_sum = after.has_value();
-  for (const std::optional<Norm>& norm : {before, of_output, after}) {
-    if (norm.has_value()) trace->rms = norm->kind == NormTensors::Kind::kRms;
+  const Norms& norms = weights.norms;
+  trace->factor = norms.factor;
+  trace->norm_of_output = norms.of_output.has_value();
+  trace->norm_of_sum = norms.after.has_value() || norms.of_sum.has_value();
+  for (const std::optional<Norm>* norm :
+       {&norms.before, &norms.of_output, &norms.after, &norms.of_sum}) {
+    if (norm->has_value()) {
+      trace->rms = (*norm)->kind == NormTensors::Kind::kRms;
+    }
   }
   if (trace->choice.cross) return;
   if (task_->turns != nullptr && geometry.rotary >= 0) {

@@ -56,10 +56,12 @@ PrefixIndex::Id PrefixIndex::Register(Id before, std::string_view context_key,
     if (std::none_of(blocks.begin(), blocks.end(), there) && state.empty()) {
       return kNone;
     }
-    found = segments_.try_emplace(key_).first;
-    found->second = {.id = ++last_id_,
-                     .blocks = std::vector<int>(groups_, kNoBlock),
-                     .state = std::vector<int>(state_blocks_, kNoBlock)};
+    // Made before it is added, so that no half of it stays without memory.
+    Segment made = {.id = last_id_ + 1,
+                    .blocks = std::vector<int>(groups_, kNoBlock),
+                    .state = std::vector<int>(state_blocks_, kNoBlock)};
+    found = segments_.try_emplace(key_, std::move(made)).first;
+    ++last_id_;
   }
   Segment& segment = found->second;
   for (size_t group = 0; group < groups_; ++group) {

@@ -6,9 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/node_hash_map.h"
+#include "absl/hash/hash.h"
 #include "model/engine.h"
 
 namespace trivium {
@@ -68,7 +69,9 @@ class PrefixIndex {
   void Forget(int block);
 
  private:
-  using Segments = absl::node_hash_map<std::string, Segment>;
+  // absl::node_hash_map is broken once a node finds no memory.
+  using Segments =
+      std::unordered_map<std::string, Segment, absl::Hash<std::string>>;
   struct Entry {
     Segments::value_type* segment = nullptr;
     int group = 0;  // from groups_ on: an index in Segment::state

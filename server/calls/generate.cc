@@ -146,8 +146,10 @@ class GenerateCall final : public PreparedCall {
   // On a worker.
   void OnTokens(int index, const TokenRun& tokens) {
     MutexLock lock(&mutex_);
-    const absl::Status status =
-        CatchExceptions([&] { news_.tokens[index].Append(tokens); });
+    const absl::Status status = CatchExceptions([&] {
+      mutex_.AssertHeld();
+      news_.tokens[index].Append(tokens);
+    });
     if (!status.ok()) LoseClientLocked(status);
     // If nobody is woken, OnResult does what is left.
     WakeLocked();

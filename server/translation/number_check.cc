@@ -13,13 +13,14 @@
 // word before it is the same in both texts, or announces a section.
 #include "server/translation/number_check.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "server/translation/characters.h"
 #include "server/translation/number_words.h"
 
@@ -173,7 +174,7 @@ std::string WithoutCommas(std::string_view text, const WrittenNumber& number) {
   if (!number.time || number.runs.size() != 2) {
     return std::string(number.span.Of(text));
   }
-  return absl::StrCat(number.runs[0].Of(text), ":", number.runs[1].Of(text));
+  return fmt::format("{}:{}", number.runs[0].Of(text), number.runs[1].Of(text));
 }
 
 // A time of day in a text.
@@ -204,6 +205,7 @@ std::vector<ClockTime> ClockTimesIn(std::string_view text,
       time.minutes = DigitsOf(text, numbers[i]);
       time.end = numbers[i].span.end;
     }
+    if (time.minutes == "00") time.minutes.clear();
     times.push_back(std::move(time));
   }
   return times;

@@ -219,9 +219,16 @@ TEST_F(VisualsTest, TracesTheHeadThatTheMapsShow) {
   generate.clear_decoder_attention();
   generate.mutable_head_trace()->set_cross(true);
   ASSERT_EQ(client_->Generate(generate, read), absl::OkStatus());
-  EXPECT_TRUE(std::ranges::equal(
-      done.head_trace().keys(), head.keys(),
-      [](const auto& a, const auto& b) { return a.piece() == b.piece(); }));
+  const auto pieces = [](const auto& tokens) {
+    std::vector<std::string> texts;
+    for (const auto& token : tokens) texts.push_back(token.piece());
+    return texts;
+  };
+  // Generate's text begins with the token of its target language.
+  std::vector<std::string> keys = pieces(done.head_trace().keys());
+  ASSERT_FALSE(keys.empty());
+  keys.erase(keys.begin());
+  EXPECT_EQ(keys, pieces(head.keys()));
 }
 
 TEST_F(VisualsTest, RefusesTracesThatItCannotGive) {

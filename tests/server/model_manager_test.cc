@@ -415,7 +415,9 @@ TEST_F(ModelManagerTest, OrdersWaitForAModelThatIsReadWithinTime) {
 }
 
 TEST_F(ModelManagerTest, AModelThatTakesTooLongIsGivenUp) {
-  reading_.patience = reading_.limit = absl::Milliseconds(1);
+  // Long enough for a thread to begin: an order that is given up before is not
+  // read at all.
+  reading_.patience = reading_.limit = absl::Milliseconds(100);
   Stick({"stuck"});
   Start();
   AddFolder("stuck");

@@ -27,9 +27,11 @@ std::vector<float> Values(const TensorView& tensor) {
 // Folders with tensors of other names or in another order than those that their
 // file becomes; golden_test compares the results computed with them.
 constexpr std::string_view kOtherNames[] = {
-    "distilbert.base",  "falcon_h1.scaled", "gpt_oss.lm",
-    "qwen3_next.lm",    "qwen3_vl.wrapped", "roberta.base",
-    "roberta.classify", "xlm-roberta.base",
+    "distilbert.base",    "falcon_h1.scaled", "gpt_oss.lm",
+    "jina_bert.base",     "jina_bert.code",   "jina_embeddings_v3.base",
+    "nomic_bert.no_bias", "qwen3_next.lm",    "qwen3_vl.wrapped",
+    "roberta.base",       "roberta.classify", "t5.encoder",
+    "xlm-roberta.base",
 };
 // Values of folders that the converter does not write into the file.
 constexpr std::pair<std::string_view, std::string_view> kOtherValues[] = {

@@ -138,6 +138,8 @@ TEST(NumberCheckTest, GermanCountsHoursTo24) {
   EXPECT_EQ(Corrected(german, "Call at 3:30 pm or 9 p.m.",
                       "Ruf um 3.30 Uhr oder 9 Uhr an."),
             "Ruf um 15.30 Uhr oder 21 Uhr an.");
+  EXPECT_EQ(Corrected(german, "He came at 5 p.m.", "Er kam um 5.00 Uhr."),
+            "Er kam um 17.00 Uhr.");
   for (const auto& [source, translation] :
        {std::pair("at 3 am", "um 3 Uhr"),
         std::pair("at 3 pm", "um 3 Uhr nachmittags"),

@@ -49,7 +49,7 @@ TEST_F(RpcResultCacheTest, StreamsAnswerWhatIsKnown) {
     stream->Write(message);
     for (int i = 0; i < 50; ++i) {
       // Text without letters is not asked.
-      const std::string text = "text" + std::to_string(i);
+      const std::string text = "text " + std::to_string(i);
       message.mutable_item()->set_id(text);
       message.mutable_item()->mutable_input()->set_text(text);
       stream->Write(message);

@@ -201,12 +201,16 @@ class NoMemoryTest : public testing::Test {
       if (end == std::string::npos) end = result.body.size();
       std::string line = result.body.substr(begin, end - begin);
       begin = end + 1;
+      if (line.empty()) continue;
       if (line.starts_with("data: ")) line = line.substr(6);
       json value = json::parse(line, nullptr, /*allow_exceptions=*/false);
       if (!value.is_discarded()) {
+        // Of OpenAI's shape and of Ollama's.
         const json::json_pointer delta("/choices/0/delta/content");
-        if (value.contains(delta) && value[delta].is_string()) {
-          streamed += value[delta].get<std::string>();
+        const json::json_pointer message("/message/content");
+        const bool ollama = value.contains("done") && !value["done"];
+        if (ollama || value.contains(delta)) {
+          streamed += value[ollama ? message : delta].get<std::string>();
           continue;
         }
         ClearTimings(&value);

@@ -180,10 +180,10 @@ std::string WithoutCommas(std::string_view text, const WrittenNumber& number) {
 // A time of day in a text.
 struct ClockTime {
   TextSpan hour;
-  int value = 0;        // the hour
-  std::string minutes;  // empty for a whole hour
-  size_t end = 0;       // after the minutes
-  bool sure = false;    // WrittenNumber::time
+  int value = 0;             // the hour
+  std::string minutes = {};  // empty for a whole hour
+  size_t end = 0;            // after the minutes
+  bool sure = false;         // WrittenNumber::time
 };
 
 // Returns the times and other numbers that may be one.

@@ -168,8 +168,8 @@ bool IsWrittenAs(const NumberStyle& style, std::string_view text,
          WithPlainSpaces(std::string(number.span.Of(text)));
 }
 
-// Returns a number that is no value as other languages write it: a time with a
-// colon, as in "17:45" for the German "17.45 Uhr"; else as it is.
+// Returns a number that is no value as any language reads it: a time with a
+// colon, as "17:45" for the German "17.45 Uhr"; else as it is.
 std::string WithoutCommas(std::string_view text, const WrittenNumber& number) {
   if (!number.time || number.runs.size() != 2) {
     return std::string(number.span.Of(text));
@@ -331,11 +331,13 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
         continue;
       }
       used[i] = true;
+      const std::string_view there = number.span.Of(translation);
       if (!origin.is_value() && !number.is_value()) {
-        // A time, a date, a version or an address, of which the model made
-        // something like a number.
-        if (number.span.Of(translation).find(',') != std::string::npos) {
-          edits.push_back({number.span, WithoutCommas(source, origin)});
+        // A time, a date, a version or an address; no language writes these
+        // with commas.
+        std::string text = WithoutCommas(source, origin);
+        if (there.find(',') != there.npos && text != there) {
+          edits.push_back({number.span, std::move(text)});
         }
         break;
       }
@@ -355,7 +357,7 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
       std::string text = origin.is_value()
                              ? WriteNumber(source, origin, target_style_)
                              : std::string(origin.span.Of(source));
-      if (text != number.span.Of(translation)) {
+      if (text != there) {
         edits.push_back({number.span, std::move(text)});
       }
       break;

@@ -11,7 +11,8 @@ import gguf
 
 # Bits that a weight takes as this engine keeps it: see "Four bits" in
 # docs/models.md.
-KEPT_BITS = {"Q4_0": 4.5, "Q4_1": 5, "Q4_K": 4.63}
+KEPT_BITS = {"Q4_0": 4.5, "Q4_1": 5, "Q4_K": 4.63, "IQ4_NL": 4.5,
+             "IQ4_XS": 4.31, "MXFP4": 4.25}
 BESIDE_FOUR_BITS, INT8 = 8.5, 8
 # Tables of which a token needs a row.
 TABLES = {"token_embd", "per_layer_token_embd", "position_embd"}

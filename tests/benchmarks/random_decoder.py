@@ -5,8 +5,8 @@
     random_decoder.py LLAMA_CPP SHAPE OUT.gguf
 
 LLAMA_CPP is llama.cpp's folder: compare_decoders fetches it. Its converter
-writes the file, in F16 and without a tokenizer. Mixtures of experts have fewer
-layers than the published models, so that they fit. For speed alone.
+writes the file, in F16 and without a tokenizer. The mixture of experts has fewer
+layers than the published models, so that it fits. For speed alone.
 """
 
 import json
@@ -49,25 +49,16 @@ SHAPES = {
         intermediate_size=6144, moe_intermediate_size=768, num_experts=128,
         num_experts_per_tok=8, norm_topk_prob=True, vocab_size=49152,
         max_position_embeddings=32768, tie_word_embeddings=False),
-    "deepseek-lite": dict(
-        model_type="deepseek_v2", hidden_size=2048, num_hidden_layers=4,
-        num_attention_heads=16, num_key_value_heads=16, kv_lora_rank=512,
-        q_lora_rank=None, qk_nope_head_dim=128, qk_rope_head_dim=64,
-        v_head_dim=128, intermediate_size=10944, moe_intermediate_size=1408,
-        n_routed_experts=64, n_shared_experts=2, num_experts_per_tok=6,
-        first_k_dense_replace=1, vocab_size=49152,
-        max_position_embeddings=32768, tie_word_embeddings=False),
 }
 
 
 def write_folder(shape, folder):
-    kind = SHAPES[shape]["model_type"]
     config = transformers.AutoConfig.for_model(**SHAPES[shape])
     torch.manual_seed(1)
     torch.set_default_dtype(torch.float16)
     model = transformers.AutoModelForCausalLM.from_config(config)
     model.save_pretrained(folder)
-    print(f"{kind}: {model.num_parameters() / 1e9:.2f} billion parameters")
+    print(f"{shape}: {model.num_parameters() / 1e9:.2f} billion parameters")
     # The converter asks for a tokenizer, which is not written.
     pieces = {str(i): i for i in range(config.vocab_size)}
     (folder / "tokenizer.json").write_text(json.dumps(

@@ -94,6 +94,28 @@ TEST_F(TextStagesTest, NamesComeThrough) {
   }
 }
 
+TEST_F(TextStagesTest, LinksAndIdentifiersComeThrough) {
+  for (const std::string link :
+       {"info@beispiel.de", "https://haus.de/garten?x=1", "haus.de/garten",
+        "sommer.txt", "hunter2", "get_user_name()", "@hans_meier",
+        "#Sommer2024", "`make install`"}) {
+    const auto response = Translate(
+        std::vector{"Bitte schreiben Sie mir über " + link + "."}, "en");
+    const v1::TranslateResult& result = response.results(0);
+    EXPECT_EQ(CountOf(link, result.hypotheses(0).text()), 1)
+        << result.hypotheses(0).text();
+    EXPECT_THAT(result.text_stages(),
+                testing::ElementsAre(v1::TEXT_STAGE_LINKS));
+  }
+}
+
+TEST_F(TextStagesTest, RaisedCharactersStay) {
+  for (const std::string raised : {"m²", "CO₂", "10⁻³", "½"}) {
+    const std::string text = Translate("We measured " + raised + ".", "de");
+    EXPECT_EQ(CountOf(raised, text), 1) << text;
+  }
+}
+
 TEST_F(TextStagesTest, ANameInTheGenitiveKeepsItsLetters) {
   EXPECT_EQ(Translate("Łukasz's car is red.", "de"), "Łukaszs Auto ist rot.");
 }

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/mutex.h"
 #include "base/utf8.h"
@@ -106,34 +106,39 @@ bool KnownCharacters::KnowsKept(char32_t c) const {
 bool KnownCharacters::Asks(char32_t c) const {
   std::string text;
   AppendUtf8(c, &text);
-  return KnowsWord(text) && !(IsRaised(c) && ReadsPlain(c, text));
-}
-
-bool KnownCharacters::ReadsPlain(char32_t c, std::string_view text) const {
-  EncodeOptions options;
-  options.add_special_tokens = false;
-  const absl::StatusOr<Encoding> encoding = tokenizer_.Encode(text, options);
-  if (!encoding.ok()) return false;
+  const std::optional<std::vector<int32_t>> ids = Ids(text);
+  if (!ids) return true;
+  if (!KnowsIds(*ids)) return false;
+  if (!IsRaised(c)) return true;
   std::string read;
-  for (const int32_t id : encoding->ids) {
-    absl::StrAppend(&read, tokenizer_.IdToPiece(id, TextSide::kSource));
+  for (const int32_t id : *ids) {
+    read += tokenizer_.IdToPiece(id, TextSide::kSource);
   }
   // SentencePiece's sign of a space, which stands before a word.
   absl::StrReplaceAll({{"▁", ""}}, &read);
-  return read == PlainForm(c);
+  return read != PlainForm(c);
 }
 
 bool KnownCharacters::KnowsWord(std::string_view word) const {
+  const std::optional<std::vector<int32_t>> ids = Ids(word);
+  return !ids || KnowsIds(*ids);
+}
+
+std::optional<std::vector<int32_t>> KnownCharacters::Ids(
+    std::string_view text) const {
   EncodeOptions options;
   options.add_special_tokens = false;
-  const absl::StatusOr<Encoding> encoding = tokenizer_.Encode(word, options);
-  if (!encoding.ok()) return true;
-  return std::none_of(
-      encoding->ids.begin(), encoding->ids.end(), [this](int32_t id) {
-        return std::find(unknown_ids_.begin(), unknown_ids_.end(), id) !=
-                   unknown_ids_.end() ||
-               IsBytePiece(tokenizer_.IdToPiece(id, TextSide::kSource));
-      });
+  absl::StatusOr<Encoding> encoding = tokenizer_.Encode(text, options);
+  if (!encoding.ok()) return std::nullopt;
+  return std::move(encoding->ids);
+}
+
+bool KnownCharacters::KnowsIds(const std::vector<int32_t>& ids) const {
+  return std::none_of(ids.begin(), ids.end(), [this](int32_t id) {
+    return std::find(unknown_ids_.begin(), unknown_ids_.end(), id) !=
+               unknown_ids_.end() ||
+           IsBytePiece(tokenizer_.IdToPiece(id, TextSide::kSource));
+  });
 }
 
 }  // namespace trivium

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -53,9 +54,9 @@ class KnownCharacters {
 
   bool KnowsKept(char32_t c) const;
   bool Asks(char32_t c) const;
-  // True if the tokenizer reads the character `c`, `text` in UTF-8, as its
-  // plain form.
-  bool ReadsPlain(char32_t c, std::string_view text) const;
+  // The ids of a text, or nullopt if the tokenizer refuses it.
+  std::optional<std::vector<int32_t>> Ids(std::string_view text) const;
+  bool KnowsIds(const std::vector<int32_t>& ids) const;
 
   const Tokenizer& tokenizer_;
   std::vector<int32_t> unknown_ids_;

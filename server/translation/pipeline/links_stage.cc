@@ -31,10 +31,6 @@ bool IsAbbreviation(std::string_view span) {
 absl::Status LinksStage::Open(TranslationJob* job) const {
   if (!job->prefix.empty()) return absl::OkStatus();
   const std::string_view text = job->text.text;
-  // Each kind has one of these, or a digit.
-  if (text.find_first_of("./\\_@#`:0123456789") == text.npos) {
-    return absl::OkStatus();
-  }
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> found,
                            Links().Find(text, check_alive_));
   std::erase_if(

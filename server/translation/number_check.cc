@@ -168,13 +168,18 @@ bool IsWrittenAs(const NumberStyle& style, std::string_view text,
          WithPlainSpaces(std::string(number.span.Of(text)));
 }
 
-// Returns a number that is no value as any language reads it: a time with a
-// colon, as "17:45" for the German "17.45 Uhr"; else as it is.
-std::string WithoutCommas(std::string_view text, const WrittenNumber& number) {
+// Returns a number that is no value with the separator that `style` has there:
+// "17.45 Uhr" is 17:45, and the German "4:41,30" has a fraction of seconds.
+// Others stay as they are.
+std::string WithoutCommas(std::string_view text, const WrittenNumber& number,
+                          const NumberStyle& style) {
   if (!number.time || number.runs.size() != 2) {
     return std::string(number.span.Of(text));
   }
-  return fmt::format("{}:{}", number.runs[0].Of(text), number.runs[1].Of(text));
+  const size_t begin = number.span.begin;
+  const bool seconds = begin > 0 && text[begin - 1] == ':';
+  return fmt::format("{}{}{}", number.runs[0].Of(text),
+                     seconds ? style.point : ":", number.runs[1].Of(text));
 }
 
 // A time of day in a text.
@@ -333,9 +338,8 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
       used[i] = true;
       const std::string_view there = number.span.Of(translation);
       if (!origin.is_value() && !number.is_value()) {
-        // A time, a date, a version or an address; no language writes these
-        // with commas.
-        std::string text = WithoutCommas(source, origin);
+        // A time, a date, a version or an address.
+        std::string text = WithoutCommas(source, origin, target_style_);
         if (there.find(',') != there.npos && text != there) {
           edits.push_back({number.span, std::move(text)});
         }

@@ -167,6 +167,10 @@ TEST(NumberCheckTest, DatesTimesAndAddressesGetNoCommas) {
             "On 3.10.2025 here.");
   EXPECT_EQ(Corrected(check, "Um 17.45 Uhr.", "At 17,45."), "At 17:45.");
   EXPECT_EQ(Corrected(check, "Um 17.45 Uhr.", "At 17.45."), "At 17.45.");
+  EXPECT_EQ(Corrected(check, "In 4:41,30 da.", "There in 4:41,30."),
+            "There in 4:41.30.");
+  EXPECT_EQ(Corrected(Check("en", "de"), "There in 4:41.30.", "In 4:41,30 da."),
+            "In 4:41,30 da.");
   EXPECT_EQ(
       Corrected(Check("en", "de"), "Ping 192.168.1.1.", "Ping 192,168.1.1."),
       "Ping 192.168.1.1.");

@@ -1,6 +1,6 @@
 #include "base/parallel.h"
 
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,8 +25,10 @@ void ParallelFor(int items, int least,
   std::atomic<bool> out_of_memory = false;
   Team team(threads);
   team.Run(items, least, [&](int begin, int end, int thread) {
-    // Linux applies this to the calling thread alone.
-    if (thread > 0) setpriority(PRIO_PROCESS, 0, kNice);
+    if (thread > 0) {
+      // Linux applies this to the calling thread alone.
+      [[maybe_unused]] const int level = nice(kNice);
+    }
     try {
       work(begin, end);
     } catch (const std::bad_alloc&) {

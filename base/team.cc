@@ -1,5 +1,6 @@
 #include "base/team.h"
 
+#include <new>
 #include <utility>
 
 // A run: the caller writes the work, then increments `begin` of each
@@ -50,13 +51,19 @@ void Team::Signal::WaitFor(uint32_t value) {
 }
 
 Team::Team(int threads) {
-  for (int thread = 1; thread < threads; ++thread) {
-    auto member = std::make_unique<Member>();
-    auto started =
-        StartThread([this, thread, m = member.get()] { Serve(thread, m); });
-    if (!started) return;
-    member->thread = *std::move(started);
-    members_.push_back(std::move(member));
+  try {
+    // A started thread always gets its place, because ~Team must end it.
+    members_.reserve(threads - 1);
+    for (int thread = 1; thread < threads; ++thread) {
+      auto member = std::make_unique<Member>();
+      auto started =
+          StartThread([this, thread, m = member.get()] { Serve(thread, m); });
+      if (!started) return;
+      member->thread = *std::move(started);
+      members_.push_back(std::move(member));
+    }
+  } catch (const std::bad_alloc&) {
+    // The team has fewer threads.
   }
 }
 

@@ -35,7 +35,7 @@ class Team {
   using Work = absl::FunctionRef<void(int begin, int end, int thread)>;
 
   // `threads` is at least 1 and includes the caller of Run(). If the system
-  // refuses threads, the team has fewer.
+  // refuses threads, or has no memory for them, the team has fewer.
   explicit Team(int threads);
   ~Team();
   Team(const Team&) = delete;

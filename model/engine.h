@@ -231,7 +231,7 @@ class Engine {
   }
   // [layers, heads, tokens, tokens], of a ready source with `attention`.
   virtual std::span<const float> EncoderAttention(SourceId source) const = 0;
-  // Of a ready source with `traced_head`, else null.
+  // The head's numbers, of a ready source with `traced_head`; else null.
   virtual const HeadTrace* TracedHead(SourceId) const { return nullptr; }
 
   // Adds an empty hypothesis that attends to `source` (kNoSource for

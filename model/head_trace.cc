@@ -4,9 +4,9 @@
 
 namespace trivium {
 
-void HeadTrace::FillUnseenScores() {
+void HeadTrace::FillUnseenScores(float* all) const {
   for (int i = 0; i < queries; ++i) {
-    float* const row = scores.Row(i);
+    float* const row = all + static_cast<size_t>(i) * keys;
     for (int j = 0; j < keys; ++j) {
       if (seen_begin[i] <= j && j < seen_end[i]) continue;
       double product = 0;
@@ -16,6 +16,16 @@ void HeadTrace::FillUnseenScores() {
       row[j] = static_cast<float>(product * scale);
     }
   }
+}
+
+size_t HeadTrace::floats() const {
+  size_t count = 0;
+  for (const TracedRows* rows :
+       {&token, &segment, &position, &embedded, &input, &normed, &query, &key,
+        &value, &scores, &bias, &weights, &sum, &joined, &output, &result}) {
+    count += rows->values.size();
+  }
+  return count;
 }
 
 size_t TracedFloats(int queries, int keys, int d_model, int heads) {

@@ -9,7 +9,8 @@ namespace trivium {
 
 // Names one attention head of a stack of layers.
 struct HeadChoice {
-  // Of a decoder: its attention to a source. False: to its own tokens.
+  // True: a decoder's attention to the source. False: attention of a stack to
+  // its own tokens.
   bool cross = false;
   int layer = 0;
   int head = 0;
@@ -76,8 +77,8 @@ struct HeadTrace {
   // [keys, head size], as they are stored: rounded, if stored in less than f32.
   TracedRows key, value;
   // [queries, keys]. In formats of less than f32 the engine also rounds q for
-  // the scores. It computes none for keys that a query does not see; those are
-  // made of `query` and `key`, for show (FillUnseenScores).
+  // the scores. It computes none for keys that a query does not see: those are
+  // 0 here (see FillUnseenScores).
   TracedRows scores;
   TracedRows bias;     // [queries, keys], 0 for unseen keys
   TracedRows weights;  // [queries, keys], 0 for unseen keys
@@ -103,11 +104,15 @@ struct HeadTrace {
   // [queries] Query i sees the keys seen_begin[i] .. seen_end[i] - 1.
   std::vector<int> seen_begin, seen_end;
 
-  // Sets the scores of unseen keys, once all rows are there.
-  void FillUnseenScores();
+  // Sets the scores of unseen keys in a copy of `scores` [queries, keys]: what
+  // `query` and `key` make, for show. All rows must be there.
+  void FillUnseenScores(float* all) const;
+
+  // Returns how many floats its matrices have.
+  size_t floats() const;
 };
 
-// Returns about how many floats such a trace has, for models whose heads
+// Returns about how many floats such a trace will have, for models whose heads
 // together are as wide as d_model.
 size_t TracedFloats(int queries, int keys, int d_model, int heads);
 

@@ -1,4 +1,3 @@
-#include <map>
 #include <string>
 #include <utility>
 
@@ -171,14 +170,10 @@ Subcommand AddAttention(CLI::App& app) {
   sub->add_option_function<std::string>(
          "--kind",
          [choice](const std::string& name) {
-           const std::map<std::string, AttentionKind> names = {
-               {"encoder", AttentionKind::kEncoder},
-               {"cross", AttentionKind::kCross},
-               {"decoder", AttentionKind::kDecoder}};
-           choice->kinds.push_back(names.at(name));
+           choice->kinds.push_back(KindOf(name));
          },
          "encoder, cross, decoder (repeatable); default: all")
-      ->check(CLI::IsMember({"encoder", "cross", "decoder"}))
+      ->check(CLI::IsMember(KindNames()))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse();
   AddNumbers(*sub, "--layer", "Only this layer (repeatable)", &choice->layers);

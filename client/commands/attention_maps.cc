@@ -18,6 +18,19 @@ const char* NameOf(AttentionKind kind) {
   return "";
 }
 
+std::vector<std::string> KindNames() {
+  return {NameOf(AttentionKind::kEncoder), NameOf(AttentionKind::kCross),
+          NameOf(AttentionKind::kDecoder)};
+}
+
+AttentionKind KindOf(std::string_view name) {
+  for (const AttentionKind kind :
+       {AttentionKind::kEncoder, AttentionKind::kCross}) {
+    if (name == NameOf(kind)) return kind;
+  }
+  return AttentionKind::kDecoder;
+}
+
 DrawnMaps::Range DrawnMaps::Seen(size_t layer, size_t row) const {
   if (!seen_first) return {0, keys.size()};
   const size_t end = std::min<size_t>(keys.size(), *seen_first + rows[row]);

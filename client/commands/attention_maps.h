@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trivium {
@@ -19,6 +20,10 @@ enum class AttentionKind {
 
 // Returns "encoder", "cross" or "decoder".
 const char* NameOf(AttentionKind kind);
+// Returns these names.
+std::vector<std::string> KindNames();
+// Returns the kind of one of these names.
+AttentionKind KindOf(std::string_view name);
 
 // Attention maps of one kind, with their tokens.
 struct DrawnMaps {

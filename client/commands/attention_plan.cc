@@ -68,7 +68,7 @@ absl::Status Choose(const std::vector<uint32_t>& chosen, const char* what,
 
 absl::StatusOr<std::vector<DrawnMaps>> AttentionReader::Plan(
     const Choice& choice) {
-  TRIVIUM_RETURN_IF_ERROR(CheckChoice(choice));
+  TRIVIUM_RETURN_IF_ERROR(CheckChoice(choice, model_, options_));
   std::vector<DrawnMaps> maps;
   if (model_.design() == v1::DESIGN_DECODER) {
     TRIVIUM_ASSIGN_OR_RETURN(maps.emplace_back(), PlanPrompt());
@@ -94,21 +94,23 @@ absl::StatusOr<std::vector<DrawnMaps>> AttentionReader::Plan(
   return maps;
 }
 
-absl::Status AttentionReader::CheckChoice(const Choice& choice) const {
-  if (model_.design() == v1::DESIGN_DECODER &&
+absl::Status AttentionReader::CheckChoice(const Choice& choice,
+                                          const v1::Model& model,
+                                          const v1::TranslateOptions& options) {
+  if (model.design() == v1::DESIGN_DECODER &&
       !choice.Wants(AttentionKind::kDecoder)) {
     return absl::FailedPreconditionError(fmt::format(
         "the model '{}' has no encoder: its attention is of kind decoder",
-        model_.name()));
+        model.name()));
   }
-  if (model_.design() == v1::DESIGN_ENCODER &&
+  if (model.design() == v1::DESIGN_ENCODER &&
       !choice.Wants(AttentionKind::kEncoder)) {
     return absl::FailedPreconditionError(fmt::format(
         "the model '{}' has no decoder: its attention is of kind encoder",
-        model_.name()));
+        model.name()));
   }
-  if (options_.decoding().has_max_new_tokens() &&
-      (model_.design() == v1::DESIGN_ENCODER || !choice.WantsADecoder())) {
+  if (options.decoding().has_max_new_tokens() &&
+      (model.design() == v1::DESIGN_ENCODER || !choice.WantsADecoder())) {
     return absl::InvalidArgumentError(
         "--max-new-tokens limits what a decoder writes, and only an encoder's "
         "attention is read: leave it out");

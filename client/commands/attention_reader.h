@@ -43,6 +43,11 @@ class AttentionReader {
                   const v1::Input& input, const v1::TranslateOptions& options)
       : client_(client), model_(model), input_(input), options_(options) {}
 
+  // An error if the model has no such attention, or if `options` limits new
+  // tokens but none are written.
+  static absl::Status CheckChoice(const Choice& choice, const v1::Model& model,
+                                  const v1::TranslateOptions& options);
+
   absl::StatusOr<std::vector<DrawnMaps>> Plan(const Choice& choice);
   absl::Status Read(std::vector<DrawnMaps>* maps);
 
@@ -53,7 +58,6 @@ class AttentionReader {
   v1::EncodeRequest EncodeOnly() const;
   v1::TranslateRequest TranslateOnly() const;
   v1::GenerateRequest GenerateOnly() const;
-  absl::Status CheckChoice(const Choice& choice) const;
   absl::StatusOr<DrawnMaps> PlanEncoder();
   absl::StatusOr<std::vector<DrawnMaps>> PlanTranslation();
   absl::StatusOr<DrawnMaps> PlanPrompt();

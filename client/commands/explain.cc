@@ -1,9 +1,9 @@
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/status.h"
+#include "client/commands/attention_reader.h"
 #include "client/commands/command.h"
 #include "client/commands/head_page.h"
 #include "fmt/format.h"
@@ -11,9 +11,9 @@
 namespace trivium {
 namespace {
 
-constexpr uint32_t kAnswerTokens =
-    16;  // of a prompt's answer, unless asked for
-constexpr uint32_t kShownNextTokens = 10;  // next tokens to show
+// Tokens of a prompt's answer if the user sets no limit.
+constexpr uint32_t kAnswerTokens = 16;
+constexpr uint32_t kShownNextTokens = 10;
 
 // Shows one attention head of a model at work on a text, step by step.
 class ExplainCommand : public Command {
@@ -22,12 +22,20 @@ class ExplainCommand : public Command {
 
   absl::Status Run(Client& client, const Io& io) override {
     Output output(io, /*keep_newlines=*/true, nullptr);
+    if (html_.empty() && npz_.empty() && !json_) {
+      return absl::InvalidArgumentError(
+          "--no-html leaves nothing to write: give --npz or --json, too");
+    }
     TRIVIUM_ASSIGN_OR_RETURN(const v1::Input input, OneInput(inputs_, io));
     TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, client.GetModel(model_));
     ExplainedHead head;
     head.model = model.name();
     head.text = input.text();
     head.kind = kind_.value_or(DefaultKind(model));
+    AttentionReader::Choice choice;
+    choice.kinds = {head.kind};
+    TRIVIUM_RETURN_IF_ERROR(
+        AttentionReader::CheckChoice(choice, model, options_));
     head.layer = layer_;
     head.head = head_;
     if (head.kind == AttentionKind::kEncoder) {
@@ -139,15 +147,11 @@ Subcommand AddExplain(CLI::App& app) {
   sub->add_option_function<std::string>(
          "--kind",
          [kind = &command->kind_](const std::string& name) {
-           const std::map<std::string, AttentionKind> names = {
-               {"encoder", AttentionKind::kEncoder},
-               {"cross", AttentionKind::kCross},
-               {"decoder", AttentionKind::kDecoder}};
-           *kind = names.at(name);
+           *kind = KindOf(name);
          },
          "encoder, decoder or cross (a decoder's attention to the source); "
          "default: decoder, if there is one")
-      ->check(CLI::IsMember({"encoder", "cross", "decoder"}));
+      ->check(CLI::IsMember(KindNames()));
   sub->add_option("--layer", command->layer_, "The layer, from 0")
       ->capture_default_str();
   sub->add_option("--head", command->head_, "The head, from 0")

@@ -47,13 +47,16 @@ nlohmann::json ShortNumbers(const Values& values) {
   return out;
 }
 
+// Returns a token's piece, or its id if the model has no tokenizer.
+template <typename Token>
+std::string Label(const Token& token) {
+  return token.piece().empty() ? fmt::to_string(token.id()) : token.piece();
+}
+
 template <typename Tokens>
-nlohmann::json TokenLabels(const Tokens& tokens) {
-  nlohmann::json out = nlohmann::json::array();
-  for (const auto& token : tokens) {
-    out.push_back(token.piece().empty() ? fmt::to_string(token.id())
-                                        : token.piece());
-  }
+std::vector<std::string> Labels(const Tokens& tokens) {
+  std::vector<std::string> out;
+  for (const auto& token : tokens) out.push_back(Label(token));
   return out;
 }
 
@@ -78,9 +81,8 @@ const char* PositionsName(v1::TracePositions positions) {
 nlohmann::json NextTokens(const std::vector<v1::TokenLogprobs>& next) {
   nlohmann::json out = nlohmann::json::array();
   const auto describe = [](const v1::TokenLogprob& one) {
-    return nlohmann::json{
-        {"piece", one.piece().empty() ? fmt::to_string(one.id()) : one.piece()},
-        {"logprob", FiveDigits(one.logprob())}};
+    return nlohmann::json{{"piece", Label(one)},
+                          {"logprob", FiveDigits(one.logprob())}};
   };
   for (const v1::TokenLogprobs& one : next) {
     nlohmann::json best = nlohmann::json::array();
@@ -108,8 +110,8 @@ std::string HeadPage(const ExplainedHead& head) {
       {"kind", NameOf(head.kind)},
       {"layer", head.layer},
       {"head", head.head},
-      {"queries", TokenLabels(trace.queries())},
-      {"keys", TokenLabels(trace.keys())},
+      {"queries", Labels(trace.queries())},
+      {"keys", Labels(trace.keys())},
       {"rows", std::move(rows)},
       {"positions", PositionsName(trace.positions())},
       {"frequencies", ShortNumbers(trace.rotary_frequencies())},
@@ -139,13 +141,8 @@ void AddArrays(const v1::HeadTrace& trace, NpzWriter* npz) {
               size_t{matrix.columns()}},
              {matrix.values().begin(), matrix.values().end()});
   });
-  const auto pieces = [](const auto& tokens) {
-    std::vector<std::string> out;
-    for (const auto& token : tokens) out.push_back(token.piece());
-    return out;
-  };
-  npz->Add("queries", pieces(trace.queries()));
-  npz->Add("keys", pieces(trace.keys()));
+  npz->Add("queries", Labels(trace.queries()));
+  npz->Add("keys", Labels(trace.keys()));
 }
 
 }  // namespace trivium

@@ -10,7 +10,7 @@ const seenBy = (i, j) => data.seen_begin[i] <= j && j < data.seen_end[i];
 const updates = [];  // redraw what depends on the selection
 
 const KINDS = {
-  encoder: 'encoder self-attention: every token looks at all tokens',
+  encoder: 'encoder self-attention: the tokens of a text look at each other',
   decoder: 'decoder self-attention: a token looks at itself and at what came before',
   cross: 'cross-attention: the text that is written looks at the source',
 };
@@ -134,7 +134,9 @@ function scoring() {
 }
 
 function masking() {
-  const hidden = data.queries.some((_, i) => data.keys.some((_, j) => !seenBy(i, j)));
+  const cut = data.seen_begin.some((begin) => begin > 0);
+  const hidden = cut || data.seen_end.some((end) => end < data.keys.length);
+  const causal = data.seen_end.every((end, i) => end <= i + 1);
   if (!hidden && !rows.bias && !data.soft_cap) return;
   const parts = [];
   const capped = {columns: data.keys.length, values: rows.scores.values.map((score, at) => {
@@ -147,7 +149,9 @@ function masking() {
   const told = [];
   if (data.soft_cap) told.push(`Scores are held within ±${shown(data.soft_cap)}.`);
   if (rows.bias) told.push('Each pair gets a bias that depends on the distance alone.');
-  if (hidden) told.push('What a token may not see gets −∞: a token that is being written must not know what follows. (The server does not even compute these scores.)');
+  if (hidden) told.push('What a token does not see gets −∞. (The server does not even compute these scores.)');
+  if (hidden && causal) told.push('A token must not know what follows it.');
+  if (cut || hidden && !causal) told.push('In this layer, a token sees near tokens only.');
   step('The mask', told.join(' '), hidden ? 'score = −∞ for unseen keys' : '', maps(...parts));
 }
 
@@ -199,15 +203,15 @@ function residual() {
        maps(ofQueries('x', rows.input), ofQueries('y', rows.output), ofQueries('x′', rows.result)));
 }
 
-// The query that chose new token n; the last token is never read.
-const chooserOf = (n) => data.queries.length - data.next.length + n;
+// The query that chose the first new token; the last token is never read.
+const firstChooser = data.queries.length - data.next.length;
 
 function nextToken() {
   if (!data.next.length) return;
   const bars = element('div', 'bars');
   const title = element('p', 'worked');
   updates.push(() => {
-    const n = state.query - chooserOf(0);
+    const n = state.query - firstChooser;
     if (n < 0) {
       title.textContent = `Behind ${name(data.queries, state.query)} comes a token that was given. Choose a later one.`;
       bars.replaceChildren();
@@ -233,7 +237,10 @@ function update() {
   for (const one of updates) one();
   redraw();
 }
-const redraw = onceAFrame(() => heats.forEach((one) => one.draw()));
+const redraw = onceAFrame(() => {
+  readTheme();
+  heats.forEach((one) => one.draw());
+});
 
 function fill(select, list, chosen) {
   select.replaceChildren(...list.map((piece, i) => {

@@ -8,12 +8,20 @@ const LABEL = 96, GAP = 6;  // pixels for a row's token, and behind it
 const MOST_WIDTH = 900;     // of a map's cells
 const heats = [];           // all maps of the page
 
-// Shows a number with few digits, with a true minus.
-function shown(number) {
+// Shows a number with few digits, with a true minus. In a cell, tiny ones are 0.
+function shown(number, inCell = false) {
   const size = Math.abs(number);
-  const text = size !== 0 && (size < .001 || size >= 1e5) ?
-      size.toExponential(2) : size.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3);
+  const text = size >= 1e5 || (size !== 0 && size < .001 && !inCell) ?
+      size.toExponential(inCell ? 0 : 2) : size.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3);
   return number < 0 ? '−' + text : text;
+}
+
+// The page's colours by their names, read once for each drawing of all maps.
+let theme;
+function readTheme() {
+  theme = Object.fromEntries(
+      ['panel', 'text', 'quiet', 'line', 'accent', 'strong', 'good'].map(
+          (name) => [name, color(name)]));
 }
 
 // A number below which 99 of 100 are: a few large ones do not pale the others.
@@ -26,6 +34,7 @@ class Heat {
   // matrix: {columns, values}. options:
   //   rows: the tokens of the rows; names: the tokens of the columns, or null if
   //   columns are dimensions; share: values are from 0 to 1; seen(row, column);
+  //   hidden: what stands in cells that are not seen;
   //   frame: [begin, end) of columns to frame; row, column: () => the selection;
   //   choose(row, column).
   constructor(title, matrix, options) {
@@ -62,29 +71,29 @@ class Heat {
   sees(row, column) { return !this.seen || this.seen(row, column); }
 
   fill(value) {
-    const panel = color('panel');
+    const panel = theme.panel;
     const part = Math.min(1, Math.abs(value) / this.most);
-    if (this.share) return mix(panel, color('good'), Math.sqrt(part));
-    return mix(panel, color(value < 0 ? 'accent' : 'strong'), Math.sqrt(part));
+    if (this.share) return mix(panel, theme.good, Math.sqrt(part));
+    return mix(panel, value < 0 ? theme.accent : theme.strong, Math.sqrt(part));
   }
 
   draw() {
     const [w, h] = this.cell, top = this.top;
     const pen = prepare(this.canvas, LABEL + GAP + this.width * w + 2, top + this.height * h + 2);
     const x = (column) => LABEL + GAP + column * w, y = (row) => top + row * h;
-    pen.fillStyle = rgb(color('panel'));
+    pen.fillStyle = rgb(theme.panel);
     pen.fillRect(0, 0, x(this.width) + 2, y(this.height) + 2);
     pen.textBaseline = 'middle';
     for (let row = 0; row < this.height; ++row) {
       const chosen = this.row && this.row() === row;
       pen.font = `${chosen ? 'bold ' : ''}12px ${FONT}`;
       pen.textAlign = 'right';
-      pen.fillStyle = rgb(color(chosen ? 'text' : 'quiet'));
+      pen.fillStyle = rgb(chosen ? theme.text : theme.quiet);
       pen.fillText(fitted(pen, visible(this.rows[row]), LABEL), LABEL, y(row) + h / 2);
       for (let column = 0; column < this.width; ++column) {
         const seen = this.sees(row, column);
         const value = this.value(row, column), fill = this.fill(value);
-        pen.fillStyle = rgb(seen ? fill : color('panel'));
+        pen.fillStyle = rgb(seen ? fill : theme.panel);
         pen.fillRect(x(column), y(row), w, h);
         if (!seen) this.hatch(pen, x(column), y(row), w, h);
         if (this.names && w >= 40) this.number(pen, value, seen, fill, x(column), y(row), w, h);
@@ -96,7 +105,7 @@ class Heat {
   }
 
   hatch(pen, x, y, w, h) {
-    pen.strokeStyle = rgb(color('line'));
+    pen.strokeStyle = rgb(theme.line);
     pen.lineWidth = 1;
     pen.beginPath();
     pen.moveTo(x + 2, y + h - 2);
@@ -108,9 +117,9 @@ class Heat {
     pen.font = `11px ${FONT}`;
     pen.textAlign = 'center';
     const light = fill[0] * .3 + fill[1] * .59 + fill[2] * .11 > 140;
-    pen.fillStyle = seen ? (light ? '#1b1a17' : '#f4f2ee') : rgb(color('quiet'));
+    pen.fillStyle = seen ? (light ? '#1b1a17' : '#f4f2ee') : rgb(theme.quiet);
     const text = !seen && this.hidden ? this.hidden : this.share ?
-        value.toFixed(2) : shown(value).slice(0, 6);
+        value.toFixed(2) : shown(value, true);
     pen.fillText(text, x + w / 2, y + h / 2);
   }
 
@@ -118,7 +127,7 @@ class Heat {
     for (let column = 0; column < this.width; ++column) {
       const chosen = this.column && this.column() === column;
       pen.font = `${chosen ? 'bold ' : ''}12px ${FONT}`;
-      pen.fillStyle = rgb(color(chosen ? 'text' : 'quiet'));
+      pen.fillStyle = rgb(chosen ? theme.text : theme.quiet);
       pen.save();
       pen.translate(x(column) + w / 2 + 3, top - 4);
       pen.rotate(-Math.PI / 3);
@@ -130,14 +139,14 @@ class Heat {
 
   frameColumns(pen, x, y) {
     if (!this.frame) return;
-    pen.strokeStyle = rgb(color('text'));
+    pen.strokeStyle = rgb(theme.text);
     pen.lineWidth = 1.5;
     pen.strokeRect(x(this.frame[0]), y(0), x(this.frame[1]) - x(this.frame[0]), y(this.height) - y(0));
   }
 
   // Marks the selected row, and the cell that the keyboard is at.
   mark(pen, x, y, w, h) {
-    pen.strokeStyle = rgb(color('text'));
+    pen.strokeStyle = rgb(theme.text);
     pen.lineWidth = 1;
     const row = this.row ? this.row() : -1;
     if (row >= 0) pen.strokeRect(x(0), y(row), this.width * w, h);
@@ -155,8 +164,7 @@ class Heat {
     this.at = [Math.max(0, Math.min(this.height - 1, row)),
                Math.max(0, Math.min(this.width - 1, column))];
     this.tell();
-    if (this.choose) this.choose(...this.at);
-    this.draw();
+    this.choose(...this.at);
   }
 
   tell() {

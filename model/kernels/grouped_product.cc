@@ -1,35 +1,20 @@
-// A block of 64 columns holds its groups one after the other, so that a product
-// reads memory from its start to its end. A group of four bits is
-//
-//   4 pairs of steps  each [64 columns, 4 bytes]. Byte j of a column has
-//                     numbers 8 pair + j, its low half, and 8 pair + 4 + j
-//   scales            f16 [64], and f16 [64] of minimums or bytes [64] of
-//                     zeros if the form has them; kParts4 has bytes [64] of
-//                     scales and bytes [64] of minimums, kCurveParts4 and kFp4
-//                     have bytes [64] of scales
-//
-// A group of eight bits has 8 steps [64 columns, 4 bytes]. Before each 8
-// groups, kParts4 has f16 [64] scales and f16 [64] minimums, and kCurveParts4
-// f16 [64] scales.
-//
-// A step's four bytes of a row of x are broadcast to all lanes; each lane adds
-// its column's four products to a sum. q is the unsigned operand, as VNNI wants
-// it. Where q has a zero (8 or 128), sums begin at -zero times the sum of x, so
-// they are exact. With AVX2, products of four bits are added in 16 bits: 16
-// pairs of 2 x 15 x 127 fit. Numbers of a table are looked up in a register;
-// theirs are added in 32 bits.
+// Multiplies blocks as group_layout.h has them. A step's four bytes of a row of
+// x are broadcast to all lanes; each lane adds its column's four products to a
+// sum. q is the unsigned operand, as VNNI wants it. Where q has a zero (8 or
+// 128), sums begin at -zero times the sum of x, so they are exact. With AVX2,
+// products of four bits are added in 16 bits: 16 pairs of 2 x 15 x 127 fit.
+// Numbers of a table are looked up in a register; theirs are added in 32 bits.
 //
 // While a block is multiplied with several rows, the next is prefetched.
 //
-// The layout does not depend on the instruction set, and neither do the bits.
+// The bits do not depend on the instruction set.
 #include "model/kernels/grouped_product.h"
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
+#include "model/kernels/group_layout.h"
 #include "model/kernels/runtime.h"
-#include "model/weights/half.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/grouped_product.cc"
@@ -43,55 +28,7 @@
 #define TRIVIUM_MODEL_KERNELS_GROUPED_PRODUCT_CC_
 namespace trivium {
 
-constexpr int kGroupColumns = GroupedWeights::kColumns;
-constexpr size_t kStep = 4 * kGroupColumns;  // bytes of a step, or a pair
-constexpr int kFetchBytes = 64;              // a cache line
-constexpr size_t kHalves = sizeof(uint16_t) * kGroupColumns;
-
-// The bytes of a group's numbers, of its scales, and of what stands before each
-// kPartsOfBlock groups.
-constexpr size_t NumberBytes(GroupForm form) {
-  return form == GroupForm::kScale8 ? 8 * kStep : 4 * kStep;
-}
-constexpr size_t ScaleBytes(GroupForm form) {
-  switch (form) {
-    case GroupForm::kMinimum4:
-      return 2 * kHalves;
-    case GroupForm::kZero4:
-      return kHalves + kGroupColumns;
-    case GroupForm::kCurveParts4:
-    case GroupForm::kFp4:
-      return kGroupColumns;
-    default:
-      return kHalves;
-  }
-}
-constexpr size_t HeadBytes(GroupForm form) {
-  return form == GroupForm::kParts4        ? 2 * kHalves
-         : form == GroupForm::kCurveParts4 ? kHalves
-                                           : 0;
-}
-constexpr size_t GroupBytes(GroupForm form) {
-  return NumberBytes(form) + ScaleBytes(form);
-}
-// The place of a group in its block.
-constexpr size_t GroupBegin(GroupForm form, int group) {
-  return group * GroupBytes(form) +
-         (group / kPartsOfBlock + 1) * HeadBytes(form);
-}
-
-// Of forms whose q names an entry of a table: the unsigned operand is the entry
-// plus TableZero.
-constexpr bool HasTable(GroupForm form) {
-  return form == GroupForm::kCurve4 || form == GroupForm::kCurveParts4 ||
-         form == GroupForm::kFp4;
-}
-constexpr int TableZero(GroupForm form) {
-  return form == GroupForm::kFp4 ? 12 : 128;
-}
-constexpr const int8_t* TableOf(GroupForm form) {
-  return form == GroupForm::kFp4 ? kFp4Numbers : kCurve4Numbers;
-}
+constexpr int kFetchBytes = 64;  // a cache line
 
 struct GroupedCall {
   const char* block;
@@ -523,26 +460,6 @@ namespace trivium {
 HWY_EXPORT(MultiplyGrouped);
 HWY_EXPORT(QuantizeGroups);
 
-namespace {
-
-// Returns the bytes of a block of columns.
-size_t BlockBytes(int k, GroupForm form) {
-  const int groups = GroupsOf(k);
-  return groups * GroupBytes(form) +
-         (groups + kPartsOfBlock - 1) / kPartsOfBlock * HeadBytes(form);
-}
-
-uint16_t HalfAt(const char* from, int column) {
-  uint16_t half;
-  std::memcpy(&half, from + 2 * column, sizeof(half));
-  return half;
-}
-void SetHalf(uint16_t half, int column, char* to) {
-  std::memcpy(to + 2 * column, &half, sizeof(half));
-}
-
-}  // namespace
-
 size_t GroupedOperandBytes(int k) {
   return static_cast<size_t>(GroupsOf(k)) *
          (kGroupNumbers + 2 * sizeof(float) + sizeof(int32_t));
@@ -550,125 +467,6 @@ size_t GroupedOperandBytes(int k) {
 
 void QuantizeGroups(const float* x, int k, void* row) {
   HWY_DYNAMIC_DISPATCH(QuantizeGroups)(x, k, static_cast<char*>(row));
-}
-
-GroupedWeights::GroupedWeights(int n, int k, std::vector<GroupForm> forms)
-    : n_(n), k_(k), forms_(std::move(forms)) {
-  size_t bytes = 0;
-  for (const GroupForm form : forms_) {
-    begin_.push_back(bytes);
-    bytes += BlockBytes(k, form);
-  }
-  packed_ = RawBuffer(bytes);
-}
-
-size_t GroupedWeights::PackedBytes(int n, int k, GroupForm form) {
-  return static_cast<size_t>((n + kColumns - 1) / kColumns) *
-         BlockBytes(k, form);
-}
-
-void GroupedWeights::Set(int column, const GroupedRow& row) {
-  const int place = column % kColumns;
-  const GroupForm form = row.form;
-  char* const block =
-      static_cast<char*>(packed_.data()) + begin_[column / kColumns];
-  for (int group = 0; group < GroupsOf(k_); ++group) {
-    char* const to = block + GroupBegin(form, group);
-    const uint8_t* const q =
-        row.numbers.data() + static_cast<size_t>(group) * kGroupNumbers;
-    const bool eight = form == GroupForm::kScale8;
-    for (int step = 0; step < (eight ? 8 : 4); ++step) {
-      uint32_t four, next;
-      std::memcpy(&four, q + (eight ? 4 : 8) * step, sizeof(four));
-      if (!eight) {
-        std::memcpy(&next, q + 8 * step + 4, sizeof(next));
-        four |= next << 4;
-      }
-      std::memcpy(to + step * kStep + 4 * place, &four, sizeof(four));
-    }
-    char* const scales = to + NumberBytes(form);
-    if (form == GroupForm::kParts4) {
-      scales[place] = static_cast<char>(row.part_scales[group]);
-      scales[kColumns + place] = static_cast<char>(row.part_minimums[group]);
-      if (group % kPartsOfBlock == 0) {
-        char* const head = to - HeadBytes(form);
-        SetHalf(row.scales[group / kPartsOfBlock], place, head);
-        SetHalf(row.minimums[group / kPartsOfBlock], place, head + kHalves);
-      }
-      continue;
-    }
-    if (form == GroupForm::kCurveParts4 || form == GroupForm::kFp4) {
-      scales[place] = static_cast<char>(row.part_scales[group]);
-      if (form == GroupForm::kCurveParts4 && group % kPartsOfBlock == 0) {
-        SetHalf(row.scales[group / kPartsOfBlock], place, to - HeadBytes(form));
-      }
-      continue;
-    }
-    SetHalf(row.scales[group], place, scales);
-    if (form == GroupForm::kMinimum4) {
-      SetHalf(row.minimums[group], place, scales + kHalves);
-    } else if (form == GroupForm::kZero4) {
-      scales[kHalves + place] = static_cast<char>(row.zeros[group]);
-    }
-  }
-}
-
-void GroupedWeights::Get(int column, float* w) const {
-  const int place = column % kColumns;
-  const GroupForm form = forms_[column / kColumns];
-  const char* const block =
-      static_cast<const char*>(packed_.data()) + begin_[column / kColumns];
-  const auto number = [place](const char* bytes) {
-    return static_cast<float>(static_cast<uint8_t>(bytes[place]));
-  };
-  const char* head = block;
-  for (int group = 0; group < GroupsOf(k_); ++group) {
-    const char* const from = block + GroupBegin(form, group);
-    const char* const scales = from + NumberBytes(form);
-    if (group % kPartsOfBlock == 0) head = from - HeadBytes(form);
-    // w = scale (q - zero) + minimum, or scale table[q].
-    float scale = form == GroupForm::kFp4
-                      ? Mxfp4Scale(static_cast<uint8_t>(scales[place]))
-                      : F16ToF32(HalfAt(HasParts(form) ? head : scales, place));
-    int zero = 0;
-    float minimum = 0;
-    switch (form) {
-      case GroupForm::kScale4:
-        zero = 8;
-        break;
-      case GroupForm::kMinimum4:
-        minimum = F16ToF32(HalfAt(scales + kHalves, place));
-        break;
-      case GroupForm::kParts4:
-        scale *= number(scales);
-        minimum = -(F16ToF32(HalfAt(head + kHalves, place)) *
-                    number(scales + kColumns));
-        break;
-      case GroupForm::kZero4:
-        zero = static_cast<int>(number(scales + kHalves));
-        break;
-      case GroupForm::kCurveParts4:
-        scale *= number(scales) - 32;
-        break;
-      case GroupForm::kCurve4:
-      case GroupForm::kFp4:
-        break;
-      case GroupForm::kScale8:
-        zero = 128;
-        break;
-    }
-    const int count = std::min(kGroupNumbers, k_ - group * kGroupNumbers);
-    for (int i = 0; i < count; ++i) {
-      const bool whole = form == GroupForm::kScale8;
-      const int step = whole ? i / 4 : i / 8;
-      const auto byte =
-          static_cast<uint8_t>(from[step * kStep + 4 * place + i % 4]);
-      const int q = whole ? byte : i % 8 < 4 ? byte & 15 : byte >> 4;
-      const int value = HasTable(form) ? TableOf(form)[q] : q - zero;
-      w[group * kGroupNumbers + i] =
-          scale * static_cast<float>(value) + minimum;
-    }
-  }
 }
 
 void GroupedWeights::Multiply(const void* x, int rows, int begin, int end,

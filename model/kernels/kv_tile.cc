@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "model/weights/half.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/kv_tile.cc"
 #include "hwy/foreach_target.h"
@@ -88,12 +90,7 @@ void StoreRow(const KvShape& shape, const float* key, const float* value,
 
 // Returns a number of a tile as a float.
 HWY_INLINE float ToFloat(float number) { return number; }
-HWY_INLINE float ToFloat(uint16_t bf16) {
-  const uint32_t bits = static_cast<uint32_t>(bf16) << 16;
-  float number;
-  std::memcpy(&number, &bits, sizeof(number));
-  return number;
-}
+HWY_INLINE float ToFloat(uint16_t bf16) { return Bf16ToF32(bf16); }
 
 // The place of number i of a pair group's lane: f32 has the second numbers
 // behind the first ones, bf16 beside them.

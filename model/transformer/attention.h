@@ -111,7 +111,8 @@ class AttentionSublayer {
   // null; its first keys are prefetched.
   void Attend(const AttentionTask& task, const Piece& piece, Heads heads,
               const Piece* next, Scratch* scratch);
-  // Copies the weights, and scores, of the call that `piece` was.
+  // Copies what `call`, the one of `piece`, has written to its weights and
+  // scores.
   void CopyMaps(const AttentionTask& task, const Piece& piece, Heads heads,
                 const AttentionCall& call) const;
   void AttendRelatively(const AttentionTask& task, const AttentionGroup& group,

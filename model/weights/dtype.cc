@@ -180,6 +180,7 @@ std::optional<int64_t> FirstNotFinite(const TensorView& tensor) {
   // Threads check parts of whole blocks, of packed tensors whole rows.
   constexpr int64_t kPart = 1 << 18;
   const int64_t count = tensor.elements();
+  if (count == 0) return std::nullopt;
   int64_t part = kPart;
   if (tensor.packed != nullptr) {
     const int64_t rows = PackedRows::kRowsAtOnce * tensor.shape.back();

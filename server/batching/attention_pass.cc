@@ -45,7 +45,6 @@ void AttentionPass::Trace(const HeadChoice& choice) {
 
 std::optional<HeadTrace> AttentionPass::TakeTrace() {
   if (trace_ == nullptr) return std::nullopt;
-  trace_->FillUnseenScores();
   return std::move(*trace_);
 }
 

@@ -49,7 +49,6 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
       return absl::InternalError("the engine has no trace of the head");
     }
     result.head_trace = *trace;
-    result.head_trace->FillUnseenScores();
   } else if (!passes_.empty()) {
     result.head_trace = passes_.front().TakeTrace();
   }

@@ -1,9 +1,11 @@
 #include "base/parallel.h"
 
 #include <atomic>
+#include <functional>
 #include <new>
 #include <vector>
 
+#include "base/thread.h"
 #include "gtest/gtest.h"
 
 namespace trivium {
@@ -21,6 +23,15 @@ TEST(ParallelForTest, ProcessesEachItemOnce) {
       for (const auto& times : seen) EXPECT_EQ(times, 1);
     }
   }
+}
+
+TEST(ParallelForTest, GoesOnAloneWithoutThreads) {
+  const UseThreadSource none([](std::function<void()>) { return nullptr; });
+  std::vector<int> seen(1000);
+  ParallelFor(1000, 1, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) ++seen[i];
+  });
+  for (const int times : seen) EXPECT_EQ(times, 1);
 }
 
 TEST(ParallelForTest, LackOfMemoryOnAnyThreadIsTold) {

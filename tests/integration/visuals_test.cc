@@ -281,6 +281,17 @@ TEST_F(VisualsTest, ExplainsAHeadInTheProgram) {
   }
 }
 
+TEST_F(VisualsTest, ExplainRefusesWhatItWouldIgnore) {
+  const ProcessResult nowhere = Run({"explain", "--no-html", kSentence});
+  EXPECT_NE(nowhere.exit_code, 0);
+  EXPECT_THAT(nowhere.err, HasSubstr("--npz"));
+  const ProcessResult limit =
+      Run({"explain", "--kind", "encoder", "--max-new-tokens", "5", "--no-html",
+           "--json", kSentence});
+  EXPECT_NE(limit.exit_code, 0);
+  EXPECT_THAT(limit.err, HasSubstr("--max-new-tokens"));
+}
+
 TEST_F(VisualsTest, DrawsABeamTreeInTheProgram) {
   const ProcessResult run = Run({"beams", "--beam-size", "3", kSentence});
   ASSERT_EQ(run.exit_code, 0) << run.err;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "server/errors/status.h"
@@ -57,7 +58,7 @@ absl::StatusOr<HeadChoice> ConvertHeadChoice(const v1::HeadTraceOptions& in,
                         "it out, or call Generate");
   }
   // More layers and heads than any model has.
-  constexpr uint32_t kMost = 1 << 20;
+  constexpr uint32_t kMost = std::numeric_limits<int>::max();
   const HeadChoice choice = {
       .cross = in.cross(),
       .layer = static_cast<int>(std::min(in.layer(), kMost)),
@@ -102,6 +103,7 @@ v1::HeadTrace ConvertHeadTrace(const HeadTrace& in,
   SetRows(in.key, &Out::mutable_key, &out);
   SetRows(in.value, &Out::mutable_value, &out);
   SetRows(in.scores, &Out::mutable_scores, &out);
+  in.FillUnseenScores(out.mutable_scores()->mutable_values()->mutable_data());
   SetRows(in.bias, &Out::mutable_bias, &out);
   SetRows(in.weights, &Out::mutable_weights, &out);
   SetRows(in.sum, &Out::mutable_sum, &out);

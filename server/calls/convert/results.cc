@@ -75,6 +75,7 @@ int64_t MessageBytes(const RequestResult& result) {
   if (result.trace) {
     for (const auto& step : result.trace->steps) values += 10 * step.size();
   }
+  if (result.head_trace) values += result.head_trace->floats();
   return static_cast<int64_t>(values * sizeof(float));
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "model/weights/packed_rows.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
@@ -105,6 +106,21 @@ TEST(DTypeTest, FindsTheFirstElementOfManyThreads) {
     values[at] = 0x7c00;
     EXPECT_EQ(FirstNotFinite(ViewOf(DType::kF16, values)), at);
   }
+}
+
+TEST(DTypeTest, AMatrixWithoutNumbersIsFinite) {
+  class NoColumns : public PackedRows {
+   public:
+    NoColumns() : PackedRows(0) {}
+
+   private:
+    void UnpackRows(int64_t, int64_t, float*) const override {}
+  };
+  TensorView tensor{DType::kF32, {3, 0}, {}};
+  EXPECT_EQ(FirstNotFinite(tensor), std::nullopt);
+  const NoColumns packed;
+  tensor.packed = &packed;
+  EXPECT_EQ(FirstNotFinite(tensor), std::nullopt);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
-// The conversion of attention maps, selections and traces to messages.
+// Tests the conversion of attention maps, selections and traces to messages.
 #include "server/calls/convert/convert.h"
 
 #include <gmock/gmock.h>
+
+#include <vector>
+
+#include "server/calls/convert/head_trace.h"
 
 namespace trivium {
 namespace {
@@ -15,6 +19,37 @@ AttentionMap Counting(int layers, int heads, int queries, int keys) {
     map.weights.push_back(static_cast<float>(i));
   }
   return map;
+}
+
+// A trace of two tokens, of which the first does not see the second.
+HeadTrace TwoTokens() {
+  HeadTrace trace;
+  trace.queries = trace.keys = 2;
+  trace.scale = .5f;
+  trace.query = {.columns = 1, .values = {2, 3}};
+  trace.key = {.columns = 1, .values = {10, 20}};
+  trace.scores = {.columns = 2, .values = {10, 0, 15, 30}};
+  trace.seen_begin = {0, 0};
+  trace.seen_end = {1, 2};
+  return trace;
+}
+
+TEST(ConvertHeadTraceTest, MakesTheScoresOfUnseenKeys) {
+  const std::vector<int32_t> ids = {7, 8};
+  const v1::HeadTrace trace = ConvertHeadTrace(
+      TwoTokens(), {ids, ids, nullptr, TextSide::kSource, TextSide::kSource});
+  EXPECT_THAT(trace.scores().values(), ElementsAre(10, 20, 15, 30));
+  EXPECT_EQ(trace.scores().columns(), 2u);
+  EXPECT_EQ(trace.keys(1).id(), 8u);
+  EXPECT_EQ(trace.keys(1).piece(), "");
+  EXPECT_FALSE(trace.has_weights());
+}
+
+TEST(ConvertHeadTraceTest, ItsNumbersCountAsBytes) {
+  RequestResult result;
+  const int64_t without = MessageBytes(result);
+  result.head_trace = TwoTokens();
+  EXPECT_EQ(MessageBytes(result) - without, 8 * int64_t{sizeof(float)});
 }
 
 TEST(ConvertAttentionTest, SendsEveryRowUnlessSomeAreChosen) {

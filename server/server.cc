@@ -247,9 +247,11 @@ class ServerImpl : public Server {
     if (stopped_ || grpc_ == nullptr) return true;
     stopped_ = true;
     if (parts_.manager != nullptr) parts_.manager->Stop();
+    // Once calls are refused, nobody can fetch a document.
+    calls_.Drain(absl::ZeroDuration());
+    document_jobs_.CancelAll();
     const bool finished = calls_.Drain(timeout);
     parts_.batcher->Drain(absl::ZeroDuration());
-    document_jobs_.CancelAll();
     // Cancels the remaining calls; the batcher has answered, so all end now.
     grpc_->Stop();
     if (http_ != nullptr) {

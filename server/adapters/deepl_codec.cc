@@ -31,10 +31,13 @@ constexpr FieldName kDeeplNames[] = {
 
 }  // namespace
 
+std::string DeeplMessage(const Ending& ending) {
+  return MessageOf(ending, kDeeplNames);
+}
+
 HttpAnswer DeeplFailure(const Ending& ending) {
   return {.status = HttpStatusOf(ending.status.code()),
-          .body = ToJsonText(
-              ordered_json{{"message", MessageOf(ending, kDeeplNames)}})};
+          .body = ToJsonText(ordered_json{{"message", DeeplMessage(ending)}})};
 }
 
 std::string UpperCode(std::string_view code) {

@@ -19,7 +19,9 @@ namespace trivium {
 
 // Parts of DeepL's shapes that several of its requests share.
 
-// The answer to a call that failed: {"message": "..."}.
+// The message of a call that failed, which names fields as DeepL does.
+std::string DeeplMessage(const Ending& ending);
+// The answer to such a call: {"message": "..."}.
 HttpAnswer DeeplFailure(const Ending& ending);
 
 // DeepL writes codes of languages in capitals; the server knows small letters.

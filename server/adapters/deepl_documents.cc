@@ -1,6 +1,6 @@
 // DeepL's documents: a request brings one, others ask for it by an id and a
-// key. The calls are ListModels, so that their tokens are checked; the
-// translation is a TranslateDocument of its own.
+// key. These requests are ListModels calls, so that their tokens are checked;
+// the translation is a TranslateDocument of its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,14 +73,14 @@ class DocumentCodec final : public DeeplCodec {
     v1::TranslateOptions* const options = order_.start.mutable_options();
     ReadLanguages(&fields, options);
     ReadFormality(&fields);
-    order_.file_name = fields.String("filename").value_or(sent_name);
-    const DocumentFormat* const format = DocumentFormatOfFile(order_.file_name);
+    const std::string name = fields.String("filename").value_or(sent_name);
+    order_.file_name = PlainFileName(name);
+    const DocumentFormat* const format = DocumentFormatOfFile(name);
     if (format == nullptr) {
-      fields.Fail(
-          "file",
-          fmt::format("'{}' is of no kind that is translated here: {} "
-                      "are",
-                      Shorten(order_.file_name), DocumentFileEndings()));
+      fields.Fail("file",
+                  fmt::format("'{}' is of no kind that is translated here: {} "
+                              "are",
+                              Shorten(name), DocumentFileEndings()));
     } else {
       order_.start.set_format(std::string(format->name));
       const auto output = fields.String("output_format");
@@ -175,12 +175,10 @@ class StatusCodec final : public TicketCodec {
           answer["untranslated_texts"] = progress->untranslated;
         }
         break;
-      case State::kFailed: {
+      case State::kFailed:
         answer["status"] = "error";
-        const HttpAnswer failure = DeeplFailure({progress->status, ""});
-        answer["error_message"] = json::parse(failure.body)["message"];
+        answer["error_message"] = DeeplMessage({progress->status, ""});
         break;
-      }
     }
     if (progress->left) {
       answer["seconds_remaining"] =

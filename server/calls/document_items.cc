@@ -39,7 +39,7 @@ namespace {
 // A document may have so many times the bytes of another request: it comes in
 // pieces, and pictures make documents large.
 constexpr int64_t kRequestsOfDocument = 8;
-// Of a known text, in memory, beyond its own bytes.
+// Memory of a known text beyond its own bytes.
 constexpr int64_t kKnownBytes = 128;
 constexpr size_t kPieceBytes = 64 << 10;  // of the answer
 constexpr size_t kMostNotes = 1000;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/exceptions.h"
 #include "server/calls/handlers.h"
 #include "server/limits/work_pool.h"
 
@@ -12,6 +13,12 @@ namespace {
 absl::Status NoMemoryForDocument() {
   return AsShed(absl::CancelledError(
       "the server needed the memory of this document; send it again later"));
+}
+
+absl::Status NoTimeForDocument() {
+  return absl::DeadlineExceededError(
+      "the document was not translated in time; split it, or give the server "
+      "a longer --default-stream-deadline");
 }
 
 }  // namespace
@@ -39,16 +46,13 @@ DocumentJob::~DocumentJob() {
 }
 
 void DocumentJob::Start() {
-  std::shared_ptr<Handler> handler;
-  int64_t bytes = 0;
+  const auto bytes = static_cast<int64_t>(data_.data().size());
+  context_.held = call_held_;
+  const std::shared_ptr<Handler> handler =
+      NewTranslateDocument(environment_, std::move(context_), this);
   {
     MutexLock lock(&mutex_);
-    context_->held = call_held_;
-    handler_ = NewTranslateDocument(environment_, *std::move(context_), this);
-    context_.reset();
-    self_ = shared_from_this();
-    handler = handler_;
-    bytes = bytes_;
+    handler_ = handler;
   }
   environment_.tokenizing->Run(this, bytes, [handler] { handler->Start(); });
 }
@@ -58,7 +62,18 @@ std::shared_ptr<Handler> DocumentJob::handler() const {
   return handler_;
 }
 
+void DocumentJob::DropHandler() {
+  std::shared_ptr<Handler> handler;
+  {
+    MutexLock lock(&mutex_);
+    handler = std::move(handler_);
+  }
+  handler.reset();
+  call_held_->Close();
+}
+
 void DocumentJob::Cancel() {
+  if (ended()) return DropHandler();
   if (const auto running = handler()) running->OnCancel();
 }
 
@@ -104,9 +119,11 @@ absl::StatusOr<DocumentJob::Translation> DocumentJob::Take() {
 void DocumentJob::Read() {
   // The start, the data, and the end of both.
   const bool more = read_ < 2;
-  environment_.tokenizing->Run(this, 0, [handler = handler(), more] {
-    if (handler != nullptr) handler->OnRead(more);
-  });
+  // Without memory the call ends at its deadline.
+  CatchExceptions([&] {
+    environment_.tokenizing->Run(
+        this, 0, [handler = handler(), more] { handler->OnRead(more); });
+  }).IgnoreError();
 }
 
 absl::Status DocumentJob::ParseRequest(google::protobuf::Message* request) {
@@ -145,19 +162,24 @@ void DocumentJob::Finish(const Ending& ending,
                          const google::protobuf::Message*) {
   MutexLock lock(&mutex_);
   ended_ = environment_.clock->Now();
-  status_ = shed_ ? NoMemoryForDocument() : ending.status;
+  status_ = ending.status;
+  CatchExceptions([&] {
+    mutex_.AssertHeld();
+    if (shed_) {
+      status_ = NoMemoryForDocument();
+    } else if (absl::IsDeadlineExceeded(status_)) {
+      status_ = NoTimeForDocument();
+    }
+  }).IgnoreError();
   if (!status_.ok()) translation_ = std::string();
   bytes_ = static_cast<int64_t>(translation_.size());
   held_.Set(Held::kResponses, bytes_);
   // The handler is still at work, and the registry of calls may be waiting for
-  // it, so it is destroyed elsewhere.
-  environment_.delivery->Run(
-      this, 0,
-      [self = std::move(self_), handler = std::move(handler_)]() mutable {
-        handler.reset();
-        self->call_held_->Close();
-        self.reset();
-      });
+  // it. Without memory it is destroyed with this.
+  CatchExceptions([this] {
+    environment_.delivery->Run(
+        this, 0, [self = shared_from_this()] { self->DropHandler(); });
+  }).IgnoreError();
 }
 
 const CallBytes& DocumentJob::held() const {
@@ -166,19 +188,23 @@ const CallBytes& DocumentJob::held() const {
 }
 
 void DocumentJob::Shed() {
-  std::shared_ptr<Handler> running;
   {
     MutexLock lock(&mutex_);
     shed_ = true;
-    running = handler_;
     if (ended_ && status_.ok()) {
       status_ = NoMemoryForDocument();
       translation_ = std::string();
       bytes_ = 0;
       held_.Set(Held::kResponses, 0);
     }
+    if (ended_ || handler_ == nullptr) return;
   }
-  if (running != nullptr) running->OnCancel();
+  // The manager is locked now. Destroying the handler locks the registry of
+  // calls, which may be waiting for the manager, so that happens elsewhere.
+  CatchExceptions([this] {
+    environment_.delivery->Run(this, 0,
+                               [self = shared_from_this()] { self->Cancel(); });
+  }).IgnoreError();
 }
 
 }  // namespace trivium

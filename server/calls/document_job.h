@@ -21,9 +21,9 @@ namespace trivium {
 // A TranslateDocument without a client: the transport of its handler, which
 // brings the whole document and keeps what comes. Thread-safe.
 //
-// It lives as long as somebody has it or its call runs; the handler goes with
-// the call's end. The handler may not be called from inside the functions that
-// it calls, so Read and Write go on on a pool.
+// Its owner keeps it until the call has ended (ended()). The handler may not be
+// called, or destroyed, from inside the functions that it calls, so that
+// happens on a pool.
 class DocumentJob final : public RequestStream,
                           public AccountedCall,
                           public std::enable_shared_from_this<DocumentJob> {
@@ -52,8 +52,10 @@ class DocumentJob final : public RequestStream,
               Order order);
   ~DocumentJob() override;
 
-  // Starts the call. Called once.
+  // Starts the call. Called once. Throws std::bad_alloc if there is no memory;
+  // then the call has not begun.
   void Start();
+  // Ends the call soon.
   void Cancel();
 
   Progress progress() const;
@@ -79,6 +81,8 @@ class DocumentJob final : public RequestStream,
 
  private:
   std::shared_ptr<Handler> handler() const;
+  // Frees what the call held; after its end.
+  void DropHandler();
 
   const Environment& environment_;
   OverloadManager* const overload_;
@@ -87,16 +91,14 @@ class DocumentJob final : public RequestStream,
   CallBytes held_;
   const std::string file_name_;
   const absl::Time began_;
+  CallContext context_;  // until Start
 
   // Used by the handler's reads, which come one after the other.
   v1::TranslateDocumentRequest start_, data_;
   int read_ = 0;  // messages
 
   mutable Mutex mutex_;
-  std::optional<CallContext> context_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Handler> handler_ ABSL_GUARDED_BY(mutex_);
-  // Keeps this alive while the handler may use it.
-  std::shared_ptr<DocumentJob> self_ ABSL_GUARDED_BY(mutex_);
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t done_ ABSL_GUARDED_BY(mutex_) = 0;   // texts
   uint32_t total_ ABSL_GUARDED_BY(mutex_) = 0;  // texts

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/exceptions.h"
 #include "base/status.h"
 #include "server/errors/status.h"
 #include "server/limits/crypto.h"
@@ -33,18 +34,36 @@ absl::Status DocumentJobs::CheckRoom(const std::string& owner,
     own += more;
     ++of_owner;
   }
-  if (entries_.size() >= options_.most_jobs ||
-      of_owner >= options_.most_of_owner) {
-    return NoRoomForDocument(fmt::format(
-        "there are {} documents here, {} of this client, and at most {} and {} "
-        "may be",
-        entries_.size(), of_owner, options_.most_jobs, options_.most_of_owner));
+  if (of_owner >= options_.most_of_owner) {
+    return NoRoomForDocument(
+        fmt::format("the server keeps {} documents of this client, and no more "
+                    "than {} of one",
+                    of_owner, options_.most_of_owner));
   }
-  if (all > options_.most_bytes || own > options_.most_bytes / 2) {
-    return NoRoomForDocument(fmt::format(
-        "with this one the documents and translations here would have {} "
-        "bytes, {} of them this client's, and at most {} and {} may be",
-        all, own, options_.most_bytes, options_.most_bytes / 2));
+  if (entries_.size() >= options_.most_jobs) {
+    return NoRoomForDocument(
+        fmt::format("the server keeps {} documents, and no more than {}",
+                    entries_.size(), options_.most_jobs));
+  }
+  const int64_t most_own = options_.most_bytes / 2;
+  if (bytes > most_own) {
+    return InvalidField(
+        "data", fmt::format("has {} bytes, and the server keeps no document of "
+                            "more than {}; split it",
+                            bytes, most_own));
+  }
+  if (own > most_own) {
+    return NoRoomForDocument(
+        fmt::format("with this one the server would keep {} bytes of this "
+                    "client's documents and translations, and no more than {} "
+                    "of one",
+                    own, most_own));
+  }
+  if (all > options_.most_bytes) {
+    return NoRoomForDocument(
+        fmt::format("with this one the server would keep {} bytes of documents "
+                    "and translations, and no more than {}",
+                    all, options_.most_bytes));
   }
   return absl::OkStatus();
 }
@@ -63,10 +82,13 @@ absl::StatusOr<DocumentJobs::Ticket> DocumentJobs::Start(
         CheckRoom(owner, static_cast<int64_t>(order.data.size())));
     job =
         std::make_shared<DocumentJob>(environment, overload_, std::move(order));
-    entries_[ticket.id] = {owner, ticket.key, job};
+    entries_.emplace(ticket.id, Entry{owner, ticket.key, job});
   }
-  job->Start();
-  return ticket;
+  const absl::Status started = CatchExceptions([&] { job->Start(); });
+  if (started.ok()) return ticket;
+  MutexLock lock(&mutex_);
+  entries_.erase(ticket.id);
+  return started;
 }
 
 absl::StatusOr<DocumentJobs::Entries::iterator> DocumentJobs::Find(

@@ -33,9 +33,9 @@ class DocumentJobs {
   struct Options {
     size_t most_jobs = 1024;
     size_t most_of_owner = 128;
-    // Of all documents and translations; an owner may have half.
+    // Bytes of all documents and translations; an owner may have half.
     int64_t most_bytes = 64 << 20;
-    // A translation is kept so long once it is done.
+    // A job is kept for this long once it has ended.
     absl::Duration time = absl::Minutes(30);
   };
   // Both are 32 hexadecimal digits that nobody can guess.
@@ -49,7 +49,7 @@ class DocumentJobs {
       : options_(options), overload_(overload), clock_(clock) {}
 
   // Begins to translate. RESOURCE_EXHAUSTED if there is no room: nothing is
-  // dropped to make some.
+  // dropped to make some. INVALID_ARGUMENT if there can never be.
   absl::StatusOr<Ticket> Start(const Environment& environment,
                                const std::string& owner,
                                DocumentJob::Order order);
@@ -64,7 +64,7 @@ class DocumentJobs {
                                                 std::string_view id,
                                                 std::string_view key);
 
-  // Ends all jobs that are running. Their calls end soon after.
+  // Ends the calls of all jobs soon.
   void CancelAll();
 
  private:

@@ -10,9 +10,9 @@
 namespace trivium {
 namespace {
 
-// Of a segment: its strings and lists, and that of its text.
+// Memory of a segment and of its text: strings and lists.
 constexpr size_t kSegmentBytes = 500;
-// The document's own bytes, its segments', and those of its different texts.
+// Copies of a document's bytes: its own, its segments', its different texts'.
 constexpr size_t kCopies = 3;
 
 bool IsPlain(const DocumentSegment& segment) {

@@ -202,6 +202,7 @@ class AndroidReader {
     builder_.Close(Joined(EscapeXmlAndroid));
   }
 
+  // True if the line has quotes around it, and none but escaped ones within.
   static bool IsQuoted(std::string_view line) {
     if (line.size() < 2 || line.front() != '"') return false;
     for (size_t at = 1; at < line.size(); ++at) {
@@ -211,8 +212,8 @@ class AndroidReader {
     return false;
   }
 
-  // Adds a text whose lines are texts of their own. `last`: its last line ends
-  // with it. Quotes around it stay.
+  // Adds a text whose lines are texts of their own. Quotes around it stay.
+  // `last`: nothing more belongs to its last line.
   void AddLines(std::string_view raw, const std::string& place, const RE2& tag,
                 const DecodeText& decode,
                 std::string (*encode)(std::string_view), bool last = true) {
@@ -224,15 +225,13 @@ class AndroidReader {
       builder_.Literal(raw.substr(0, lead + 1));
       raw = bare.substr(1, bare.size() - 2);
     }
-    const std::vector<std::string> lines = SplitEscapedLines(raw);
-    for (size_t i = 0; i < lines.size(); ++i) {
-      if (i % 2 == 1) {
-        builder_.Close(Joined(encode));
-        builder_.Literal(lines[i]);
-        builder_.Close();
-      } else {
-        AddTagged(&builder_, lines[i], place, tag, decode, Margin::kEscapes);
-      }
+    while (!raw.empty()) {
+      const EscapedLine line = NextEscapedLine(&raw);
+      AddTagged(&builder_, line.text, place, tag, decode, Margin::kEscapes);
+      if (line.end.empty()) break;
+      builder_.Close(Joined(encode));
+      builder_.Literal(line.end);
+      builder_.Close();
     }
     if (quoted) {
       builder_.Literal("\"");

@@ -80,9 +80,7 @@ class EpubReader {
   }
 
   absl::StatusOr<std::unique_ptr<Document>> Read() {
-    if (names_.contains(kEncryption)) {
-      TRIVIUM_ASSIGN_OR_RETURN(encryption_, package_.Read(kEncryption));
-    }
+    if (names_.contains(kEncryption)) TRIVIUM_RETURN_IF_ERROR(FindEncrypted());
     TRIVIUM_ASSIGN_OR_RETURN(const std::string root, RootFile());
     TRIVIUM_RETURN_IF_ERROR(ReadPackage(root));
     for (const auto& [name, type] : pages_) {
@@ -108,6 +106,16 @@ class EpubReader {
     tokens_left_ -= tokens->size();
     xml.tokens = *std::move(tokens);
     return xml;
+  }
+
+  absl::Status FindEncrypted() {
+    TRIVIUM_ASSIGN_OR_RETURN(const Xml xml, ReadXmlTokens(kEncryption));
+    for (const XmlToken& token : xml.tokens) {
+      if (token.opens() && token.local_name() == "CipherReference") {
+        encrypted_.insert(PartOf("", token.Attribute("URI")));
+      }
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> RootFile() {
@@ -141,14 +149,12 @@ class EpubReader {
     return AddTexts(name, "title", "description", &xml);
   }
 
-  // Refuses parts with rights management, whose bytes nobody can read.
+  // Refuses parts with rights management: only the buyer's program has the key.
   absl::Status CheckReadable(const std::string& name) const {
-    if (encryption_.find(fmt::format("URI=\"{}\"", name)) == encryption_.npos) {
-      return absl::OkStatus();
-    }
+    if (!encrypted_.contains(name)) return absl::OkStatus();
     return InPart(name, absl::InvalidArgumentError(
-                            "it is encrypted (rights management), so nobody "
-                            "but its reader can read it"));
+                            "it is encrypted (rights management); send a book "
+                            "without that"));
   }
 
   absl::Status AddPage(const std::string& name) {
@@ -204,8 +210,7 @@ class EpubReader {
   ZipPackage package_;
   const DocumentOptions& options_;
   std::unique_ptr<PackageDocument> document_;
-  absl::flat_hash_set<std::string> names_, done_;
-  std::string encryption_;
+  absl::flat_hash_set<std::string> names_, encrypted_, done_;
   std::vector<std::pair<std::string, std::string>> pages_;  // names, types
   size_t tokens_left_ = kMostXmlTokens;
 };

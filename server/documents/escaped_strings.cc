@@ -161,22 +161,18 @@ const RE2& HtmlTagOfStrings() {
   return tag;
 }
 
-std::vector<std::string> SplitEscapedLines(std::string_view raw) {
-  std::vector<std::string> parts(1);
-  while (!raw.empty()) {
-    const size_t size = raw.front() == '\\'
-                            ? EscapeSize(raw)
-                            : std::min(raw.find('\\'), raw.size());
-    const std::string_view token = raw.substr(0, size);
-    raw.remove_prefix(size);
-    if (token == "\\n" || token == "\\r") {
-      parts.emplace_back(token);
-      parts.emplace_back();
-    } else {
-      parts.back() += token;
+EscapedLine NextEscapedLine(std::string_view* raw) {
+  for (size_t at = raw->find('\\'); at < raw->size();) {
+    const std::string_view escape =
+        raw->substr(at, EscapeSize(raw->substr(at)));
+    if (escape == "\\n" || escape == "\\r") {
+      const EscapedLine line = {raw->substr(0, at), escape};
+      raw->remove_prefix(at + escape.size());
+      return line;
     }
+    at = raw->find('\\', at + escape.size());
   }
-  return parts;
+  return {std::exchange(*raw, std::string_view()), ""};
 }
 
 void AddEscapedString(SegmentBuilder* builder, std::string_view raw,
@@ -191,14 +187,12 @@ void AddEscapedString(SegmentBuilder* builder, std::string_view raw,
     }
   }
   if (!icu.empty()) return;
-  const std::vector<std::string> lines = SplitEscapedLines(raw);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (i % 2 == 1) {
-      builder->Literal(lines[i]);
-    } else {
-      AddTagged(builder, lines[i], place, HtmlTagOfStrings(), decode,
-                Margin::kEscapes);
-    }
+  while (!raw.empty()) {
+    const EscapedLine line = NextEscapedLine(&raw);
+    AddTagged(builder, line.text, place, HtmlTagOfStrings(), decode,
+              Margin::kEscapes);
+    builder->Close();
+    builder->Literal(line.end);
     builder->Close();
   }
 }
@@ -206,6 +200,7 @@ void AddEscapedString(SegmentBuilder* builder, std::string_view raw,
 void AddTagged(SegmentBuilder* builder, std::string_view raw,
                const std::string& place, const RE2& tag,
                const DecodeText& decode, Margin margin) {
+  if (raw.empty()) return;
   re2::StringPiece found[3];
   size_t at = 0;
   while (tag.Match({raw.data(), raw.size()}, at, raw.size(), RE2::UNANCHORED,

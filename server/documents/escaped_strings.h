@@ -13,9 +13,14 @@ namespace trivium {
 
 // Strings of programs with backslash escapes, as in PO, JSON and .properties.
 
-// Splits a string into lines: texts at even places, the escapes of line breaks
-// at odd ones.
-std::vector<std::string> SplitEscapedLines(std::string_view raw);
+// A line of a string, and the escape of its line break: \n or \r, empty at
+// the string's end.
+struct EscapedLine {
+  std::string_view text, end;
+};
+// Takes the first line off `raw`. One at a time, since a list of them would
+// take many times the memory of the string.
+EscapedLine NextEscapedLine(std::string_view* raw);
 
 // Adds a string. Each of its lines is a segment; HTML tags in it are marks. Of
 // an ICU message with plurals or choices, the text of each branch is a segment,

@@ -38,6 +38,7 @@ constexpr char kInnerBegin = kUnusedBytes[2], kInnerText = kUnusedBytes[3],
 
 constexpr char kContent[] = "content.xml";
 constexpr char kStyles[] = "styles.xml";
+constexpr char kManifest[] = "META-INF/manifest.xml";
 
 bool IsParagraph(std::string_view name) {
   return name == "text:p" || name == "text:h";
@@ -213,7 +214,7 @@ class OdfReader {
   std::deque<Inner> inner_;  // of the outermost paragraph, still to be read
 };
 
-// Puts what is within paragraphs back to its marks.
+// Puts the paragraphs within others back into their marks.
 class InnerParts {
  public:
   // `text` outlives this object.
@@ -238,7 +239,7 @@ class InnerParts {
   }
 
  private:
-  // Elements nest less deeply than the stack is deep (kMostXmlDepth).
+  // Recurses as deeply as elements nest, which XmlTokensOf bounds.
   void Add(std::string_view text, std::string* out) const {
     while (!text.empty()) {
       const size_t begin = std::min(text.find(kMarkBegin), text.size());
@@ -297,8 +298,21 @@ absl::StatusOr<std::unique_ptr<Document>> ReadOpenDocument(
   auto document = std::make_unique<PackageDocument>(data);
   const std::vector<std::string> names = package->Names();
   size_t tokens_left = kMostXmlTokens;
+  const auto has = [&names](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  bool encrypted = has("encrypted-package");  // all of it, since ODF 1.4
+  if (has(kManifest)) {
+    TRIVIUM_ASSIGN_OR_RETURN(const std::string manifest,
+                             package->Read(kManifest));
+    encrypted |= manifest.find(":encryption-data") != manifest.npos;
+  }
+  if (encrypted) {
+    return absl::InvalidArgumentError(
+        "it is encrypted with a password; save it without one");
+  }
   for (const char* const name : {kContent, kStyles}) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (!has(name)) {
       if (name == std::string_view(kStyles)) continue;
       return not_it(
           absl::InvalidArgumentError(fmt::format("it has no {}", name)));

@@ -76,21 +76,18 @@ void Fill(const PoString& form, const PoString& source,
   const std::string_view first = form.lines.front();
   builder->Literal(first.substr(0, first.find('"') + 1));
   const std::string_view end = form.end.empty() ? "\n" : form.end;
-  std::vector<std::string> parts = SplitEscapedLines(source.raw);
-  while (parts.size() > 2 && parts.back().empty()) {
-    // A line break at the end stays in the last line.
-    parts.pop_back();
-    const std::string newline = std::move(parts.back());
-    parts.pop_back();
-    parts.back() += newline;
+  std::string_view rest = source.raw;
+  std::string_view last_line = rest;
+  EscapedLine line = NextEscapedLine(&rest);
+  if (!rest.empty()) builder->Literal(fmt::format("\"{}\"", end));
+  while (!rest.empty()) {
+    AddEscapedString(builder, line.text, place, UnescapePo);
+    builder->Literal(fmt::format("{}\"{}\"", line.end, end));
+    last_line = rest;
+    line = NextEscapedLine(&rest);
   }
-  if (parts.size() > 1) builder->Literal(fmt::format("\"{}\"", end));
-  for (size_t i = 0; i < parts.size(); i += 2) {
-    AddEscapedString(builder, parts[i], place, UnescapePo);
-    if (i + 1 < parts.size()) {
-      builder->Literal(fmt::format("{}\"{}\"", parts[i + 1], end));
-    }
-  }
+  // A line break at the end stays in the last line.
+  AddEscapedString(builder, last_line, place, UnescapePo);
   builder->Literal("\"");
   const std::string_view last = form.lines.back();
   builder->Literal(last.substr(last.rfind('"') + 1));

@@ -125,8 +125,9 @@ class PropertiesReader {
       const std::string_view line = text_.substr(at, end - at);
       const size_t blanks = BlanksAt(line, 0);
       if (blanks < line.size() && line[blanks] != '#' && line[blanks] != '!') {
-        ReadEntry(at, LogicalEnd(at));
-        at = LogicalEnd(at);
+        const size_t end_of_entry = LogicalEnd(at);
+        ReadEntry(at, end_of_entry);
+        at = end_of_entry;
       } else {
         builder_.Literal(line);
         at = end;
@@ -197,14 +198,10 @@ class PropertiesReader {
       return AddEscapedString(&builder_, value, place, UnescapeValue);
     }
     const bool pattern = IsMessagePattern(value);
-    const std::vector<std::string> lines = SplitEscapedLines(value);
-    for (size_t i = 0; i < lines.size(); ++i) {
-      if (i % 2 == 1) {
-        builder_.Literal(lines[i]);
-        builder_.Close();
-        continue;
-      }
-      const std::string_view line = lines[i];
+    const WriteSegment write = WriteValue(pattern, ascii_);
+    while (!value.empty()) {
+      const EscapedLine escaped = NextEscapedLine(&value);
+      const std::string_view line = escaped.text;
       const size_t lead = SkipBlanks(line, 0);
       const size_t end = std::max(lead, SizeOfContent(line));
       builder_.Literal(line.substr(0, lead));
@@ -212,7 +209,9 @@ class PropertiesReader {
                 HtmlTagOfStrings(), pattern ? UnescapePattern : UnescapeValue,
                 Margin::kEscapes);
       builder_.Literal(line.substr(end));
-      builder_.Close(WriteValue(pattern, ascii_));
+      builder_.Close(write);
+      builder_.Literal(escaped.end);
+      builder_.Close();
     }
   }
 
@@ -238,7 +237,7 @@ absl::StatusOr<std::unique_ptr<Document>> ReadProperties(
   std::string encoding = options.encoding;
   if (encoding.empty() && !IsUtf8(data)) encoding = kLatin1;
   TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, DecodeDocument(data, encoding));
-  // What is ASCII so far may be read as either.
+  // A program may read a file that is all ASCII in either encoding.
   const bool ascii = source.encoding != "utf-8" || IsAscii(source.text);
   SegmentBuilder builder = PropertiesReader(source.text, ascii).Read();
   return NewTextDocument(std::move(source), std::move(builder));

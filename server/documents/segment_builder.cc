@@ -146,6 +146,7 @@ void SegmentBuilder::Whole(SegmentText sent, std::string_view raw,
 }
 
 void SegmentBuilder::Close(WriteSegment write) {
+  if (items_.empty()) return;
   std::vector<DocumentItem> items = std::exchange(items_, {});
   std::string place = std::exchange(place_, "");
   const std::vector<size_t> partners = PartnersOf(items);

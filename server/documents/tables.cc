@@ -1,9 +1,10 @@
-// CSV (RFC 4180) and TSV. A cell in quotes stays in quotes, with its own
-// doubled. A cell without gets them if its translation needs them.
+// CSV (RFC 4180) and TSV. A cell in quotes stays in quotes, and quotes within
+// it are doubled. A cell without quotes gets them if its translation needs
+// them.
 //
-// Whether it does is known only once all of its texts are there. So a cell
-// without quotes is written between two bytes that no text in UTF-8 has, and
-// Render looks at what is between them.
+// Render knows that only once it has all texts of a cell. So a cell without
+// quotes is first written between two bytes that no text in UTF-8 has, which
+// WithQuotes then finds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
@@ -118,7 +120,7 @@ class TableDocument final : public Document {
       : source_(std::move(source)), separator_(separator) {}
 
   // INVALID_ARGUMENT if a column that is asked for does not exist, or if there
-  // are too many columns or texts. `begin`: the place of the first row.
+  // are too many columns or texts. `begin`: the first row's offset.
   absl::Status Read(size_t begin, const DocumentOptions& options) {
     const LinePlaces lines(source_.text);
     const std::string_view text = source_.text;
@@ -132,8 +134,9 @@ class TableDocument final : public Document {
       const size_t at = begin + cells.at();
       const Cell cell = cells.Next();
       if (++column > kMostColumns) {
-        return absl::InvalidArgumentError(fmt::format(
-            "{}: it has more than {} columns", lines.Place(at), kMostColumns));
+        return absl::InvalidArgumentError(
+            fmt::format("{}: the row has more than {} columns; split the table",
+                        lines.Place(at), kMostColumns));
       }
       const bool name = first && !options.no_header;
       if (first) {
@@ -151,7 +154,9 @@ class TableDocument final : public Document {
       builder_.Literal(cells.Border(&row));
       if (!row) continue;
       if (first) {
-        TRIVIUM_ASSIGN_OR_RETURN(wanted, FindColumns(names, options));
+        auto found = FindColumns(names, options);
+        if (!found.ok()) return InRow(lines.Place(begin), found.status());
+        wanted = *std::move(found);
       }
       first = false;
       column = 0;
@@ -185,15 +190,19 @@ class TableDocument final : public Document {
   }
 
   // The numbers of the columns that are asked for. A name counts before a
-  // number.
+  // number, and the first of equal names before the others.
   static absl::StatusOr<std::set<size_t>> FindColumns(
       const std::vector<std::string>& names, const DocumentOptions& options) {
+    absl::flat_hash_map<std::string_view, size_t> number_of_name;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!names[i].empty()) number_of_name.emplace(names[i], i + 1);
+    }
     std::set<size_t> columns;
     for (const std::string& asked : options.columns) {
-      const auto named = std::find(names.begin(), names.end(), asked);
+      const auto named = number_of_name.find(asked);
       size_t number = 0;
-      if (named != names.end() && !asked.empty()) {
-        columns.insert(static_cast<size_t>(named - names.begin()) + 1);
+      if (named != number_of_name.end()) {
+        columns.insert(named->second);
       } else if (absl::SimpleAtoi(asked, &number) && number > 0 &&
                  number <= names.size()) {
         columns.insert(number);
@@ -207,18 +216,29 @@ class TableDocument final : public Document {
   static absl::Status NoColumn(const std::string& asked,
                                const std::vector<std::string>& names,
                                const DocumentOptions& options) {
+    if (options.no_header) {
+      return absl::InvalidArgumentError(
+          fmt::format("there is no column '{}'; with no_header columns have "
+                      "only numbers, here 1 to {}",
+                      Shorten(asked), names.size()));
+    }
     std::string all;
     for (const std::string& name : names) {
-      if (options.no_header) break;
       if (all.size() > kMostNamesBytes) {
         all += ", ...";
         break;
       }
-      all += fmt::format("{}'{}'", all.empty() ? ": " : ", ", Shorten(name));
+      all += fmt::format("{}'{}'", all.empty() ? "" : ", ", Shorten(name));
     }
     return absl::InvalidArgumentError(
-        fmt::format("line 1: it has no column '{}' among its {}{}",
-                    Shorten(asked), names.size(), all));
+        fmt::format("there is no column '{}'; give one of {}, or a number "
+                    "from 1 to {}",
+                    Shorten(asked), all, names.size()));
+  }
+  static absl::Status InRow(const std::string& place,
+                            const absl::Status& status) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {}", place, std::string(status.message())));
   }
 
   static std::string Place(const LinePlaces& lines, size_t at, size_t column,

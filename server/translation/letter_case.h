@@ -64,8 +64,8 @@ class LetterCases {
                     const std::vector<Word>& words) const;
   bool IsCapitals(const std::vector<Word>& words) const;
   bool IsTitle(std::string_view sentence, const std::vector<Word>& words) const;
-  // True if words that are no names have capitals within the sentence, and all
-  // others that no title writes in small letters.
+  // True if the capitals within the sentence make it a title: words that are no
+  // names have one, and so has each word that no title writes in small letters.
   bool HasCapitalsOfTitle(std::string_view sentence,
                           const std::vector<Word>& words) const;
   // Returns how rare a word is: the sum of its pieces' logarithmic ranks, as

@@ -86,7 +86,7 @@ bool BeginsWithDigit(std::string_view word) {
   return !word.empty() && word[0] >= '0' && word[0] <= '9';
 }
 
-// "no" of "No. 1" is none.
+// True if the word `i` negates. The "no" of "No. 1" does not.
 bool IsEnglishNegation(const PlainWords& words, size_t i) {
   static const WordList& list = *new WordList(
       "not cannot never nobody nothing none nowhere neither nor no dont doesnt "
@@ -129,7 +129,7 @@ bool MayNegateInEnglish(const PlainWords& words) {
       "forgot* forget* skip* anyone anybody problem trouble leave left apart "
       "aside best hate* abandon* give gave gone outside abstain* spare resist* "
       "hesitat* barr* bar cut shortage short shy missing dis* mis*");
-  // PlainWords that begin like a negation and are none.
+  // Words that begin like a negation and are none.
   static const WordList& no_un = *new WordList(
       "under* union* unit* univer* uniq* uncle uncles until unless");
   for (size_t i = 0; i < words.size(); ++i) {

@@ -27,8 +27,9 @@ class TitleWords {
   bool IsSmallInTitles(std::string_view word) const {
     return Has(small_in_titles_, word);
   }
-  // Whether a sentence writes the word in small letters, by its ending, as of
-  // German's nouns and adjectives. Nullopt: the ending does not tell.
+  // Tells by a word's ending how sentences write it: true for small letters, as
+  // German's adjectives, false for a capital, as its nouns. Nullopt: the ending
+  // does not tell.
   std::optional<bool> SmallByEnding(std::string_view word) const;
 
  private:

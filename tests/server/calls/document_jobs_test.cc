@@ -115,8 +115,8 @@ TEST_F(DocumentJobsTest, FailuresAreKeptForTheClient) {
 }
 
 TEST_F(DocumentJobsTest, DocumentsAreBoundedInNumberAndBytes) {
-  EXPECT_TRUE(absl::IsResourceExhausted(
-      Start("me", Order(std::string(501, 'x'))).status()));
+  EXPECT_THAT(Start("me", Order(std::string(501, 'x'))).status(),
+              InvalidAt("data"));
   for (int i = 0; i < 3; ++i) Started("Hello.\n");
   const absl::Status status = Start("me", Order("x")).status();
   EXPECT_TRUE(absl::IsResourceExhausted(status));
@@ -142,6 +142,16 @@ TEST_F(DocumentJobsTest, ACancelledJobFails) {
   jobs_.CancelAll();
   batcher_.Wait(0).observer->OnDone(absl::CancelledError("gone"));
   EXPECT_EQ(End(ticket), State::kFailed);
+}
+
+TEST_F(DocumentJobsTest, ADocumentHasTheTimeOfStreams) {
+  const auto ticket = Started("Hello.\n");
+  batcher_.Wait(0);
+  clock_.Advance(environment_.limits.default_stream_deadline);
+  batcher_.Wait(0).observer->OnDone(absl::CancelledError("late"));
+  EXPECT_EQ(End(ticket), State::kFailed);
+  EXPECT_THAT(jobs_.Take("me", ticket.id, ticket.key).status(),
+              IsError(absl::StatusCode::kDeadlineExceeded, "split it"));
 }
 
 TEST_F(DocumentJobsTest, MemoryThatIsShortEndsJobs) {

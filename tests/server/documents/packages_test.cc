@@ -116,6 +116,12 @@ TEST(OpenDocumentTest, OthersAreRefused) {
   ExpectRefused("odp", Packed({{"mimetype", "x"}}), "content.xml");
   ExpectRefused("ods", Packed({{"content.xml", "<a/>"}}), "content.xml");
   ExpectRefused("odt",
+                Packed({{"content.xml", "\xFF\xFE?"},
+                        {"META-INF/manifest.xml",
+                         "<m:file-entry><m:encryption-data/></m:file-entry>"}}),
+                "password");
+  ExpectRefused("odt", Packed({{"encrypted-package", "x"}}), "password");
+  ExpectRefused("odt",
                 Packed({{"noise", Noise()},
                         {"content.xml", OdfRoot(Repeated("<a/>", 500'001))}}),
                 "content.xml: line 1");
@@ -209,6 +215,16 @@ TEST(EpubTest, OthersAreRefused) {
                      "<encryption><CipherReference URI=\"OEBPS/text/ch "
                      "1.xhtml\"/></encryption>"),
                 "encrypted");
+  // Addresses may be encoded. Other parts, such as fonts, may be encrypted.
+  ExpectRefused("epub",
+                Epub(Page("<p>one</p>"),
+                     "<e:encryption xmlns:e='e'><e:CipherReference "
+                     "URI='OEBPS/text/ch%201.xhtml'/></e:encryption>"),
+                "encrypted");
+  EXPECT_TRUE(ReadAs("epub", Epub(Page("<p>one</p>"),
+                                  "<encryption><CipherReference "
+                                  "URI=\"OEBPS/a.ttf\"/></encryption>"))
+                  .ok());
   ExpectRefused("epub", Epub(Repeated("<a>", 100'001)), "100000 tags");
   ExpectRefused("epub", Epub(Repeated(" ", 33 << 20)), "ch 1.xhtml");
 }

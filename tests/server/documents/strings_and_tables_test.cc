@@ -180,6 +180,13 @@ TEST(TablesTest, WrongColumnsAndTooManyAreRefused) {
               IsError(absl::StatusCode::kInvalidArgument, "'3'"));
   EXPECT_THAT(ReadAs("csv", "a,b\n", {.columns = {"a"}, .no_header = true}),
               IsError(absl::StatusCode::kInvalidArgument, "'a'"));
+  EXPECT_THAT(ReadAs("csv", "sep=;\na;b\n", {.columns = {"x"}}),
+              IsError(absl::StatusCode::kInvalidArgument, "line 2"));
+  // Of equal names the first counts; a name counts before a number.
+  EXPECT_EQ(InCapitals("csv", "a,a,1\nx,x,x\n", {.columns = {"a"}}),
+            "a,a,1\nX,x,x\n");
+  EXPECT_EQ(InCapitals("csv", "a,a,1\nx,x,x\n", {.columns = {"1"}}),
+            "a,a,1\nx,x,X\n");
   ExpectRefused("csv", Repeated(",", 20'000), "16384 columns");
   ExpectRefused("tsv", Repeated("a\n", 500'002), "500000 texts");
   EXPECT_THAT(TextsOf("csv", ""), IsEmpty());

@@ -117,6 +117,7 @@ struct LlamaTensors {
   std::string output = "o_proj";     // of attention
   bool joined_attention = false;     // qkv_proj
   bool joined_feed_forward = false;  // gate_up_proj
+  bool gated = true;  // false: feed-forwards are up_proj and down_proj alone
   // Rotary positions turn adjacent dimensions (GPT-J), not halves.
   bool turns_adjacent = false;
   bool parallel = false;  // see LayerDescription; both sublayers read one norm

@@ -124,7 +124,8 @@ void DescribeGemma4(ConfigMaker* maker) {
   maker->Copy("num_kv_shared_layers", "attention.shared_kv_layers");
   const json* const pattern =
       maker->Consume("attention.sliding_window_pattern");
-  if (pattern == nullptr || !pattern->is_array()) {
+  if (pattern == nullptr || !pattern->is_array() ||
+      pattern->size() > kMostGgufLayers) {
     maker->Refuse("attention.sliding_window_pattern",
                   "it must say of each layer whether it has a window");
     return;

@@ -1,6 +1,6 @@
 // Folders that have only config.json, whose numbers no tensor confirms:
 // ReportFolder must refuse them or give sizes that are not negative, in bounded
-// time and memory. Every value of each family's config.json is replaced by each
+// time and memory. Every value of each golden's config.json is replaced by each
 // of `Values`, alone; then several are replaced at random.
 //
 // TRIVIUM_FUZZ_ROUNDS and TRIVIUM_FUZZ_SEED change the number of random rounds
@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,19 +56,23 @@ std::vector<Json::json_pointer> Pointers(const Json& config) {
   return pointers;
 }
 
-// Returns the goldens' configurations, one for each family.
+// Returns the goldens' configurations, one for each family and set of keys:
+// several families have one model_type.
 std::vector<Json> Configs() {
-  std::map<std::string, Json> by_family;
+  std::set<std::string> paths;
   for (const auto& entry :
        std::filesystem::directory_iterator("tests/golden")) {
     const std::string path = entry.path().string() + "/config.json";
-    if (!std::filesystem::exists(path)) continue;
-    Json config = Json::parse(ReadWholeFile(path));
-    const std::string family = config.value("model_type", path);
-    by_family.emplace(family, std::move(config));
+    if (std::filesystem::exists(path)) paths.insert(path);
   }
+  std::set<std::string> seen;
   std::vector<Json> configs;
-  for (auto& [family, config] : by_family) configs.push_back(std::move(config));
+  for (const std::string& path : paths) {
+    Json config = Json::parse(ReadWholeFile(path));
+    std::string kind = config.value("model_type", path);
+    for (const auto& [key, value] : config.items()) kind += "," + key;
+    if (seen.insert(kind).second) configs.push_back(std::move(config));
+  }
   return configs;
 }
 

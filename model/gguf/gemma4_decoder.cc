@@ -1,4 +1,6 @@
 // Gemma 4; see architecture.cc.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -127,7 +129,9 @@ void DescribeGemma4(ConfigMaker* maker) {
   if (pattern == nullptr || !pattern->is_array() ||
       pattern->size() > kMostGgufLayers) {
     maker->Refuse("attention.sliding_window_pattern",
-                  "it must say of each layer whether it has a window");
+                  fmt::format("it must say of each layer, at most {}, whether "
+                              "it has a window",
+                              kMostGgufLayers));
     return;
   }
   maker->DescribeLayerTypes(*pattern, "sliding_attention", "full_attention");

@@ -131,8 +131,8 @@ struct LlamaTensors {
   // Holds tensors that are made here. ReadLlamaModel sets it; needed only for
   // turns_adjacent, bare_norms and own_head_norms.
   TensorMemory* memory = nullptr;
-  // The factors of bare_norms, [d_model] and [head_size] of the first layer.
-  // ReadLlamaModel sets them.
+  // The factors of bare_norms, which all layers share: [d_model], and
+  // [head_size] of the first layer. ReadLlamaModel sets them.
   std::array<NormTensors, 2> ones = {};
 };
 

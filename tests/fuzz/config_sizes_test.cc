@@ -1,6 +1,6 @@
 // Folders that have only config.json, whose numbers no tensor confirms:
 // ReportFolder must refuse them or give sizes that are not negative, in bounded
-// time and memory. Every value of each golden's config.json is replaced by each
+// time and memory. Every value of each family's config.json is replaced by each
 // of `Values`, alone; then several are replaced at random.
 //
 // TRIVIUM_FUZZ_ROUNDS and TRIVIUM_FUZZ_SEED change the number of random rounds
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -56,8 +57,8 @@ std::vector<Json::json_pointer> Pointers(const Json& config) {
   return pointers;
 }
 
-// Returns the goldens' configurations, one for each family and set of keys:
-// several families have one model_type.
+// Returns as many of the goldens' configurations as have all keys that there
+// are of each model_type. Several families may have the same one.
 std::vector<Json> Configs() {
   std::set<std::string> paths;
   for (const auto& entry :
@@ -65,13 +66,14 @@ std::vector<Json> Configs() {
     const std::string path = entry.path().string() + "/config.json";
     if (std::filesystem::exists(path)) paths.insert(path);
   }
-  std::set<std::string> seen;
+  std::map<std::string, std::set<std::string>> seen;  // keys of model types
   std::vector<Json> configs;
   for (const std::string& path : paths) {
     Json config = Json::parse(ReadWholeFile(path));
-    std::string kind = config.value("model_type", path);
-    for (const auto& [key, value] : config.items()) kind += "," + key;
-    if (seen.insert(kind).second) configs.push_back(std::move(config));
+    std::set<std::string>& keys = seen[config.value("model_type", path)];
+    const size_t before = keys.size();
+    for (const auto& [key, value] : config.items()) keys.insert(key);
+    if (keys.size() > before) configs.push_back(std::move(config));
   }
   return configs;
 }

@@ -8,8 +8,8 @@
 
 namespace trivium {
 
-// Gemma's norms have the factor 1 + weight, and its embeddings are multiplied by
-// sqrt(d_model). Gemma 2 and 3 have norms before each sublayer and of its
+// Gemma's norms have the factor 1 + weight, and its embeddings are multiplied
+// by sqrt(d_model). Gemma 2 and 3 have norms before each sublayer and of its
 // output.
 
 // Gemma (Gemma Team 2024): LLaMA with such norms and embeddings.

@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_MODEL_GGUF_CONFIG_MAKER_H_
 #define TRIVIUM_MODEL_GGUF_CONFIG_MAKER_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -18,10 +17,6 @@ enum GgufRotary { kWholeRotary, kPartialRotary };
 
 // llama.cpp's numbers of the function that makes weights of experts' scores.
 enum GgufGate { kGgufSoftmax = 1, kGgufSigmoid = 2 };
-
-// The most layers that a list of a value for each may have. No model has so
-// many.
-inline constexpr size_t kMostGgufLayers = 10'000;
 
 // Makes a folder's config.json from a GGUF file's metadata. Values keep their
 // types, which the family checks. A value of the architecture that nobody has

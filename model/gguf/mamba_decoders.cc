@@ -93,8 +93,8 @@ bool IsPositive(const nlohmann::json* values, size_t layer) {
 void DescribeBlocks(ConfigMaker* maker, const char* feed_forward) {
   const nlohmann::json* const heads = maker->Consume("attention.head_count_kv");
   const nlohmann::json* const widths = maker->Consume("feed_forward_length");
-  const auto blocks = static_cast<size_t>(std::clamp(
-      maker->Number("block_count", 0), 0.0, double{kMostGgufLayers}));
+  const auto blocks = static_cast<size_t>(
+      std::clamp(maker->Number("block_count", 0), 0.0, 1e4));
   nlohmann::json types = nlohmann::json::array();
   nlohmann::json kv_heads = 1u, width;
   for (size_t i = 0; i < blocks; ++i) {

@@ -14,10 +14,13 @@ namespace trivium {
 ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
                               const ExpertCounts& usual,
                               const std::string& chosen_key) {
-  ExpertCounts counts;
-  counts.all = config->Integer(all_key, 1, kMaxExperts).value_or(usual.all);
-  counts.chosen =
-      config->Integer(chosen_key, 1, kMaxExperts).value_or(usual.chosen);
+  const auto count = [config](const std::string& key, int if_absent) {
+    return if_absent == 0
+               ? config->RequiredInteger(key, 1, kMaxExperts)
+               : config->Integer(key, 1, kMaxExperts).value_or(if_absent);
+  };
+  const ExpertCounts counts = {.all = count(all_key, usual.all),
+                               .chosen = count(chosen_key, usual.chosen)};
   if (counts.chosen > counts.all) {
     config->Report(chosen_key, config->Find(chosen_key),
                    fmt::format("there are {} experts", counts.all));

@@ -26,6 +26,7 @@ struct ExpertCounts {
   int all = 0;
   int chosen = 0;
 };
+// A key without a `usual` count (0) is required.
 ExpertCounts ReadExpertCounts(
     ConfigReader* config, const std::string& all_key, const ExpertCounts& usual,
     const std::string& chosen_key = "num_experts_per_tok");

@@ -167,12 +167,14 @@ void ChooseTask(const std::string& task, Problems* problems, json* config) {
     (*config)["lora_task"] = task;
     return;
   }
-  const json tasks = config->value("lora_adaptations", json());
-  problems->push_back(fmt::format(
-      "config.json: lora_adaptations is {}, without the task '{}'; {}",
-      tasks.is_null() ? "missing" : tasks.dump().substr(0, 300), task,
-      tasks.is_null() ? "serve the folder without a task"
-                      : "give one of these tasks"));
+  constexpr char kKey[] = "lora_adaptations";
+  ConfigReader reader({{"config.json", config}}, problems);
+  const ConfigReader::Layer tasks = reader.Find(kKey);
+  reader.Report(
+      kKey, tasks,
+      (tasks.json == nullptr ? "serve the folder without the task '"
+                             : "give one of these tasks instead of '") +
+          task + "'");
 }
 
 // Returns the loader that config.json's model_type names; null after adding a

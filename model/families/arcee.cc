@@ -1,8 +1,5 @@
 #include "model/families/arcee.h"
 
-#include <string>
-
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 
@@ -21,18 +18,12 @@ FamilyModel LoadArcee(const nlohmann::json& json, const Weights* weights,
   model.generation_defaults = {{"bos_token_id", 128000},
                                {"eos_token_id", 128001}};
   ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-  LlamaTensors has;
+  LlamaTensors has = {.gated = false};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  const bool bias = config->Boolean("mlp_bias").value_or(false);
-  ReadLlamaModel(
-      &family, has, {geometry}, /*tied_by_default=*/false,
-      [&](TensorReader* tensors, int, const std::string& name,
-          LayerDescription* layer) {
-        ReadFeedForward(tensors, name + "mlp.up_proj", name + "mlp.down_proj",
-                        bias, decoder, layer);
-      },
-      &description);
+  has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

@@ -267,24 +267,29 @@ const TensorView* PlusRow(const TensorView& tensor, const TensorView& other,
 const TensorView* PlusProduct(const TensorView& w, const TensorView& left,
                               const TensorView& right, int64_t index,
                               float factor, TensorMemory* memory) {
-  std::vector<float> values;
-  if (w.has_values() && left.has_values() && right.has_values()) {
-    const int64_t m = w.shape[0], n = w.shape[1], rank = left.shape[2];
-    values.resize(w.elements());
-    CopyToF32(w, 0, values);
-    std::vector<float> l(m * rank), r(rank * n);
-    CopyToF32(left, index * m * rank, l);
-    CopyToF32(right, index * rank * n, r);
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t k = 0; k < rank; ++k) {
-        const float share = factor * l[i * rank + k];
-        for (int64_t j = 0; j < n; ++j) {
-          values[i * n + j] += share * r[k * n + j];
-        }
-      }
-    }
+  if (!w.has_values() || !left.has_values() || !right.has_values()) {
+    return NewF32({}, w.shape, memory);
   }
-  return NewF32(values, w.shape, memory);
+  const int64_t m = w.shape[0], n = w.shape[1], rank = left.shape[2];
+  TensorView f32 = w;
+  f32.dtype = DType::kF32;
+  f32.row_scales = nullptr;
+  OwnedTensor* const sum = NewTensor(f32, w.shape, memory);
+  std::vector<float> l(m * rank), r(rank * n), row(n);
+  CopyToF32(left, index * m * rank, l);
+  CopyToF32(right, index * rank * n, r);
+  // A table of embeddings takes a gigabyte, so there is no second copy of it.
+  std::byte* to = sum->data.data();
+  for (int64_t i = 0; i < m; ++i) {
+    CopyToF32(w, i * n, row);
+    for (int64_t k = 0; k < rank; ++k) {
+      const float share = factor * l[i * rank + k];
+      for (int64_t j = 0; j < n; ++j) row[j] += share * r[k * n + j];
+    }
+    std::memcpy(to, row.data(), n * sizeof(float));
+    to += n * sizeof(float);
+  }
+  return &sum->view;
 }
 
 const TensorView* Extended(const TensorView& tensor, std::vector<int64_t> shape,

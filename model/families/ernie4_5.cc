@@ -45,23 +45,12 @@ struct ErnieExperts {
 
 ErnieExperts ReadErnieExperts(ConfigReader* config, int layers) {
   ErnieExperts experts;
+  experts.counts = ReadExpertCounts(config, "moe_num_experts",
+                                    {.all = 64, .chosen = 6}, "moe_k");
   const auto integer = [config](const char* key, int least, int most,
                                 int usual) {
     return config->Integer(key, least, most).value_or(usual);
   };
-  constexpr char kAll[] = "moe_num_experts", kChosen[] = "moe_k";
-  experts.counts = {.all = integer(kAll, 1, kMaxExperts, 64),
-                    .chosen = integer(kChosen, 1, kMaxExperts, 6)};
-  if (experts.counts.chosen > experts.counts.all) {
-    config->Report(kChosen, config->Find(kChosen),
-                   fmt::format("there are {} experts", experts.counts.all));
-  }
-  if (layers > kMaxAllExperts / experts.counts.all) {
-    config->Report(kAll, config->Find(kAll),
-                   fmt::format("times num_hidden_layers, {}, it must be at "
-                               "most {}",
-                               layers, kMaxAllExperts));
-  }
   experts.inner = integer("moe_intermediate_size", 1, kMaxWidth, 1536);
   constexpr char kShared[] = "moe_num_shared_experts";
   experts.shared = integer(kShared, 0, kMaxExperts, 2);

@@ -8,11 +8,11 @@
 
 namespace trivium {
 
-// Gemma 2 and 3 have norms before each sublayer and of its output, with the
-// factor 1 + weight, and embeddings times sqrt(d_model).
+// Gemma's norms have the factor 1 + weight, and its embeddings are multiplied
+// by sqrt(d_model). Gemma 2 and 3 have norms before each sublayer and of its
+// output.
 
-// Gemma (Gemma Team 2024): LLaMA with such norms before each sublayer, and such
-// embeddings.
+// Gemma (Gemma Team 2024): LLaMA with such norms and embeddings.
 FamilyModel LoadGemma(const nlohmann::json& json, const Weights* weights,
                       Problems* problems);
 

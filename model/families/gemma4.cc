@@ -62,9 +62,7 @@ class Gemma4Reader {
           Linear(name + "v_proj", kv_width, d_model, config_.bias);
     }
     attention.key_norm = Norm(name + "k_norm", size);
-    attention.value_norm = {
-        .weight = Extended({DType::kF32, {0}, {}}, {size}, 1, memory_),
-        .kind = NormTensors::Kind::kRms};
+    attention.value_norm = BareNorm(size, NormTensors::Kind::kRms, memory_);
     return attention;
   }
 

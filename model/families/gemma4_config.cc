@@ -10,6 +10,7 @@
 #include "model/families/decoder_stack.h"
 #include "model/families/layer_rotaries.h"
 #include "model/families/llama_stack.h"
+#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -160,14 +161,12 @@ void ReadRotaries(ConfigReader* config, const Gemma4Config& read,
 
 void ReadExperts(ConfigReader* config, Gemma4Config* read) {
   if (!config->Boolean("enable_moe_block").value_or(false)) return;
-  read->experts = config->RequiredInteger("num_experts", 1, kMaxExperts);
-  read->chosen = config->RequiredInteger("top_k_experts", 1, kMaxExperts);
+  const ExpertCounts counts =
+      ReadExpertCounts(config, "num_experts", {}, "top_k_experts");
+  read->experts = counts.all;
+  read->chosen = counts.chosen;
   read->expert_inner =
       config->RequiredInteger("moe_intermediate_size", 1, kMaxWidth);
-  if (read->chosen > read->experts) {
-    config->Report("top_k_experts", config->Find("top_k_experts"),
-                   fmt::format("there are {} experts", read->experts));
-  }
 }
 
 }  // namespace

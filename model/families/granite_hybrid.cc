@@ -17,8 +17,8 @@ namespace {
 
 constexpr char kGraniteExperts[] = "num_local_experts";
 
-// Reads a feed-forward that is `shared` wide, experts, or both; 0: there is
-// none of either.
+// Reads a feed-forward that is `shared` wide, or experts, or both. `shared` and
+// counts.all are 0 for what a layer does not have; one of them is not.
 void ReadGraniteFeedForward(TensorReader* tensors, const std::string& name,
                             const ExpertCounts& counts, int shared,
                             const StackDescription& stack, TensorMemory* memory,
@@ -116,7 +116,7 @@ FamilyModel LoadGraniteMoe(const nlohmann::json& json, const Weights* weights,
   const LlamaTensors has = ReadGraniteFactors(config, &geometry, &description);
   const ExpertCounts counts =
       ReadExpertCounts(config, kGraniteExperts, {.all = 8, .chosen = 2});
-  // 0, as the first of the two families has it: there is none.
+  // The first of the two families has no such feed-forward.
   const int shared =
       config->Integer("shared_intermediate_size", 0, kMaxWidth).value_or(0);
   ReadLlamaModel(

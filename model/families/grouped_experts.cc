@@ -46,11 +46,8 @@ GroupedExperts ReadGroupedExperts(ConfigReader* config,
                                 int* value) {
     *value = config->Integer(key, least, most).value_or(*value);
   };
-  // Transformers knows the first key by the second name, too.
-  const char* const all_key = config->Find("n_routed_experts").json != nullptr
-                                  ? "n_routed_experts"
-                                  : "num_local_experts";
-  read.counts = ReadExpertCounts(config, all_key, usual.counts);
+  read.counts = ReadExpertCounts(
+      config, ExpertCountKey(config, "n_routed_experts"), usual.counts);
   integer("moe_intermediate_size", 1, kMaxWidth, &read.inner);
   integer("n_shared_experts", 0, kMaxExperts, &read.shared);
   if (usual.reads_first) {

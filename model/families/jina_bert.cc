@@ -53,15 +53,14 @@ LayerDescription ReadJinaBertLayer(const JinaBertConfig& config,
   const bool normalizes = tensors->Has(self + "layer_norm_q.weight");
   const bool second = tensors->Has(name + "layer_norm_1.weight");
   const auto one_of = [&](const char* first, const char* other) {
-    return name + (tensors->Has(name + first + ".weight") ? first : other);
+    return tensors->Has(name + first + ".weight") ? first : other;
   };
   EncoderLayerNames names;
   const bool plain = !config.gated && !second;
   if (!plain) {
     names.up.clear();
-    names.feed_forward_norm =
-        one_of("mlp.layernorm", "layer_norm_2").substr(name.size());
-    names.down = one_of("mlp.wo", "mlp.down_layer").substr(name.size());
+    names.feed_forward_norm = one_of("mlp.layernorm", "layer_norm_2");
+    names.down = one_of("mlp.wo", "mlp.down_layer");
   }
   LayerDescription layer = ReadEncoderLayer(tensors, name, names, stack);
   AttentionDescription& attention = layer.self_attention;
@@ -82,7 +81,7 @@ LayerDescription ReadJinaBertLayer(const JinaBertConfig& config,
   }
   const std::vector<int64_t> rows = {inner, inner};
   const auto parts = ReadJoinedLinear(
-      tensors, one_of("mlp.gated_layers", "mlp.up_gated_layer"), rows,
+      tensors, name + one_of("mlp.gated_layers", "mlp.up_gated_layer"), rows,
       /*groups=*/1, d_model, /*bias=*/false, memory);
   layer.gate = parts[second ? 1 : 0];
   layer.up = parts[second ? 0 : 1];

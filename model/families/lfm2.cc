@@ -64,10 +64,8 @@ struct Lfm2Experts {
 
 Lfm2Experts ReadLfm2Experts(ConfigReader* config) {
   Lfm2Experts experts;
-  const char* const all_key = config->Find("num_experts").json != nullptr
-                                  ? "num_experts"
-                                  : "num_local_experts";
-  experts.counts = ReadExpertCounts(config, all_key, {.all = 32, .chosen = 4});
+  experts.counts = ReadExpertCounts(
+      config, ExpertCountKey(config, "num_experts"), {.all = 32, .chosen = 4});
   experts.inner =
       config->Integer("moe_intermediate_size", 1, kMaxWidth).value_or(1792);
   experts.dense_first =

@@ -269,13 +269,19 @@ LayerDescription ReadLlamaLayer(TensorReader* tensors, int i,
   return layer;
 }
 
-// Reads the feed-forward of layer `name`, whose gate and up may be one product.
+// Reads the feed-forward of layer `name`, whose gate and up may be one product,
+// or which has no gate.
 void ReadUsualFeedForward(TensorReader* tensors, const std::string& name,
                           const LlamaTensors& has,
                           const StackDescription& stack, TensorMemory* memory,
                           LayerDescription* layer) {
   const std::string block = name + "mlp.";
   const int inner = stack.feed_forward, d_model = stack.d_model;
+  if (!has.gated) {
+    ReadFeedForward(tensors, block + "up_proj", block + "down_proj",
+                    has.feed_forward_bias, stack, layer);
+    return;
+  }
   if (!has.joined_feed_forward) {
     ReadGatedFeedForward(tensors, block, inner, has.feed_forward_bias, d_model,
                          layer);

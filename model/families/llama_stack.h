@@ -117,6 +117,7 @@ struct LlamaTensors {
   std::string output = "o_proj";     // of attention
   bool joined_attention = false;     // qkv_proj
   bool joined_feed_forward = false;  // gate_up_proj
+  bool gated = true;  // false: feed-forwards are up_proj and down_proj alone
   // Rotary positions turn adjacent dimensions (GPT-J), not halves.
   bool turns_adjacent = false;
   bool parallel = false;  // see LayerDescription; both sublayers read one norm
@@ -130,8 +131,8 @@ struct LlamaTensors {
   // Holds tensors that are made here. ReadLlamaModel sets it; needed only for
   // turns_adjacent, bare_norms and own_head_norms.
   TensorMemory* memory = nullptr;
-  // The factors of bare_norms, [d_model] and [head_size] of the first layer.
-  // ReadLlamaModel sets them.
+  // The factors of bare_norms, which all layers share: [d_model], and
+  // [head_size] of the first layer. ReadLlamaModel sets them.
   std::array<NormTensors, 2> ones = {};
 };
 

@@ -12,7 +12,7 @@
 namespace trivium {
 namespace {
 
-// Nothing bounds a text; llama.cpp's files say this, too.
+// The model has no longest text. llama.cpp's files have this number, too.
 constexpr int kMamba2Positions = 1 << 20;
 
 Mamba2Config ReadSizes(ConfigReader* config, int d_model) {

@@ -12,14 +12,17 @@
 namespace trivium {
 
 ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
-                              const ExpertCounts& usual) {
-  constexpr char kChosen[] = "num_experts_per_tok";
-  ExpertCounts counts;
-  counts.all = config->Integer(all_key, 1, kMaxExperts).value_or(usual.all);
-  counts.chosen =
-      config->Integer(kChosen, 1, kMaxExperts).value_or(usual.chosen);
+                              const ExpertCounts& usual,
+                              const std::string& chosen_key) {
+  const auto count = [config](const std::string& key, int if_absent) {
+    return if_absent == 0
+               ? config->RequiredInteger(key, 1, kMaxExperts)
+               : config->Integer(key, 1, kMaxExperts).value_or(if_absent);
+  };
+  const ExpertCounts counts = {.all = count(all_key, usual.all),
+                               .chosen = count(chosen_key, usual.chosen)};
   if (counts.chosen > counts.all) {
-    config->Report(kChosen, config->Find(kChosen),
+    config->Report(chosen_key, config->Find(chosen_key),
                    fmt::format("there are {} experts", counts.all));
   }
   // Families report another number of layers themselves.
@@ -33,6 +36,10 @@ ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
                                layers.json->get<int>(), kMaxAllExperts));
   }
   return counts;
+}
+
+std::string ExpertCountKey(ConfigReader* config, const char* own) {
+  return config->Find(own).json != nullptr ? own : "num_local_experts";
 }
 
 ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,

@@ -21,14 +21,18 @@ struct ExpertNames {
   std::string router, experts, gate, up, down;
 };
 
-// The number of experts, and how many of them are chosen for a token (key
-// num_experts_per_tok).
+// The number of experts, and how many of them are chosen for a token.
 struct ExpertCounts {
   int all = 0;
   int chosen = 0;
 };
-ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
-                              const ExpertCounts& usual);
+// A key without a `usual` count (0) is required.
+ExpertCounts ReadExpertCounts(
+    ConfigReader* config, const std::string& all_key, const ExpertCounts& usual,
+    const std::string& chosen_key = "num_experts_per_tok");
+// Returns the key of the number of experts: `own` if config.json has it, else
+// num_local_experts, which Transformers writes since version 5.
+std::string ExpertCountKey(ConfigReader* config, const char* own);
 
 // A family's names of all experts' matrices in one tensor each: the router's
 // weight, gates and ups [experts, 2 inner, d_model], downs [experts, d_model,

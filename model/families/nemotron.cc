@@ -1,8 +1,5 @@
 #include "model/families/nemotron.h"
 
-#include <string>
-
-#include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 
@@ -25,18 +22,13 @@ FamilyModel LoadNemotron(const nlohmann::json& json, const Weights* weights,
   ReadLlamaRotary(config, {.partial = 0.5}, &geometry, &decoder);
   LlamaTensors has = {.one_plus_weight = true,
                       .norm_kind = NormTensors::Kind::kLayer,
-                      .norm_bias = true};
+                      .norm_bias = true,
+                      .gated = false};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  const bool bias = config->Boolean("mlp_bias").value_or(false);
-  ReadLlamaModel(
-      &family, has, {geometry}, /*tied_by_default=*/false,
-      [&](TensorReader* tensors, int, const std::string& name,
-          LayerDescription* layer) {
-        ReadFeedForward(tensors, name + "mlp.up_proj", name + "mlp.down_proj",
-                        bias, decoder, layer);
-      },
-      &description);
+  has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
+  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
+                 &description);
   return model;
 }
 

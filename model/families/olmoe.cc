@@ -20,11 +20,8 @@ FamilyModel LoadOlmoe(const nlohmann::json& json, const Weights* weights,
       ReadLlamaConfig(config, {.epsilon = 1e-5}, &geometry));
   ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
   RefuseClippedAttention(config);
-  const char* const all_key = config->Find("num_experts").json != nullptr
-                                  ? "num_experts"
-                                  : "num_local_experts";
-  const ExpertCounts counts =
-      ReadExpertCounts(config, all_key, {.all = 64, .chosen = 8});
+  const ExpertCounts counts = ReadExpertCounts(
+      config, ExpertCountKey(config, "num_experts"), {.all = 64, .chosen = 8});
   const bool over_all = !config->Boolean("norm_topk_prob").value_or(false);
   LlamaTensors has = {.head_norms = true, .wide_head_norms = true};
   has.attention_bias = has.output_bias =

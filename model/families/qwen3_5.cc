@@ -129,10 +129,7 @@ struct NextExperts {
 NextExperts ReadNextExperts(ConfigReader* config, const ExpertCounts& usual,
                             bool all, int layers) {
   NextExperts experts;
-  // Transformers writes num_local_experts since version 5.
-  const char* const all_key = config->Find("num_experts").json != nullptr
-                                  ? "num_experts"
-                                  : "num_local_experts";
+  const std::string all_key = ExpertCountKey(config, "num_experts");
   const auto width = [&](const char* key) {
     return config->Integer(key, 1, kMaxWidth).value_or(512);
   };

@@ -38,13 +38,9 @@ FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
       config, geometry, window,
       qwen3 ? std::vector<bool>(decoder.layers, window > 0)
             : ReadQwen2Windows(config, window, decoder.layers));
-  // Transformers writes num_local_experts since version 5.
-  const char* const all_key = config->Find("num_experts").json != nullptr
-                                  ? "num_experts"
-                                  : "num_local_experts";
   const ExpertCounts counts =
-      qwen3 ? ReadExpertCounts(config, all_key, {.all = 128, .chosen = 8})
-            : ReadExpertCounts(config, all_key, {.all = 60, .chosen = 4});
+      ReadExpertCounts(config, ExpertCountKey(config, "num_experts"),
+                       qwen3 ? ExpertCounts{128, 8} : ExpertCounts{60, 4});
   const auto width = [config](const char* key, int usual) {
     return config->Integer(key, 1, kMaxWidth).value_or(usual);
   };

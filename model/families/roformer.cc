@@ -1,7 +1,6 @@
 #include "model/families/roformer.h"
 
 #include "model/families/decoder_stack.h"
-#include "model/families/derived_tensors.h"
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
@@ -9,17 +8,6 @@
 #include "model/families/sizes.h"
 
 namespace trivium {
-namespace {
-
-// Rows of queries and keys that turn together become halves of a head.
-void UseHalves(int head_size, LinearTensors* tensors, TensorMemory* memory) {
-  for (const TensorView** tensor : {&tensors->weight, &tensors->bias}) {
-    if (*tensor == nullptr) continue;
-    *tensor = PairsToHalves(**tensor, head_size, head_size / 2, memory);
-  }
-}
-
-}  // namespace
 
 FamilyModel LoadRoFormer(const nlohmann::json& json, const Weights* weights,
                          Problems* problems) {
@@ -33,10 +21,10 @@ FamilyModel LoadRoFormer(const nlohmann::json& json, const Weights* weights,
   const int width =
       config->Integer("embedding_size", 1, kMaxWidth).value_or(encoder.d_model);
   RequireBoolean(config, "rotary_value", false);
-  const int head_size = encoder.d_model / encoder.heads;
-  encoder.rotary = {ReadRotary(config, {.head_size = head_size,
-                                        .max_positions = encoder.max_positions,
-                                        .theta = 10000})};
+  encoder.rotary = {
+      ReadRotary(config, {.head_size = encoder.d_model / encoder.heads,
+                          .max_positions = encoder.max_positions,
+                          .theta = 10000})};
   TensorReader* const tensors = family.OpenTensors("roformer.");
   if (tensors == nullptr) return model;
 
@@ -48,10 +36,8 @@ FamilyModel LoadRoFormer(const nlohmann::json& json, const Weights* weights,
   ReadEncoderLayers(tensors, "encoder.layer.", EncoderLayerNames(),
                     EncoderKeys().layers, &encoder);
   for (LayerDescription& layer : encoder.layer) {
-    AttentionDescription& attention = layer.self_attention;
-    attention.geometry.rotary = 0;
-    UseHalves(head_size, &attention.query, &description.memory);
-    UseHalves(head_size, &attention.key, &description.memory);
+    layer.self_attention.geometry.rotary = 0;
+    TurnHalves(encoder, &layer.self_attention, &description.memory);
   }
   EncoderHeadNames heads = BertHeadNames(encoder, config);
   heads.classify = {.input = HeadDescription::Input::kFirstToken,

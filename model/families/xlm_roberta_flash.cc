@@ -48,7 +48,7 @@ Adapters ReadFlashAdapters(ConfigReader* config) {
   }
   if (adapters.task < 0) {
     config->Report("lora_task", config->Find("lora_task"),
-                   "give one of lora_adaptations, " + list.json->dump());
+                   "give one of lora_adaptations");
   }
   return adapters;
 }

@@ -46,6 +46,18 @@ inline constexpr GgufTensorName kGgufExperts[] = {
     {"ffn_up_exps", "mlp.experts.{}.up_proj", GgufChange::kExperts},
 };
 
+// Mamba 2's part of a layer that may also attend.
+inline constexpr GgufTensorName kGgufMamba[] = {
+    {"ssm_a", "mamba.A_log", GgufChange::kDecay},
+    {"ssm_d", "mamba.D", GgufChange::kVector},
+    {"ssm_dt.bias", "mamba.dt_bias"},
+    {"ssm_conv1d.weight", "mamba.conv1d.weight", GgufChange::kConvolution},
+    {"ssm_conv1d", "mamba.conv1d"},
+    {"ssm_in", "mamba.in_proj"},
+    {"ssm_norm", "mamba.norm", GgufChange::kVector},
+    {"ssm_out", "mamba.out_proj"},
+};
+
 // Returns the names of both lists.
 template <size_t A, size_t B>
 constexpr std::array<GgufTensorName, A + B> JoinGgufNames(

@@ -139,8 +139,13 @@ void ConfigMaker::DescribeQueryGrowth() {
   if (Number(kLength, original) != original) {
     Refuse(kLength, "it must be rope.scaling.original_context_length");
   }
-  const double growth = Number("attention.temperature_scale", 0);
-  if (growth != 0) AddToScaling("llama_4_scaling_beta", growth);
+  constexpr char kGrowth[] = "attention.temperature_scale";
+  const double growth = Number(kGrowth, 0);
+  if (growth == 0) return;
+  if (!config_.contains("rope_scaling")) {
+    return Refuse(kGrowth, "without rope.scaling.type it must be 0");
+  }
+  AddToScaling("llama_4_scaling_beta", growth);
 }
 
 void ConfigMaker::DescribeBothWays() {
@@ -373,6 +378,32 @@ double ConfigMaker::TurnedShare() {
 void ConfigMaker::DescribeExperts(std::string_view count_key) {
   Copy(count_key, "expert_count");
   Copy("num_experts_per_tok", "expert_used_count");
+}
+
+void ConfigMaker::DescribeGroupedExperts() {
+  DescribeExperts("n_routed_experts");
+  Copy("moe_intermediate_size", "expert_feed_forward_length");
+  Copy("n_shared_experts", "expert_shared_count");
+  Copy("routed_scaling_factor", "expert_weights_scale");
+  Set("norm_topk_prob", Flag("expert_weights_norm", false));
+  Set("n_group", 1);
+  Set("topk_group", 1);
+  Copy("n_group", "expert_group_count");
+  Copy("topk_group", "expert_group_used_count");
+}
+
+void ConfigMaker::RequireGate(GgufGate gate) {
+  constexpr char kKey[] = "expert_gating_func";
+  const double number = gate;
+  if (Number(kKey, number) == number) return;
+  Refuse(kKey, gate == kGgufSigmoid ? "it must be 2 (sigmoid)"
+                                    : "it must be 1 (softmax)");
+}
+
+int ConfigMaker::StateHeadSize() {
+  const double heads = std::max(1.0, Number("ssm.time_step_rank", 1));
+  const double size = Number("ssm.inner_size", 0) / heads;
+  return static_cast<int>(std::clamp(size, 0.0, 65536.0));
 }
 
 void ConfigMaker::CopyTokenId(std::string_view config_key,

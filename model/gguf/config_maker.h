@@ -15,6 +15,9 @@ namespace trivium {
 // If rotary positions turn a part of each head, partial_rotary_factor says it.
 enum GgufRotary { kWholeRotary, kPartialRotary };
 
+// llama.cpp's numbers of the function that makes weights of experts' scores.
+enum GgufGate { kGgufSoftmax = 1, kGgufSigmoid = 2 };
+
 // Makes a folder's config.json from a GGUF file's metadata. Values keep their
 // types, which the family checks. A value of the architecture that nobody has
 // consumed becomes a problem, because it may change what the model computes.
@@ -67,7 +70,8 @@ class ConfigMaker {
   void RequireNoScaling();
   // Adds a value to rope_scaling, if there is one.
   void AddToScaling(const char* key, double value);
-  // Adds the growth of queries with the position (Ministral 3) to rope_scaling.
+  // Adds the growth of queries with the position (Ministral 3) to rope_scaling,
+  // or refuses it if there is none.
   void DescribeQueryGrowth();
   // Sets use_bidirectional_attention.
   void DescribeBothWays();
@@ -90,6 +94,13 @@ class ConfigMaker {
   void DescribeRobertaPositions();
   // Sets the number of experts, under `count_key`, and of experts per token.
   void DescribeExperts(std::string_view count_key);
+  // Sets what DeepSeek, GLM and Nemotron-H say about their experts.
+  void DescribeGroupedExperts();
+  // Refuses another function that makes weights of scores. A file need not name
+  // it.
+  void RequireGate(GgufGate gate);
+  // The values of one of Mamba's heads.
+  int StateHeadSize();
 
   // Adds what all architectures have: the size of the vocabulary, the ids of
   // special tokens, and whether embeddings are tied. Reports values that were

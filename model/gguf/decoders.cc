@@ -1,5 +1,6 @@
 // Decoders of attention and dense feed-forwards; see architecture.cc.
 #include <algorithm>
+#include <cmath>
 
 #include "model/gguf/architecture.h"
 #include "model/gguf/architecture_names.h"
@@ -129,7 +130,9 @@ void DescribeNemotron(ConfigMaker* maker) {
 
 void DescribeOlmo(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("olmo");
-  if (maker->Number("attention.layer_norm_epsilon", 1e-5) > 1.1e-5) {
+  constexpr double kEpsilon = 1e-5;
+  if (std::abs(maker->Number("attention.layer_norm_epsilon", kEpsilon) -
+               kEpsilon) > 1e-3 * kEpsilon) {
     maker->Refuse("attention.layer_norm_epsilon", "it must be 1e-5");
   }
   if (maker->Number("attention.clamp_kqv", 0) != 0) {

@@ -155,29 +155,11 @@ void DescribeGptOss(ConfigMaker* maker) {
               {"truncate", false}});
 }
 
-// Sets what DeepSeek and GLM say about their experts.
-void DescribeGroupedExperts(ConfigMaker* maker) {
-  maker->DescribeExperts("n_routed_experts");
-  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
-  maker->Copy("n_shared_experts", "expert_shared_count");
-  maker->Copy("first_k_dense_replace", "leading_dense_block_count");
-  maker->Copy("routed_scaling_factor", "expert_weights_scale");
-  maker->Set("norm_topk_prob", maker->Flag("expert_weights_norm", false));
-  maker->Set("n_group", 1);
-  maker->Set("topk_group", 1);
-  maker->Copy("n_group", "expert_group_count");
-  maker->Copy("topk_group", "expert_group_used_count");
-}
-
-// llama.cpp's numbers of the function that makes weights of scores.
-constexpr int kSoftmaxGate = 1, kSigmoidGate = 2;
-
 void DescribeGlm4Moe(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("glm4_moe", kPartialRotary);
-  DescribeGroupedExperts(maker);
-  if (maker->Number("expert_gating_func", kSigmoidGate) != kSigmoidGate) {
-    maker->Refuse("expert_gating_func", "it must be 2 (sigmoid)");
-  }
+  maker->DescribeGroupedExperts();
+  maker->Copy("first_k_dense_replace", "leading_dense_block_count");
+  maker->RequireGate(kGgufSigmoid);
   maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
   maker->Set("use_qk_norm", maker->Has("blk.0.attn_q_norm.weight"));
 }
@@ -188,7 +170,8 @@ void DescribeLatent(ConfigMaker* maker) {
   maker->Copy("rope_theta", "rope.freq_base");
   // The latent's key-value head is one, the model's are as many as queries.
   maker->Copy("num_key_value_heads", "attention.head_count");
-  DescribeGroupedExperts(maker);
+  maker->DescribeGroupedExperts();
+  maker->Copy("first_k_dense_replace", "leading_dense_block_count");
   maker->Set("q_lora_rank", nullptr);
   maker->Copy("q_lora_rank", "attention.q_lora_rank");
   maker->Copy("kv_lora_rank", "attention.kv_lora_rank");
@@ -217,9 +200,8 @@ void DescribeLatent(ConfigMaker* maker) {
 // corrects the scores by which it chooses experts.
 void DescribeDeepSeek(ConfigMaker* maker) {
   const bool corrected = maker->HasInLayers("exp_probs_b.bias");
-  const double gate = maker->Number("expert_gating_func",
-                                    corrected ? kSigmoidGate : kSoftmaxGate);
-  if (gate != (corrected ? kSigmoidGate : kSoftmaxGate)) {
+  const double gate = corrected ? kGgufSigmoid : kGgufSoftmax;
+  if (maker->Number("expert_gating_func", gate) != gate) {
     maker->Refuse("expert_gating_func",
                   corrected ? "with exp_probs_b it must be 2 (sigmoid)"
                             : "without exp_probs_b it must be 1 (softmax)");
@@ -234,9 +216,7 @@ void DescribeDeepSeek(ConfigMaker* maker) {
 }
 
 void DescribeMistral4(ConfigMaker* maker) {
-  if (maker->Number("expert_gating_func", kSoftmaxGate) != kSoftmaxGate) {
-    maker->Refuse("expert_gating_func", "it must be 1 (softmax)");
-  }
+  maker->RequireGate(kGgufSoftmax);
   maker->DescribeDecoder("mistral4");
   DescribeLatent(maker);
   // llama.cpp assumes it, and the published model has it.

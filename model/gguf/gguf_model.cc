@@ -46,6 +46,20 @@ json GenerationConfig(const json& config, const json& metadata) {
   return generation;
 }
 
+// Returns a key of the architecture whose list has more values than any model
+// has layers or labels; empty if there is none. Much is made of each value, so
+// that a file of megabytes would fill the memory.
+std::string TooLongList(const json& metadata, std::string_view architecture) {
+  constexpr size_t kMost = 1 << 16;
+  const std::string prefix = std::string(architecture) + ".";
+  for (const auto& [key, value] : metadata.items()) {
+    if (value.is_array() && value.size() > kMost && key.starts_with(prefix)) {
+      return key;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 bool IsGgufFile(const std::string& path) {
@@ -94,6 +108,14 @@ GgufModel ReadGgufModel(const std::string& path, Problems* problems) {
         "metadata: general.architecture is {}; supported in GGUF files are {}",
         name == metadata.end() ? "missing" : name->dump().substr(0, 100),
         GgufArchitectureNames()));
+    return model;
+  }
+  if (const std::string key = TooLongList(metadata, architecture->name);
+      !key.empty()) {
+    fail(fmt::format(
+        "metadata: {} has {} values, more than a model has layers; fetch the "
+        "file again",
+        key, metadata[key].size()));
     return model;
   }
   absl::StatusOr<json> tokenizer =

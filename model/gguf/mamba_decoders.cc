@@ -48,28 +48,14 @@ constexpr GgufTensorName kFalconH1[] = {
     {"output_norm", "model.final_layernorm"},
     {"output", "lm_head"},
 };
-constexpr GgufTensorName kFalconH1Layer[] = {
-    {"ssm_a", "mamba.A_log", kDecay},
-    {"ssm_d", "mamba.D", kVector},
-    {"ssm_dt.bias", "mamba.dt_bias"},
-    {"ssm_conv1d.weight", "mamba.conv1d.weight", kConvolution},
-    {"ssm_conv1d", "mamba.conv1d"},
-    {"ssm_in", "mamba.in_proj"},
-    {"ssm_norm", "mamba.norm", kVector},
-    {"ssm_out", "mamba.out_proj"},
+constexpr GgufTensorName kFalconH1Others[] = {
     {"ffn_norm.weight", "pre_ff_layernorm.weight"},
     {"ffn_norm", "pre_ff_layernorm.weight", kVector},  // as converters write it
     {"ffn_gate", "feed_forward.gate_proj"},
     {"ffn_up", "feed_forward.up_proj"},
     {"ffn_down", "feed_forward.down_proj"},
 };
-
-// The values of a head.
-int HeadSize(ConfigMaker* maker) {
-  const double heads = std::max(1.0, maker->Number("ssm.time_step_rank", 1));
-  const double size = maker->Number("ssm.inner_size", 0) / heads;
-  return static_cast<int>(std::clamp(size, 0.0, 65536.0));
-}
+constexpr auto kFalconH1Layer = JoinGgufNames(kGgufMamba, kFalconH1Others);
 
 void DescribeMamba2(ConfigMaker* maker) {
   maker->Set("model_type", "mamba2");
@@ -77,7 +63,7 @@ void DescribeMamba2(ConfigMaker* maker) {
   maker->Copy("hidden_size", "embedding_length");
   maker->Copy("layer_norm_epsilon", "attention.layer_norm_rms_epsilon");
   maker->Copy("num_heads", "ssm.time_step_rank");
-  maker->Set("head_dim", HeadSize(maker));
+  maker->Set("head_dim", maker->StateHeadSize());
   maker->Copy("state_size", "ssm.state_size");
   maker->Copy("n_groups", "ssm.group_count");
   maker->Copy("conv_kernel", "ssm.conv_kernel");
@@ -135,7 +121,7 @@ void DescribeNemotronH(ConfigMaker* maker) {
   maker->Copy("layer_norm_epsilon", "attention.layer_norm_rms_epsilon");
   maker->Copy("layer_norm_epsilon", "attention.layer_norm_epsilon");
   maker->Copy("mamba_num_heads", "ssm.time_step_rank");
-  maker->Set("mamba_head_dim", HeadSize(maker));
+  maker->Set("mamba_head_dim", maker->StateHeadSize());
   maker->Copy("ssm_state_size", "ssm.state_size");
   maker->Copy("n_groups", "ssm.group_count");
   maker->Copy("conv_kernel", "ssm.conv_kernel");
@@ -149,21 +135,11 @@ void DescribeNemotronH(ConfigMaker* maker) {
     }
     return;
   }
-  maker->DescribeExperts("n_routed_experts");
-  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
+  maker->DescribeGroupedExperts();
   maker->Copy("moe_shared_expert_intermediate_size",
               "expert_shared_feed_forward_length");
-  maker->Copy("n_shared_experts", "expert_shared_count");
-  maker->Copy("routed_scaling_factor", "expert_weights_scale");
-  maker->Set("norm_topk_prob", maker->Flag("expert_weights_norm", false));
   maker->Copy("moe_latent_size", "moe_latent_size");
-  maker->Set("topk_group", 1);
-  maker->Copy("n_group", "expert_group_count");
-  maker->Copy("topk_group", "expert_group_used_count");
-  constexpr int kSigmoid = 2;
-  if (maker->Number("expert_gating_func", kSigmoid) != kSigmoid) {
-    maker->Refuse("expert_gating_func", "it must be 2 (sigmoid)");
-  }
+  maker->RequireGate(kGgufSigmoid);
 }
 
 // The converter puts the factors of Falcon-H1 into its tensors.
@@ -171,7 +147,7 @@ void DescribeFalconH1(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("falcon_h1");
   maker->Copy("mamba_d_ssm", "ssm.inner_size");
   maker->Copy("mamba_n_heads", "ssm.time_step_rank");
-  maker->Set("mamba_d_head", HeadSize(maker));
+  maker->Set("mamba_d_head", maker->StateHeadSize());
   maker->Copy("mamba_d_state", "ssm.state_size");
   maker->Copy("mamba_n_groups", "ssm.group_count");
   maker->Copy("mamba_d_conv", "ssm.conv_kernel");

@@ -123,7 +123,7 @@ void DescribeFalcon(ConfigMaker* maker) {
   maker->RequireNoScaling();
   // The converter writes 1 for the first models, whose heads share their keys.
   const double heads = maker->Number("attention.head_count", 0);
-  const double kv_heads = maker->Number("attention.head_count_kv", 1);
+  const double kv_heads = maker->Number("attention.head_count_kv", heads);
   const bool two = maker->HasInLayers("attn_norm_2.weight");
   maker->Set("multi_query", kv_heads == 1);
   maker->Set("new_decoder_architecture",
@@ -155,7 +155,9 @@ void DescribeMpt(ConfigMaker* maker) {
 void DescribeStarcoder(ConfigMaker* maker) {
   DescribeGpt2(maker);
   maker->Set("model_type", "gpt_bigcode");
-  maker->Set("multi_query", maker->Number("attention.head_count_kv", 1) == 1);
+  const double heads = maker->Number("attention.head_count", 0);
+  maker->Set("multi_query",
+             maker->Number("attention.head_count_kv", heads) == 1);
 }
 
 constexpr GgufArchitecture kOlderDecoders[] = {

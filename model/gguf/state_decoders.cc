@@ -38,17 +38,9 @@ constexpr GgufTensorName kLfm2Experts[] = {
     {"ffn_up_exps", "feed_forward.experts.{}.w3", GgufChange::kExperts},
 };
 constexpr auto kLfm2MoeLayer = JoinGgufNames(kLfm2Layer, kLfm2Experts);
-constexpr GgufTensorName kGraniteHybridLayer[] = {
+constexpr GgufTensorName kGraniteHybridOthers[] = {
     {"attn_q", "self_attn.q_proj", GgufChange::kInterleavedQuery},
     {"attn_k", "self_attn.k_proj", GgufChange::kInterleavedKey},
-    {"ssm_a", "mamba.A_log", GgufChange::kDecay},
-    {"ssm_d", "mamba.D", GgufChange::kVector},
-    {"ssm_dt.bias", "mamba.dt_bias"},
-    {"ssm_conv1d.weight", "mamba.conv1d.weight", GgufChange::kConvolution},
-    {"ssm_conv1d", "mamba.conv1d"},
-    {"ssm_in", "mamba.in_proj"},
-    {"ssm_norm", "mamba.norm", GgufChange::kVector},
-    {"ssm_out", "mamba.out_proj"},
     {"ffn_gate", "shared_mlp.input_linear", GgufChange::kNone, 0},
     {"ffn_up", "shared_mlp.input_linear", GgufChange::kNone, 1},
     {"ffn_down", "shared_mlp.output_linear"},
@@ -60,6 +52,8 @@ constexpr GgufTensorName kGraniteHybridLayer[] = {
     {"ffn_up_exps", "block_sparse_moe.input_linear", GgufChange::kNone, 1},
     {"ffn_down_exps", "block_sparse_moe.output_linear"},
 };
+constexpr auto kGraniteHybridLayer =
+    JoinGgufNames(kGgufMamba, kGraniteHybridOthers);
 // Qwen's layers with the gated delta rule. `rows` and `columns` say in which
 // order the file has the heads of values.
 constexpr auto DeltaLayer(Tiled rows, Tiled columns) {
@@ -106,10 +100,7 @@ void DescribeLfm2Moe(ConfigMaker* maker) {
   maker->Copy("num_dense_layers", "leading_dense_block_count");
   maker->Copy("routed_scaling_factor", "expert_weights_scale");
   maker->Set("use_expert_bias", maker->HasInLayers("exp_probs_b.bias"));
-  constexpr int kSigmoid = 2;
-  if (maker->Number("expert_gating_func", kSigmoid) != kSigmoid) {
-    maker->Refuse("expert_gating_func", "it must be 2 (sigmoid)");
-  }
+  maker->RequireGate(kGgufSigmoid);
 }
 
 // Sets the sizes of Mamba 2's layers.
@@ -118,18 +109,15 @@ void DescribeMamba(ConfigMaker* maker) {
   maker->Copy("mamba_d_state", "ssm.state_size");
   maker->Copy("mamba_n_groups", "ssm.group_count");
   maker->Copy("mamba_n_heads", "ssm.time_step_rank");
-  const double inner = maker->Number("ssm.inner_size", 0);
-  const double heads = std::max(1.0, maker->Number("ssm.time_step_rank", 1));
   const double width = std::max(1.0, maker->Number("embedding_length", 1));
-  const double expand = inner / width;
+  const double expand = maker->Number("ssm.inner_size", 0) / width;
   if (expand != std::floor(expand) || !(expand >= 1 && expand <= 1024)) {
     maker->Refuse("ssm.inner_size",
                   "it must be a multiple of embedding_length");
     return;
   }
   maker->Set("mamba_expand", static_cast<int>(expand));
-  maker->Set("mamba_d_head",
-             static_cast<int>(std::clamp(inner / heads, 1.0, 65536.0)));
+  maker->Set("mamba_d_head", maker->StateHeadSize());
   maker->Set("mamba_conv_bias", maker->HasInLayers("ssm_conv1d.bias"));
   maker->Set("mamba_proj_bias", maker->HasInLayers("ssm_in.bias"));
 }
@@ -164,11 +152,7 @@ void DescribeDelta(ConfigMaker* maker, const char* model_type) {
   maker->Copy("linear_key_head_dim", "ssm.state_size");
   maker->Copy("linear_num_key_heads", "ssm.group_count");
   maker->Copy("linear_num_value_heads", "ssm.time_step_rank");
-  maker->Set("linear_value_head_dim",
-             static_cast<int>(std::clamp(
-                 maker->Number("ssm.inner_size", 0) /
-                     std::max(1.0, maker->Number("ssm.time_step_rank", 1)),
-                 0.0, 65536.0)));
+  maker->Set("linear_value_head_dim", maker->StateHeadSize());
   if (maker->Number("expert_count", 0) == 0) return;
   maker->DescribeExperts("num_experts");
   maker->Copy("moe_intermediate_size", "expert_feed_forward_length");

@@ -124,7 +124,7 @@ class Weights {
   // of all tensors. It distinguishes weight files without reading all of them.
   virtual std::string Fingerprint() const = 0;
   // Describes how the weights are quantized, such as "4-bit AWQ, groups of
-  // 128"; empty if they are not, or in types that their tensors name.
+  // 128", or a GGUF file's "Q4_K and Q6_K"; empty if they are not.
   virtual std::string Quantization() const { return ""; }
   // True if there are no weights, and tensors have whatever shape is requested
   // (imagined_weights.h).

@@ -70,7 +70,9 @@ std::vector<std::string> WholeFiles() {
   std::vector<std::string> files = {Whole(false), Whole(true)};
   for (const char* folder :
        {"deepseek_v3.lm", "granite_hybrid.experts", "qwen3_5_text.lm",
-        "gpt_neox.lm", "roberta.classify", "phi3.lm"}) {
+        "gpt_neox.lm", "roberta.classify", "phi3.lm", "falcon.groups",
+        "falcon_h1.scaled", "gemma4_text.moe", "jina_bert.code",
+        "nemotron_h.experts", "nomic_bert.no_bias", "t5.encoder"}) {
     std::ifstream file(fmt::format("tests/golden/{}/model.gguf", folder),
                        std::ios::binary);
     EXPECT_TRUE(file) << folder;
@@ -81,7 +83,7 @@ std::vector<std::string> WholeFiles() {
 }
 
 TEST(GgufFilesTest, SpoiledFilesAreRefusedInBoundedTimeAndMemory) {
-  const long rounds = FuzzSetting("TRIVIUM_FUZZ_ROUNDS", 120);
+  const long rounds = FuzzSetting("TRIVIUM_FUZZ_ROUNDS", 225);
   const long seed = FuzzSetting("TRIVIUM_FUZZ_SEED", 1);
   const std::vector<std::string> files = WholeFiles();
   const long count = static_cast<long>(files.size());

@@ -214,6 +214,15 @@ TEST(ModernFamiliesTest, CodeGensProductHasFourParts) {
   EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("n_embd")));
 }
 
+// Each expert has tensors of its own in memory.
+TEST(ModernFamiliesTest, Gemma4sExpertsOfAllLayersAreBounded) {
+  Folder folder("gemma4_text.moe");
+  folder.config["num_hidden_layers"] = 1000;
+  folder.config["num_experts"] = 1000;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              testing::Contains(ErrorAt("num_experts")));
+}
+
 // Gemma's published folders mean the approximation, whatever they say.
 TEST(ModernFamiliesTest, GemmasGeluIsApproximate) {
   Folder folder("gemma.lm");

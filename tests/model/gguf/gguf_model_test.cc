@@ -327,6 +327,43 @@ TEST(GgufModelTest, GroupsFalconsHeads) {
   EXPECT_EQ(model.config["num_ln_in_parallel_attn"], 2);
 }
 
+// llama.cpp assumes as many heads of keys as of queries, if a file says
+// nothing.
+TEST(GgufModelTest, HeadsShareKeysOnlyIfTheFileSaysSo) {
+  for (const std::string architecture : {"falcon", "starcoder"}) {
+    GgufWriter writer;
+    writer.Value("general.architecture", architecture)
+        .Value(architecture + ".attention.head_count", 4);
+    EXPECT_EQ(ReadWell(writer).config["multi_query"], false) << architecture;
+    writer.Value(architecture + ".attention.head_count_kv", 1);
+    EXPECT_EQ(ReadWell(writer).config["multi_query"], true) << architecture;
+  }
+}
+
+TEST(GgufModelTest, RefusesAnotherEpsilonOfOlmo) {
+  for (const float epsilon : {1e-5f, 1e-6f, 1e-4f}) {
+    GgufWriter writer = Decoder("olmo", {"attention.layer_norm_rms_epsilon"});
+    writer.Real("olmo.attention.layer_norm_epsilon", epsilon);
+    if (epsilon == 1e-5f) {
+      ReadWell(writer);
+    } else {
+      EXPECT_THAT(ProblemsOf(writer),
+                  ElementsAre(ErrorAt("layer_norm_epsilon")));
+    }
+  }
+}
+
+// The growth is part of the scaling of rotary positions.
+TEST(GgufModelTest, RefusesGrowthOfQueriesWithoutScaling) {
+  GgufWriter writer = Decoder("mistral3");
+  writer.Real("mistral3.attention.temperature_scale", 0.5f);
+  EXPECT_THAT(ProblemsOf(writer), ElementsAre(ErrorAt("temperature_scale")));
+  writer.Value("mistral3.rope.scaling.type", std::string("yarn"))
+      .Real("mistral3.rope.scaling.factor", 4);
+  EXPECT_EQ(ReadWell(writer).config["rope_scaling"]["llama_4_scaling_beta"],
+            0.5);
+}
+
 // Only weights are stored as 1 + w.
 TEST(GgufModelTest, SubtractsOneFromNemotronsWeights) {
   GgufWriter writer = Decoder("nemotron");
@@ -368,6 +405,18 @@ TEST(GgufModelTest, Gemma4sFactorsTurnPairsOrStopThem) {
               ElementsAre(ErrorAt("rope_freqs.weight")));
   EXPECT_THAT(ProblemsOf(Decoder("gemma4")),
               testing::Contains(ErrorAt("sliding_window_pattern")));
+}
+
+// An object or a text is made of each value.
+TEST(GgufModelTest, RefusesListsThatAreLongerThanAnyModel) {
+  for (const char* architecture : {"cohere2", "gemma4"}) {
+    GgufWriter writer = Decoder(architecture);
+    writer.Bools(
+        std::string(architecture) + ".attention.sliding_window_pattern",
+        std::vector<bool>(100'000));
+    EXPECT_THAT(ProblemsOf(writer),
+                ElementsAre(ErrorAt("sliding_window_pattern")));
+  }
 }
 
 // Blocks of Nemotron-H are known by their heads and widths.

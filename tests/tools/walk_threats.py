@@ -82,7 +82,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--one-by-one", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     build = arguments.build.resolve()
     source = source_of(build)
     threats = (source / "docs" / "threats.md").read_text(encoding="utf-8")

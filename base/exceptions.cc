@@ -25,6 +25,7 @@ absl::Status CaughtStatus() noexcept {
       return NoMemoryStatus();
     }
   } catch (...) {
+    // Nothing here throws anything but a std::exception.
     return NoMemoryStatus();
   }
 }

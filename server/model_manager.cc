@@ -122,13 +122,14 @@ absl::StatusOr<ModelHandle> ModelManager::Serve(const ModelSpec& spec,
 
 ModelHandle ModelManager::Lease(ModelHandle served) {
   const ServedModel* model = served.get();
-  return ModelHandle(model, [this, served = std::move(served),
+  Steps step;
+  step.push_back([this, served = std::move(served)] { Retire(*served); });
+  return ModelHandle(model, [step = std::move(step),
                              orders = orders_](const ServedModel*) mutable {
     MutexLock lock(&orders->mutex);
     // The batcher of a stopping server frees all models anyway.
     if (orders->stopping) return;
-    orders->steps.push_back(
-        [this, served = std::move(served)] { Retire(*served); });
+    orders->steps.splice(orders->steps.end(), step);
     orders->changed.Signal();
   });
 }
@@ -178,7 +179,8 @@ void ModelManager::Stop() {
 
 void ModelManager::Loop() {
   for (bool goes_on = true; goes_on;) {
-    // Orders answer for what they throw; what is left is a look at folders.
+    // Orders answer for what they throw, and NextStep loses none of them; what
+    // is left is a look at folders.
     CatchExceptions([&] {
       const std::function<void()> step = NextStep();
       goes_on = step != nullptr;
@@ -193,11 +195,7 @@ std::function<void()> ModelManager::NextStep() {
   for (;;) {
     if (orders_->stopping) return nullptr;
     const absl::Time now = SteadyNow();
-    if (auto late = TakeLate(now); !late.empty()) {
-      return [late = std::move(late)] {
-        for (const auto& [done, status] : late) done(status);
-      };
-    }
+    if (auto late = TakeLate(now)) return late;
     if (!orders_->steps.empty()) {
       auto step = std::move(orders_->steps.front());
       orders_->steps.pop_front();
@@ -240,37 +238,34 @@ absl::Time ModelManager::Patience() const {
   return patience;
 }
 
-std::vector<std::pair<ModelControl::Done, absl::Status>> ModelManager::TakeLate(
-    absl::Time now) {
-  std::vector<std::pair<Done, absl::Status>> late;
-  std::deque<Orders::Order> waiting;
-  for (Orders::Order& order : orders_->waiting) {
-    if (order.deadline > now) {
-      waiting.push_back(std::move(order));
-      continue;
-    }
-    Uncount(order);
-    late.emplace_back(
-        std::move(order.done),
-        absl::DeadlineExceededError("the deadline passed while the order "
-                                    "waited for others; nothing was changed"));
+std::function<void()> ModelManager::TakeLate(absl::Time now) {
+  for (auto order = orders_->waiting.begin(); order != orders_->waiting.end();
+       ++order) {
+    if (order->deadline > now) continue;
+    std::function<void()> tell =
+        [done = order->done,
+         status = absl::DeadlineExceededError(
+             "the deadline passed while the order waited for others; nothing "
+             "was changed")] { done(status); };
+    Uncount(*order);
+    orders_->waiting.erase(order);
+    return tell;
   }
-  std::swap(orders_->waiting, waiting);
-  for (auto read = orders_->reads.begin(); read != orders_->reads.end();) {
-    if (read->second.began + read->second.limit > now) {
-      ++read;
-      continue;
-    }
-    late.emplace_back(
-        std::move(read->second.done),
-        absl::DeadlineExceededError(fmt::format(
-            "model '{}' could not be read within {}; is its disk or its "
-            "network in order?",
-            read->second.name, absl::FormatDuration(read->second.limit))));
-    *read->second.given_up = true;
-    read = orders_->reads.erase(read);
+  for (auto read = orders_->reads.begin(); read != orders_->reads.end();
+       ++read) {
+    const Orders::Read& late = read->second;
+    if (late.began + late.limit > now) continue;
+    std::function<void()> tell =
+        [done = late.done,
+         status = absl::DeadlineExceededError(fmt::format(
+             "model '{}' could not be read within {}; is its disk or its "
+             "network in order?",
+             late.name, absl::FormatDuration(late.limit)))] { done(status); };
+    *late.given_up = true;
+    orders_->reads.erase(read);
+    return tell;
   }
-  return late;
+  return nullptr;
 }
 
 void ModelManager::Uncount(const Orders::Order& order) {
@@ -293,10 +288,12 @@ void ModelManager::Post(Giver giver, std::function<void()> run, Done done) {
                of_client->second == kMostOrdersOfClient) {
       refusal = TooManyOrders("of this client ", kMostOrdersOfClient);
     } else {
-      ++orders_->of_clients;
-      ++orders_->of_client[giver.client];
+      // Counted last, since the others may throw.
+      int& count = orders_->of_client[giver.client];
       orders_->waiting.push_back(
           {std::move(run), std::move(done), giver.client, giver.deadline});
+      ++count;
+      ++orders_->of_clients;
       orders_->changed.Signal();
       return;
     }
@@ -359,7 +356,6 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
     stopping = orders_->stopping;
     int& threads = pulls ? orders_->pulling : orders_->reading;
     if (!stopping && threads < most) {
-      ++threads;
       id = ++orders_->last_read;
       orders_->reads[id] = {spec.name,
                             SteadyNow(),
@@ -367,6 +363,7 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
                             std::move(finish),
                             done,
                             given_up};
+      ++threads;  // last, since the others may throw
     }
   }
   if (stopping) return done(Stopping());
@@ -381,9 +378,14 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
   ++models_being_read;
   std::optional<Thread> thread;
   CatchExceptions([&] {
-    thread = StartThread([this, id, pulls, spec, options = options_,
-                          orders = orders_, reading = reading_, given_up] {
-      ReadOrder(this, id, pulls, spec, options, orders, reading, given_up);
+    auto model = std::make_shared<MaybeModel>(NoMemoryStatus());
+    Steps step;
+    step.push_back([this, id, model] { FinishRead(id, std::move(*model)); });
+    thread = StartThread([pulls, spec, options = options_, reading = reading_,
+                          given_up, model = std::move(model),
+                          step = std::move(step), orders = orders_]() mutable {
+      ReadOrder(pulls, spec, options, reading, *given_up, std::move(model),
+                std::move(step), orders.get());
     });
   }).IgnoreError();
   if (thread) return thread->detach();
@@ -397,38 +399,30 @@ void ModelManager::BeginRead(const ModelSpec& spec, Finish finish, Done done) {
       "the system cannot start a thread to read the model"));
 }
 
-void ModelManager::ReadOrder(
-    ModelManager* manager, int64_t id, bool pulls, const ModelSpec& spec,
-    const Options& options, const std::shared_ptr<Orders>& orders,
-    const Reading& reading,
-    const std::shared_ptr<std::atomic<bool>>& given_up) {
-  MaybeModel read = NoMemoryStatus();
+void ModelManager::ReadOrder(bool pulls, const ModelSpec& spec,
+                             const Options& options, const Reading& reading,
+                             const std::atomic<bool>& given_up,
+                             std::shared_ptr<MaybeModel> model, Steps step,
+                             Orders* orders) {
   const absl::Status status = CatchExceptions([&] {
-    const auto wanted = [given_up] {
-      return *given_up ? absl::CancelledError("the order was given up")
-                       : absl::OkStatus();
+    const auto wanted = [&given_up] {
+      return given_up ? absl::CancelledError("the order was given up")
+                      : absl::OkStatus();
     };
-    read = LoadOrderedModel(spec, options, reading.pull, reading.read, wanted);
+    *model =
+        LoadOrderedModel(spec, options, reading.pull, reading.read, wanted);
   });
-  if (!status.ok()) read = status;
-  // Without memory for this step, the order fails at the end of its time.
-  std::shared_ptr<MaybeModel> model;
-  CatchExceptions([&] {
-    model = std::make_shared<MaybeModel>(std::move(read));
-  }).IgnoreError();
+  if (!status.ok()) *model = status;
   {
     MutexLock lock(&orders->mutex);
     --(pulls ? orders->pulling : orders->reading);
-    CatchExceptions([&] {
-      orders->mutex.AssertHeld();
-      if (orders->stopping || model == nullptr) return;
-      orders->steps.push_back(
-          [manager, id, model] { manager->FinishRead(id, std::move(*model)); });
+    if (!orders->stopping) {
+      orders->steps.splice(orders->steps.end(), step);
       orders->changed.Signal();
-    }).IgnoreError();
+    }
   }
   // Frees a model that nobody wants.
-  read = NoMemoryStatus();
+  step.clear();
   model.reset();
   --models_being_read;
 }
@@ -501,8 +495,11 @@ void ModelManager::LoadNow(const LoadOrder& order, Done done) {
         }
         TRIVIUM_ASSIGN_OR_RETURN(ModelHandle lease,
                                  Serve(spec, std::move(model)));
-        TRIVIUM_RETURN_IF_ERROR(directory_->Add(lease));
-        return lease;
+        const absl::Status added =
+            CatchExceptions([&] { return directory_->Add(lease); });
+        if (added.ok()) return lease;
+        specs_.erase(spec.name);  // else the name would stay taken
+        return added;
       },
       std::move(done));
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,6 +112,9 @@ class ModelManager : public ModelControl {
   using Finish =
       std::function<absl::StatusOr<ModelHandle>(std::unique_ptr<Model> model)>;
 
+  // An element is made ahead and spliced, since what adds one must not throw.
+  using Steps = std::list<std::function<void()>>;
+
   // The waiting orders. Shared with the leases and with the threads that read,
   // which outlive the manager.
   struct Orders {
@@ -125,7 +129,7 @@ class ModelManager : public ModelControl {
     CondVar changed;
     // The manager's thread does these next, whatever is being read. Each
     // follows a model that was read, or a lease that ended.
-    std::deque<std::function<void()>> steps ABSL_GUARDED_BY(mutex);
+    Steps steps ABSL_GUARDED_BY(mutex);
     std::deque<Order> waiting ABSL_GUARDED_BY(mutex);
     // The orders whose models are being read.
     struct Read {
@@ -151,8 +155,9 @@ class ModelManager : public ModelControl {
   void Loop();
   // Waits for something to do; empty: the manager stops.
   std::function<void()> NextStep();
-  // Takes the orders whose time is over, with what to tell them.
-  std::vector<std::pair<Done, absl::Status>> TakeLate(absl::Time now)
+  // Takes an order whose time is over. Returns what tells it; null: none is
+  // late. If it throws for lack of memory, it has taken none.
+  std::function<void()> TakeLate(absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(orders_->mutex);
   // The time until which orders wait for what is being read.
   absl::Time Patience() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(orders_->mutex);
@@ -170,13 +175,13 @@ class ModelManager : public ModelControl {
   absl::Status CheckNotRead(const std::string& name) const;
   // Begins to read a model, unless even its least memory does not fit.
   void BeginRead(const ModelSpec& spec, Finish finish, Done done);
-  // Reads a model, on a thread of its own. Uses nothing of the manager, which
-  // may be gone when the model comes.
-  static void ReadOrder(ModelManager* manager, int64_t id, bool pulls,
-                        const ModelSpec& spec, const Options& options,
-                        const std::shared_ptr<Orders>& orders,
-                        const Reading& reading,
-                        const std::shared_ptr<std::atomic<bool>>& given_up);
+  // Reads `*model`, on a thread of its own, and adds `step`, which takes it.
+  // Uses nothing of the manager, which may be gone when the model comes.
+  static void ReadOrder(bool pulls, const ModelSpec& spec,
+                        const Options& options, const Reading& reading,
+                        const std::atomic<bool>& given_up,
+                        std::shared_ptr<MaybeModel> model, Steps step,
+                        Orders* orders);
   void FinishRead(int64_t id, MaybeModel model);
   ModelHandle Lease(ModelHandle served);
   void Retire(const ServedModel& served);

@@ -27,7 +27,7 @@ struct RequestHead {
   bool trusted_page = false;
   // The permissions of the request's token. Null: anything is allowed.
   std::shared_ptr<const Grant> grant = nullptr;
-  // Of the call's CallContext: whose work it is.
+  // The client, as in the call's CallContext.
   std::string client_key = "";
   std::string peer = "";
   // Returns the names and values of the query, decoded.

@@ -68,8 +68,8 @@ Submission Admission::Check(ClientId client, Priority priority,
 }
 
 void Admission::Add(ClientId client, int64_t tokens) {
+  waiting_of_client_[client] += tokens;  // first, since it may throw
   waiting_tokens_ += tokens;
-  waiting_of_client_[client] += tokens;
 }
 
 void Admission::Remove(ClientId client, int64_t tokens) {

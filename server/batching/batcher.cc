@@ -9,7 +9,8 @@
 //
 // Always:
 // - A call is accepted as a whole: either all its requests are in their models'
-//   queues and in Admission, or none is.
+//   queues and in Admission, or none is. Only if memory ends in between, those
+//   that have no place are answered at once.
 // - `unanswered` is the number of accepted requests whose observers have not
 //   received OnDone, as far as the workers have accounted for them. Drain waits
 //   for it to be 0.
@@ -101,7 +102,6 @@ class ThreadedBatcher : public Batcher {
   using Phase = BatcherState::Phase;
   using Models = std::vector<std::shared_ptr<BatchedModel>>;
   using Waiting = std::vector<std::unique_ptr<QueuedRequest>>;
-  using Observers = std::vector<std::shared_ptr<RequestObserver>>;
 
   // Returns null if the model is not served.
   std::shared_ptr<BatchedModel> Find(const ServedModel& model) const
@@ -112,9 +112,9 @@ class ThreadedBatcher : public Batcher {
   Submission Check(std::span<const Request> requests,
                    const Models& models) const;
   // Pushes all requests into their models' queues, or none. If memory ends
-  // after the first of them, the call is taken, and `lost`, the observers of
-  // all requests, keeps those of the requests that are not in the queue.
-  Submission Enqueue(const Models& models, Waiting waiting, Observers* lost);
+  // after the first of them, the call is accepted, and `waiting` keeps the
+  // requests that are not in the queue.
+  Submission Enqueue(const Models& models, Waiting* waiting);
   void RemoveInTransitLocked(CallId call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void Enter(Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
@@ -262,11 +262,11 @@ Submission ThreadedBatcher::Submit(CallId call, std::vector<Request> requests) {
       queued->request = std::move(requests[i]);
       waiting.push_back(std::move(queued));
     }
-    Observers lost;
-    for (const auto& one : waiting) lost.push_back(one->request.observer);
-    submission = Enqueue(models, std::move(waiting), &lost);
+    submission = Enqueue(models, &waiting);
     if (submission.ok()) {
-      for (const auto& observer : lost) observer->OnDone(NoMemoryStatus());
+      for (const auto& lost : waiting) {
+        lost->request.observer->OnDone(NoMemoryStatus());
+      }
     }
   }
   if (options_.observer == nullptr) return submission;
@@ -313,21 +313,21 @@ Submission ThreadedBatcher::Check(std::span<const Request> requests,
   return {};
 }
 
-Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting,
-                                    Observers* lost) {
+Submission ThreadedBatcher::Enqueue(const Models& models, Waiting* waiting) {
   std::vector<int64_t> tokens;
   std::map<BatchedModel*, std::vector<RequestCost>> costs;
-  for (size_t i = 0; i < waiting.size(); ++i) {
-    tokens.push_back(waiting[i]->cost.tokens);
-    costs[models[i].get()].push_back(waiting[i]->cost);
+  for (size_t i = 0; i < waiting->size(); ++i) {
+    const RequestCost& cost = (*waiting)[i]->cost;
+    tokens.push_back(cost.tokens);
+    costs[models[i].get()].push_back(cost);
   }
   std::vector<std::pair<BatchedModel*, Forecast::Demand>> demands;
   for (const auto& [model, of_model] : costs) {
     demands.emplace_back(model, Forecast::DemandOf(of_model));
   }
-  const CallId call = waiting.front()->call;
-  const absl::Time now = waiting.front()->submitted;
-  const Request& first = waiting.front()->request;
+  const CallId call = waiting->front()->call;
+  const absl::Time now = waiting->front()->submitted;
+  const Request& first = waiting->front()->request;
   const Sender sender = {first.client, first.priority};
   const absl::Time deadline = first.deadline;
   MutexLock lock(&state_.mutex);
@@ -363,20 +363,19 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting,
   size_t pushed = 0;
   const absl::Status status = CatchExceptions([&] {
     state_.mutex.AssertHeld();
-    for (; pushed < waiting.size(); ++pushed) {
+    for (; pushed < waiting->size(); ++pushed) {
       state_.admission.Add(sender.client, tokens[pushed]);
       try {
-        models[pushed]->queue->Push(std::move(waiting[pushed]));
+        models[pushed]->queue->Push(std::move((*waiting)[pushed]));
       } catch (...) {
         state_.admission.Remove(sender.client, tokens[pushed]);
         throw;
       }
     }
   });
-  // A call whose first requests have been pushed is admitted. The others are
-  // answered by Submit.
-  lost->erase(lost->begin(), lost->begin() + static_cast<int64_t>(pushed));
   if (pushed == 0) return status;
+  waiting->erase(waiting->begin(),
+                 waiting->begin() + static_cast<int64_t>(pushed));
   state_.unanswered += static_cast<int64_t>(pushed);
   if (state_.idle_workers > 0) state_.work.SignalAll();
   return {};

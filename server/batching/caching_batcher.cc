@@ -65,6 +65,11 @@ class CachingBatcher::Keeper : public RequestObserver {
   const std::shared_ptr<RequestObserver> observer_;
 };
 
+void CachingBatcher::Observe(const ServedModel& model, bool hit) const {
+  if (observer_ == nullptr) return;
+  CatchExceptions([&] { observer_->OnCacheLookup(model, hit); }).IgnoreError();
+}
+
 Submission CachingBatcher::Submit(CallId call, std::vector<Request> requests) {
   struct Known {
     Request request;

@@ -60,9 +60,8 @@ class CachingBatcher : public Batcher {
  private:
   class Keeper;
 
-  void Observe(const ServedModel& model, bool hit) const {
-    if (observer_ != nullptr) observer_->OnCacheLookup(model, hit);
-  }
+  // Does not throw: without memory, a report is lost.
+  void Observe(const ServedModel& model, bool hit) const;
 
   BatchingObserver* const observer_;
   ResultCache cache_;

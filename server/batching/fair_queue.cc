@@ -43,7 +43,7 @@ size_t RoomFor(const FairQueue::Dropped& dropped, size_t more) {
 
 }  // namespace
 
-void FairQueue::Push(std::unique_ptr<QueuedRequest> request) {
+void FairQueue::Push(std::unique_ptr<QueuedRequest>&& request) {
   Call* const call = FindOrAdd(*request);
   Client* const client = call->client;
   const Request& asked = request->request;
@@ -58,6 +58,9 @@ void FairQueue::Push(std::unique_ptr<QueuedRequest> request) {
     call->runs.back().requests.push_back(std::move(request));
     if (is_new) Enter(call);
   } catch (...) {
+    if (request == nullptr) {
+      request = std::move(call->runs.back().requests.back());
+    }
     if (is_new) {
       call->runs.clear();
       Erase(call_by_id_.find(call->id)->second);

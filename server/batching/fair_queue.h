@@ -47,9 +47,8 @@ class FairQueue {
 
   explicit FairQueue(int64_t quantum) : quantum_(quantum), clients_(quantum) {}
 
-  // Throws std::bad_alloc if there is no memory; then nothing is added, and the
-  // request is gone.
-  void Push(std::unique_ptr<QueuedRequest> request);
+  // Takes `request` unless it throws for lack of memory.
+  void Push(std::unique_ptr<QueuedRequest>&& request);
 
   // A call of the client starts or ends being in transit to the queue.
   void AddInTransit(ClientId client);

@@ -4,7 +4,8 @@
 
 namespace trivium {
 
-// Made once: a worker says them while it moves requests out of its queues.
+// These two are made once: nothing may throw while a worker moves a request out
+// of its queue.
 absl::Status CancelledStatus() {
   static const auto* const status =
       new absl::Status(absl::CancelledError("the request was cancelled"));
@@ -23,6 +24,14 @@ absl::Status TooLateStatus() {
           "deadline"));
   return *status;
 }
+
+namespace {
+
+// Made at the start of the process.
+[[maybe_unused]] const bool made_early =
+    !CancelledStatus().ok() && !TooLateStatus().ok();
+
+}  // namespace
 
 absl::Status NotFiniteStatus() {
   return absl::InternalError(

@@ -27,7 +27,7 @@ class RequestQueue {
     return queues_[static_cast<int>(priority)];
   }
 
-  void Push(std::unique_ptr<QueuedRequest> request) {
+  void Push(std::unique_ptr<QueuedRequest>&& request) {
     of(request->request.priority).Push(std::move(request));
   }
   void AddInTransit(Sender sender) {

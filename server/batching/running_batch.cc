@@ -102,14 +102,16 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest>&& request) {
 void RunningBatch::DropDead() {
   const absl::Time now = options_.clock->Now();
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    if (sequence->ended()) continue;  // by a call of this that threw
     const Request& request = sequence->queued().request;
     if (request.cancellation != nullptr && request.cancellation->cancelled()) {
       Answer(sequence.get(), CancelledStatus());
     } else if (request.deadline <= now) {
+      const absl::Status late = DeadlineStatus("running");
       if (options_.observer != nullptr) {
         options_.observer->OnDeadlineMissed(*options_.model, "running");
       }
-      Answer(sequence.get(), DeadlineStatus("running"));
+      Answer(sequence.get(), late);
     }
   }
   RemoveFinished();

@@ -29,11 +29,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
 #include "base/exceptions.h"
 #include "base/thread.h"
@@ -41,8 +41,11 @@
 namespace trivium {
 namespace {
 
+// Made once, in Decide: nothing catches what Abort throws.
 absl::Status ShutDownStatus() {
-  return absl::UnavailableError("the server is shutting down");
+  static const auto* const status =
+      new absl::Status(absl::UnavailableError("the server is shutting down"));
+  return *status;
 }
 
 // A worker that has no memory for its own lists looks again after this time.
@@ -81,13 +84,14 @@ bool Worker::Start() {
 }
 
 bool Worker::StartThreadOfMembers() {
-  OwnThread* const self = &threads_.emplace_back();
+  std::list<OwnThread> added;
   CatchExceptions([&] {
+    OwnThread* const self = &added.emplace_back();
     self->thread = StartThread([this, self] { Run(self); });
   }).IgnoreError();
-  if (self->thread.has_value()) return true;
-  threads_.pop_back();
-  return false;
+  if (added.empty() || !added.front().thread.has_value()) return false;
+  threads_.splice(threads_.end(), added);
+  return true;
 }
 
 void Worker::JoinLeft() {
@@ -143,12 +147,7 @@ void Worker::CheckStep() {
   }
   {
     MutexLock lock(&state_->mutex);
-    bool started = false;
-    CatchExceptions([&] {
-      state_->mutex.AssertHeld();
-      started = StartThreadOfMembers();
-    }).IgnoreError();
-    if (!started) {
+    if (!StartThreadOfMembers()) {
       // The next call tries again, unless the step returns before.
       unowned_ = true;
       handed_over_.SignalAll();
@@ -337,6 +336,12 @@ void Worker::DropWaiting() {
 void Worker::DropWaiting(absl::Time now, Served* served) {
   RequestQueue& queue = *served->model->queue;
   const size_t before = dropped_.size();
+  const absl::Cleanup account = [&] {  // if memory ends, too
+    state_->mutex.AssertHeld();
+    if (dropped_.size() == before) return;
+    AccountDropped(before);
+    NoteQueue(served);
+  };
   if (state_->phase >= BatcherState::Phase::kCancelling) {
     queue.DropAll(ShutDownStatus(), &dropped_);
   } else if (served->model->stalled()) {
@@ -344,9 +349,6 @@ void Worker::DropWaiting(absl::Time now, Served* served) {
   } else {
     queue.DropDead(now, &dropped_);
   }
-  if (dropped_.size() == before) return;
-  AccountDropped(before);
-  NoteQueue(served);
 }
 
 void Worker::AccountDropped(size_t begin) {
@@ -388,26 +390,20 @@ bool Worker::FillNextBatch() {
 
 void Worker::Fill(Served* served) {
   RequestQueue* const queue = served->model->queue;
-  const size_t dropped = dropped_.size();
-  const int64_t waiting = queue->requests();
-  if (served->batch->empty()) served->since = batching_.clock->Now();
-  queue->BeginPass();
-  const absl::Status status = CatchExceptions([&] {
-    state_->mutex.AssertHeld();
-    Join(served);
-  });
-  AccountDropped(dropped);
-  served->left_waiting = queue->requests() > 0;
-  if (queue->requests() != waiting) NoteQueue(served);
-  if (!status.ok()) throw std::bad_alloc();
-}
-
-void Worker::Join(Served* served) {
-  RequestQueue* const queue = served->model->queue;
   RunningBatch* const batch = served->batch.get();
   Dispatcher& dispatcher = state_->dispatcher;
   const absl::Time now = batching_.clock->Now();
   Forecast* const forecast = &served->model->forecast;
+  const size_t dropped = dropped_.size();
+  const int64_t waiting = queue->requests();
+  const absl::Cleanup account = [&] {  // if memory ends, too
+    state_->mutex.AssertHeld();
+    AccountDropped(dropped);
+    served->left_waiting = queue->requests() > 0;
+    if (queue->requests() != waiting) NoteQueue(served);
+  };
+  if (batch->empty()) served->since = now;
+  queue->BeginPass();
   for (;;) {
     batch->set_waiting(
         dispatcher.WaitingShare(queue->requests()),

@@ -64,7 +64,8 @@ class Worker : private StepListener {
     bool left = false;  // it has nothing more to do
   };
 
-  // Starts a thread that owns the members below. False: there is none.
+  // Starts a thread that owns the members below. False: there is none. Does not
+  // throw.
   bool StartThreadOfMembers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Run(OwnThread* self);
   void OnStepBegins(const RunningBatch& batch, int64_t tokens) override;
@@ -97,9 +98,8 @@ class Worker : private StepListener {
   // Sets next_batch_ to the next batch with work, after newcomers have joined.
   // Returns false if there is none.
   bool FillNextBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  void Fill(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Moves requests from the model's queue into its batch.
-  void Join(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void Fill(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Sets the running rows in the model's forecast.
   void SetRunning(const Served& served)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);

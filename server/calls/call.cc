@@ -13,11 +13,11 @@
 
 namespace trivium {
 
-Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
-                const absl::Status& status) {
+Ending EndEarly(const Environment& environment, Rpc rpc,
+                const CallContext& context, const absl::Status& status) {
   Ending ending = {status, ""};
   CatchExceptions([&] {
-    Call call(environment, std::move(context), rpc);
+    Call call(environment, context, rpc);
     ending = call.Close(call.admitted().ok() ? status : call.admitted());
   }).IgnoreError();
   return ending;
@@ -36,7 +36,7 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       rpc_(rpc),
       models_(environment.models, context_.grant) {
   const bool begun = environment_.calls->Begin();
-  // From here on the destructor must run.
+  // Nothing may be thrown any more, as the destructor must run.
   admitted_ = CatchExceptions([&] {
     if (!begun) {
       return absl::UnavailableError(

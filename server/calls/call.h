@@ -30,8 +30,8 @@ inline constexpr int64_t kInlineTextBytes = 2048;
 
 // Ends a call that is refused with `status` before a handler is made for it:
 // counts and logs it like any other. Does not throw.
-Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
-                const absl::Status& status);
+Ending EndEarly(const Environment& environment, Rpc rpc,
+                const CallContext& context, const absl::Status& status);
 
 // The part of a handler that is the same for all calls: admission, deadline,
 // cancellation, model, the way to the pools and to the batcher. All that is

@@ -84,7 +84,7 @@ void CallRecord::End(const absl::Status& status, const ServedModel* model,
                      absl::Time now) {
   ended_ = true;
   const absl::Duration total = now - started_;
-  // Where there is no memory, a report is lost.
+  // Without memory, a report is lost.
   CatchExceptions([&] {
     environment_.metrics->OnCallDone(rpc_, model, status.code(), total);
   }).IgnoreError();

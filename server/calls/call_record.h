@@ -23,7 +23,7 @@ class CallRecord {
   // The call starts now. `environment` and `context` outlive the record.
   CallRecord(const Environment& environment, const CallContext& context,
              Rpc rpc);
-  // A call that could not be made for lack of memory ends so.
+  // Ends the record of a call whose constructor threw for lack of memory.
   ~CallRecord();
   CallRecord(const CallRecord&) = delete;
   CallRecord& operator=(const CallRecord&) = delete;

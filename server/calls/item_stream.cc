@@ -385,8 +385,8 @@ class ItemStreamCall final : public Handler {
     if (!full) PushLocked(items_->Error(work.id, status));
   }
 
-  // An item's results are there; on a worker. Without memory, the worker itself
-  // ends the stream.
+  // An item's results are there; on a worker. Without memory to hand them to
+  // the pool, the worker itself answers the item with an error.
   void Deliver(const std::shared_ptr<StreamItems::Work>& work,
                absl::StatusOr<CollectedResults> results) {
     const int64_t bytes = results.ok() ? results->bytes : 0;

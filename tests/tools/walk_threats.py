@@ -64,7 +64,9 @@ def build_program(build, program):
 def passes(build, source, program, test):
     """True if the test runs and passes."""
     try:
-        run = subprocess.run([build / "bin" / program, "--gtest_filter=" + test],
+        # With parameters, a test is SUITES/TEST/NUMBER.
+        run = subprocess.run([build / "bin" / program,
+                              f"--gtest_filter={test}:*/{test}/*"],
                              cwd=source, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True,
                              timeout=TIMEOUT, check=False)
@@ -80,7 +82,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--one-by-one", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     build = arguments.build.resolve()
     source = source_of(build)
     threats = (source / "docs" / "threats.md").read_text(encoding="utf-8")
@@ -90,12 +92,13 @@ def main():
             sys.exit(f"docs/threats.md does not name {test}")
         if not arguments.programs or program in arguments.programs:
             by_program.setdefault(program, []).append((test, edits))
-    missed = []
     for program, tests in by_program.items():
         build_program(build, program)
         for test, _ in tests:
             if not passes(build, source, program, test):
                 sys.exit(f"{test} fails with its defence")
+    missed = []
+    for program, tests in by_program.items():
         groups = ([[one] for one in tests] if arguments.one_by_one else [tests])
         for group in groups:
             with Edits(source, [edit for _, edits in group for edit in edits]):

@@ -120,15 +120,16 @@ void ConnectionTable::EndOld(absl::Time now) {
     }
     metrics_->OnConnectionEnded("old");
     entry.told_to_go = true;
-    ages_.erase(ages_.begin());
+    auto node = ages_.extract(ages_.begin());
     entry.leaves = now + grace_;
-    ages_.emplace(entry.leaves, id);
+    node.value().first = entry.leaves;
+    ages_.insert(std::move(node));
     entry.connection->GoAway();
     Move(id, false, true, now);
   }
 }
 
-// Bytes are lost if memory ends in between, so the connection ends as well.
+// If memory ends in between, bytes are lost, so the connection ends.
 void ConnectionTable::Move(uint64_t id, bool from_client, bool from_grpc,
                            absl::Time now) {
   const absl::Status status =

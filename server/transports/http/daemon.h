@@ -113,9 +113,6 @@ sockaddr_storage ClientOf(MHD_Connection* connection);
 // Returns a response that owns its body; null without memory.
 MHD_Response* WholeResponse(std::string body);
 
-// Answers 503 and ends the connection, without memory of ours. False if there
-// is none in the library either.
-bool RefuseForMemory(MHD_Connection* connection);
 // The same for a body that outlives the daemon, which is not copied.
 MHD_Response* SharedResponse(std::string_view body);
 
@@ -125,6 +122,10 @@ bool QueueResponse(
     MHD_Connection* connection, int status,
     const std::vector<std::pair<std::string, std::string>>& headers,
     MHD_Response* response);
+// Answers 503 and ends the connection, without memory of ours. Returns what
+// OnRequest is to return: false if the library has no memory either, or reads
+// the body still.
+bool RefuseForMemory(MHD_Connection* connection);
 
 }  // namespace trivium
 

@@ -370,8 +370,8 @@ class HttpApiImpl final : public HttpApi, public HttpService {
             : WholeResponse(state->exchange->TakeBody()));
   }
 
-  bool Queue(MHD_Connection* connection, const HttpAnswer& head,
-             MHD_Response* response) {
+  std::vector<std::pair<std::string, std::string>> HeadersOf(
+      MHD_Connection* connection, const HttpAnswer& head) {
     auto headers = head.headers;
     if (!head.type.empty()) {
       headers.insert(headers.begin(), {"Content-Type", head.type});
@@ -379,6 +379,19 @@ class HttpApiImpl final : public HttpApi, public HttpService {
     cors_.AddHeaders(Header(connection, "Origin"), &headers);
     if (daemon_->connections()->IsOld(IdOf(connection))) {
       headers.emplace_back("Connection", "close");
+    }
+    return headers;
+  }
+
+  // Takes `response`, which may be null.
+  bool Queue(MHD_Connection* connection, const HttpAnswer& head,
+             MHD_Response* response) {
+    std::vector<std::pair<std::string, std::string>> headers;
+    try {
+      headers = HeadersOf(connection, head);
+    } catch (...) {
+      if (response != nullptr) MHD_destroy_response(response);
+      throw;
     }
     return QueueResponse(connection, head.status, headers, response);
   }

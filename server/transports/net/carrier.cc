@@ -316,6 +316,8 @@ void Carrier::Add(UniqueFd client, const sockaddr_storage& address) {
   }
   const int yes = 1;
   setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+  // Used up, whatever throws below.
+  Pair pair = *std::exchange(next_pair_, std::nullopt);
   const Id id = next_id_++;
   auto entry = std::make_unique<Entry>();
   std::unique_ptr<Stream> stream;
@@ -328,9 +330,8 @@ void Carrier::Add(UniqueFd client, const sockaddr_storage& address) {
   }
   entry->connection = std::make_unique<CarriedConnection>(
       std::move(stream), options_.guard ? options_.guard() : nullptr,
-      std::move(next_pair_->ours), address);
-  entry->to_deliver = std::move(next_pair_->servers);
-  next_pair_.reset();
+      std::move(pair.ours), address);
+  entry->to_deliver = std::move(pair.servers);
   entry->client_events = entry->connection->client_events();
   Watch(EPOLL_CTL_ADD, entry->connection->client(), entry->client_events,
         2 * id);

@@ -1,5 +1,7 @@
 #include "server/batching/running_batch.h"
 
+#include <new>
+
 #include "tests/server/batching/running_batch_fixture.h"
 #include "tests/support/error_texts.h"
 
@@ -27,6 +29,35 @@ TEST_F(RunningBatchTest, DecodesInTheStepThatFinishesTheSource) {
   EXPECT_EQ(result->source_tokens, 20);
   EXPECT_TRUE(batch_->empty());
   EXPECT_EQ(batch_->pending_tokens(Priority::kBackground), 0);
+}
+
+// Has no memory to count the second request that is late.
+class ForgetfulObserver : public BatchingObserver {
+ public:
+  void OnDeadlineMissed(const ServedModel&, const char*) override {
+    if (++late_ == 2) throw std::bad_alloc();
+  }
+
+ private:
+  int late_ = 0;
+};
+
+TEST_F(RunningBatchTest, AnswersOnceIfMemoryEndsBetweenTwoLateRequests) {
+  ForgetfulObserver observer;
+  options_.observer = &observer;
+  puppets_.options.end_bias = -100;
+  Create();
+  Request request = MakeRequest(Source(4), Greedy(8), nullptr);
+  request.deadline = clock_.Now() + absl::Seconds(1);
+  const auto first = Add(request);
+  const auto second = Add(request);
+  batch_->Iterate();
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_THROW(batch_->DropDead(), std::bad_alloc);
+  batch_->DropDead();
+  EXPECT_EQ(first->answers(), 1);
+  EXPECT_EQ(second->answers(), 1);
+  EXPECT_TRUE(batch_->empty());
 }
 
 TEST_F(RunningBatchTest, FeedsALongPrefixInChunksWithinTheRows) {

@@ -273,7 +273,7 @@ absl::Status Pipeline::AddRequest(const Attempt& attempt, Reading* reading,
     TRIVIUM_RETURN_IF_ERROR((*stage)->Ask(*job, attempt, reading, &request));
   }
   if (reading->aligned || reading->words) {
-    // Of all layers and heads.
+    // The mean of all layers and heads.
     if (options_.model->prompted()) {
       request.decoder_attention.emplace();
       request.mean_decoder_attention = true;

@@ -28,9 +28,9 @@ std::optional<Thread> StartThread(std::function<void()> run) {
   }
 }
 
-UseThreadSource::UseThreadSource(const ThreadSource& source)
-    : before_(source_in_use) {
-  if (source != nullptr) source_in_use = &source;
+UseThreadSource::UseThreadSource(ThreadSource source)
+    : source_(std::move(source)), before_(source_in_use) {
+  if (source_ != nullptr) source_in_use = &source_;
 }
 
 UseThreadSource::~UseThreadSource() { source_in_use = before_; }

@@ -53,12 +53,13 @@ using ThreadSource =
 // threads come from.
 class UseThreadSource {
  public:
-  explicit UseThreadSource(const ThreadSource& source);
+  explicit UseThreadSource(ThreadSource source);
   ~UseThreadSource();
   UseThreadSource(const UseThreadSource&) = delete;
   UseThreadSource& operator=(const UseThreadSource&) = delete;
 
  private:
+  const ThreadSource source_;
   const ThreadSource* const before_;
 };
 

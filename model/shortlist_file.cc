@@ -161,7 +161,7 @@ void ReadShortlist(const std::string& path, Problems* problems,
   const std::vector<int32_t>& end_ids = folder->generation.options.end_ids;
   absl::StatusOr<std::shared_ptr<const Shortlist>> shortlist =
       Shortlist::Create(table, end_ids, source, target,
-                        Shortlist::MostOf(target));
+                        Shortlist::DefaultMost(target));
   if (!shortlist.ok()) {
     report(std::string(shortlist.status().message()));
     return;

@@ -81,7 +81,9 @@ struct Options {
   bool speculation = true;
   int64_t max_waiting_tokens = 1 << 20;
   absl::Duration max_queue_wait = absl::ZeroDuration();  // zero: unbounded
-  absl::Duration step_timeout = absl::Seconds(60);       // zero: unbounded
+  // Zero: unbounded. A minute is far more than a step takes that swaps, and
+  // less than clients wait.
+  absl::Duration step_timeout = absl::Seconds(60);
   int64_t result_cache_bytes = 0;  // of all models; 0: none
 
   int64_t memory_limit_bytes = 0;  // 0: the cgroup's, else the machine's

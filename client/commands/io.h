@@ -18,7 +18,8 @@ struct Io {
   std::vector<std::string> flags = {};
 };
 
-// Exit codes of `trivium`. They are part of its interface; see README.md.
+// Exit codes of `trivium`. They are part of its interface; docs/using.md lists
+// them.
 enum ExitCode {
   kExitOk = 0,
   // The server answered with an error, a text failed, or health is not SERVING.

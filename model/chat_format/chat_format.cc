@@ -11,7 +11,7 @@ namespace {
 
 // The content of an answer of gpt-oss. Its calls and thoughts are messages of
 // their own with headers in any of several orders, of which a template shows
-// one, so harmony_reader.h knows the form.
+// one, so harmony_reader.cc knows the form.
 constexpr char kHarmonyContent[] = "<|channel|>final<|message|>";
 
 // The variables that switch thinking, and their values.

@@ -34,7 +34,7 @@ struct CallMember {
 //                  parameter_separator ...
 //                call_end
 //   kQuoted      call_begin NAME {KEY:quote VALUE quote,KEY:7} call_end
-//   kHarmony     gpt-oss's channels (harmony_reader.h)
+//   kHarmony     gpt-oss's channels (harmony_reader.cc)
 //
 // Marks are as the template writes them, white space included, save that
 // section_begin (or call_begin if there is no section) begins with none.

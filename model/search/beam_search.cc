@@ -157,11 +157,11 @@ double BeamSearch::Score(double log_probability, int length) const {
 void BeamSearch::AddFinished(Beam beam, FinishReason reason) {
   const double score =
       Score(Merit(beam), std::max(1, static_cast<int>(beam.logprobs.size())));
-  const auto place = std::find_if(
+  const auto insert_at = std::find_if(
       finished_.begin(), finished_.end(),
       [score](const Finished& other) { return other.score < score; });
   Record(beam, BeamFate::kEnded);
-  finished_.insert(place, {std::move(beam), score, reason});
+  finished_.insert(insert_at, {std::move(beam), score, reason});
   if (finished_.size() > beam_size_) {
     Record(finished_.back().beam, BeamFate::kOutscored);
     finished_.pop_back();
@@ -284,13 +284,12 @@ void BeamSearch::GiveUp(absl::Status why) {
 
 void BeamSearch::UpdateCertain() {
   if (done_) return;
-  const Beam& sample = running_[0];
+  const Beam& first = running_[0];
   const auto shares = [&](const Beam& beam) {
-    const size_t place = prefix_size_ + certain_;
-    return place < beam.tokens.size() &&
-           beam.tokens[place] == sample.tokens[place];
+    const size_t at = prefix_size_ + certain_;
+    return at < beam.tokens.size() && beam.tokens[at] == first.tokens[at];
   };
-  while (certain_ < sample.logprobs.size() &&
+  while (certain_ < first.logprobs.size() &&
          std::all_of(running_.begin(), running_.end(), shares) &&
          (finished_.empty() || shares(finished_[0].beam))) {
     ++certain_;

@@ -85,11 +85,12 @@ class BeamSearch : public Decoding {
   // Keeps a share of extensions_ for each number of begun phrases; those with
   // the most phrases come first.
   void AllotExtensions();
-  // True if no phrase has been written because nothing has been written.
+  // True before the first token that the search itself chooses.
   bool AtBeginning() const {
     return length_ == (options_.forced_first_id.has_value() ? 1 : 0);
   }
-  // False if a forced token may not stand there.
+  // Makes `beam` the hypothesis with one more token. False if the constraint
+  // forbids it, which only a forced token can meet.
   bool Extend(const Extension& extension, Beam* beam);
   // True if `beam` ends with its last token; sets the reason.
   bool Ends(const Beam& beam, FinishReason* reason) const;
@@ -108,7 +109,8 @@ class BeamSearch : public Decoding {
   void Record(const Beam& beam, BeamFate fate);
   bool CanImprove() const;
   void Finish();
-  // Ends the search without results, before running_ changes.
+  // Ends the search with the tokens that are certain already, before running_
+  // changes.
   void GiveUp(absl::Status why);
   void UpdateCertain();
   void MakeQueries();
@@ -145,7 +147,7 @@ class BeamSearch : public Decoding {
   std::vector<PhraseState> states_;  // [extensions_] states with phrases
   std::vector<RequiredPhrases::Step> steps_;
   std::vector<std::vector<float>>
-      looks_;               // [running_] attention on each phrase, or empty
+      phrase_attention_;    // [running_] attention on each phrase, or empty
   std::vector<Beam> next_;  // becomes running_
   Beam beyond_;             // scratch for an extension without a running place
 };

@@ -27,9 +27,10 @@ void BeamSearch::AddPhraseExtensions(size_t i) {
     for (const ScoredToken& token : possible_) add(token, state);
     return;
   }
-  const std::span<const float> looks = i < looks_.size()
-                                           ? std::span<const float>(looks_[i])
-                                           : std::span<const float>();
+  const std::span<const float> looks =
+      i < phrase_attention_.size()
+          ? std::span<const float>(phrase_attention_[i])
+          : std::span<const float>();
   phrases_.Steps(state, AtBeginning(), looks, &steps_);
   for (const RequiredPhrases::Step& step : steps_) {
     const auto found = std::find_if(
@@ -64,9 +65,9 @@ void BeamSearch::AddPhraseExtensions(size_t i) {
 
 void BeamSearch::SetAttention(std::span<const std::span<const float>> maps,
                               int keys) {
-  looks_.clear();
+  phrase_attention_.clear();
   for (const std::span<const float> map : maps) {
-    looks_.push_back(phrases_.LooksOf(map, keys));
+    phrase_attention_.push_back(phrases_.LooksOf(map, keys));
   }
 }
 

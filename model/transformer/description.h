@@ -84,8 +84,8 @@ struct StackDescription {
 
   EmbeddingTensors embeddings;
   std::optional<NormTensors> embedding_norm;  // applied to the sum
-  // True: to the sum without positions, which are added to the norm's output
-  // (the decoder of Blenderbot Small).
+  // True: embedding_norm is applied to the sum without positions, which are
+  // then added to its output (the decoder of Blenderbot Small).
   bool positions_after_norm = false;
   std::optional<TokenInputsDescription> token_inputs = std::nullopt;
   // [layers]. Layers whose tensors are all the same are packed once (ALBERT).

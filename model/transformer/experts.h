@@ -22,8 +22,8 @@ namespace trivium {
 //   experts.Run(layer.feed_forward, input, &workspace);
 //   experts.Output(row, y)                         // for each row
 //
-// An expert that is shared by all rows is not its business but for its gate:
-// AddToShared replaces Output then.
+// It does not run the expert that all rows share. AddToShared applies that
+// expert's gate to its output and adds the others'; call it in place of Output.
 class ExpertRunner {
  public:
   explicit ExpertRunner(const Formats& formats)

@@ -16,8 +16,8 @@ struct Formats {
   // the decoder's are read from memory in every step.
   KvType encoder_kv = KvType::kF32;
   KvType decoder_kv = KvType::kF32;
-  // True if products read rows after a Hadamard rotation (hadamard.h); int8
-  // only.
+  // True if products read rows after a Hadamard rotation (hadamard.h); int8,
+  // with or without groups.
   bool hadamard = false;
 
   auto operator<=>(const Formats&) const = default;

@@ -106,7 +106,7 @@ std::vector<const PrefixIndex::Segment*> TransformerEngine::FindPrefix(
     found.push_back(segment);
     before = segment->id;
     const int end = static_cast<int>(found.size());
-    bool whole = segment->has_state();
+    bool whole = segment->state_complete();
     for (int group = 0; group < layout.groups(); ++group) {
       if (segment->blocks[group] == PrefixIndex::kNoBlock) first[group] = end;
       whole &= first[group] <= layout.FirstSeen(group, end * kTileTokens);

@@ -15,10 +15,9 @@ namespace trivium {
 // keys and values of kTileTokens tokens in one group. The layers of a group see
 // equally far back, so each group releases the blocks that its own window has
 // passed. Blocks of one size come from one pool, so the groups of one window
-// are equal: the block is as large as wastes the least memory, and of those
-// sizes the largest. If all layers' keys and values have one shape, all groups
-// have as many layers as the greatest number that divides the number of layers
-// of every window.
+// are equal. Of the sizes that waste the least memory, the largest is taken. If
+// all layers' keys and values have one shape, all groups have as many layers as
+// the greatest number that divides the number of layers of every window.
 //
 //   LLaMA, 32 layers that see all: 1 group of 32
 //   GPT-OSS, 12 layers with a window and 12 without: 2 groups of 12

@@ -68,7 +68,7 @@ struct ExpertsDescription {
   const TensorView* scales = nullptr;  // [experts] (Gemma 4)
   std::vector<ExpertTensors> experts;
   const TensorView* bias = nullptr;  // [d_model], added to the weighted sum
-  // A feed-forward of every token, as wide as it likes (DeepSeek V2).
+  // A feed-forward of every token, of any width (DeepSeek V2).
   std::optional<ExpertTensors> shared = std::nullopt;
   // [1, d_model]: the shared output is multiplied by sigmoid(shared_gate x)
   // (Qwen 3 Next); null: by 1.

@@ -33,11 +33,12 @@ struct Mixer {
   int key_heads = 0;
   int key_size = 0;
   int value_size = 0;
-  F32Vector decay;        // -exp of the description's, [heads]
-  F32Vector rate_bias;    // [heads]
-  F32Vector skip;         // [heads], or empty
-  F32Vector query_scale;  // makes a root mean square norm that of a query
-  F32Vector key_scale;    // or a key, [key_size]; kGatedDelta only
+  F32Vector decay;      // -exp of the description's, [heads]
+  F32Vector rate_bias;  // [heads]
+  F32Vector skip;       // [heads], or empty
+  // Factors that turn the RMS norm of a query or a key into its unit norm and
+  // scale, [key_size]; kGatedDelta only.
+  F32Vector query_scale, key_scale;
   float least_rate = 0;
   float most_rate = 0;
   F32Vector norm;  // [values], or empty

@@ -11,8 +11,8 @@ namespace trivium {
 // Packed weights are structs of structs. VisitParts calls f for each of their
 // parts: every object with bytes() of its own (a Linear, a Norm, a table),
 // however deep. So sums over a model are written once, without a list that may
-// miss a new member: a struct's ForEachPart(f) passes all its members to
-// VisitParts through a structured binding, which does not compile until a new
+// miss a new member: a struct's ForEachPart(f) names all its members
+// in a structured binding, which does not compile until a new
 // member is named in it.
 template <typename F, typename... Members>
 void VisitParts(const F& f, const Members&... members);

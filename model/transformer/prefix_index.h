@@ -40,7 +40,7 @@ class PrefixIndex {
     std::vector<int> blocks;  // [groups]; kNoBlock: not registered
     std::vector<int> state;   // [state blocks], as above, or empty
 
-    bool has_state() const {
+    bool state_complete() const {
       return std::find(state.begin(), state.end(), kNoBlock) == state.end();
     }
   };

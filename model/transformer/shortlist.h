@@ -35,9 +35,9 @@ class Shortlist {
   static absl::StatusOr<std::shared_ptr<const Shortlist>> Create(
       const Table& table, std::span<const int32_t> also, int source_vocabulary,
       int target_vocabulary, int most);
-  // Returns a `most` at which a restricted product is about as fast with 32
-  // running hypotheses, and faster with fewer.
-  static int MostOf(int target_vocabulary) { return target_vocabulary / 8; }
+  // Returns a `most` at which a restricted product is about as fast as the full
+  // one with 32 running hypotheses, and faster with fewer.
+  static int DefaultMost(int target_vocabulary) { return target_vocabulary / 8; }
 
   // Returns the tokens that a translation of `source` may contain, ascending;
   // empty means all. Each source id must be in [0, source vocabulary).

@@ -37,7 +37,7 @@ inline int Byte(std::byte byte) { return std::to_integer<int>(byte); }
 inline int Low(std::byte byte) { return Byte(byte) & 15; }
 inline int High(std::byte byte) { return Byte(byte) >> 4; }
 inline int Signed(std::byte byte) { return static_cast<int8_t>(Byte(byte)); }
-// Returns the half of byte i / 2 that holds the four bits i.
+// Returns the i-th number of four bits.
 inline int Nibble(const std::byte* bytes, int i) {
   return i % 2 == 0 ? Low(bytes[i / 2]) : High(bytes[i / 2]);
 }

@@ -18,18 +18,18 @@ inline constexpr int kPartsOfBlock = 8;
 
 // The ways in which groups of numbers q are stored.
 enum class GroupForm : uint8_t {
-  kScale4,    // scale (q - 8), 0 <= q < 16
-  kMinimum4,  // scale q + minimum, 0 <= q < 16
-  // (scale s) q - (minimum m), 0 <= q < 16. s and m are bytes of the group;
+  kScale4,    // scale * (q - 8), 0 <= q < 16
+  kMinimum4,  // scale * q + minimum, 0 <= q < 16
+  // scale * s * q - minimum * m, 0 <= q < 16. s and m are bytes of the group;
   // scale and minimum are those of kPartsOfBlock groups.
   kParts4,
-  kZero4,   // scale (q - zero), 0 <= q, zero < 16
-  kCurve4,  // scale kCurve4Numbers[q], 0 <= q < 16
-  // (scale (s - 32)) kCurve4Numbers[q], where s < 64 is a byte of the group;
+  kZero4,   // scale * (q - zero), 0 <= q, zero < 16
+  kCurve4,  // scale * kCurve4Numbers[q], 0 <= q < 16
+  // scale * (s - 32) * kCurve4Numbers[q], where s < 64 is a byte of the group;
   // scale is that of kPartsOfBlock groups.
   kCurveParts4,
-  kFp4,     // Mxfp4Scale(s) kFp4Numbers[q]; s is a byte of the group
-  kScale8,  // scale (q - 128), 1 <= q < 256
+  kFp4,     // Mxfp4Scale(s) * kFp4Numbers[q]; s is a byte of the group
+  kScale8,  // scale * (q - 128), 1 <= q < 256
 };
 // All of them, for tests.
 inline constexpr GroupForm kGroupForms[] = {
@@ -63,7 +63,7 @@ struct GroupedRow {
   std::vector<uint8_t> zeros;  // kZero4, [groups]
 };
 
-// Returns the groups of a row of k numbers.
+// Returns the number of groups of a row of k numbers.
 inline int GroupsOf(int64_t k) {
   return static_cast<int>((k + kGroupNumbers - 1) / kGroupNumbers);
 }

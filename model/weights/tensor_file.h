@@ -34,12 +34,12 @@ class MapWeights : public Weights {
   TensorMap tensors_;
 };
 
-// Returns the elements of a tensor of this shape; nullopt if a size is negative
-// or the product overflows.
+// Returns the number of elements of a tensor of this shape; nullopt if a size
+// is negative or the product overflows.
 std::optional<int64_t> ElementCount(std::span<const int64_t> shape);
 
-// Returns the bytes of `elements` elements; nullopt on overflow or if they are
-// not whole blocks.
+// Returns the number of bytes of `elements` elements; nullopt on overflow or if
+// they are not whole blocks.
 std::optional<int64_t> ByteCount(int64_t elements, DType dtype);
 
 // Returns Weights::Fingerprint() of these tensors.

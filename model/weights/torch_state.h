@@ -44,7 +44,6 @@ using StorageLookup = std::function<absl::StatusOr<std::span<const std::byte>>(
 // are views of their storage, others are copied row by row into `arena`. Errors
 // name the tensor; the caller adds the file.
 absl::StatusOr<TensorFile> ReadTorchState(const Pickle& pickle,
-
                                           const StorageLookup& lookup,
                                           std::shared_ptr<CopyArena> arena);
 

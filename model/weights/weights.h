@@ -52,9 +52,10 @@ enum class DType {
   kNvfp4,
 };
 
-// Returns the elements of one block; 1 if elements are stored individually.
+// Returns the number of elements of one block; 1 if elements are stored
+// individually.
 int BlockElements(DType dtype);
-// Returns the bytes of one block, or of one element.
+// Returns the number of bytes of one block, or of one element.
 int DTypeSize(DType dtype);
 std::string_view DTypeName(DType dtype);
 

@@ -58,7 +58,8 @@ class Batcher {
     bool speculate = true;
     // A step of an engine that lasts longer, beyond what its tokens take on a
     // slow machine, is given up: its requests are answered UNAVAILABLE, the
-    // worker's other models go on, and its own go on when it returns.
+    // worker's other models go on, and its own go on when it returns. The
+    // server passes 60 s by default.
     absl::Duration step_timeout = absl::InfiniteDuration();
     // Size of the cache of results for equal requests (ResultCache); 0: none.
     int64_t result_cache_bytes = 0;
@@ -98,10 +99,10 @@ class Batcher {
   virtual Submission Submit(CallId call, std::vector<Request> requests) = 0;
 
   // Returns Submit's likely refusal for lack of time or room, before the call's
-  // texts are read. It assumes that the call is like its client's recent calls;
-  // OK if nothing is known of them. With a null `model` not even the request
-  // was read: then calls in transit count as waiting, and the result is OK if
-  // any model could accept the call.
+  // texts are tokenized. It assumes that the call is like its client's recent
+  // calls; OK if nothing is known of them. With a null `model` not even the
+  // request was read: then calls in transit count as waiting, and the result is
+  // OK if any model could accept the call.
   virtual Submission CheckAdmission(const ServedModel* model, Sender sender,
                                     CallId call, absl::Time deadline) = 0;
 

@@ -19,9 +19,9 @@
 // - In order_, sequences that hold blocks come before suspended ones. The last
 //   holder is suspended first, and the first suspended one resumes first. No
 //   newcomer after it that needs blocks joins in between.
-// - Interactive requests run in every iteration unless they are suspended. If
-//   BackgroundShare sets no bound, no interactive request runs, and background
-//   ones have the whole iteration.
+// - Interactive requests run in every iteration unless they are suspended.
+//   BackgroundShare sets no bound only while no interactive request runs; then
+//   background ones have the whole iteration.
 // - totals_ is right after Add and after RemoveFinished. In between, answered
 //   sequences still count.
 //

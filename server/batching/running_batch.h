@@ -28,13 +28,14 @@ namespace trivium {
 // called with a lock held, except CanJoin and Add, which call no observer.
 //
 // Rows are reserved when a request joins; KV blocks are not. A request joins if
-// its source and prefix find room, and one more block for every hypothesis that
-// may run. If an iteration needs more blocks than are free, the last request
-// that holds some is suspended and gives them up, until there is room.
-// Suspended requests resume in order, before any newcomer that needs blocks.
-// The order is: the oldest request of all, then the interactive ones, then the
-// background ones, each by arrival. So the oldest request is never held up; and
-// since no request is admitted that cannot run alone, every request ends.
+// there is room for its source, its prefix, and one more block for each
+// hypothesis that may run. If an iteration needs more blocks than are free, the
+// last request that holds some is suspended and gives them up, until there is
+// room. Suspended requests resume in order, before any newcomer that needs
+// blocks. The order is: the oldest request of all, then the interactive ones,
+// then the background ones, each by arrival. So the oldest request is never
+// held up; and since no request is admitted that cannot run alone, every
+// request ends.
 //
 // Interactive requests find rows, blocks and time as if there were no
 // background ones. An iteration runs as many background requests as
@@ -195,7 +196,7 @@ class RunningBatch {
 
   // State of joining.
   absl::flat_hash_map<CallId, int> requests_of_call_;
-  std::array<int64_t, kPriorities> waiting_ = {};  // as BatchTotals::of
+  std::array<int64_t, kPriorities> waiting_ = {};  // interactive; all
   // A running call's request did not fit since the last RemoveFinished.
   std::array<bool, kPriorities> lacks_room_ = {};
   // A background request did not fit although none runs.

@@ -64,8 +64,8 @@ class Worker : private StepListener {
     bool left = false;  // it has nothing more to do
   };
 
-  // Starts a thread that owns the members below. False: there is none. Does not
-  // throw.
+  // Starts a thread that owns the members below. Returns false if the system
+  // starts none. Does not throw.
   bool StartThreadOfMembers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Run(OwnThread* self);
   void OnStepBegins(const RunningBatch& batch, int64_t tokens) override;
@@ -123,9 +123,10 @@ class Worker : private StepListener {
     absl::Time begin;
   };
   std::list<Stuck> stuck_ ABSL_GUARDED_BY(state_->mutex);
-  // Threads whose steps returned after they were given up. Each waits until it
-  // owns the members below.
+  // Threads that came back from a step that had been given up. Each waits until
+  // it owns the members below.
   int returned_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // No thread owns the members: the owner has left, or none could be started.
   bool unowned_ ABSL_GUARDED_BY(state_->mutex) = false;
   CondVar handed_over_;  // unowned_ is true
 

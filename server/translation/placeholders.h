@@ -31,7 +31,7 @@ struct Restored {
   // The text before, between and after the spans, in which the caller can look
   // for spans that the model made up.
   std::vector<std::string> between;
-  // True if the translation has a placeholder with the number of no span. It
+  // True if the translation has a placeholder whose number no span has. It
   // stays in the text.
   bool stray = false;
   // A placeholder and the span that replaced it.

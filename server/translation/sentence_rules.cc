@@ -4,12 +4,12 @@
 //   - A border is removed or added, never moved.
 //   - EndsSentence removes a border only for a known reason; if nothing is
 //     known about the word before a stop, the sentence ends there.
-//   - EndsUnseen adds a border only where EndsSentence agrees.
+//   - MayEndWithoutBorder adds a border only where EndsSentence agrees.
 //
-// Unicode's rules miss these ends, so EndsUnseen looks for them: a full stop
-// before a number or a lower-case letter; a mark before a dash, or before
-// quoted speech that begins in lower case; an emoticon or an emoji; a Thai
-// particle.
+// Unicode's rules miss these ends, so MayEndWithoutBorder looks for them: a
+// full stop before a number or a lower-case letter; a mark before a dash, or
+// before quoted speech that begins in lower case; an emoticon or an emoji; a
+// Thai particle.
 //
 // Each question reads a bounded number of bytes around the border, so all
 // borders of a long line take linear time.
@@ -305,8 +305,8 @@ bool EndsSentence(std::string_view language, std::string_view left,
   return true;
 }
 
-bool EndsUnseen(std::string_view language, std::string_view left,
-                std::string_view right) {
+bool MayEndWithoutBorder(std::string_view language, std::string_view left,
+                         std::string_view right) {
   const UChar32 next = FirstCharacter(right);
   const UChar32 last = Last(left);
   if (last == '.' && BeginsWithNumber(right)) {

@@ -18,8 +18,8 @@ bool EndsSentence(std::string_view language, std::string_view left,
 // True if a sentence may end at white space where Unicode's rules see no
 // border. EndsSentence must agree as well. `left` and `right` are as for
 // EndsSentence.
-bool EndsUnseen(std::string_view language, std::string_view left,
-                std::string_view right);
+bool MayEndWithoutBorder(std::string_view language, std::string_view left,
+                         std::string_view right);
 
 }  // namespace trivium
 

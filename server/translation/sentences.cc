@@ -4,7 +4,8 @@
 // the last accepted border and by the rest of the line:
 //
 //   ICU sees a border      it stands if EndsSentence agrees
-//   only a space is there  it stands if EndsUnseen and EndsSentence agree
+//   only a space is there  it stands if MayEndWithoutBorder and EndsSentence
+//   agree
 //
 // So a border depends on those before it: after "1." at the beginning of a
 // sentence, for example, no sentence ends.
@@ -107,7 +108,8 @@ class SentenceSplitter::Lines {
       const TextSpan left = WithoutWhiteSpace(view, {first, border});
       const TextSpan right = WithoutWhiteSpace(view, {border, view.size()});
       if (left.begin == left.end || right.begin == right.end) continue;
-      if (!is_seen && !EndsUnseen(language_, left.Of(view), right.Of(view))) {
+      if (!is_seen &&
+          !MayEndWithoutBorder(language_, left.Of(view), right.Of(view))) {
         continue;
       }
       if (!EndsSentence(language_, left.Of(view), right.Of(view))) continue;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the links of all Markdown pages lead somewhere: to a file that is
 there and, where they name a heading (page.md#a-heading), to one of its page.
+Checks also that there is every C++ file that they name in code (`row_ops.h`).
 
 Usage: check_links.py ROOT. Prints one line a problem and exits with 1 if there
 is any.
@@ -15,6 +16,8 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]*)(?:#([^)\s]*))?\)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 FENCE = re.compile(r"^\s*(```|~~~)")
 CODE = re.compile(r"`[^`]*`")
+# NAME.cc is an example.
+FILE = re.compile(r"`([a-z][\w/]*\.(?:h|cc))`")
 
 
 def prose(page):
@@ -49,9 +52,23 @@ def anchors_of(page):
     return anchors
 
 
-def check(page):
+@functools.cache
+def files_of(root):
+    """The C++ files, by all ends of their paths."""
+    found = set()
+    for path in root.rglob("*.*"):
+        parts = path.relative_to(root).parts
+        if path.suffix in (".h", ".cc") and parts[0] != "build":
+            found.update("/".join(parts[i:]) for i in range(len(parts)))
+    return found
+
+
+def check(page, root):
     problems = []
     for number, line in prose(page):
+        for name in FILE.findall(line):
+            if "NAME" not in name and name not in files_of(root):
+                problems.append(f"{page}:{number}: there is no {name}")
         for target, anchor in LINK.findall(CODE.sub("", line)):
             if re.match(r"[a-z]+:", target):
                 continue
@@ -70,8 +87,9 @@ def pages_of(root):
 
 
 def main():
-    problems = [problem for page in pages_of(pathlib.Path(sys.argv[1]))
-                for problem in check(page)]
+    root = pathlib.Path(sys.argv[1])
+    problems = [problem for page in pages_of(root)
+                for problem in check(page, root)]
     for problem in problems:
         print(problem)
     return 1 if problems else 0

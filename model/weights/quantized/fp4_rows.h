@@ -11,7 +11,7 @@ namespace trivium {
 // Numbers of four bits (E2M1), two in a byte, the lower half first: `codes`
 // [out, in / 2] u8. Each row has scales for groups of `group_size`, which are
 // divided by a scale of the whole matrix:
-//   value = number (scale / whole), in f32, rounded to bf16
+//   value = number * (scale / whole), in f32, rounded to bf16
 // as compressed-tensors computes it for NVFP4, whose scales are f8_e4m3, and
 // for MXFP4, whose scales are powers of two and have no scale of the whole.
 class Fp4Rows : public PackedRows {

@@ -43,10 +43,11 @@ inline float F8E4m3ToF32(uint8_t bits) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | sign);
 }
 
-// E8M0 of OCP's Microscaling Formats: 2^(bits - 127). 255 is not a number.
+// E8M0 of OCP's Microscaling Formats: 2^(bits - 127). 255, which
+// is NaN there, becomes infinite.
 inline float F8E8m0ToF32(uint8_t bits) {
   if (bits == 0) return 0x1p-127f;
-  return std::bit_cast<float>(uint32_t{bits} << 23);  // 255: infinite
+  return std::bit_cast<float>(uint32_t{bits} << 23);
 }
 
 // E2M1 of the same: four bits.

@@ -16,7 +16,7 @@ namespace trivium {
 // Integers of `bits` bits that fill the words of each row from the lowest bits
 // on, as compressed-tensors packs them: `codes` [out, words] i32 are the
 // integers plus 2^(bits - 1).
-//   value = (code - zero) scale, rounded to the type of the scales
+//   value = (code - zero) * scale, rounded to the type of the scales
 struct PackedInts {
   const TensorView* codes = nullptr;
   int bits = 4;

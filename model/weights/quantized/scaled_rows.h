@@ -22,7 +22,7 @@ struct ScaleGrid {
 };
 
 // Numbers of one byte with scales, [out, in]:
-//   value = (number - zero) scale, rounded to `type`
+//   value = (number - zero) * scale, rounded to `type`
 // `numbers` are f8_e4m3 or i8.
 class ScaledRows : public PackedRows {
  public:

@@ -92,18 +92,18 @@ KnownCharacters::KnownCharacters(const Tokenizer& tokenizer)
   std::erase(unknown_ids_, -1);
 }
 
-bool KnownCharacters::KnowsKept(char32_t c) const {
-  std::atomic<uint64_t>& word = kept_[c / kAnswers];
+bool KnownCharacters::KnowsCached(char32_t c) const {
+  std::atomic<uint64_t>& word = cached_[c / kAnswers];
   const uint64_t asked = uint64_t{1} << (2 * (c % kAnswers));
   const uint64_t known = asked << 1;
   const uint64_t answers = word.load(std::memory_order_relaxed);
   if ((answers & asked) != 0) return (answers & known) != 0;
-  const bool knows = Asks(c);
+  const bool knows = AskTokenizer(c);
   word.fetch_or(asked | (knows ? known : 0), std::memory_order_relaxed);
   return knows;
 }
 
-bool KnownCharacters::Asks(char32_t c) const {
+bool KnownCharacters::AskTokenizer(char32_t c) const {
   std::string text;
   AppendUtf8(c, &text);
   const std::optional<std::vector<int32_t>> ids = Ids(text);

@@ -27,8 +27,8 @@ bool IsRaised(char32_t c);
 // "10⁻³" is not "10-3".
 // Byte-level vocabularies, which have bytes instead of characters, know all.
 //
-// The first question about a character tokenizes it; the answer is kept for all
-// calls. Thread-safe.
+// The first question about a character tokenizes it; the answer is cached for
+// all calls. Thread-safe.
 class KnownCharacters {
  public:
   // The vocabulary of a model, which all calls share. The model must have a
@@ -40,20 +40,20 @@ class KnownCharacters {
 
   bool Knows(char32_t c) const {
     if (c < 0x80) return true;
-    return c < kKept ? KnowsKept(c) : Asks(c);
+    return c < kCached ? KnowsCached(c) : AskTokenizer(c);
   }
   // True if the vocabulary has all characters of a word. Unlike Knows of each,
   // it sees letters that the normalizer composes: "c" and U+030C.
   bool KnowsWord(std::string_view word) const;
 
  private:
-  // Answers for code points below this are kept: all but rare ideographs, tags
-  // and private ones.
-  static constexpr char32_t kKept = 0x30000;
-  static constexpr int kAnswers = 32;  // in a word of kept_
+  // Answers for code points below this are cached: all but rare ideographs,
+  // tags and private ones.
+  static constexpr char32_t kCached = 0x30000;
+  static constexpr int kAnswers = 32;  // in a word of cached_
 
-  bool KnowsKept(char32_t c) const;
-  bool Asks(char32_t c) const;
+  bool KnowsCached(char32_t c) const;
+  bool AskTokenizer(char32_t c) const;
   // The ids of a text, or nullopt if the tokenizer refuses it.
   std::optional<std::vector<int32_t>> Ids(std::string_view text) const;
   bool KnowsIds(const std::vector<int32_t>& ids) const;
@@ -61,7 +61,7 @@ class KnownCharacters {
   const Tokenizer& tokenizer_;
   std::vector<int32_t> unknown_ids_;
   // Two bits for each code point: asked, and known.
-  mutable std::array<std::atomic<uint64_t>, kKept / kAnswers> kept_ = {};
+  mutable std::array<std::atomic<uint64_t>, kCached / kAnswers> cached_ = {};
 };
 
 }  // namespace trivium

@@ -25,7 +25,7 @@ absl::Status TooManySentences(const std::string& path, size_t max_parts);
 class PartCutter {
  public:
   // Makes the requests for the last part of the job. Returns false if the part
-  // is longer than the model reads; only if `divides` allows to cut it.
+  // is longer than the model reads; only if `divides` allows cutting.
   using AskLastPart = std::function<absl::StatusOr<bool>(bool divides)>;
 
   // Says whether a sentence stays as it is.

@@ -57,7 +57,7 @@ class Pipeline {
   // Lets the stages choose what the model reads for an attempt.
   absl::Status RunBefore(const TranslationJob& job, Attempt* attempt) const;
   // Makes the requests of an attempt. Returns false if the model cannot read a
-  // part whole; only if `divides` allows to cut it.
+  // part whole; only if `divides` allows cutting.
   absl::StatusOr<bool> AskReadings(Attempt attempt, bool divides,
                                    TranslationJob* job) const;
   // Calls both for the first attempt of a part.

@@ -69,8 +69,8 @@ struct Finding {
 struct TermUse {
   size_t term = 0;  // index in the glossary
   TextSpan source;
-  // Indices of hypotheses that have its target fewer times than the sentence
-  // has sources of it, up to and with this one.
+  // Indices of hypotheses that miss it: the target occurs fewer times than the
+  // source does in the sentence, up to and including this use.
   std::vector<size_t> missing = {};
 };
 

@@ -158,6 +158,7 @@ constexpr Route kRoutes[] = {
 
     {"POST", "/v2/translate", Rpc::kTranslate, NewTranslate, nullptr,
      NewDeeplTranslateCodec},
+    // Their codecs answer alone. ListModels, which costs nothing, carries them.
     {"GET", "/v2/languages", Rpc::kListModels, NewListModels, nullptr,
      NewDeeplLanguagesCodec},
     {"GET", "/v2/usage", Rpc::kListModels, NewListModels, nullptr,

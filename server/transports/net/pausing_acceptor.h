@@ -40,7 +40,7 @@ class PausingAcceptor {
 
   // Accepts nothing until `until`.
   void Pause(absl::Time until);
-  // Like Pause, for as long as it pauses without file descriptors.
+  // Pauses as Accept does when the process has no file descriptors left.
   void PauseForFiles(absl::Time now);
   // The end of the pause; InfiniteFuture if it does not pause.
   absl::Time resume() const { return resume_; }

@@ -9,6 +9,7 @@ PROGRAMS is the folder of the built programs. Writes
   docs/calls.md   the calls and messages of the API, from the comments of
                   proto/trivium/v1
   docs/http.md    the paths of the HTTP port, from docs/openapi.json
+  docs/metrics.md what /metrics of a running server says of its series
 
 With --check it writes nothing and exits with 1 if a page is not up to date.
 """
@@ -18,6 +19,9 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 NOTE = "<!-- Made by docs/make_reference.py. Edit what it reads, not this page. -->\n"
@@ -278,6 +282,61 @@ def http_page():
     return "\n".join(lines).rstrip() + "\n"
 
 
+# --- Metrics.
+
+SAMPLE = re.compile(r"^(?P<name>\w+)(?:\{(?P<labels>.*)\})? ")
+LABEL = re.compile(r'(\w+)="(?:[^"\\]|\\.)*"')
+HEAD = re.compile(r"^# (HELP|TYPE) (\w+) (.*)$")
+
+
+def scrape(programs):
+    """/metrics of a server that has answered a call: some series begin with
+    the first call of their kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        ports = pathlib.Path(folder) / "ports"
+        server = subprocess.Popen(
+            [programs / "trivium-server", "--listen", "127.0.0.1:0",
+             "--http-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
+             "--port-file", ports],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while not ports.exists() and server.poll() is None:
+                time.sleep(0.05)
+            port = dict(line.split() for line in ports.read_text().splitlines())
+            urllib.request.urlopen(
+                f"http://127.0.0.1:{port['http']}/v1/models").read()
+            with urllib.request.urlopen(
+                    f"http://127.0.0.1:{port['metrics']}/metrics") as answer:
+                return answer.read().decode()
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def metrics_page(programs):
+    texts = {"HELP": {}, "TYPE": {}}
+    labels = {}
+    name = ""
+    for line in scrape(programs).splitlines():
+        if head := HEAD.match(line):
+            name = head[2]
+            texts[head[1]][name] = head[3]
+        elif sample := SAMPLE.match(line):
+            # A histogram's samples are NAME_bucket, NAME_sum and NAME_count.
+            labels.setdefault(name, {}).update(
+                dict.fromkeys(LABEL.findall(sample["labels"] or "")))
+    lines = [NOTE, "# Metrics\n",
+             "What `/metrics` says of its own series. "
+             "[Operating](operating.md#probes-and-figures) has what to watch and the "
+             "alerts.\n",
+             "| series | kind | labels | what it is |\n|---|---|---|---|"]
+    for name, kind in sorted(texts["TYPE"].items()):
+        names = ", ".join(f"`{one}`" for one in labels.get(name, {})
+                          if one not in ("le", "quantile"))
+        lines.append(f"| `{name}` | {kind} | {names} | {cell(texts['HELP'][name])} |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     arguments = [one for one in sys.argv[1:] if one != "--check"]
     if len(arguments) != 1:
@@ -285,7 +344,8 @@ def main():
     programs = pathlib.Path(arguments[0]).absolute()
     stale = []
     for name, page in (("flags.md", flags_page(programs)), ("calls.md", calls_page()),
-                       ("http.md", http_page())):
+                       ("http.md", http_page()),
+                       ("metrics.md", metrics_page(programs))):
         path = ROOT / "docs" / name
         if path.exists() and path.read_text(encoding="utf-8") == page:
             continue

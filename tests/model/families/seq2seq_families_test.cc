@@ -44,8 +44,8 @@ TEST(Seq2SeqFamiliesTest, ChecksLongAndMixedFamilies) {
   };
   const Case cases[] = {
       {"led.generate", {{"attention_window", 5}}, "attention_window"},
-      {"led.generate", {{"attention_window", {4, 8}}}, "attention_window"},
-      {"led.generate", {{"attention_window", {4, 8, 1}}}, "attention_window"},
+      {"led.generate", {{"attention_window", {4, 8, 8}}}, "attention_window"},
+      {"led.generate", {{"attention_window", {4, 7}}}, "attention_window"},
       {"led.generate",
        {{"max_encoder_position_embeddings", nullptr}},
        "max_encoder_position_embeddings"},
@@ -89,7 +89,7 @@ TEST(Seq2SeqFamiliesTest, EncodersOfLongTextsSeeWindows) {
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
   const auto& layers = folder.description.encoder->layer;
   EXPECT_EQ(layers[0].self_attention.geometry.look_back, 2);
-  EXPECT_EQ(layers[2].self_attention.geometry.look_ahead, 4);
+  EXPECT_EQ(layers[1].self_attention.geometry.look_ahead, 4);
   EXPECT_EQ(folder.description.decoder->max_positions, 48);
   folder.config["attention_window"] = 6;
   ASSERT_THAT(folder.LoadReal(), IsEmpty());

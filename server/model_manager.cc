@@ -458,6 +458,7 @@ absl::StatusOr<ModelSpec> ModelManager::SpecOf(const LoadOrder& order) const {
   spec.precision = order.precision;
   spec.kv_precision = order.kv_precision;
   spec.shortlist = order.shortlist;
+  spec.translate_with = order.translate_with;
   TRIVIUM_RETURN_IF_ERROR(CheckNew(spec.name));
   TRIVIUM_RETURN_IF_ERROR(CheckNotRead(spec.name));
   return spec;

@@ -86,6 +86,10 @@ Subcommand AddModels(CLI::App& app) {
   sub->add_option("--name", *command->load_.mutable_name(),
                   "With --load: its name; default: the folder's")
       ->needs(load);
+  sub->add_option("--translate-with", *command->load_.mutable_translate_with(),
+                  "With --load: how a decoder is asked to translate, as "
+                  "tower; default: the server's --translate-with")
+      ->needs(load);
   CLI::Option* reload = sub->add_option("--reload", command->reload_,
                                         "Read this model's folder again");
   CLI::Option* unload =

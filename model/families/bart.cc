@@ -51,6 +51,27 @@ FamilyModel LoadM2m100(const nlohmann::json& config, const Weights* weights,
               weights, problems);
 }
 
+FamilyModel LoadNllbMoe(const nlohmann::json& config, const Weights* weights,
+                        Problems* problems) {
+  return Load({.norm_before = true,
+               .final_norm = true,
+               .positions = PositionEncoding::kSinusoidalToEnd,
+               .position_offset = 2,
+               .position_padding_id = 1,
+               .activation = Activation::kRelu,
+               .scale_embedding = true,
+               .experts = true},
+              {{"decoder_start_token_id", 2}, {"eos_token_id", 2}}, config,
+              weights, problems);
+}
+
+FamilyModel LoadLed(const nlohmann::json& config, const Weights* weights,
+                    Problems* problems) {
+  return Load({.embedding_norm = true, .windows = true, .prefix = "led."},
+              {{"decoder_start_token_id", 2}, {"eos_token_id", 2}}, config,
+              weights, problems);
+}
+
 FamilyModel LoadBlenderbot(const nlohmann::json& config, const Weights* weights,
                            Problems* problems) {
   return Load({.norm_before = true, .final_norm = true},

@@ -21,6 +21,18 @@ FamilyModel LoadMbart(const nlohmann::json& config, const Weights* weights,
 FamilyModel LoadM2m100(const nlohmann::json& config, const Weights* weights,
                        Problems* problems);
 
+// NLLB-MoE (Costa-jussa et al. 2022): M2M-100 with experts in each n-th layer,
+// of which each token has two. Like models/nllb_moe/modeling_nllb_moe.py of
+// Transformers 4; that of 5.24 sends all tokens to two of the experts.
+FamilyModel LoadNllbMoe(const nlohmann::json& config, const Weights* weights,
+                        Problems* problems);
+
+// LED (Beltagy et al. 2020): BART whose encoder's layers see windows. Like
+// models/led/modeling_led.py without a global_attention_mask: no token sees
+// all others.
+FamilyModel LoadLed(const nlohmann::json& config, const Weights* weights,
+                    Problems* problems);
+
 // Pegasus (Zhang et al. 2019): M2M-100 with Marian's sines and cosines. Like
 // models/pegasus/modeling_pegasus.py.
 FamilyModel LoadPegasus(const nlohmann::json& config, const Weights* weights,

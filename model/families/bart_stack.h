@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "model/families/family_reader.h"
 #include "model/transformer/description.h"
@@ -10,7 +11,7 @@
 namespace trivium {
 
 // Encoder-decoders with BART's names of keys and tensors: BART, mBART, M2M-100,
-// Pegasus, Marian. The options say how they differ.
+// Pegasus, Marian, LED, NLLB-MoE. The options say how they differ.
 struct BartOptions {
   bool norm_before = false;  // before each sublayer, else after it
   bool final_norm = false;
@@ -29,6 +30,11 @@ struct BartOptions {
   bool shared_embeddings = true;
   int decoder_vocabulary = 0;  // 0: the encoder's
   bool classifiers = false;    // there are classifiers of whole texts, too
+  // The encoder's layers see windows, and each side has a number of positions
+  // of its own (LED).
+  bool windows = false;
+  bool experts = false;           // in each n-th layer (NLLB-MoE)
+  std::string prefix = "model.";  // that the names of tensors may begin with
 };
 
 // Reads the stacks and refuses models that neither generate nor classify texts.

@@ -66,7 +66,9 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
   StackDescription stack;
   stack.layers = config->RequiredInteger(keys.layers, 1, kMaxLayers);
   stack.d_model = config->RequiredInteger(keys.d_model, 1, kMaxWidth);
-  stack.heads = config->RequiredInteger(keys.heads, 1, kMaxWidth);
+  stack.heads = keys.heads.empty()
+                    ? 1
+                    : config->RequiredInteger(keys.heads, 1, kMaxWidth);
   if (keys.feed_forward_factor == 0) {
     stack.feed_forward =
         config->RequiredInteger(keys.feed_forward, 1, kMaxWidth);

@@ -26,7 +26,7 @@ namespace trivium {
 struct DecoderKeys {
   std::string layers = "num_hidden_layers";
   std::string d_model = "hidden_size";
-  std::string heads = "num_attention_heads";
+  std::string heads = "num_attention_heads";       // empty: no layer attends
   std::string feed_forward = "intermediate_size";  // empty: no such key
   // Factor of d_model that replaces an absent or null feed_forward; 0:
   // feed_forward is required.

@@ -1,6 +1,7 @@
 #include "model/families/gemma.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "model/families/activation_names.h"
@@ -78,24 +79,40 @@ FamilyModel LoadGemma(const nlohmann::json& json, const Weights* weights,
   return model;
 }
 
+Gemma2Stack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,
+                            ConfigReader* config) {
+  Gemma2Stack gemma;
+  AttentionGeometry geometry;
+  StackDescription& stack = gemma.stack =
+      ReadGemmaConfig(config, both_ways, &geometry);
+  geometry.soft_cap = ReadSoftCap(json, "attn_logit_softcapping", 50, config);
+  gemma.logit_soft_cap =
+      ReadSoftCap(json, "final_logit_softcapping", 30, config);
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &stack);
+  const int window = ReadWindow(config);
+  const std::vector<bool> slides =
+      ReadLayerTypes(config, EachNthIsFull(2, stack.layers));
+  gemma.geometries = SlidingGeometries(config, geometry, window, slides);
+  for (int i = 0; both_ways && i < stack.layers; ++i) {
+    AttentionGeometry& one = gemma.geometries[i];
+    one.look_ahead = slides[i] ? window : kAllKeys;
+    if (slides[i]) one.look_back = window;
+  }
+  gemma.has = ReadGemmaOptions(config);
+  return gemma;
+}
+
 FamilyModel LoadGemma2(const nlohmann::json& json, const Weights* weights,
                        Problems* problems) {
   FamilyReader family(json, weights, problems);
-  ConfigReader* const config = family.config();
   FamilyModel model;
   model.generation_defaults = GenerationDefaults();
   TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(
-      ReadGemmaConfig(config, /*both_ways=*/false, &geometry));
-  geometry.soft_cap = ReadSoftCap(json, "attn_logit_softcapping", 50, config);
-  description.logit_soft_cap =
-      ReadSoftCap(json, "final_logit_softcapping", 30, config);
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, ReadWindow(config),
-      ReadLayerTypes(config, EachNthIsFull(2, decoder.layers)));
-  ReadLlamaModel(&family, ReadGemmaOptions(config), geometries,
+  Gemma2Stack gemma =
+      ReadGemma2Stack(json, /*both_ways=*/false, family.config());
+  description.decoder = std::move(gemma.stack);
+  description.logit_soft_cap = gemma.logit_soft_cap;
+  ReadLlamaModel(&family, gemma.has, gemma.geometries,
                  /*tied_by_default=*/true, &description);
   return model;
 }

@@ -1,8 +1,12 @@
 #ifndef TRIVIUM_MODEL_FAMILIES_GEMMA_H_
 #define TRIVIUM_MODEL_FAMILIES_GEMMA_H_
 
+#include <vector>
+
 #include "base/config_reader.h"
+#include "model/families/llama_stack.h"
 #include "model/families/registry.h"
+#include "model/transformer/description.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
 
@@ -27,6 +31,18 @@ FamilyModel LoadGemma2(const nlohmann::json& json, const Weights* weights,
 // it is an encoder (EmbeddingGemma, 2025).
 FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
                            Problems* problems);
+
+// Gemma 2's stack without its tensors, and how these are read.
+struct Gemma2Stack {
+  StackDescription stack;
+  std::vector<AttentionGeometry> geometries;  // of each layer
+  LlamaTensors has;
+  float logit_soft_cap = 0;
+};
+// `config` reads `json`. With `both_ways`, tokens also see those after them,
+// and windows extend as far to either side.
+Gemma2Stack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,
+                            ConfigReader* config);
 
 }  // namespace trivium
 

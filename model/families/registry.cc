@@ -35,6 +35,7 @@
 #include "model/families/hunyuan.h"
 #include "model/families/lfm2.h"
 #include "model/families/llama.h"
+#include "model/families/mamba.h"
 #include "model/families/mamba2.h"
 #include "model/families/marian.h"
 #include "model/families/mixtral.h"
@@ -51,6 +52,7 @@
 #include "model/families/opt.h"
 #include "model/families/phi.h"
 #include "model/families/phi3.h"
+#include "model/families/phimoe.h"
 #include "model/families/pre_norm_bert.h"
 #include "model/families/qwen.h"
 #include "model/families/qwen3_5.h"
@@ -61,6 +63,7 @@
 #include "model/families/stablelm.h"
 #include "model/families/starcoder2.h"
 #include "model/families/t5.h"
+#include "model/families/t5gemma.h"
 #include "model/families/xglm.h"
 #include "model/families/xlm_roberta_flash.h"
 
@@ -96,6 +99,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"exaone4", LoadExaone4},
     {"falcon", LoadFalcon},
     {"falcon_h1", LoadFalconH1},
+    {"falcon_mamba", LoadFalconMamba},
     {"gemma", LoadGemma},
     {"gemma2", LoadGemma2},
     {"gemma3_text", LoadGemma3Text},
@@ -119,11 +123,14 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"hunyuan_v1_dense", LoadHunyuanDense},
     {"jina_embeddings_v3", LoadXlmRobertaFlash},
     {"kimi_k2", LoadDeepSeekV3},
+    {"led", LoadLed},
     {"lfm2", LoadLfm2},
     {"lfm2_moe", LoadLfm2Moe},
     {"llama", LoadLlama},
     {"llama_bidirec", LoadLlama},
+    {"longt5", LoadLongT5},
     {"m2m_100", LoadM2m100},
+    {"mamba", LoadMamba},
     {"mamba2", LoadMamba2},
     {"marian", LoadMarian},
     {"mbart", LoadMbart},
@@ -140,6 +147,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"nemotron", LoadNemotron},
     {"nemotron_h", LoadNemotronH},
     {"new", LoadGte},
+    {"nllb-moe", LoadNllbMoe},
     {"nomic_bert", LoadNomicBert},
     {"olmo", LoadOlmo1},
     {"olmo2", LoadOlmo2},
@@ -150,6 +158,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"pegasus", LoadPegasus},
     {"phi", LoadPhi},
     {"phi3", LoadPhi3},
+    {"phimoe", LoadPhiMoe},
     {"qwen2", LoadQwen2},
     {"qwen2_moe", LoadQwen2Moe},
     {"qwen3", LoadQwen3},
@@ -166,6 +175,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"stablelm", LoadStableLm},
     {"starcoder2", LoadStarcoder2},
     {"t5", LoadT5},
+    {"t5gemma", LoadT5Gemma},
     {"umt5", LoadUmt5},
     {"xglm", LoadXglm},
     {"xlm-roberta", LoadRoberta},

@@ -297,6 +297,11 @@ class Reader {
     rotary_.magnitude = static_cast<float>(
         config_->Real("attention_factor", 0, kMost).value_or(usual));
     const bool is_long = defaults_.max_positions > original_;
+    // Phi 3.5 MoE's own magnitudes.
+    if (const auto own =
+            config_->Real(is_long ? "long_mscale" : "short_mscale", 0, kMost)) {
+      rotary_.magnitude = static_cast<float>(*own);
+    }
     if (is_long) {
       rotary_.caveat = fmt::format(
           "rotary positions of the type longrope have their long factors for "

@@ -21,8 +21,8 @@ struct RotaryDefaults {
   // Dimensions of a head that are turned, if not by that factor (GPT-J).
   int turned = 0;
   // Keys of a set that only this family has: alpha (Hunyuan's scaled base),
-  // llama_4_scaling_beta (RotaryDescription::query_growth), or some that
-  // change nothing for texts.
+  // llama_4_scaling_beta (RotaryDescription::query_growth), short_mscale and
+  // long_mscale (longrope's magnitudes), or some that change nothing for texts.
   std::vector<std::string_view> keys = {};
 };
 

@@ -19,8 +19,10 @@ namespace trivium {
 namespace {
 
 // No text is too long for an attention that knows only distances, but a limit
-// is needed. Trained on 512 tokens, T5 is given a few thousand at most.
+// is needed. Trained on 512 tokens, T5 is given a few thousand at most, and
+// LongT5 16,384.
 constexpr int kPositions = 4096;
+constexpr int kLongPositions = 16384;
 
 struct T5Config {
   StackDescription encoder;
@@ -29,6 +31,7 @@ struct T5Config {
   bool gated = false;
   bool scaled_output = false;  // scaled by 1 / sqrt(d_model)
   bool each_has_bias = false;  // each layer its own, see LoadUmt5
+  int radius = 0;  // tokens that the encoder sees on either side; 0: all
 };
 
 // Differences between the members of the family.
@@ -37,6 +40,7 @@ struct T5Options {
   std::string feed_forward = "relu";
   bool may_scale = true;  // see T5Config::scaled_output
   bool each_has_bias = false;
+  bool local = false;  // see LoadLongT5
 };
 
 // Reads "relu", "gated-gelu", "gated-silu"...: an activation, perhaps of a
@@ -56,6 +60,17 @@ Activation ReadFeedForward(ConfigReader* config, const std::string& usual,
   return Activation::kRelu;
 }
 
+// Returns LongT5's radius.
+int ReadRadius(ConfigReader* config) {
+  constexpr char kKey[] = "encoder_attention_type";
+  if (config->Text(kKey).value_or("local") != "local") {
+    config->Report(kKey, config->Find(kKey),
+                   "this server runs \"local\" only, which is that of "
+                   "long-t5-local-base and -large");
+  }
+  return config->Integer("local_radius", 1, kMaxPositions).value_or(127);
+}
+
 T5Config ReadT5Config(ConfigReader* config, const T5Options& options) {
   if (!IsSequenceClassifier(config)) RefuseOtherHeads(config);
   T5Config result;
@@ -66,7 +81,8 @@ T5Config ReadT5Config(ConfigReader* config, const T5Options& options) {
   stack.heads = config->RequiredInteger("num_heads", 1, kMaxWidth);
   stack.feed_forward = config->RequiredInteger("d_ff", 1, kMaxWidth);
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
-  stack.max_positions = kPositions;
+  stack.max_positions = options.local ? kLongPositions : kPositions;
+  if (options.local) result.radius = ReadRadius(config);
   stack.activation =
       ReadFeedForward(config, options.feed_forward, &result.gated);
   stack.norm_epsilon = static_cast<float>(
@@ -114,7 +130,7 @@ class T5Reader {
   void Read(const std::string& side, StackDescription* stack) const {
     const bool decoder = side == "decoder";
     if (!config_.each_has_bias) {
-      stack->relative_attention->bias = Bias(side + ".block.0.layer.");
+      stack->relative_attention->bias = Bias(side + ".block.0.layer.", decoder);
     }
     for (int i = 0; i < stack->layers; ++i) {
       const std::string name = fmt::format("{}.block.{}.layer.", side, i);
@@ -126,7 +142,9 @@ class T5Reader {
         return;
       }
       stack->layer.push_back(Layer(name, decoder));
-      if (config_.each_has_bias) stack->layer.back().position_bias = Bias(name);
+      if (config_.each_has_bias) {
+        stack->layer.back().position_bias = Bias(name, decoder);
+      }
     }
     stack->final_norm = Norm(side + ".final_layer_norm");
   }
@@ -136,8 +154,12 @@ class T5Reader {
     LayerDescription layer;
     AttentionGeometry geometry = config_.geometry;
     const AttentionGeometry cross = geometry;
-    if (decoder) geometry.look_ahead = 0;
-    layer.self_attention = Attention(name + "0.SelfAttention", geometry);
+    if (decoder) {
+      geometry.look_ahead = 0;
+    } else if (config_.radius > 0) {
+      geometry.look_back = geometry.look_ahead = config_.radius;
+    }
+    layer.self_attention = Attention(name + SelfAttention(decoder), geometry);
     layer.self_attention_norms.before = Norm(name + "0.layer_norm");
     if (decoder) {
       layer.cross_attention = Attention(name + "1.EncDecAttention", cross);
@@ -170,10 +192,15 @@ class T5Reader {
             Linear(name + ".o", d_model, width)};
   }
 
-  const TensorView* Bias(const std::string& name) const {
+  std::string SelfAttention(bool decoder) const {
+    return config_.radius > 0 && !decoder ? "0.LocalSelfAttention"
+                                          : "0.SelfAttention";
+  }
+
+  const TensorView* Bias(const std::string& name, bool decoder) const {
     const StackDescription& stack = config_.encoder;
     return tensors_->Required(
-        name + "0.SelfAttention.relative_attention_bias.weight",
+        name + SelfAttention(decoder) + ".relative_attention_bias.weight",
         {stack.relative_attention->span, stack.heads});
   }
 
@@ -254,6 +281,11 @@ FamilyModel LoadT5(const nlohmann::json& config, const Weights* weights,
 FamilyModel LoadMt5(const nlohmann::json& config, const Weights* weights,
                     Problems* problems) {
   return Load({.may_scale = false}, config, weights, problems);
+}
+
+FamilyModel LoadLongT5(const nlohmann::json& config, const Weights* weights,
+                       Problems* problems) {
+  return Load({.local = true}, config, weights, problems);
 }
 
 FamilyModel LoadUmt5(const nlohmann::json& config, const Weights* weights,

@@ -21,6 +21,12 @@ FamilyModel LoadMt5(const nlohmann::json& config, const Weights* weights,
 FamilyModel LoadUmt5(const nlohmann::json& config, const Weights* weights,
                      Problems* problems);
 
+// LongT5 (Guo et al. 2022): T5 1.1 whose encoder's layers see local_radius
+// tokens on either side. Its other attention, transient-global, is refused.
+// Like Transformers' models/longt5/modeling_longt5.py.
+FamilyModel LoadLongT5(const nlohmann::json& config, const Weights* weights,
+                       Problems* problems);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_T5_H_

@@ -116,6 +116,44 @@ void CorrectState(const StateStep& step, float share) {
   Update(step, change);
 }
 
+// row = exp(decay rate) row + key value; sums += row query
+HWY_INLINE void ScanRow(float* HWY_RESTRICT row,
+                        const float* HWY_RESTRICT decay, float key, float query,
+                        const Columns& rate, const Columns& value,
+                        Columns& sums) {
+  const F32 d;
+  const auto k = hn::Set(d, key), q = hn::Set(d, query);
+  HWY_UNROLL(8)
+  for (int v = 0; v < kVectors; ++v) {
+    float* const at = row + v * kLanes;
+    const auto kept =
+        Exp(d, hn::Mul(hn::LoadU(d, decay + v * kLanes), rate.at[v]));
+    const auto s = hn::MulAdd(k, value.at[v], hn::Mul(kept, hn::LoadU(d, at)));
+    hn::StoreU(s, d, at);
+    sums.at[v] = hn::MulAdd(s, q, sums.at[v]);
+  }
+}
+
+void ScanState(const ScanStep& step) {
+  const F32 d;
+  Columns rate, value, even, odd;
+  rate.Load(step.rate);
+  value.Load(step.value);
+  even.Zero();
+  odd.Zero();
+  float* row = step.state;
+  const float* decay = step.decay;
+  for (int i = 0; i < step.rows;
+       ++i, row += kStateColumns, decay += kStateColumns) {
+    ScanRow(row, decay, step.key[i], step.query[i], rate, value,
+            i % 2 == 0 ? even : odd);
+  }
+  HWY_UNROLL(8)
+  for (int v = 0; v < kVectors; ++v) {
+    hn::StoreU(hn::Add(even.at[v], odd.at[v]), d, step.out + v * kLanes);
+  }
+}
+
 void ConvolveRow(const float* const* x, int width,
                  const float* HWY_RESTRICT weights, size_t stride,
                  const float* HWY_RESTRICT bias, int n, float* HWY_RESTRICT y) {
@@ -138,6 +176,7 @@ namespace trivium {
 
 HWY_EXPORT(AddToState);
 HWY_EXPORT(CorrectState);
+HWY_EXPORT(ScanState);
 HWY_EXPORT(ConvolveRow);
 
 void AddToState(const StateStep& step) {
@@ -146,6 +185,7 @@ void AddToState(const StateStep& step) {
 void CorrectState(const StateStep& step, float share) {
   HWY_DYNAMIC_DISPATCH(CorrectState)(step, share);
 }
+void ScanState(const ScanStep& step) { HWY_DYNAMIC_DISPATCH(ScanState)(step); }
 void ConvolveRow(const float* const* x, int width, const float* weights,
                  size_t stride, const float* bias, int n, float* y) {
   HWY_DYNAMIC_DISPATCH(ConvolveRow)(x, width, weights, stride, bias, n, y);

@@ -40,6 +40,23 @@ void AddToState(const StateStep& step);
 //   out = S^T query
 void CorrectState(const StateStep& step, float share);
 
+// One token's update of a panel whose numbers have decays of their own.
+struct ScanStep {
+  int rows = 0;
+  const float* decay = nullptr;  // [rows, kStateColumns], at most 0
+  const float* rate = nullptr;   // [kStateColumns], at least 0
+  const float* key = nullptr;    // [rows]
+  const float* query = nullptr;  // [rows]
+  const float* value = nullptr;  // [kStateColumns]
+  float* state = nullptr;        // [rows, kStateColumns], read and written
+  float* out = nullptr;          // [kStateColumns]
+};
+
+// Mamba's selective scan (Gu and Dao 2023), for each column c and row i:
+//   S_ic = exp(decay_ic rate_c) S_ic + key_i value_c
+//   out = S^T query
+void ScanState(const ScanStep& step);
+
 // One token of a convolution along the tokens, each of n channels by itself:
 //   y = bias + weights[0] * x[0] + ... + weights[width - 1] * x[width - 1]
 // where x[width - 1] [n] is the token's input, and those before it are of the

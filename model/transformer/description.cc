@@ -73,7 +73,7 @@ struct Visitor {
   }
 
   void ForEach(const ExpertsDescription& description) const {
-    const auto& [router, chosen, over_all, scores, correction, groups,
+    const auto& [router, chosen, over_all, scores, nearness, correction, groups,
                  chosen_groups, groups_by_two, factor, scales, experts, bias,
                  shared, shared_gate, beside] = description;
     ForEach(router);
@@ -98,13 +98,16 @@ struct Visitor {
   }
 
   void ForEach(const MixerDescription& description) const {
-    const auto& [kind, gate, channels, channel_gate, rate, share, output, width,
-                 convolution, convolution_bias, activation, heads, key_heads,
-                 key_size, value_size, decay, rate_bias, skip, least_rate,
-                 most_rate, norm, norm_size, norm_after_gate] = description;
+    const auto& [kind, gate, channels, channel_gate, rate, share, selection,
+                 selection_epsilon, rate_width, output, width, convolution,
+                 convolution_bias, activation, heads, key_heads, key_size,
+                 value_size, decay, rate_bias, skip, least_rate, most_rate,
+                 norm, norm_size, norm_after_gate] = description;
     ForEach(gate);
     for (const LinearTensors& part : channels) ForEach(part);
-    for (const auto* linear : {&channel_gate, &rate, &share}) ForEach(*linear);
+    for (const auto* linear : {&channel_gate, &rate, &share, &selection}) {
+      ForEach(*linear);
+    }
     ForEach(output);
     for (const TensorView* tensor :
          {convolution, convolution_bias, decay, rate_bias, skip}) {

@@ -7,6 +7,8 @@
 //       2017), or sigmoid(r), divided by its sum over C or not ("DeepSeek-V3
 //       Technical Report", DeepSeek-AI 2024)
 //
+// or the sparse mixer's p, see layer_description.h.
+//
 // Scores are r, or p plus a correction, and -infinity in groups of experts that
 // do not take part. Without a gate it is activation(W_up,e x); b is in few
 // models.
@@ -51,6 +53,27 @@ void LeaveOutGroups(const Router& router, std::span<float> scores) {
     if (better < router.chosen_groups) continue;
     std::fill_n(scores.begin() + static_cast<ptrdiff_t>(g * size), size, kOut);
   }
+}
+
+// Returns the sparse mixer's weight of the expert `chosen`; `before` are the
+// better ones.
+template <typename Choice>
+double SparseMixerWeight(const Router& router, const float* logits,
+                         std::span<const Choice> before, int chosen) {
+  const double best = logits[chosen];
+  double sum = 0;
+  for (int e = 0; e < router.experts(); ++e) {
+    const double r = logits[e];
+    const bool taken =
+        std::any_of(before.begin(), before.end(),
+                    [e](const auto& choice) { return choice.expert == e; });
+    // A quotient of two zeros is near.
+    if (taken || (best - r) / std::max(std::fabs(r), best) > router.nearness) {
+      continue;
+    }
+    sum += std::exp(r - best);
+  }
+  return 1 / sum;
 }
 
 }  // namespace
@@ -129,6 +152,16 @@ absl::Status ExpertRunner::Choose(const FeedForward& weights,
 void ExpertRunner::ChooseRow(const Router& router, const float* logits,
                              Choice* choices) const {
   const auto experts = static_cast<size_t>(router.experts());
+  if (router.scores == Scores::kSparseMixer) {
+    ChooseBest(std::span(logits, experts), choices);
+    for (int i = 0; i < chosen_; ++i) {
+      choices[i].weight = static_cast<float>(
+          SparseMixerWeight(router, logits, std::span<const Choice>(choices, i),
+                            choices[i].expert));
+    }
+    FinishChoices(router, choices);
+    return;
+  }
   const bool softmax = router.scores == Scores::kSoftmax;
   const float most = *std::max_element(logits, logits + experts);
   // An expert's part of its weight that does not depend on the choice.
@@ -163,10 +196,15 @@ void ExpertRunner::ChooseRow(const Router& router, const float* logits,
     divisor = of_all;
   }
   for (int i = 0; i < chosen_; ++i) {
-    const int expert = choices[i].expert;
-    choices[i].weight = static_cast<float>(part(expert) / divisor);
+    choices[i].weight = static_cast<float>(part(choices[i].expert) / divisor);
+  }
+  FinishChoices(router, choices);
+}
+
+void ExpertRunner::FinishChoices(const Router& router, Choice* choices) const {
+  for (int i = 0; i < chosen_; ++i) {
     if (!router.scales.values.empty()) {
-      choices[i].weight *= router.scales.values[expert];
+      choices[i].weight *= router.scales.values[choices[i].expert];
     }
     choices[i].weight *= router.factor;
   }

@@ -62,6 +62,8 @@ class ExpertRunner {
   // Writes the choices of one row, sorted by expert.
   void ChooseRow(const Router& router, const float* logits,
                  Choice* choices) const;
+  // Multiplies the weights by their factors, and sorts the choices by expert.
+  void FinishChoices(const Router& router, Choice* choices) const;
   // Writes the experts with the greatest scores, best first; of equal ones the
   // first.
   void ChooseBest(std::span<const float> scores, Choice* choices) const;

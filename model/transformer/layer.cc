@@ -98,6 +98,7 @@ absl::StatusOr<Router> CreateRouter(const ExpertsDescription& experts) {
   router.chosen = experts.chosen;
   router.over_all = experts.over_all;
   router.scores = experts.scores;
+  router.nearness = experts.nearness;
   router.groups = experts.groups;
   router.chosen_groups = experts.chosen_groups;
   router.groups_by_two = experts.groups_by_two;
@@ -190,7 +191,7 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   layer.self_attention.geometry = self.geometry;
   layer.attends = description.attends();
   if (description.mixer.has_value()) {
-    layer.mixer = Mixer::Create(description, stack);
+    TRIVIUM_ASSIGN_OR_RETURN(layer.mixer, Mixer::Create(description, stack));
   }
   layer.recurrent = description.recurrence.has_value();
   if (!layer.recurrent && layer.attends) layer.self_attention.output.emplace();

@@ -151,6 +151,7 @@ struct Router {
   int chosen = 0;
   bool over_all = false;
   ExpertsDescription::Scores scores = ExpertsDescription::Scores::kSoftmax;
+  float nearness = 0;
   int groups = 1;
   int chosen_groups = 1;
   bool groups_by_two = false;
@@ -163,11 +164,11 @@ struct Router {
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_product, of_shared_gate, of_chosen, of_over_all, of_scores,
-                 of_groups, of_chosen_groups, of_groups_by_two, of_factor,
-                 of_correction, of_scales, of_bias] = *this;
+                 of_nearness, of_groups, of_chosen_groups, of_groups_by_two,
+                 of_factor, of_correction, of_scales, of_bias] = *this;
     VisitParts(f, of_product, of_shared_gate, of_chosen, of_over_all, of_scores,
-               of_groups, of_chosen_groups, of_groups_by_two, of_factor,
-               of_correction, of_scales, of_bias);
+               of_nearness, of_groups, of_chosen_groups, of_groups_by_two,
+               of_factor, of_correction, of_scales, of_bias);
   }
 };
 

@@ -48,8 +48,13 @@ struct BesideNorms {
 // s_e + correction_e are greatest:
 //   y = bias + shared gate x shared(x) + sum over e in C of w_e f_e(x)
 //   w_e = factor scales_e s_e / n,  n = 1 or the sum of s over C
+// kSparseMixer ("GRIN: GRadient-INformed MoE", Liu et al. 2024) takes C by r,
+// and weighs each of its experts against those that are left and near it. With
+// N the experts that no better one of C is, and for which
+// (r_e - r_i) / max(|r_i|, r_e) <= nearness:
+//   w_e = factor scales_e exp(r_e) / sum over i in N of exp(r_i)
 struct ExpertsDescription {
-  enum class Scores { kSoftmax, kSigmoid };
+  enum class Scores { kSoftmax, kSigmoid, kSparseMixer };
 
   LinearTensors router;  // [experts, d_model]
   int chosen = 0;        // experts per token
@@ -57,6 +62,7 @@ struct ExpertsDescription {
   // over the chosen experts' logits (Jiang et al. 2024).
   bool over_all = false;
   Scores scores = Scores::kSoftmax;
+  float nearness = 0;                      // kSparseMixer only
   const TensorView* correction = nullptr;  // [experts] (DeepSeek V3)
   // The experts are `groups` equal groups, of which the `chosen_groups` best
   // take part. A group's score is the greatest s + correction of its experts,
@@ -113,18 +119,32 @@ struct RecurrenceDescription {
 //   r = clamp(softplus(W_r x_t + rate_bias)):
 //     S_t = exp(-exp(decay) r) S_(t - 1) + r k v^T,  o_t = S_t^T q + skip v
 //
-// The last two end with y_t = norm(o_t) * swish(W_z x_t), norm(o_t * swish(W_z
-// x_t)), or o_t * swish(W_z x_t). The sublayer's output is W_o y_t.
+// kSelectiveScan (Mamba, "Linear-Time Sequence Modeling with Selective State
+//   Spaces", Gu and Dao 2023): c_t is v, [values], and [l, k, q] = W_s c_t,
+//   whose three parts are divided by their root mean squares if there is a
+//   selection_epsilon (Falcon-Mamba). With r = softplus(W_r l + rate_bias) and
+//   d = exp(decay), both of each value j by itself:
+//     S_t,j = exp(-d_j r_j) * S_(t - 1),j + r_j v_j k,  o_t,j = S_t,j . q +
+//     skip_j v_j
+//   It has one head and one of keys, and no norm.
+//
+// The last three end with y_t = norm(o_t) * swish(W_z x_t), norm(o_t *
+// swish(W_z x_t)), or o_t * swish(W_z x_t). The sublayer's output is W_o y_t.
 struct MixerDescription {
-  enum class Kind { kConvolution, kGatedDelta, kStateSpace };
+  enum class Kind { kConvolution, kGatedDelta, kStateSpace, kSelectiveScan };
   static constexpr int kMostWidth = kMostConvolutionWidth;
 
   Kind kind = Kind::kConvolution;
   LinearTensors gate;                   // W_z [values, d_model]
   std::vector<LinearTensors> channels;  // W_c [channels, d_model], in parts
   std::optional<LinearTensors> channel_gate;  // W_g [channels, d_model]
-  std::optional<LinearTensors> rate, share;   // W_r, W_b [heads, d_model]
-  LinearTensors output;                       // W_o [d_model, values]
+  // W_r, W_b [heads, d_model]; kSelectiveScan's W_r is [values, rate_width].
+  std::optional<LinearTensors> rate, share;
+  // W_s [rate_width + 2 key_size, values], kSelectiveScan only.
+  std::optional<LinearTensors> selection;
+  std::optional<float> selection_epsilon;  // added to the mean square
+  int rate_width = 0;                      // of l
+  LinearTensors output;                    // W_o [d_model, values]
 
   int width = 0;                                 // K, at least 2
   const TensorView* convolution = nullptr;       // w [channels, 1, K]
@@ -132,14 +152,15 @@ struct MixerDescription {
 
   Activation activation = Activation::kSwish;  // of the convolution
   // kConvolution has none of these; its channels and values are d_model.
-  int heads = 0;                          // of v
-  int key_heads = 0;                      // divides heads
-  int key_size = 0;                       // of a head's q and k
-  int value_size = 0;                     // of a head's v
-  const TensorView* decay = nullptr;      // [heads]
-  const TensorView* rate_bias = nullptr;  // [heads]
-  const TensorView* skip = nullptr;       // [heads], kStateSpace only
-  float least_rate = 0;                   // bounds of r, kStateSpace only
+  int heads = 0;       // of v
+  int key_heads = 0;   // divides heads
+  int key_size = 0;    // of a head's q and k
+  int value_size = 0;  // of a head's v
+  // [heads]; kSelectiveScan's are [values, key_size], [values], [values].
+  const TensorView* decay = nullptr;
+  const TensorView* rate_bias = nullptr;
+  const TensorView* skip = nullptr;  // not of kGatedDelta
+  float least_rate = 0;              // bounds of r, kStateSpace only
   float most_rate = std::numeric_limits<float>::infinity();
 
   // A root mean square norm of each `norm_size` adjacent values. Its weight is
@@ -152,9 +173,9 @@ struct MixerDescription {
     return kind == Kind::kConvolution ? d_model : heads * value_size;
   }
   int channel_count(int d_model) const {
-    return kind == Kind::kConvolution
-               ? d_model
-               : 2 * key_heads * key_size + heads * value_size;
+    if (kind == Kind::kConvolution) return d_model;
+    if (kind == Kind::kSelectiveScan) return value_size;
+    return 2 * key_heads * key_size + heads * value_size;
   }
 
   bool operator==(const MixerDescription&) const = default;

@@ -110,6 +110,17 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
   };
   add_output(description.output_projection);
   if (description.head.has_value()) add_output(description.head->output);
+  // What a selective scan reads besides its two great products is f32.
+  for (const StackDescription* const stack : stacks) {
+    for (const LayerDescription& layer : stack->layer) {
+      if (!layer.mixer.has_value() || !layer.mixer->selection) continue;
+      for (const TensorView* tensor :
+           {layer.mixer->selection->weight, layer.mixer->rate->weight,
+            layer.mixer->decay}) {
+        if (tensor != nullptr) add(tensor, 4 * tensor->elements());
+      }
+    }
+  }
   ForEachTensor(description, [&](const TensorView& tensor) {
     const bool matrix = tensor.shape.size() == 2 && tensor.shape.front() > 1;
     add(&tensor,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "model/transformer/description.h"
 #include "model/transformer/f32_vector.h"
 #include "model/transformer/linear.h"
@@ -20,9 +21,15 @@ struct Mixer {
   MixerDescription::Kind kind = MixerDescription::Kind::kConvolution;
   // [width, d_model]. What it computes of a row, by columns:
   //   kConvolution: gate, channel_gate, channels
+  //   kSelectiveScan: gate, channels
   //   others: gate, channels, rate, and share if there is one
   Linear projection;
   Linear output;  // [d_model, values]
+  // kSelectiveScan's W_s and W_r. They are f32 in every format, for they are
+  // small and a rate is an exponent.
+  std::optional<Linear> selection, rate;
+  std::optional<float> selection_epsilon;
+  int rate_width = 0;
   int values = 0;
   int channels = 0;
   int width = 0;          // of the convolution
@@ -33,9 +40,11 @@ struct Mixer {
   int key_heads = 0;
   int key_size = 0;
   int value_size = 0;
-  F32Vector decay;      // -exp of the description's, [heads]
-  F32Vector rate_bias;  // [heads]
-  F32Vector skip;       // [heads], or empty
+  // -exp of the description's, [heads], or of kSelectiveScan in panels,
+  // [panels, key_size, kStateColumns].
+  F32Vector decay;
+  F32Vector rate_bias;  // [heads], or kSelectiveScan's [values]
+  F32Vector skip;       // the same, or empty
   // Factors that turn the RMS norm of a query or a key into its unit norm and
   // scale, [key_size]; kGatedDelta only.
   F32Vector query_scale, key_scale;
@@ -47,9 +56,9 @@ struct Mixer {
   float epsilon = 0;
   bool before_attention = false;  // attention reads the same input after it
 
-  // Returns a mixer without its products.
-  static Mixer Create(const LayerDescription& layer,
-                      const StackDescription& stack);
+  // Returns a mixer without its first and its last product.
+  static absl::StatusOr<Mixer> Create(const LayerDescription& layer,
+                                      const StackDescription& stack);
   // The parts of `projection`.
   static std::vector<LinearTensors> ProjectionOf(
       const MixerDescription& description);
@@ -63,15 +72,16 @@ struct Mixer {
   }
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_kind, of_projection, of_output, of_values, of_channels,
+    const auto& [of_kind, of_projection, of_output, of_selection, of_rate,
+                 of_selection_epsilon, of_rate_width, of_values, of_channels,
                  of_width, of_convolution, of_convolution_bias, of_activation,
                  of_heads, of_key_heads, of_key_size, of_value_size, of_decay,
                  of_rate_bias, of_skip, of_query_scale, of_key_scale,
                  of_least_rate, of_most_rate, of_norm, of_norm_size,
                  of_norm_after_gate, of_epsilon, of_before_attention] = *this;
-    VisitParts(f, of_projection, of_output, of_convolution, of_convolution_bias,
-               of_decay, of_rate_bias, of_skip, of_query_scale, of_key_scale,
-               of_norm);
+    VisitParts(f, of_projection, of_output, of_selection, of_rate,
+               of_convolution, of_convolution_bias, of_decay, of_rate_bias,
+               of_skip, of_query_scale, of_key_scale, of_norm);
   }
 };
 

@@ -1,7 +1,8 @@
 // The order of a layer: the first product of all rows; the convolution of each
-// sequence's channels; per row, what the heads read (activation, norms, rates);
-// the states of each sequence's heads; per row, gate and norm; the output
-// product. See layer_description.h for the formulas.
+// sequence's channels; the products that select, if any; per row, what the
+// heads read (activation, norms, rates); the states of each sequence's heads;
+// per row, gate and norm; the output product. See layer_description.h for the
+// formulas.
 #include "model/transformer/mixer_sublayer.h"
 
 #include <algorithm>
@@ -20,8 +21,19 @@ using Kind = MixerDescription::Kind;
 constexpr float kLengthEpsilon = 1e-6f;
 
 // log(1 + exp(x))
-double Softplus(double x) {
-  return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
+template <typename Real>
+Real Softplus(Real x) {
+  // This order keeps NaN.
+  return std::max(x, Real{0}) + std::log1p(std::exp(-std::fabs(x)));
+}
+
+// Divides x by its root mean square.
+void DivideByMean(float epsilon, std::span<float> x) {
+  double squares = 0;
+  for (const float value : x) squares += double{value} * value;
+  const auto factor = static_cast<float>(
+      1 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon));
+  for (float& value : x) value *= factor;
 }
 
 }  // namespace
@@ -58,7 +70,16 @@ absl::Status MixerSublayer::Run(const MixerTask& task, Rows* rows,
     }
   });
   rows->other.Resize(count, values);
-  if (weights.kind != Kind::kConvolution) {
+  if (weights.kind == Kind::kSelectiveScan) {
+    TRIVIUM_RETURN_IF_ERROR(Select(weights, count, workspace));
+    mixed_.Reserve(static_cast<size_t>(count) * values);
+    const int panels = weights.state().panels();
+    workspace->team().Run(groups * panels, 1, [&](int begin, int end, int) {
+      for (int i = begin; i < end; ++i) {
+        Scan(task, task.groups[i / panels], i % panels);
+      }
+    });
+  } else if (weights.kind != Kind::kConvolution) {
     const size_t heads = static_cast<size_t>(count) * weights.heads;
     decays_.Reserve(heads);
     shares_.Reserve(heads);
@@ -128,6 +149,87 @@ void MixerSublayer::Convolve(const MixerTask& task, const StateGroup& group,
           task.states.Chunk(saved.blocks.data(), task.layer, chunk));
   }
   store(group.rows, state);
+}
+
+absl::Status MixerSublayer::Select(const Mixer& weights, int rows,
+                                   Workspace* workspace) {
+  const int values = weights.values, size = weights.key_size;
+  const int width = weights.rate_width;
+  selection_input_.Resize(rows, values);
+  rate_input_.Resize(rows, width);
+  selected_.Reserve(static_cast<size_t>(rows) * 2 * size);
+  rates_.Reserve(static_cast<size_t>(rows) * values);
+  workspace->team().Run(
+      rows, Workspace::kLeastRows, [&](int begin, int end, int) {
+        for (int row = begin; row < end; ++row) {
+          float* const x =
+              convolved_.data() + static_cast<size_t>(row) * values;
+          ActivateRow({.f32 = x, .n = values}, weights.activation, x);
+          selection_input_.Set(row, x);
+        }
+      });
+  TRIVIUM_RETURN_IF_ERROR(weights.selection->Forward(
+      selection_input_, rows, workspace,
+      [&](int row, const auto& product, float* y) {
+        FinishRow(product, y);
+        if (weights.selection_epsilon.has_value()) {
+          const float epsilon = *weights.selection_epsilon;
+          DivideByMean(epsilon, {y, static_cast<size_t>(width)});
+          for (const int at : {width, width + size}) {
+            DivideByMean(epsilon, {y + at, static_cast<size_t>(size)});
+          }
+        }
+        rate_input_.Set(row, y);
+        std::copy_n(y + width, 2 * size,
+                    selected_.data() + static_cast<size_t>(row) * 2 * size);
+      }));
+  return weights.rate->Forward(
+      rate_input_, rows, workspace,
+      [&](int row, const auto& product, float* y) {
+        FinishRow(product, y);
+        float* const rates = rates_.data() + static_cast<size_t>(row) * values;
+        for (int c = 0; c < values; ++c) {
+          rates[c] = Softplus(y[c] + weights.rate_bias.values[c]);
+        }
+      });
+}
+
+void MixerSublayer::Scan(const MixerTask& task, const StateGroup& group,
+                         int panel) {
+  const Mixer& weights = task.weights;
+  const int first = panel * kStateColumns, rows = weights.key_size;
+  const int n = std::min(kStateColumns, weights.values - first);
+  const size_t size = static_cast<size_t>(rows) * kStateColumns;
+  float* const state = task.states.Panel(group.blocks, task.layer, 0, panel);
+  if (group.position == 0) std::fill_n(state, size, 0.0f);
+  alignas(64) float value[kStateColumns] = {}, rate[kStateColumns] = {};
+  alignas(64) float out[kStateColumns];
+  const float* const skip = weights.skip.data() + first;
+  auto saved = group.saved.begin();
+  for (int i = 0; i < group.rows; ++i) {
+    const size_t row = static_cast<size_t>(group.first) + i;
+    const size_t at = row * weights.values + first;
+    const float* const x = convolved_.data() + at;
+    std::copy_n(rates_.data() + at, n, rate);
+    for (int c = 0; c < n; ++c) value[c] = rate[c] * x[c];
+    const float* const key = selected_.data() + row * 2 * rows;
+    ScanState({.rows = rows,
+               .decay = weights.decay.data() + panel * size,
+               .rate = rate,
+               .key = key,
+               .query = key + rows,
+               .value = value,
+               .state = state,
+               .out = out});
+    float* const mixed = mixed_.data() + at;
+    for (int c = 0; c < n; ++c) mixed[c] = out[c] + skip[c] * x[c];
+    if (saved != group.saved.end() && saved->length == group.position + i + 1) {
+      std::copy_n(
+          state, size,
+          task.states.Panel(saved->blocks.data(), task.layer, 0, panel));
+      ++saved;
+    }
+  }
 }
 
 void MixerSublayer::PrepareRow(const Mixer& weights, int row) {

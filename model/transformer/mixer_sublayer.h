@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "model/kernels/buffer.h"
+#include "model/transformer/linear.h"
 #include "model/transformer/mixer.h"
 #include "model/transformer/rows.h"
 #include "model/transformer/state_layout.h"
@@ -46,6 +47,11 @@ class MixerSublayer {
   void Convolve(const MixerTask& task, const StateGroup& group, int chunk);
   // Makes of a convolved row what its heads read.
   void PrepareRow(const Mixer& weights, int row);
+  // Fills rates_ and selected_ of all rows; kSelectiveScan only.
+  absl::Status Select(const Mixer& weights, int rows, Workspace* workspace);
+  // Fills mixed_ for a panel of a group, and moves the state on;
+  // kSelectiveScan only.
+  void Scan(const MixerTask& task, const StateGroup& group, int panel);
   // Fills mixed_ for a panel of a head of a group, and moves the state on.
   void Mix(const MixerTask& task, const StateGroup& group, int head, int panel);
   // Returns what the output product reads of a row, [values].
@@ -60,6 +66,11 @@ class MixerSublayer {
   Buffer<float> decays_;     // [rows, heads]
   Buffer<float> shares_;     // [rows, heads]
   Buffer<float> mixed_;      // [rows, values]
+  // kSelectiveScan only:
+  Operand selection_input_{OperandType::kF32};  // [rows, values]
+  Operand rate_input_{OperandType::kF32};       // [rows, rate_width]
+  Buffer<float> selected_;                      // keys, queries; [rows, 2 keys]
+  Buffer<float> rates_;                         // [rows, values]
 };
 
 }  // namespace trivium

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -26,6 +27,7 @@ class ModelControl {
     std::optional<Precision> precision = {};
     std::optional<Precision> kv_precision = {};
     std::optional<bool> shortlist = {};
+    std::optional<std::string_view> translate_with = {};  // static
   };
   // Hears of the model that is served from now on, or no longer.
   // - INVALID_ARGUMENT: the folder cannot be served, or is not below the folder

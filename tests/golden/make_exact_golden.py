@@ -11,11 +11,13 @@ import pathlib
 import sys
 
 import torch
+import transformers_4_experts
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSeq2SeqLM
 
 
 def remake(folder):
+    transformers_4_experts.use()
     model = AutoModelForSeq2SeqLM.from_pretrained(
         folder, attn_implementation="eager").eval().double()
     runs = json.loads((folder / "golden.json").read_text("utf-8"))["runs"]

@@ -21,6 +21,7 @@ import sys
 
 import torch
 import transformers
+import transformers_4_experts
 from safetensors.torch import save_file
 
 
@@ -67,6 +68,7 @@ def search(model, input_ids, name):
 
 @torch.no_grad()
 def compute(folder):
+    transformers_4_experts.use()
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
         folder, dtype=torch.float32, attn_implementation="eager"
     ).eval()

@@ -60,7 +60,9 @@ def make_model(architecture, options):
     config.architectures = [architecture]
     model = randomize(model_class(config).eval())
     # Else outputs with the same weights repeat the token that was read.
-    model.get_input_embeddings().weight.mul_(0.2)
+    tables = (model.get_input_embeddings(), model.get_decoder().get_input_embeddings())
+    for table in {id(one.weight): one.weight for one in tables}.values():
+        table.mul_(0.2)
     return model
 
 

@@ -73,9 +73,19 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   gemma4_small.gemma4 = true;
   gemma4_small.head_norms = true;
   gemma4_small.decoder_layers = 4;
-  return {phi,       command_r, ministral, gemma2,  olmo2,
-          hunyuan,   bloom,     lfm2,      qwen3_5, granite,
-          falcon_h1, deepseek,  deepseek3, gemma4,  gemma4_small};
+  Shape mamba = lfm2;
+  mamba.mixer = MixerDescription::Kind::kSelectiveScan;
+  mamba.biases = true;
+  Shape falcon_mamba = mamba;
+  falcon_mamba.norm_after_gate = true;
+  Shape phimoe = phi;
+  phimoe.parallel = false;
+  phimoe.gated = true;
+  phimoe.experts = 5;
+  phimoe.sparse_mixer = true;
+  return {phi,       command_r, ministral,    gemma2,  olmo2,        hunyuan,
+          bloom,     lfm2,      qwen3_5,      granite, falcon_h1,    deepseek,
+          deepseek3, gemma4,    gemma4_small, mamba,   falcon_mamba, phimoe};
 }
 
 }  // namespace trivium

@@ -115,7 +115,18 @@ MixerDescription RandomTransformer::Mixer() {
   MixerDescription mixer;
   mixer.kind = *shape_.mixer;
   mixer.width = mixer.kind == Kind::kConvolution ? 3 : 4;
-  if (mixer.kind != Kind::kConvolution) {
+  if (mixer.kind == Kind::kSelectiveScan) {
+    mixer.heads = mixer.key_heads = 1;
+    mixer.key_size = 5;
+    mixer.value_size = 70;
+    mixer.rate_width = 3;
+    mixer.selection = {Tensor({13, 70}, 0, 0.3f)};
+    mixer.rate = {Tensor({70, 3}, 0, 0.5f)};
+    mixer.decay = Tensor({70, 5}, 0, 1);
+    mixer.rate_bias = Tensor({70}, -1, 1);
+    mixer.skip = Tensor({70}, 1, 0.5f);
+    if (shape_.norm_after_gate) mixer.selection_epsilon = 1e-6f;
+  } else if (mixer.kind != Kind::kConvolution) {
     mixer.heads = 4;
     mixer.key_heads = 2;
     mixer.key_size = 7;
@@ -314,6 +325,10 @@ ExpertsDescription RandomTransformer::Experts() {
   description.router = Linear(shape_.experts, shape_.d_model);
   description.chosen = 2;
   description.over_all = shape_.weigh_over_all;
+  if (shape_.sparse_mixer) {
+    description.scores = ExpertsDescription::Scores::kSparseMixer;
+    description.nearness = 0.8f;
+  }
   if (shape_.plain_experts) description.bias = Tensor({shape_.d_model}, 0, 1);
   for (int i = 0; i < shape_.experts; ++i) {
     description.experts.push_back(

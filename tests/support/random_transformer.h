@@ -47,6 +47,7 @@ class RandomTransformer {
     int experts = 0;             // of which each token has two; 0: none
     bool plain_experts = false;  // without a gate, and with a bias of their sum
     bool weigh_over_all = false;  // the experts' logits
+    bool sparse_mixer = false;    // weighs experts (Phi 3.5)
     // Sigmoid scores, or those of softmax if weigh_over_all, with a correction,
     // of two groups by their two best, and a shared expert and its gate, but
     // not in the second layer (DeepSeek V3, Qwen 3 Next).

@@ -52,6 +52,25 @@ std::vector<double> ExpertScores(const ExpertsDescription& description,
   return scores;
 }
 
+// The sparse mixer's weights of the first experts of `order`: each a softmax
+// over the logits of those that are left, of which far ones are left out.
+std::vector<double> SparseMixerWeights(const ExpertsDescription& description,
+                                       const double* logits,
+                                       const std::vector<int>& order) {
+  std::vector<double> weights;
+  for (int c = 0; c < description.chosen; ++c) {
+    const double best = logits[order[c]];
+    double sum = 0;
+    for (size_t i = c; i < order.size(); ++i) {
+      const double r = logits[order[i]];
+      const double distance = (best - r) / std::max(std::abs(r), best);
+      if (!(distance > double{description.nearness})) sum += std::exp(r - best);
+    }
+    weights.push_back(1 / sum);
+  }
+  return weights;
+}
+
 // The experts by scores plus correction, best first, without those of groups
 // that do not take part.
 std::vector<int> BestExperts(const ExpertsDescription& description,
@@ -101,6 +120,11 @@ Matrix Experts(const Matrix& x, const Matrix& routed,
     std::copy(bias.begin(), bias.end(), y.row(i));
     const std::vector<double> scores = ExpertScores(description, logits.row(i));
     const std::vector<int> order = BestExperts(description, scores);
+    const bool mixes =
+        description.scores == ExpertsDescription::Scores::kSparseMixer;
+    const std::vector<double> mixed =
+        mixes ? SparseMixerWeights(description, logits.row(i), order)
+              : std::vector<double>();
     double sum = description.over_all ? 1 : 0;
     for (int c = 0; c < description.chosen && !description.over_all; ++c) {
       sum += scores[order[c]];
@@ -110,7 +134,7 @@ Matrix Experts(const Matrix& x, const Matrix& routed,
     for (int c = 0; c < description.chosen; ++c) {
       const int e = order[c];
       const Matrix out = Gated(one, description.experts[e], stack, numbers);
-      double weight = description.factor * scores[e] / sum;
+      double weight = description.factor * (mixes ? mixed[c] : scores[e] / sum);
       if (description.scales) weight *= Values(description.scales)[e];
       for (int k = 0; k < x.columns; ++k) y.row(i)[k] += weight * out.data[k];
     }

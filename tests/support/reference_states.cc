@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "tests/support/reference_rows.h"
@@ -88,6 +89,49 @@ Matrix StateOutputs(const Matrix& x, const Matrix& c,
   return y;
 }
 
+// x divided by its root mean square, if there is an epsilon.
+std::vector<double> Part(const double* x, int size,
+                         const std::optional<float>& epsilon) {
+  std::vector<double> part(x, x + size);
+  if (!epsilon) return part;
+  double squares = 0;
+  for (const double value : part) squares += value * value / size;
+  for (double& value : part) value /= std::sqrt(squares + double{*epsilon});
+  return part;
+}
+
+// The outputs of a selective scan, [tokens, values].
+Matrix Scanned(const Matrix& c, const MixerDescription& tensors) {
+  const std::vector<float> decays = Values(tensors.decay);
+  const std::vector<float> bias = Values(tensors.rate_bias);
+  const std::vector<float> skips = Values(tensors.skip);
+  const Matrix selected = Linear(c, *tensors.selection);
+  const int n = tensors.key_size, width = tensors.rate_width;
+  Matrix low(c.rows, width), state(c.columns, n), y(c.rows, c.columns);
+  const auto& epsilon = tensors.selection_epsilon;
+  for (int t = 0; t < c.rows; ++t) {
+    const std::vector<double> part = Part(selected.row(t), width, epsilon);
+    std::copy(part.begin(), part.end(), low.row(t));
+  }
+  const Matrix rates = Linear(low, *tensors.rate);
+  for (int t = 0; t < c.rows; ++t) {
+    const auto k = Part(selected.row(t) + width, n, epsilon);
+    const auto q = Part(selected.row(t) + width + n, n, epsilon);
+    for (int j = 0; j < c.columns; ++j) {
+      const double rate = std::log1p(std::exp(rates.row(t)[j] + bias[j]));
+      const double v = c.row(t)[j];
+      double& out = y.row(t)[j];
+      out = skips[j] * v;
+      for (int i = 0; i < n; ++i) {
+        double& s = state.row(j)[i];
+        s = std::exp(-std::exp(decays[j * n + i]) * rate) * s + rate * v * k[i];
+        out += s * q[i];
+      }
+    }
+  }
+  return y;
+}
+
 }  // namespace
 
 Matrix Recurrence(const Matrix& x, const RecurrenceDescription& tensors,
@@ -128,7 +172,9 @@ Matrix Mixed(const Matrix& x, const MixerDescription& tensors,
     return numbers.Product(times(Convolved(c, tensors), gate), tensors.output);
   }
   c = Activated(Convolved(c, tensors), tensors.activation);
-  Matrix y = StateOutputs(x, c, tensors, numbers);
+  Matrix y = tensors.kind == MixerDescription::Kind::kSelectiveScan
+                 ? Scanned(c, tensors)
+                 : StateOutputs(x, c, tensors, numbers);
   const Matrix swish = Activated(gate, Activation::kSwish);
   if (tensors.norm_after_gate) y = times(y, swish);
   if (tensors.norm) {

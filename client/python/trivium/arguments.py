@@ -161,3 +161,4 @@ class LoadModelArguments(TypedDict, total=False):
     precision: models_pb2.Precision | str  # default: the server's flag
     kv_precision: models_pb2.Precision | str  # of cached keys and values
     vocabulary_shortlist: bool
+    translate_with: str  # how a decoder is asked to translate, as "tower"

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/status.h"
+#include "model/translator_prompts.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -67,6 +68,17 @@ absl::StatusOr<ModelControl::LoadOrder> ReadOrder(
   }
   if (in.has_vocabulary_shortlist())
     order.shortlist = in.vocabulary_shortlist();
+  if (!in.translate_with().empty()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckLength("translate_with", in.translate_with(), kMaxNameBytes));
+    const absl::StatusOr<std::string_view> name =
+        ParseTranslateWith(in.translate_with());
+    if (!name.ok()) {
+      return InvalidField("translate_with",
+                          std::string(name.status().message()));
+    }
+    order.translate_with = *name;
+  }
   return order;
 }
 

@@ -63,7 +63,10 @@ constexpr const char* kFamilies[] = {"bloom",
                                      "granitemoeshared",
                                      "helium",
                                      "lfm2_moe",
+                                     "mamba",
                                      "mamba2",
+                                     "falcon_mamba",
+                                     "phimoe",
                                      "mpt",
                                      "nanochat",
                                      "nemotron",
@@ -156,6 +159,14 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"gpt_bigcode.lm", "add_cross_attention", true},
       {"xglm.lm", "add_cross_attention", true},
       {"codegen.lm", "rotary_dim", 7},
+      {"mamba.lm", "intermediate_size", 1 << 20},
+      {"mamba.lm", "state_size", 0},
+      {"mamba.lm", "time_step_rank", "automatic"},
+      {"mamba.lm", "conv_kernel", 1},
+      {"mamba.lm", "num_hidden_layers", 0},
+      {"falcon_mamba.lm", "mixer_rms_eps", -1},
+      {"phimoe.lm", "num_experts_per_tok", 3},
+      {"phimoe.lm", "router_jitter_noise", -0.1},
       {"mamba2.lm", "num_heads", 2},
       {"mamba2.lm", "n_groups", 3},
       {"mamba2.lm", "time_step_limit", 1},
@@ -403,6 +414,32 @@ TEST(ModernFamiliesTest, SlopesAreThoseOfAlibi) {
   // Four heads' slopes, and the first, third... of eight.
   EXPECT_THAT(AlibiSlopes(6, 2),
               ElementsAre(0.5f, 0.125f, 0.03125f, 0.0078125f, 1, 0.25f));
+}
+
+// Falcon-Mamba's folders have an expand that does not tell their width.
+TEST(ModernFamiliesTest, MambasWidthIsItsOwnOrExpanded) {
+  Folder folder("mamba.lm");
+  folder.config["expand"] = 16;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  folder.config.erase("intermediate_size");
+  EXPECT_FALSE(folder.LoadReal().empty());
+  folder.config["expand"] = 64;
+  folder.config["hidden_size"] = 1 << 17;
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("expand")));
+  folder = Folder("mamba.lm");
+  folder.config["time_step_rank"] = "auto";
+  folder.config["hidden_size"] = 40;  // a rank of 3, but the weights have 5
+  EXPECT_FALSE(folder.LoadReal().empty());
+}
+
+// Phi 3.5 MoE has magnitudes of its own for short and for long texts.
+TEST(ModernFamiliesTest, PhiMoeReadsBothMagnitudes) {
+  Folder folder("phimoe.lm");
+  ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  EXPECT_THAT(folder.description.decoder->rotary[0].magnitude, FloatEq(1.1f));
+  folder.config["max_position_embeddings"] = 128;
+  ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  EXPECT_THAT(folder.description.decoder->rotary[0].magnitude, FloatEq(1.3f));
 }
 
 }  // namespace

@@ -36,8 +36,105 @@ TEST(Seq2SeqFamiliesTest, ChecksSizesAndOptions) {
               ElementsAre(ErrorAt("relative_attention_num_buckets")));
 }
 
+TEST(Seq2SeqFamiliesTest, ChecksLongAndMixedFamilies) {
+  struct Case {
+    const char* folder;
+    json changes;
+    const char* at;
+  };
+  const Case cases[] = {
+      {"led.generate", {{"attention_window", 5}}, "attention_window"},
+      {"led.generate", {{"attention_window", {4, 8, 8}}}, "attention_window"},
+      {"led.generate", {{"attention_window", {4, 7}}}, "attention_window"},
+      {"led.generate",
+       {{"max_encoder_position_embeddings", nullptr}},
+       "max_encoder_position_embeddings"},
+      {"longt5.generate",
+       {{"encoder_attention_type", "transient-global"}},
+       "encoder_attention_type"},
+      {"longt5.generate", {{"local_radius", 0}}, "local_radius"},
+      {"nllb-moe.generate",
+       {{"moe_eval_capacity_token_fraction", 0.5}},
+       "moe_eval_capacity_token_fraction"},
+      {"nllb-moe.generate",
+       {{"second_expert_policy", "random"}},
+       "second_expert_policy"},
+      {"nllb-moe.generate", {{"num_experts", 1}}, "num_experts"},
+      {"nllb-moe.generate",
+       {{"num_experts", 1024},
+        {"encoder_layers", 1000},
+        {"decoder_layers", 1000}},
+       "num_experts"},
+      {"nllb-moe.generate", {{"moe_token_dropout", 2}}, "moe_token_dropout"},
+      {"nllb-moe.generate",
+       {{"encoder_sparse_step", -1}},
+       "encoder_sparse_step"},
+      {"t5gemma.generate", {{"encoder", nullptr}}, "encoder"},
+      {"t5gemma.generate", {{"decoder", 3}}, "decoder"},
+      {"t5gemma.generate",
+       {{"architectures", {"T5GemmaEncoderModel"}}},
+       "architectures"},
+  };
+  for (const auto& [name, changes, at] : cases) {
+    SCOPED_TRACE(changes.dump());
+    Folder folder(name);
+    folder.config.update(changes);
+    EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt(at)));
+  }
+}
+
+// A window of LED is a number or a list; half of it lies on either side.
+TEST(Seq2SeqFamiliesTest, EncodersOfLongTextsSeeWindows) {
+  Folder folder("led.generate");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const auto& layers = folder.description.encoder->layer;
+  EXPECT_EQ(layers[0].self_attention.geometry.look_back, 2);
+  EXPECT_EQ(layers[1].self_attention.geometry.look_ahead, 4);
+  EXPECT_EQ(folder.description.decoder->max_positions, 48);
+  folder.config["attention_window"] = 6;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(
+      folder.description.encoder->layer[1].self_attention.geometry.look_back,
+      3);
+  folder = Folder("longt5.generate");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(
+      folder.description.encoder->layer[1].self_attention.geometry.look_ahead,
+      3);
+  EXPECT_EQ(
+      folder.description.decoder->layer[0].self_attention.geometry.look_back,
+      kAllKeys);
+}
+
+TEST(Seq2SeqFamiliesTest, ExpertsAreInEachNthLayer) {
+  Folder folder("nllb-moe.generate");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const auto& layers = folder.description.encoder->layer;
+  EXPECT_FALSE(layers[0].experts.has_value());
+  EXPECT_TRUE(layers[1].experts.has_value());
+  EXPECT_TRUE(folder.description.decoder->layer[2].experts.has_value());
+  folder.config["num_experts"] = 6;
+  EXPECT_FALSE(folder.LoadReal().empty());
+}
+
+TEST(Seq2SeqFamiliesTest, T5GemmasSidesHaveSizesOfTheirOwn) {
+  Folder folder("t5gemma.generate");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const TransformerDescription& description = folder.description;
+  EXPECT_EQ(description.encoder->d_model, 40);
+  EXPECT_EQ(description.decoder->d_model, 32);
+  const AttentionDescription& cross =
+      *description.decoder->layer[0].cross_attention;
+  EXPECT_EQ(cross.key.weight->shape[1], 40);
+  EXPECT_EQ(cross.geometry.rotary, AttentionGeometry::kNoRotary);
+  folder.config["decoder"]["head_dim"] = "large";
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("head_dim")));
+}
+
 TEST(Seq2SeqFamiliesTest, RefusesOtherHeads) {
-  for (const char* name : {"bart.generate", "t5.generate"}) {
+  for (const char* name :
+       {"bart.generate", "t5.generate", "led.generate", "longt5.generate",
+        "nllb-moe.generate", "t5gemma.generate"}) {
     Folder folder(name);
     folder.config["architectures"] = {"AnyForTokenClassification"};
     EXPECT_THAT(folder.LoadWithoutWeights(),

@@ -99,6 +99,50 @@ TEST(StateStepTest, EmptyColumnsStayEmpty) {
   }
 }
 
+TEST(StateStepTest, ScansLikeThePlainLoops) {
+  for (const int rows : {1, 2, 3, 8, 16, 17}) {
+    SCOPED_TRACE(rows);
+    const size_t size = static_cast<size_t>(rows) * kStateColumns;
+    std::vector<float> state(size + 1, 0.0f), out(kStateColumns + 1, 5.0f);
+    state[size] = 5;
+    std::vector<float> decay = Numbers(static_cast<int>(size), 99);
+    for (float& value : decay) value = -20 * std::fabs(value);
+    std::vector<double> exact(size);
+    for (uint32_t token = 0; token < 6; ++token) {
+      const std::vector<float> key = Numbers(rows, 4 * token);
+      const std::vector<float> query = Numbers(rows, 4 * token + 1);
+      const std::vector<float> value = Numbers(kStateColumns, 4 * token + 2);
+      std::vector<float> rate = Numbers(kStateColumns, 4 * token + 3);
+      for (float& one : rate) one = 0.1f * std::fabs(one);
+      ScanState({.rows = rows,
+                 .decay = decay.data(),
+                 .rate = rate.data(),
+                 .key = key.data(),
+                 .query = query.data(),
+                 .value = value.data(),
+                 .state = state.data(),
+                 .out = out.data()});
+      for (int c = 0; c < kStateColumns; ++c) {
+        double sum = 0;
+        for (int i = 0; i < rows; ++i) {
+          const size_t at = static_cast<size_t>(i) * kStateColumns + c;
+          exact[at] = std::exp(double{decay[at]} * rate[c]) * exact[at] +
+                      double{key[i]} * value[c];
+          sum += exact[at] * query[i];
+        }
+        EXPECT_NEAR(out[c], sum, 1e-5 * std::max(1.0, std::fabs(sum)))
+            << "token " << token << ", column " << c;
+      }
+    }
+    for (size_t i = 0; i < size; ++i) {
+      EXPECT_NEAR(state[i], exact[i],
+                  1e-5 * std::max(1.0, std::fabs(exact[i])));
+    }
+    EXPECT_EQ(state[size], 5.0f);
+    EXPECT_EQ(out[kStateColumns], 5.0f);
+  }
+}
+
 TEST(ConvolveRowTest, EqualsThePlainLoopsOnEveryTail) {
   for (int n = 1; n < 70; ++n) {
     for (const int width : {2, 3, 4, 7}) {

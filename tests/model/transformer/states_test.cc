@@ -194,8 +194,8 @@ TEST_P(StatesTest, SavingNeverTakesTheRoomOfAStep) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, StatesTest,
                          ::testing::Values(Kind::kConvolution,
-                                           Kind::kGatedDelta,
-                                           Kind::kStateSpace));
+                                           Kind::kGatedDelta, Kind::kStateSpace,
+                                           Kind::kSelectiveScan));
 
 }  // namespace
 }  // namespace trivium

@@ -76,6 +76,7 @@ TEST_F(ModelOrdersTest, LoadPassesAllOptionsOn) {
   request.set_precision(v1::PRECISION_F32);
   request.set_kv_precision(v1::PRECISION_BF16);
   request.set_vocabulary_shortlist(false);
+  request.set_translate_with("tower");
   Start(&NewLoadModel, request);
   EXPECT_FALSE(transport_.finished());
   EXPECT_EQ(control_.loaded.folder, "opus");
@@ -83,6 +84,7 @@ TEST_F(ModelOrdersTest, LoadPassesAllOptionsOn) {
   EXPECT_EQ(control_.loaded.precision, Precision::kF32);
   EXPECT_EQ(control_.loaded.kv_precision, Precision::kBf16);
   EXPECT_EQ(control_.loaded.shortlist, false);
+  EXPECT_EQ(control_.loaded.translate_with, "tower");
   control_.Answer(*environment_.models.Find("translator"));
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
   EXPECT_EQ(transport_.Response<v1::Model>(0).name(), "translator");
@@ -96,6 +98,7 @@ TEST_F(ModelOrdersTest, UnsetOptionsAreTheServersDefaults) {
   EXPECT_FALSE(control_.loaded.precision.has_value());
   EXPECT_FALSE(control_.loaded.kv_precision.has_value());
   EXPECT_FALSE(control_.loaded.shortlist.has_value());
+  EXPECT_FALSE(control_.loaded.translate_with.has_value());
   control_.Answer(absl::AlreadyExistsError("there is one"));
   EXPECT_EQ(Status(), absl::AlreadyExistsError("there is one"));
 }
@@ -138,6 +141,14 @@ TEST_F(ModelOrdersTest, RefusesToLoadWithoutAFolder) {
 TEST_F(ModelOrdersTest, RefusesToUnloadWithoutAName) {
   Start(&NewUnloadModel, v1::UnloadModelRequest());
   EXPECT_THAT(Status(), InvalidAt("name: "));
+}
+
+TEST_F(ModelOrdersTest, RefusesAPromptThatItDoesNotKnow) {
+  v1::LoadModelRequest request;
+  request.set_folder("opus");
+  request.set_translate_with("tower-of-babel");
+  Start(&NewLoadModel, request);
+  EXPECT_THAT(Status(), InvalidAt("translate_with: "));
 }
 
 TEST_F(ModelOrdersTest, RefusesKeysAndValuesInInt4) {

@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17trivium/v1/models.proto\x12\ntrivium.v1\x1a\x1egoogle/protobuf/duration.proto\"\x13\n\x11ListModelsRequest\"7\n\x12ListModelsResponse\x12!\n\x06models\x18\x01 \x03(\x0b\x32\x11.trivium.v1.Model\"\x1f\n\x0fGetModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xc3\x01\n\x10LoadModelRequest\x12\x0e\n\x06\x66older\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12(\n\tprecision\x18\x03 \x01(\x0e\x32\x15.trivium.v1.Precision\x12+\n\x0ckv_precision\x18\x04 \x01(\x0e\x32\x15.trivium.v1.Precision\x12!\n\x14vocabulary_shortlist\x18\x05 \x01(\x08H\x00\x88\x01\x01\x42\x17\n\x15_vocabulary_shortlist\"\"\n\x12ReloadModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\"\n\x12UnloadModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13UnloadModelResponse\"\'\n\x08Language\x12\r\n\x05\x62\x63p47\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\"\xe3\x06\n\x05Model\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\x12\"\n\x06\x64\x65sign\x18\x03 \x01(\x0e\x32\x12.trivium.v1.Design\x12\r\n\x05\x63\x61lls\x18\x04 \x03(\t\x12.\n\x10source_languages\x18\x05 \x03(\x0b\x32\x14.trivium.v1.Language\x12.\n\x10target_languages\x18\x06 \x03(\x0b\x32\x14.trivium.v1.Language\x12\"\n\x06limits\x18\x07 \x01(\x0b\x32\x12.trivium.v1.Limits\x12(\n\tprecision\x18\x08 \x01(\x0e\x32\x15.trivium.v1.Precision\x12\x0b\n\x03isa\x18\t \x01(\t\x12\x17\n\x0f\x62\x61tch_invariant\x18\n \x01(\x08\x12\x17\n\x0fparameter_count\x18\x0b \x01(\x04\x12\x14\n\x0cweight_bytes\x18\x0c \x01(\x04\x12\x16\n\x0ekv_cache_bytes\x18\r \x01(\x04\x12\x10\n\x08revision\x18\x0e \x01(\t\x12\x0f\n\x07\x64_model\x18\x0f \x01(\r\x12\x17\n\x0fvocabulary_size\x18\x10 \x01(\r\x12\x1b\n\x13\x65ncoder_layer_count\x18\x11 \x01(\r\x12\x1b\n\x13\x64\x65\x63oder_layer_count\x18\x12 \x01(\r\x12\x12\n\nhead_count\x18\x13 \x01(\r\x12\x15\n\rhas_tokenizer\x18\x14 \x01(\x08\x12\x1a\n\x12result_cache_bytes\x18\x15 \x01(\x04\x12\x0e\n\x06labels\x18\x16 \x03(\t\x12\x1c\n\x14type_vocabulary_size\x18\x17 \x01(\r\x12\x16\n\x0e\x65mbedding_size\x18\x18 \x01(\r\x12\x1c\n\x14vocabulary_shortlist\x18\x19 \x01(\x08\x12\x16\n\x0e\x63hat_templates\x18\x1a \x03(\t\x12\x14\n\x0c\x63hat_refusal\x18\x1b \x01(\t\x12\x1f\n\x17\x64\x65\x66\x61ult_target_language\x18\x1c \x01(\t\x12+\n\x0ckv_precision\x18\x1d \x01(\x0e\x32\x15.trivium.v1.Precision\x12\x1f\n\x05tasks\x18\x1e \x03(\x0b\x32\x10.trivium.v1.Task\x12\x15\n\rkv_head_count\x18\x1f \x01(\r\x12\x19\n\x11\x61ttention_windows\x18  \x03(\r\"$\n\x04Task\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06prefix\x18\x02 \x01(\t\"\x8a\x03\n\x06Limits\x12\x19\n\x11max_source_tokens\x18\x01 \x01(\r\x12\x19\n\x11max_target_tokens\x18\x02 \x01(\r\x12\x19\n\x11max_request_bytes\x18\x03 \x01(\x04\x12\x12\n\nmax_inputs\x18\x04 \x01(\r\x12\x16\n\x0emax_text_bytes\x18\x05 \x01(\x04\x12\x15\n\rmax_beam_size\x18\x06 \x01(\r\x12\x18\n\x10max_stop_strings\x18\x07 \x01(\r\x12\x16\n\x0emax_stop_bytes\x18\x08 \x01(\r\x12\x18\n\x10max_top_logprobs\x18\t \x01(\r\x12\x1a\n\x12max_response_bytes\x18\n \x01(\x04\x12\x33\n\x10\x64\x65\x66\x61ult_deadline\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12:\n\x17\x64\x65\x66\x61ult_stream_deadline\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x13\n\x0bmax_windows\x18\r \x01(\r*d\n\x06\x44\x65sign\x12\x16\n\x12\x44\x45SIGN_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x44\x45SIGN_ENCODER\x10\x01\x12\x12\n\x0e\x44\x45SIGN_DECODER\x10\x02\x12\x1a\n\x16\x44\x45SIGN_ENCODER_DECODER\x10\x03*u\n\tPrecision\x12\x19\n\x15PRECISION_UNSPECIFIED\x10\x00\x12\x11\n\rPRECISION_F32\x10\x01\x12\x12\n\x0ePRECISION_BF16\x10\x02\x12\x12\n\x0ePRECISION_INT8\x10\x03\x12\x12\n\x0ePRECISION_INT4\x10\x04\x32\xe1\x02\n\x06Models\x12K\n\nListModels\x12\x1d.trivium.v1.ListModelsRequest\x1a\x1e.trivium.v1.ListModelsResponse\x12:\n\x08GetModel\x12\x1b.trivium.v1.GetModelRequest\x1a\x11.trivium.v1.Model\x12<\n\tLoadModel\x12\x1c.trivium.v1.LoadModelRequest\x1a\x11.trivium.v1.Model\x12@\n\x0bReloadModel\x12\x1e.trivium.v1.ReloadModelRequest\x1a\x11.trivium.v1.Model\x12N\n\x0bUnloadModel\x12\x1e.trivium.v1.UnloadModelRequest\x1a\x1f.trivium.v1.UnloadModelResponseB|\n\x0e\x63om.trivium.v1B\x0bModelsProtoP\x01Z\x14trivium/v1;triviumv1\xa2\x02\x03TXX\xaa\x02\nTrivium.V1\xca\x02\nTrivium\\V1\xe2\x02\x16Trivium\\V1\\GPBMetadata\xea\x02\x0bTrivium::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17trivium/v1/models.proto\x12\ntrivium.v1\x1a\x1egoogle/protobuf/duration.proto\"\x13\n\x11ListModelsRequest\"7\n\x12ListModelsResponse\x12!\n\x06models\x18\x01 \x03(\x0b\x32\x11.trivium.v1.Model\"\x1f\n\x0fGetModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xdb\x01\n\x10LoadModelRequest\x12\x0e\n\x06\x66older\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12(\n\tprecision\x18\x03 \x01(\x0e\x32\x15.trivium.v1.Precision\x12+\n\x0ckv_precision\x18\x04 \x01(\x0e\x32\x15.trivium.v1.Precision\x12!\n\x14vocabulary_shortlist\x18\x05 \x01(\x08H\x00\x88\x01\x01\x12\x16\n\x0etranslate_with\x18\x06 \x01(\tB\x17\n\x15_vocabulary_shortlist\"\"\n\x12ReloadModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\"\n\x12UnloadModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13UnloadModelResponse\"\'\n\x08Language\x12\r\n\x05\x62\x63p47\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\"\xe3\x06\n\x05Model\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x02 \x01(\t\x12\"\n\x06\x64\x65sign\x18\x03 \x01(\x0e\x32\x12.trivium.v1.Design\x12\r\n\x05\x63\x61lls\x18\x04 \x03(\t\x12.\n\x10source_languages\x18\x05 \x03(\x0b\x32\x14.trivium.v1.Language\x12.\n\x10target_languages\x18\x06 \x03(\x0b\x32\x14.trivium.v1.Language\x12\"\n\x06limits\x18\x07 \x01(\x0b\x32\x12.trivium.v1.Limits\x12(\n\tprecision\x18\x08 \x01(\x0e\x32\x15.trivium.v1.Precision\x12\x0b\n\x03isa\x18\t \x01(\t\x12\x17\n\x0f\x62\x61tch_invariant\x18\n \x01(\x08\x12\x17\n\x0fparameter_count\x18\x0b \x01(\x04\x12\x14\n\x0cweight_bytes\x18\x0c \x01(\x04\x12\x16\n\x0ekv_cache_bytes\x18\r \x01(\x04\x12\x10\n\x08revision\x18\x0e \x01(\t\x12\x0f\n\x07\x64_model\x18\x0f \x01(\r\x12\x17\n\x0fvocabulary_size\x18\x10 \x01(\r\x12\x1b\n\x13\x65ncoder_layer_count\x18\x11 \x01(\r\x12\x1b\n\x13\x64\x65\x63oder_layer_count\x18\x12 \x01(\r\x12\x12\n\nhead_count\x18\x13 \x01(\r\x12\x15\n\rhas_tokenizer\x18\x14 \x01(\x08\x12\x1a\n\x12result_cache_bytes\x18\x15 \x01(\x04\x12\x0e\n\x06labels\x18\x16 \x03(\t\x12\x1c\n\x14type_vocabulary_size\x18\x17 \x01(\r\x12\x16\n\x0e\x65mbedding_size\x18\x18 \x01(\r\x12\x1c\n\x14vocabulary_shortlist\x18\x19 \x01(\x08\x12\x16\n\x0e\x63hat_templates\x18\x1a \x03(\t\x12\x14\n\x0c\x63hat_refusal\x18\x1b \x01(\t\x12\x1f\n\x17\x64\x65\x66\x61ult_target_language\x18\x1c \x01(\t\x12+\n\x0ckv_precision\x18\x1d \x01(\x0e\x32\x15.trivium.v1.Precision\x12\x1f\n\x05tasks\x18\x1e \x03(\x0b\x32\x10.trivium.v1.Task\x12\x15\n\rkv_head_count\x18\x1f \x01(\r\x12\x19\n\x11\x61ttention_windows\x18  \x03(\r\"$\n\x04Task\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06prefix\x18\x02 \x01(\t\"\x8a\x03\n\x06Limits\x12\x19\n\x11max_source_tokens\x18\x01 \x01(\r\x12\x19\n\x11max_target_tokens\x18\x02 \x01(\r\x12\x19\n\x11max_request_bytes\x18\x03 \x01(\x04\x12\x12\n\nmax_inputs\x18\x04 \x01(\r\x12\x16\n\x0emax_text_bytes\x18\x05 \x01(\x04\x12\x15\n\rmax_beam_size\x18\x06 \x01(\r\x12\x18\n\x10max_stop_strings\x18\x07 \x01(\r\x12\x16\n\x0emax_stop_bytes\x18\x08 \x01(\r\x12\x18\n\x10max_top_logprobs\x18\t \x01(\r\x12\x1a\n\x12max_response_bytes\x18\n \x01(\x04\x12\x33\n\x10\x64\x65\x66\x61ult_deadline\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12:\n\x17\x64\x65\x66\x61ult_stream_deadline\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x13\n\x0bmax_windows\x18\r \x01(\r*d\n\x06\x44\x65sign\x12\x16\n\x12\x44\x45SIGN_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x44\x45SIGN_ENCODER\x10\x01\x12\x12\n\x0e\x44\x45SIGN_DECODER\x10\x02\x12\x1a\n\x16\x44\x45SIGN_ENCODER_DECODER\x10\x03*u\n\tPrecision\x12\x19\n\x15PRECISION_UNSPECIFIED\x10\x00\x12\x11\n\rPRECISION_F32\x10\x01\x12\x12\n\x0ePRECISION_BF16\x10\x02\x12\x12\n\x0ePRECISION_INT8\x10\x03\x12\x12\n\x0ePRECISION_INT4\x10\x04\x32\xe1\x02\n\x06Models\x12K\n\nListModels\x12\x1d.trivium.v1.ListModelsRequest\x1a\x1e.trivium.v1.ListModelsResponse\x12:\n\x08GetModel\x12\x1b.trivium.v1.GetModelRequest\x1a\x11.trivium.v1.Model\x12<\n\tLoadModel\x12\x1c.trivium.v1.LoadModelRequest\x1a\x11.trivium.v1.Model\x12@\n\x0bReloadModel\x12\x1e.trivium.v1.ReloadModelRequest\x1a\x11.trivium.v1.Model\x12N\n\x0bUnloadModel\x12\x1e.trivium.v1.UnloadModelRequest\x1a\x1f.trivium.v1.UnloadModelResponseB|\n\x0e\x63om.trivium.v1B\x0bModelsProtoP\x01Z\x14trivium/v1;triviumv1\xa2\x02\x03TXX\xaa\x02\nTrivium.V1\xca\x02\nTrivium\\V1\xe2\x02\x16Trivium\\V1\\GPBMetadata\xea\x02\x0bTrivium::V1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'trivium.v1.models_pb2', globals())
@@ -22,10 +22,10 @@ if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'\n\016com.trivium.v1B\013ModelsProtoP\001Z\024trivium/v1;triviumv1\242\002\003TXX\252\002\nTrivium.V1\312\002\nTrivium\\V1\342\002\026Trivium\\V1\\GPBMetadata\352\002\013Trivium::V1'
-  _DESIGN._serialized_start=1821
-  _DESIGN._serialized_end=1921
-  _PRECISION._serialized_start=1923
-  _PRECISION._serialized_end=2040
+  _DESIGN._serialized_start=1845
+  _DESIGN._serialized_end=1945
+  _PRECISION._serialized_start=1947
+  _PRECISION._serialized_end=2064
   _LISTMODELSREQUEST._serialized_start=71
   _LISTMODELSREQUEST._serialized_end=90
   _LISTMODELSRESPONSE._serialized_start=92
@@ -33,21 +33,21 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _GETMODELREQUEST._serialized_start=149
   _GETMODELREQUEST._serialized_end=180
   _LOADMODELREQUEST._serialized_start=183
-  _LOADMODELREQUEST._serialized_end=378
-  _RELOADMODELREQUEST._serialized_start=380
-  _RELOADMODELREQUEST._serialized_end=414
-  _UNLOADMODELREQUEST._serialized_start=416
-  _UNLOADMODELREQUEST._serialized_end=450
-  _UNLOADMODELRESPONSE._serialized_start=452
-  _UNLOADMODELRESPONSE._serialized_end=473
-  _LANGUAGE._serialized_start=475
-  _LANGUAGE._serialized_end=514
-  _MODEL._serialized_start=517
-  _MODEL._serialized_end=1384
-  _TASK._serialized_start=1386
-  _TASK._serialized_end=1422
-  _LIMITS._serialized_start=1425
-  _LIMITS._serialized_end=1819
-  _MODELS._serialized_start=2043
-  _MODELS._serialized_end=2396
+  _LOADMODELREQUEST._serialized_end=402
+  _RELOADMODELREQUEST._serialized_start=404
+  _RELOADMODELREQUEST._serialized_end=438
+  _UNLOADMODELREQUEST._serialized_start=440
+  _UNLOADMODELREQUEST._serialized_end=474
+  _UNLOADMODELRESPONSE._serialized_start=476
+  _UNLOADMODELRESPONSE._serialized_end=497
+  _LANGUAGE._serialized_start=499
+  _LANGUAGE._serialized_end=538
+  _MODEL._serialized_start=541
+  _MODEL._serialized_end=1408
+  _TASK._serialized_start=1410
+  _TASK._serialized_end=1446
+  _LIMITS._serialized_start=1449
+  _LIMITS._serialized_end=1843
+  _MODELS._serialized_start=2067
+  _MODELS._serialized_end=2420
 # @@protoc_insertion_point(module_scope)

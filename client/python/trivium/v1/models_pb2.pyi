@@ -71,18 +71,20 @@ class ListModelsResponse(_message.Message):
     def __init__(self, models: _Optional[_Iterable[_Union[Model, _Mapping]]] = ...) -> None: ...
 
 class LoadModelRequest(_message.Message):
-    __slots__ = ["folder", "kv_precision", "name", "precision", "vocabulary_shortlist"]
+    __slots__ = ["folder", "kv_precision", "name", "precision", "translate_with", "vocabulary_shortlist"]
     FOLDER_FIELD_NUMBER: _ClassVar[int]
     KV_PRECISION_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     PRECISION_FIELD_NUMBER: _ClassVar[int]
+    TRANSLATE_WITH_FIELD_NUMBER: _ClassVar[int]
     VOCABULARY_SHORTLIST_FIELD_NUMBER: _ClassVar[int]
     folder: str
     kv_precision: Precision
     name: str
     precision: Precision
+    translate_with: str
     vocabulary_shortlist: bool
-    def __init__(self, folder: _Optional[str] = ..., name: _Optional[str] = ..., precision: _Optional[_Union[Precision, str]] = ..., kv_precision: _Optional[_Union[Precision, str]] = ..., vocabulary_shortlist: bool = ...) -> None: ...
+    def __init__(self, folder: _Optional[str] = ..., name: _Optional[str] = ..., precision: _Optional[_Union[Precision, str]] = ..., kv_precision: _Optional[_Union[Precision, str]] = ..., vocabulary_shortlist: bool = ..., translate_with: _Optional[str] = ...) -> None: ...
 
 class Model(_message.Message):
     __slots__ = ["attention_windows", "batch_invariant", "calls", "chat_refusal", "chat_templates", "d_model", "decoder_layer_count", "default_target_language", "design", "embedding_size", "encoder_layer_count", "family", "has_tokenizer", "head_count", "isa", "kv_cache_bytes", "kv_head_count", "kv_precision", "labels", "limits", "name", "parameter_count", "precision", "result_cache_bytes", "revision", "source_languages", "target_languages", "tasks", "type_vocabulary_size", "vocabulary_shortlist", "vocabulary_size", "weight_bytes"]

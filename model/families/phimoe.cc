@@ -1,0 +1,79 @@
+#include "model/families/phimoe.h"
+
+#include <string>
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/mixtral.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+// The sparse mixer takes two experts.
+ExpertCounts ReadCounts(ConfigReader* config) {
+  const ExpertCounts counts =
+      ReadExpertCounts(config, "num_local_experts", {.all = 16, .chosen = 2});
+  constexpr char kChosen[] = "num_experts_per_tok";
+  if (counts.chosen != 2) {
+    config->Report(kChosen, config->Find(kChosen),
+                   "this family has two experts a token; give 2");
+  }
+  return counts;
+}
+
+}  // namespace
+
+FamilyModel LoadPhiMoe(const nlohmann::json& json, const Weights* weights,
+                       Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  StackDescription& decoder = description.decoder.emplace(
+      ReadLlamaConfig(config, {.kv_heads = 8, .epsilon = 1e-5}, &geometry));
+  ReadLlamaRotary(config,
+                  {.theta = 1e6, .keys = {"short_mscale", "long_mscale"}},
+                  &geometry, &decoder);
+  const int window =
+      config->Integer("sliding_window", 1, kMaxPositions).value_or(0);
+  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
+      config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
+  const ExpertCounts counts = ReadCounts(config);
+  const double noise =
+      config->Real("router_jitter_noise", 0, 1e6).value_or(0.01);
+  const bool output_bias = config->Boolean("lm_head_bias").value_or(false);
+  LlamaTensors has = {.norm_kind = NormTensors::Kind::kLayer,
+                      .norm_bias = true};
+  has.attention_bias = has.output_bias =
+      config->Boolean("attention_bias").value_or(false);
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(
+      tensors, has, geometries,
+      [&](TensorReader*, int, const std::string& name,
+          LayerDescription* layer) {
+        const std::string block = name + "block_sparse_moe.";
+        layer->experts =
+            ReadExperts(tensors,
+                        {.router = block + "gate",
+                         .experts = block + "experts.",
+                         .gate = "w1",
+                         .up = "w3",
+                         .down = "w2"},
+                        counts, decoder.feed_forward, decoder.d_model);
+        layer->experts->scores = ExpertsDescription::Scores::kSparseMixer;
+        layer->experts->nearness = static_cast<float>(2 * noise);
+      },
+      &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors, &description,
+                       "lm_head", output_bias);
+  return model;
+}
+
+}  // namespace trivium

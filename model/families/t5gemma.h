@@ -1,0 +1,17 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_T5GEMMA_H_
+#define TRIVIUM_MODEL_FAMILIES_T5GEMMA_H_
+
+#include "model/families/registry.h"
+
+namespace trivium {
+
+// T5Gemma ("Encoder-Decoder Gemma", Zhang et al. 2025): an encoder and a
+// decoder of Gemma 2's layers, of sizes of their own, the decoder's with
+// cross-attention between the two sublayers. Like Transformers'
+// models/t5gemma/modeling_t5gemma.py.
+FamilyModel LoadT5Gemma(const nlohmann::json& config, const Weights* weights,
+                        Problems* problems);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_T5GEMMA_H_

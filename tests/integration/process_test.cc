@@ -1,5 +1,6 @@
 // Tests the programs as processes: draining, metrics, command lines.
 
+#include <pty.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 TEST(DrainTest, FinishesRunningCallsAfterSigterm) {
   ServerProcess server;
@@ -66,6 +68,48 @@ TEST(DrainTest, ReportsNotServingWhileItDrains) {
   EXPECT_EQ(response.status(),
             grpc::health::v1::HealthCheckResponse::NOT_SERVING);
   context.TryCancel();
+}
+
+// What a terminal shows up to its line `last`.
+std::string ShownUntil(int terminal, const std::string& last) {
+  std::string shown;
+  char buffer[4096];
+  ssize_t size = 0;
+  while ((size = read(terminal, buffer, sizeof(buffer))) > 0) {
+    shown.append(buffer, static_cast<size_t>(size));
+    const size_t at = shown.find(last);
+    if (at != shown.npos && shown.find('\n', at) != shown.npos) break;
+  }
+  return shown;
+}
+
+TEST(FirstScreenTest, ATerminalIsToldWhatIsServedWhereAndWhatToDoNext) {
+  int terminal = -1, end = -1;
+  ASSERT_EQ(openpty(&terminal, &end, nullptr, nullptr, nullptr), 0);
+  {
+    ServerProcess server({}, end);
+    const std::string shown = ShownUntil(terminal, "Your own:");
+    EXPECT_THAT(shown, HasSubstr("models   a small demo"));
+    EXPECT_THAT(shown, HasSubstr("page     http://127.0.0.1:" +
+                                 std::to_string(server.http_port()) + "/\r\n"));
+    EXPECT_THAT(shown, HasSubstr("gRPC     " + server.address()));
+    // The command that it shows is one that works.
+    const std::string next = "Next:      trivium translate \"Good morning!\"";
+    EXPECT_THAT(shown, HasSubstr(next + " --address " + server.address()));
+    EXPECT_EQ(RunProgram({"trivium", "translate", "Good morning!", "--address",
+                          server.address()})
+                  .exit_code,
+              0);
+  }
+  {
+    ServerProcess server({"--model", "mine=model/embedded", "--no-page"}, end);
+    const std::string shown = ShownUntil(terminal, "Next:");
+    EXPECT_THAT(shown, HasSubstr("models   mine\r\n"));
+    EXPECT_THAT(shown, Not(HasSubstr("page  ")));
+    EXPECT_THAT(shown, HasSubstr("Next:      trivium models"));
+  }
+  close(end);
+  close(terminal);
 }
 
 TEST(MetricsTest, AreAcceptedByPrometheus) {

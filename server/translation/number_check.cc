@@ -345,20 +345,21 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
         }
         break;
       }
-      if (origin.value == number.value && origin.grouped == number.grouped &&
+      const std::string word = WordBefore(source, origin.span.begin);
+      const bool point = !origin.grouped && source_style_.point == ".";
+      const bool section = point && AnnouncesSection(word);
+      if (!section && origin.value == number.value &&
+          origin.grouped == number.grouped &&
           IsWrittenAs(target_style_, translation, number)) {
         break;
       }
       // "at 10.15" is "um 10.15 Uhr".
       if (number.time && !origin.grouped) break;
-      const std::string word = WordBefore(source, origin.span.begin);
-      const bool point = !origin.grouped && source_style_.point == ".";
-      if (point && word.size() >= kLeastName &&
-          word == WordBefore(translation, number.span.begin) &&
-          !AnnouncesSection(word)) {
+      if (point && !section && word.size() >= kLeastName &&
+          word == WordBefore(translation, number.span.begin)) {
         break;
       }
-      std::string text = origin.is_value() && !(point && AnnouncesSection(word))
+      std::string text = origin.is_value() && !section
                              ? WriteNumber(source, origin, target_style_)
                              : std::string(origin.span.Of(source));
       if (text != there) {

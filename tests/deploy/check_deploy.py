@@ -84,6 +84,17 @@ class ReleaseTest(unittest.TestCase):
     def test_all_files_name_one_version(self):
         run(DEPLOY / "version")
 
+    def test_the_source_package_has_what_the_image_copies(self):
+        copied = re.findall(r"^COPY (?!--from)(.*) \S+$",
+                            (ROOT / "Dockerfile").read_text(), re.M)
+        words = {word for line in copied for word in line.split()}
+        backend = (ROOT / "library/python/backend/trivium_build.py").read_text()
+        parts = set(re.findall(r'"([^"]+)"', re.search(
+            r"^PARTS = \[(.*?)\]", backend, re.M | re.S)[1]))
+        self.assertEqual(
+            {word for word in words if not word.startswith("deploy/")}
+            - {"CMakePresets.json"}, parts - {"LICENSE"})
+
     def test_only_tags_publish(self):
         # YAML 1.1 reads the key `on` as true.
         (event,) = self.workflow[True]

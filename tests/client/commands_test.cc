@@ -114,7 +114,7 @@ TEST_F(CommandsTest, ZshCompletesCommandsAndFlags) {
   // Stands in for the completion system and prints what it is given.
   const auto completed = [&](const std::string& words, int at) {
     return OutputOf(
-        "zsh -f -c 'compdef() {}; _describe() { eval \"print -l "
+        "zsh -f -c 'compdef() {}; _describe() { eval \"print -rl -- "
         "\\${${@[-1]}}\"; }; _files() { echo files; }; compadd() { "
         "print -l \"$@\"; }; words=(" +
         words + "); CURRENT=" + std::to_string(at) +

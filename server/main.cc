@@ -93,27 +93,42 @@ std::string PageOf(const std::string& listen, int port, bool tls,
   return fmt::format("{}://{}{}", tls ? "https" : "http", address, path);
 }
 
-// Tells who sits at the terminal where the server is, and what to do next.
+// Tells who sits at the terminal what is served, where, and what to do next.
 void Welcome(const Options& options, const Server& server) {
   const bool tls = !options.tls.certificate.empty();
+  const bool embedded = options.models.empty() && options.model_root.empty();
   const std::string grpc = AddressToCall(options.listen, server.port());
-  fmt::print(stderr, "\n  gRPC     {}{}\n", grpc, tls ? " (TLS)" : "");
-  if (IsOpen(options.http_listen, server.http_port())) {
-    fmt::print(
-        stderr, "  HTTP     {}\n",
-        PageOf(options.http_listen, server.http_port(), tls, "/v1/models"));
+  std::string models;
+  for (const ModelSpec& spec : options.models) {
+    models += (models.empty() ? "" : ", ") + spec.name;
   }
+  fmt::print(stderr, "\n  models   {}\n",
+             embedded         ? "a small demo, between English and German"
+             : models.empty() ? "those in " + options.model_root
+                              : models);
+  if (IsOpen(options.http_listen, server.http_port())) {
+    const auto page = [&](const char* path) {
+      return PageOf(options.http_listen, server.http_port(), tls, path);
+    };
+    if (!options.no_page) fmt::print(stderr, "  page     {}\n", page("/"));
+    fmt::print(stderr, "  HTTP     {}\n", page("/v1/models"));
+  }
+  fmt::print(stderr, "  gRPC     {}{}\n", grpc, tls ? " (TLS)" : "");
   if (IsOpen(options.metrics_listen, server.metrics_port())) {
     fmt::print(stderr, "  metrics  {}\n",
                PageOf(options.metrics_listen, server.metrics_port(),
                       options.metrics_tls, "/metrics"));
   }
   // The embedded model translates; others are asked what they do.
-  fmt::print(stderr, "Next:      trivium {}{}\n\n",
-             options.models.empty() && options.model_root.empty()
-                 ? "translate \"Good morning!\""
-                 : "models",
+  fmt::print(stderr, "Next:      trivium {}{}\n",
+             embedded ? "translate \"Good morning!\"" : "models",
              grpc == Options().listen ? "" : " --address " + grpc);
+  if (embedded) {
+    fmt::print(stderr,
+               "Your own:  trivium-server FOLDER, or trivium-server "
+               "hf:OWNER/NAME\n");
+  }
+  fmt::print(stderr, "\n");
 }
 
 // Connections are files. The default limit is low only for old programs that

@@ -64,8 +64,10 @@ _trivium() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} words=
   case ${{COMP_WORDS[1]}} in
 {}  esac
-  if ((COMP_CWORD == 1)); then
+  if ((COMP_CWORD == 1)) || [[ ${{COMP_WORDS[1]}} == help ]]; then
     words='{}'
+  elif [[ ${{COMP_WORDS[1]}} == completion && $word != -* ]]; then
+    words='bash zsh fish'
   elif [[ $word != -* ]]; then
     COMPREPLY=($(compgen -f -- "$word"))
     return
@@ -94,9 +96,14 @@ std::string Zsh(const std::vector<Described>& all) {
 _trivium() {{
   local -a commands flags
   commands=(
+    'help:Help of a command'
 {}  )
-  if ((CURRENT == 2)); then
+  if ((CURRENT == 2)) || [[ $words[2] == help ]]; then
     _describe command commands
+    return
+  fi
+  if [[ $words[2] == completion && $PREFIX != -* ]]; then
+    compadd bash zsh fish
     return
   fi
   case $words[2] in
@@ -114,7 +121,12 @@ _trivium "$@"
 
 std::string Fish(const std::vector<Described>& all) {
   std::string out =
-      "# trivium completion fish > ~/.config/fish/completions/trivium.fish\n";
+      "# trivium completion fish > ~/.config/fish/completions/trivium.fish\n"
+      "complete -c trivium -n __fish_use_subcommand -f -a help -d 'Help of a "
+      "command'\n"
+      "complete -c trivium -n '__fish_seen_subcommand_from completion' -f -a "
+      "'bash zsh fish'\n";
+  std::string commands;
   for (const Described& one : all) {
     out += fmt::format(
         "complete -c trivium -n __fish_use_subcommand -f -a {} -d '{}'\n",
@@ -125,8 +137,13 @@ std::string Fish(const std::vector<Described>& all) {
           "'{}'\n",
           one.command.name, flag.name.substr(2), flag.what);
     }
+    commands += " " + one.command.name;
   }
-  return out;
+  // After "help" the names of commands are words, and no commands.
+  return out + fmt::format(
+                   "complete -c trivium -n '__fish_seen_subcommand_from help' "
+                   "-f -a '{}'\n",
+                   commands.substr(std::min<size_t>(1, commands.size())));
 }
 
 class CompletionCommand : public Command {

@@ -52,7 +52,7 @@ constexpr char kFirstSteps[] =
     "  trivium models                     what the server serves\n"
     "  trivium translate \"Good morning!\"  a translation\n"
     "  trivium chat                       a conversation\n"
-    "  trivium encode \"a text\"           its vector\n"
+    "  trivium encode \"a text\"            its vector\n"
     "  trivium doctor                     whether this machine is ready\n"
     "`trivium help` lists all commands, `trivium help COMMAND` its flags.\n";
 

@@ -215,6 +215,7 @@ auto Unary(absl::StatusOr<Response> (LocalEngine::*call)(const Request&)) {
 
 PYBIND11_MODULE(_engine, module) {
   using Unlocked = py::call_guard<py::gil_scoped_release>;
+  module.attr("__version__") = TRIVIUM_VERSION;
 
   static const py::handle status_error =
       py::exception<Failure>(module, "StatusError").release();

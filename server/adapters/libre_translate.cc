@@ -11,12 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "server/adapters/form_body.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/language_name.h"
+#include "server/documents/document.h"
 #include "server/errors/status.h"
 #include "server/translation/language_detection.h"
 #include "server/translation/pipeline/translation_router.h"
@@ -203,7 +206,12 @@ class LibreDetectCodec : public LibreCodec {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
     JsonFields fields(value, "");
     fields.Require("q");
-    guesses_ = DetectLanguages(fields.String("q").value_or(""));
+    // Of several texts the languages of all of them.
+    std::string text;
+    for (const std::string& one : fields.Strings("q")) {
+      text += (text.empty() ? "" : "\n") + one;
+    }
+    guesses_ = DetectLanguages(text);
     ReadKey(environment_, &fields);
     return fields.Done();
   }
@@ -290,6 +298,49 @@ class LibreLanguagesCodec : public Codec {
   const Environment& environment_;
 };
 
+// What LibreTranslate's own page asks first.
+class LibreSettingsCodec : public Codec {
+ public:
+  explicit LibreSettingsCodec(const Environment& environment)
+      : tokens_(environment.access != nullptr) {}
+
+  absl::Status Read(std::string_view, Message*) override {
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    std::set<std::string> targets;
+    for (const v1::Model& model :
+         static_cast<const v1::ListModelsResponse*>(last)->models()) {
+      for (const v1::Language& target : model.target_languages()) {
+        targets.insert(CodeOf(target));
+      }
+    }
+    const std::string target =
+        targets.empty() || targets.contains("en") ? "en" : *targets.begin();
+    std::set<std::string> files;
+    for (const absl::string_view name :
+         absl::StrSplit(DocumentFileEndings(), ", ")) {
+      if (absl::StartsWith(name, ".")) files.emplace(name);
+    }
+    return {
+        .body = ToJsonText(ordered_json{
+            {"apiKeys", tokens_},
+            {"charLimit", -1},
+            {"filesTranslation", true},
+            {"frontendTimeout", 500},
+            {"keyRequired", tokens_},
+            {"language",
+             {{"source", {{"code", "auto"}, {"name", "Auto Detect"}}},
+              {"target", {{"code", target}, {"name", LanguageName(target)}}}}},
+            {"suggestions", false},
+            {"supportedFilesFormat", files}})};
+  }
+
+ private:
+  const bool tokens_;
+};
+
 }  // namespace
 
 HttpAnswer LibreFailure(const Ending& ending) {
@@ -325,6 +376,11 @@ std::unique_ptr<Codec> NewLibreDetectCodec(const Environment& environment,
 std::unique_ptr<Codec> NewLibreLanguagesCodec(const Environment& environment,
                                               const RequestHead&) {
   return std::make_unique<LibreLanguagesCodec>(environment);
+}
+
+std::unique_ptr<Codec> NewLibreSettingsCodec(const Environment& environment,
+                                             const RequestHead&) {
+  return std::make_unique<LibreSettingsCodec>(environment);
 }
 
 }  // namespace trivium

@@ -14,11 +14,13 @@ namespace trivium {
 // POST /translate: a text or several, with `alternatives` more translations
 // each.
 NewCodec NewLibreTranslateCodec;
-// POST /detect: the languages that a text may be in.
+// POST /detect: the languages that a text, or several together, may be in.
 NewCodec NewLibreDetectCodec;
 // GET /languages: the languages of all models, and which others each is
 // translated to.
 NewCodec NewLibreLanguagesCodec;
+// GET /frontend/settings: what LibreTranslate's page asks first.
+NewCodec NewLibreSettingsCodec;
 
 // POST /translate_file: a file of text, HTML, Markdown or XML, or a document in
 // several texts (DocumentTexts). The answer has the address of its translation,

@@ -44,6 +44,7 @@ struct Cell {
   std::string_view raw;      // with its quotes
   std::string_view content;  // between them
   bool quoted = false;
+  bool open = false;  // begins with a quote that no quote of its line closes
 };
 
 // Splits a text into cells.
@@ -71,7 +72,12 @@ class CellScanner {
       const bool ends = at_ == text_.size() || text_[at_] == separator_ ||
                         text_[at_] == '\r' || text_[at_] == '\n';
       cell.quoted = ends && end < text_.size();
-      if (!cell.quoted) at_ = begin;
+      if (!cell.quoted) {
+        cell.open = text_.substr(begin, end - begin).find_first_of("\r\n") !=
+                        std::string_view::npos ||
+                    end == text_.size();
+        at_ = begin;
+      }
     }
     if (!cell.quoted) {
       const char ends[] = {separator_, '\r', '\n'};
@@ -116,11 +122,13 @@ char SeparatorOf(std::string_view text) {
 
 class TableDocument final : public Document {
  public:
-  TableDocument(DecodedText source, char separator)
-      : source_(std::move(source)), separator_(separator) {}
+  // `quotes`: a quote that is never closed is an error.
+  TableDocument(DecodedText source, char separator, bool quotes)
+      : source_(std::move(source)), separator_(separator), quotes_(quotes) {}
 
-  // INVALID_ARGUMENT if a column that is asked for does not exist, or if there
-  // are too many columns or texts. `begin`: the first row's offset.
+  // INVALID_ARGUMENT if a column that is asked for does not exist, if there
+  // are too many columns or texts, or if a quote is never closed. `begin`: the
+  // first row's offset.
   absl::Status Read(size_t begin, const DocumentOptions& options) {
     const LinePlaces lines(source_.text);
     const std::string_view text = source_.text;
@@ -133,6 +141,12 @@ class TableDocument final : public Document {
     while (!cells.done() || column > 0) {
       const size_t at = begin + cells.at();
       const Cell cell = cells.Next();
+      if (cell.open && quotes_) {
+        return absl::InvalidArgumentError(fmt::format(
+            "{}: column {} begins with a quote that is never closed; close it, "
+            "or write \"\"\" if the text begins with one",
+            lines.Place(at), column + 1));
+      }
       if (++column > kMostColumns) {
         return absl::InvalidArgumentError(
             fmt::format("{}: the row has more than {} columns; split the table",
@@ -299,13 +313,14 @@ class TableDocument final : public Document {
 
   const DecodedText source_;
   const char separator_;
+  const bool quotes_;
   SegmentBuilder builder_;
   std::vector<std::pair<size_t, size_t>> plain_;  // places and sizes, in order
 };
 
 absl::StatusOr<std::unique_ptr<Document>> ReadTable(
     std::string_view data, const DocumentOptions& options,
-    std::optional<char> separator) {
+    std::optional<char> separator, bool quotes) {
   TRIVIUM_ASSIGN_OR_RETURN(DecodedText source,
                            DecodeDocument(data, options.encoding));
   // Spreadsheets write a first line "sep=;".
@@ -317,7 +332,8 @@ absl::StatusOr<std::unique_ptr<Document>> ReadTable(
     begin = text.substr(5).starts_with("\r\n") ? 7 : 6;
   }
   const char used = separator.value_or(SeparatorOf(text));
-  auto document = std::make_unique<TableDocument>(std::move(source), used);
+  auto document =
+      std::make_unique<TableDocument>(std::move(source), used, quotes);
   TRIVIUM_RETURN_IF_ERROR(document->Read(begin, options));
   return document;
 }
@@ -326,11 +342,12 @@ absl::StatusOr<std::unique_ptr<Document>> ReadTable(
 
 absl::StatusOr<std::unique_ptr<Document>> ReadCsv(
     std::string_view data, const DocumentOptions& options) {
-  return ReadTable(data, options, std::nullopt);
+  return ReadTable(data, options, std::nullopt, /*quotes=*/true);
 }
 absl::StatusOr<std::unique_ptr<Document>> ReadTsv(
     std::string_view data, const DocumentOptions& options) {
-  return ReadTable(data, options, '\t');
+  // Many of these files have no quotes around cells, but in texts.
+  return ReadTable(data, options, '\t', /*quotes=*/false);
 }
 
 }  // namespace trivium

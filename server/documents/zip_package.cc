@@ -23,6 +23,29 @@ absl::Status WrongPart(const std::string& name, const std::string& what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", Shorten(name), what));
 }
 
+// Returns what a file is that is no archive, and what to do; empty: unknown.
+std::string OtherKind(std::string_view data) {
+  // OLE's compound files (MS-CFB) hold documents of Office until 2003, and
+  // those of later Offices that have a password (MS-OFFCRYPTO 2.3.1).
+  constexpr std::string_view kCompound("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1");
+  constexpr std::string_view kEncrypted(
+      "E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e", 31);
+  if (data.starts_with(kCompound)) {
+    return data.find(kEncrypted) != data.npos
+               ? "it is encrypted with a password; save it without one"
+               : "it is a file of Office 97 to 2003; save it in the format of "
+                 "a later Office";
+  }
+  if (data.starts_with("%PDF-")) {
+    return "it is a PDF, which is not read; send the document that it was made "
+           "of";
+  }
+  if (data.starts_with("{\\rtf")) {
+    return "it is a file in RTF, which is not read; save it in another format";
+  }
+  return "";
+}
+
 struct ErrorFini {
   zip_error_t error;
   ErrorFini() { zip_error_init(&error); }
@@ -50,6 +73,9 @@ bool IsZip64(std::string_view data) {
 
 absl::StatusOr<zip_t*> OpenArchive(std::string_view data, int flags,
                                    zip_source_t** kept) {
+  if (const std::string kind = OtherKind(data); !kind.empty()) {
+    return absl::InvalidArgumentError(kind);
+  }
   if (IsZip64(data)) {
     return absl::InvalidArgumentError(
         "it is a 64-bit zip archive, which is not read; save it again with "

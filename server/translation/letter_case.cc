@@ -62,16 +62,6 @@ std::string Changed(std::string_view text, const std::vector<TextSpan>& apart,
   return out;
 }
 
-std::string Lower(std::string_view text) {
-  return Changed(text, {}, [](UChar32 c, size_t) { return u_tolower(c); });
-}
-
-std::string Capitalized(std::string_view text) {
-  return Changed(text, {}, [](UChar32 c, size_t at) {
-    return at == 0 ? u_toupper(c) : c;
-  });
-}
-
 // Returns the words outside of `apart`: letters, with apostrophes and digits
 // between them.
 std::vector<TextSpan> WordSpans(std::string_view text,
@@ -134,7 +124,7 @@ struct LetterCases::Word {
       --capitals;
       ++small;
     }
-    text.replace(at, tail.size(), Lower(tail));
+    text.replace(at, tail.size(), InSmallLetters(tail));
   }
   // The end of the last `mark`; 0: there is none.
   size_t EndOfLast(std::string_view mark) const {
@@ -193,7 +183,7 @@ bool LetterCases::IsCapitals(const std::vector<Word>& words) const {
   }
   for (const Word& word : words) {
     const size_t pieces = ids_of_word_(word.text).size();
-    const std::string small = Lower(word.text);
+    const std::string small = InSmallLetters(word.text);
     word_of_sentence |= ids_of_word_(small).size() < pieces ||
                         ids_of_word_(Capitalized(small)).size() < pieces;
     if (word_of_sentence) break;
@@ -221,8 +211,24 @@ bool LetterCases::PrefersSmall(const std::string& small,
 }
 
 bool LetterCases::IsCommon(const Word& word) const {
-  const std::string small = Lower(word.text);
+  const std::string small = InSmallLetters(word.text);
   return ids_of_word_(small).size() == 1 && PrefersSmall(small, word.text);
+}
+
+std::optional<std::string> LetterCases::SmallWord(std::string_view text) const {
+  constexpr size_t kLeastLettersOfLabel = 3, kMostBytesOfLabel = 32;
+  if (!english_ || text.size() > kMostBytesOfLabel) return std::nullopt;
+  const std::vector<Word> words = Words(text, {});
+  if (words.size() != 1 || words[0].text != text || !words[0].capitalized() ||
+      words[0].letters < kLeastLettersOfLabel) {
+    return std::nullopt;
+  }
+  std::string small = InSmallLetters(text);
+  if (small.size() != text.size() || ids_of_word_(small).size() != 1 ||
+      Rarity(small) > Rarity(text)) {
+    return std::nullopt;
+  }
+  return small;
 }
 
 bool LetterCases::HasCapitalsOfTitle(std::string_view sentence,
@@ -239,7 +245,7 @@ bool LetterCases::HasCapitalsOfTitle(std::string_view sentence,
       const std::string_view gap = sentence.substr(
           words[i - 1].span.end, word.span.begin - words[i - 1].span.end);
       const bool inside = gap.find_first_not_of(" ,") == gap.npos;
-      sure += inside && title_words_.IsEvidence(Lower(word.text));
+      sure += inside && title_words_.IsEvidence(InSmallLetters(word.text));
     }
   }
   return sure >= 2 ||
@@ -275,7 +281,7 @@ LetterCase LetterCases::CaseOf(std::string_view sentence,
 }
 
 std::string LetterCases::TitleForm(const Word& word) const {
-  const std::string small = Lower(word.text);
+  const std::string small = InSmallLetters(word.text);
   // "I", "I'm"
   if (english_ && small.starts_with('i') &&
       (small.size() == 1 ||
@@ -290,7 +296,7 @@ std::string LetterCases::TitleForm(const Word& word) const {
 
 std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
                                     const KnownWords& known) const {
-  const std::string small = Lower(word.text);
+  const std::string small = InSmallLetters(word.text);
   const auto form = known.find(small);
   if (form != known.end()) return form->second;
   if (sentence == LetterCase::kTitle) return TitleForm(word);
@@ -312,7 +318,7 @@ std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
   return nouns_ ? capital : small;
 }
 bool LetterCases::IsEmphasis(const Word& word) const {
-  const std::string small = Lower(word.text);
+  const std::string small = InSmallLetters(word.text);
   return word.letters >= kLeastWordAlone &&
          ids_of_word_(word.text).size() >= kLeastPiecesOfEmphasis &&
          (ids_of_word_(small).size() == 1 ||
@@ -340,7 +346,7 @@ LetterCases::KnownWords LetterCases::WordsOf(std::string_view text) const {
     end = span.end;
     if (gap.find_first_of(".!?\n") != gap.npos) finish();
     const bool inside = after_small && gap == " ";
-    const std::string small = Lower(word);
+    const std::string small = InSmallLetters(word);
     after_small = small == word;
     // Titles have such words, too, so what follows them may be no name.
     normal |= after_small && !title_words_.IsSmallInTitles(small) &&
@@ -368,14 +374,15 @@ LetterCases::Normal LetterCases::InNormalCase(
     const Word& word = words[i];
     if (normal.was != LetterCase::kNormal) {
       const std::string form = NormalForm(word, normal.was, known);
-      replace(word, i == 0 && form == Lower(form) ? Capitalized(form) : form);
+      replace(word, i == 0 && form == InSmallLetters(form) ? Capitalized(form)
+                                                           : form);
       if (word.capitals == 0 && word.letters <= kMostShortLetters) {
         normal.whole_title = false;
       }
     } else if (word.first_capitals == 2 && word.capitals == 2 &&
                word.small >= 2) {
       // "HAllo"
-      const std::string form = Capitalized(Lower(word.text));
+      const std::string form = Capitalized(InSmallLetters(word.text));
       if (ids_of_word_(form).size() < ids_of_word_(word.text).size()) {
         replace(word, form);
       }
@@ -384,6 +391,16 @@ LetterCases::Normal LetterCases::InNormalCase(
     }
   }
   return normal;
+}
+
+std::string InSmallLetters(std::string_view text) {
+  return Changed(text, {}, [](UChar32 c, size_t) { return u_tolower(c); });
+}
+
+std::string Capitalized(std::string_view text) {
+  return Changed(text, {}, [](UChar32 c, size_t at) {
+    return at == 0 ? u_toupper(c) : c;
+  });
 }
 
 std::string InCapitals(std::string_view text,

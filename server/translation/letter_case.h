@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -55,6 +56,11 @@ class LetterCases {
                       const std::vector<TextSpan>& apart,
                       const KnownWords& known) const;
 
+  // Returns the small form of a text that is one word with a capital, such as a
+  // label, if that form is a frequent word of the vocabulary. English only:
+  // names hardly ever have such forms. nullopt for any other text.
+  std::optional<std::string> SmallWord(std::string_view text) const;
+
  private:
   struct Word;
 
@@ -90,6 +96,11 @@ class LetterCases {
   bool english_;
   bool nouns_;  // the language writes nouns with capitals
 };
+
+// Return the text in small letters, or with a capital at its beginning. Letters
+// that would have another number of bytes stay.
+std::string InSmallLetters(std::string_view text);
+std::string Capitalized(std::string_view text);
 
 // Returns the text in capitals.
 std::string InCapitals(std::string_view text,

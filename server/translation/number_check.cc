@@ -345,20 +345,21 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
         }
         break;
       }
-      if (origin.value == number.value && origin.grouped == number.grouped &&
+      const std::string word = WordBefore(source, origin.span.begin);
+      const bool point = !origin.grouped && source_style_.point == ".";
+      const bool section = point && AnnouncesSection(word);
+      if (!section && origin.value == number.value &&
+          origin.grouped == number.grouped &&
           IsWrittenAs(target_style_, translation, number)) {
         break;
       }
       // "at 10.15" is "um 10.15 Uhr".
       if (number.time && !origin.grouped) break;
-      const std::string word = WordBefore(source, origin.span.begin);
-      const bool point = !origin.grouped && source_style_.point == ".";
-      if (point && ((word.size() >= kLeastName &&
-                     word == WordBefore(translation, number.span.begin)) ||
-                    AnnouncesSection(word))) {
+      if (point && !section && word.size() >= kLeastName &&
+          word == WordBefore(translation, number.span.begin)) {
         break;
       }
-      std::string text = origin.is_value()
+      std::string text = origin.is_value() && !section
                              ? WriteNumber(source, origin, target_style_)
                              : std::string(origin.span.Of(source));
       if (text != there) {
@@ -401,10 +402,69 @@ void NumberCheck::AddHourEdits(std::string_view source,
   }
 }
 
+std::vector<TextEdit> NumberCheck::DateEdits(
+    std::string_view source, std::string_view translation) const {
+  std::vector<TextEdit> edits;
+  const std::vector<WrittenNumber> read = NumbersIn(source, source_style_);
+  for (size_t i = 0; i + 2 < read.size(); ++i) {
+    const TextSpan span = {read[i].span.begin, read[i + 2].span.end};
+    const auto slash = [&](size_t left) {
+      const size_t at = read[left].span.end;
+      return source[at] == '/' && read[left + 1].span.begin == at + 1;
+    };
+    if (!slash(i) || !slash(i + 1)) continue;
+    for (const char* const marks : {"./", ".-", "/.", "/-", "-.", "-/"}) {
+      const std::string mixed = fmt::format(
+          "{}{}{}{}{}", read[i].span.Of(source), marks[0],
+          read[i + 1].span.Of(source), marks[1], read[i + 2].span.Of(source));
+      const size_t at = translation.find(mixed);
+      if (at == translation.npos) continue;
+      edits.push_back({{at, at + mixed.size()}, std::string(span.Of(source))});
+      break;
+    }
+    i += 2;
+  }
+  return edits;
+}
+
+void NumberCheck::AddScoreEdits(std::string_view source,
+                                std::string_view translation,
+                                std::vector<TextEdit>* edits) const {
+  constexpr std::string_view kMark = " Uhr";
+  if (target_ != "de") return;
+  const std::vector<WrittenNumber> read = NumbersIn(source, source_style_);
+  for (size_t i = 0; i + 1 < read.size(); ++i) {
+    // The minutes of a time have two digits.
+    const TextSpan first = read[i].span, second = read[i + 1].span;
+    if (second.begin != first.end + 1 || source[first.end] != ':' ||
+        second.end != second.begin + 1 || IsTimeMark(source, second.end)) {
+      continue;
+    }
+    const std::string wrong =
+        std::string(source.substr(first.begin, second.end - first.begin)) +
+        std::string(kMark);
+    const size_t at = translation.find(wrong);
+    if (at == translation.npos) continue;
+    const size_t end = at + wrong.size();
+    if (at > 0 && absl::ascii_isalnum(translation[at - 1])) continue;
+    if (end < translation.size() &&
+        u_isalnum(FirstCharacter(translation.substr(end)))) {
+      continue;
+    }
+    edits->push_back({{end - kMark.size(), end}, ""});
+  }
+}
+
 std::vector<TextEdit> NumberCheck::Corrections(
     std::string_view source, std::string_view translation) const {
+  // These part numbers, so they stand alone.
+  if (std::vector<TextEdit> dates = DateEdits(source, translation);
+      !dates.empty()) {
+    return dates;
+  }
   std::vector<TextEdit> edits = SeparatorEdits(source, translation);
   AddHourEdits(source, translation, &edits);
+  AddScoreEdits(source, translation, &edits);
   std::sort(edits.begin(), edits.end(),
             [](const TextEdit& a, const TextEdit& b) {
               return a.span.begin < b.span.begin;

@@ -41,8 +41,8 @@ class NumberCheck {
                       std::string_view translation) const;
 
   // Returns edits of the translation, in order: separators as the target
-  // language writes them, hours of the afternoon, and numbers that are nearly
-  // those of the source.
+  // language writes them, hours of the afternoon, scores that became times, and
+  // numbers that are nearly those of the source.
   std::vector<TextEdit> Corrections(std::string_view source,
                                     std::string_view translation) const;
 
@@ -64,6 +64,12 @@ class NumberCheck {
 
   std::vector<TextEdit> SeparatorEdits(std::string_view source,
                                        std::string_view translation) const;
+  // "12.31/2025" is written as the source's "12/31/2025".
+  std::vector<TextEdit> DateEdits(std::string_view source,
+                                  std::string_view translation) const;
+  // "3:2" is a score or a ratio, and no "3:2 Uhr".
+  void AddScoreEdits(std::string_view source, std::string_view translation,
+                     std::vector<TextEdit>* edits) const;
   // "3:30 pm" is "15:30 Uhr", and "15:30 Uhr" is not "3:30".
   void AddHourEdits(std::string_view source, std::string_view translation,
                     std::vector<TextEdit>* edits) const;

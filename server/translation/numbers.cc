@@ -70,26 +70,6 @@ std::string Joined(std::string_view text, const std::vector<TextSpan>& runs,
   return digits;
 }
 
-// True if the text at `at` marks the number before it as a time.
-bool IsTimeMark(std::string_view text, size_t at) {
-  constexpr size_t kLookAhead = 8;  // bytes
-  const std::string rest =
-      absl::AsciiStrToLower(std::string(text.substr(at, kLookAhead)));
-  std::string_view mark = rest;
-  for (const std::string_view space : {" ", "\u00A0", "\u202F"}) {
-    if (mark.starts_with(space)) mark.remove_prefix(space.size());
-  }
-  for (const std::string_view known :
-       {"am", "pm", "a.m", "p.m", "uhr", "o'c", "o\u2019c"}) {
-    if (!mark.starts_with(known)) continue;
-    const bool word = known.size() > 2 || mark.size() == known.size() ||
-                      mark[2] < 'a' || mark[2] > 'z';
-    // "am" is German, too: "um 5.30 am Montag".
-    if (word) return true;
-  }
-  return false;
-}
-
 // Reads the runs of a number with the separators between them.
 void Interpret(std::string_view text,
                const std::vector<std::string_view>& separators,
@@ -204,6 +184,25 @@ std::string WriteNumber(std::string_view text, const WrittenNumber& number,
     out += runs.back().Of(text);
   }
   return out;
+}
+
+bool IsTimeMark(std::string_view text, size_t at) {
+  constexpr size_t kLookAhead = 8;  // bytes
+  const std::string rest =
+      absl::AsciiStrToLower(std::string(text.substr(at, kLookAhead)));
+  std::string_view mark = rest;
+  for (const std::string_view space : {" ", "\u00A0", "\u202F"}) {
+    if (mark.starts_with(space)) mark.remove_prefix(space.size());
+  }
+  for (const std::string_view known :
+       {"am", "pm", "a.m", "p.m", "uhr", "o'c", "o\u2019c"}) {
+    if (!mark.starts_with(known)) continue;
+    const bool word = known.size() > 2 || mark.size() == known.size() ||
+                      mark[2] < 'a' || mark[2] > 'z';
+    // "am" is German, too: "um 5.30 am Montag".
+    if (word) return true;
+  }
+  return false;
 }
 
 std::string DigitsOf(std::string_view text, const WrittenNumber& number) {

@@ -47,6 +47,9 @@ std::vector<WrittenNumber> NumbersIn(std::string_view text,
 std::string WriteNumber(std::string_view text, const WrittenNumber& number,
                         const NumberStyle& style);
 
+// True if the text at `at` marks the number before it as a time: "pm", "Uhr".
+bool IsTimeMark(std::string_view text, size_t at);
+
 // Returns the digits of a number in `text`, without separators.
 std::string DigitsOf(std::string_view text, const WrittenNumber& number);
 

@@ -88,13 +88,23 @@ constexpr char kDomain[] =
     R"(nl|pl|ru|jp|cn|br|au|ca|se|dk|cz|tv)\b)"
     R"((?::\d+)?(?:/(?:[^\s<>"()“”„«»]*[^\s<>"()“”„«».,;:!?\]'…])?)?))";
 
-// Matches code between backticks, names with an underscore, words in small
-// letters that go on with digits, handles and tags.
-constexpr char kIdentifier[] = R"((?:^|[^\pL\pN_.@#`/-])()"
-                               R"(`[^`\n]{1,200}`)"
-                               R"(|\pL[\pL\pN]*(?:_[\pL\pN]+)+(?:\(\))?)"
-                               R"(|\p{Ll}\pL*\d[\pL\pN]*)"
-                               R"(|[@#]\pL[\pL\pN_]*))";
+// Matches code between backticks; variables; flags and variables with their
+// values; calls and names with "::" or "->"; names with an underscore or a
+// capital inside; words in small letters that go on with digits; entities;
+// handles and tags.
+constexpr char kIdentifier[] =
+    R"((?:^|[^\pL\pN_.@#`/-])()"
+    R"(`[^`\n]{1,200}`)"
+    R"(|\$(?:[A-Za-z_]\w*|\{[\w.:-]+\}|\(\w+\)))"
+    R"(|%[A-Za-z_]\w+%)"
+    R"(|(?:--?[A-Za-z][\w-]*|[A-Z][A-Z0-9_]*)=[^\s,;()]*[^\s.,;:!?()'"“”’])"
+    R"(|[A-Za-z_]\w*(?:(?:::|->|\.)\w+)*\(\))"
+    R"(|[A-Za-z_]\w*(?:(?:::|->)\w+)+)"
+    R"(|\pL[\pL\pN]*(?:_[\pL\pN]+)+)"
+    R"(|[a-z]{2,}[A-Z][a-z][\pL\pN]*)"
+    R"(|\p{Ll}\pL*\d[\pL\pN]*)"
+    R"(|&(?:[A-Za-z]{2,8}\d{0,2}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)"
+    R"(|[@#]\pL[\pL\pN_]*))";
 
 RE2::Options Quiet() {
   RE2::Options options;

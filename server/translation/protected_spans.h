@@ -30,7 +30,8 @@ enum class ProtectedKind {
   kNumberWithUnit,  // 5 km, 3,5 GB, 100 %, $20
   kNumber,          // 12, -3.5, 1,234.50, 24/7, 2026-11-26, 10:30
   kDomain,          // example.com, example.com/a?b=c
-  kIdentifier,      // get_name(), MAX_SIZE, user2, @jane, #Summer, `make all`
+  kIdentifier,  // getName(), MAX_SIZE, $HOME, LANG=C, std::min, user2, @jane,
+                // #Summer, `make all`
 };
 
 // Finds protected spans: those of the given kinds, and the matches of the

@@ -58,28 +58,74 @@ TEST_F(CommandsTest, WithoutArgumentsItShowsFirstSteps) {
   EXPECT_LE(std::count(run.out.begin(), run.out.end(), '\n'), 7);
 }
 
-TEST_F(CommandsTest, ShellsCompleteCommandsAndFlags) {
+// What a command of a shell prints.
+std::string OutputOf(const std::string& command) {
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::string out(10'000, '\0');
+  out.resize(std::fread(out.data(), 1, out.size(), pipe));
+  EXPECT_EQ(pclose(pipe), 0) << command;
+  return out;
+}
+bool Has(const std::string& program) {
+  return std::system(("command -v " + program + " > /dev/null").c_str()) == 0;
+}
+
+TEST_F(CommandsTest, BashCompletesCommandsAndFlags) {
   const std::string file = testing::TempDir() + "/completion.bash";
   std::ofstream(file) << Run({"completion", "bash"}).out;
   // The shell's own answer to TAB.
   const auto completed = [&](const std::string& words, int at) {
-    const std::string command = "bash -c '. " + file + "; COMP_WORDS=(" +
-                                words + "); COMP_CWORD=" + std::to_string(at) +
-                                "; _trivium; echo ${COMPREPLY[@]}'";
-    FILE* const pipe = popen(command.c_str(), "r");
-    std::string out(1000, '\0');
-    out.resize(std::fread(out.data(), 1, out.size(), pipe));
-    EXPECT_EQ(pclose(pipe), 0);
-    return out;
+    return OutputOf("bash -c '. " + file + "; COMP_WORDS=(" + words +
+                    "); COMP_CWORD=" + std::to_string(at) +
+                    "; _trivium; echo ${COMPREPLY[@]}'");
   };
   EXPECT_EQ(completed("trivium trans", 1), "translate\n");
   EXPECT_EQ(completed("trivium translate --beam", 2), "--beam-size\n");
   EXPECT_EQ(completed("trivium models --beam", 2), "\n");
-  for (const char* const shell : {"zsh", "fish"}) {
-    const CommandRun run = Run({"completion", shell});
-    EXPECT_THAT(run.out, AllOf(HasSubstr("translate"), HasSubstr("beam-size")));
-  }
+  EXPECT_EQ(completed("trivium help trans", 2), "translate\n");
+  EXPECT_EQ(completed("trivium completion f", 2), "fish\n");
+}
+
+TEST_F(CommandsTest, FishCompletesCommandsAndFlags) {
+  const std::string script = Run({"completion", "fish"}).out;
+  EXPECT_THAT(script, AllOf(HasSubstr("translate"), HasSubstr("beam-size")));
+  if (!Has("fish")) GTEST_SKIP() << "fish is not installed";
+  const std::string file = testing::TempDir() + "/trivium.fish";
+  std::ofstream(file) << script;
+  const auto completed = [&](const std::string& line) {
+    return OutputOf("HOME=" + testing::TempDir() + " fish -N -c 'source " +
+                    file + "; complete -C \"" + line + "\"'");
+  };
+  EXPECT_THAT(completed("trivium trans"), StartsWith("translate\t"));
+  EXPECT_THAT(completed("trivium translate --beam-s"),
+              StartsWith("--beam-size\t"));
+  EXPECT_EQ(completed("trivium models --beam-s"), "");
+  EXPECT_THAT(completed("trivium help trans"), StartsWith("translate"));
+  EXPECT_THAT(completed("trivium completion f"), StartsWith("fish"));
+}
+
+TEST_F(CommandsTest, ZshCompletesCommandsAndFlags) {
+  const std::string script = Run({"completion", "zsh"}).out;
+  EXPECT_THAT(script, AllOf(HasSubstr("translate"), HasSubstr("beam-size")));
   EXPECT_EQ(Run({"completion", "tcsh"}).code, kExitFailed);
+  if (!Has("zsh")) GTEST_SKIP() << "zsh is not installed";
+  const std::string file = testing::TempDir() + "/_trivium";
+  std::ofstream(file) << script;
+  // Stands in for the completion system and prints what it is given.
+  const auto completed = [&](const std::string& words, int at) {
+    return OutputOf(
+        "zsh -f -c 'compdef() {}; _describe() { eval \"print -rl -- "
+        "\\${${@[-1]}}\"; }; _files() { echo files; }; compadd() { "
+        "print -l \"$@\"; }; words=(" +
+        words + "); CURRENT=" + std::to_string(at) +
+        "; PREFIX=$words[$CURRENT]; source " + file + "'");
+  };
+  EXPECT_THAT(completed("trivium trans", 2), HasSubstr("\ntranslate:"));
+  EXPECT_THAT(completed("trivium help trans", 3), HasSubstr("\ntranslate:"));
+  EXPECT_THAT(completed("trivium translate --beam", 3),
+              HasSubstr("\n--beam-size:"));
+  EXPECT_EQ(completed("trivium translate x", 3), "files\n");
+  EXPECT_EQ(completed("trivium completion f", 3), "bash\nzsh\nfish\n");
 }
 
 TEST_F(CommandsTest, TheDoctorLooksAtThisMachine) {

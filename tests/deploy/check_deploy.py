@@ -22,6 +22,7 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
 PROMETHEUS = DEPLOY / "prometheus"
+WORKFLOWS = ROOT / ".github/workflows"
 RULES_TEST = ROOT / "tests/deploy/rules_test.yml"
 
 
@@ -56,7 +57,8 @@ def parsed(path):
 
 class YamlTest(unittest.TestCase):
     def test_every_file_is_yaml(self):
-        files = [*DEPLOY.rglob("*.yaml"), *DEPLOY.rglob("*.yml")]
+        files = [*DEPLOY.rglob("*.yaml"), *DEPLOY.rglob("*.yml"),
+                 *WORKFLOWS.rglob("*.yml")]
         self.assertGreater(len(files), 10)
         for path in files:
             self.assertTrue(parsed(path)[0], path)
@@ -71,6 +73,61 @@ class YamlTest(unittest.TestCase):
                 self.assertTrue((DEPLOY / mount).exists(), mount)
             else:
                 self.assertIn(mount, compose["volumes"])
+
+
+class ReleaseTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        (cls.workflow,) = parsed(WORKFLOWS / "release.yml")
+        cls.jobs = cls.workflow["jobs"]
+
+    def test_all_files_name_one_version(self):
+        run(DEPLOY / "version")
+
+    def test_the_source_package_has_what_the_image_copies(self):
+        copied = re.findall(r"^COPY (?!--from)(.*) \S+$",
+                            (ROOT / "Dockerfile").read_text(), re.M)
+        words = {word for line in copied for word in line.split()}
+        backend = (ROOT / "library/python/backend/trivium_build.py").read_text()
+        parts = set(re.findall(r'"([^"]+)"', re.search(
+            r"^PARTS = \[(.*?)\]", backend, re.M | re.S)[1]))
+        self.assertEqual(
+            {word for word in words if not word.startswith("deploy/")}
+            - {"CMakePresets.json"}, parts - {"LICENSE"})
+
+    def test_only_tags_publish(self):
+        # YAML 1.1 reads the key `on` as true.
+        (event,) = self.workflow[True]
+        self.assertEqual(event, "push")
+        self.assertEqual(self.workflow[True]["push"], {"tags": ["v*"]})
+        self.assertEqual(self.workflow["permissions"], {"contents": "read"})
+
+    def test_jobs_wait_for_jobs_that_are_there(self):
+        for name, job in self.jobs.items():
+            needs = job.get("needs", [])
+            for needed in [needs] if isinstance(needs, str) else needs:
+                self.assertIn(needed, self.jobs, name)
+            self.assertTrue(name == "version" or needs, f"{name} waits for none")
+
+    def test_what_is_downloaded_was_uploaded(self):
+        def named(action, key):
+            return [re.sub(r"\$\{\{.*?\}\}", "*", step["with"][key])
+                    for job in self.jobs.values() for step in job["steps"]
+                    if step.get("uses", "").startswith(action)]
+        uploaded = named("actions/upload-artifact@", "name")
+        for pattern in named("actions/download-artifact@", "pattern"):
+            self.assertIn(pattern, uploaded)
+
+    def test_its_scripts_are_there_and_are_bash(self):
+        for name, job in self.jobs.items():
+            for step in job["steps"]:
+                script = step.get("run", "")
+                done = subprocess.run(
+                    ["bash", "-n"], text=True, capture_output=True, check=False,
+                    input=re.sub(r"\$\{\{.*?\}\}", "x", script))
+                self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
+                for path in re.findall(r"\bdeploy/[\w./]+", script):
+                    self.assertTrue((ROOT / path).exists(), f"{name}: {path}")
 
 
 class KubernetesTest(unittest.TestCase):

@@ -679,7 +679,16 @@ TEST_F(HttpTest, TranslatesLikeLibreTranslate) {
   const json guesses =
       PostJson("/detect", {{"q", "Die Katze sitzt auf der Matte."}});
   EXPECT_EQ(guesses[0]["language"], "de");
+  EXPECT_EQ(PostJson("/detect", {{"q",
+                                  {"Die Katze sitzt auf der Matte.",
+                                   "Der Hund liegt daneben."}}})[0]["language"],
+            "de");
   EXPECT_EQ(PostJson("/detect", {{"q", "12345"}}), json::array());
+  const json settings = Get("/frontend/settings");
+  EXPECT_EQ(settings["language"]["source"]["code"], "auto");
+  EXPECT_EQ(settings["language"]["target"]["name"], "English");
+  EXPECT_THAT(settings["supportedFilesFormat"].get<std::vector<std::string>>(),
+              testing::Contains(".docx"));
   json wrong = {{"q", "a"}, {"source", "en"}, {"target", "xx"}};
   EXPECT_THAT(Refusal("/translate", wrong)["error"].get<std::string>(),
               ErrorAt("xx"));

@@ -1,5 +1,7 @@
 // Tests the programs as processes: draining, metrics, command lines.
 
+#include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -66,6 +68,48 @@ TEST(DrainTest, ReportsNotServingWhileItDrains) {
   EXPECT_EQ(response.status(),
             grpc::health::v1::HealthCheckResponse::NOT_SERVING);
   context.TryCancel();
+}
+
+// What a terminal shows up to its line `last`.
+std::string ShownUntil(int terminal, const std::string& last) {
+  std::string shown;
+  char buffer[4096];
+  constexpr int kMostWait = 30'000;  // milliseconds
+  pollfd readable = {terminal, POLLIN, 0};
+  while (poll(&readable, 1, kMostWait) > 0) {
+    const ssize_t size = read(terminal, buffer, sizeof(buffer));
+    if (size <= 0) break;
+    shown.append(buffer, static_cast<size_t>(size));
+    const size_t at = shown.find(last);
+    if (at != shown.npos && shown.find('\n', at) != shown.npos) break;
+  }
+  return shown;
+}
+
+TEST(FirstScreenTest, ATerminalIsToldWhatIsServedWhereAndWhatToDoNext) {
+  int terminal = -1, end = -1;
+  ASSERT_EQ(openpty(&terminal, &end, nullptr, nullptr, nullptr), 0);
+  for (const bool page : {true, false}) {
+    std::vector<std::string> flags = {"--http-listen", "127.0.0.1:0"};
+    if (!page) flags.push_back("--no-page");
+    ServerProcess server(flags, end);
+    const std::string shown = ShownUntil(terminal, "Next:");
+    EXPECT_THAT(shown, HasSubstr("models   en-de\r\n"));
+    EXPECT_THAT(shown, HasSubstr("gRPC     " + server.address() + "\r\n"));
+    const std::string line =
+        "page     http://127.0.0.1:" + std::to_string(server.http_port()) +
+        "/\r\n";
+    EXPECT_EQ(shown.find(line) != shown.npos, page) << shown;
+    // The command that it shows is one that works.
+    EXPECT_THAT(shown, HasSubstr("Next:      trivium models --address " +
+                                 server.address() + "\r\n"));
+    EXPECT_EQ(
+        RunProgram({TRIVIUM_PROGRAM, "models", "--address", server.address()})
+            .exit_code,
+        0);
+  }
+  close(end);
+  close(terminal);
 }
 
 TEST(MetricsTest, AreAcceptedByPrometheus) {

@@ -3,7 +3,8 @@
 readme.py PROGRAMS STUBS PACKAGES: the folder of the built programs, protoc's
 Python stubs (for grpcurl's stand-in), and a folder that keeps what pip
 installs. Other than on the pages are only the addresses, the folder of the
-server's example, and that ./run and ./test, which run this, are not run.
+server's example, and that Docker and ./run and ./test, which run this, are not
+run (try_image tries Docker's).
 What PyPI would be needed for is skipped, and said so, where it has not been
 fetched before (smollm2) or cannot be reached. Its C++ is package_test's.
 """
@@ -214,7 +215,7 @@ def paste_page(reader, page, python):
             if heading == "Command line":  # while ./run serves, the page says
                 reader.start("trivium-server model/embedded " +
                              " ".join(reader.head_models))
-        elif block.startswith("./run"):
+        elif block.startswith(("./run", "docker ")):
             continue
         elif section == "Generate and chats" and not SMOLLM2.exists():
             continue

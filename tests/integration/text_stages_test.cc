@@ -14,6 +14,7 @@
 namespace trivium {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -107,6 +108,37 @@ TEST_F(TextStagesTest, LinksAndIdentifiersComeThrough) {
     EXPECT_THAT(result.text_stages(),
                 testing::ElementsAre(v1::TEXT_STAGE_LINKS));
   }
+}
+
+TEST_F(TextStagesTest, CodeComesThrough) {
+  for (const char* const code :
+       {"$HOME", "${TMP_DIR}", "$(PWD)", "%APPDATA%", "getUserName()",
+        "std::vector", "-DTYPE=RELEASE", "LANG=C", "&copy;"}) {
+    for (const bool english : {true, false}) {
+      const std::string text = absl::StrCat(
+          english ? "Please use " : "Bitte benutzen Sie ", code,
+          english ? " in your own script." : " in Ihrem eigenen Skript.");
+      const std::string made = Translate(text, english ? "de" : "en");
+      EXPECT_EQ(CountOf(code, made), 1) << made;
+    }
+  }
+}
+
+TEST_F(TextStagesTest, LabelsThatTheModelCopiesAreReadInSmallLetters) {
+  for (const auto& [label, german] : {std::pair("Purpose", "Zweck"),
+                                      {"Quarter", "Quartal"},
+                                      {"Breakfast", "Frühstück"},
+                                      {"Berlin", "Berlin"},
+                                      {"Bluetooth", "Bluetooth"}}) {
+    v1::TranslateOptions options;
+    options.set_source_language("en");
+    EXPECT_EQ(Translate(label, "de", options), german);
+  }
+}
+
+TEST_F(TextStagesTest, ScoresAreNoTimes) {
+  EXPECT_THAT(Translate("They won the game 7:8.", "de"),
+              AllOf(HasSubstr("7:8"), Not(HasSubstr("Uhr"))));
 }
 
 TEST_F(TextStagesTest, RaisedCharactersStay) {

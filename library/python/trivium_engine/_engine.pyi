@@ -1,3 +1,5 @@
+__version__: str
+
 class StatusError(Exception):
     """args[0] is a serialized google.rpc.Status."""
 

@@ -39,9 +39,23 @@ LetterCaseStage::LetterCaseStage(const TranslationOptions& options)
   titles_ = LanguageCode(options.model->direction().target_language) == "en";
 }
 
+std::optional<std::string> LetterCaseStage::SmallWord(
+    const TranslationJob& job, const Attempt& attempt) const {
+  const TextParts::Part& part = job.read_part(attempt);
+  if (!job.prefix.empty() || !part.protected_spans.empty()) return std::nullopt;
+  return cases_.SmallWord(part.span.Of(job.read().text));
+}
+
 absl::Status LetterCaseStage::Before(const TranslationJob& job,
                                      Attempt* attempt) const {
   if (!job.prefix.empty()) return absl::OkStatus();
+  if (attempt->small_word && attempt->readings.size() == 1) {
+    Reading& reading = attempt->readings[0];
+    std::optional<std::string> small = SmallWord(job, *attempt);
+    if (small) reading.text = *std::move(small);
+    reading.other_case = true;
+    return absl::OkStatus();
+  }
   std::optional<LetterCases::KnownWords> known;
   for (Reading& reading : attempt->readings) {
     if (reading.text.size() > kLongestSentence || !HasCapitals(reading.text)) {
@@ -84,8 +98,26 @@ absl::Status LetterCaseStage::After(const TranslationJob& job,
       hypothesis.text =
           InTitleCase(hypothesis.text, apart, reading.whole_title);
     }
+    if (attempt.small_word) hypothesis.text = Capitalized(hypothesis.text);
+  }
+  if (!translation.hypotheses.empty()) {
+    const std::optional<std::string> small = SmallWord(job, attempt);
+    candidate->copied_word =
+        small && InSmallLetters(translation.hypotheses[0].text) == *small;
   }
   return absl::OkStatus();
+}
+
+std::optional<Attempt> LetterCaseStage::Retry(
+    const TranslationJob& job, const Attempt& attempt, int losses,
+    const TranslationCandidate& best) const {
+  if (attempt.small_word || attempt.second_try || !best.copied_word) {
+    return std::nullopt;
+  }
+  Attempt next;
+  next.part = attempt.part;
+  next.small_word = true;
+  return next;
 }
 
 }  // namespace trivium

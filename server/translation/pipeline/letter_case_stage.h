@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_TRANSLATION_PIPELINE_LETTER_CASE_STAGE_H_
 #define TRIVIUM_SERVER_TRANSLATION_PIPELINE_LETTER_CASE_STAGE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace trivium {
 
 // Lets the model read sentences in capitals and titles in normal case. Their
 // translations get the case back: capitals, and in English title case. Other
-// languages write titles in normal case.
+// languages write titles in normal case. A word by itself that comes back as it
+// was ("Quarter") is read again in small letters.
 class LetterCaseStage : public Stage {
  public:
   explicit LetterCaseStage(const TranslationOptions& options);
@@ -21,8 +23,15 @@ class LetterCaseStage : public Stage {
                       Attempt* attempt) const override;
   absl::Status After(const TranslationJob& job, const Attempt& attempt,
                      TranslationCandidate* candidate) const override;
+  std::optional<Attempt> Retry(const TranslationJob& job,
+                               const Attempt& attempt, int losses,
+                               const TranslationCandidate& best) const override;
 
  private:
+  // The small form of the part, if that is a word by itself.
+  std::optional<std::string> SmallWord(const TranslationJob& job,
+                                       const Attempt& attempt) const;
+
   LetterCases cases_;
   bool titles_;  // the target language writes titles with capitals
 };

@@ -3,10 +3,12 @@
 // What always holds:
 //   - Results arrive in the order of requests, whatever their round.
 //   - Of a part's candidates, the one with the fewest losses is kept; of
-//     several, the one with the fewest faults in numbers; then the fewest
-//     findings; then the first.
-//   - A retry goes to a later way, or a later way of holding numbers, or is the
-//     single second try. So a part is asked a bounded number of times.
+//     several, the one with the fewest faults in numbers; then one that is no
+//     copied word; then the fewest findings; then the first.
+//   - A retry goes to a later way, or a later way of holding numbers, or reads
+//   a
+//     word in small letters for the first time, or is the single second try. So
+//     a part is asked a bounded number of times.
 #include "server/translation/pipeline/pipeline.h"
 
 #include <fmt/format.h>
@@ -30,7 +32,8 @@ void KeepBetter(TranslationCandidate made, const Attempt& attempt,
   std::optional<TranslationCandidate>& best = job->best[attempt.part];
   const size_t second = attempt.second_try ? 1 : 0;
   const auto faults = [](const TranslationCandidate& one) {
-    return std::tuple(one.losses, one.number_faults, one.findings());
+    return std::tuple(one.losses, one.number_faults, one.copied_word,
+                      one.findings());
   };
   if (!best || faults(made) < faults(*best)) {
     best = std::move(made);

@@ -69,6 +69,8 @@ struct Attempt {
   bool needs_tokens = false;  // fill Reading::tokens
   // Says how missing numbers are held (numbers_stage.h). 0: they are not.
   int hold = 0;
+  // Read a word by itself in small letters (letter_case_stage.h).
+  bool small_word = false;
   // One reading, the part; or one for each piece. Empty if the part is blank:
   // the model is not asked.
   std::vector<Reading> readings = {};
@@ -83,6 +85,7 @@ struct Attempt {
     again.second_try = second_try;
     again.needs_tokens = needs_tokens;
     again.hold = hold;
+    again.small_word = small_word;
     for (const Reading& reading : readings) {
       again.readings.push_back(
           {reading.span, reading.text, reading.placeholders, reading.input,
@@ -111,6 +114,7 @@ struct TranslationCandidate {
   // bad all differences of numbers are.
   std::vector<size_t> missing_numbers;
   int number_faults = 0;
+  bool copied_word = false;  // a word by itself, which has a translation
 
   // Number of findings in the best hypothesis.
   int findings() const {

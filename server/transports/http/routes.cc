@@ -222,6 +222,8 @@ constexpr Route kRoutes[] = {
      NewLibreDetectCodec},
     {"GET", "/languages", Rpc::kListModels, NewListModels, nullptr,
      NewLibreLanguagesCodec},
+    {"GET", "/frontend/settings", Rpc::kListModels, NewListModels, nullptr,
+     NewLibreSettingsCodec},
     {"POST", "/translate_file", Rpc::kTranslate, NewTranslate, nullptr,
      NewLibreFileCodec},
     {"GET", kDownloadPath, Rpc::kListModels, NewListModels, nullptr,

@@ -31,6 +31,21 @@ std::string OdfInCapitals(const std::string& body) {
   return root.substr(before, root.size() - around.size() + 1);
 }
 
+TEST(PackagesTest, OtherKindsOfFilesAreNamed) {
+  const std::string compound("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", 8);
+  std::string encrypted = compound + std::string(600, '\0');
+  for (const char c : std::string("EncryptedPackage")) {
+    encrypted += {c, '\0'};
+  }
+  for (const char* const format : {"docx", "pptx", "odt", "epub"}) {
+    ExpectRefused(format, encrypted, "password");
+    ExpectRefused(format, compound + "WordDocument", "Office 97");
+    ExpectRefused(format, "%PDF-1.7\n", "PDF");
+    ExpectRefused(format, "{\\rtf1 a}", "RTF");
+    ExpectRefused(format, "plain text", "zip archive");
+  }
+}
+
 TEST(OpenDocumentTest, ParagraphsAreTextsWithTheirSpans) {
   const std::string body =
       "<text:h>title</text:h>\n<text:p>a <text:span text:style-name=\"B\">bold"

@@ -190,8 +190,17 @@ TEST(TablesTest, WrongColumnsAndTooManyAreRefused) {
   ExpectRefused("csv", Repeated(",", 20'000), "16384 columns");
   ExpectRefused("tsv", Repeated("a\n", 500'002), "500000 texts");
   EXPECT_THAT(TextsOf("csv", ""), IsEmpty());
-  // Open quotes end nowhere.
-  EXPECT_THAT(TextsOf("csv", "a\n\"b"), ElementsAre("\"b"));
+}
+
+TEST(TablesTest, AQuoteThatIsNeverClosedIsTold) {
+  ExpectRefused("csv", "a\n\"b", "line 2");
+  ExpectRefused("csv", "a,b\nx,\"open\ny,\"closed\"\n", "line 2: column 2");
+  ExpectRefused("csv", "a;b\nx;\"open \"\"word\"\"", "line 2: column 2");
+  // A quote within its line is text, and TSV may have quotes as texts.
+  EXPECT_THAT(TextsOf("csv", "a\n\"b\" c\nd\" e"),
+              ElementsAre("\"b\" c", "d\" e"));
+  EXPECT_THAT(TextsOf("csv", "a\n\"b\nc\"\n\"d\""), ElementsAre("b", "c", "d"));
+  EXPECT_THAT(TextsOf("tsv", "a\n\"b"), ElementsAre("\"b"));
 }
 
 }  // namespace

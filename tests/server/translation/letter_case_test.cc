@@ -55,6 +55,17 @@ TEST(LetterCaseTest, CapitalsAreReadInNormalCase) {
             "Der Hund ist im Haus");
 }
 
+TEST(LetterCaseTest, ALabelIsAWordThatTheVocabularyHasInSmallLetters) {
+  EXPECT_EQ(English().SmallWord("House"), "house");
+  EXPECT_EQ(English().SmallWord("Answer"), "answer");
+  for (const char* const text :
+       {"Berlin", "Hallo", "NATO", "house", "View answer", "House.", "No", "",
+        "the", "HOUSE", "The House"}) {
+    EXPECT_EQ(English().SmallWord(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(German().SmallWord("Tipps"), std::nullopt) << "nouns have capitals";
+}
+
 TEST(LetterCaseTest, AcronymsAndNamesAreNoCapitals) {
   for (const char* text :
        {"NATO", "NATO, OK", "OK", "The NATO is here.", "A", "", "12", "中文",

@@ -133,6 +133,36 @@ TEST(NumberCheckTest, VersionsSectionsAndTimesKeepTheirPoint) {
   }
 }
 
+TEST(NumberCheckTest, VersionsAndSectionsGetTheirPointBack) {
+  const NumberCheck german = Check("en", "de");
+  EXPECT_EQ(Corrected(german, "Needs release 19.17.", "Es braucht 19,17 frei."),
+            "Es braucht 19.17 frei.");
+  EXPECT_EQ(Corrected(german, "See section 3.1.", "Siehe Abschnitt 3,1."),
+            "Siehe Abschnitt 3.1.");
+}
+
+TEST(NumberCheckTest, DatesHaveOneSeparator) {
+  EXPECT_EQ(Corrected(Check("en", "de"), "on 12/27/2017 in London",
+                      "am 12.27/2017 in London"),
+            "am 12/27/2017 in London");
+  EXPECT_EQ(Corrected(Check("en", "de"), "on 3/5/2020", "am 3.5.2020"),
+            "am 3.5.2020");
+}
+
+TEST(NumberCheckTest, ScoresAreNoTimes) {
+  const NumberCheck german = Check("en", "de");
+  EXPECT_EQ(Corrected(german, "The ratio is 7:9.", "Das Ratio ist 7:9 Uhr."),
+            "Das Ratio ist 7:9.");
+  EXPECT_EQ(Corrected(german, "won 2:1 and 3:0", "2:1 Uhr und 3:0 gewonnen"),
+            "2:1 und 3:0 gewonnen");
+  EXPECT_EQ(Corrected(german, "won 2:1 or 12:1", "gewann 2:1 oder 12:1 Uhr"),
+            "gewann 2:1 oder 12:1");
+  for (const auto& [source, translation] :
+       {std::pair("at 7:30", "um 7:30 Uhr"), std::pair("2:1", "2:1 Uhren")}) {
+    EXPECT_EQ(Corrected(german, source, translation), translation);
+  }
+}
+
 TEST(NumberCheckTest, GermanCountsHoursTo24) {
   const NumberCheck german = Check("en", "de");
   EXPECT_EQ(Corrected(german, "Call at 3:30 pm or 9 p.m.",

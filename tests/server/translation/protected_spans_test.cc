@@ -95,7 +95,7 @@ TEST(ProtectedSpansTest, FindsIdentifiers) {
       Found(Kind::kIdentifier,
             "Call get_user_name(), set MAX_SIZE=10, ask @jane_doe or hunter2; "
             "#Summer2024, run `make all`."),
-      ElementsAre("get_user_name()", "MAX_SIZE", "@jane_doe", "hunter2",
+      ElementsAre("get_user_name()", "MAX_SIZE=10", "@jane_doe", "hunter2",
                   "#Summer2024", "`make all`"));
   EXPECT_THAT(Found(Kind::kIdentifier,
                     "_really_ COVID-19 the 1990s, 3rd #12 C# jane@b 10am A4"),

@@ -39,6 +39,27 @@ TEST_F(LetterCaseStageTest, CapitalsComeBackOutsideOfPlaceholders) {
               ElementsAre(TextStage::kLetterCase));
 }
 
+TEST_F(LetterCaseStageTest, ACopiedWordIsReadAgainOnce) {
+  const TranslationJob job = Opened(stage_, "Quarter");
+  Attempt attempt = Before(stage_, job);
+  TranslationCandidate best;
+  EXPECT_FALSE(stage_.Retry(job, attempt, 0, best));
+  best.copied_word = true;
+  const std::optional<Attempt> next = stage_.Retry(job, attempt, 0, best);
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(next->small_word);
+  EXPECT_TRUE(next->Again().small_word);
+  EXPECT_FALSE(stage_.Retry(job, *next, 0, best));
+  attempt.second_try = true;
+  EXPECT_FALSE(stage_.Retry(job, attempt, 0, best));
+  // A translation gets its capital back.
+  const TranslationCandidate made =
+      After(stage_, job, Before(stage_, job, *next), {"viertel", "quarter"});
+  EXPECT_EQ(made.translation.hypotheses[0].text, "Viertel");
+  EXPECT_THAT(made.translation.text_stages,
+              ElementsAre(TextStage::kLetterCase));
+}
+
 TEST_F(LetterCaseStageTest, GermanTitlesAreInNormalCase) {
   const TranslationJob job = Opened(stage_, "The Cat Sat There");
   Attempt attempt = Before(stage_, job);

@@ -30,10 +30,24 @@ TEST_F(LinksStageTest, WhatIsMeantForProgramsIsProtected) {
                           "sommer.txt", "hunter2"));
 }
 
+TEST_F(LinksStageTest, CodeIsProtected) {
+  EXPECT_THAT(Protected("Set $HOME or ${TMP}, then $(PWD) and %TEMP%; run "
+                        "-DTYPE=RELEASE --level=3 with LANG=C."),
+              ElementsAre("$HOME", "${TMP}", "$(PWD)", "%TEMP%",
+                          "-DTYPE=RELEASE", "--level=3", "LANG=C"));
+  EXPECT_THAT(Protected("Call getUserName(), main() or a.b() of std::vector, "
+                        "x->y and sendMail; &copy; &#169; are signs."),
+              ElementsAre("getUserName()", "main()", "a.b()", "std::vector",
+                          "x->y", "sendMail", "&copy;", "&#169;"));
+}
+
 TEST_F(LinksStageTest, WordsAndNumbersAreNot) {
   EXPECT_THAT(Protected("Das heißt, d.h. z.B. und/oder um 10:30 für 5,50 €."),
               IsEmpty());
   EXPECT_THAT(Protected("Wait...what? The end.He left at 3 p.m. in the 1990s."),
+              IsEmpty());
+  EXPECT_THAT(Protected("Lehrer(innen) kosten $5 = 100% & mehr; A&B; McDonald "
+                        "wrote \"well-known\" -- and left (as always)."),
               IsEmpty());
 }
 

@@ -62,6 +62,7 @@
 #include "model/families/starcoder2.h"
 #include "model/families/t5.h"
 #include "model/families/xglm.h"
+#include "model/families/xlm.h"
 #include "model/families/xlm_roberta_flash.h"
 
 namespace trivium {
@@ -96,6 +97,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"exaone4", LoadExaone4},
     {"falcon", LoadFalcon},
     {"falcon_h1", LoadFalconH1},
+    {"flaubert", LoadXlm},
     {"gemma", LoadGemma},
     {"gemma2", LoadGemma2},
     {"gemma3_text", LoadGemma3Text},
@@ -168,6 +170,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"t5", LoadT5},
     {"umt5", LoadUmt5},
     {"xglm", LoadXglm},
+    {"xlm", LoadXlm},
     {"xlm-roberta", LoadRoberta},
     {"xlm-roberta-xl", LoadXlmRobertaXl},
 };

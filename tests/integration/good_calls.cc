@@ -152,6 +152,15 @@ std::vector<GoodCall> GoodCalls() {
   rerank.set_top(1);
   rerank.set_return_text(true);
   calls.push_back(Good(service + "Rerank", rerank));
+  v1::SimilarityRequest similarity;
+  similarity.set_model("bert.rank");
+  similarity.mutable_first()->add_inputs()->set_text("ab");
+  similarity.mutable_first()->set_prompt("c ");
+  similarity.mutable_second()->add_inputs()->set_text("c d");
+  similarity.mutable_second()->add_inputs()->set_text("e");
+  similarity.set_function(v1::SIMILARITY_FUNCTION_EUCLIDEAN);
+  similarity.set_dimensions(3);
+  calls.push_back(Good(service + "Similarity", similarity));
   v1::ClassifyTokensRequest tag;
   tag.set_model("bert.tag");
   tag.add_inputs()->set_text("ab c.");

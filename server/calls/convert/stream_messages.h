@@ -59,7 +59,7 @@ std::unique_ptr<Response> MakeItemResult(const std::string& id, Result result) {
   return message;
 }
 
-// INVALID_ARGUMENT for an EncodeStream's start that has inputs.
+// INVALID_ARGUMENT for an EncodeStream's start that has inputs or chunks.
 absl::Status CheckStart(const v1::EncodeRequest& start);
 
 }  // namespace trivium

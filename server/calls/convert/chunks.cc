@@ -34,17 +34,13 @@ struct Placed {
   Part part;
 };
 
-bool ContinuesCharacter(char byte) {
-  return (static_cast<uint8_t>(byte) & 0xC0) == 0x80;
-}
-
 // Returns the byte at which each character of the text begins, and last the
 // text's size.
 std::vector<size_t> CharacterBegins(std::string_view text) {
   std::vector<size_t> begins;
   begins.reserve(text.size() + 1);
   for (size_t i = 0; i < text.size(); ++i) {
-    if (!ContinuesCharacter(text[i])) begins.push_back(i);
+    if (!IsContinuation(text[i])) begins.push_back(i);
   }
   begins.push_back(text.size());
   return begins;
@@ -88,7 +84,7 @@ absl::StatusOr<std::vector<Part>> ReadSpans(const v1::Chunks& in,
     Part part{span.begin(), span.end()};
     if (characters) part = {begins[part.begin], begins[part.end]};
     for (const size_t place : {part.begin, part.end}) {
-      if (place < text.size() && ContinuesCharacter(text[place])) {
+      if (place < text.size() && IsContinuation(text[place])) {
         return wrong(fmt::format(
             "has the place {} within a character; give whole characters",
             place));
@@ -104,7 +100,7 @@ absl::StatusOr<std::vector<Part>> ReadSpans(const v1::Chunks& in,
     }
     for (size_t last = part.end; last > part.begin;) {
       --last;
-      if (ContinuesCharacter(text[last])) continue;
+      if (IsContinuation(text[last])) continue;
       if (!IsBlank(text.substr(last, part.end - last))) break;
       part.end = last;
     }

@@ -190,11 +190,12 @@ TEST_F(ChunksTest, APromptIsNoPartOfTheText) {
   request.set_tokens(true);
   const v1::EncodeResult result = Encode(request);
   const v1::Chunk& first = result.chunks(0);
-  std::string pieces;
+  std::string word;
   for (uint32_t i = first.token_begin(); i < first.token_end(); ++i) {
-    pieces += result.pieces(static_cast<int>(i));
+    const std::string& piece = result.pieces(static_cast<int>(i));
+    word += piece.starts_with("##") ? piece.substr(2) : piece;
   }
-  EXPECT_THAT(pieces, testing::StartsWith("c"));
+  EXPECT_THAT(word, testing::AnyOf("cats", "Cats"));
   EXPECT_GT(first.token_begin(), 2u);
   EXPECT_EQ(result.chunks(1).token_end(), result.token_count() - 1);
 }
@@ -203,7 +204,7 @@ TEST_F(ChunksTest, TruncatedPartsAreTold) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "cats sleep. ";
   v1::EncodeRequest request =
-      Request(kMean, text, {{0, 100}, {100, 1199}, {1000, 1100}});
+      Request(kMean, text, {{0, 30}, {20, 1199}, {1170, 1195}});
   EXPECT_FALSE(client_->Encode(request).ok());
   request.set_truncate(true);
   v1::EncodeResult result = Encode(request);

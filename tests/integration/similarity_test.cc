@@ -323,15 +323,21 @@ TEST_F(SimilarityTest, ErrorsNameTheField) {
                r->set_truncation_direction(v1::TRUNCATION_DIRECTION_LEFT);
              }),
       IsError(code, "truncation_direction"));
-  // The answer would be too large.
-  EXPECT_THAT(refuse(kThreeOutputs,
-                     [](S* r) {
-                       for (int i = 0; i < 1200; ++i) {
-                         r->mutable_first()->add_inputs()->set_text("a");
-                         r->mutable_second()->add_inputs()->set_text("b");
-                       }
-                     }),
-              testing::Not(IsError(code, "first.inputs")));
+  const auto many = [&](int texts, const std::string& text) {
+    return refuse(kThreeOutputs, [&](S* r) {
+      r->set_truncate(true);
+      r->mutable_weights()->set_multi_vector(1);
+      for (int i = 1; i < texts; ++i) {
+        r->mutable_first()->add_inputs()->set_text(text);
+        r->mutable_second()->add_inputs()->set_text(text);
+      }
+    });
+  };
+  std::string longest;
+  for (int i = 0; i < 100; ++i) longest += "cats ";
+  // The comparisons, and then the answer, would be too large.
+  EXPECT_THAT(many(900, longest), IsError(code, "second"));
+  EXPECT_EQ(many(1100, "a").code(), code);
 }
 
 }  // namespace

@@ -152,7 +152,8 @@ absl::Status CheckComparisons(const SimilarityJob& job, const Model& model,
   if (cost <= kMost) return absl::OkStatus();
   return InvalidField(
       job.second ? "second" : "first",
-      fmt::format("has {} texts of {} tokens to compare with {} texts of {}, "
+      fmt::format("has {:.0f} texts of {:.0f} tokens to compare with {:.0f} "
+                  "texts of {:.0f}, "
                   "which is {:.1f} times what a call may take; send fewer "
                   "texts, or shorter ones",
                   second.texts, second.tokens, first.texts, first.tokens,

@@ -142,7 +142,8 @@ FamilyModel LoadXlm(const nlohmann::json& json, const Weights* weights,
     return model;
   }
   EncoderHeadNames heads;
-  heads.classify = {.input = summary, .output = "sequence_summary.summary"};
+  heads.classify.input = summary;
+  heads.classify.output = "sequence_summary.summary";
   ReadEncoderHead(heads, config, tensors, &description);
   return model;
 }

@@ -21,27 +21,6 @@
 namespace trivium {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
-    const std::string& folder, const SentenceConfig& sentences,
-    absl::StatusOr<TokenizerParts> parts) {
-  TRIVIUM_RETURN_IF_ERROR(parts.status());
-  TRIVIUM_RETURN_IF_ERROR(CheckWords(folder, *parts->model));
-  if (sentences.lower_case) {
-    // Like sentence-transformers: before the tokenizer's own steps, but not for
-    // its added tokens.
-    std::vector<std::unique_ptr<Normalizer>> steps;
-    steps.push_back(MakeLowerCase());
-    if (parts->normalizer) steps.push_back(std::move(parts->normalizer));
-    parts->normalizer = MakeNormalizerSequence(std::move(steps));
-  }
-  if (!sentences.special_tokens) parts->post_processor = PostProcessor();
-  absl::StatusOr<std::unique_ptr<PipelineTokenizer>> tokenizer =
-      PipelineTokenizer::Create(*std::move(parts));
-  if (tokenizer.ok()) return *std::move(tokenizer);
-  return absl::InvalidArgumentError(
-      fmt::format("{}: {}", folder, std::string(tokenizer.status().message())));
-}
-
 // True if the piece has several Chinese characters.
 bool IsChineseWord(std::string_view piece) {
   int count = 0;
@@ -70,6 +49,27 @@ absl::Status CheckWords(const std::string& folder, const TokenModel& model) {
         folder));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
+    const std::string& folder, const SentenceConfig& sentences,
+    absl::StatusOr<TokenizerParts> parts) {
+  TRIVIUM_RETURN_IF_ERROR(parts.status());
+  TRIVIUM_RETURN_IF_ERROR(CheckWords(folder, *parts->model));
+  if (sentences.lower_case) {
+    // Like sentence-transformers: before the tokenizer's own steps, but not for
+    // its added tokens.
+    std::vector<std::unique_ptr<Normalizer>> steps;
+    steps.push_back(MakeLowerCase());
+    if (parts->normalizer) steps.push_back(std::move(parts->normalizer));
+    parts->normalizer = MakeNormalizerSequence(std::move(steps));
+  }
+  if (!sentences.special_tokens) parts->post_processor = PostProcessor();
+  absl::StatusOr<std::unique_ptr<PipelineTokenizer>> tokenizer =
+      PipelineTokenizer::Create(*std::move(parts));
+  if (tokenizer.ok()) return *std::move(tokenizer);
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}", folder, std::string(tokenizer.status().message())));
 }
 
 }  // namespace

@@ -125,11 +125,10 @@ FamilyModel LoadXlm(const nlohmann::json& json, const Weights* weights,
     if (!tensors->HasAnyWith("pred_layer.")) return model;
     HeadDescription& head = description.head.emplace();
     head.kind = HeadKind::kFillMask;
-    head.output.weight =
-        config->Boolean("tie_word_embeddings").value_or(true)
-            ? encoder.embeddings.tokens
-            : tensors->Required("pred_layer.proj.weight",
-                                {encoder.vocabulary, d_model});
+    head.output.weight = config->Boolean("tie_word_embeddings").value_or(true)
+                             ? encoder.embeddings.tokens
+                             : tensors->Required("pred_layer.proj.weight",
+                                                 {encoder.vocabulary, d_model});
     head.output.bias =
         tensors->Required("pred_layer.proj.bias", {encoder.vocabulary});
     return model;

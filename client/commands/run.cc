@@ -104,7 +104,7 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& files) {
   app.require_subcommand(0, 1);
   app.set_help_all_flag("--help-all", "Help of every command");
   app.set_version_flag("--version", "trivium " TRIVIUM_VERSION);
-  std::array<Subcommand, 20> subcommands = {
+  std::array<Subcommand, 21> subcommands = {
       AddTranslate(app), AddEncode(app),     AddGenerate(app),
       AddScore(app),     AddChat(app),       AddClassify(app),
       AddRerank(app),    AddSimilarity(app), AddSearch(app),

@@ -34,13 +34,10 @@ class EncodeCall final : public UnaryCall {
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
-    const bool chunks = request_.chunks_size() > 0;
-    TRIVIUM_ASSIGN_OR_RETURN(
-        EncodeWork::Item item,
-        chunks ? work_->Prepare(*messages_[part], FieldOf(part),
-                                request_.chunks(part),
-                                fmt::format("chunks[{}]", part))
-               : work_->Prepare(*messages_[part], FieldOf(part)));
+    TRIVIUM_ASSIGN_OR_RETURN(EncodeWork::Item item,
+                             work_->Prepare(*messages_[part], FieldOf(part),
+                                            ChunksOf(request_, part),
+                                            fmt::format("chunks[{}]", part)));
     ExpectResponseBytes(item.response_bytes);
     requests->push_back(std::move(item.request));
     items_.push_back(std::move(item));

@@ -71,8 +71,7 @@ class SimilarityCall final : public UnaryCall {
     ComparedTexts& texts = InFirst(part) ? first_texts_ : second_texts_;
     texts.texts += 1;
     texts.tokens += static_cast<double>(item.input.source.ids.size());
-    AddComparedText(item.input, InFirst(part) ? response_.mutable_first()
-                                              : response_.mutable_second());
+    AddComparedText(item.input, InFirst(part), &response_);
     requests->push_back(std::move(item.request));
     inputs_.push_back(std::move(item.input));
     if (part + 1 < parts()) return absl::OkStatus();
@@ -115,7 +114,7 @@ class SimilarityCall final : public UnaryCall {
   }
 
   const google::protobuf::Message& Response() override {
-    if (!job_.second) *response_.mutable_second() = response_.first();
+    FinishTexts(job_, &response_);
     return WithTimings(&response_);
   }
 

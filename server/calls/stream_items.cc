@@ -50,7 +50,7 @@ struct Translating {
     return TextBytes(start.options());
   }
   static auto Prepare(Work& work, const Message::Item& item) {
-    return work.Prepare(item.input(), "item.input");
+    return work.Prepare(InputOf(item), "item.input");
   }
   static std::vector<Request> TakeRequests(Item* item) {
     return std::exchange(item->requests, {});
@@ -82,7 +82,7 @@ struct Embedding {
   }
   static int64_t StartBytes(const v1::EncodeRequest&) { return 0; }
   static auto Prepare(const Work& work, const Message::Item& item) {
-    return work.Prepare(item.input(), "item.input", item.chunks(),
+    return work.Prepare(InputOf(item), "item.input", ChunksOf(item),
                         "item.chunks");
   }
   static std::vector<Request> TakeRequests(Item* item) {

@@ -361,6 +361,11 @@ absl::Status CheckChunkCount(const v1::EncodeRequest& in) {
                                   in.chunks_size(), in.inputs_size()));
 }
 
+const v1::Chunks& ChunksOf(const v1::EncodeRequest& in, int input) {
+  return in.chunks_size() == 0 ? v1::Chunks::default_instance()
+                               : in.chunks(input);
+}
+
 v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
                               TextEmbeddings embeddings,
                               const RequestResult& result) {

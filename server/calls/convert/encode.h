@@ -50,6 +50,9 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
 // INVALID_ARGUMENT unless each input has its chunks, or none has.
 absl::Status CheckChunkCount(const v1::EncodeRequest& in);
 
+// Returns the chunks of an input, which may be none.
+const v1::Chunks& ChunksOf(const v1::EncodeRequest& in, int input);
+
 // The embeddings of a text. Those that its job does not make are empty.
 struct TextEmbeddings {
   std::vector<float> dense;

@@ -185,12 +185,16 @@ void SetPair(const SimilarityJob& job, int row, int column,
   }
 }
 
-void AddComparedText(
-    const PreparedInput& input,
-    google::protobuf::RepeatedPtrField<v1::SimilarityResponse::Text>* out) {
-  v1::SimilarityResponse::Text* const text = out->Add();
+void AddComparedText(const PreparedInput& input, bool first,
+                     v1::SimilarityResponse* out) {
+  v1::SimilarityResponse::Text* const text =
+      first ? out->add_first() : out->add_second();
   text->set_token_count(static_cast<uint32_t>(input.source.ids.size()));
   text->set_truncated_tokens(static_cast<uint32_t>(input.truncated));
+}
+
+void FinishTexts(const SimilarityJob& job, v1::SimilarityResponse* out) {
+  if (!job.second) *out->mutable_second() = out->first();
 }
 
 }  // namespace trivium

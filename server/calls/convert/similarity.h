@@ -57,10 +57,11 @@ void AddPairs(const SimilarityJob& job, v1::SimilarityResponse* out);
 // Sets those of a pair of texts.
 void SetPair(const SimilarityJob& job, int row, int column,
              const EmbeddingProducts& products, v1::SimilarityResponse* out);
-// Adds what the model read of a text.
-void AddComparedText(
-    const PreparedInput& input,
-    google::protobuf::RepeatedPtrField<v1::SimilarityResponse::Text>* out);
+// Adds what the model read of the next text of the first or second list.
+void AddComparedText(const PreparedInput& input, bool first,
+                     v1::SimilarityResponse* out);
+// Repeats the texts of the first list, if there is no second.
+void FinishTexts(const SimilarityJob& job, v1::SimilarityResponse* out);
 
 }  // namespace trivium
 

@@ -33,6 +33,11 @@ const v1::Input& InputOf(const Item& item) {
   return item.input();
 }
 
+template <typename Item>
+const v1::Chunks& ChunksOf(const Item& item) {
+  return item.chunks();
+}
+
 // INVALID_ARGUMENT for an id that has too many bytes.
 absl::Status CheckItemId(const std::string& id);
 

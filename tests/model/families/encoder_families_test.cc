@@ -330,11 +330,13 @@ TEST(XlmTest, ReadsTheMeanAndEarlyVocabularies) {
 }
 
 TEST(XlmTest, RefusesWhatItDoesNotRun) {
-  for (const auto& [key, value] :
-       {std::pair("causal", json(true)), {"is_encoder", json(false)},
-        {"summary_type", json("attn")}, {"summary_use_proj", json(false)},
-        {"summary_proj_to_labels", json(false)},
-        {"summary_activation", json("tanh")}, {"n_heads", json(5)}}) {
+  for (const auto& [key, value] : {std::pair("causal", json(true)),
+                                   {"is_encoder", json(false)},
+                                   {"summary_type", json("attn")},
+                                   {"summary_use_proj", json(false)},
+                                   {"summary_proj_to_labels", json(false)},
+                                   {"summary_activation", json("tanh")},
+                                   {"n_heads", json(5)}}) {
     SCOPED_TRACE(key);
     Folder folder("xlm.classify");
     folder.config[key] = value;

@@ -48,7 +48,7 @@ TEXTS = [
     "[MASK]cat [MASK], cat[MASK]", "..." * 3, "a" * 120, "supercalifragilistic",
     "def f(x):\n    return x\n\n\n", "-_-//\\\\", "“quotes” ‘single’ „low“", "…—–-", "𝔘𝔫𝔦", "\ufeffbom",
 ]
-PAIRS = [["The cat sleeps.", "Where?"], ["été", ""], ["猫", "dog [SEP]"]]
+PAIRS = [["The cat sleeps.", "Where?"], ["été", "où?"], ["猫", "dog [SEP]"]]
 BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 LLAMA_WORDS = (
@@ -134,7 +134,9 @@ def roberta_cases():
     made = byte_level(ROBERTA)
     model = json.loads(made.to_str())["model"]
     merges = [tuple(one) for one in model["merges"]]
-    tokenizer = transformers.RobertaTokenizer(vocab=model["vocab"], merges=merges)
+    # The mask takes the space before it, as in Transformers 4, which wrote such folders.
+    tokenizer = transformers.RobertaTokenizer(
+        vocab=model["vocab"], merges=merges, mask_token=AddedToken("<mask>", lstrip=True))
     yield "data2vec-text", written(tokenizer, "data2vec-text")
     yield "data2vec-text.merges", run(tokenizer, {
         "vocab.json": json.dumps(model["vocab"], ensure_ascii=False),

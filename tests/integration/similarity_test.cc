@@ -224,7 +224,9 @@ TEST_F(SimilarityTest, OneListIsComparedBothWays) {
 }
 
 TEST_F(SimilarityTest, HttpGivesTheSameAndTeisShapeStays) {
-  const v1::SimilarityRequest request = Search(kDense);
+  v1::SimilarityRequest request = Search(kDense);
+  request.mutable_first()->clear_kind();
+  request.mutable_second()->clear_kind();
   const json body = {{"inputs",
                       {{"source_sentence", request.first().inputs(0).text()},
                        {"sentences",

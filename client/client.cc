@@ -97,6 +97,11 @@ absl::StatusOr<v1::RerankResponse> Client::Rerank(
   return Call(*inference_, &v1::Inference::Stub::Rerank, request);
 }
 
+absl::StatusOr<v1::SimilarityResponse> Client::Similarity(
+    const v1::SimilarityRequest& request) {
+  return Call(*inference_, &v1::Inference::Stub::Similarity, request);
+}
+
 absl::StatusOr<v1::ClassifyTokensResponse> Client::ClassifyTokens(
     const v1::ClassifyTokensRequest& request) {
   return Call(*inference_, &v1::Inference::Stub::ClassifyTokens, request);

@@ -63,6 +63,8 @@ class Client {
   absl::StatusOr<v1::ClassifyResponse> Classify(
       const v1::ClassifyRequest& request);
   absl::StatusOr<v1::RerankResponse> Rerank(const v1::RerankRequest& request);
+  absl::StatusOr<v1::SimilarityResponse> Similarity(
+      const v1::SimilarityRequest& request);
   absl::StatusOr<v1::ClassifyTokensResponse> ClassifyTokens(
       const v1::ClassifyTokensRequest& request);
   absl::StatusOr<v1::AnswerResponse> Answer(const v1::AnswerRequest& request);

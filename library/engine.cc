@@ -175,6 +175,10 @@ class LocalEngineImpl : public LocalEngine {
       const v1::RerankRequest& request) override {
     return Run<v1::RerankResponse>(NewRerank, request);
   }
+  absl::StatusOr<v1::SimilarityResponse> Similarity(
+      const v1::SimilarityRequest& request) override {
+    return Run<v1::SimilarityResponse>(NewSimilarity, request);
+  }
   absl::StatusOr<v1::AnswerResponse> Answer(
       const v1::AnswerRequest& request) override {
     return Run<v1::AnswerResponse>(NewAnswer, request);

@@ -87,6 +87,8 @@ class LocalEngine {
       const v1::ClassifyTokensRequest& request) = 0;
   virtual absl::StatusOr<v1::RerankResponse> Rerank(
       const v1::RerankRequest& request) = 0;
+  virtual absl::StatusOr<v1::SimilarityResponse> Similarity(
+      const v1::SimilarityRequest& request) = 0;
   virtual absl::StatusOr<v1::AnswerResponse> Answer(
       const v1::AnswerRequest& request) = 0;
   virtual absl::StatusOr<v1::FillMaskResponse> FillMask(

@@ -77,6 +77,15 @@ int SentenceEncoder::embedding_size(int d_model) const {
   return size;
 }
 
+bool SentenceEncoder::PoolsParts(const Overrides& overrides) const {
+  const auto takes_one = [](TokenPooling pooling) {
+    return pooling == TokenPooling::kFirst || pooling == TokenPooling::kLast;
+  };
+  return overrides.pooling
+             ? !takes_one(*overrides.pooling)
+             : std::none_of(poolings_.begin(), poolings_.end(), takes_one);
+}
+
 States SentenceEncoder::Reads(const Overrides& overrides) const {
   if (!overrides.pooling && poolings_.size() > 1) return States::kAll;
   switch (overrides.pooling.value_or(poolings_.front())) {

@@ -16,6 +16,7 @@
 #include "model/engine.h"
 #include "model/multi_vectors.h"
 #include "model/sentence_modules.h"
+#include "model/similarity.h"
 #include "model/text_kind.h"
 #include "model/tokenizer/tokenizer.h"
 #include "nlohmann/json.hpp"
@@ -89,6 +90,9 @@ class SentenceEncoder {
   static std::optional<SentenceEncoder> OfPooling(
       std::string_view pooling, std::span<const TensorView* const> dense = {});
 
+  // True if Embed takes all tokens alike, so that it can be given those of a
+  // part of a text: it makes nothing of the first or the last one.
+  bool PoolsParts(const Overrides& overrides) const;
   // Returns which states Embed needs.
   States Reads(const Overrides& overrides) const;
   // `states` is [tokens, d_model] with at least one token: the states that
@@ -119,6 +123,8 @@ class SentenceEncoder {
   // The ways in which token vectors become one; several results are
   // concatenated.
   const std::vector<TokenPooling>& poolings() const { return poolings_; }
+  // How the folder compares dense embeddings.
+  SimilarityFunction similarity() const { return similarity_; }
   // The most tokens of a text, special ones included; 0: as many as the model
   // reads.
   int max_tokens() const { return max_tokens_; }
@@ -177,6 +183,7 @@ class SentenceEncoder {
   std::optional<TokenWeights> token_weights_;
   std::shared_ptr<MultiVectors> multi_vectors_;
   std::optional<VocabularyPooling> vocabulary_pooling_;
+  SimilarityFunction similarity_ = SimilarityFunction::kCosine;
   bool includes_prompt_ = true;
   int max_tokens_ = 0;
   std::map<std::string, std::string> prompts_;

@@ -46,6 +46,19 @@ absl::Status MixedModules(const std::string& file, const std::string& type) {
                         type));
 }
 
+// Names of functions are written in any case; empty: the folder has none.
+std::string SimilarityName(const json& settings) {
+  const json name = settings.value("similarity_fn_name", json());
+  return name.is_string() ? absl::AsciiStrToLower(name.get<std::string>()) : "";
+}
+
+SimilarityFunction ToSimilarity(std::string_view name) {
+  if (name == "dot") return SimilarityFunction::kDot;
+  if (name == "euclidean") return SimilarityFunction::kEuclidean;
+  if (name == "manhattan") return SimilarityFunction::kManhattan;
+  return SimilarityFunction::kCosine;
+}
+
 std::string LastPart(const std::string& type) {
   return type.substr(type.rfind('.') + 1);
 }
@@ -92,11 +105,9 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
     TRIVIUM_RETURN_IF_ERROR(
         ReadMultiVectorLengths(list->front().folder, &multi));
   }
-  // Names of functions are written in any case.
-  const json similarity = settings->value("similarity_fn_name", json());
-  multi.takes_mean =
-      similarity.is_string() &&
-      absl::AsciiStrToLower(similarity.get<std::string>()) == "meanmaxsim";
+  const std::string similarity = SimilarityName(*settings);
+  multi.takes_mean = similarity == "meanmaxsim";
+  encoder.similarity_ = ToSimilarity(similarity);
   TRIVIUM_RETURN_IF_ERROR(
       encoder.ReadModules(file, *list, d_model, pylate, std::move(multi)));
   TRIVIUM_RETURN_IF_ERROR(encoder.ReadSettings(settings_file, *settings));

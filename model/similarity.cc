@@ -25,6 +25,31 @@ float RowProduct(const float* a, const float* b, size_t size) {
 
 }  // namespace
 
+double DenseSimilarity(SimilarityFunction function, std::span<const float> a,
+                       std::span<const float> b) {
+  double sum = 0;
+  switch (function) {
+    case SimilarityFunction::kCosine: {
+      const double squares = DenseProduct(a, a) * DenseProduct(b, b);
+      return squares > 0 ? DenseProduct(a, b) / std::sqrt(squares) : 0;
+    }
+    case SimilarityFunction::kDot:
+      return DenseProduct(a, b);
+    case SimilarityFunction::kEuclidean:
+      for (size_t i = 0; i < a.size(); ++i) {
+        const double difference = double{a[i]} - b[i];
+        sum += difference * difference;
+      }
+      return -std::sqrt(sum);
+    case SimilarityFunction::kManhattan:
+      for (size_t i = 0; i < a.size(); ++i) {
+        sum += std::fabs(double{a[i]} - b[i]);
+      }
+      return -sum;
+  }
+  return sum;
+}
+
 double DenseProduct(std::span<const float> a, std::span<const float> b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * b[i];

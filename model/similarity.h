@@ -12,6 +12,19 @@ namespace trivium {
 // Products of the embeddings of two texts. Sums have one order, so that a pair
 // gives the same bits whatever else is compared.
 
+// Ways to compare two dense embeddings; the larger the number, the more similar
+// they are.
+enum class SimilarityFunction {
+  kCosine,     // a . b / (|a| |b|); 0 if one is all zeros
+  kDot,        // a . b
+  kEuclidean,  // -|a - b|
+  kManhattan,  // -sum of |a_i - b_i|
+};
+
+// Both have the same size.
+double DenseSimilarity(SimilarityFunction function, std::span<const float> a,
+                       std::span<const float> b);
+
 // Returns a . b; both have the same size.
 double DenseProduct(std::span<const float> a, std::span<const float> b);
 

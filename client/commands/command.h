@@ -46,6 +46,7 @@ Subcommand AddChat(CLI::App& app);
 Subcommand AddTokens(CLI::App& app);
 Subcommand AddClassify(CLI::App& app);
 Subcommand AddRerank(CLI::App& app);
+Subcommand AddSimilarity(CLI::App& app);
 Subcommand AddSearch(CLI::App& app);
 Subcommand AddTag(CLI::App& app);
 Subcommand AddAnswer(CLI::App& app);

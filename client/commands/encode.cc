@@ -1,7 +1,11 @@
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "base/status.h"
 #include "client/commands/batches.h"
 #include "client/commands/command.h"
@@ -18,10 +22,22 @@ std::string ToText(const Numbers& numbers) {
   return fmt::format("{:.9g}", fmt::join(numbers.begin(), numbers.end(), " "));
 }
 
+// Reads "BEGIN:END"; unset if the text is something else.
+std::optional<std::pair<uint32_t, uint32_t>> ParseSpan(std::string_view text) {
+  const size_t colon = text.find(':');
+  std::pair<uint32_t, uint32_t> span;
+  if (colon == std::string_view::npos ||
+      !absl::SimpleAtoi(std::string(text.substr(0, colon)), &span.first) ||
+      !absl::SimpleAtoi(std::string(text.substr(colon + 1)), &span.second)) {
+    return std::nullopt;
+  }
+  return span;
+}
+
 // Prints an embedding a line, its numbers separated by spaces; or the tokens
 // and weights of a sparse one; or the vectors of a multi-vector, a line each
 // behind their tokens, and an empty line; or, when all are known, each text's
-// similarity to every text.
+// similarity to every text; or the embeddings of its chunks, a line each.
 class EncodeCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -35,6 +51,11 @@ class EncodeCommand : public Command {
         [&](const std::vector<v1::Input>& inputs) -> absl::Status {
           v1::EncodeRequest request = request_;
           request.mutable_inputs()->Add(inputs.begin(), inputs.end());
+          if (chunks_.spans_size() > 0) {
+            for (size_t i = 0; i < inputs.size(); ++i) {
+              *request.add_chunks() = chunks_;
+            }
+          }
           TRIVIUM_ASSIGN_OR_RETURN(const v1::EncodeResponse response,
                                    client.Encode(request));
           for (const v1::EncodeResult& result : response.results()) {
@@ -67,6 +88,12 @@ class EncodeCommand : public Command {
       return absl::OkStatus();
     }
     if (json_) return output.Json(result);
+    if (chunks_.spans_size() > 0) {
+      for (const v1::Chunk& chunk : result.chunks()) {
+        TRIVIUM_RETURN_IF_ERROR(output.Line(ToText(chunk.embedding())));
+      }
+      return absl::OkStatus();
+    }
     if (result.has_sparse()) {
       TRIVIUM_RETURN_IF_ERROR(EmitSparse(result.sparse(), output));
     }
@@ -107,6 +134,7 @@ class EncodeCommand : public Command {
 
   InputFlags inputs_;
   v1::EncodeRequest request_;
+  v1::Chunks chunks_;                      // of each text
   std::vector<v1::EncodeResult> results_;  // with --similarity
   bool similarity_ = false;
   bool json_ = false;
@@ -186,6 +214,27 @@ Subcommand AddEncode(CLI::App& app) {
       "--token-vectors,!--no-token-vectors",
       [request](int64_t count) { request->set_token_vectors(count > 0); },
       "Return the vector of every token, in --json");
+  v1::Chunks* chunks = &command->chunks_;
+  chunks->set_unit(v1::TEXT_UNIT_CHARACTER);
+  sub->add_option_function<std::string>(
+         "--chunk",
+         [chunks](const std::string& text) {
+           const std::optional<std::pair<uint32_t, uint32_t>> span =
+               ParseSpan(text);
+           if (!span) {
+             throw CLI::ValidationError(
+                 "--chunk", "'" + text + "' is not BEGIN:END, as 0:120");
+           }
+           v1::Chunks::Span* const added = chunks->add_spans();
+           added->set_begin(span->first);
+           added->set_end(span->second);
+         },
+         "BEGIN:END, in characters: print the embeddings of such parts of each "
+         "text, which the model reads as a whole (repeatable)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse()
+      ->excludes("--similarity", "--sparse", "--multi-vector")
+      ->group(kMoreFlags);
   sub->add_option_function<int>(
          "--hidden-layer",
          [request](int layer) { request->add_hidden_layers(layer); },

@@ -158,6 +158,24 @@ void AddJsonFlag(CLI::App& app, bool* json) {
   app.add_flag("--json", *json, "One JSON object a line, with all results");
 }
 
+void AddWeightsFlag(CLI::App& app,
+                    std::function<v1::RerankWeights*()> weights) {
+  app.add_option_function<std::vector<float>>(
+         "--weights",
+         [weights](const std::vector<float>& given) {
+           v1::RerankWeights* const set = weights();
+           set->set_dense(given[0]);
+           set->set_sparse(given[1]);
+           set->set_multi_vector(given[2]);
+         },
+         "DENSE,SPARSE,MULTI: how much each comparison counts, for models that "
+         "make embeddings; default: all alike")
+      ->delimiter(',')
+      ->expected(3)
+      ->allow_extra_args(false)
+      ->group(kMoreFlags);
+}
+
 void AddAttentionFlags(CLI::App& app, const std::string& flag,
                        std::function<v1::AttentionSelection*()> selection) {
   app.add_flag_function(

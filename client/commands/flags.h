@@ -137,6 +137,10 @@ void AddTextFlags(CLI::App& app, Message* message) {
 void AddAttentionFlags(CLI::App& app, const std::string& flag,
                        std::function<v1::AttentionSelection*()> selection);
 
+// Adds --weights, of the kinds of embeddings that a call compares. `weights`
+// makes the message present and returns it.
+void AddWeightsFlag(CLI::App& app, std::function<v1::RerankWeights*()> weights);
+
 // Parses token ids separated by commas or spaces. Unset if one of them is not
 // an id.
 std::optional<std::vector<uint32_t>> ParseTokenIds(std::string_view text);

@@ -76,19 +76,7 @@ Subcommand AddRerank(CLI::App& app) {
   sub->add_option_function<uint32_t>(
       "--top", [request](uint32_t top) { request->set_top(top); },
       "How many documents to show; default: all");
-  sub->add_option_function<std::vector<float>>(
-         "--weights",
-         [request](const std::vector<float>& weights) {
-           request->mutable_weights()->set_dense(weights[0]);
-           request->mutable_weights()->set_sparse(weights[1]);
-           request->mutable_weights()->set_multi_vector(weights[2]);
-         },
-         "DENSE,SPARSE,MULTI: how much each comparison counts, for models that "
-         "make embeddings; default: all alike")
-      ->delimiter(',')
-      ->expected(3)
-      ->allow_extra_args(false)
-      ->group(kMoreFlags);
+  AddWeightsFlag(*sub, [request] { return request->mutable_weights(); });
   sub->add_flag_function(
          "--return-text",
          [request](int64_t count) { request->set_return_text(count > 0); },

@@ -19,6 +19,7 @@ const std::map<std::string, CallKind>& CallKinds() {
       {"score", CallKind::kScore},
       {"classify", CallKind::kClassify},
       {"rerank", CallKind::kRerank},
+      {"similarity", CallKind::kSimilarity},
       {"tag", CallKind::kTag},
       {"answer", CallKind::kAnswer},
       {"fill-mask", CallKind::kFillMask},

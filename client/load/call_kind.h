@@ -19,6 +19,7 @@ enum class CallKind {
   kScore,
   kClassify,
   kRerank,
+  kSimilarity,
   kTag,
   kAnswer,
   kFillMask,

@@ -11,8 +11,10 @@ absl::Status CheckCall(CallKind kind, const LoadFlags& flags) {
   const std::string& name = NameOf(kind);
   const bool stream =
       kind == CallKind::kTranslateStream || kind == CallKind::kEncodeStream;
-  const bool texts = kind == CallKind::kRerank || kind == CallKind::kAnswer ||
-                     kind == CallKind::kTokenize || kind == CallKind::kScore;
+  const bool texts = kind == CallKind::kRerank ||
+                     kind == CallKind::kSimilarity ||
+                     kind == CallKind::kAnswer || kind == CallKind::kTokenize ||
+                     kind == CallKind::kScore;
   if (flags.ids && texts) {
     return absl::InvalidArgumentError(
         fmt::format("{} takes texts; leave --ids out", name));

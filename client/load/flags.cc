@@ -171,9 +171,11 @@ void AddCallFlags(CLI::App& app, LoadFlags* flags) {
                  "Texts, documents or contexts in each call; generate has one")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--query", workload->query,
-                 "Query of rerank, question of answer; default: the file's "
-                 "first line");
+  app.add_option(
+      "--query", workload->query,
+      "Query of rerank, first text of similarity, question of answer; "
+      "default: the file's "
+      "first line");
   AddDecodingFlags(app, &workload->decoding);
 }
 

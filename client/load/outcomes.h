@@ -64,6 +64,12 @@ inline void Examine(const v1::RerankResponse& response, CallOutcome* outcome) {
     CountTokens(document, outcome);
   }
 }
+inline void Examine(const v1::SimilarityResponse& response,
+                    CallOutcome* outcome) {
+  outcome->model_time = ModelTime(response.timings());
+  for (const auto& text : response.first()) CountTokens(text, outcome);
+  for (const auto& text : response.second()) CountTokens(text, outcome);
+}
 inline void Examine(const v1::TokenizeResponse& response,
                     CallOutcome* outcome) {
   for (const auto& result : response.results()) {

@@ -74,6 +74,14 @@ class RequestMaker {
         }
         return transport_->Unary(&Inference::Rerank, std::move(request));
       }
+      case CallKind::kSimilarity: {
+        auto request = New<v1::SimilarityRequest>();
+        request.mutable_first()->add_inputs()->set_text(options_.query);
+        for (const v1::Input& input : call.inputs) {
+          *request.mutable_second()->add_inputs() = input;
+        }
+        return transport_->Unary(&Inference::Similarity, std::move(request));
+      }
       case CallKind::kAnswer: {
         auto request = New<v1::AnswerRequest>();
         for (const v1::Input& input : call.inputs) {

@@ -38,7 +38,8 @@ class Workload {
     std::vector<MixPart> mix = {{CallKind::kTranslate, 1}};
     std::string model;
     int inputs_per_call = 1;  // always 1 for Generate, 0 for GetModel
-    std::string query;        // Rerank's query and Answer's question
+    // Rerank's query, Similarity's first text and Answer's question.
+    std::string query;
     v1::DecodingOptions decoding;
     // Keys and values to send with every call.
     std::vector<std::pair<std::string, std::string>> metadata;

@@ -254,6 +254,7 @@ PYBIND11_MODULE(_engine, module) {
       .def("classify", Unary(&LocalEngine::Classify))
       .def("classify_tokens", Unary(&LocalEngine::ClassifyTokens))
       .def("rerank", Unary(&LocalEngine::Rerank))
+      .def("similarity", Unary(&LocalEngine::Similarity))
       .def("answer", Unary(&LocalEngine::Answer))
       .def("fill_mask", Unary(&LocalEngine::FillMask))
       .def("tokenize", Unary(&LocalEngine::Tokenize))

@@ -65,6 +65,7 @@
 #include "model/families/t5.h"
 #include "model/families/t5gemma.h"
 #include "model/families/xglm.h"
+#include "model/families/xlm.h"
 #include "model/families/xlm_roberta_flash.h"
 
 namespace trivium {
@@ -100,6 +101,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"falcon", LoadFalcon},
     {"falcon_h1", LoadFalconH1},
     {"falcon_mamba", LoadFalconMamba},
+    {"flaubert", LoadXlm},
     {"gemma", LoadGemma},
     {"gemma2", LoadGemma2},
     {"gemma3_text", LoadGemma3Text},
@@ -178,6 +180,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"t5gemma", LoadT5Gemma},
     {"umt5", LoadUmt5},
     {"xglm", LoadXglm},
+    {"xlm", LoadXlm},
     {"xlm-roberta", LoadRoberta},
     {"xlm-roberta-xl", LoadXlmRobertaXl},
 };

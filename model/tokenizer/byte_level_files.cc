@@ -37,7 +37,7 @@ enum class Style { kPlain, kRoberta, kDeberta };
 
 Style StyleOf(const std::string& family) {
   for (const char* name : {"roberta", "bart", "longformer", "led", "blenderbot",
-                           "mvp", "roberta-prelayernorm"}) {
+                           "mvp", "roberta-prelayernorm", "data2vec-text"}) {
     if (family == name) return Style::kRoberta;
   }
   return family == "deberta" ? Style::kDeberta : Style::kPlain;
@@ -188,7 +188,9 @@ absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder) {
   TRIVIUM_ASSIGN_OR_RETURN(
       parts.model, MakeModel(folder, std::move(vocabulary), merges, {}));
 
-  const Style style = StyleOf(config.family);
+  // Other families use these tokenizers, such as data2vec-text RoBERTa's.
+  Style style = StyleOf(config.family);
+  if (style == Style::kPlain) style = StyleOf(config.tokenizer_class);
   const bool prefix_space = config.Flag("add_prefix_space", false);
   if (IsQwen(config.family)) {
     parts.normalizer = MakeUnicodeNormalizer(DecompositionKind::kCanonical,

@@ -28,7 +28,8 @@ struct Family {
 };
 
 std::optional<Family> FamilyOf(const std::string& name) {
-  if (name == "xlm-roberta") {
+  // Also -xl, and the tokenizer's class, which other families use.
+  if (name.starts_with("xlm-roberta") || name == "xlmroberta") {
     return Family{
         "<s>",   "</s>",
         "<pad>", "<mask>",

@@ -2,25 +2,60 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "fmt/format.h"
+#include "model/tokenizer/folder_config.h"
 #include "model/tokenizer/marian_tokenizer.h"
 #include "model/tokenizer/pipeline_tokenizer.h"
 #include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer_files.h"
+#include "model/tokenizer/unicode.h"
 
 namespace trivium {
 namespace {
+
+// True if the piece has several Chinese characters.
+bool IsChineseWord(std::string_view piece) {
+  int count = 0;
+  while (!piece.empty()) {
+    const CodePoint first = FirstCodePoint(piece);
+    count += IsChineseCharacter(first.value) ? 1 : 0;
+    piece.remove_prefix(first.size);
+  }
+  return count > 1;
+}
+
+// Refuses RoFormer's Chinese vocabularies: the words in them come from jieba.
+absl::Status CheckWords(const std::string& folder, const TokenModel& model) {
+  const auto config = FolderConfig::Load(folder);
+  if (!config.ok()) return absl::OkStatus();
+  const std::string& name = config->tokenizer_class.empty()
+                                ? config->family
+                                : config->tokenizer_class;
+  if (name != "roformer") return absl::OkStatus();
+  for (int32_t id = 0; id < model.size(); ++id) {
+    if (!IsChineseWord(model.PieceOf(id))) continue;
+    return absl::UnimplementedError(fmt::format(
+        "{}: RoFormerTokenizer cuts Chinese into words with jieba, which this "
+        "version does not; without the tokenizer's files the model serves "
+        "token ids",
+        folder));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
     const std::string& folder, const SentenceConfig& sentences,
     absl::StatusOr<TokenizerParts> parts) {
   TRIVIUM_RETURN_IF_ERROR(parts.status());
+  TRIVIUM_RETURN_IF_ERROR(CheckWords(folder, *parts->model));
   if (sentences.lower_case) {
     // Like sentence-transformers: before the tokenizer's own steps, but not for
     // its added tokens.

@@ -134,48 +134,50 @@ class TeiEmbedSparseCodec : public TeiEmbedCodec {
   }
 };
 
-class TeiSimilarityCodec : public TeiEmbedCodec {
+class TeiSimilarityCodec : public TeiCodec {
+ public:
+  TeiSimilarityCodec(const Environment& environment, const RequestHead& head)
+      : models_(environment.models, head.grant) {}
+
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
-    auto* const request = static_cast<v1::EncodeRequest*>(message);
-    request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
-    request->set_normalize(true);
+    auto* const request = static_cast<v1::SimilarityRequest*>(message);
+    // TEI compares dense embeddings by their cosine, whatever the folder says.
+    const ModelHandle model = models_.FirstFor(Rpc::kSimilarity);
+    if (model != nullptr && model->model->sentence_encoder().has_dense()) {
+      request->mutable_weights()->set_dense(1);
+      request->set_function(v1::SIMILARITY_FUNCTION_COSINE);
+    }
     fields->Require("inputs");
     if (const json* const value = fields->Value("inputs")) {
       JsonFields inputs(*value, "inputs.");
       inputs.Require("source_sentence");
       inputs.Require("sentences");
-      request->add_inputs()->set_text(
+      request->mutable_first()->add_inputs()->set_text(
           inputs.String("source_sentence").value_or(""));
       for (std::string& text : inputs.Strings("sentences")) {
-        request->add_inputs()->set_text(std::move(text));
+        request->mutable_second()->add_inputs()->set_text(std::move(text));
       }
       fields->Keep(inputs.Done());
-      if (request->inputs_size() == 1) FailEmpty(fields, "inputs.sentences");
+      if (!request->has_second()) FailEmpty(fields, "inputs.sentences");
     }
     ReadParameters(fields, [request](JsonFields* parameters) {
-      ReadRest(parameters, request);
+      if (const auto name = parameters->String("prompt_name")) {
+        request->mutable_first()->set_prompt_name(*name);
+        request->mutable_second()->set_prompt_name(*name);
+      }
+      ReadTruncation(parameters, request);
     });
   }
 
-  // The vectors have length 1, so their product is the cosine.
   std::string AnswerOf(const Message& message) const override {
-    const auto& results =
-        static_cast<const v1::EncodeResponse&>(message).results();
-    const auto& source = results[0].embedding();
-    std::vector<float> cosines;
-    for (int i = 1; i < results.size(); ++i) {
-      const auto& other = results[i].embedding();
-      double sum = 0;
-      for (int k = 0; k < source.size(); ++k) {
-        sum += double{source[k]} * other[k];
-      }
-      cosines.push_back(static_cast<float>(sum));
-    }
     std::string text;
-    AddJsonList(cosines, &text);
+    AddJsonList(static_cast<const v1::SimilarityResponse&>(message).scores(),
+                &text);
     return text;
   }
+
+  const AllowedModels models_;
 };
 
 class TeiRerankCodec : public TeiCodec {
@@ -353,9 +355,9 @@ std::unique_ptr<Codec> NewTeiEmbedSparseCodec(const Environment&,
                                               const RequestHead&) {
   return std::make_unique<TeiEmbedSparseCodec>();
 }
-std::unique_ptr<Codec> NewTeiSimilarityCodec(const Environment&,
-                                             const RequestHead&) {
-  return std::make_unique<TeiSimilarityCodec>();
+std::unique_ptr<Codec> NewTeiSimilarityCodec(const Environment& environment,
+                                             const RequestHead& head) {
+  return std::make_unique<TeiSimilarityCodec>(environment, head);
 }
 std::unique_ptr<Codec> NewTeiRerankCodec(const Environment&,
                                          const RequestHead&) {

@@ -17,7 +17,8 @@ NewCodec NewTeiEmbedAllCodec;
 // POST /embed_sparse: makes sparse embeddings of texts or ids.
 NewCodec NewTeiEmbedSparseCodec;
 // POST /similarity: compares a sentence with others, by the cosine of their
-// vectors.
+// vectors; by the products of sparse embeddings or by MaxSim if the model makes
+// no others.
 NewCodec NewTeiSimilarityCodec;
 // POST /rerank: sorts texts by how well they answer a query.
 NewCodec NewTeiRerankCodec;

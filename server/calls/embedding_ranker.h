@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "server/calls/compare_embeddings.h"
 #include "server/calls/convert/embedding_rank.h"
 #include "server/calls/encode_work.h"
 
@@ -39,15 +40,13 @@ class EmbeddingRanker {
                                             RequestResult result) const;
 
  private:
-  EmbeddingRanker(const EmbeddingWeights& weights, bool takes_mean,
-                  EncodeWork query, EncodeWork document)
-      : weights_(weights),
-        takes_mean_(takes_mean),
+  EmbeddingRanker(const EmbeddingComparison& comparison, EncodeWork query,
+                  EncodeWork document)
+      : comparison_(comparison),
         query_work_(std::move(query)),
         document_work_(std::move(document)) {}
 
-  EmbeddingWeights weights_;
-  bool takes_mean_;  // MultiVectors::Settings::takes_mean
+  EmbeddingComparison comparison_;
   EncodeWork query_work_;
   EncodeWork document_work_;
   TextEmbeddings query_;

@@ -1,6 +1,9 @@
 // Encode: makes vectors of texts.
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "server/calls/encode_work.h"
@@ -22,7 +25,7 @@ class EncodeCall final : public UnaryCall {
                                   call().alive_check()));
     TRIVIUM_ASSIGN_OR_RETURN(messages_,
                              ReadInputs(request_, environment().limits));
-    return absl::OkStatus();
+    return CheckChunkCount(request_);
   }
 
   int parts() const override { return static_cast<int>(messages_.size()); }
@@ -32,16 +35,18 @@ class EncodeCall final : public UnaryCall {
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
     TRIVIUM_ASSIGN_OR_RETURN(EncodeWork::Item item,
-                             work_->Prepare(*messages_[part], FieldOf(part)));
+                             work_->Prepare(*messages_[part], FieldOf(part),
+                                            ChunksOf(request_, part),
+                                            fmt::format("chunks[{}]", part)));
     ExpectResponseBytes(item.response_bytes);
     requests->push_back(std::move(item.request));
-    inputs_.push_back(std::move(item.input));
+    items_.push_back(std::move(item));
     return absl::OkStatus();
   }
 
   absl::Status HandleResult(int i, RequestResult result) override {
     TRIVIUM_ASSIGN_OR_RETURN(v1::EncodeResult encoded,
-                             work_->Result(inputs_[i], std::move(result)));
+                             work_->Result(items_[i], std::move(result)));
     AddEncoded(std::move(encoded), &response_);
     return absl::OkStatus();
   }
@@ -53,7 +58,7 @@ class EncodeCall final : public UnaryCall {
   v1::EncodeResponse response_;
   Elements<v1::Input> messages_;  // the request's inputs
   std::optional<EncodeWork> work_;
-  std::vector<PreparedInput> inputs_;
+  std::vector<EncodeWork::Item> items_;
 };
 
 }  // namespace

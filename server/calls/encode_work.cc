@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -41,8 +42,29 @@ absl::StatusOr<EncodeWork> EncodeWork::Create(const Environment& environment,
   return EncodeWork(std::move(job));
 }
 
+absl::Status EncodeWork::CheckChunks(const v1::Input& input,
+                                     const std::string& path) const {
+  if (TextOf(input) == nullptr) {
+    return InvalidField(path, "are parts of a text, and the input is none");
+  }
+  if (job_.embedding != EncodeJob::Embedding::kTokens) {
+    return InvalidField(path,
+                        "have dense embeddings made of token vectors, and no "
+                        "such is asked for; leave them out, or ask for a dense "
+                        "embedding and a pooling of tokens");
+  }
+  if (sentences().PoolsParts(job_.overrides)) return absl::OkStatus();
+  return InvalidField(path,
+                      "have neither the text's first token nor its last, of "
+                      "which the embedding is made; set pooling to MEAN or "
+                      "MAX");
+}
+
 absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
-    const v1::Input& input, const std::string& path) const {
+    const v1::Input& input, const std::string& path, const v1::Chunks& chunks,
+    const std::string& chunks_path) const {
+  const bool has_chunks = chunks.spans_size() > 0;
+  if (has_chunks) TRIVIUM_RETURN_IF_ERROR(CheckChunks(input, chunks_path));
   if (job_.prompted && TextOf(input) == nullptr) {
     return InvalidField(
         path,
@@ -50,7 +72,20 @@ absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
         "the prompt into the input, or leave it out");
   }
   Item item;
-  TRIVIUM_ASSIGN_OR_RETURN(item.input, ConvertInput(input, path, job_.options));
+  std::optional<InputOptions> with_tokens;
+  if (has_chunks) {
+    with_tokens = job_.options;
+    with_tokens->tokens = true;
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      item.input,
+      ConvertInput(input, path, with_tokens ? *with_tokens : job_.options));
+  if (has_chunks) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        item.chunks,
+        PlaceChunks(chunks, chunks_path, *TextOf(input), item.input));
+    item.input.tokens.clear();
+  }
   const size_t tokens = item.input.source.ids.size();
   TRIVIUM_RETURN_IF_ERROR(CheckRows(tokens, path));
   if (job_.max_rows && tokens > kMostPooledRows &&
@@ -61,11 +96,11 @@ absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
                           "max_rows out",
                           tokens, kMostPooledRows));
   }
-  item.response_bytes = ResponseBytes(tokens);
+  item.response_bytes = ResponseBytes(tokens, item.chunks.size());
   Request& request = item.request;
   request.source = item.input.source;
   request.pooled = job_.embedding == EncodeJob::Embedding::kPooler;
-  request.states = WantedStates();
+  request.states = WantedStates(has_chunks);
   request.sparse = engine_makes_sparse();
   request.hidden_layers = job_.hidden_layers;
   std::sort(request.hidden_layers.begin(), request.hidden_layers.end());
@@ -78,8 +113,8 @@ absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
   return item;
 }
 
-States EncodeWork::WantedStates() const {
-  if (job_.token_vectors || job_.multi_vector ||
+States EncodeWork::WantedStates(bool has_chunks) const {
+  if (has_chunks || job_.token_vectors || job_.multi_vector ||
       (job_.sparse && !engine_makes_sparse())) {
     return States::kAll;
   }
@@ -99,9 +134,10 @@ absl::Status EncodeWork::CheckRows(size_t tokens,
                   input, tokens - 1));
 }
 
-int64_t EncodeWork::ResponseBytes(size_t tokens) const {
+int64_t EncodeWork::ResponseBytes(size_t tokens, size_t chunks) const {
   const auto count = static_cast<int64_t>(tokens);
-  int64_t floats = job_.dimensions.value_or(job_.embedding_size());
+  const int64_t size = job_.dimensions.value_or(job_.embedding_size());
+  int64_t floats = size * (1 + static_cast<int64_t>(chunks));
   const auto layers = static_cast<int64_t>(job_.hidden_layers.size());
   floats += (job_.token_vectors + layers) * count * info().d_model;
   int64_t bytes = floats * static_cast<int64_t>(sizeof(float));
@@ -143,6 +179,10 @@ std::vector<float> EncodeWork::Dense(const PreparedInput& input,
     overrides.skipped_tokens = input.prompt_tokens;
     embedding = sentences().Embed(result->states, info().d_model, overrides);
   }
+  return Cut(std::move(embedding));
+}
+
+std::vector<float> EncodeWork::Cut(std::vector<float> embedding) const {
   if (job_.dimensions) {
     const bool normal = HasLengthOne(embedding);
     embedding.resize(*job_.dimensions);
@@ -171,10 +211,32 @@ absl::StatusOr<TextEmbeddings> EncodeWork::Embed(const PreparedInput& input,
   return made;
 }
 
+absl::Status EncodeWork::AddChunks(const std::vector<ChunkTokens>& chunks,
+                                   std::span<const float> states,
+                                   v1::EncodeResult* out) const {
+  const auto width = static_cast<size_t>(info().d_model);
+  for (const ChunkTokens& chunk : chunks) {
+    TRIVIUM_RETURN_IF_ERROR(job_.options.check_alive());
+    std::vector<float> embedding;
+    if (chunk.end > chunk.begin) {
+      embedding = Cut(
+          sentences().Embed(states.subspan(chunk.begin * width,
+                                           (chunk.end - chunk.begin) * width),
+                            info().d_model, job_.overrides));
+    }
+    AddChunk(job_, chunk, embedding, out);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::EncodeResult> EncodeWork::Result(
-    const PreparedInput& input, RequestResult result) const {
-  TRIVIUM_ASSIGN_OR_RETURN(TextEmbeddings embeddings, Embed(input, &result));
-  return WriteEncoded(job_, input, std::move(embeddings), result);
+    const Item& item, RequestResult result) const {
+  TRIVIUM_ASSIGN_OR_RETURN(TextEmbeddings embeddings,
+                           Embed(item.input, &result));
+  v1::EncodeResult out =
+      WriteEncoded(job_, item.input, std::move(embeddings), result);
+  TRIVIUM_RETURN_IF_ERROR(AddChunks(item.chunks, result.states, &out));
+  return out;
 }
 
 }  // namespace trivium

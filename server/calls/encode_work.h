@@ -1,11 +1,13 @@
 #ifndef TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_
 #define TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/calls/convert/chunks.h"
 #include "server/calls/convert/encode.h"
 
 namespace trivium {
@@ -24,6 +26,7 @@ class EncodeWork {
 
   struct Item {
     PreparedInput input;
+    std::vector<ChunkTokens> chunks;
     Request request;
     int64_t response_bytes = 0;  // an estimate
   };
@@ -34,11 +37,17 @@ class EncodeWork {
   }
   // Tokenizes the input, whose field is `path`, "inputs[3]".
   absl::StatusOr<Item> Prepare(const v1::Input& input,
-                               const std::string& path) const;
+                               const std::string& path) const {
+    return Prepare(input, path, v1::Chunks(), "");
+  }
+  // The same, and finds the tokens of chunks, whose field is `chunks_path`.
+  absl::StatusOr<Item> Prepare(const v1::Input& input, const std::string& path,
+                               const v1::Chunks& chunks,
+                               const std::string& chunks_path) const;
   // Makes the embeddings; may move from the result.
   absl::StatusOr<TextEmbeddings> Embed(const PreparedInput& input,
                                        RequestResult* result) const;
-  absl::StatusOr<v1::EncodeResult> Result(const PreparedInput& input,
+  absl::StatusOr<v1::EncodeResult> Result(const Item& item,
                                           RequestResult result) const;
 
  private:
@@ -48,8 +57,10 @@ class EncodeWork {
 
   const ModelInfo& info() const { return job_.options.model->info(); }
   absl::Status CheckRows(size_t tokens, const std::string& input) const;
-  States WantedStates() const;
-  int64_t ResponseBytes(size_t tokens) const;
+  absl::Status CheckChunks(const v1::Input& input,
+                           const std::string& path) const;
+  States WantedStates(bool has_chunks) const;
+  int64_t ResponseBytes(size_t tokens, size_t chunks) const;
   const SentenceEncoder& sentences() const {
     return job_.options.model->sentence_encoder();
   }
@@ -59,6 +70,12 @@ class EncodeWork {
   }
   std::vector<float> Dense(const PreparedInput& input,
                            RequestResult* result) const;
+  // Cuts an embedding to the dimensions that are asked for.
+  std::vector<float> Cut(std::vector<float> embedding) const;
+  // Adds the embeddings of chunks, whose tokens have `states`.
+  absl::Status AddChunks(const std::vector<ChunkTokens>& chunks,
+                         std::span<const float> states,
+                         v1::EncodeResult* out) const;
 
   EncodeJob job_;
   int64_t prompt_bytes_;

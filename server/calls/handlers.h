@@ -26,6 +26,7 @@ NewHandler NewDetokenize;
 NewHandler NewScore;
 NewHandler NewClassify;
 NewHandler NewRerank;
+NewHandler NewSimilarity;
 NewHandler NewClassifyTokens;
 NewHandler NewFillMask;
 NewHandler NewAnswer;

@@ -49,6 +49,9 @@ struct Translating {
   static int64_t StartBytes(const Message::Start& start) {
     return TextBytes(start.options());
   }
+  static auto Prepare(Work& work, const Message::Item& item) {
+    return work.Prepare(InputOf(item), "item.input");
+  }
   static std::vector<Request> TakeRequests(Item* item) {
     return std::exchange(item->requests, {});
   }
@@ -78,6 +81,10 @@ struct Embedding {
                               "start.", call->alive_check());
   }
   static int64_t StartBytes(const v1::EncodeRequest&) { return 0; }
+  static auto Prepare(const Work& work, const Message::Item& item) {
+    return work.Prepare(InputOf(item), "item.input", ChunksOf(item),
+                        "item.chunks");
+  }
   static std::vector<Request> TakeRequests(Item* item) {
     std::vector<Request> requests;
     if (!item->result) requests.push_back(std::move(item->request));
@@ -86,7 +93,7 @@ struct Embedding {
   static absl::Status HandleResult(const EncodeWork& work, RequestResult result,
                                    Item* item) {
     TRIVIUM_ASSIGN_OR_RETURN(item->result,
-                             work.Result(item->input, std::move(result)));
+                             work.Result(*item, std::move(result)));
     return absl::OkStatus();
   }
   static v1::EncodeResult Result(const EncodeWork&, Item* item) {
@@ -128,7 +135,7 @@ class TypedItems final : public StreamItems {
     } else {
       outcome.text_bytes = work_->TextBytes(InputOf(*item));
       outcome.prepare = [this, item = MoveItem(&message)] {
-        return Prepare(IdOf(item), InputOf(item));
+        return Prepare(item);
       };
     }
     return outcome;
@@ -151,10 +158,11 @@ class TypedItems final : public StreamItems {
   }
 
  private:
-  Outcome Prepare(const std::string& id, const v1::Input& input) {
+  Outcome Prepare(const typename Kind::Message::Item& item) {
+    const std::string& id = IdOf(item);
     const Environment& environment = call_->environment();
     const absl::Time before = environment.clock->Now();
-    auto prepared = work_->Prepare(input, "item.input");
+    auto prepared = Kind::Prepare(*work_, item);
     call_->AddTokenizing(before, environment.clock->Now());
     absl::Status status = prepared.status();
     if (status.ok()) {

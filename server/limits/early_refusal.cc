@@ -16,6 +16,7 @@ bool IsRefusedForTime(Rpc rpc) {
     case Rpc::kScore:
     case Rpc::kClassify:
     case Rpc::kRerank:
+    case Rpc::kSimilarity:
     case Rpc::kClassifyTokens:
     case Rpc::kFillMask:
     case Rpc::kAnswer:

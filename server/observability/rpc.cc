@@ -23,7 +23,8 @@ std::string_view RpcMethod(Rpc rpc) {
       "trivium.v1.Models/ReloadModel",
       "trivium.v1.Models/UnloadModel",
       "inference.GRPCInferenceService/ModelInfer",
-      "trivium.v1.Inference/TranslateDocument"};
+      "trivium.v1.Inference/TranslateDocument",
+      "trivium.v1.Inference/Similarity"};
   return kMethods[static_cast<int>(rpc)];
 }
 

@@ -27,8 +27,9 @@ enum class Rpc {
   kUnloadModel,
   kModelInfer,  // KServe's, if it became none of the other calls
   kTranslateDocument,
+  kSimilarity,
 };
-inline constexpr int kRpcs = 20;
+inline constexpr int kRpcs = 21;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);

@@ -43,7 +43,10 @@ bool IsServersError(absl::StatusCode code) {
 
 // The conventions' well-known name for the call; empty if none fits.
 std::string_view OperationName(Rpc rpc) {
-  if (rpc == Rpc::kEncode || rpc == Rpc::kEncodeStream) return "embeddings";
+  if (rpc == Rpc::kEncode || rpc == Rpc::kEncodeStream ||
+      rpc == Rpc::kSimilarity) {
+    return "embeddings";
+  }
   return rpc == Rpc::kGenerate ? "text_completion" : "";
 }
 

@@ -573,6 +573,32 @@ TEST_F(CommandsTest, ReranksDocuments) {
   EXPECT_EQ(Run({"rerank", "one"}).code, kExitUsage);
 }
 
+TEST_F(CommandsTest, ComparesTextsOfTwoLists) {
+  const CommandRun run =
+      Run({"similarity", "--search", "--to", "x", "--to", "y", "--function",
+           "dot", "--weights", "1,2,0", "a", "b"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_EQ(run.out, "0.5000\t0.5000\ta\n0.5000\t0.5000\tb\n");
+  const v1::SimilarityRequest& sent = server_.last_similarity;
+  EXPECT_EQ(sent.first().inputs_size(), 2);
+  EXPECT_EQ(sent.first().kind(), v1::TEXT_KIND_QUERY);
+  EXPECT_EQ(sent.second().inputs(1).text(), "y");
+  EXPECT_EQ(sent.second().kind(), v1::TEXT_KIND_DOCUMENT);
+  EXPECT_EQ(sent.function(), v1::SIMILARITY_FUNCTION_DOT);
+  EXPECT_EQ(sent.weights().sparse(), 2);
+  EXPECT_EQ(Run({"similarity", "a", "b"}).out,
+            "0.5000\t0.5000\ta\n0.5000\t0.5000\tb\n");
+  EXPECT_FALSE(server_.last_similarity.has_second());
+  EXPECT_EQ(Run({"similarity", "--search", "a"}).code, kExitUsage);
+  EXPECT_EQ(Run({"similarity", "--function", "sine", "a"}).code, kExitUsage);
+}
+
+TEST_F(CommandsTest, ReadsChunks) {
+  for (const char* const chunk : {"1", "a:b", ":2", "-1:2", "1:2:3"}) {
+    EXPECT_EQ(Run({"encode", "--chunk", chunk, "a"}).code, kExitUsage) << chunk;
+  }
+}
+
 // The fake's vectors are (bytes, 0.1).
 TEST_F(CommandsTest, PrintsSimilaritiesOfEmbeddings) {
   const CommandRun run = Run({"encode", "--similarity", "a", "bad", "", "bc"});

@@ -25,6 +25,23 @@ grpc::Status FakeServer::Classify(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeServer::Similarity(grpc::ServerContext* context,
+                                    const v1::SimilarityRequest* request,
+                                    v1::SimilarityResponse* response) {
+  if (grpc::Status status = Begin(context); !status.ok()) return status;
+  Keep(*request, &last_similarity);
+  const auto& second =
+      request->has_second() ? request->second() : request->first();
+  for (int i = 0; i < request->first().inputs_size(); ++i) {
+    response->add_first()->set_token_count(2);
+    for (int k = 0; k < second.inputs_size(); ++k) response->add_scores(0.5f);
+  }
+  for (int k = 0; k < second.inputs_size(); ++k) {
+    response->add_second()->set_token_count(3);
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeServer::Rerank(grpc::ServerContext* context,
                                 const v1::RerankRequest* request,
                                 v1::RerankResponse* response) {

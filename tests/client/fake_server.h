@@ -39,6 +39,7 @@ class FakeServer : public v1::Inference::Service,
   v1::TranslateRequest last_translate;
   v1::ScoreRequest last_score;
   v1::RerankRequest last_rerank;
+  v1::SimilarityRequest last_similarity;
   v1::GenerateRequest last_generate;
   v1::TranslateStreamRequest::Start last_start;
   int largest_attention_bytes = 0;
@@ -89,6 +90,11 @@ class FakeServer : public v1::Inference::Service,
   grpc::Status Rerank(grpc::ServerContext* context,
                       const v1::RerankRequest* request,
                       v1::RerankResponse* response) override;
+
+  // Every score is 0.5.
+  grpc::Status Similarity(grpc::ServerContext* context,
+                          const v1::SimilarityRequest* request,
+                          v1::SimilarityResponse* response) override;
 
   // Returns one span over the whole text.
   grpc::Status ClassifyTokens(grpc::ServerContext* context,

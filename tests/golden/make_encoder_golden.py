@@ -8,9 +8,11 @@ computes with it.
     make_encoder_golden.py tests/golden/bart.classify BartForSequenceClassification end=2
 
 KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
-`dtype` is what they are saved as, `end` is an id at the end of each sequence. Weights are several times larger than those
-of a fresh model, so that attention is not uniform. Each sequence runs alone,
-without padding, in f32. Needs PyPI's torch, transformers (5.23 made the
+`dtype` is what they are saved as, `end` is an id at the end of each sequence, maps=false leaves attention maps
+out.
+Weights are several times larger than those of a fresh model, so that attention
+is not uniform. Each sequence runs alone, without padding, in f32, or with
+exact=true in double precision. Needs PyPI's torch, transformers (5.23 made the
 committed files) and safetensors; the tests themselves do not.
 """
 
@@ -23,6 +25,7 @@ SMALL = {
     "hidden_size": 32,
     "dim": 32,
     "embedding_size": 16,
+    "emb_dim": 32,  # of XLM
     "num_hidden_layers": 2,
     "n_layers": 2,
     "num_attention_heads": 2,
@@ -47,6 +50,10 @@ SMALL = {
 RUNS = [[5, 17, 42], [3, 3, 3], list(range(2, 25)), [9, 1, 0, 300, 7, 1, 1, 250, 2, 11, 6]]
 
 
+# FlauBERT with pre_norm asks for a layer's part of a cache that has no parts.
+transformers.EncoderDecoderCache.__getitem__ = lambda self, _: self
+
+
 def make_model(architecture, options):
     model_class = getattr(transformers, architecture)
     config = model_class.config_class()
@@ -63,6 +70,8 @@ def make_model(architecture, options):
 @torch.no_grad()
 def run_model(model, ids, types, attentions):
     inputs = {"input_ids": torch.tensor([ids])}
+    if hasattr(model.config, "n_langs"):  # XLM takes ids of padding as the text's end
+        inputs["lengths"] = torch.tensor([len(ids)])
     if types:
         inputs["token_type_ids"] = torch.tensor([types])
     out = dict(model(**inputs, output_attentions=attentions, output_hidden_states=True))
@@ -87,7 +96,11 @@ def main():
     dtype = options.pop("dtype", "float32")
     length = options.pop("longest", 23)
     end = options.pop("end", None)
+    exact = options.pop("exact", False)
+    maps = options.pop("maps", True)
     model = saved(make_model(architecture, options), folder, dtype)
+    if exact:
+        model = model.double()
     (folder / "generation_config.json").unlink(missing_ok=True)
 
     generator = torch.Generator().manual_seed(1)
@@ -103,8 +116,8 @@ def main():
         if segments > 1:
             run["token_type_ids"] = [min(k * segments // len(ids), segments - 1) for k in range(len(ids))]
         runs.append(run)
-        for name, tensor in run_model(model, ids, run.get("token_type_ids"), i == 0).items():
-            tensors[f"{i}.{name}"] = tensor.contiguous()
+        for name, tensor in run_model(model, ids, run.get("token_type_ids"), maps and i == 0).items():
+            tensors[f"{i}.{name}"] = tensor.float().contiguous()
     write_golden(folder, "encoder", architecture, runs, tensors)
 
 

@@ -88,6 +88,7 @@ std::vector<GoodCall> GoodCalls() {
   encode.add_inputs()->set_text("Hi.");
   encode.mutable_attention()->add_heads(1);
   encode.set_pooling(v1::POOLING_MEAN);
+  encode.add_chunks()->add_spans()->set_end(3);
   calls.push_back(Good(service + "Encode", encode));
   v1::TranslateRequest translate;
   translate.set_model("en-de");
@@ -123,9 +124,11 @@ std::vector<GoodCall> GoodCalls() {
   v1::EncodeStreamRequest encode_start, encode_item;
   *encode_start.mutable_start() = encode;
   encode_start.mutable_start()->clear_inputs();
+  encode_start.mutable_start()->clear_chunks();
   encode_start.mutable_start()->set_dimensions(3);
   encode_item.mutable_item()->set_id("7");
   *encode_item.mutable_item()->mutable_input() = encode.inputs(0);
+  *encode_item.mutable_item()->mutable_chunks() = encode.chunks(0);
   calls.push_back(Good(service + "EncodeStream", encode_start));
   calls.back().messages.push_back(
       std::make_shared<v1::EncodeStreamRequest>(encode_item));
@@ -152,6 +155,15 @@ std::vector<GoodCall> GoodCalls() {
   rerank.set_top(1);
   rerank.set_return_text(true);
   calls.push_back(Good(service + "Rerank", rerank));
+  v1::SimilarityRequest similarity;
+  similarity.set_model("bert.rank");
+  similarity.mutable_first()->add_inputs()->set_text("ab");
+  similarity.mutable_first()->set_prompt("c ");
+  similarity.mutable_second()->add_inputs()->set_text("c d");
+  similarity.mutable_second()->add_inputs()->set_text("e");
+  similarity.set_function(v1::SIMILARITY_FUNCTION_EUCLIDEAN);
+  similarity.set_dimensions(3);
+  calls.push_back(Good(service + "Similarity", similarity));
   v1::ClassifyTokensRequest tag;
   tag.set_model("bert.tag");
   tag.add_inputs()->set_text("ab c.");

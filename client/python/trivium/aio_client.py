@@ -28,6 +28,7 @@ from trivium.arguments import (
     LoadModelArguments,
     RerankArguments,
     ScoreArguments,
+    SimilarityArguments,
     TokenizeArguments,
     TranslateArguments,
 )
@@ -47,10 +48,12 @@ from trivium.inputs import (
     MessageLike,
     ScoreLike,
     to_chat_request,
+    to_encode_request,
     to_input,
     to_inputs,
     to_questions,
     to_score_inputs,
+    to_similarity_request,
     to_texts,
     to_token_ids,
     to_tokenize_request,
@@ -109,7 +112,7 @@ class AsyncClient:
         **options: Unpack[EncodeArguments],
     ) -> inference_pb2.EncodeResponse:
         """As Client.encode."""
-        request = inference_pb2.EncodeRequest(inputs=to_inputs(inputs), **options)
+        request = to_encode_request(inputs, options)
         return await self._call(self._inference.Encode, request, timeout)
 
     def encode_stream(
@@ -306,6 +309,18 @@ class AsyncClient:
             query=query, documents=to_texts(documents, "documents"), **options
         )
         return await self._call(self._inference.Rerank, request, timeout)
+
+    async def similarity(
+        self,
+        first: Iterable[InputLike],
+        second: Iterable[InputLike] | None = None,
+        *,
+        timeout: float | None = None,
+        **options: Unpack[SimilarityArguments],
+    ) -> inference_pb2.SimilarityResponse:
+        """As Client.similarity."""
+        request = to_similarity_request(first, second, options)
+        return await self._call(self._inference.Similarity, request, timeout)
 
     async def tokenize(
         self,

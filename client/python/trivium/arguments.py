@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Union
 
+from trivium.inputs import ChunksLike
 from trivium.v1 import common_pb2, inference_pb2, models_pb2
 
 Decoding = Union["common_pb2.DecodingOptions", Mapping[str, Any]]
@@ -45,6 +46,9 @@ class EncodeArguments(TruncationArguments, total=False):
     kind: inference_pb2.TextKind | str  # TEXT_KIND_QUERY, TEXT_KIND_DOCUMENT
     sparse: inference_pb2.SparseOptions  # which weights to return
     multi_vector: inference_pb2.MultiVectorOptions  # how to return the vectors
+    # Parts of each input to embed, too: [[(0, 120), (120, 240)], ...], in characters.
+    # Not for encode_stream.
+    chunks: Sequence[ChunksLike]
 
 
 class TranslateArguments(TypedDict, total=False):
@@ -148,6 +152,19 @@ class RerankArguments(TruncationArguments, total=False):
     prompt: str
     # How much each embedding counts, for models that make them.
     weights: inference_pb2.RerankWeights
+
+
+class SimilarityArguments(TruncationArguments, total=False):
+    first_kind: inference_pb2.TextKind | str  # as EncodeArguments' kind
+    second_kind: inference_pb2.TextKind | str
+    first_prompt_name: str  # give this or first_prompt, not both
+    first_prompt: str
+    second_prompt_name: str
+    second_prompt: str
+    # How much each embedding counts; default: all that the model makes.
+    weights: inference_pb2.RerankWeights
+    function: inference_pb2.SimilarityFunction | str  # "SIMILARITY_FUNCTION_DOT"
+    dimensions: int  # compare only this many of an embedding's first values
 
 
 class TokenizeArguments(TypedDict, total=False):

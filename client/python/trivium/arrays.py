@@ -24,7 +24,9 @@ def embeddings(
     return np.stack([_embedding(one, embedding_format) for one in response.results])
 
 
-def _embedding(result: inference_pb2.EncodeResult, sent: str) -> Array:
+def _embedding(
+    result: inference_pb2.EncodeResult | inference_pb2.Chunk, sent: str
+) -> Array:
     scale = np.float32(result.embedding_scale)
     values = _from_bytes(result.embedding_bytes, sent, 1, scale)
     return np.array(result.embedding, np.float32) if values is None else values[0]
@@ -43,6 +45,27 @@ def multi_vector(
     if values is None:
         return np.array(rows.values, np.float32).reshape(rows.row_count, rows.size)
     return values[:, : rows.size]
+
+
+def chunks(
+    result: inference_pb2.EncodeResult,
+    embedding_format: str = "EMBEDDING_FORMAT_UNSPECIFIED",
+) -> Array:
+    """The embeddings of a text's chunks, f32 [chunks, dimensions]. Needs chunks in the
+    request, whose embedding_format is given. A chunk that the model did not read is a
+    row of nan."""
+    made = [_embedding(one, embedding_format) for one in result.chunks]
+    size = max((len(one) for one in made), default=0)
+    rows = [one if len(one) else np.full(size, np.nan, np.float32) for one in made]
+    return np.stack(rows) if rows else np.zeros((0, 0), np.float32)
+
+
+def similarities(response: inference_pb2.SimilarityResponse, kind: str = "") -> Array:
+    """How similar the texts of two lists are, f32 [first, second]. `kind` is "dense",
+    "sparse" or "multi_vector" for one of several kinds of embeddings that count."""
+    values = getattr(response, f"{kind}_scores" if kind else "scores")
+    shape = (len(response.first), len(response.second))
+    return np.array(values, np.float32).reshape(shape)
 
 
 def max_sim(query: Array, document: Array) -> float:

@@ -19,6 +19,7 @@ from trivium.arguments import (
     LoadModelArguments,
     RerankArguments,
     ScoreArguments,
+    SimilarityArguments,
     TokenizeArguments,
     TranslateArguments,
 )
@@ -38,10 +39,12 @@ from trivium.inputs import (
     MessageLike,
     ScoreLike,
     to_chat_request,
+    to_encode_request,
     to_input,
     to_inputs,
     to_questions,
     to_score_inputs,
+    to_similarity_request,
     to_texts,
     to_token_ids,
     to_tokenize_request,
@@ -117,7 +120,7 @@ class Client:
         `embedding` [embedding_size] and, on request, `token_vectors`
         [token_count, d_model], hidden states and attention maps.
         `trivium.arrays` converts them to numpy arrays."""
-        request = inference_pb2.EncodeRequest(inputs=to_inputs(inputs), **options)
+        request = to_encode_request(inputs, options)
         return self._call(self._inference.Encode, request, timeout)
 
     def encode_stream(
@@ -338,6 +341,20 @@ class Client:
             query=query, documents=to_texts(documents, "documents"), **options
         )
         return self._call(self._inference.Rerank, request, timeout)
+
+    def similarity(
+        self,
+        first: Iterable[InputLike],
+        second: Iterable[InputLike] | None = None,
+        *,
+        timeout: float | None = None,
+        **options: Unpack[SimilarityArguments],
+    ) -> inference_pb2.SimilarityResponse:
+        """Compares each text of `first` with each of `second`, or with one another.
+        `scores` are [first, second], row by row; `trivium.arrays.similarities` makes
+        a numpy array of them."""
+        request = to_similarity_request(first, second, options)
+        return self._call(self._inference.Similarity, request, timeout)
 
     def tokenize(
         self,

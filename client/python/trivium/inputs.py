@@ -18,6 +18,8 @@ ScoreLike = Union[
     tuple[Union[str, Sequence[int], None], Union[str, Sequence[int]]],
     inference_pb2.ScoreInput,
 ]
+#: The chunks of a text: (begin, end) in characters, as text[begin:end], or a message.
+ChunksLike = Union[Iterable[tuple[int, int]], inference_pb2.Chunks]
 #: {"role": "user", "content": "Hello!"}, or a message.
 MessageLike = Union[Mapping[str, Any], inference_pb2.Chat.Message]
 _TOOL_CHOICES = {
@@ -69,6 +71,57 @@ def _ids(value: object) -> list[int]:
 def to_inputs(values: Iterable[InputLike]) -> list[common_pb2.Input]:
     _refuse_string(values, "inputs")
     return [to_input(value) for value in values]
+
+
+def to_chunks(
+    chunks: Iterable[ChunksLike] | None,
+) -> list[inference_pb2.Chunks]:
+    if chunks is None:
+        return []
+    return [_to_chunks(one) for one in chunks]
+
+
+def _to_chunks(spans: ChunksLike) -> inference_pb2.Chunks:
+    if isinstance(spans, inference_pb2.Chunks):
+        return spans
+    message = inference_pb2.Chunks(unit=inference_pb2.TEXT_UNIT_CHARACTER)
+    for begin, end in spans:
+        message.spans.add(begin=begin, end=end)
+    return message
+
+
+def to_encode_request(
+    inputs: Iterable[InputLike], options: Mapping[str, Any]
+) -> inference_pb2.EncodeRequest:
+    """`options` are EncodeArguments."""
+    fields = dict(options)
+    chunks = to_chunks(fields.pop("chunks", None))
+    return inference_pb2.EncodeRequest(inputs=to_inputs(inputs), chunks=chunks, **fields)
+
+
+def to_similarity_request(
+    first: Iterable[InputLike], second: Iterable[InputLike] | None, options: Mapping[str, Any]
+) -> inference_pb2.SimilarityRequest:
+    """`options` are SimilarityArguments."""
+    fields = dict(options)
+    request = inference_pb2.SimilarityRequest()
+    request.first.inputs.extend(to_inputs(first))
+    if second is not None:
+        request.second.SetInParent()
+        request.second.inputs.extend(to_inputs(second))
+    for name in ("kind", "prompt_name", "prompt"):
+        for side in ("first", "second"):
+            value = fields.pop(f"{side}_{name}", None)
+            if value is None:
+                continue
+            if side == "second" and second is None:
+                raise ValueError(f"{side}_{name} needs a second list")
+            texts = getattr(request, side)
+            if name == "kind" and isinstance(value, str):
+                value = inference_pb2.TextKind.Value(value)
+            setattr(texts, name, value)
+    request.MergeFrom(inference_pb2.SimilarityRequest(**fields))
+    return request
 
 
 def to_texts(values: Iterable[str], what: str) -> list[str]:

@@ -20,6 +20,7 @@ from trivium.arguments import (
     GenerateArguments,
     RerankArguments,
     ScoreArguments,
+    SimilarityArguments,
     TokenizeArguments,
     TranslateArguments,
 )
@@ -31,10 +32,12 @@ from trivium.inputs import (
     MessageLike,
     ScoreLike,
     to_chat_request,
+    to_encode_request,
     to_input,
     to_inputs,
     to_questions,
     to_score_inputs,
+    to_similarity_request,
     to_texts,
     to_token_ids,
     to_tokenize_request,
@@ -144,7 +147,7 @@ class Model:
     ) -> inference_pb2.EncodeResponse:
         """Turns texts into vectors, as Client.encode. `trivium.arrays` converts them
         to numpy arrays."""
-        request = inference_pb2.EncodeRequest(inputs=to_inputs(inputs), **options)
+        request = to_encode_request(inputs, options)
         return self._call("encode", request, inference_pb2.EncodeResponse)
 
     def translate(
@@ -221,6 +224,16 @@ class Model:
             query=query, documents=to_texts(documents, "documents"), **options
         )
         return self._call("rerank", request, inference_pb2.RerankResponse)
+
+    def similarity(
+        self,
+        first: Iterable[InputLike],
+        second: Iterable[InputLike] | None = None,
+        **options: Unpack[SimilarityArguments],
+    ) -> inference_pb2.SimilarityResponse:
+        """Compares each text of `first` with each of `second`, as Client.similarity."""
+        request = to_similarity_request(first, second, options)
+        return self._call("similarity", request, inference_pb2.SimilarityResponse)
 
     def tokenize(
         self,

@@ -75,6 +75,19 @@ std::string ToBytes(std::span<const float> values, v1::EmbeddingFormat format,
   }
 }
 
+// Puts an embedding into a message that has the fields of EncodeResult for it.
+template <typename Message>
+void PutEmbedding(const std::vector<float>& embedding,
+                  v1::EmbeddingFormat format, Message* out) {
+  if (format == v1::EMBEDDING_FORMAT_UNSPECIFIED) {
+    out->mutable_embedding()->Add(embedding.begin(), embedding.end());
+    return;
+  }
+  float scale = 0;
+  out->set_embedding_bytes(ToBytes(embedding, format, &scale));
+  if (IsScaled(format)) out->set_embedding_scale(scale);
+}
+
 }  // namespace
 
 uint16_t ToHalf(float value) {
@@ -95,13 +108,12 @@ uint16_t ToHalf(float value) {
 
 void SetEmbedding(const std::vector<float>& embedding,
                   v1::EmbeddingFormat format, v1::EncodeResult* out) {
-  if (format == v1::EMBEDDING_FORMAT_UNSPECIFIED) {
-    out->mutable_embedding()->Add(embedding.begin(), embedding.end());
-    return;
-  }
-  float scale = 0;
-  out->set_embedding_bytes(ToBytes(embedding, format, &scale));
-  if (IsScaled(format)) out->set_embedding_scale(scale);
+  PutEmbedding(embedding, format, out);
+}
+
+void SetEmbedding(const std::vector<float>& embedding,
+                  v1::EmbeddingFormat format, v1::Chunk* out) {
+  PutEmbedding(embedding, format, out);
 }
 
 void SetMultiVector(const VectorRows& rows, v1::EmbeddingFormat format,

@@ -9,9 +9,11 @@
 
 namespace trivium {
 
-// Puts an embedding into a result in the given format.
+// Puts an embedding into a result, or a part's, in the given format.
 void SetEmbedding(const std::vector<float>& embedding,
                   v1::EmbeddingFormat format, v1::EncodeResult* out);
+void SetEmbedding(const std::vector<float>& embedding,
+                  v1::EmbeddingFormat format, v1::Chunk* out);
 
 // The same for the vectors of a text; with their positions, if asked for.
 void SetMultiVector(const VectorRows& rows, v1::EmbeddingFormat format,

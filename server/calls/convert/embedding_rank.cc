@@ -10,9 +10,9 @@
 namespace trivium {
 
 absl::StatusOr<EmbeddingWeights> ReadEmbeddingWeights(
-    const v1::RerankRequest& in, const ServedModel& model) {
+    const v1::RerankWeights* in, const ServedModel& model) {
   const SentenceEncoder& sentences = model.model->sentence_encoder();
-  if (!in.has_weights()) {
+  if (in == nullptr) {
     return EmbeddingWeights{
         .dense = sentences.has_dense() ? 1.0 : 0,
         .sparse = sentences.has_sparse() ? 1.0 : 0,
@@ -20,9 +20,9 @@ absl::StatusOr<EmbeddingWeights> ReadEmbeddingWeights(
   }
   double sum = 0;
   for (const auto& [name, weight, has] :
-       {std::tuple("dense", in.weights().dense(), sentences.has_dense()),
-        std::tuple("sparse", in.weights().sparse(), sentences.has_sparse()),
-        std::tuple("multi_vector", in.weights().multi_vector(),
+       {std::tuple("dense", in->dense(), sentences.has_dense()),
+        std::tuple("sparse", in->sparse(), sentences.has_sparse()),
+        std::tuple("multi_vector", in->multi_vector(),
                    sentences.has_multi_vector())}) {
     const std::string field = fmt::format("weights.{}", name);
     if (!(weight >= 0) || !std::isfinite(weight)) {
@@ -40,9 +40,19 @@ absl::StatusOr<EmbeddingWeights> ReadEmbeddingWeights(
     return InvalidField("weights",
                         "are all 0; give at least one, or leave them out");
   }
-  return EmbeddingWeights{.dense = in.weights().dense(),
-                          .sparse = in.weights().sparse(),
-                          .multi_vector = in.weights().multi_vector()};
+  return EmbeddingWeights{.dense = in->dense(),
+                          .sparse = in->sparse(),
+                          .multi_vector = in->multi_vector()};
+}
+
+std::vector<v1::EncodeOutput> OutputsOf(const EmbeddingWeights& weights) {
+  std::vector<v1::EncodeOutput> outputs;
+  if (weights.dense > 0) outputs.push_back(v1::ENCODE_OUTPUT_DENSE);
+  if (weights.sparse > 0) outputs.push_back(v1::ENCODE_OUTPUT_SPARSE);
+  if (weights.multi_vector > 0) {
+    outputs.push_back(v1::ENCODE_OUTPUT_MULTI_VECTOR);
+  }
+  return outputs;
 }
 
 absl::Status RefuseEmbeddingWeights(const v1::RerankRequest& in) {
@@ -56,10 +66,8 @@ v1::EncodeRequest ToEncodeRequest(const v1::RerankRequest& in,
                                   const EmbeddingWeights& weights,
                                   TextKind kind) {
   v1::EncodeRequest out;
-  if (weights.dense > 0) out.add_outputs(v1::ENCODE_OUTPUT_DENSE);
-  if (weights.sparse > 0) out.add_outputs(v1::ENCODE_OUTPUT_SPARSE);
-  if (weights.multi_vector > 0) {
-    out.add_outputs(v1::ENCODE_OUTPUT_MULTI_VECTOR);
+  for (const v1::EncodeOutput output : OutputsOf(weights)) {
+    out.add_outputs(output);
   }
   if (in.has_truncate()) out.set_truncate(in.truncate());
   out.set_truncation_direction(in.truncation_direction());

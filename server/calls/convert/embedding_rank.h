@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -10,7 +11,7 @@
 
 namespace trivium {
 
-// Rerank for models that make embeddings.
+// Rerank for models that make embeddings, and what it shares with Similarity.
 
 // The weight of the product of each kind of embedding; at least one is above 0.
 struct EmbeddingWeights {
@@ -22,7 +23,15 @@ struct EmbeddingWeights {
 // Returns the weights of a request, or 1 for each embedding that the model
 // makes.
 absl::StatusOr<EmbeddingWeights> ReadEmbeddingWeights(
-    const v1::RerankRequest& in, const ServedModel& model);
+    const v1::RerankWeights* in, const ServedModel& model);
+template <typename Request>
+absl::StatusOr<EmbeddingWeights> ReadEmbeddingWeights(
+    const Request& in, const ServedModel& model) {
+  return ReadEmbeddingWeights(in.has_weights() ? &in.weights() : nullptr,
+                              model);
+}
+// Returns the embeddings that count.
+std::vector<v1::EncodeOutput> OutputsOf(const EmbeddingWeights& weights);
 // INVALID_ARGUMENT if the request has weights, for models that read pairs.
 absl::Status RefuseEmbeddingWeights(const v1::RerankRequest& in);
 

@@ -351,6 +351,21 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
   return job;
 }
 
+absl::Status CheckChunkCount(const v1::EncodeRequest& in) {
+  if (in.chunks_size() == 0 || in.chunks_size() == in.inputs_size()) {
+    return absl::OkStatus();
+  }
+  return InvalidField("chunks",
+                      fmt::format("has {} for {} inputs; give one "
+                                  "for each, or none",
+                                  in.chunks_size(), in.inputs_size()));
+}
+
+const v1::Chunks& ChunksOf(const v1::EncodeRequest& in, int input) {
+  return in.chunks_size() == 0 ? v1::Chunks::default_instance()
+                               : in.chunks(input);
+}
+
 v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
                               TextEmbeddings embeddings,
                               const RequestResult& result) {
@@ -390,6 +405,15 @@ v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
                              .key_side = TextSide::kSource});
   }
   return out;
+}
+
+void AddChunk(const EncodeJob& job, const ChunkTokens& chunk,
+              const std::vector<float>& embedding, v1::EncodeResult* out) {
+  v1::Chunk* const added = out->add_chunks();
+  added->set_token_begin(static_cast<uint32_t>(chunk.begin));
+  added->set_token_end(static_cast<uint32_t>(chunk.end));
+  added->set_truncated(chunk.truncated);
+  if (!embedding.empty()) SetEmbedding(embedding, job.format, added);
 }
 
 void AddEncoded(v1::EncodeResult result, v1::EncodeResponse* out) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/calls/convert/chunks.h"
 #include "server/calls/convert/input_fields.h"
 
 namespace trivium {
@@ -46,6 +47,12 @@ absl::StatusOr<EncodeJob> ReadEncode(const v1::EncodeRequest& in,
                                      const ServedModel& model,
                                      AliveCheck check_alive);
 
+// INVALID_ARGUMENT unless each input has its chunks, or none has.
+absl::Status CheckChunkCount(const v1::EncodeRequest& in);
+
+// Returns the chunks of an input, which may be none.
+const v1::Chunks& ChunksOf(const v1::EncodeRequest& in, int input);
+
 // The embeddings of a text. Those that its job does not make are empty.
 struct TextEmbeddings {
   std::vector<float> dense;
@@ -57,6 +64,11 @@ struct TextEmbeddings {
 v1::EncodeResult WriteEncoded(const EncodeJob& job, const PreparedInput& input,
                               TextEmbeddings embeddings,
                               const RequestResult& result);
+
+// Adds a part of the input and its embedding, which is empty if the model reads
+// none of it.
+void AddChunk(const EncodeJob& job, const ChunkTokens& chunk,
+              const std::vector<float>& embedding, v1::EncodeResult* out);
 
 // Adds the result of the next input.
 void AddEncoded(v1::EncodeResult result, v1::EncodeResponse* out);

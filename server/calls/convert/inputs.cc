@@ -66,6 +66,13 @@ std::optional<int32_t> TakeMarker(const InputOptions& options,
 void AddMarker(int32_t marker, Encoding* encoding) {
   const auto at = std::min<size_t>(1, encoding->ids.size());
   encoding->ids.insert(encoding->ids.begin() + at, marker);
+  if (!encoding->tokens.empty()) {
+    Token token;
+    token.id = marker;
+    token.special = true;
+    token.text_index = -1;
+    encoding->tokens.insert(encoding->tokens.begin() + at, std::move(token));
+  }
   if (encoding->type_ids.empty()) return;
   encoding->type_ids.insert(encoding->type_ids.begin() + at, 0);
 }
@@ -82,9 +89,11 @@ int MostTokens(const v1::Input& in, const InputOptions& options) {
                   : info.max_source_tokens;
 }
 
+// Sets `text_begin` to the bytes before a text in what its tokens are of.
 absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
                                      const std::string& path, int limit,
-                                     const InputOptions& options) {
+                                     const InputOptions& options,
+                                     size_t* text_begin) {
   EncodeOptions encode;
   encode.prefix_ids = options.direction.prefix_ids;
   encode.suffix_ids = options.direction.suffix_ids;
@@ -100,6 +109,7 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
     case v1::Input::kText: {
       TRIVIUM_RETURN_IF_ERROR(CheckText(in.text(), path + ".text", options));
       const std::optional<int32_t> marker = TakeMarker(options, &prompt);
+      *text_begin = prompt.size();
       // The marker needs room, too.
       if (marker && encode.max_tokens > 1) --encode.max_tokens;
       TRIVIUM_ASSIGN_OR_RETURN(
@@ -355,8 +365,9 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   if (!has_encoder) TRIVIUM_RETURN_IF_ERROR(CheckPrompt(in, path));
 
   PreparedInput out;
-  TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
-                           EncodeInput(in, path, limit, options));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      Encoding encoding,
+      EncodeInput(in, path, limit, options, &out.text_begin));
   if (options.divides && encoding.ids.size() > static_cast<size_t>(limit)) {
     out.too_long = true;
     return out;
@@ -372,7 +383,6 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   }
   out.truncated = encoding.truncated;
   out.tokens = std::move(encoding.tokens);
-  out.text_begin = options.direction.text_prefix.size();
   CountTruncated(out, options);
 
   if (!out.blank || !encoding.ids.empty()) {

@@ -20,6 +20,7 @@ bool ServesCall(const Model& model, Rpc rpc) {
   switch (rpc) {
     case Rpc::kEncode:
     case Rpc::kEncodeStream:
+    case Rpc::kSimilarity:
       return design != Design::kDecoder;
     case Rpc::kTranslate:
     case Rpc::kTranslateStream:

@@ -239,7 +239,8 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
        {Rpc::kEncode, Rpc::kEncodeStream, Rpc::kTranslate,
         Rpc::kTranslateStream, Rpc::kTranslateDocument, Rpc::kGenerate,
         Rpc::kScore, Rpc::kTokenize, Rpc::kDetokenize, Rpc::kClassify,
-        Rpc::kRerank, Rpc::kClassifyTokens, Rpc::kFillMask, Rpc::kAnswer}) {
+        Rpc::kRerank, Rpc::kSimilarity, Rpc::kClassifyTokens, Rpc::kFillMask,
+        Rpc::kAnswer}) {
     if (ServesCall(*model.model, rpc)) {
       out.add_calls(std::string(RpcName(rpc)));
     }

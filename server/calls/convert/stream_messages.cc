@@ -21,6 +21,9 @@ absl::Status CheckItemId(const std::string& id) {
 }
 
 absl::Status CheckStart(const v1::EncodeRequest& start) {
+  if (!start.chunks().empty()) {
+    return InvalidField("start.chunks", "are for items; leave them out here");
+  }
   if (start.inputs().empty()) return absl::OkStatus();
   return InvalidField("start.inputs", "are for items; leave them out here");
 }

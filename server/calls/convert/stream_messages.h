@@ -33,6 +33,11 @@ const v1::Input& InputOf(const Item& item) {
   return item.input();
 }
 
+template <typename Item>
+const v1::Chunks& ChunksOf(const Item& item) {
+  return item.chunks();
+}
+
 // INVALID_ARGUMENT for an id that has too many bytes.
 absl::Status CheckItemId(const std::string& id);
 
@@ -59,7 +64,7 @@ std::unique_ptr<Response> MakeItemResult(const std::string& id, Result result) {
   return message;
 }
 
-// INVALID_ARGUMENT for an EncodeStream's start that has inputs.
+// INVALID_ARGUMENT for an EncodeStream's start that has inputs or chunks.
 absl::Status CheckStart(const v1::EncodeRequest& start);
 
 }  // namespace trivium

@@ -23,7 +23,8 @@ using RawHeads = v1::Inference::WithRawCallbackMethod_Classify<
 using RawAdded = v1::Inference::WithRawCallbackMethod_EncodeStream<
     v1::Inference::WithRawCallbackMethod_Detokenize<
         v1::Inference::WithRawCallbackMethod_TranslateDocument<
-            v1::Inference::WithRawCallbackMethod_Score<RawHeads>>>>;
+            v1::Inference::WithRawCallbackMethod_Similarity<
+                v1::Inference::WithRawCallbackMethod_Score<RawHeads>>>>>;
 using RawInference = v1::Inference::WithRawCallbackMethod_Encode<
     v1::Inference::WithRawCallbackMethod_Translate<
         v1::Inference::WithRawCallbackMethod_TranslateStream<
@@ -78,6 +79,10 @@ class InferenceService : public RawInference {
   grpc::ServerUnaryReactor* Rerank(Context* context, const Bytes* request,
                                    Bytes* response) override {
     return StartUnary(NewRerank, environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* Similarity(Context* context, const Bytes* request,
+                                       Bytes* response) override {
+    return StartUnary(NewSimilarity, environment_, context, request, response);
   }
   grpc::ServerUnaryReactor* ClassifyTokens(Context* context,
                                            const Bytes* request,

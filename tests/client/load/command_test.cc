@@ -90,9 +90,10 @@ TEST_F(LoadCommandTest, MakesCallsWithoutModelWork) {
 
 TEST_F(LoadCommandTest, MakesEveryKindOfCall) {
   int made = 0;
-  for (const char* call : {"translate", "translate-stream", "encode",
-                           "generate", "score", "classify", "rerank", "tag",
-                           "answer", "fill-mask", "tokenize", "model"}) {
+  for (const char* call :
+       {"translate", "translate-stream", "encode", "generate", "score",
+        "classify", "rerank", "similarity", "tag", "answer", "fill-mask",
+        "tokenize", "model"}) {
     ++made;
     const CommandRun run =
         Run({"--call", call, "--count", "3", "--inputs-per-call", "2"});

@@ -431,6 +431,42 @@ class ClientTest(unittest.TestCase):
                                     key_count=2, weights=[1, 2, 3, 4])
         np.testing.assert_array_equal(arrays.attention(maps)[0, 1, 0], [3, 4])
 
+    def test_chunks_and_similarities(self):
+        try:
+            import numpy as np
+        except ImportError:
+            self.skipTest("this Python has no numpy")
+        from trivium import arrays
+        from trivium.inputs import to_encode_request, to_similarity_request
+        request = to_encode_request(
+            ["ab cd", "e"], {"chunks": [[(0, 2), (3, 5)], []], "model": "m"})
+        self.assertEqual(request.chunks[0].unit, inference_pb2.TEXT_UNIT_CHARACTER)
+        self.assertEqual([(one.begin, one.end) for one in request.chunks[0].spans],
+                         [(0, 2), (3, 5)])
+        self.assertEqual(len(request.chunks), 2)
+        self.assertFalse(to_encode_request(["a"], {}).chunks)
+        result = inference_pb2.EncodeResult()
+        result.chunks.add(embedding=[1, 2])
+        result.chunks.add(truncated=True)
+        np.testing.assert_array_equal(
+            arrays.chunks(result), [[1, 2], [np.nan, np.nan]])
+
+        request = to_similarity_request(
+            ["a"], ["b", "c"], {"first_kind": "TEXT_KIND_QUERY", "second_prompt": "p",
+                                "function": "SIMILARITY_FUNCTION_DOT"})
+        self.assertEqual(request.first.kind, inference_pb2.TEXT_KIND_QUERY)
+        self.assertEqual(request.second.prompt, "p")
+        self.assertEqual(request.function, inference_pb2.SIMILARITY_FUNCTION_DOT)
+        self.assertFalse(to_similarity_request(["a"], None, {}).HasField("second"))
+        self.assertTrue(to_similarity_request(["a"], [], {}).HasField("second"))
+        with self.assertRaises(ValueError):
+            to_similarity_request(["a"], None, {"second_kind": "TEXT_KIND_QUERY"})
+        response = inference_pb2.SimilarityResponse(
+            scores=[1, 2], sparse_scores=[3, 4], first=[{}], second=[{}, {}])
+        np.testing.assert_array_equal(arrays.similarities(response), [[1, 2]])
+        np.testing.assert_array_equal(arrays.similarities(response, "sparse"), [[3, 4]])
+        self.client.similarity(["a"], ["b"])
+
     def test_arrays_of_other_embeddings(self):
         try:
             import numpy as np

@@ -140,6 +140,10 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
         self.begin(request, context)
         return inference_pb2.RerankResponse()
 
+    def Similarity(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.SimilarityResponse()
+
     def Tokenize(self, request, context):
         self.begin(request, context)
         return inference_pb2.TokenizeResponse()

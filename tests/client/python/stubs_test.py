@@ -97,6 +97,14 @@ class StubsTest(unittest.TestCase):
                 fields = set(message.DESCRIPTOR.fields_by_name) - apart
                 self.assertEqual(set(options.__annotations__), fields)
 
+    def test_similaritys_options_are_the_fields_of_two_lists_too(self):
+        message = inference_pb2.SimilarityRequest
+        lists = set(message.List.DESCRIPTOR.fields_by_name) - {"inputs"}
+        self.assertEqual(
+            set(arguments.SimilarityArguments.__annotations__),
+            set(message.DESCRIPTOR.fields_by_name) - {"first", "second"}
+            | {f"{one}_{name}" for one in ("first", "second") for name in lists})
+
     def test_a_chats_options_are_fields_of_two_messages(self):
         generate = set(inference_pb2.GenerateRequest.DESCRIPTOR.fields_by_name)
         chat = set(inference_pb2.Chat.DESCRIPTOR.fields_by_name)

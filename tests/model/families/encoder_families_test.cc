@@ -83,7 +83,12 @@ INSTANTIATE_TEST_SUITE_P(
         Head{"gte.classify", HeadKind::kClassify, 3, true},
         Head{"nomic_bert.base", std::nullopt, 0, false},
         Head{"eurobert.base", std::nullopt, 0, false},
-        Head{"t5.encoder", std::nullopt, 0, false}));
+        Head{"t5.encoder", std::nullopt, 0, false},
+        Head{"xlm.base", std::nullopt, 0, false},
+        Head{"xlm.classify", HeadKind::kClassify, 2, false},
+        Head{"xlm.answer", HeadKind::kAnswer, 2, false},
+        Head{"flaubert.tag", HeadKind::kTag, 2, false},
+        Head{"flaubert.fill_mask", HeadKind::kFillMask, 307, false}));
 
 TEST(BertTest, AcceptsNamesOfOldCheckpoints) {
   Folder folder("bert.classify");
@@ -299,6 +304,50 @@ TEST(ErnieTest, AddsTheFirstTaskToTheTypes) {
   CopyToF32(*with, 0, sums);
   CopyToF32(*without, 0, plain);
   EXPECT_NE(sums, plain);
+}
+
+TEST(XlmTest, NormsComeWhereTheFolderSays) {
+  Folder after("flaubert.fill_mask"), before("flaubert.tag");
+  ASSERT_THAT(after.Load(), IsEmpty());
+  ASSERT_THAT(before.Load(), IsEmpty());
+  const auto& norms = [](const Folder& folder) -> const SublayerNorms& {
+    return folder.description.encoder->layer[1].feed_forward_norms;
+  };
+  EXPECT_TRUE(norms(after).after.has_value());
+  EXPECT_FALSE(norms(after).before.has_value());
+  EXPECT_TRUE(norms(before).before.has_value());
+  EXPECT_FALSE(norms(before).after.has_value());
+  EXPECT_FALSE(before.description.encoder->final_norm.has_value());
+}
+
+TEST(XlmTest, ReadsTheMeanAndEarlyVocabularies) {
+  Folder folder("xlm.classify");
+  folder.config["summary_type"] = "mean";
+  folder.config["n_words"] = folder.config["vocab_size"];
+  folder.config.erase("vocab_size");
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.head->input, HeadDescription::Input::kMean);
+}
+
+TEST(XlmTest, RefusesWhatItDoesNotRun) {
+  for (const auto& [key, value] : {std::pair("causal", json(true)),
+                                   {"is_encoder", json(false)},
+                                   {"summary_type", json("attn")},
+                                   {"summary_use_proj", json(false)},
+                                   {"summary_proj_to_labels", json(false)},
+                                   {"summary_activation", json("tanh")},
+                                   {"n_heads", json(5)}}) {
+    SCOPED_TRACE(key);
+    Folder folder("xlm.classify");
+    folder.config[key] = value;
+    EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt(key)));
+  }
+  Folder words("flaubert.fill_mask");
+  words.config["asm"] = true;
+  EXPECT_THAT(words.Load(), ElementsAre(ErrorAt("asm")));
+  Folder answers("xlm.answer");
+  answers.config["architectures"] = {"XLMForQuestionAnswering"};
+  EXPECT_THAT(answers.Load(), ElementsAre(ErrorAt("architectures")));
 }
 
 TEST(XlmRobertaFlashTest, RefusesATaskWithoutAdapters) {

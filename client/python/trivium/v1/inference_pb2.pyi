@@ -47,6 +47,11 @@ PROTECTED_KIND_NUMBER_WITH_UNIT: ProtectedKind
 PROTECTED_KIND_PRINTF: ProtectedKind
 PROTECTED_KIND_UNSPECIFIED: ProtectedKind
 PROTECTED_KIND_URL: ProtectedKind
+SIMILARITY_FUNCTION_COSINE: SimilarityFunction
+SIMILARITY_FUNCTION_DOT: SimilarityFunction
+SIMILARITY_FUNCTION_EUCLIDEAN: SimilarityFunction
+SIMILARITY_FUNCTION_MANHATTAN: SimilarityFunction
+SIMILARITY_FUNCTION_UNSPECIFIED: SimilarityFunction
 SPLIT_NONE: Split
 SPLIT_SENTENCES: Split
 SPLIT_UNSPECIFIED: Split
@@ -68,6 +73,9 @@ TEXT_STAGE_NUMBERS: TextStage
 TEXT_STAGE_TARGET_LANGUAGE: TextStage
 TEXT_STAGE_UNKNOWN_LETTERS: TextStage
 TEXT_STAGE_UNSPECIFIED: TextStage
+TEXT_UNIT_BYTE: TextUnit
+TEXT_UNIT_CHARACTER: TextUnit
+TEXT_UNIT_UNSPECIFIED: TextUnit
 
 class AnswerRequest(_message.Message):
     __slots__ = ["inputs", "max_answer_tokens", "model", "no_answer", "overlap", "top"]
@@ -192,6 +200,37 @@ class Checks(_message.Message):
     kinds: _containers.RepeatedScalarFieldContainer[Check]
     second_try: _common_pb2.DecodingOptions
     def __init__(self, kinds: _Optional[_Iterable[_Union[Check, str]]] = ..., second_try: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ...) -> None: ...
+
+class Chunk(_message.Message):
+    __slots__ = ["embedding", "embedding_bytes", "embedding_scale", "token_begin", "token_end", "truncated"]
+    EMBEDDING_BYTES_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_SCALE_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_END_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    embedding: _containers.RepeatedScalarFieldContainer[float]
+    embedding_bytes: bytes
+    embedding_scale: float
+    token_begin: int
+    token_end: int
+    truncated: bool
+    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., token_begin: _Optional[int] = ..., token_end: _Optional[int] = ..., truncated: bool = ...) -> None: ...
+
+class Chunks(_message.Message):
+    __slots__ = ["spans", "unit"]
+    class Span(_message.Message):
+        __slots__ = ["begin", "end"]
+        BEGIN_FIELD_NUMBER: _ClassVar[int]
+        END_FIELD_NUMBER: _ClassVar[int]
+        begin: int
+        end: int
+        def __init__(self, begin: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
+    SPANS_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    spans: _containers.RepeatedCompositeFieldContainer[Chunks.Span]
+    unit: TextUnit
+    def __init__(self, spans: _Optional[_Iterable[_Union[Chunks.Span, _Mapping]]] = ..., unit: _Optional[_Union[TextUnit, str]] = ...) -> None: ...
 
 class Classification(_message.Message):
     __slots__ = ["labels", "token_count", "truncated_tokens"]
@@ -358,8 +397,9 @@ class DocumentText(_message.Message):
     def __init__(self, text: _Optional[str] = ..., translation: _Optional[str] = ...) -> None: ...
 
 class EncodeRequest(_message.Message):
-    __slots__ = ["attention", "dimensions", "embedding_format", "head_trace", "hidden_layers", "inputs", "kind", "model", "multi_vector", "normalize", "outputs", "pooling", "prompt", "prompt_name", "source_language", "sparse", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["attention", "chunks", "dimensions", "embedding_format", "head_trace", "hidden_layers", "inputs", "kind", "model", "multi_vector", "normalize", "outputs", "pooling", "prompt", "prompt_name", "source_language", "sparse", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    CHUNKS_FIELD_NUMBER: _ClassVar[int]
     DIMENSIONS_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FORMAT_FIELD_NUMBER: _ClassVar[int]
     HEAD_TRACE_FIELD_NUMBER: _ClassVar[int]
@@ -381,6 +421,7 @@ class EncodeRequest(_message.Message):
     TRUNCATE_FIELD_NUMBER: _ClassVar[int]
     TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
     attention: _common_pb2.AttentionSelection
+    chunks: _containers.RepeatedCompositeFieldContainer[Chunks]
     dimensions: int
     embedding_format: EmbeddingFormat
     head_trace: _common_pb2.HeadTraceOptions
@@ -401,7 +442,7 @@ class EncodeRequest(_message.Message):
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ..., outputs: _Optional[_Iterable[_Union[EncodeOutput, str]]] = ..., kind: _Optional[_Union[TextKind, str]] = ..., sparse: _Optional[_Union[SparseOptions, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVectorOptions, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTraceOptions, _Mapping]] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ..., outputs: _Optional[_Iterable[_Union[EncodeOutput, str]]] = ..., kind: _Optional[_Union[TextKind, str]] = ..., sparse: _Optional[_Union[SparseOptions, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVectorOptions, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTraceOptions, _Mapping]] = ..., chunks: _Optional[_Iterable[_Union[Chunks, _Mapping]]] = ...) -> None: ...
 
 class EncodeResponse(_message.Message):
     __slots__ = ["model", "results", "timings"]
@@ -414,8 +455,9 @@ class EncodeResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[EncodeResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class EncodeResult(_message.Message):
-    __slots__ = ["attention", "embedding", "embedding_bytes", "embedding_scale", "head_trace", "hidden_states", "ids", "multi_vector", "pieces", "sparse", "token_count", "token_vectors", "truncated_tokens"]
+    __slots__ = ["attention", "chunks", "embedding", "embedding_bytes", "embedding_scale", "head_trace", "hidden_states", "ids", "multi_vector", "pieces", "sparse", "token_count", "token_vectors", "truncated_tokens"]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    CHUNKS_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_BYTES_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_SCALE_FIELD_NUMBER: _ClassVar[int]
@@ -429,6 +471,7 @@ class EncodeResult(_message.Message):
     TOKEN_VECTORS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     attention: _common_pb2.Attention
+    chunks: _containers.RepeatedCompositeFieldContainer[Chunk]
     embedding: _containers.RepeatedScalarFieldContainer[float]
     embedding_bytes: bytes
     embedding_scale: float
@@ -441,17 +484,19 @@ class EncodeResult(_message.Message):
     token_count: int
     token_vectors: _containers.RepeatedScalarFieldContainer[float]
     truncated_tokens: int
-    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ..., sparse: _Optional[_Union[SparseEmbedding, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVector, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTrace, _Mapping]] = ...) -> None: ...
+    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ..., sparse: _Optional[_Union[SparseEmbedding, _Mapping]] = ..., multi_vector: _Optional[_Union[MultiVector, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTrace, _Mapping]] = ..., chunks: _Optional[_Iterable[_Union[Chunk, _Mapping]]] = ...) -> None: ...
 
 class EncodeStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
     class Item(_message.Message):
-        __slots__ = ["id", "input"]
+        __slots__ = ["chunks", "id", "input"]
+        CHUNKS_FIELD_NUMBER: _ClassVar[int]
         ID_FIELD_NUMBER: _ClassVar[int]
         INPUT_FIELD_NUMBER: _ClassVar[int]
+        chunks: Chunks
         id: str
         input: _common_pb2.Input
-        def __init__(self, id: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ...) -> None: ...
+        def __init__(self, id: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., chunks: _Optional[_Union[Chunks, _Mapping]] = ...) -> None: ...
     ITEM_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
     item: EncodeStreamRequest.Item
@@ -864,6 +909,64 @@ class SentencePair(_message.Message):
     targets: _containers.RepeatedCompositeFieldContainer[SentencePair.Span]
     def __init__(self, source: _Optional[_Union[SentencePair.Span, _Mapping]] = ..., targets: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., cut: bool = ...) -> None: ...
 
+class SimilarityRequest(_message.Message):
+    __slots__ = ["dimensions", "first", "function", "model", "second", "truncate", "truncation_direction", "weights"]
+    class List(_message.Message):
+        __slots__ = ["inputs", "kind", "prompt", "prompt_name"]
+        INPUTS_FIELD_NUMBER: _ClassVar[int]
+        KIND_FIELD_NUMBER: _ClassVar[int]
+        PROMPT_FIELD_NUMBER: _ClassVar[int]
+        PROMPT_NAME_FIELD_NUMBER: _ClassVar[int]
+        inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
+        kind: TextKind
+        prompt: str
+        prompt_name: str
+        def __init__(self, inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., kind: _Optional[_Union[TextKind, str]] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ...) -> None: ...
+    DIMENSIONS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    FUNCTION_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    SECOND_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    dimensions: int
+    first: SimilarityRequest.List
+    function: SimilarityFunction
+    model: str
+    second: SimilarityRequest.List
+    truncate: bool
+    truncation_direction: _common_pb2.TruncationDirection
+    weights: RerankWeights
+    def __init__(self, model: _Optional[str] = ..., first: _Optional[_Union[SimilarityRequest.List, _Mapping]] = ..., second: _Optional[_Union[SimilarityRequest.List, _Mapping]] = ..., weights: _Optional[_Union[RerankWeights, _Mapping]] = ..., function: _Optional[_Union[SimilarityFunction, str]] = ..., dimensions: _Optional[int] = ..., truncate: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ...) -> None: ...
+
+class SimilarityResponse(_message.Message):
+    __slots__ = ["dense_scores", "first", "model", "multi_vector_scores", "scores", "second", "sparse_scores", "timings"]
+    class Text(_message.Message):
+        __slots__ = ["token_count", "truncated_tokens"]
+        TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+        TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+        token_count: int
+        truncated_tokens: int
+        def __init__(self, token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
+    DENSE_SCORES_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    MULTI_VECTOR_SCORES_FIELD_NUMBER: _ClassVar[int]
+    SCORES_FIELD_NUMBER: _ClassVar[int]
+    SECOND_FIELD_NUMBER: _ClassVar[int]
+    SPARSE_SCORES_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    dense_scores: _containers.RepeatedScalarFieldContainer[float]
+    first: _containers.RepeatedCompositeFieldContainer[SimilarityResponse.Text]
+    model: _common_pb2.ModelVersion
+    multi_vector_scores: _containers.RepeatedScalarFieldContainer[float]
+    scores: _containers.RepeatedScalarFieldContainer[float]
+    second: _containers.RepeatedCompositeFieldContainer[SimilarityResponse.Text]
+    sparse_scores: _containers.RepeatedScalarFieldContainer[float]
+    timings: _common_pb2.Timings
+    def __init__(self, scores: _Optional[_Iterable[float]] = ..., dense_scores: _Optional[_Iterable[float]] = ..., sparse_scores: _Optional[_Iterable[float]] = ..., multi_vector_scores: _Optional[_Iterable[float]] = ..., first: _Optional[_Iterable[_Union[SimilarityResponse.Text, _Mapping]]] = ..., second: _Optional[_Iterable[_Union[SimilarityResponse.Text, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
 class SparseEmbedding(_message.Message):
     __slots__ = ["ids", "tokens", "weights"]
     IDS_FIELD_NUMBER: _ClassVar[int]
@@ -1186,6 +1289,9 @@ class EncodeOutput(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 class TextKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
+class TextUnit(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
 class Split(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
@@ -1202,6 +1308,9 @@ class TextStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class TextStages(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class SimilarityFunction(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Aggregation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

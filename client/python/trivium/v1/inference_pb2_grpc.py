@@ -87,6 +87,11 @@ class InferenceStub(object):
                 request_serializer=trivium_dot_v1_dot_inference__pb2.RerankRequest.SerializeToString,
                 response_deserializer=trivium_dot_v1_dot_inference__pb2.RerankResponse.FromString,
                 )
+        self.Similarity = channel.unary_unary(
+                '/trivium.v1.Inference/Similarity',
+                request_serializer=trivium_dot_v1_dot_inference__pb2.SimilarityRequest.SerializeToString,
+                response_deserializer=trivium_dot_v1_dot_inference__pb2.SimilarityResponse.FromString,
+                )
         self.ClassifyTokens = channel.unary_unary(
                 '/trivium.v1.Inference/ClassifyTokens',
                 request_serializer=trivium_dot_v1_dot_inference__pb2.ClassifyTokensRequest.SerializeToString,
@@ -207,6 +212,13 @@ class InferenceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Similarity(self, request, context):
+        """Compares each text of a list with each text of another by their embeddings.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ClassifyTokens(self, request, context):
         """Labels the tokens of texts: names, places...
         """
@@ -285,6 +297,11 @@ def add_InferenceServicer_to_server(servicer, server):
                     servicer.Rerank,
                     request_deserializer=trivium_dot_v1_dot_inference__pb2.RerankRequest.FromString,
                     response_serializer=trivium_dot_v1_dot_inference__pb2.RerankResponse.SerializeToString,
+            ),
+            'Similarity': grpc.unary_unary_rpc_method_handler(
+                    servicer.Similarity,
+                    request_deserializer=trivium_dot_v1_dot_inference__pb2.SimilarityRequest.FromString,
+                    response_serializer=trivium_dot_v1_dot_inference__pb2.SimilarityResponse.SerializeToString,
             ),
             'ClassifyTokens': grpc.unary_unary_rpc_method_handler(
                     servicer.ClassifyTokens,
@@ -513,6 +530,23 @@ class Inference(object):
         return grpc.experimental.unary_unary(request, target, '/trivium.v1.Inference/Rerank',
             trivium_dot_v1_dot_inference__pb2.RerankRequest.SerializeToString,
             trivium_dot_v1_dot_inference__pb2.RerankResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def Similarity(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/trivium.v1.Inference/Similarity',
+            trivium_dot_v1_dot_inference__pb2.SimilarityRequest.SerializeToString,
+            trivium_dot_v1_dot_inference__pb2.SimilarityResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
 

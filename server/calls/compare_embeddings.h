@@ -1,0 +1,32 @@
+#ifndef TRIVIUM_SERVER_CALLS_COMPARE_EMBEDDINGS_H_
+#define TRIVIUM_SERVER_CALLS_COMPARE_EMBEDDINGS_H_
+
+#include "model/model.h"
+#include "model/similarity.h"
+#include "server/calls/convert/embedding_rank.h"
+#include "server/calls/convert/encode.h"
+
+namespace trivium {
+
+// How the embeddings of two texts are compared.
+struct EmbeddingComparison {
+  EmbeddingWeights weights;
+  SimilarityFunction dense = SimilarityFunction::kDot;
+  bool takes_mean = false;  // MultiVectors::Settings::takes_mean
+};
+
+EmbeddingComparison ComparisonOf(const EmbeddingWeights& weights,
+                                 const Model& model);
+
+// Returns, of those that count, the similarity s of the dense embeddings, the
+// product of the sparse ones, MaxSim, and as the score
+//
+//   (w_dense s + w_sparse a_s . b_s + w_multi MaxSim(a, b)) /
+//   (w_dense + w_sparse + w_multi)
+EmbeddingProducts CompareEmbeddings(const EmbeddingComparison& comparison,
+                                    const TextEmbeddings& query,
+                                    const TextEmbeddings& document);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_COMPARE_EMBEDDINGS_H_

@@ -61,8 +61,9 @@ RawBuffer::RawBuffer(size_t bytes) {
   }
   const size_t page = bytes < kHugeFrom ? kPage : kHugePage;
   bytes_ = RoundUp(bytes, page);
-  mapping_ = std::make_shared<Mapping>(bytes_, page);
-  data_ = mapping_->start();
+  const auto mapping = std::make_shared<Mapping>(bytes_, page);
+  data_ = mapping->start();
+  owner_ = mapping;
 }
 
 // Slabs are filled from front to back and never reused, so that new buffers are
@@ -72,13 +73,14 @@ void RawBuffer::AllocateFromSlab() {
   static std::weak_ptr<Mapping> current;
   static size_t used;
   MutexLock lock(&mutex);
-  mapping_ = current.lock();
-  if (mapping_ == nullptr || used + bytes_ > kSlab) {
-    mapping_ = std::make_shared<Mapping>(kSlab, kHugePage);
-    current = mapping_;
+  std::shared_ptr<Mapping> slab = current.lock();
+  if (slab == nullptr || used + bytes_ > kSlab) {
+    slab = std::make_shared<Mapping>(kSlab, kHugePage);
+    current = slab;
     used = 0;
   }
-  data_ = mapping_->start() + used;
+  data_ = slab->start() + used;
+  owner_ = std::move(slab);
   used += bytes_;
 }
 

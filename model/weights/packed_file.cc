@@ -16,7 +16,7 @@
 namespace trivium {
 namespace {
 
-absl::Status Broken(std::string_view what) {
+absl::Status Spoiled(std::string_view what) {
   return absl::InvalidArgumentError(std::string(what));
 }
 
@@ -50,28 +50,28 @@ absl::StatusOr<std::shared_ptr<const PackedFile>> PackedFile::Open(
 absl::Status PackedFile::ReadHead(const Key& key) {
   const std::span<const std::byte> bytes = file_->bytes();
   PackedHead head;
-  if (bytes.size() < sizeof(head)) return Broken("is too short");
+  if (bytes.size() < sizeof(head)) return Spoiled("is too short");
   std::memcpy(&head, bytes.data(), sizeof(head));
   if (head.magic != kPackedMagic || head.key_high != key.high ||
       head.key_low != key.low) {
-    return Broken("is of other weights or of another version");
+    return Spoiled("is of other weights or of another version");
   }
-  if (head.size != bytes.size()) return Broken("is truncated");
+  if (head.size != bytes.size()) return Spoiled("is truncated");
   // None of these numbers may make a sum overflow.
   if (head.pieces > bytes.size() / sizeof(PackedEntry) ||
       head.data > bytes.size()) {
-    return Broken("has a head that does not fit into it");
+    return Spoiled("has a head that does not fit into it");
   }
   const size_t hashes = sizeof(head) + head.pieces * sizeof(PackedEntry);
   const size_t blocks = (bytes.size() - head.data + kBlock - 1) / kBlock;
   const size_t head_hash = hashes + blocks * sizeof(uint64_t);
   uint64_t stored;
   if (head.data < head_hash + sizeof(stored)) {
-    return Broken("has a head that does not fit into it");
+    return Spoiled("has a head that does not fit into it");
   }
   std::memcpy(&stored, bytes.data() + head_hash, sizeof(stored));
   if (HashOf(bytes.first(head_hash)) != stored) {
-    return Broken("has a head that is not as it was written");
+    return Spoiled("has a head that is not as it was written");
   }
   for (uint64_t i = 0; i < head.pieces; ++i) {
     PackedEntry entry;
@@ -79,7 +79,7 @@ absl::Status PackedFile::ReadHead(const Key& key) {
                 sizeof(entry));
     if (entry.offset < head.data || entry.offset > bytes.size() ||
         entry.size > bytes.size() - entry.offset) {
-      return Broken("has a piece outside of the file");
+      return Spoiled("has a piece outside of the file");
     }
     pieces_.emplace(entry.id, bytes.subspan(entry.offset, entry.size));
   }
@@ -104,7 +104,7 @@ absl::Status PackedFile::CheckBlocks() const {
                 }
               });
   return same ? absl::OkStatus()
-              : Broken("has bytes that are not as they were written");
+              : Spoiled("has bytes that are not as they were written");
 }
 
 std::optional<std::span<const std::byte>> PackedFile::Find(uint64_t id) const {

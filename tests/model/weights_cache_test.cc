@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "model/model.h"
@@ -89,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "tests/golden/deberta-v2.base", "tests/golden/gpt2.lm",
                     "tests/golden/bart.generate", "model/embedded"));
 
-constexpr char kFolder[] = "tests/golden/llama.lm";
+constexpr char kCachedFolder[] = "tests/golden/llama.lm";
 
 class WeightsCacheFileTest : public testing::Test {
  protected:
@@ -97,16 +98,16 @@ class WeightsCacheFileTest : public testing::Test {
   // the same, and the file be made anew.
   template <typename Spoil>
   void ExpectMadeAnew(const Spoil& spoil) {
-    const auto first = Load(kFolder, Precision::kInt8, cache_);
+    const auto first = Load(kCachedFolder, Precision::kInt8, cache_);
     ASSERT_EQ(first->info().weights_cache.kind, Kind::kWritten);
     const std::string path = first->info().weights_cache.path;
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     spoil(path);
-    const auto second = Load(kFolder, Precision::kInt8, cache_);
+    const auto second = Load(kCachedFolder, Precision::kInt8, cache_);
     EXPECT_EQ(second->info().weights_cache.kind, Kind::kWritten);
     EXPECT_THAT(second->info().weights_cache.broken, HasSubstr(path));
     EXPECT_EQ(AnswerOf(*second), AnswerOf(*first));
-    const auto third = Load(kFolder, Precision::kInt8, cache_);
+    const auto third = Load(kCachedFolder, Precision::kInt8, cache_);
     EXPECT_EQ(third->info().weights_cache.kind, Kind::kMapped);
     EXPECT_THAT(third->info().weights_cache.broken, IsEmpty());
     EXPECT_EQ(AnswerOf(*third), AnswerOf(*first));
@@ -136,8 +137,8 @@ TEST_F(WeightsCacheFileTest, AChangedByteIsNoticed) {
 
 // A step that read a file which was truncated meanwhile fails.
 TEST_F(WeightsCacheFileTest, AFileTruncatedWhileItIsServedGivesNoAnswer) {
-  Load(kFolder, Precision::kInt8, cache_);
-  const auto model = Load(kFolder, Precision::kInt8, cache_);
+  Load(kCachedFolder, Precision::kInt8, cache_);
+  const auto model = Load(kCachedFolder, Precision::kInt8, cache_);
   ASSERT_EQ(model->info().weights_cache.kind, Kind::kMapped);
   const std::string path = model->info().weights_cache.path;
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
@@ -151,7 +152,7 @@ TEST_F(WeightsCacheFileTest, AFileTruncatedWhileItIsServedGivesNoAnswer) {
 TEST_F(WeightsCacheFileTest, OtherFilesAreOtherWeights) {
   const TemporaryFolder copy;
   for (const char* name : {"config.json", "model.safetensors"}) {
-    std::filesystem::copy(std::string(kFolder) + "/" + name,
+    std::filesystem::copy(std::string(kCachedFolder) + "/" + name,
                           copy.path() + "/" + name);
   }
   EXPECT_EQ(
@@ -171,20 +172,46 @@ TEST_F(WeightsCacheFileTest, OtherFilesAreOtherWeights) {
 
 TEST_F(WeightsCacheFileTest, AFolderThatCannotBeWrittenIsAWarning) {
   folder_.Write("file", "");
-  const auto model = Load(kFolder, Precision::kInt8, folder_.path() + "/file");
+  const auto model =
+      Load(kCachedFolder, Precision::kInt8, folder_.path() + "/file");
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(model->info().weights_cache.kind, Kind::kNotWritten);
   EXPECT_THAT(model->info().weights_cache.not_written, HasSubstr("/file/"));
-  EXPECT_EQ(AnswerOf(*model), AnswerOf(*Load(kFolder, Precision::kInt8, "")));
+  EXPECT_EQ(AnswerOf(*model),
+            AnswerOf(*Load(kCachedFolder, Precision::kInt8, "")));
+}
+
+// Each has a lock of its own, as processes have.
+TEST_F(WeightsCacheFileTest, LoadsAtOnceDoNotDisturbEachOther) {
+  constexpr int kLoads = 3;
+  std::vector<std::unique_ptr<Model>> models(kLoads);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kLoads; ++i) {
+    threads.emplace_back(
+        [&, i] { models[i] = Load(kCachedFolder, Precision::kInt8, cache_); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::vector<float> answer =
+      AnswerOf(*Load(kCachedFolder, Precision::kInt8, ""));
+  for (const auto& model : models) {
+    ASSERT_NE(model, nullptr);
+    EXPECT_NE(model->info().weights_cache.kind, Kind::kNotWritten);
+    EXPECT_EQ(AnswerOf(*model), answer);
+  }
+  EXPECT_EQ(FilesOf(cache_).size(), 1u);
+  EXPECT_EQ(
+      Load(kCachedFolder, Precision::kInt8, cache_)->info().weights_cache.kind,
+      Kind::kMapped);
 }
 
 // Its files cannot be written, but read.
 TEST_F(WeightsCacheFileTest, AReadOnlyFileIsMapped) {
-  Load(kFolder, Precision::kInt8, cache_);
+  Load(kCachedFolder, Precision::kInt8, cache_);
   std::filesystem::permissions(cache_, std::filesystem::perms::owner_read |
                                            std::filesystem::perms::owner_exec);
-  EXPECT_EQ(Load(kFolder, Precision::kInt8, cache_)->info().weights_cache.kind,
-            Kind::kMapped);
+  EXPECT_EQ(
+      Load(kCachedFolder, Precision::kInt8, cache_)->info().weights_cache.kind,
+      Kind::kMapped);
   std::filesystem::permissions(cache_, std::filesystem::perms::owner_all);
 }
 

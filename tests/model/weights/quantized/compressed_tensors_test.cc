@@ -274,9 +274,9 @@ TEST(CompressedTensorsTest, FourBitFloatsAreUnpacked) {
   EXPECT_FALSE(form(nv).has_value());
   ASSERT_EQ(form(mx), GroupForm::kFp4);
   Problems problems;
-  const auto weights = mx.Read(&problems);
+  const auto read = mx.Read(&problems);
   std::vector<GroupedRow> rows(2);
-  ReadGroups(*weights->Find("x.weight"), 1, rows);
+  ReadGroups(*read->Find("x.weight"), 1, rows);
   EXPECT_THAT(NumbersOf(rows[0]), ElementsAreArray(&mx_values[32], 32));
   EXPECT_THAT(NumbersOf(rows[1]), ElementsAreArray(&mx_values[64], 32));
   // A scale that is not a number has no form.

@@ -5,6 +5,9 @@
 // every other problem is collected, so that --check can list all of them at
 // once.
 //
+// With a cache of packed weights, values of weights are checked only if there
+// are none of an earlier load.
+//
 // The revision is a digest of the shortlist, the weights' headers and
 // config.json. At the end the mapped files are checked once more: a file that
 // changed while it was read is a problem.
@@ -41,6 +44,7 @@
 #include "model/weights/digest.h"
 #include "model/weights/imagined_weights.h"
 #include "model/weights/quantized/quantized_weights.h"
+#include "model/weights_cache.h"
 
 namespace trivium {
 namespace {
@@ -360,6 +364,15 @@ void CheckFinite(const TransformerDescription& description,
                  : ""));
 }
 
+// Looks for the packed weights of an earlier load.
+void OpenCache(const LoadOptions& options, ModelFolder* folder) {
+  if (options.weights_cache.empty() || folder->weights->Origin().empty()) {
+    return;
+  }
+  const auto cache = WeightsCache::Of(*folder, options);
+  if (cache.ok()) folder->packed = cache->Open(&folder->cache_use);
+}
+
 }  // namespace
 
 std::string UnreadableFolder(const std::exception& error) {
@@ -442,9 +455,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   FamilyModel model = load(folder.config, folder.weights.get(), problems);
   folder.description = std::move(model.description);
   if (folder.weights == nullptr) return folder;
-  if (problems->empty() && !folder.weights->imagined()) {
-    CheckFinite(folder.description, *folder.weights, problems);
-  }
+  const bool whole = problems->empty() && !folder.weights->imagined();
   KeepFourBits(options, &folder);
   ReadEncoderUse(path, modules, problems, &folder);
   if (folder.description.decoder) {
@@ -464,6 +475,12 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   digest.Add(folder.weights->Fingerprint());
   digest.Add(folder.config.dump(-1, ' ', /*ensure_ascii=*/true));
   folder.revision = digest.Hex();
+  if (problems->empty()) OpenCache(options, &folder);
+  // Packed weights were checked before they were packed.
+  if (whole && folder.packed == nullptr) {
+    folder.weights->ReadAhead();
+    CheckFinite(folder.description, *folder.weights, problems);
+  }
   if (absl::Status status = folder.weights->CheckUnchanged(); !status.ok()) {
     problems->push_back(std::string(status.message()));
   }

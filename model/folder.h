@@ -15,6 +15,7 @@
 #include "model/sentence_modules.h"
 #include "model/tokenizer/tokenizer.h"
 #include "model/transformer/formats.h"
+#include "model/weights/packed_file.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
 
@@ -43,6 +44,9 @@ struct ModelFolder {
   std::string lexical_shortlist;
   bool shared_vocabulary = false;  // both sides of a Marian model share it
   std::string revision;
+  // Maps the packed weights of an earlier load; null: there are none.
+  std::shared_ptr<const PackedFile> packed;
+  WeightsCacheUse cache_use;
 };
 
 // Reads the folder at `path` and adds everything that is wrong with it to

@@ -8,6 +8,8 @@
 // - CheckUnchanged comes after the last read of the weights. So a file that was
 //   changed meanwhile is an error, not a wrong model.
 // - The mapped files are closed when Load returns: the Transformer has copies.
+//   Only packed weights of an earlier load (weights_cache.h), and tables that
+//   are read in place, stay mapped.
 // - In LoadedModel, languages_ comes after the members that it reads.
 // - An exception of a parser, or a lack of memory, becomes an error.
 #include "model/model.h"
@@ -38,6 +40,7 @@
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_engine.h"
 #include "model/weights/truncation_guard.h"
+#include "model/weights_cache.h"
 
 namespace trivium {
 namespace {
@@ -157,6 +160,7 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
   info.parameters = transformer.parameters();
   info.weight_bytes = transformer.weight_bytes();
   info.revision = folder.revision;
+  info.weights_cache = folder.cache_use;
   if (decoder) {
     info.design = Design::kDecoder;
     info.kv_precision = KvPrecisionOf(folder.formats);
@@ -231,9 +235,21 @@ absl::StatusOr<std::unique_ptr<Model>> LoadList(const std::string& folder,
   ModelFolder read =
       ReadModelFolder(folder, options, &problems, /*imagine=*/false, list);
   if (!problems.empty()) return ToStatus(folder, problems);
+  auto made = Transformer::Create(read.description, read.formats, read.packed);
+  if (absl::IsInvalidArgument(made.status()) && read.packed != nullptr) {
+    // Whole, and yet not of this model: forged.
+    LoadOptions others = options;
+    others.weights_cache.clear();
+    return LoadList(folder, list, others);
+  }
   TRIVIUM_ASSIGN_OR_RETURN(std::shared_ptr<const Transformer> transformer,
-                           Transformer::Create(read.description, read.formats));
+                           std::move(made));
   TRIVIUM_RETURN_IF_ERROR(read.weights->CheckUnchanged());
+  if (read.cache_use.kind == WeightsCacheUse::kPacked) {
+    TRIVIUM_ASSIGN_OR_RETURN(const WeightsCache cache,
+                             WeightsCache::Of(read, options));
+    cache.Write(*transformer, &read.cache_use);
+  }
   ModelInfo info = Describe(folder, read, *transformer);
   transformer = WithItsWeights(std::move(transformer), &read);
   return std::make_unique<LoadedModel>(std::move(info), &read,

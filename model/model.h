@@ -61,6 +61,24 @@ struct LoadOptions {
   // A name T with tasks T.query and T.passage loads the model twice, for
   // queries and for documents.
   std::string task = {};
+  // The folder in which packed weights are kept for the next load, which maps
+  // them; empty: they are not kept.
+  std::string weights_cache = {};
+};
+
+// What LoadOptions::weights_cache came to.
+struct WeightsCacheUse {
+  enum Kind {
+    kOff,         // no folder was given, or the model has no large weights
+    kMapped,      // the weights are mapped from `path`
+    kWritten,     // `path` was written for the next load
+    kPacked,      // another process is writing it
+    kNotWritten,  // it cannot be written
+  };
+  Kind kind = kOff;
+  std::string path = {};
+  std::string broken = {};       // why a file that was there is not used
+  std::string not_written = {};  // why it is not written
 };
 
 struct Language {
@@ -111,7 +129,8 @@ struct ModelInfo {
   std::string quantization;
   int64_t parameters = 0;
   int64_t weight_bytes = 0;  // as served
-  std::string revision;      // hex digest of config and weights' headers
+  WeightsCacheUse weights_cache = {};
+  std::string revision;  // hex digest of config and weights' headers
   int d_model = 0;
   int max_source_tokens = 0;
   int max_target_tokens = 0;

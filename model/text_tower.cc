@@ -87,6 +87,8 @@ class TextWeights : public Weights {
     return names;
   }
   std::string Fingerprint() const override { return all_->Fingerprint(); }
+  std::string Origin() const override { return all_->Origin(); }
+  void ReadAhead() const override { all_->ReadAhead(); }
   std::string Quantization() const override { return all_->Quantization(); }
   bool imagined() const override { return all_->imagined(); }
   const TensorView* Imagine(std::string_view name,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -32,6 +33,35 @@ int64_t MostShrunk(Precision precision) {
   }
 }
 
+std::string_view WeightsCacheName(WeightsCacheUse::Kind kind) {
+  switch (kind) {
+    case WeightsCacheUse::kOff:
+      return "off";
+    case WeightsCacheUse::kMapped:
+      return "mapped";
+    case WeightsCacheUse::kWritten:
+      return "written";
+    case WeightsCacheUse::kPacked:
+      return "being written by another process";
+    case WeightsCacheUse::kNotWritten:
+      break;
+  }
+  return "not written";
+}
+
+void LogWeightsCache(const std::string& model, const WeightsCacheUse& use) {
+  if (!use.broken.empty()) {
+    Log(spdlog::level::warn,
+        "a file of packed weights is not used; the model's own files were read",
+        {{"model", model}, {"reason", use.broken}});
+  }
+  if (use.kind == WeightsCacheUse::kNotWritten) {
+    Log(spdlog::level::warn,
+        "packed weights are not kept: the next start packs them again",
+        {{"model", model}, {"reason", use.not_written}});
+  }
+}
+
 }  // namespace
 
 LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options) {
@@ -41,6 +71,7 @@ LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options) {
   load.vocabulary_shortlist =
       spec.shortlist.value_or(options.vocabulary_shortlist);
   load.task = spec.task;
+  load.weights_cache = options.weights_cache;
   load.translate_with = spec.translate_with.value_or(options.translate_with);
   return load;
 }
@@ -82,7 +113,9 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
        {"vocabulary_shortlist", info.vocabulary_shortlist ? "on" : "off"},
        {"parameters", info.parameters},
        {"revision", info.revision},
+       {"weights_cache", WeightsCacheName(info.weights_cache.kind)},
        {"seconds", absl::ToDoubleSeconds(SteadyNow() - begin)}});
+  LogWeightsCache(spec.name, info.weights_cache);
   if ((*model)->tokenizer() == nullptr) {
     Log(spdlog::level::warn,
         "the folder has no tokenizer files: the model accepts token ids only",

@@ -169,6 +169,10 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
               "Restrict translations to the tokens that the folder's "
               "shortlist.safetensors has for each source: this is faster, and "
               "changes a few translations");
+  flags->Add("weights-cache", &options->weights_cache,
+             "Folder in which packed weights are kept, one file a model and "
+             "precision: the next start maps them instead of packing the "
+             "model's files, and processes on one machine share their memory");
   flags
       ->Parsed("translate-with",
                "How decoders are asked to translate: auto, as their folders "

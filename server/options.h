@@ -69,6 +69,7 @@ struct Options {
   Precision precision = Precision::kAuto;
   Precision kv_precision = Precision::kAuto;  // of models with a decoder
   bool vocabulary_shortlist = false;
+  std::string weights_cache;  // folder of packed weights; empty: none
   // The prompt with which decoders translate (LoadOptions).
   std::string_view translate_with = "auto";
   std::optional<Isa> max_isa;

@@ -9,13 +9,12 @@
 //   TransposedColumns also make f32 of blocks, whose elements they move one by
 //   one.
 // - A tensor without values (imagined weights) gives one without values. Only
-//   Mxfp4Rows needs values.
+//   Mxfp4Rows needs values. It is a view that unpacks rows as they are read.
 // - TransposedColumns and Mxfp4Rows leave out a rest that `step` does not
 //   divide.
 #include "model/families/derived_tensors.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
@@ -23,6 +22,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/weights/grouped_row.h"
 #include "model/weights/half.h"
 #include "model/weights/packed_rows.h"
 #include "model/weights/tensor_file.h"
@@ -49,6 +49,68 @@ OwnedTensor* NewTensor(const TensorView& of, std::vector<int64_t> shape,
   memory->push_back(tensor);
   return tensor.get();
 }
+
+// Rows of one of several matrices in MXFP4 (Mxfp4Rows), as a packed tensor.
+class ExpertRows : public PackedRows {
+ public:
+  ExpertRows(const TensorView& blocks, const TensorView& scales, int64_t index,
+             int64_t first, int64_t step)
+      : PackedRows(kGroupNumbers * blocks.shape[2], GroupForm::kFp4),
+        blocks_(blocks.data),
+        scales_(scales.data),
+        groups_(blocks.shape[2]),
+        first_(index * blocks.shape[1] + first),
+        step_(step) {
+    view_ = {DType::kBf16, {blocks.shape[1] / step, columns()}, {}};
+    view_.packed = this;
+  }
+
+  const TensorView& view() const { return view_; }
+
+  void ReadGroups(int64_t row, std::span<GroupedRow> rows) const override {
+    for (GroupedRow& to : rows) {
+      ClearGroups(GroupForm::kFp4, columns(), &to);
+      const int64_t at = (first_ + row++ * step_) * groups_;
+      for (int64_t i = 0; i < columns() / 2; ++i) {
+        const int both = Byte(blocks_, at * kBytes + i);
+        to.numbers[2 * i] = static_cast<uint8_t>(both & 15);
+        to.numbers[2 * i + 1] = static_cast<uint8_t>(both >> 4);
+      }
+      for (int64_t group = 0; group < groups_; ++group) {
+        to.part_scales[group] = static_cast<uint8_t>(Byte(scales_, at + group));
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kBytes = kGroupNumbers / 2;  // of a group
+  // kFp4Numbers, with a zero of either sign.
+  static constexpr float kNumbers[] = {0,     1,  2,  3,  4,  6,  8,  12,
+                                       -0.0f, -1, -2, -3, -4, -6, -8, -12};
+
+  static int Byte(std::span<const std::byte> bytes, int64_t i) {
+    return std::to_integer<int>(bytes[static_cast<size_t>(i)]);
+  }
+  void UnpackRows(int64_t row, int64_t count, float* out) const override {
+    for (; count > 0; --count, ++row) {
+      const int64_t at = (first_ + row * step_) * groups_;
+      for (int64_t group = at; group < at + groups_; ++group) {
+        const float scale =
+            Mxfp4Scale(static_cast<uint8_t>(Byte(scales_, group)));
+        for (int64_t i = 0; i < kBytes; ++i) {
+          const int both = Byte(blocks_, group * kBytes + i);
+          *out++ = kNumbers[both & 15] * scale;
+          *out++ = kNumbers[both >> 4] * scale;
+        }
+      }
+    }
+  }
+
+  const std::span<const std::byte> blocks_, scales_;
+  const int64_t groups_;
+  const int64_t first_, step_;  // rows of all matrices
+  TensorView view_;
+};
 
 // Returns a copy of a packed tensor in its type, which holds all its values.
 TensorView Unpacked(const TensorView& tensor, TensorMemory* memory) {
@@ -345,32 +407,10 @@ const TensorView* TransposedColumns(const TensorView& of, int64_t index,
 const TensorView* Mxfp4Rows(const TensorView& blocks, const TensorView& scales,
                             int64_t index, int64_t first, int64_t step,
                             TensorMemory* memory) {
-  constexpr float kNumbers[] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
-                                -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
-  constexpr int64_t kBytes = 16;
-  const int64_t rows = blocks.shape[1], groups = blocks.shape[2];
-  const TensorView numbers = {DType::kBf16, {}, blocks.data};
-  OwnedTensor* const result =
-      NewTensor(numbers, {rows / step, groups * 2 * kBytes}, memory);
-  std::byte* to = result->data.data();
-  const auto put = [&](float value) {
-    const auto bits =
-        static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
-    std::memcpy(to, &bits, sizeof(bits));
-    to += sizeof(bits);
-  };
-  for (int64_t row = first; row < rows / step * step; row += step) {
-    for (int64_t group = 0; group < groups; ++group) {
-      const int64_t at = (index * rows + row) * groups + group;
-      const int power = std::to_integer<int>(scales.data[at]) - 127;
-      for (int64_t i = 0; i < kBytes; ++i) {
-        const int both = std::to_integer<int>(blocks.data[at * kBytes + i]);
-        put(std::ldexp(kNumbers[both & 15], power));
-        put(std::ldexp(kNumbers[both >> 4], power));
-      }
-    }
-  }
-  return &result->view;
+  const auto rows =
+      std::make_shared<ExpertRows>(blocks, scales, index, first, step);
+  memory->push_back(rows);
+  return &rows->view();
 }
 
 }  // namespace trivium

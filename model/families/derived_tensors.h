@@ -82,10 +82,10 @@ const TensorView* TransposedColumns(const TensorView& tensor, int64_t index,
                                     TensorMemory* memory);
 
 // Returns rows `first`, first + step, ... of the `index`th of MXFP4 matrices
-// (OCP Microscaling Formats 1.0) as bf16, which is exact: [rows / step, 32
-// groups]. `blocks` [n, rows, groups, 16] holds two numbers in a byte, the
-// lower half first. `scales` [n, rows, groups] holds an exponent of two, plus
-// 127, for each 32 numbers.
+// (OCP Microscaling Formats 1.0): packed, of type bf16, which holds all values,
+// [rows / step, 32 groups]. `blocks` [n, rows, groups, 16] holds two numbers in
+// a byte, the lower half first. `scales` [n, rows, groups] holds an exponent of
+// two, plus 127, for each 32 numbers.
 const TensorView* Mxfp4Rows(const TensorView& blocks, const TensorView& scales,
                             int64_t index, int64_t first, int64_t step,
                             TensorMemory* memory);

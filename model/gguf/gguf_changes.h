@@ -32,6 +32,8 @@ class GgufWeights : public MapWeights {
   }
 
   std::string Fingerprint() const override { return FingerprintOf(tensors_); }
+  std::string Origin() const override { return OriginOf(*file_); }
+  void ReadAhead() const override { file_->ReadAhead(); }
   // The types of blocks, such as "Q4_K and Q6_K", the one of most bytes first.
   std::string Quantization() const override;
   absl::Status CheckUnchanged() const override {

@@ -16,6 +16,8 @@ constexpr size_t kHugeFrom = size_t{32} << 10;
 // Smaller ones of these share a slab.
 constexpr size_t kSharedBelow = kHugePage;
 constexpr size_t kSlab = 8 * kHugePage;
+// The most bytes of a large buffer's last huge page that it does not need.
+constexpr size_t kMostLeftOver = kHugePage / 8;
 
 size_t RoundUp(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -25,10 +27,10 @@ size_t RoundUp(size_t bytes, size_t unit) {
 
 class RawBuffer::Mapping {
  public:
-  // `bytes` is a multiple of `page`.
-  Mapping(size_t bytes, size_t page) : bytes_(bytes) {
+  // `bytes` is a multiple of kPage.
+  explicit Mapping(size_t bytes) : bytes_(bytes) {
     // Huge pages need an aligned start, which mmap does not guarantee.
-    const size_t slack = page == kHugePage ? kHugePage : 0;
+    const size_t slack = bytes >= kHugePage ? kHugePage : 0;
     start_ = static_cast<char*>(
         mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -52,6 +54,8 @@ class RawBuffer::Mapping {
   size_t bytes_;
 };
 
+// A large buffer's last part is in small pages if much of a huge page would be
+// left over: a model has hundreds of matrices of a few huge pages.
 RawBuffer::RawBuffer(size_t bytes) {
   if (bytes == 0) return;
   if (bytes >= kHugeFrom && bytes < kSharedBelow) {
@@ -59,10 +63,12 @@ RawBuffer::RawBuffer(size_t bytes) {
     AllocateFromSlab();
     return;
   }
-  const size_t page = bytes < kHugeFrom ? kPage : kHugePage;
-  bytes_ = RoundUp(bytes, page);
-  mapping_ = std::make_shared<Mapping>(bytes_, page);
-  data_ = mapping_->start();
+  const bool fills =
+      bytes >= kHugePage && RoundUp(bytes, kHugePage) - bytes <= kMostLeftOver;
+  bytes_ = RoundUp(bytes, fills ? kHugePage : kPage);
+  const auto mapping = std::make_shared<Mapping>(bytes_);
+  data_ = mapping->start();
+  owner_ = mapping;
 }
 
 // Slabs are filled from front to back and never reused, so that new buffers are
@@ -72,13 +78,14 @@ void RawBuffer::AllocateFromSlab() {
   static std::weak_ptr<Mapping> current;
   static size_t used;
   MutexLock lock(&mutex);
-  mapping_ = current.lock();
-  if (mapping_ == nullptr || used + bytes_ > kSlab) {
-    mapping_ = std::make_shared<Mapping>(kSlab, kHugePage);
-    current = mapping_;
+  std::shared_ptr<Mapping> slab = current.lock();
+  if (slab == nullptr || used + bytes_ > kSlab) {
+    slab = std::make_shared<Mapping>(kSlab);
+    current = slab;
     used = 0;
   }
-  data_ = mapping_->start() + used;
+  data_ = slab->start() + used;
+  owner_ = std::move(slab);
   used += bytes_;
 }
 

@@ -13,16 +13,22 @@ namespace trivium {
 // Zeroed memory directly from the system, aligned to pages. It is in huge pages
 // if the system grants them (madvise); small buffers share one. Physical memory
 // is allocated on first touch. Throws std::bad_alloc if the system refuses
-// address space.
+// address space. Or a view of memory that exists.
 class RawBuffer {
  public:
   RawBuffer() = default;
   explicit RawBuffer(size_t bytes);
+  // Reads memory that `owner` keeps, such as a mapped file. Nothing may write
+  // to it.
+  RawBuffer(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
+      : data_(const_cast<std::byte*>(bytes.data())),
+        bytes_(bytes.size()),
+        owner_(std::move(owner)) {}
   RawBuffer(RawBuffer&& other) noexcept { *this = std::move(other); }
   RawBuffer& operator=(RawBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
-    std::swap(mapping_, other.mapping_);
+    std::swap(owner_, other.owner_);
     return *this;
   }
 
@@ -36,7 +42,7 @@ class RawBuffer {
 
   void* data_ = nullptr;
   size_t bytes_ = 0;
-  std::shared_ptr<Mapping> mapping_;
+  std::shared_ptr<const void> owner_;  // a Mapping, or another's
 };
 
 // An array of plain values in a RawBuffer. Reserve() only grows, so that a
@@ -46,6 +52,8 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(size_t count) { Reserve(count); }
+  // Takes the values in `raw`; such a buffer must not grow.
+  explicit Buffer(RawBuffer raw) : raw_(std::move(raw)) {}
 
   // Ensures room for `count` values and returns the array.
   T* Reserve(size_t count) {

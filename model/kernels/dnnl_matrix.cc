@@ -184,6 +184,22 @@ absl::StatusOr<std::unique_ptr<DnnlMatrix>> DnnlMatrix::Create(
   return matrix;
 }
 
+absl::StatusOr<std::unique_ptr<DnnlMatrix>> DnnlMatrix::Create(
+    const MatmulShape& shape, RawBuffer packed) {
+  std::unique_ptr<DnnlMatrix> matrix(new DnnlMatrix(shape));
+  TRIVIUM_ASSIGN_OR_RETURN(matrix->products_, DnnlProducts::Get(shape));
+  if (packed.bytes() != matrix->products_->weights.get_size()) {
+    return absl::InvalidArgumentError("packed weights have another size");
+  }
+  matrix->packed_ = std::move(packed);
+  TRIVIUM_RETURN_IF_ERROR(CatchDnnl("reading packed weights", [&] {
+    matrix->memory_ = dnnl::memory(matrix->products_->weights, CpuEngine(),
+                                   matrix->packed_.data());
+  }));
+  TRIVIUM_RETURN_IF_ERROR(matrix->TestInvariance());
+  return matrix;
+}
+
 absl::Status DnnlMatrix::Pack(const void* weights) {
   return CatchDnnl("packing weights", [&] {
     UseOneThread();
@@ -249,8 +265,9 @@ absl::StatusOr<bool> DnnlMatrix::RowsAgree() const {
   return true;
 }
 
-int64_t DnnlMatrix::bytes() const {
-  return static_cast<int64_t>(products_->weights.get_size());
+std::span<const std::byte> DnnlMatrix::packed() const {
+  return {static_cast<const std::byte*>(packed_.data()),
+          products_->weights.get_size()};
 }
 std::string DnnlMatrix::implementation() const {
   return products_->implementation;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "absl/status/status.h"
@@ -26,8 +27,11 @@ class DnnlMatrix : public PackedMatrix {
  public:
   static absl::StatusOr<std::unique_ptr<DnnlMatrix>> Create(
       const MatmulShape& shape, const void* weights);
+  // Takes weights that were packed before (PackedMatrix::Create).
+  static absl::StatusOr<std::unique_ptr<DnnlMatrix>> Create(
+      const MatmulShape& shape, RawBuffer packed);
 
-  int64_t bytes() const override;
+  std::span<const std::byte> packed() const override;
   std::string implementation() const override;
   bool batch_invariant() const override;
   int ComputedRows(int rows) const override;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/kernels/buffer.h"
@@ -36,13 +37,21 @@ class GroupedWeights {
   // `forms` has one form for each kColumns columns. K is a multiple of 256
   // where a form has parts (HasParts).
   GroupedWeights(int n, int k, std::vector<GroupForm> forms);
+  // The same, with columns that were packed before: packed() of weights with
+  // these sizes and forms.
+  GroupedWeights(int n, int k, std::vector<GroupForm> forms, RawBuffer packed);
 
+  // Returns the bytes of the packed weights of all columns.
+  static size_t PackedBytes(int k, std::span<const GroupForm> forms);
   // Returns the bytes of weights [n, k] of one form.
   static size_t PackedBytes(int n, int k, GroupForm form);
 
   int n() const { return n_; }
   int k() const { return k_; }
-  size_t bytes() const { return packed_.bytes(); }
+  size_t bytes() const { return bytes_; }
+  std::span<const std::byte> packed() const {
+    return {static_cast<const std::byte*>(packed_.data()), bytes_};
+  }
   GroupForm form(int column) const { return forms_[column / kColumns]; }
 
   // Packs the weights of a column of y; `row` has the form of its block.
@@ -59,6 +68,7 @@ class GroupedWeights {
   const int n_, k_;
   const std::vector<GroupForm> forms_;
   std::vector<size_t> begin_;  // of each block, in packed_
+  size_t bytes_ = 0;
   RawBuffer packed_;
 };
 

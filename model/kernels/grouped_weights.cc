@@ -21,13 +21,21 @@ void SetHalf(uint16_t half, int column, char* to) {
 }  // namespace
 
 GroupedWeights::GroupedWeights(int n, int k, std::vector<GroupForm> forms)
-    : n_(n), k_(k), forms_(std::move(forms)) {
-  size_t bytes = 0;
+    : GroupedWeights(n, k, forms, RawBuffer(PackedBytes(k, forms))) {}
+
+GroupedWeights::GroupedWeights(int n, int k, std::vector<GroupForm> forms,
+                               RawBuffer packed)
+    : n_(n), k_(k), forms_(std::move(forms)), packed_(std::move(packed)) {
   for (const GroupForm form : forms_) {
-    begin_.push_back(bytes);
-    bytes += BlockBytes(k, form);
+    begin_.push_back(bytes_);
+    bytes_ += BlockBytes(k, form);
   }
-  packed_ = RawBuffer(bytes);
+}
+
+size_t GroupedWeights::PackedBytes(int k, std::span<const GroupForm> forms) {
+  size_t bytes = 0;
+  for (const GroupForm form : forms) bytes += BlockBytes(k, form);
+  return bytes;
 }
 
 size_t GroupedWeights::PackedBytes(int n, int k, GroupForm form) {

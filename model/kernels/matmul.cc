@@ -1,5 +1,6 @@
 #include "model/kernels/matmul.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "model/kernels/buffer.h"
@@ -17,9 +18,14 @@ class PanelMatrix : public PackedMatrix {
     return HasPanels() && shape.weights != WeightType::kBf16;
   }
 
+  static size_t BytesOf(const MatmulShape& shape) {
+    return PanelsBytes(shape.n, shape.weight_row_bytes());
+  }
+
+  PanelMatrix(const MatmulShape& shape, RawBuffer packed)
+      : PackedMatrix(shape), panels_(std::move(packed)) {}
   PanelMatrix(const MatmulShape& shape, const void* weights)
-      : PackedMatrix(shape),
-        panels_(PanelsBytes(shape.n, shape.weight_row_bytes())) {
+      : PanelMatrix(shape, RawBuffer(BytesOf(shape))) {
     if (shape.weights == WeightType::kInt8) {
       PackPanels(static_cast<const int8_t*>(weights), shape.n, shape.k,
                  panels_.data());
@@ -29,9 +35,8 @@ class PanelMatrix : public PackedMatrix {
     }
   }
 
-  int64_t bytes() const override {
-    return static_cast<int64_t>(
-        PanelsBytes(shape().n, shape().weight_row_bytes()));
+  std::span<const std::byte> packed() const override {
+    return {static_cast<const std::byte*>(panels_.data()), BytesOf(shape())};
   }
   std::string implementation() const override { return "trivium:panels"; }
   bool batch_invariant() const override { return true; }
@@ -65,15 +70,19 @@ class TileMatrix : public PackedMatrix {
            (shape.weights == WeightType::kInt8 && HasByteTiles(shape.k));
   }
 
+  static size_t BytesOf(const MatmulShape& shape) {
+    return StripsBytes(shape.n, shape.weight_row_bytes());
+  }
+
+  TileMatrix(const MatmulShape& shape, RawBuffer packed)
+      : PackedMatrix(shape), strips_(std::move(packed)) {}
   TileMatrix(const MatmulShape& shape, const void* weights)
-      : PackedMatrix(shape),
-        strips_(StripsBytes(shape.n, shape.weight_row_bytes())) {
+      : TileMatrix(shape, RawBuffer(BytesOf(shape))) {
     PackStrips(weights, shape.n, shape.weight_row_bytes(), strips_.data());
   }
 
-  int64_t bytes() const override {
-    return static_cast<int64_t>(
-        StripsBytes(shape().n, shape().weight_row_bytes()));
+  std::span<const std::byte> packed() const override {
+    return {static_cast<const std::byte*>(strips_.data()), BytesOf(shape())};
   }
   std::string implementation() const override { return "trivium:tiles"; }
   bool batch_invariant() const override { return true; }
@@ -107,8 +116,8 @@ class GroupedMatrix : public PackedMatrix {
                       weights.n(), weights.k()}),
         weights_(std::move(weights)) {}
 
-  int64_t bytes() const override {
-    return static_cast<int64_t>(weights_.bytes());
+  std::span<const std::byte> packed() const override {
+    return weights_.packed();
   }
   std::string implementation() const override { return "trivium:groups"; }
   bool batch_invariant() const override { return true; }
@@ -162,6 +171,24 @@ size_t RowBytes(OperandType type, int k) {
       break;
   }
   return GroupedOperandBytes(k);
+}
+
+absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(
+    const MatmulShape& shape, RawBuffer packed) {
+  const auto adopt = [&]<typename Matrix>(std::type_identity<Matrix>)
+      -> absl::StatusOr<std::unique_ptr<PackedMatrix>> {
+    if (packed.bytes() != Matrix::BytesOf(shape)) {
+      return absl::InvalidArgumentError("packed weights have another size");
+    }
+    return std::make_unique<Matrix>(shape, std::move(packed));
+  };
+  if (TileMatrix::Serves(shape)) {
+    return adopt(std::type_identity<TileMatrix>());
+  }
+  if (PanelMatrix::Serves(shape)) {
+    return adopt(std::type_identity<PanelMatrix>());
+  }
+  return DnnlMatrix::Create(shape, std::move(packed));
 }
 
 std::unique_ptr<PackedMatrix> PackedMatrix::Create(GroupedWeights weights) {

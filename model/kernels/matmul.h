@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "absl/status/status.h"
@@ -84,6 +85,11 @@ class PackedMatrix {
   // operands; today both must be f32, both bf16 or both int8.
   static absl::StatusOr<std::unique_ptr<PackedMatrix>> Create(
       const MatmulShape& shape, const void* weights);
+  // Takes weights that were packed before: packed() of a matrix of this shape,
+  // made by the same program on the same CPU. INVALID_ARGUMENT if their size is
+  // another.
+  static absl::StatusOr<std::unique_ptr<PackedMatrix>> Create(
+      const MatmulShape& shape, RawBuffer packed);
   // Takes weights in groups. The operands are kInt8Groups.
   static std::unique_ptr<PackedMatrix> Create(GroupedWeights weights);
   virtual ~PackedMatrix() = default;
@@ -91,7 +97,9 @@ class PackedMatrix {
   PackedMatrix& operator=(const PackedMatrix&) = delete;
 
   const MatmulShape& shape() const { return shape_; }
-  virtual int64_t bytes() const = 0;
+  int64_t bytes() const { return static_cast<int64_t>(packed().size()); }
+  // The weights as they are packed.
+  virtual std::span<const std::byte> packed() const = 0;
   // Name of the implementation for the log: "trivium:tiles",
   // "trivium:panels", "trivium:groups", or oneDNN's, such as "brg:avx2".
   virtual std::string implementation() const = 0;

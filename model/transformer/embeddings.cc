@@ -4,8 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "base/status.h"
 #include "model/kernels/row_ops.h"
 #include "model/transformer/heads.h"
+#include "model/transformer/packing.h"
 #include "model/transformer/weight_rows.h"
 #include "model/weights/half.h"
 
@@ -31,38 +33,88 @@ float Sinusoidal(PositionEncoding encoding, int row, int i, int width) {
 
 }  // namespace
 
-TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
-    : width_(static_cast<int>(tokens.shape[1])) {
-  const size_t count = static_cast<size_t>(tokens.elements());
-  if (weights == WeightType::kF32) {
-    float* const values = f32_.Reserve(count);
-    ForRowsAtOnce(tokens.shape[0], width_, [&](int64_t begin, int64_t end) {
-      const auto at = static_cast<size_t>(begin * width_);
-      CopyToF32(tokens, begin * width_,
-                std::span(values + at, (end - begin) * width_));
-    });
-    DropPages(tokens.data);
-    return;
-  }
+TokenTable::Content TokenTable::ContentOf(const TensorView& tokens,
+                                          WeightType weights) {
+  if (weights == WeightType::kF32) return Content::kF32;
   const bool groups =
       weights == WeightType::kGroups || weights == WeightType::kInt4;
-  if (groups && tokens.packed == nullptr && BlockElements(tokens.dtype) > 1) {
-    const size_t bytes = tokens.data.size();
-    std::copy(tokens.data.begin(), tokens.data.end(), blocks_.Reserve(bytes));
-    rows_ = tokens;
-    rows_->data = std::span(blocks_.data(), bytes);
+  return groups && tokens.packed == nullptr && BlockElements(tokens.dtype) > 1
+             ? Content::kBlocks
+             : Content::kBf16;
+}
+
+size_t TokenTable::BytesOf(const TensorView& tokens, Content content) {
+  const auto count = static_cast<size_t>(tokens.elements());
+  return content == Content::kF32    ? count * sizeof(float)
+         : content == Content::kBf16 ? count * sizeof(uint16_t)
+                                     : tokens.data.size();
+}
+
+TokenTable::TokenTable(const TensorView& tokens, Content content,
+                       RawBuffer values)
+    : width_(static_cast<int>(tokens.shape[1])),
+      values_(std::move(values)),
+      values_bytes_(BytesOf(tokens, content)) {
+  switch (content) {
+    case Content::kF32:
+      f32_ = static_cast<const float*>(values_.data());
+      break;
+    case Content::kBf16:
+      bf16_ = static_cast<const uint16_t*>(values_.data());
+      break;
+    case Content::kBlocks:
+      rows_ = tokens;
+      rows_->data = {static_cast<const std::byte*>(values_.data()),
+                     values_bytes_};
+      break;
+  }
+}
+
+TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
+    : TokenTable(tokens, ContentOf(tokens, weights),
+                 RawBuffer(BytesOf(tokens, ContentOf(tokens, weights)))) {
+  void* const values = values_.data();
+  if (rows_.has_value()) {
+    std::copy(tokens.data.begin(), tokens.data.end(),
+              static_cast<std::byte*>(values));
     DropPages(tokens.data);
     return;
   }
-  bf16_.Reserve(count);
   ForRowsAtOnce(tokens.shape[0], width_, [&](int64_t begin, int64_t end) {
+    if (f32_ != nullptr) {
+      const auto at = static_cast<size_t>(begin * width_);
+      CopyToF32(
+          tokens, begin * width_,
+          std::span(static_cast<float*>(values) + at, (end - begin) * width_));
+      return;
+    }
     std::vector<float> row(width_);
     for (int64_t at = begin * width_; at < end * width_; at += width_) {
       CopyToF32(tokens, at, row);
-      Bf16Row(row.data(), width_, bf16_.data() + at);
+      Bf16Row(row.data(), width_, static_cast<uint16_t*>(values) + at);
     }
   });
   DropPages(tokens.data);
+}
+
+absl::StatusOr<std::shared_ptr<const TokenTable>> TokenTable::Read(
+    const TensorView& tokens, WeightType weights, const PartPieces& pieces) {
+  const Content content = ContentOf(tokens, weights);
+  TRIVIUM_ASSIGN_OR_RETURN(RawBuffer values, pieces.Buffer(0));
+  if (values.bytes() != BytesOf(tokens, content)) {
+    return absl::InvalidArgumentError("a packed table has another size");
+  }
+  return std::shared_ptr<const TokenTable>(
+      new TokenTable(tokens, content, std::move(values)));
+}
+
+void TokenTable::AddPieces(std::vector<PackedPiece>* pieces) const {
+  if (part_ < 0) return;
+  pieces->push_back({PartPieces::Id(part_, 0), values()});
+}
+
+std::span<const std::byte> TokenTable::values() const {
+  return {static_cast<const std::byte*>(values_.data()), values_bytes_};
 }
 
 TokenTable::TokenTable(const TensorView& tokens)
@@ -75,16 +127,12 @@ void TokenTable::Lookup(int32_t token, float scale, float* x) const {
         token % kOutputBlock, x);
   } else if (rows_.has_value()) {
     CopyToF32(*rows_, static_cast<int64_t>(at), std::span(x, width_));
-  } else if (bf16_.data() != nullptr) {
-    for (int i = 0; i < width_; ++i) x[i] = Bf16ToF32(bf16_.data()[at + i]);
+  } else if (bf16_ != nullptr) {
+    for (int i = 0; i < width_; ++i) x[i] = Bf16ToF32(bf16_[at + i]);
   } else {
-    std::copy_n(f32_.data() + at, width_, x);
+    std::copy_n(f32_ + at, width_, x);
   }
   for (int i = 0; i < width_; ++i) x[i] *= scale;
-}
-
-int64_t TokenTable::bytes() const {
-  return static_cast<int64_t>(f32_.bytes() + bf16_.bytes() + blocks_.bytes());
 }
 
 Embeddings::Embeddings(const StackDescription& stack,

@@ -22,6 +22,10 @@ namespace trivium {
 class TokenTable {
  public:
   TokenTable(const TensorView& tokens, WeightType weights);
+  // Returns the same table, as `pieces` has it. INVALID_ARGUMENT if they have
+  // another size.
+  static absl::StatusOr<std::shared_ptr<const TokenTable>> Read(
+      const TensorView& tokens, WeightType weights, const PartPieces& pieces);
   // Reads the rows in place; their memory must outlive this.
   explicit TokenTable(const TensorView& tokens);
   // Reads rows of the output projection's blocks of kOutputBlock tokens, which
@@ -31,16 +35,34 @@ class TokenTable {
 
   // Sets x [width] = scale * row `token`.
   void Lookup(int32_t token, float scale, float* x) const;
-  int64_t bytes() const;
+  int64_t bytes() const { return static_cast<int64_t>(values().size()); }
+
+  // The number of this part (Packing).
+  void set_part(int part) { part_ = part; }
+  // Adds what Read needs, if this part has a number.
+  void AddPieces(std::vector<PackedPiece>* pieces) const;
 
  private:
+  // What a table in memory of its own consists of.
+  enum class Content { kF32, kBf16, kBlocks };
+  static Content ContentOf(const TensorView& tokens, WeightType weights);
+  static size_t BytesOf(const TensorView& tokens, Content content);
+
+  TokenTable(const TensorView& tokens, Content content, RawBuffer values);
+
+  // All values; none if they are elsewhere.
+  std::span<const std::byte> values() const;
+
+  int part_ = -1;
   int width_;
   // One of these has the table:
   const std::vector<Linear>* output_ = nullptr;
-  std::optional<TensorView> rows_;  // in place, or in blocks_
-  Buffer<float> f32_;
-  Buffer<uint16_t> bf16_;
-  Buffer<std::byte> blocks_;  // a copy of GGUF's blocks
+  std::optional<TensorView> rows_;  // in place, or a copy of GGUF's blocks
+  const float* f32_ = nullptr;
+  const uint16_t* bf16_ = nullptr;
+  // The memory of the last three, unless rows are in place.
+  RawBuffer values_;
+  size_t values_bytes_ = 0;
 };
 
 // x = scale * token embedding + position encoding (+ segment embedding).

@@ -29,7 +29,7 @@ std::vector<GroupForm> FormsOf(const Formats& formats,
   for (const LinearTensors& part : parts) {
     const GroupForm form =
         FormOf(*part.weight, formats.weights, formats.hadamard);
-    const int64_t end = at + (count > 0 ? count : part.weight->shape[0]);
+    const int64_t end = at + RowsOf(part, count);
     for (int64_t block = at / kColumns; block * kColumns < end; ++block) {
       // Another part may have begun the block.
       const bool shared = block * kColumns < at;
@@ -57,15 +57,12 @@ GroupedWeights PackGroups(const Formats& formats,
                           std::span<const LinearTensors> parts, int64_t begin,
                           int64_t count) {
   const int64_t in = parts.front().weight->shape[1];
-  int64_t out = 0;
-  for (const LinearTensors& part : parts) {
-    out += count > 0 ? count : part.weight->shape[0];
-  }
+  const int64_t out = OutputsOf(parts, count);
   GroupedWeights weights(static_cast<int>(out), static_cast<int>(in),
                          FormsOf(formats, parts, count, out));
   int64_t first = 0;
   for (const LinearTensors& part : parts) {
-    const int64_t rows = count > 0 ? count : part.weight->shape[0];
+    const int64_t rows = RowsOf(part, count);
     const auto own =
         formats.hadamard ? std::nullopt : GroupFormOf(*part.weight);
     // Reads rows [i, end) of the part's.
@@ -103,6 +100,19 @@ GroupedWeights PackGroups(const Formats& formats,
     first += rows;
   }
   return weights;
+}
+
+absl::StatusOr<GroupedWeights> ReadPackedGroups(
+    const Formats& formats, std::span<const LinearTensors> parts, int64_t count,
+    RawBuffer packed) {
+  const auto in = static_cast<int>(parts.front().weight->shape[1]);
+  const int64_t out = OutputsOf(parts, count);
+  std::vector<GroupForm> forms = FormsOf(formats, parts, count, out);
+  if (packed.bytes() != GroupedWeights::PackedBytes(in, forms)) {
+    return absl::InvalidArgumentError("packed groups have another size");
+  }
+  return GroupedWeights(static_cast<int>(out), in, std::move(forms),
+                        std::move(packed));
 }
 
 int64_t GroupedBytes(const TensorView& weight, WeightType type) {

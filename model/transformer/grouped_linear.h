@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "absl/status/statusor.h"
 #include "model/kernels/grouped_product.h"
 #include "model/transformer/description.h"
 #include "model/transformer/formats.h"
@@ -20,6 +21,12 @@ namespace trivium {
 GroupedWeights PackGroups(const Formats& formats,
                           std::span<const LinearTensors> parts, int64_t begin,
                           int64_t count);
+
+// The same for weights that were packed before, `packed`. INVALID_ARGUMENT if
+// they have another size.
+absl::StatusOr<GroupedWeights> ReadPackedGroups(
+    const Formats& formats, std::span<const LinearTensors> parts, int64_t count,
+    RawBuffer packed);
 
 // Returns the bytes of one packed matrix [n, k] of these formats.
 int64_t GroupedBytes(const TensorView& weight, WeightType type);

@@ -16,7 +16,8 @@ absl::StatusOr<Pooler> Pooler::Create(const PoolerDescription& description) {
 }
 
 absl::StatusOr<Head> Head::Create(const HeadDescription& description,
-                                  float norm_epsilon, const Formats& formats) {
+                                  float norm_epsilon, const Formats& formats,
+                                  Packing* packing) {
   Head head;
   head.kind = description.kind;
   head.input = description.input;
@@ -32,15 +33,17 @@ absl::StatusOr<Head> Head::Create(const HeadDescription& description,
   if (description.norm.has_value()) {
     head.norm = Norm::Create(*description.norm, norm_epsilon);
   }
-  const Formats output_formats =
-      head.kind == HeadKind::kFillMask ? formats : kF32Formats;
+  const bool fills = head.kind == HeadKind::kFillMask;
+  const Formats output_formats = fills ? formats : kF32Formats;
   head.output_operands = output_formats.operands;
   head.outputs = static_cast<int>(description.output.weight->shape[0]);
+  const auto parts = std::span(&description.output, 1);
   for (int begin = 0; begin < head.outputs; begin += kOutputBlock) {
+    const int count = std::min(kOutputBlock, head.outputs - begin);
     TRIVIUM_ASSIGN_OR_RETURN(
         Linear block,
-        Linear::Create(output_formats, std::span(&description.output, 1), begin,
-                       std::min(kOutputBlock, head.outputs - begin)));
+        fills ? packing->MakeLinear(output_formats, parts, begin, count)
+              : Linear::Create(output_formats, parts, begin, count));
     head.output_blocks.push_back(std::move(block));
   }
   return head;

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/linear.h"
+#include "model/transformer/packing.h"
 
 namespace trivium {
 
@@ -45,8 +46,8 @@ struct Head {
   std::optional<VocabularyPooling> sparse;  // see HeadDescription
 
   static absl::StatusOr<Head> Create(const HeadDescription& description,
-                                     float norm_epsilon,
-                                     const Formats& formats);
+                                     float norm_epsilon, const Formats& formats,
+                                     Packing* packing);
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_kind, of_input, of_dense, of_activation, of_norm,

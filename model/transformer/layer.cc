@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "model/transformer/packing.h"
 
 namespace trivium {
 namespace {
@@ -184,7 +185,7 @@ Range FeedForward::Activate(const ProductRow& up, int columns, float* y) const {
 
 absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
                                     const StackDescription& stack,
-                                    const Formats& formats) {
+                                    const Formats& formats, Packing* packing) {
   const float epsilon = stack.norm_epsilon;
   Layer layer;
   const AttentionDescription& self = description.self_attention;
@@ -235,7 +236,7 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   TRIVIUM_RETURN_IF_ERROR(ForEachLinear(
       description, &layer,
       [&](std::span<const LinearTensors> parts, Linear* linear) {
-        TRIVIUM_ASSIGN_OR_RETURN(*linear, Linear::Create(formats, parts));
+        TRIVIUM_ASSIGN_OR_RETURN(*linear, packing->MakeLinear(formats, parts));
         return absl::OkStatus();
       }));
   return layer;
@@ -248,9 +249,11 @@ absl::Status Layer::Smooth(const LayerDescription& description,
       [&](std::span<const LinearTensors> parts, Linear* linear) {
         const std::span<const float> seen = maxima.Of(*linear);
         if (seen.empty()) return absl::OkStatus();
+        const int part = linear->part();
         TRIVIUM_ASSIGN_OR_RETURN(
             *linear, Linear::Create(formats, parts, /*begin=*/0, /*count=*/0,
                                     SmoothingFactors(seen, parts)));
+        linear->set_part(part);
         return absl::OkStatus();
       });
 }

@@ -15,6 +15,8 @@
 
 namespace trivium {
 
+class Packing;
+
 // A norm's parameters, [d_model] each.
 struct Norm {
   NormTensors::Kind kind = NormTensors::Kind::kLayer;
@@ -239,7 +241,7 @@ struct Layer {
 
   static absl::StatusOr<Layer> Create(const LayerDescription& description,
                                       const StackDescription& stack,
-                                      const Formats& formats);
+                                      const Formats& formats, Packing* packing);
   // Repacks, with smoothing factors, each product for which `maxima` has
   // inputs.
   absl::Status Smooth(const LayerDescription& description,

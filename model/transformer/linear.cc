@@ -17,6 +17,7 @@
 #include "model/kernels/grouped_product.h"
 #include "model/transformer/grouped_linear.h"
 #include "model/transformer/hadamard.h"
+#include "model/transformer/packing.h"
 #include "model/transformer/weight_rows.h"
 #include "model/weights/packed_rows.h"
 
@@ -29,6 +30,25 @@ namespace {
 constexpr int kManyRows = 64;
 // Bytes of weights that justify another thread.
 constexpr size_t kLeastWeights = 32 << 10;
+
+// Returns the biases of all outputs; none if no part has any.
+AlignedVector<float> ReadBias(std::span<const LinearTensors> parts,
+                              int64_t begin, int64_t count) {
+  AlignedVector<float> bias;
+  int64_t first = 0;
+  for (const LinearTensors& part : parts) {
+    const int64_t rows = RowsOf(part, count);
+    if (part.bias != nullptr) {
+      if (bias.empty()) bias.assign(OutputsOf(parts, count), 0.0f);
+      CopyToF32(*part.bias, begin, std::span(bias).subspan(first, rows));
+    }
+    first += rows;
+  }
+  return bias;
+}
+
+// The pieces of a Linear in a packed file.
+enum Piece : uint64_t { kMatrix, kScale, kOffset, kSmoothing };
 
 // Does what QuantizeWeights does for a row that is quantized already.
 void CopyQuantizedWeights(const TensorView& tensor, int64_t row, int8_t* q,
@@ -106,27 +126,10 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
                                       std::span<const LinearTensors> parts,
                                       int64_t begin, int64_t count,
                                       AlignedVector<float> smoothing) {
-  const auto rows_of = [count](const LinearTensors& part) {
-    return count > 0 ? count : part.weight->shape[0];
-  };
   const int64_t in = parts.front().weight->shape[1];
-  int64_t out = 0;
-  bool has_bias = false;
-  for (const LinearTensors& part : parts) {
-    out += rows_of(part);
-    has_bias |= part.bias != nullptr;
-  }
-
+  const int64_t out = OutputsOf(parts, count);
   Linear linear;
-  if (has_bias) linear.bias_.assign(out, 0.0f);
-  int64_t first = 0;
-  for (const LinearTensors& part : parts) {
-    if (part.bias != nullptr) {
-      CopyToF32(*part.bias, begin,
-                std::span(linear.bias_).subspan(first, rows_of(part)));
-    }
-    first += rows_of(part);
-  }
+  linear.bias_ = ReadBias(parts, begin, count);
   if (formats.operands == OperandType::kInt8Groups) {
     linear.matrix_ =
         PackedMatrix::Create(PackGroups(formats, parts, begin, count));
@@ -139,7 +142,7 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
   // A few rows at once are converted, to avoid an f32 copy of the whole matrix.
   const RawBuffer buffer(out * in * SizeOf(formats.weights));
   const auto packed = static_cast<char*>(buffer.data());
-  first = 0;
+  int64_t first = 0;
   for (const LinearTensors& part : parts) {
     // Packs row `i` of the part.
     const auto pack = [&](int64_t i, std::span<float> row) {
@@ -169,7 +172,7 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
           break;  // above
       }
     };
-    ForRowsAtOnce(rows_of(part), in, [&](int64_t from, int64_t end) {
+    ForRowsAtOnce(RowsOf(part, count), in, [&](int64_t from, int64_t end) {
       std::vector<float> several(in * PackedRows::kRowsAtOnce);
       for (int64_t i = from; i < end; ++i) {
         const int64_t of_several = (i - from) % PackedRows::kRowsAtOnce;
@@ -181,8 +184,8 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
         pack(i, std::span(several).subspan(of_several * in, in));
       }
     });
-    DropRows(*part.weight, begin, rows_of(part));
-    first += rows_of(part);
+    DropRows(*part.weight, begin, RowsOf(part, count));
+    first += RowsOf(part, count);
   }
   linear.smoothing_ = std::move(smoothing);
   TRIVIUM_ASSIGN_OR_RETURN(
@@ -191,6 +194,48 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
                             static_cast<int>(out), static_cast<int>(in)},
                            packed));
   return linear;
+}
+
+absl::StatusOr<Linear> Linear::Read(const Formats& formats,
+                                    std::span<const LinearTensors> parts,
+                                    int64_t begin, int64_t count,
+                                    const PartPieces& pieces) {
+  const auto in = static_cast<int>(parts.front().weight->shape[1]);
+  const auto out = static_cast<int>(OutputsOf(parts, count));
+  Linear linear;
+  linear.bias_ = ReadBias(parts, begin, count);
+  TRIVIUM_ASSIGN_OR_RETURN(RawBuffer matrix, pieces.Buffer(kMatrix));
+  if (formats.operands == OperandType::kInt8Groups) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        GroupedWeights weights,
+        ReadPackedGroups(formats, parts, count, std::move(matrix)));
+    linear.matrix_ = PackedMatrix::Create(std::move(weights));
+    return linear;
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      linear.matrix_,
+      PackedMatrix::Create({formats.weights, formats.operands, out, in},
+                           std::move(matrix)));
+  TRIVIUM_RETURN_IF_ERROR(pieces.Copy(kScale, out, &linear.scale_));
+  TRIVIUM_RETURN_IF_ERROR(pieces.Copy(kOffset, out, &linear.offset_));
+  TRIVIUM_RETURN_IF_ERROR(pieces.Copy(kSmoothing, in, &linear.smoothing_));
+  if (formats.weights == WeightType::kInt8 &&
+      (linear.scale_.empty() || linear.offset_.empty())) {
+    return absl::InvalidArgumentError("packed bytes lack their scales");
+  }
+  return linear;
+}
+
+void Linear::AddPieces(std::vector<PackedPiece>* pieces) const {
+  if (part_ < 0) return;
+  pieces->push_back({PartPieces::Id(part_, kMatrix), matrix_->packed()});
+  for (const auto& [piece, values] :
+       {std::pair(kScale, &scale_), std::pair(kOffset, &offset_),
+        std::pair(kSmoothing, &smoothing_)}) {
+    if (values->empty()) continue;
+    pieces->push_back(
+        {PartPieces::Id(part_, piece), std::as_bytes(std::span(*values))});
+  }
 }
 
 int64_t Linear::bytes() const {

@@ -19,6 +19,9 @@
 
 namespace trivium {
 
+struct PackedPiece;
+class PartPieces;
+
 // Rows of activations in the format that products read.
 class Operand {
  public:
@@ -78,7 +81,19 @@ class Linear {
                                        std::span<const LinearTensors> parts,
                                        int64_t begin = 0, int64_t count = 0,
                                        AlignedVector<float> smoothing = {});
+  // The same for weights that were packed before, as `pieces` has them. Biases
+  // come from the tensors.
+  static absl::StatusOr<Linear> Read(const Formats& formats,
+                                     std::span<const LinearTensors> parts,
+                                     int64_t begin, int64_t count,
+                                     const PartPieces& pieces);
   Linear() = default;
+
+  // The number of this part (Packing); -1: it has none.
+  int part() const { return part_; }
+  void set_part(int part) { part_ = part; }
+  // Adds what Read needs.
+  void AddPieces(std::vector<PackedPiece>* pieces) const;
 
   int in() const { return matrix_->shape().k; }
   int out() const { return matrix_->shape().n; }
@@ -175,6 +190,7 @@ class Linear {
 
   static constexpr int kLeastNumbers = 4096;
 
+  int part_ = -1;
   std::unique_ptr<PackedMatrix> matrix_;
   AlignedVector<float> bias_;    // [out], or empty
   AlignedVector<float> scale_;   // [out], int8 only

@@ -11,7 +11,7 @@ namespace trivium {
 
 absl::StatusOr<SecondStack> SecondStack::Create(
     const SecondReadingDescription& description, Stack stack,
-    const Formats& formats) {
+    const Formats& formats, Packing* packing) {
   SecondStack second;
   second.stack = std::move(stack);
   second.start_id = description.start_id;
@@ -27,7 +27,8 @@ absl::StatusOr<SecondStack> SecondStack::Create(
     }
     const LinearTensors parts[] = {layer.cross_attention->key,
                                    layer.cross_attention->value};
-    TRIVIUM_ASSIGN_OR_RETURN(Linear linear, Linear::Create(formats, parts));
+    TRIVIUM_ASSIGN_OR_RETURN(Linear linear,
+                             packing->MakeLinear(formats, parts));
     second.cross_key_value.push_back(std::move(linear));
   }
   return second;

@@ -28,7 +28,7 @@ struct SecondStack {
 
   static absl::StatusOr<SecondStack> Create(
       const SecondReadingDescription& description, Stack stack,
-      const Formats& formats);
+      const Formats& formats, Packing* packing);
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_stack, of_cross_key_value, of_start_id] = *this;

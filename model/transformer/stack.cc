@@ -75,7 +75,7 @@ absl::Status CheckTokenInput(const StackDescription& stack,
 
 absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
                                     std::shared_ptr<const TokenTable> tokens,
-                                    const Formats& formats) {
+                                    const Formats& formats, Packing* packing) {
   Stack stack;
   stack.embeddings = Embeddings(description, std::move(tokens));
   const float epsilon = description.norm_epsilon;
@@ -95,8 +95,8 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
   if (description.embeddings.projection.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(
         stack.embedding_projection,
-        Linear::Create(formats,
-                       std::span(&*description.embeddings.projection, 1)));
+        packing->MakeLinear(formats,
+                            std::span(&*description.embeddings.projection, 1)));
   }
   if (description.token_inputs.has_value()) {
     const TokenInputsDescription& inputs = *description.token_inputs;
@@ -104,14 +104,16 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     packed.width = inputs.width;
     packed.scale = inputs.scale;
     packed.in_place = inputs.in_place;
-    packed.tokens =
-        inputs.in_place != nullptr
-            ? std::make_shared<TokenTable>(*inputs.tokens)
-            : std::make_shared<TokenTable>(*inputs.tokens, formats.weights);
+    if (inputs.in_place != nullptr) {
+      packed.tokens = std::make_shared<TokenTable>(*inputs.tokens);
+    } else {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          packed.tokens, packing->MakeTable(*inputs.tokens, formats.weights));
+    }
     packed.norm = Norm::Create(inputs.norm, inputs.norm_epsilon);
     TRIVIUM_ASSIGN_OR_RETURN(
         packed.projection,
-        Linear::Create(formats, std::span(&inputs.projection, 1)));
+        packing->MakeLinear(formats, std::span(&inputs.projection, 1)));
   }
   if (description.relative_attention.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(stack.relative_attention,
@@ -137,8 +139,8 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
       stack.layers.Repeat(first);
       continue;
     }
-    TRIVIUM_ASSIGN_OR_RETURN(Layer layer,
-                             Layer::Create(layers[i], description, formats));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        Layer layer, Layer::Create(layers[i], description, formats, packing));
     stack.layers.Add(std::move(layer));
   }
   return stack;

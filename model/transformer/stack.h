@@ -10,6 +10,7 @@
 #include "model/transformer/embeddings.h"
 #include "model/transformer/formats.h"
 #include "model/transformer/layer.h"
+#include "model/transformer/packing.h"
 #include "model/transformer/relative_attention.h"
 
 namespace trivium {
@@ -77,7 +78,7 @@ struct Stack {
   // share with an encoder.
   static absl::StatusOr<Stack> Create(const StackDescription& description,
                                       std::shared_ptr<const TokenTable> tokens,
-                                      const Formats& formats);
+                                      const Formats& formats, Packing* packing);
   // Repacks, with smoothing factors, the layers' products for which `maxima`
   // has inputs (smoothing.h).
   absl::Status Smooth(const StackDescription& description,

@@ -119,11 +119,14 @@ absl::Status CheckKeys(const StackDescription& decoder,
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Transformer>> Transformer::Create(
-    const TransformerDescription& description, const Formats& formats) {
+    const TransformerDescription& description, const Formats& formats,
+    std::shared_ptr<const PackedFile> packed) {
   try {
     auto transformer = std::make_shared<Transformer>();
     transformer->formats_ = FormatsOf(description, formats);
-    TRIVIUM_RETURN_IF_ERROR(transformer->Pack(description));
+    transformer->packed_ = packed;
+    Packing packing(std::move(packed));
+    TRIVIUM_RETURN_IF_ERROR(transformer->Pack(description, &packing));
     return transformer;
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("out of memory for the weights");
@@ -148,7 +151,8 @@ bool Transformer::SharesTokens(const TransformerDescription& description,
              description.decoder->embeddings.tokens;
 }
 
-absl::Status Transformer::Pack(const TransformerDescription& description) {
+absl::Status Transformer::Pack(const TransformerDescription& description,
+                               Packing* packing) {
   std::shared_ptr<const TokenTable> tokens;
   const TensorView* table_of = nullptr;
   const auto pack =
@@ -160,15 +164,17 @@ absl::Status Transformer::Pack(const TransformerDescription& description) {
         tokens = std::make_shared<TokenTable>(
             output_blocks_, static_cast<int>(table_of->shape[1]));
       } else {
-        tokens = std::make_shared<TokenTable>(*table_of, formats_.weights);
+        TRIVIUM_ASSIGN_OR_RETURN(
+            tokens, packing->MakeTable(*table_of, formats_.weights));
       }
     }
-    return Stack::Create(stack, tokens, formats_);
+    return Stack::Create(stack, tokens, formats_, packing);
   };
   if (description.encoder.has_value()) {
     TRIVIUM_RETURN_IF_ERROR(CheckEncoder(*description.encoder));
     TRIVIUM_ASSIGN_OR_RETURN(encoder_, pack(*description.encoder));
-    if (formats_.operands == OperandType::kInt8) {
+    // Packed parts were smoothed before.
+    if (formats_.operands == OperandType::kInt8 && packed_ == nullptr) {
       TRIVIUM_ASSIGN_OR_RETURN(const InputMaxima maxima, MeasureInputs(*this));
       TRIVIUM_RETURN_IF_ERROR(
           encoder_->Smooth(*description.encoder, formats_, maxima));
@@ -177,29 +183,31 @@ absl::Status Transformer::Pack(const TransformerDescription& description) {
   if (description.decoder.has_value()) {
     TRIVIUM_RETURN_IF_ERROR(CheckKeys(*description.decoder, formats_));
     TRIVIUM_ASSIGN_OR_RETURN(decoder_, pack(*description.decoder));
-    TRIVIUM_RETURN_IF_ERROR(PackOutput(description));
+    TRIVIUM_RETURN_IF_ERROR(PackOutput(description, packing));
   }
   if (description.second_reading.has_value()) {
     const SecondReadingDescription& second = *description.second_reading;
     TRIVIUM_RETURN_IF_ERROR(CheckKeys(second.stack, formats_));
     TRIVIUM_ASSIGN_OR_RETURN(Stack stack, pack(second.stack));
     TRIVIUM_ASSIGN_OR_RETURN(
-        second_stack_, SecondStack::Create(second, std::move(stack), formats_));
+        second_stack_,
+        SecondStack::Create(second, std::move(stack), formats_, packing));
   }
   if (description.pooler.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(pooler_, Pooler::Create(*description.pooler));
   }
   if (description.head.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(
-        head_, Head::Create(*description.head,
-                            description.encoder->norm_epsilon, formats_));
+        head_,
+        Head::Create(*description.head, description.encoder->norm_epsilon,
+                     formats_, packing));
   }
   parameters_ = CountParameters(description);
   return absl::OkStatus();
 }
 
-absl::Status Transformer::PackOutput(
-    const TransformerDescription& description) {
+absl::Status Transformer::PackOutput(const TransformerDescription& description,
+                                     Packing* packing) {
   std::vector<LinearTensors> cross;
   for (const LayerDescription& layer : description.decoder->layer) {
     if (!layer.cross_attention.has_value()) continue;
@@ -207,12 +215,14 @@ absl::Status Transformer::PackOutput(
     cross.push_back(layer.cross_attention->value);
   }
   if (!cross.empty()) {
-    TRIVIUM_ASSIGN_OR_RETURN(cross_key_value_, Linear::Create(formats_, cross));
+    TRIVIUM_ASSIGN_OR_RETURN(cross_key_value_,
+                             packing->MakeLinear(formats_, cross));
   }
   if (description.output_narrowing.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(
         output_narrowing_,
-        Linear::Create(formats_, std::span(&*description.output_narrowing, 1)));
+        packing->MakeLinear(formats_,
+                            std::span(&*description.output_narrowing, 1)));
   }
   logit_factor_ = description.logit_factor;
   logit_soft_cap_ = description.logit_soft_cap;
@@ -228,8 +238,8 @@ absl::Status Transformer::PackOutput(
   for (int begin = 0; begin < vocabulary; begin += kOutputBlock) {
     TRIVIUM_ASSIGN_OR_RETURN(
         Linear block,
-        Linear::Create(formats, std::span(&output, 1), begin,
-                       std::min(kOutputBlock, vocabulary - begin)));
+        packing->MakeLinear(formats, std::span(&output, 1), begin,
+                            std::min(kOutputBlock, vocabulary - begin)));
     output_blocks_.push_back(std::move(block));
   }
   if (description.shortlist != nullptr) {
@@ -254,6 +264,25 @@ std::vector<StateShape> Transformer::decoder_states() const {
     states.push_back(mixer.has_value() ? mixer->state() : StateShape());
   }
   return states;
+}
+
+std::vector<PackedPiece> Transformer::pieces() const {
+  std::vector<PackedPiece> pieces;
+  std::set<const void*> seen;  // both stacks may share a token table
+  ForEachPart([&](const auto& part) {
+    if constexpr (requires { part.AddPieces(&pieces); }) {
+      if (seen.insert(&part).second) part.AddPieces(&pieces);
+    }
+  });
+  return pieces;
+}
+
+absl::Status Transformer::CheckUnchanged() const {
+  if (packed_ == nullptr) return absl::OkStatus();
+  const absl::Status status = packed_->CheckUnchanged();
+  if (status.ok()) return status;
+  return absl::UnavailableError(
+      fmt::format("the packed weights {}", std::string(status.message())));
 }
 
 int64_t Transformer::weight_bytes() const {

@@ -16,6 +16,7 @@
 #include "model/transformer/second_reading.h"
 #include "model/transformer/shortlist_projection.h"
 #include "model/transformer/stack.h"
+#include "model/weights/packed_file.h"
 
 namespace trivium {
 
@@ -24,9 +25,12 @@ namespace trivium {
 class Transformer {
  public:
   // Packs the description's tensors; their Weights may be closed afterwards.
-  // The family has checked the tensors' shapes against the description.
+  // The family has checked the tensors' shapes against the description. Large
+  // parts are mapped from `packed` instead, if it is not null: a file of the
+  // pieces() of an equal transformer. INVALID_ARGUMENT if it is none.
   static absl::StatusOr<std::shared_ptr<const Transformer>> Create(
-      const TransformerDescription& description, const Formats& formats);
+      const TransformerDescription& description, const Formats& formats,
+      std::shared_ptr<const PackedFile> packed = nullptr);
 
   // Returns the formats that a model gets for `formats`: whether its products
   // read rotated rows, and whether its weights stay in the four bits that they
@@ -37,6 +41,12 @@ class Transformer {
   // formats that FormatsOf returned.
   static bool SharesTokens(const TransformerDescription& description,
                            const Formats& formats);
+
+  // The packed weights of large parts, for a PackedFile.
+  std::vector<PackedPiece> pieces() const;
+  // Returns UNAVAILABLE if the file that parts are mapped from was changed:
+  // what was computed with them must not be used.
+  absl::Status CheckUnchanged() const;
 
   // Bytes of the packed weights.
   int64_t weight_bytes() const;
@@ -78,10 +88,12 @@ class Transformer {
   }
 
  private:
-  absl::Status Pack(const TransformerDescription& description);
+  absl::Status Pack(const TransformerDescription& description,
+                    Packing* packing);
   // Packs the output projection, and the encoder's cross_key_value for the
   // decoder.
-  absl::Status PackOutput(const TransformerDescription& description);
+  absl::Status PackOutput(const TransformerDescription& description,
+                          Packing* packing);
   // Calls f for each part, see parts.h.
   template <typename F>
   void ForEachPart(const F& f) const {
@@ -89,6 +101,7 @@ class Transformer {
                output_blocks_, shortlist_, pooler_, head_, second_stack_);
   }
 
+  std::shared_ptr<const PackedFile> packed_;  // or null
   Formats formats_;
   std::optional<Stack> encoder_;
   std::optional<Stack> decoder_;

@@ -270,6 +270,8 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
       ReleasePassed(hypothesis, hypothesis->length - read);
     }
   }
+  // A mapped file that was changed meanwhile has other weights, or zeros.
+  TRIVIUM_RETURN_IF_ERROR(weights_->CheckUnchanged());
   result->padding_rows = static_cast<int>(workspace_.ConsumePaddingRows());
   timer_.End(&PhaseSeconds::other);
   result->seconds = timer_.seconds();

@@ -3,13 +3,27 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "base/parallel.h"
+#include "model/transformer/description.h"
 #include "model/weights/mapped_file.h"
 #include "model/weights/packed_rows.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
+
+// Returns the number of a layer's rows that are used: `count`, or all if that
+// is 0.
+inline int64_t RowsOf(const LinearTensors& part, int64_t count) {
+  return count > 0 ? count : part.weight->shape[0];
+}
+// The same of all rows of stacked layers.
+inline int64_t OutputsOf(std::span<const LinearTensors> parts, int64_t count) {
+  int64_t out = 0;
+  for (const LinearTensors& part : parts) out += RowsOf(part, count);
+  return out;
+}
 
 // Calls work(begin, end) for ranges of all rows of a matrix [rows, in], on
 // several threads if it is large. Ranges begin at multiples of

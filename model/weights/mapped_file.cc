@@ -36,8 +36,6 @@ absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(
     return absl::InvalidArgumentError(
         fmt::format("{}: cannot be mapped ({})", path, std::strerror(errno)));
   }
-  // Only a hint: read ahead, because packing touches nearly every page.
-  madvise(data, file.size(), MADV_WILLNEED);
   std::unique_ptr<MappedFile> mapped(
       new MappedFile(path, std::move(file), data));
   if (!mapped->guard_.active()) {
@@ -62,6 +60,10 @@ MappedFile::MappedFile(const std::string& path, InputFile file, void* data)
 
 MappedFile::~MappedFile() { munmap(data_, file_.size()); }
 
+void MappedFile::ReadAhead() const {
+  madvise(data_, file_.size(), MADV_WILLNEED);
+}
+
 absl::Status MappedFile::CheckUnchanged() const {
   struct stat status = {};
   if (!guard_.cut_short() && fstat(file_.descriptor(), &status) == 0 &&
@@ -73,6 +75,20 @@ absl::Status MappedFile::CheckUnchanged() const {
       "{}: was changed while it was read; load it again when it is complete, "
       "and replace it by renaming a new file over it",
       path_));
+}
+
+std::string OriginOf(const MappedFile& file) {
+  return fmt::format("{} bytes of {}\n", file.bytes().size(), file.modified());
+}
+
+void MapPages(std::span<const std::byte> bytes) {
+#ifdef MADV_POPULATE_READ
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t misaligned = reinterpret_cast<uintptr_t>(bytes.data()) % page;
+  // Only a hint. Linux before 5.14 does not know it.
+  madvise(const_cast<std::byte*>(bytes.data()) - misaligned,
+          bytes.size() + misaligned, MADV_POPULATE_READ);
+#endif
 }
 
 void DropPages(std::span<const std::byte> bytes) {

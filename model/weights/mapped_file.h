@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_WEIGHTS_MAPPED_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,11 @@ class MappedFile {
   std::span<const std::byte> bytes() const {
     return {static_cast<const std::byte*>(data_), file_.size()};
   }
+  // The time of the file's last modification when it was opened, in ns.
+  int64_t modified() const { return modified_; }
+  // Has the system read the file ahead. Only a hint, for those who will read
+  // nearly all of it.
+  void ReadAhead() const;
   // Returns INVALID_ARGUMENT if the file was truncated, has grown or was
   // written to since it was opened.
   absl::Status CheckUnchanged() const;
@@ -44,6 +50,13 @@ class MappedFile {
   const TruncationGuard guard_;
   int64_t modified_ = 0;  // ns
 };
+
+// Returns a file's part of Weights::Origin.
+std::string OriginOf(const MappedFile& file);
+
+// Maps the pages of `bytes`, a part of a mapped file, at once. That is faster
+// than one after the other as they are read.
+void MapPages(std::span<const std::byte> bytes);
 
 // Takes the whole pages of `bytes` out of this process's memory, if they are in
 // a mapped file; does nothing to other bytes. The system may keep the file's

@@ -78,6 +78,16 @@ class MappedWeights : public MapWeights {
 
   std::string Fingerprint() const override { return FingerprintOf(tensors_); }
 
+  std::string Origin() const override {
+    std::string origin;
+    for (const auto& file : files_) origin += OriginOf(*file);
+    return origin;
+  }
+
+  void ReadAhead() const override {
+    for (const auto& file : files_) file->ReadAhead();
+  }
+
   absl::Status CheckUnchanged() const override {
     for (const auto& file : files_) {
       TRIVIUM_RETURN_IF_ERROR(file->CheckUnchanged());

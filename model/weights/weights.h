@@ -124,6 +124,11 @@ class Weights {
   // Returns a hex digest of the names, types, shapes and first and last bytes
   // of all tensors. It distinguishes weight files without reading all of them.
   virtual std::string Fingerprint() const = 0;
+  // Returns the sizes and times of modification of the files, which tell
+  // whether they are those of an earlier load; empty if there are none.
+  virtual std::string Origin() const { return ""; }
+  // Has the system read all files ahead. Only a hint, before packing.
+  virtual void ReadAhead() const {}
   // Describes how the weights are quantized, such as "4-bit AWQ, groups of
   // 128", or a GGUF file's "Q4_K and Q6_K"; empty if they are not.
   virtual std::string Quantization() const { return ""; }

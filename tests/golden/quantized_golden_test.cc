@@ -31,7 +31,8 @@ constexpr char kKeptBytes[] = "ct.w8a8";
 // Folders whose numbers are multiplied in the four bits that they have.
 bool KeepsFourBits(const std::string& name) {
   return name.starts_with("awq.") || name == "ct.w4" ||
-         name == "ct.w4_experts" || name == "gptq.b4" || name == "gptq.b4_v2";
+         name == "ct.w4_experts" || name == "ct.mxfp4" || name == "gptq.b4" ||
+         name == "gptq.b4_v2";
 }
 
 std::vector<std::string> QuantizedGoldens() {

@@ -1,8 +1,37 @@
 #include "model/weights/quantized/fp4_rows.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "model/weights/quantized/numbers.h"
 
 namespace trivium {
+
+std::optional<GroupForm> Fp4Rows::FormOf(const TensorView& scales,
+                                         int64_t group_size, float whole) {
+  // 255 is not a number.
+  constexpr std::byte kNone{255};
+  const bool exact = scales.dtype == DType::kU8 &&
+                     group_size == kGroupNumbers && whole == 1 &&
+                     std::find(scales.data.begin(), scales.data.end(), kNone) ==
+                         scales.data.end();
+  return exact ? std::optional(GroupForm::kFp4) : std::nullopt;
+}
+
+void Fp4Rows::ReadGroups(int64_t first, std::span<GroupedRow> rows) const {
+  const int groups = GroupsOf(columns());
+  for (GroupedRow& to : rows) {
+    ClearGroups(GroupForm::kFp4, columns(), &to);
+    for (int64_t i = 0; i < columns(); ++i) {
+      to.numbers[i] =
+          ByteAt(codes_, (first * columns() + i) / 2) >> (i % 2 * 4) & 15;
+    }
+    for (int group = 0; group < groups; ++group) {
+      to.part_scales[group] = ByteAt(scales_, first * groups + group);
+    }
+    ++first;
+  }
+}
 
 void Fp4Rows::UnpackRows(int64_t first, int64_t count, float* out) const {
   const int64_t groups = columns() / group_size_;

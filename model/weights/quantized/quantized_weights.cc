@@ -43,6 +43,8 @@ class QuantizedWeights : public MapWeights {
                    Problems* problems);
 
   std::string Fingerprint() const override { return stored_->Fingerprint(); }
+  std::string Origin() const override { return stored_->Origin(); }
+  void ReadAhead() const override { stored_->ReadAhead(); }
   std::string Quantization() const override { return format_->Describe(); }
   bool imagined() const override { return stored_->imagined(); }
   const TensorView* Imagine(std::string_view name,

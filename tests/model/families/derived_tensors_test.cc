@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/weights/packed_rows.h"
+#include "tests/support/grouped_numbers.h"
 
 namespace trivium {
 namespace {
@@ -130,6 +131,11 @@ TEST(DerivedTensorsTest, DecodesMxfp4AsItsFormatSays) {
     EXPECT_EQ(values[2 * i], 8 * numbers[15 - i]) << i;
     EXPECT_EQ(values[2 * i + 1], 8 * numbers[i]) << i;
   }
+  // They stay in four bits.
+  ASSERT_EQ(GroupFormOf(*rows), GroupForm::kFp4);
+  GroupedRow row;
+  ReadGroups(*rows, 0, std::span(&row, 1));
+  EXPECT_EQ(NumbersOf(row), values);
 }
 
 // A packed matrix of 0, 1, 2, ...

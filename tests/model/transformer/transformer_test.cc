@@ -77,11 +77,12 @@ TEST(TransformerTest, OnlyEqualLayersAreShared) {
   const LayerDescription other = layers[1];
   layers[1] = layers[0];
   const auto count = [&] {
+    Packing packing;
     return Stack::Create(
                *description.encoder,
                std::make_shared<TokenTable>(
                    *description.encoder->embeddings.tokens, WeightType::kF32),
-               kF32Formats)
+               kF32Formats, &packing)
         ->layers.packed()
         .size();
   };
@@ -98,7 +99,9 @@ TEST(TransformerTest, OnlyEqualLayersAreShared) {
 TEST(TransformerTest, EveryProductOfALayerIsVisited) {
   const RandomTransformer random({}, 1);
   const StackDescription& decoder = *random.description().decoder;
-  const auto layer = Layer::Create(decoder.layer[0], decoder, kF32Formats);
+  Packing packing;
+  const auto layer =
+      Layer::Create(decoder.layer[0], decoder, kF32Formats, &packing);
   ASSERT_TRUE(layer.ok()) << layer.status();
   int products = 0;
   layer->ForEachPart([&](const auto& part) {

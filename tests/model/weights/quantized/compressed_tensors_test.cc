@@ -11,12 +11,14 @@
 #include "tests/model/weights/quantized/stored_module.h"
 #include "tests/model/weights/weight_files.h"
 #include "tests/support/error_texts.h"
+#include "tests/support/grouped_numbers.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::IsEmpty;
 
 json CompressedConfig(const char* format, const json& weights) {
@@ -265,6 +267,22 @@ TEST(CompressedTensorsTest, FourBitFloatsAreUnpacked) {
   }
   EXPECT_EQ(nv.Values(3, 32), nv_values);
   EXPECT_EQ(mx.Values(3, 32), mx_values);
+  const auto form = [](const StoredModule& module) {
+    Problems problems;
+    return GroupFormOf(*module.Read(&problems)->Find("x.weight"));
+  };
+  EXPECT_FALSE(form(nv).has_value());
+  ASSERT_EQ(form(mx), GroupForm::kFp4);
+  Problems problems;
+  const auto read = mx.Read(&problems);
+  std::vector<GroupedRow> rows(2);
+  ReadGroups(*read->Find("x.weight"), 1, rows);
+  EXPECT_THAT(NumbersOf(rows[0]), ElementsAreArray(&mx_values[32], 32));
+  EXPECT_THAT(NumbersOf(rows[1]), ElementsAreArray(&mx_values[64], 32));
+  // A scale that is not a number has no form.
+  mx.Set("x.weight_scale", "U8", {3, 1}, Chars({127, 255, 140}));
+  EXPECT_FALSE(form(mx).has_value());
+  mx.Set("x.weight_scale", "U8", {3, 1}, Chars({127, 120, 140}));
   nv.ExpectDamageIsReported();
   mx.ExpectDamageIsReported();
 }

@@ -240,7 +240,7 @@ class Stops(unittest.TestCase):
                 with WorkOfEveryKind(server.address) as work:
                     time.sleep(draw.random())
                     code, seconds = server.stop()
-                self.assertEqual(code, 0)
+                self.assertEqual(code, 0, f"after {seconds:.1f} s")
                 self.assertEqual(work.faults, [])
                 self.assertLessEqual(work.texts, {expected})
                 longest = max(longest, seconds)

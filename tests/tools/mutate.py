@@ -3,12 +3,14 @@
 in small ways, and sees which of them the tests notice.
 
     tests/tools/mutate.py FOLDER [--count 220] [--seed 1] [--only AREA]
+        [--quick]
 
 FOLDER is made: a copy of the source with the mutants, all in one build, chosen
 by TRIVIUM_MUTANT. Run again, it goes on where it ended. Each mutant runs the
 tests of its area until one fails: first those with the name of its file, then
 the quick ones, then the slow ones. Noticed is a failure, a crash, or a run that
-takes far longer than without a mutant.
+takes far longer than without a mutant. With --quick the slow tests do not run;
+without it, those that survived the others run them.
 """
 
 import argparse
@@ -24,7 +26,9 @@ import sys
 import mutants
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("search_test", "transformer_test", "batching_test")
+# Programs, and which of their tests run.
+PROGRAMS = {"search_test": "*", "batching_test": "*",
+            "transformer_test": "*Block*:*Prefix*:*KvLayout*:*StateLayout*"}
 # files, share of the mutants, programs that run them
 AREAS = {
     "search": (["model/search/*.cc"], 0.35,
@@ -46,7 +50,7 @@ bool MutantRuns(int number) {
 }  // namespace trivium
 """
 ORIGINALS = "originals"
-SLOW = 0.3  # seconds, of a test without a mutant
+SLOW = 0.1  # seconds, of a test without a mutant
 
 
 def copy_source(copy):
@@ -125,9 +129,10 @@ def seconds_of_tests(copy, program):
     report = copy / f"{program}.json"
     if not report.exists():
         part = report.with_suffix(".part")
+        environment = {**os.environ, "GTEST_FILTER": PROGRAMS[program]}
         subprocess.run([copy / "build/test/bin" / program, *isa(program),
                         f"--gtest_output=json:{part}"], cwd=copy, check=True,
-                       stdout=subprocess.DEVNULL)
+                       env=environment, stdout=subprocess.DEVNULL)
         part.rename(report)
     suites = json.loads(report.read_text(encoding="utf-8"))["testsuites"]
     return {f"{suite['name']}.{test['name']}": float(test["time"][:-1])
@@ -139,12 +144,16 @@ def isa(program):
     return ("--isa=best",) if program == "transformer_test" else ()
 
 
-def rounds(path, programs, seconds):
+def rounds(path, programs, seconds, quick, slow):
     """Pairs of a program and its tests, in the order in which they run."""
     camel = "".join(part.capitalize() for part in path.stem.split("_"))
-    for pick in (lambda name, time: time < SLOW and camel in name,
-                 lambda name, time: time < SLOW and camel not in name,
-                 lambda name, time: time >= SLOW):
+    picks = []
+    if quick:
+        picks += [lambda name, time: time < SLOW and camel in name,
+                  lambda name, time: time < SLOW and camel not in name]
+    if slow:
+        picks.append(lambda name, time: time >= SLOW)
+    for pick in picks:
         for program in programs:
             tests = [name for name, time in seconds[program].items()
                      if pick(name, time)]
@@ -152,10 +161,10 @@ def rounds(path, programs, seconds):
                 yield program, tests
 
 
-def first_failure(copy, number, path, programs, seconds):
+def first_failure(copy, number, path, programs, seconds, **which):
     """The test that notices the mutant, or None."""
     environment = {**os.environ, "TRIVIUM_MUTANT": str(number)}
-    for program, tests in rounds(path, programs, seconds):
+    for program, tests in rounds(path, programs, seconds, **which):
         usual = sum(seconds[program][test] for test in tests)
         # Not on the command line, which could be too long.
         environment["GTEST_FILTER"] = ":".join(tests)
@@ -181,6 +190,7 @@ def main():
     parser.add_argument("--count", type=int, default=220)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=sorted(AREAS))
+    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     copy = arguments.folder.resolve()
     if not copy.exists():
@@ -195,12 +205,20 @@ def main():
     random.Random(0).shuffle(order)
     for number in order:
         area, path, text, place, what, _ = drawn[number]
-        if str(number) in results or arguments.only not in (None, area):
+        before = results.get(str(number))
+        # It has survived the quick tests, and the slow ones have not run.
+        waits = before is not None and before[-1] == "quick"
+        if (before and (arguments.quick or not waits) or
+                arguments.only not in (None, area)):
             continue
-        noticed = first_failure(copy, number, path, AREAS[area][2], seconds)
+        noticed = first_failure(
+            copy, number, path, AREAS[area][2], seconds, quick=not waits,
+            slow=not arguments.quick)
         line = text.count("\n", 0, place.begin) + 1
         code = " ".join(text[place.begin:place.end].split())
-        results[str(number)] = [area, f"{path}:{line}", what, code, noticed]
+        results[str(number)] = [
+            area, f"{path}:{line}", what, code, noticed,
+            "quick" if arguments.quick and not noticed else "all"]
         known.write_text(json.dumps(results, indent=1), encoding="utf-8")
         print(f"{number} {'noticed ' if noticed else 'SURVIVED'} {path}:{line} "
               f"{what}: {code[:100]} | {noticed or ''}", flush=True)

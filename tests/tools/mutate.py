@@ -179,8 +179,11 @@ def first_failure(copy, number, path, programs, seconds, **which):
             output, code = late.stdout or b"", "takes too long"
         if code == 0:
             continue
-        begun = re.findall(r"\[ RUN      \] (\S+)", output.decode("utf-8", "replace"))
-        return f"{begun[-1] if begun else program} ({code})"
+        text = output.decode("utf-8", "replace")
+        # After a failure the others begin, too, and are skipped.
+        named = (re.findall(r"\[  FAILED  \] (\S+?),? ", text)[:1] or
+                 re.findall(r"\[ RUN      \] (\S+)", text)[-1:] or [program])
+        return f"{named[0]} ({code})"
     return None
 
 

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
 #include "base/clock.h"
 #include "base/exceptions.h"
@@ -107,17 +108,16 @@ absl::StatusOr<ModelHandle> ModelManager::Serve(const ModelSpec& spec,
                   .model = std::move(model),
                   .kv_cache_bytes = workers_.kv_cache_bytes * workers_.count,
                   .result_cache_bytes = options_.result_cache_bytes});
+  ModelSpec known = spec;
+  if (!IsHubName(spec.folder)) known.folder = AbsoluteFolder(spec.folder);
+  // An error, or memory that ends, takes the model back.
+  absl::Cleanup retire = [&] { Retire(*served); };
   metrics_->AddModel(*served);
-  if (absl::Status status = batcher_->AddModel(served, std::move(engines));
-      !status.ok()) {
-    metrics_->RemoveModel(*served);
-    return status;
-  }
-  specs_[spec.name] = spec;
-  if (!IsHubName(spec.folder)) {
-    specs_[spec.name].folder = AbsoluteFolder(spec.folder);
-  }
-  return Lease(served);
+  TRIVIUM_RETURN_IF_ERROR(batcher_->AddModel(served, std::move(engines)));
+  ModelHandle lease = Lease(served);
+  std::move(retire).Cancel();  // the lease does it from here on
+  specs_.insert_or_assign(spec.name, std::move(known));
+  return lease;
 }
 
 ModelHandle ModelManager::Lease(ModelHandle served) {
@@ -135,7 +135,8 @@ ModelHandle ModelManager::Lease(ModelHandle served) {
 }
 
 void ModelManager::Retire(const ServedModel& served) {
-  batcher_->RemoveModel(served).IgnoreError();
+  // An error needs memory, too.
+  CatchExceptions([&] { return batcher_->RemoveModel(served); }).IgnoreError();
   metrics_->RemoveModel(served);
 }
 

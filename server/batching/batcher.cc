@@ -26,6 +26,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "base/clock.h"
 #include "base/exceptions.h"
@@ -211,9 +212,15 @@ absl::Status ThreadedBatcher::AddModel(ModelHandle model, Engines engines) {
     return absl::AlreadyExistsError(
         fmt::format("the model '{}' is served already", added->model->name));
   }
+  state_.models.reserve(state_.models.size() + 1);
   added->queue = state_.dispatcher.AddQueue();
+  absl::Cleanup undo = [&] {  // if memory ends
+    state_.mutex.AssertHeld();
+    state_.dispatcher.RemoveQueue(added->queue);
+  };
   for (const auto& [call, sender] : in_transit_)
     added->queue->AddInTransit(sender);
+  std::move(undo).Cancel();
   state_.models.push_back(std::move(added));
   return absl::OkStatus();
 }

@@ -73,7 +73,8 @@ class Batcher {
   virtual ~Batcher() = default;
 
   // Serves one more model from now on, with one engine for each worker.
-  // INVALID_ARGUMENT: the number of engines is wrong. ALREADY_EXISTS.
+  // INVALID_ARGUMENT: the number of engines is wrong. ALREADY_EXISTS. If it
+  // throws for lack of memory, nothing has changed.
   using Engines = std::vector<std::unique_ptr<Engine>>;  // [workers]
   virtual absl::Status AddModel(ModelHandle model, Engines engines) = 0;
   // Accepts no more requests for the model. Accepted requests are answered as

@@ -52,16 +52,17 @@ absl::Status AsEnginesFault(const absl::Status& status) {
 }  // namespace
 
 RunningBatch::RunningBatch(const Options& options,
-                           std::unique_ptr<Engine> engine)
+                           std::unique_ptr<Engine>&& engine)
     : options_(options),
-      engine_(std::move(engine)),
-      sources_(engine_.get()),
+      sources_(engine.get()),
       share_(options.share != nullptr ? options.share : &own_share_),
-      costs_({.encoder_layers = engine_->limits().encoder_layers,
+      costs_({.encoder_layers = engine->limits().encoder_layers,
               .encode_budget_tokens = options.encode_budget_tokens,
               .max_rows = options.max_rows,
               .fixed_rows = options.fixed_rows},
-             share_) {}
+             share_) {
+  engine_ = std::move(engine);  // last, since the others may throw
+}
 
 RunningBatch::~RunningBatch() { assert(sequences_.empty()); }
 

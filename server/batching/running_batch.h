@@ -63,8 +63,8 @@ class RunningBatch {
     StepListener* steps = nullptr;         // may be null
   };
 
-  // Owns the engine.
-  RunningBatch(const Options& options, std::unique_ptr<Engine> engine);
+  // Takes `engine` unless it throws for lack of memory.
+  RunningBatch(const Options& options, std::unique_ptr<Engine>&& engine);
   // All requests must have been answered, for instance by Abort.
   ~RunningBatch();
 
@@ -180,7 +180,7 @@ class RunningBatch {
   int64_t UnclaimedBlocks() const;
 
   const Options options_;
-  const std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Engine> engine_;
   SourceTable sources_;
   // By arrival; answered ones stay until the next RemoveFinished.
   std::vector<std::unique_ptr<Sequence>> sequences_;

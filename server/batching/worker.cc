@@ -308,9 +308,12 @@ void Worker::FollowModels() {
     options.worker = index_;
     options.share = &share_;
     options.steps = this;
-    models_.push_back(
-        {.model = model,
-         .batch = std::make_unique<RunningBatch>(options, std::move(engine))});
+    // Without memory the engine stays, and is fetched another time.
+    std::list<Served> added;
+    added.emplace_back().model = model;
+    added.front().batch =
+        std::make_unique<RunningBatch>(options, std::move(engine));
+    models_.splice(models_.end(), added);
   }
   for (auto served = models_.begin(); served != models_.end();) {
     const auto next = std::next(served);

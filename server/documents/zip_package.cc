@@ -4,7 +4,10 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -71,6 +74,26 @@ bool IsZip64(std::string_view data) {
              .find(std::string_view("PK\x06\x07")) != data.npos;
 }
 
+// A source that reads `data`; one that will be written owns a copy.
+// libzip 1.7.3 shares the bytes before the first changed part between what it
+// read and what it writes, and frees them with the latter, whoever owns them.
+zip_source_t* NewSource(std::string_view data, bool written,
+                        zip_error_t* error) {
+  if (!written) {
+    return zip_source_buffer_create(data.data(), data.size(), 0, error);
+  }
+  std::unique_ptr<void, decltype(&std::free)> copy(
+      std::malloc(std::max<size_t>(data.size(), 1)), &std::free);
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy.get(), data.data(), data.size());
+  zip_source_t* const source =
+      zip_source_buffer_create(copy.get(), data.size(), /*freep=*/1, error);
+  if (source != nullptr) copy.release();
+  return source;
+}
+
+// If `kept` is not null, the archive may be written, and `kept` becomes its
+// source.
 absl::StatusOr<zip_t*> OpenArchive(std::string_view data, int flags,
                                    zip_source_t** kept) {
   if (const std::string kind = OtherKind(data); !kind.empty()) {
@@ -83,7 +106,7 @@ absl::StatusOr<zip_t*> OpenArchive(std::string_view data, int flags,
   }
   ErrorFini error;
   std::unique_ptr<zip_source_t, SourceFree> source(
-      zip_source_buffer_create(data.data(), data.size(), 0, &error.error));
+      NewSource(data, /*written=*/kept != nullptr, &error.error));
   if (source == nullptr) return NotZip(error.text());
   zip_t* const archive =
       zip_open_from_source(source.get(), flags, &error.error);

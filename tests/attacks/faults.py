@@ -7,6 +7,9 @@ To end it 1,000 times (6 times a second given, at least 3):
     /usr/bin/python3 tests/attacks/faults.py build/dev/bin/trivium-server \\
         model/embedded build/dev/tests/integration/python 167 \\
         Stops.test_ended_under_load
+
+To end it 1,000 times while it also loads models and translates documents and
+streams, give 500 and Stops.test_ended_in_work_of_every_kind.
 """
 
 import os
@@ -95,6 +98,102 @@ class Load:
                     self.faults.append(f"{error.code()} {error.details()}")
 
 
+class WorkOfEveryKind:
+    """Clients of a stream, of a document and of a model that is loaded and
+    unloaded, until their server has gone."""
+
+    MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
+                         "golden", "retrieval", "dense.modernbert")
+    LINES = "".join(f"There are {i} apples in the garden.\n"
+                    for i in range(300))
+    # What may come besides GONE: the orders of others, or of before.
+    ORDERS = {grpc.StatusCode.ALREADY_EXISTS, grpc.StatusCode.NOT_FOUND,
+              grpc.StatusCode.FAILED_PRECONDITION}
+
+    def __init__(self, address):
+        self._address = address
+        self.faults = []
+        self.texts = set()
+        self.counts = {}
+
+    def __enter__(self):
+        self._threads = [threading.Thread(target=self._run, args=(work,))
+                         for work in (self._stream, self._document, self._load)]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, work):
+        with grpc.insecure_channel(
+                self._address,
+                [("grpc.use_local_subchannel_pool", 1)]) as channel:
+            while True:
+                try:
+                    work(channel)
+                    self.counts[work.__name__] = self.counts.get(
+                        work.__name__, 0) + 1
+                except grpc.RpcError as error:
+                    if error.code() in GONE:
+                        return
+                    if work != self._load or error.code() not in self.ORDERS:
+                        self.faults.append(f"{work.__name__}: {error.code()} "
+                                           f"{error.details()}")
+                        return
+
+    def _stream(self, channel):
+        def messages():
+            yield inference_pb2.TranslateStreamRequest(
+                start=inference_pb2.TranslateStreamRequest.Start())
+            for i in range(50):
+                message = inference_pb2.TranslateStreamRequest()
+                message.item.id = str(i)
+                message.item.input.text = "I ate an apple."
+                yield message
+
+        call = channel.stream_stream(
+            INFERENCE + "TranslateStream",
+            inference_pb2.TranslateStreamRequest.SerializeToString,
+            inference_pb2.TranslateStreamResponse.FromString)
+        for answer in call(messages(), timeout=600):
+            if answer.HasField("error"):
+                self.faults.append(f"an item: {answer.error}")
+            else:
+                self.texts.add(answer.result.hypotheses[0].text)
+
+    def _document(self, channel):
+        def messages():
+            message = inference_pb2.TranslateDocumentRequest()
+            message.start.format = "text"
+            yield message
+            yield inference_pb2.TranslateDocumentRequest(
+                data=self.LINES.encode())
+
+        call = channel.stream_stream(
+            INFERENCE + "TranslateDocument",
+            inference_pb2.TranslateDocumentRequest.SerializeToString,
+            inference_pb2.TranslateDocumentResponse.FromString)
+        data = b""
+        for answer in call(messages(), timeout=600):
+            data += answer.data
+            for note in answer.result.notes:
+                self.faults.append(f"a note: {note}")
+        if data.count(b"\n") != self.LINES.count("\n"):
+            self.faults.append(f"a document of {len(data)} bytes")
+
+    def _load(self, channel):
+        def order(name, request):
+            channel.unary_unary(
+                MODELS + name, type(request).SerializeToString)(
+                    request, timeout=600)
+
+        order("LoadModel", models_pb2.LoadModelRequest(folder="dense"))
+        order("UnloadModel", models_pb2.UnloadModelRequest(name="dense"))
+
+
 class Stops(unittest.TestCase):
     def stop_under_load(self, draw, end):
         """Starts a server, and ends it while clients call it. Returns how many
@@ -125,6 +224,31 @@ class Stops(unittest.TestCase):
             if i % PROGRESS == 0:
                 print(f"{i} of {times}: {answered} answered", flush=True)
         print(f"ended {times} times; {answered} answered; the longest end took "
+              f"{longest:.2f} s", flush=True)
+
+    def test_ended_in_work_of_every_kind(self):
+        draw = random.Random(9)
+        times = max(2, round(2 * attack.seconds()))
+        longest = 0
+        counts = {}
+        with tempfile.TemporaryDirectory() as root:
+            shutil.copytree(WorkOfEveryKind.MODEL, os.path.join(root, "dense"))
+            for i in range(1, times + 1):
+                server = attack.start_server(
+                    ("--log-level", "error", "--model-root", root))
+                expected = translate(server.address)
+                with WorkOfEveryKind(server.address) as work:
+                    time.sleep(draw.random())
+                    code, seconds = server.stop()
+                self.assertEqual(code, 0, f"after {seconds:.1f} s")
+                self.assertEqual(work.faults, [])
+                self.assertLessEqual(work.texts, {expected})
+                longest = max(longest, seconds)
+                for kind, count in work.counts.items():
+                    counts[kind] = counts.get(kind, 0) + count
+                if i % PROGRESS == 0:
+                    print(f"{i} of {times}: {counts}", flush=True)
+        print(f"ended {times} times; {counts}; the longest end took "
               f"{longest:.2f} s", flush=True)
 
     def test_killed_and_started_again(self):

@@ -100,6 +100,37 @@ class TextsAttack(attack.Attack):
         self.assertEqual(self.flood("Translate", request),
                          {"INVALID_ARGUMENT"})
 
+    def test_what_looks_like_markup_costs_what_is_told_before(self):
+        """1 MB of it is copied, or refused in the client's words before the
+        model is asked."""
+        def tokens():
+            return {name: value for name, value in self.server.metrics().items()
+                    if name.startswith("trivium_tokens_total{")
+                    or name.startswith("trivium_iteration_rows_count{")}
+
+        before = tokens()
+        self.assertTrue(before)
+        with grpc.insecure_channel(
+                self.server.address,
+                [("grpc.max_receive_message_length", -1)]) as channel:
+            call = channel.unary_unary(
+                attack.INFERENCE + "Translate",
+                inference_pb2.TranslateRequest.SerializeToString,
+                inference_pb2.TranslateResponse.FromString)
+            for unit in ("<http://", "a <b>c ", "\n<http://"):
+                text = unit * (10**6 // len(unit))
+                for text_format in inference_pb2.TextFormat.values()[1:]:
+                    request = inference_pb2.TranslateRequest()
+                    request.inputs.add().text = text
+                    request.options.format = text_format
+                    try:
+                        result = call(request, timeout=60).results[0]
+                        self.assertEqual(result.hypotheses[0].text, text)
+                    except grpc.RpcError as error:
+                        self.assertEqual(error.code().name, "INVALID_ARGUMENT")
+                        self.assertIn("inputs[0]", error.details())
+        self.assertEqual(tokens(), before)
+
     def test_a_window_a_token(self):
         request = inference_pb2.AnswerRequest(model="bert.answer")
         question = request.inputs.add()

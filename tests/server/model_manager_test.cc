@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <new>
 #include <set>
 
 #include "absl/time/clock.h"
@@ -24,6 +25,8 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 
 constexpr ClientId kClient = 1;
 constexpr char kGolden[] = "tests/golden/marian.translate";
@@ -143,6 +146,63 @@ class ModelManagerTest : public testing::Test {
   ModelDirectory directory_;
   std::unique_ptr<ModelManager> manager_;
 };
+
+// A batcher for which there is no memory to add the next model.
+class ForgetfulBatcher : public Batcher {
+ public:
+  explicit ForgetfulBatcher(std::unique_ptr<Batcher> batcher)
+      : batcher_(std::move(batcher)) {}
+
+  absl::Status AddModel(ModelHandle model, Engines engines) override {
+    if (std::exchange(forgets_, false)) throw std::bad_alloc();
+    return batcher_->AddModel(std::move(model), std::move(engines));
+  }
+  // Its error needs memory.
+  absl::Status RemoveModel(const ServedModel& model) override {
+    if (!batcher_->Serves(model)) throw std::bad_alloc();
+    return batcher_->RemoveModel(model);
+  }
+  bool Serves(const ServedModel& model) const override {
+    return batcher_->Serves(model);
+  }
+  CallId NewCall() override { return batcher_->NewCall(); }
+  Submission Submit(CallId call, std::vector<Request> requests) override {
+    return batcher_->Submit(call, std::move(requests));
+  }
+  Submission CheckAdmission(const ServedModel* model, Sender sender,
+                            CallId call, absl::Time deadline) override {
+    return batcher_->CheckAdmission(model, sender, call, deadline);
+  }
+  void AddInTransit(CallId call, Sender sender) override {
+    batcher_->AddInTransit(call, sender);
+  }
+  void RemoveInTransit(CallId call) override {
+    batcher_->RemoveInTransit(call);
+  }
+  int64_t free_waiting_tokens(Sender sender) const override {
+    return batcher_->free_waiting_tokens(sender);
+  }
+  bool Drain(absl::Duration timeout) override {
+    return batcher_->Drain(timeout);
+  }
+
+ private:
+  const std::unique_ptr<Batcher> batcher_;
+  bool forgets_ = true;
+};
+
+TEST_F(ModelManagerTest, NothingStaysOfAModelForWhichMemoryEnds) {
+  batcher_ = std::make_unique<ForgetfulBatcher>(std::move(batcher_));
+  Start();
+  AddFolder("opus");
+  EXPECT_EQ(Load({.folder = "opus"}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Names(), IsEmpty());
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("model=\"opus\"")));
+  const auto opus = Load({.folder = "opus"});
+  ASSERT_TRUE(opus.ok()) << opus.status();
+  EXPECT_TRUE(Ask(*opus).ok());
+}
 
 TEST_F(ModelManagerTest, LoadsUnderTheFoldersNameOrAnother) {
   Start();

@@ -1,5 +1,8 @@
 #include "server/calls/convert/translating_model.h"
 
+#include <fmt/format.h>
+
+#include "server/errors/status.h"
 #include "server/translation/pipeline/translation_options.h"
 
 namespace trivium {
@@ -28,6 +31,20 @@ absl::Status CallTranslatingModel::CheckText(const std::string& text,
 
 absl::StatusOr<PreparedInput> CallTranslatingModel::Read(
     const Text& text) const {
+  const int64_t most = input_options_.limits->max_text_bytes;
+  if (static_cast<int64_t>(text.text.size()) > most) {
+    // With placeholders a text may be longer than the client sent it.
+    if (text.divides) {
+      PreparedInput too_long;
+      too_long.too_long = true;
+      return too_long;
+    }
+    return InvalidField(
+        text.path + ".text",
+        fmt::format("has {} bytes with a placeholder for each protected span; "
+                    "a text has at most {}: send it in parts",
+                    text.text.size(), most));
+  }
   v1::Input input;
   input.set_text(std::string(text.text));
   if (text.prefix != nullptr) SetPrefix(*text.prefix, &input);

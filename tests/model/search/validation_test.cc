@@ -14,6 +14,14 @@ TEST(ValidationTest, AcceptsTheDefaults) {
   EXPECT_TRUE(ValidateDecodingOptions(DecodingOptions()).ok());
 }
 
+TEST(ValidationTest, AcceptsTheLargestLengthPenalty) {
+  DecodingOptions options;
+  for (const float penalty : {-10.0f, 10.0f}) {
+    options.length_penalty = penalty;
+    EXPECT_TRUE(ValidateDecodingOptions(options).ok());
+  }
+}
+
 TEST(ValidationTest, NamesEachBadOption) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();

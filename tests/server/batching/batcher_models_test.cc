@@ -1,5 +1,6 @@
 // Models that are added and removed while others run.
 #include <atomic>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -83,6 +84,64 @@ TEST_F(BatcherModelsTest, ARemovedModelIsFreedWhenItsRequestsAreCancelled) {
   EXPECT_TRUE(batcher_->Drain(absl::InfiniteDuration()));
   batcher_.reset();
   EXPECT_EQ(alive, 0);
+}
+
+// An engine for which a worker has no memory at first.
+class ForgetfulEngine : public PuppetEngine {
+ public:
+  // The calls `first` and after it of limits() throw, `times` times.
+  ForgetfulEngine(const Options& options, int first, int times,
+                  std::atomic<int>* thrown)
+      : PuppetEngine(options, std::make_shared<PuppetLog>()),
+        first_(first),
+        times_(times),
+        thrown_(thrown) {}
+  const EngineLimits& limits() const override {
+    const int call = ++calls_;
+    if (call >= first_ && call < first_ + times_) {
+      ++*thrown_;
+      throw std::bad_alloc();
+    }
+    return PuppetEngine::limits();
+  }
+
+ private:
+  const int first_;
+  const int times_;
+  std::atomic<int>* const thrown_;
+  mutable std::atomic<int> calls_{0};
+};
+
+TEST_F(BatcherModelsTest, AnEngineIsFetchedAgainIfMemoryEndsMeanwhile) {
+  Create();
+  // The first call is AddModel's. A worker that fetches the engine asks twice.
+  for (const int first : {2, 3}) {
+    const ModelHandle other = ServedPuppet("other");
+    std::atomic<int> thrown{0};
+    Batcher::Engines engines;
+    engines.push_back(
+        std::make_unique<ForgetfulEngine>(puppets_.options, first, 5, &thrown));
+    ASSERT_TRUE(batcher_->AddModel(other, std::move(engines)).ok());
+    Request request = Short();
+    request.model = other;
+    EXPECT_TRUE(Submit(std::move(request))->Wait().ok());
+    EXPECT_GE(thrown, 5);
+    EXPECT_TRUE(batcher_->RemoveModel(*other).ok());
+  }
+}
+
+TEST_F(BatcherModelsTest, AModelForWhichThereIsNoMemoryIsNotAdded) {
+  Create();
+  const ModelHandle other = ServedPuppet("other");
+  std::atomic<int> thrown{0};
+  Batcher::Engines engines;
+  engines.push_back(std::make_unique<ForgetfulEngine>(
+      puppets_.options, /*first=*/1, /*times=*/1, &thrown));
+  EXPECT_THROW(batcher_->AddModel(other, std::move(engines)).IgnoreError(),
+               std::bad_alloc);
+  EXPECT_FALSE(batcher_->Serves(*other));
+  EXPECT_TRUE(batcher_->AddModel(other, puppets_.MakeEngines(1)).ok());
+  EXPECT_TRUE(batcher_->Serves(*other));
 }
 
 // 200 models are added and removed beside one that stays. All accepted requests

@@ -41,6 +41,14 @@ TEST(SourceSharingTest, ASourceServesRequestsThatNeedNoMoreThanItHas) {
   EXPECT_FALSE(Covers(logits, of_two));
   EXPECT_FALSE(Covers(of_two, logits));
   EXPECT_TRUE(Covers(of_two, of_two));
+  SourceOptions traced{.selection = {}};
+  traced.traced_head = HeadChoice{.layer = 1};
+  EXPECT_TRUE(Covers(traced, decode));
+  EXPECT_TRUE(Covers(traced, traced));
+  EXPECT_FALSE(Covers(decode, traced));
+  SourceOptions traces_another = traced;
+  traces_another.traced_head->layer = 2;
+  EXPECT_FALSE(Covers(traces_another, traced));
 }
 
 }  // namespace

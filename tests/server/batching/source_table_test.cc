@@ -45,6 +45,14 @@ class SourceTableTest : public testing::Test {
   SourceTable table_;
 };
 
+TEST(DecoderSourceTableTest, HasNoEncoderWork) {
+  Puppets puppets;
+  puppets.options.limits.encoder_layers = 0;
+  const std::unique_ptr<Engine> engine = puppets.Make();
+  const SourceTable table(engine.get());
+  EXPECT_EQ(table.pending_tokens(Priority::kBackground), 0);
+}
+
 TEST_F(SourceTableTest, SharesEqualSourcesWhileAnyoneReadsThem) {
   bool shared = true;
   const int a = Acquire(10, &shared);

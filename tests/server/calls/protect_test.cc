@@ -213,6 +213,31 @@ TEST_F(ProtectTest, APatternThatTakesTooLongIsRefused) {
                                HasSubstr("takes too long")));
 }
 
+// `%d ` becomes `<x10> `, so the text is longer than a text may be.
+TEST_F(ProtectTest, ATextIsDividedIfPlaceholdersMakeItTooLong) {
+  environment_.limits.max_text_bytes = 200;
+  std::string text;
+  while (text.size() < 190) text += "%d a ";
+  Start({text});
+  WaitFor(&tokenizing_);
+  const size_t parts = batcher_.count();
+  EXPECT_GT(parts, 1);
+  for (size_t i = 0; i < parts; ++i) {
+    Answer(i, {TextOf(batcher_.Wait(i))});
+  }
+  EXPECT_EQ(Result().hypotheses(0).text(), text);
+}
+
+TEST_F(ProtectTest, ATextThatIsNotDividedIsRefusedForThem) {
+  environment_.limits.max_text_bytes = 200;
+  options()->set_split(v1::SPLIT_NONE);
+  std::string text;
+  while (text.size() < 190) text += "%d a ";
+  request_.add_inputs()->set_text(text);
+  EXPECT_THAT(Refused(), AllOf(ErrorAt("inputs[0].text"),
+                               HasSubstr("with a placeholder for each")));
+}
+
 TEST_F(ProtectTest, PatternsAreCompiledOnThePool) {
   options()->mutable_protect()->add_patterns("a");
   EXPECT_GT(TextBytes(*options()), kInlineTextBytes);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "tests/server/documents/document_helpers.h"
@@ -58,6 +59,55 @@ TEST(OpenDocumentTest, ParagraphsAreTextsWithTheirSpans) {
             "<text:h>TITLE</text:h>\n<text:p>A <text:span text:style-name="
             "\"B\">BOLD</text:span> WORD HERE<text:tab/>NEXT &amp;"
             "</text:p><text:p/>");
+}
+
+// The new archive shares what comes before the first changed part with the old
+// one, which is the caller's.
+TEST(ZipPackageTest, ALongPartBeforeTheChangedOneStays) {
+  std::string picture;
+  uint32_t random = 1;
+  while (picture.size() < 50'000) {
+    random = random * 1664525 + 1013904223;
+    picture += static_cast<char>(random >> 24);
+  }
+  const std::string document =
+      Packed({{"mimetype", "application/vnd.oasis.opendocument.text"},
+              {"a.png", picture},
+              {"content.xml", OdfRoot("<text:p>one</text:p>")}});
+  const std::string before = document;
+  for (int i = 0; i < 3; ++i) {
+    const std::string written = InCapitals("odt", document);
+    EXPECT_EQ(PartOfPackage(written, "a.png"), picture);
+    EXPECT_EQ(PartOfPackage(written, "content.xml"),
+              OdfRoot("<text:p>ONE</text:p>"));
+  }
+  EXPECT_EQ(document, before);
+}
+
+TEST(ZipPackageTest, DamagedDirectoriesAreReadOrRefused) {
+  const std::string document =
+      Packed({{"mimetype", "application/vnd.oasis.opendocument.text"},
+              {"a.png", std::string(300, 'a')},
+              {"content.xml", OdfRoot("<text:p>one</text:p>")}});
+  const size_t directory = document.find("PK\x01\x02");
+  ASSERT_NE(directory, document.npos);
+  int refused = 0;
+  for (size_t i = directory; i < document.size(); ++i) {
+    for (const char value : {'\xff', '\x00', '\x7f'}) {
+      std::string damaged = document;
+      damaged[i] = value;
+      if (i + 1 < document.size()) damaged[i + 1] = value;
+      const auto read = ReadAs("odt", damaged);
+      if (!read.ok()) {
+        ++refused;
+        continue;
+      }
+      const std::vector<std::optional<std::string>> translations(
+          (*read)->segments().size(), "two");
+      refused += !(*read)->Render(translations).ok();
+    }
+  }
+  EXPECT_GT(refused, 0);
 }
 
 TEST(OpenDocumentTest, NotesAndFramesAreTextsOfTheirOwn) {

@@ -380,7 +380,11 @@ class AutomatonBuilder {
 
 absl::StatusOr<Automaton> Automaton::Create(const Grammar& grammar,
                                             const AliveCheck& check_alive) {
-  return AutomatonBuilder(grammar, check_alive).Build();
+  auto automaton = AutomatonBuilder(grammar, check_alive).Build();
+  if (automaton.ok() || grammar.place().empty()) return automaton;
+  return absl::Status(automaton.status().code(),
+                      fmt::format("{}: {}", grammar.place(),
+                                  std::string(automaton.status().message())));
 }
 
 Position Automaton::Representative(Position at, uint32_t length) const {

@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "model/grammar/frontends.h"
 #include "model/grammar/schema_compiler.h"
+#include "model/grammar/schema_place.h"
 
 namespace trivium {
 namespace {
@@ -19,7 +20,10 @@ absl::StatusOr<ExpressionId> Joined(const std::string& pointer,
                                     absl::StatusOr<ExpressionId> result) {
   constexpr std::string_view kIn = " (in the schemas joined at ";
   const std::string message(result.status().message());
-  if (result.ok() || message.find(kIn) != message.npos) return result;
+  if (result.ok() || absl::IsResourceExhausted(result.status()) ||
+      message.find(kIn) != message.npos) {
+    return result;
+  }
   return absl::Status(result.status().code(),
                       fmt::format("{}{}{})", message, kIn, pointer));
 }
@@ -48,6 +52,7 @@ absl::StatusOr<Grammar> SchemaCompiler::Compile() {
     }
   }
   grammar_.set_root(grammar_.expression(root).index);
+  grammar_.set_place("#");
   return std::move(grammar_);
 }
 
@@ -91,10 +96,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
     }
   }
   if (schema.contains("$ref") || schema.contains("allOf")) {
-    TRIVIUM_ASSIGN_OR_RETURN(
-        const Schema joined,
-        document_.Merge(schema, Schema(true), pointer, depth));
-    return Joined(pointer, Any(joined, pointer, depth + 1));
+    const auto joined = document_.Merge(schema, Schema(true), pointer, depth);
+    if (!joined.ok()) return Joined(pointer, joined.status());
+    return Joined(pointer, Any(*joined, pointer, depth + 1));
   }
   for (const char* keyword : {"anyOf", "oneOf"}) {
     if (schema.contains(keyword)) {
@@ -150,8 +154,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
     const std::string branch = fmt::format("{}/{}", place, i);
     whole.push_back(branches[i]);
     if (joined) {
-      TRIVIUM_ASSIGN_OR_RETURN(
-          whole.back(), document_.Merge(rest, branches[i], branch, depth));
+      auto merged = document_.Merge(rest, branches[i], branch, depth);
+      if (!merged.ok()) return Joined(branch, merged.status());
+      whole.back() = *std::move(merged);
     }
     absl::StatusOr<ExpressionId> choice = Any(whole.back(), branch, depth + 1);
     if (joined) choice = Joined(branch, std::move(choice));
@@ -254,7 +259,10 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
     root.erase("$id");
     root.erase("id");
   }
-  return SchemaCompiler(&root, options, limits, &work).Compile();
+  absl::StatusOr<Grammar> grammar =
+      SchemaCompiler(&root, options, limits, &work).Compile();
+  if (!grammar.ok()) return WithPlaceIn(root, grammar.status());
+  return grammar;
 }
 
 absl::StatusOr<Grammar> GrammarOfJsonObject(const JsonSchemaOptions& options,

@@ -95,18 +95,22 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
   }
   // A required property that is not declared is one of the others.
   const auto other = schema.find("additionalProperties");
+  std::set<std::string> others;
   for (const std::string& name : required) {
     if (properties.contains(name)) continue;
     TRIVIUM_ASSIGN_OR_RETURN(const Schema* also,
                              PatternOf(schema, name, pointer));
     const bool rest = also == nullptr && other != schema.end();
     properties[name] = rest ? *other : Schema(true);
+    if (rest) others.insert(name);
   }
   const std::set<std::string> is_required(required.begin(), required.end());
   std::vector<std::string> names;
   for (const auto& [name, value] : properties.items()) {
     names.push_back(name);
-    const std::string place = Below(Below(pointer, "properties"), name);
+    const std::string place = others.contains(name)
+                                  ? Below(pointer, "additionalProperties")
+                                  : Below(Below(pointer, "properties"), name);
     TRIVIUM_ASSIGN_OR_RETURN(const Schema* also,
                              PatternOf(schema, name, pointer));
     const Schema whole = also == nullptr

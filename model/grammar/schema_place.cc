@@ -137,6 +137,19 @@ absl::Status WithPlaceIn(const Schema& root, const absl::Status& error) {
     }
     end = message.find(": ", end + 1);
   }
+  // Then at least the part around it.
+  end = message.find(": ");
+  std::vector<std::string> keys = KeysOf(message.substr(0, end));
+  std::string rest;
+  while (end != message.npos && !keys.empty()) {
+    rest = rest.empty() ? keys.back() : keys.back() + "/" + rest;
+    keys.pop_back();
+    const auto place = search.Find(keys);
+    if (place.has_value()) {
+      return absl::Status(error.code(),
+                          *place + ": " + rest + message.substr(end));
+    }
+  }
   return error;
 }
 

@@ -24,49 +24,6 @@ constexpr size_t kContainerBytes = 64;
 constexpr size_t kStringBytes = 48;
 constexpr size_t kKeyBytes = 64;
 
-absl::Status CheckJson(std::string_view text, const JsonLimits& limits) {
-  int depth = 0;
-  size_t memory = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    switch (text[at]) {
-      case '{':
-      case '[':
-        if (++depth > kMaxJsonDepth) {
-          return absl::InvalidArgumentError(fmt::format(
-              "is nested deeper than {} levels at byte {}", kMaxJsonDepth, at));
-        }
-        memory += kContainerBytes + kPlaceBytes;
-        break;
-      case '}':
-      case ']':
-        depth = std::max(depth - 1, 0);
-        break;
-      case ',':
-        memory += kPlaceBytes;
-        break;
-      case ':':
-        memory += kKeyBytes;
-        break;
-      case '"': {
-        const size_t begin = at++;
-        while (at < text.size() && text[at] != '"') {
-          at += text[at] == '\\' ? 2 : 1;
-        }
-        memory += kStringBytes + (at - begin);
-        break;
-      }
-      default:
-        break;
-    }
-    if (memory > limits.memory) {
-      return absl::InvalidArgumentError(
-          fmt::format("needs more than {} MiB of memory from byte {} on",
-                      limits.memory >> 20, at));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // Returns the text with what Python writes for numbers that JSON does not know
 // as Transformers 5 writes it: {"__float__":"Infinity"}.
 std::string WithNamedNumbers(std::string_view text) {
@@ -113,13 +70,56 @@ absl::StatusOr<json> Read(const std::string& path, const JsonLimits& limits) {
 
 }  // namespace
 
-absl::StatusOr<json> ParseJson(std::string_view text,
-                               const JsonLimits& limits) {
+absl::Status CheckJson(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.bytes) {
     return absl::InvalidArgumentError(
         fmt::format("has {} bytes of JSON, but at most {} are allowed",
                     text.size(), limits.bytes));
   }
+  int depth = 0;
+  size_t memory = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '{':
+      case '[':
+        if (++depth > kMaxJsonDepth) {
+          return absl::InvalidArgumentError(fmt::format(
+              "is nested deeper than {} levels at byte {}", kMaxJsonDepth, at));
+        }
+        memory += kContainerBytes + kPlaceBytes;
+        break;
+      case '}':
+      case ']':
+        depth = std::max(depth - 1, 0);
+        break;
+      case ',':
+        memory += kPlaceBytes;
+        break;
+      case ':':
+        memory += kKeyBytes;
+        break;
+      case '"': {
+        const size_t begin = at++;
+        while (at < text.size() && text[at] != '"') {
+          at += text[at] == '\\' ? 2 : 1;
+        }
+        memory += kStringBytes + (at - begin);
+        break;
+      }
+      default:
+        break;
+    }
+    if (memory > limits.memory) {
+      return absl::InvalidArgumentError(
+          fmt::format("needs more than {} MiB of memory from byte {} on",
+                      limits.memory >> 20, at));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<json> ParseJson(std::string_view text,
+                               const JsonLimits& limits) {
   TRIVIUM_RETURN_IF_ERROR(CheckJson(text, limits));
   json value = json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                            /*allow_exceptions=*/false);

@@ -32,6 +32,10 @@ inline constexpr JsonLimits kTokenizerJson = {size_t{128} << 20,
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text,
                                          const JsonLimits& limits);
 
+// Tells whether a text has a size, a depth and a memory within what ParseJson
+// allows, for readers that keep the order of members. The text may be wrong.
+absl::Status CheckJson(std::string_view text, const JsonLimits& limits);
+
 // Reads a JSON file whose outermost value is an object. Returns NOT_FOUND if
 // there is no such file; INVALID_ARGUMENT names the file and what is wrong with
 // it.

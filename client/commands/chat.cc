@@ -203,10 +203,10 @@ class ChatCommand : public Command {
       return stopped || status.ok() ? true : Failed(status);
     }
 
-    // Shows a part of a thought dimmed, on a terminal only. Empty: the answer
-    // has ended.
+    // Shows a part of a thought dimmed, on a terminal or if it is asked for.
+    // Empty: the answer has ended.
     void ShowThought(std::string_view text) {
-      if (!talks_) return;
+      if (!talks_ && !command_.thoughts_) return;
       if (!text.empty()) {
         fmt::print(io_.err, "{}", colors_.Dim(Shown(text)));
         thought_ = true;
@@ -270,6 +270,7 @@ class ChatCommand : public Command {
   v1::GenerateRequest request_;
   std::string system_;
   bool json_ = false;
+  bool thoughts_ = false;
 };
 
 // Adds the tools of a file, a list of JSON objects.
@@ -289,10 +290,36 @@ void AddTools(const std::string& path, v1::Chat* chat) {
   for (const auto& tool : tools) chat->add_tools(tool.dump());
 }
 
+// Says which of the tools an answer calls: none, auto, required or a name.
+void ChooseTool(const std::string& choice, v1::Chat* chat) {
+  if (choice.empty()) {
+    throw CLI::ValidationError(
+        "--tool-choice", "give none, auto, required or the name of a tool");
+  }
+  if (choice == "none") {
+    chat->set_tool_choice(v1::Chat::TOOL_CHOICE_NONE);
+  } else if (choice == "auto") {
+    chat->set_tool_choice(v1::Chat::TOOL_CHOICE_AUTO);
+  } else {
+    chat->set_tool_choice(v1::Chat::TOOL_CHOICE_REQUIRED);
+    if (choice != "required") chat->set_tool_name(choice);
+  }
+}
+
 void AddAnswerFlags(CLI::App& app, v1::Chat* chat) {
   app.add_option_function<std::string>(
          "--tools", [chat](const std::string& path) { AddTools(path, chat); },
          "File with a JSON list of tools that the model may call")
+      ->group(kMoreFlags);
+  app.add_option_function<std::string>(
+         "--tool-choice",
+         [chat](const std::string& choice) { ChooseTool(choice, chat); },
+         "Tools that an answer calls: none, auto, required or a name")
+      ->group(kMoreFlags);
+  app.add_flag_function(
+         "--parallel-tool-calls,!--no-parallel-tool-calls",
+         [chat](int64_t count) { chat->set_parallel_tool_calls(count > 0); },
+         "An answer may call several tools")
       ->group(kMoreFlags);
   app.add_option_function<uint32_t>(
          "--max-thinking-tokens",
@@ -342,6 +369,10 @@ Subcommand AddChat(CLI::App& app) {
                   "System message that begins the conversation");
   AddTemplateFlags(*sub, request->mutable_chat());
   AddAnswerFlags(*sub, request->mutable_chat());
+  sub->add_flag(
+         "--thoughts", command->thoughts_,
+         "Show the model's thoughts on the standard error in a pipe, too")
+      ->group(kMoreFlags);
   AddJsonFlag(*sub, &command->json_);
   AddDecodingFlags(*sub, request->mutable_decoding());
   AddConstraintFlags(*sub, request->mutable_decoding());

@@ -158,6 +158,25 @@ void AddConstraintFlags(CLI::App& app, v1::DecodingOptions* options) {
         options->mutable_constraint()->set_json_schema(*text);
       },
       "Write JSON that the schema in this file accepts");
+  CLI::Option* const object =
+      app.add_flag_callback(
+             "--json-object",
+             [options] {
+               options->mutable_constraint()->set_json_object(true);
+             },
+             "Write a JSON object")
+          ->group(kMoreFlags);
+  CLI::Option* const grammar = add(
+      "--grammar",
+      [options](const std::string& path) {
+        const absl::StatusOr<std::string> text = ReadFile(path);
+        if (!text.ok()) {
+          throw CLI::ValidationError("--grammar",
+                                     std::string(text.status().message()));
+        }
+        options->mutable_constraint()->set_grammar(*text);
+      },
+      "Write a text of the GBNF grammar in this file");
   CLI::Option* const regex = add(
       "--regex",
       [options](const std::string& text) {
@@ -173,7 +192,10 @@ void AddConstraintFlags(CLI::App& app, v1::DecodingOptions* options) {
           "Write one of these texts (repeatable)")
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
           ->trigger_on_parse();
-  schema->excludes(regex)->excludes(choices);
+  schema->excludes(object)->excludes(grammar)->excludes(regex)->excludes(
+      choices);
+  object->excludes(grammar)->excludes(regex)->excludes(choices);
+  grammar->excludes(regex)->excludes(choices);
   regex->excludes(choices);
 }
 

@@ -60,10 +60,25 @@ class AutomatonBuilder {
   // A position while it is built.
   struct Draft {
     RuleId rule;
-    RuleStates::State edges;    // targets are positions
+    RuleStates::State edges;    // in draft_bytes_ and draft_calls_
     bool nullable_end = false;  // its rule may end here
     bool live = false;          // the end of its rule can be reached
   };
+
+  std::span<const Automaton::ByteEdge> BytesOf(Position at) const {
+    return std::span(draft_bytes_)
+        .subspan(drafts_[at].edges.first_byte,
+                 (at + 1 < drafts_.size() ? drafts_[at + 1].edges.first_byte
+                                          : draft_bytes_.size()) -
+                     drafts_[at].edges.first_byte);
+  }
+  std::span<const Automaton::CallEdge> CallsOf(Position at) const {
+    return std::span(draft_calls_)
+        .subspan(drafts_[at].edges.first_call,
+                 (at + 1 < drafts_.size() ? drafts_[at + 1].edges.first_call
+                                          : draft_calls_.size()) -
+                     drafts_[at].edges.first_call);
+  }
 
   absl::Status TooLarge() const {
     if (!work_.status().ok()) return work_.status();
@@ -78,28 +93,36 @@ class AutomatonBuilder {
                                         ? grammar_.definition(rule)
                                         : body_of_[rule - grammar_.rules()];
     rule_ = rule;
-    nfa_.states.clear();
-    nfa_.states.resize(2);
+    nfa_.Clear();
     if (definition >= 0) Connect(definition, 0, 1);
     RuleStates states;
     if (failed_ || !RemoveEmptyEdges(nfa_, &work_, &states)) return false;
     const Position base = static_cast<Position>(drafts_.size());
     result_.rules_[rule].start = base;
-    for (RuleStates::State& state : states.states) {
-      edges_ += state.bytes.size() + state.calls.size();
-      for (auto& edge : state.bytes) edge.target += base;
-      for (auto& call : state.calls) call.target += base;
-      drafts_.push_back({rule, std::move(state)});
+    const auto first_byte = static_cast<uint32_t>(draft_bytes_.size());
+    const auto first_call = static_cast<uint32_t>(draft_calls_.size());
+    for (RuleStates::State state : states.states) {
+      state.first_byte += first_byte;
+      state.first_call += first_call;
+      drafts_.push_back({rule, state});
     }
+    for (Automaton::ByteEdge edge : states.bytes) {
+      edge.target += base;
+      draft_bytes_.push_back(edge);
+    }
+    for (Automaton::CallEdge call : states.calls) {
+      call.target += base;
+      draft_calls_.push_back(call);
+    }
+    edges_ = draft_bytes_.size() + draft_calls_.size();
     return drafts_.size() <= grammar_.limits().positions &&
            edges_ <= grammar_.limits().edges;
   }
 
   uint32_t NewState() {
-    nfa_.states.emplace_back();
-    failed_ = failed_ || nfa_.states.size() > 4 * grammar_.limits().positions ||
+    failed_ = failed_ || nfa_.size() >= 4 * grammar_.limits().positions ||
               !work_.Take(1);
-    return static_cast<uint32_t>(nfa_.states.size()) - 1;
+    return nfa_.AddState();
   }
 
   // Adds paths from state `from` to state `to` that read the expression.
@@ -109,8 +132,7 @@ class AutomatonBuilder {
     const Expression& expression = grammar_.expression(id);
     switch (expression.kind) {
       case Expression::Kind::kBytes:
-        nfa_.states[from].bytes.push_back(
-            {expression.low, expression.high, to});
+        nfa_[from].bytes.push_back({expression.low, expression.high, to});
         return;
       case Expression::Kind::kLiteral:
         ConnectLiteral(expression.text, from, to);
@@ -122,7 +144,7 @@ class AutomatonBuilder {
           Connect(expression.parts[i], from, next);
           from = next;
         }
-        if (expression.parts.empty()) nfa_.states[from].empty.push_back(to);
+        if (expression.parts.empty()) nfa_[from].empty.push_back(to);
         return;
       case Expression::Kind::kChoice:
         for (const ExpressionId part : expression.parts) {
@@ -136,9 +158,9 @@ class AutomatonBuilder {
         if (expression.index == rule_ && to == 1) {
           // A rule that ends with itself begins again instead: the stack of a
           // list that is written so does not grow.
-          nfa_.states[from].empty.push_back(0);
+          nfa_[from].empty.push_back(0);
         } else {
-          nfa_.states[from].calls.push_back({expression.index, to});
+          nfa_[from].calls.push_back({expression.index, to});
         }
         return;
       case Expression::Kind::kGraph:
@@ -151,23 +173,23 @@ class AutomatonBuilder {
     for (size_t i = 0; i < text.size(); ++i) {
       const uint32_t next = i + 1 == text.size() ? to : NewState();
       const uint8_t byte = static_cast<uint8_t>(text[i]);
-      nfa_.states[from].bytes.push_back({byte, byte, next});
+      nfa_[from].bytes.push_back({byte, byte, next});
       from = next;
     }
-    if (text.empty()) nfa_.states[from].empty.push_back(to);
+    if (text.empty()) nfa_[from].empty.push_back(to);
   }
 
   void ConnectGraph(const ExpressionGraph& graph, uint32_t from, uint32_t to) {
     std::vector<uint32_t> states(graph.final.size());
     for (uint32_t& state : states) state = NewState();
     if (failed_) return;
-    nfa_.states[from].empty.push_back(states[0]);
+    nfa_[from].empty.push_back(states[0]);
     for (size_t i = 0; i < states.size(); ++i) {
-      if (graph.final[i]) nfa_.states[states[i]].empty.push_back(to);
+      if (graph.final[i]) nfa_[states[i]].empty.push_back(to);
     }
     for (const ExpressionGraph::Edge& edge : graph.edges) {
       if (edge.label == ExpressionGraph::kNoLabel) {
-        nfa_.states[states[edge.from]].empty.push_back(states[edge.to]);
+        nfa_[states[edge.from]].empty.push_back(states[edge.to]);
       } else {
         Connect(edge.label, states[edge.from], states[edge.to]);
       }
@@ -181,26 +203,26 @@ class AutomatonBuilder {
       from = ConnectTimes(part, repeat.min, from);
       // A state of its own, so that the loop stays inside.
       const uint32_t loop = NewState();
-      nfa_.states[from].empty.push_back(loop);
-      nfa_.states[loop].empty.push_back(to);
+      nfa_[from].empty.push_back(loop);
+      nfa_[loop].empty.push_back(to);
       const uint32_t again = NewState();
       Connect(part, loop, again);
-      nfa_.states[again].empty.push_back(loop);
+      nfa_[again].empty.push_back(loop);
       return;
     }
     if (repeat.max >= 0 &&
         (repeat.max <= 1 || repeat.size <= kMostSpelledStates)) {
       from = ConnectTimes(part, repeat.min, from);
       for (int32_t i = repeat.min; i < repeat.max && !failed_; ++i) {
-        nfa_.states[from].empty.push_back(to);
+        nfa_[from].empty.push_back(to);
         const uint32_t next = i + 1 == repeat.max ? to : NewState();
         Connect(part, from, next);
         from = next;
       }
-      if (from != to) nfa_.states[from].empty.push_back(to);
+      if (from != to) nfa_[from].empty.push_back(to);
       return;
     }
-    nfa_.states[from].calls.push_back({NewCountedRule(repeat), to});
+    nfa_[from].calls.push_back({NewCountedRule(repeat), to});
   }
 
   uint32_t ConnectTimes(ExpressionId part, int32_t times, uint32_t from) {
@@ -258,15 +280,21 @@ class AutomatonBuilder {
 
   // The edges into each position, and the counted rules of each body.
   void ReverseEdges() {
-    before_.resize(drafts_.size());
+    // Counted first, so that they are one list.
+    before_begin_.assign(drafts_.size() + 1, 0);
+    for (const auto& edge : draft_bytes_) ++before_begin_[edge.target];
+    for (const auto& call : draft_calls_) ++before_begin_[call.target];
+    uint32_t sum = 0;
+    for (uint32_t& begin : before_begin_) sum = begin += sum;
+    before_.resize(sum);
     callers_.resize(result_.rules_.size());
     counters_.resize(result_.rules_.size());
     for (Position i = 0; i < drafts_.size(); ++i) {
-      for (const auto& edge : drafts_[i].edges.bytes) {
-        before_[edge.target].push_back({i, kByte});
+      for (const auto& edge : BytesOf(i)) {
+        before_[--before_begin_[edge.target]] = {i, kByte};
       }
-      for (const auto& call : drafts_[i].edges.calls) {
-        before_[call.target].push_back({i, call.rule});
+      for (const auto& call : CallsOf(i)) {
+        before_[--before_begin_[call.target]] = {i, call.rule};
         callers_[call.rule].push_back({i, call.target});
       }
     }
@@ -308,7 +336,8 @@ class AutomatonBuilder {
       if (result_.rules_[drafts_[at].rule].start == at) {
         done.push_back(drafts_[at].rule);
       }
-      for (const auto& [from, rule] : before_[at]) {
+      for (uint32_t i = before_begin_[at]; i < before_begin_[at + 1]; ++i) {
+        const auto& [from, rule] = before_[i];
         if (rule == kByte ? by_bytes : result_.rules_[rule].*whole) {
           reached.push_back(from);
         }
@@ -318,6 +347,11 @@ class AutomatonBuilder {
 
   void Freeze() {
     std::vector<int> sites(result_.rules_.size(), 0);
+    result_.rule_of_.reserve(drafts_.size());
+    result_.ends_.reserve(drafts_.size());
+    result_.byte_begin_.reserve(drafts_.size() + 1);
+    result_.call_begin_.reserve(drafts_.size() + 1);
+    result_.bytes_.reserve(edges_);
     for (Position i = 0; i < drafts_.size(); ++i) {
       const Draft& draft = drafts_[i];
       result_.rule_of_.push_back(draft.rule);
@@ -326,10 +360,10 @@ class AutomatonBuilder {
           static_cast<uint32_t>(result_.bytes_.size()));
       result_.call_begin_.push_back(
           static_cast<uint32_t>(result_.calls_.size()));
-      for (const auto& edge : draft.edges.bytes) {
+      for (const auto& edge : BytesOf(i)) {
         if (drafts_[edge.target].live) result_.bytes_.push_back(edge);
       }
-      for (const auto& call : draft.edges.calls) {
+      for (const auto& call : CallsOf(i)) {
         Automaton::Rule& rule = result_.rules_[call.rule];
         if (!drafts_[call.target].live || !rule.productive) continue;
         result_.calls_.push_back(call);
@@ -370,9 +404,13 @@ class AutomatonBuilder {
   RuleId rule_ = 0;  // the rule that nfa_ is for
   RuleNfa nfa_;
   std::vector<Draft> drafts_;
+  std::vector<Automaton::ByteEdge> draft_bytes_;  // targets are positions
+  std::vector<Automaton::CallEdge> draft_calls_;
   std::vector<ExpressionId> body_of_;  // of rules beyond the grammar's
   std::map<ExpressionId, RuleId> bodies_;
-  std::vector<std::vector<std::pair<Position, RuleId>>> before_;
+  // The edges into position i: before_[before_begin_[i] .. [i + 1]).
+  std::vector<std::pair<Position, RuleId>> before_;
+  std::vector<uint32_t> before_begin_;
   std::vector<std::vector<std::pair<Position, Position>>> callers_;
   std::vector<std::vector<RuleId>> counters_;
   Automaton result_;
@@ -380,7 +418,20 @@ class AutomatonBuilder {
 
 absl::StatusOr<Automaton> Automaton::Create(const Grammar& grammar,
                                             const AliveCheck& check_alive) {
-  return AutomatonBuilder(grammar, check_alive).Build();
+  auto automaton = AutomatonBuilder(grammar, check_alive).Build();
+  if (automaton.ok() || grammar.place().empty()) return automaton;
+  return absl::Status(automaton.status().code(),
+                      fmt::format("{}: {}", grammar.place(),
+                                  std::string(automaton.status().message())));
+}
+
+Automaton::Count Automaton::CountAt(Position at) const {
+  const Counted& counted = CountedAt(at);
+  const uint32_t count = at - counted.base;
+  return {.endless = counted.endless,
+          .left = counted.endless ? 0 : counted.last - count,
+          .next = count < counted.last ? at + 1 : at,
+          .may_end = counted.base + counted.needed};
 }
 
 Position Automaton::Representative(Position at, uint32_t length) const {

@@ -94,6 +94,14 @@ class Automaton {
     const Counted& counted = CountedAt(at);
     return at < counted.base + counted.last || counted.endless;
   }
+  // A position of a counted rule: how many more bodies may follow, and the
+  // positions after one more and from which the rule may end.
+  struct Count {
+    bool endless;
+    uint32_t left;  // 0 if endless
+    Position next, may_end;
+  };
+  Count CountAt(Position at) const;
   // Returns a position that behaves the same for the next `length` bytes. Far
   // from both of its bounds, a count does not matter.
   Position Representative(Position at, uint32_t length) const;

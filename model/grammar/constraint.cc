@@ -7,6 +7,8 @@
 #include "model/grammar/constraint.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "fmt/format.h"
@@ -23,6 +25,107 @@ constexpr size_t kMostMasks = 256;
 constexpr int kMostCallers = 16;
 // States of one PositionMask.
 constexpr size_t kPositionStateBytes = 64 << 20;
+// A state of more positions than that, of which few bytes lead on, is followed
+// as a whole: tools whose calls begin alike.
+constexpr size_t kManyPositions = 4;
+constexpr size_t kFewBytes = 12;
+
+// Tells whether each character that stands in a JSON string as it is leads from
+// `start` to `next`, and nowhere on the way the rule may end. The bytes of
+// characters are those of Unicode's table 3-7.
+class PlainReader {
+ public:
+  PlainReader(ParseStates* states, ParseStates::Id next)
+      : states_(*states), next_(next) {}
+
+  bool Reads(ParseStates::Id start) {
+    return Leads(start, 0x20, '"' - 1, 0) &&
+           Leads(start, '"' + 1, '\\' - 1, 0) &&
+           Leads(start, '\\' + 1, 0x7F, 0) && Leads(start, 0xC2, 0xDF, 1) &&
+           Begins(start, 0xE0, 0xA0, 0xBF, 1) && Leads(start, 0xE1, 0xEC, 2) &&
+           Begins(start, 0xED, 0x80, 0x9F, 1) && Leads(start, 0xEE, 0xEF, 2) &&
+           Begins(start, 0xF0, 0x90, 0xBF, 2) && Leads(start, 0xF1, 0xF3, 3) &&
+           Begins(start, 0xF4, 0x80, 0x8F, 2);
+  }
+
+ private:
+  // True if each of the bytes, and any `more` bytes 80 .. BF after it, lead to
+  // next_.
+  bool Leads(ParseStates::Id from, int low, int high, int more) {
+    for (int byte = low; byte <= high; ++byte) {
+      const ParseStates::Id to = states_.Step(from, static_cast<uint8_t>(byte));
+      if (to == ParseStates::kDead || states_.IsComplete(to)) return false;
+      if (more == 0 ? to != next_ : !Continues(to, more)) return false;
+    }
+    return true;
+  }
+
+  // Most bytes lead to the same states, which are looked at once.
+  bool Continues(ParseStates::Id from, int more) {
+    const auto [found, added] = known_.try_emplace({from, more}, false);
+    if (added) found->second = Leads(from, 0x80, 0xBF, more - 1);
+    return found->second;
+  }
+
+  // The same for one first byte and some second ones.
+  bool Begins(ParseStates::Id start, int first, int low, int high, int more) {
+    const ParseStates::Id to = states_.Step(start, static_cast<uint8_t>(first));
+    return to != ParseStates::kDead && !states_.IsComplete(to) &&
+           Leads(to, low, high, more);
+  }
+
+  ParseStates& states_;
+  const ParseStates::Id next_;
+  std::map<std::pair<ParseStates::Id, int>, bool> known_;
+};
+
+// The most characters of plain tokens, and that there is no bound.
+using Characters = std::optional<uint32_t>;
+constexpr uint32_t kAnyCharacters = ~uint32_t{0};
+
+// As PlainCharacters, at a position of a counted rule.
+Characters CountedCharacters(const Automaton& automaton, Position position,
+                             ParseStates::Id origin, ParseStates::Id start,
+                             ParseStates* states) {
+  const Automaton::Count count = automaton.CountAt(position);
+  if (!count.endless && count.left == 0) return std::nullopt;
+  // The count may pass the place from which the rule may end.
+  if (states->IsComplete(states->At(count.may_end, origin)) ||
+      !PlainReader(states, states->At(count.next, origin)).Reads(start)) {
+    return std::nullopt;
+  }
+  return count.endless ? kAnyCharacters : count.left;
+}
+
+// The most characters of plain tokens that are read from a position, whose
+// state is `start`, without leaving its rule, if any plain character may come;
+// nothing if not.
+Characters PlainCharacters(const Automaton& automaton, Position position,
+                           ParseStates::Id origin, ParseStates::Id start,
+                           ParseStates* states) {
+  if (start == ParseStates::kDead) return std::nullopt;
+  if (automaton.IsCounted(position)) {
+    return CountedCharacters(automaton, position, origin, start, states);
+  }
+  const ParseStates::Id next = states->Step(start, 'a');
+  if (next == ParseStates::kDead || !PlainReader(states, next).Reads(start)) {
+    return std::nullopt;
+  }
+  if (next == start || PlainReader(states, next).Reads(next)) {
+    return kAnyCharacters;
+  }
+  // The first character may begin a counted rule.
+  for (const Position counted : states->Kernel(next)) {
+    if (!automaton.IsCounted(counted) || states->At(counted, start) != next) {
+      continue;
+    }
+    const Characters more =
+        CountedCharacters(automaton, counted, start, next, states);
+    if (!more.has_value() || *more == kAnyCharacters) return more;
+    return *more + 1;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -74,14 +177,20 @@ PositionMask Constraint::Compute(Position position) const {
   }
   PositionMask result;
   TokenMask mask(trie_->tokens());
+  const ParseStates::Id start = states.At(position, origin);
+  const Characters plain =
+      PlainCharacters(automaton_, position, origin, start, &states);
+  result.plain = plain.has_value();
+  if (plain.has_value()) trie_->AddPlain(*plain, &mask);
+  const TokenNodes& tokens = plain ? trie_->not_plain() : trie_->all();
   size_t count = 0;
   std::vector<ParseStates::Id> path(trie_->longest() + 1);
   std::vector<uint32_t> ancestors(trie_->longest() + 1);
   size_t listed = 0;  // the ancestors that `exits` has
-  path[0] = states.At(position, origin);
-  const std::span<const TokenTrie::Node> nodes = trie_->nodes();
-  for (uint32_t i = 0; i < trie_->size();) {
-    const TokenTrie::Node& node = nodes[i];
+  path[0] = start;
+  const std::span<const TokenNodes::Node> nodes = tokens.nodes();
+  for (uint32_t i = 0; i < tokens.size();) {
+    const TokenNodes::Node& node = nodes[i];
     const ParseStates::Id state = states.Step(path[node.depth - 1], node.byte);
     listed = std::min<size_t>(listed, node.depth - 1);
     if (state == ParseStates::kDead) {
@@ -98,13 +207,13 @@ PositionMask Constraint::Compute(Position position) const {
       continue;
     }
     path[node.depth] = state;
-    for (const int32_t token : trie_->TokensAt(i)) {
+    for (const int32_t token : tokens.TokensAt(i)) {
       mask.Set(token);
       if (++count <= kMostFew) result.few.push_back(token);
     }
     ++i;
   }
-  if (count > kMostFew) {
+  if (count > kMostFew || plain.has_value()) {
     result.few.clear();
     result.many = std::make_unique<TokenMask>(std::move(mask));
   }
@@ -147,43 +256,53 @@ std::shared_ptr<const TokenMask> ConstraintMatcher::Compute(State state) {
   if (IsComplete(state)) {
     for (const int32_t id : trie.end_ids()) mask->Set(id);
   }
-  for (const Position position : states_.Kernel(state.id)) {
+  const std::vector<Position> kernel = states_.Kernel(state.id);
+  if (kernel.size() > kManyPositions &&
+      states_.NextBytes(state.id).count() <= kFewBytes) {
+    path_[0] = state.id;
+    AddTokens(trie.all(), 0, static_cast<uint32_t>(trie.all().size()),
+              mask.get());
+    return mask;
+  }
+  for (const Position position : kernel) {
     const auto part = constraint_->MaskAt(position);
     exhausted_ = exhausted_ || part->exhausted;
     if (exhausted_ || states_.exhausted()) break;
     for (const int32_t token : part->few) mask->Set(token);
     if (part->many != nullptr) mask->Add(*part->many);
-    AddExits(state, part->exits, mask.get());
+    AddExits(state, *part, mask.get());
   }
   return mask;
 }
 
-void ConstraintMatcher::AddExits(State state,
-                                 const std::vector<PositionMask::Exit>& exits,
-                                 TokenMask* mask) {
-  const TokenTrie& trie = constraint_->trie();
-  const std::span<const TokenTrie::Node> nodes = trie.nodes();
-  path_[0] = state.id;
-  for (size_t e = 0; e < exits.size();) {
-    const TokenTrie::Node& exit = nodes[exits[e].node];
-    if (!exits[e].ends) {
-      path_[exit.depth] = states_.Step(path_[exit.depth - 1], exit.byte);
-      ++e;
+void ConstraintMatcher::AddTokens(const TokenNodes& tokens, uint32_t first,
+                                  uint32_t last, TokenMask* mask) {
+  const std::span<const TokenNodes::Node> nodes = tokens.nodes();
+  for (uint32_t i = first; i < last;) {
+    const TokenNodes::Node& node = nodes[i];
+    const ParseStates::Id next = states_.Step(path_[node.depth - 1], node.byte);
+    if (next == ParseStates::kDead) {
+      i = node.next;
       continue;
     }
-    for (uint32_t i = exits[e].node; i < exit.next;) {
-      const TokenTrie::Node& node = nodes[i];
-      const ParseStates::Id next =
-          states_.Step(path_[node.depth - 1], node.byte);
-      if (next == ParseStates::kDead) {
-        i = node.next;
-        continue;
-      }
-      path_[node.depth] = next;
-      for (const int32_t token : trie.TokensAt(i)) mask->Set(token);
-      ++i;
+    path_[node.depth] = next;
+    for (const int32_t token : tokens.TokensAt(i)) mask->Set(token);
+    ++i;
+  }
+}
+
+void ConstraintMatcher::AddExits(State state, const PositionMask& part,
+                                 TokenMask* mask) {
+  const TokenTrie& trie = constraint_->trie();
+  const TokenNodes& tokens = part.plain ? trie.not_plain() : trie.all();
+  path_[0] = state.id;
+  for (const PositionMask::Exit& exit : part.exits) {
+    const TokenNodes::Node& node = tokens.nodes()[exit.node];
+    if (exit.ends) {
+      AddTokens(tokens, exit.node, node.next, mask);
+    } else {
+      path_[node.depth] = states_.Step(path_[node.depth - 1], node.byte);
     }
-    ++e;
   }
 }
 

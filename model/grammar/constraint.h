@@ -21,8 +21,11 @@ namespace trivium {
 // depend on what called the rule.
 struct PositionMask {
   // Tokens that are read without leaving the rule. Few are a list, many a mask.
+  // With `plain`, those plain tokens are read, too, and `exits` are nodes of
+  // TokenTrie::not_plain.
   std::vector<int32_t> few;
   std::unique_ptr<TokenMask> many;
+  bool plain = false;
   // Nodes of the trie at which the rule may end, without those below others,
   // and all their ancestors, in the trie's order. The tokens below an ending
   // node depend on the caller.
@@ -114,8 +117,10 @@ class ConstraintMatcher {
  private:
   std::shared_ptr<const TokenMask> Compute(State state);
   // Adds the tokens below the exits of a position that the state allows.
-  void AddExits(State state, const std::vector<PositionMask::Exit>& exits,
-                TokenMask* mask);
+  void AddExits(State state, const PositionMask& part, TokenMask* mask);
+  // Adds the tokens below the nodes first .. last that go on from path_.
+  void AddTokens(const TokenNodes& tokens, uint32_t first, uint32_t last,
+                 TokenMask* mask);
 
   const std::shared_ptr<const Constraint> constraint_;
   ParseStates states_;

@@ -96,6 +96,8 @@ class Grammar {
   // the same rule.
   ExpressionId AsRule(ExpressionId expression);
   void set_root(RuleId rule) { root_ = rule; }
+  // What errors about the whole begin with: the JSON pointer "#" of a schema.
+  void set_place(std::string place) { place_ = std::move(place); }
 
   // RESOURCE_EXHAUSTED if there are more expressions than the limits allow.
   // Whatever was added beyond them is not to be used.
@@ -103,6 +105,7 @@ class Grammar {
 
   const GrammarLimits& limits() const { return limits_; }
   RuleId root() const { return root_; }
+  const std::string& place() const { return place_; }
   size_t rules() const { return rules_.size(); }
   // The rule's expression; -1 if it has none.
   ExpressionId definition(RuleId rule) const { return rules_[rule]; }
@@ -121,6 +124,7 @@ class Grammar {
   std::map<ExpressionId, RuleId> rule_of_;  // made by AsRule
   size_t size_ = 0;                         // parts, edges and bytes of texts
   RuleId root_ = 0;
+  std::string place_;
 };
 
 }  // namespace trivium

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/json.h"
@@ -10,6 +11,7 @@
 #include "fmt/format.h"
 #include "model/grammar/frontends.h"
 #include "model/grammar/schema_compiler.h"
+#include "model/grammar/schema_place.h"
 
 namespace trivium {
 namespace {
@@ -19,7 +21,10 @@ absl::StatusOr<ExpressionId> Joined(const std::string& pointer,
                                     absl::StatusOr<ExpressionId> result) {
   constexpr std::string_view kIn = " (in the schemas joined at ";
   const std::string message(result.status().message());
-  if (result.ok() || message.find(kIn) != message.npos) return result;
+  if (result.ok() || absl::IsResourceExhausted(result.status()) ||
+      message.find(kIn) != message.npos) {
+    return result;
+  }
   return absl::Status(result.status().code(),
                       fmt::format("{}{}{})", message, kIn, pointer));
 }
@@ -48,6 +53,7 @@ absl::StatusOr<Grammar> SchemaCompiler::Compile() {
     }
   }
   grammar_.set_root(grammar_.expression(root).index);
+  grammar_.set_place("#");
   return std::move(grammar_);
 }
 
@@ -91,10 +97,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
     }
   }
   if (schema.contains("$ref") || schema.contains("allOf")) {
-    TRIVIUM_ASSIGN_OR_RETURN(
-        const Schema joined,
-        document_.Merge(schema, Schema(true), pointer, depth));
-    return Joined(pointer, Any(joined, pointer, depth + 1));
+    const auto joined = document_.Merge(schema, Schema(true), pointer, depth);
+    if (!joined.ok()) return Joined(pointer, joined.status());
+    return Joined(pointer, Any(*joined, pointer, depth + 1));
   }
   for (const char* keyword : {"anyOf", "oneOf"}) {
     if (schema.contains(keyword)) {
@@ -141,24 +146,31 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
   if (!branches.is_array() || branches.empty()) {
     return SchemaError(place, "must be a list of schemas");
   }
-  Schema rest = schema;
-  rest.erase(keyword);
+  Schema rest = Schema::object();
+  for (const auto& [key, value] : schema.items()) {
+    if (key != keyword) rest[key] = value;
+  }
   const bool joined = SchemaDocument::Restricts(rest);
+  const bool exclusive = std::string_view(keyword) == "oneOf";
   std::vector<Schema> whole;
   std::vector<ExpressionId> choices;
   for (size_t i = 0; i < branches.size(); ++i) {
     const std::string branch = fmt::format("{}/{}", place, i);
-    whole.push_back(branches[i]);
-    if (joined) {
-      TRIVIUM_ASSIGN_OR_RETURN(
-          whole.back(), document_.Merge(rest, branches[i], branch, depth));
+    if (!joined) {
+      TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId choice,
+                               Any(branches[i], branch, depth + 1));
+      choices.push_back(choice);
+      if (exclusive) whole.push_back(branches[i]);
+      continue;
     }
-    absl::StatusOr<ExpressionId> choice = Any(whole.back(), branch, depth + 1);
-    if (joined) choice = Joined(branch, std::move(choice));
+    auto merged = document_.Merge(rest, branches[i], branch, depth);
+    if (!merged.ok()) return Joined(branch, merged.status());
+    const auto choice = Joined(branch, Any(*merged, branch, depth + 1));
+    whole.push_back(*std::move(merged));
     if (!choice.ok()) return choice.status();
     choices.push_back(*choice);
   }
-  if (std::string_view(keyword) == "oneOf") {
+  if (exclusive) {
     if (whole.size() > kMostExclusive) {
       return SchemaError(
           place, fmt::format("has more than {} schemas", kMostExclusive));
@@ -221,12 +233,33 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
 namespace {
 
 // The steps of reading a text whose objects keep their order: each name is
-// compared with those before it.
-size_t OrderedSteps(const nlohmann::json& value) {
+// compared with those before it. Up to the first error of a wrong text, this
+// sees the same members as a parser.
+size_t OrderedSteps(std::string_view text) {
   size_t steps = 1;
-  if (!value.is_structured()) return steps;
-  if (value.is_object()) steps += value.size() * value.size() / 8;
-  for (const nlohmann::json& part : value) steps += OrderedSteps(part);
+  std::vector<size_t> members;  // of the open objects and lists
+  const auto close = [&] {
+    steps += members.back() * members.back() / 8;
+    members.pop_back();
+  };
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') {
+      for (++at; at < text.size() && text[at] != '"'; ++at) {
+        if (text[at] == '\\') ++at;
+      }
+    } else if (c == '{' || c == '[') {
+      ++steps;
+      members.push_back(0);
+    } else if (c == ',') {
+      ++steps;
+    } else if (c == ':' && !members.empty()) {
+      ++members.back();
+    } else if ((c == '}' || c == ']') && !members.empty()) {
+      close();
+    }
+  }
+  while (!members.empty()) close();
   return steps;
 }
 
@@ -236,16 +269,17 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
                                             const JsonSchemaOptions& options,
                                             const GrammarLimits& limits,
                                             const AliveCheck& check_alive) {
-  // ParseJson bounds depth and memory. Its objects are sorted by name; a second
-  // reading keeps the order in which properties are declared.
-  const auto checked = ParseJson(schema, {limits.text_bytes, size_t{32} << 20});
+  // Properties stay in the order in which they are declared, unlike
+  // ParseJson's.
+  const absl::Status checked =
+      CheckJson(schema, {limits.text_bytes, size_t{32} << 20});
   if (!checked.ok()) {
-    return absl::Status(checked.status().code(),
-                        fmt::format("#: the schema {}",
-                                    std::string(checked.status().message())));
+    return absl::Status(
+        checked.code(),
+        fmt::format("#: the schema {}", std::string(checked.message())));
   }
   WorkBudget work(limits.work, check_alive);
-  if (!work.Take(OrderedSteps(*checked))) return At("#", work.status());
+  if (!work.Take(OrderedSteps(schema))) return At("#", work.status());
   Schema root = Schema::parse(schema.begin(), schema.end(),
                               /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded()) return SchemaError("#", "the schema is not JSON");
@@ -254,7 +288,10 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
     root.erase("$id");
     root.erase("id");
   }
-  return SchemaCompiler(&root, options, limits, &work).Compile();
+  absl::StatusOr<Grammar> grammar =
+      SchemaCompiler(&root, options, limits, &work).Compile();
+  if (!grammar.ok()) return WithPlaceIn(root, grammar.status());
+  return grammar;
 }
 
 absl::StatusOr<Grammar> GrammarOfJsonObject(const JsonSchemaOptions& options,

@@ -4,7 +4,6 @@
 #include "model/grammar/rule_states.h"
 
 #include <algorithm>
-#include <bitset>
 #include <map>
 #include <utility>
 
@@ -23,30 +22,72 @@ class SubsetConstruction {
         merge_(merge),
         steps_left_(most_steps),
         work_(work),
-        seen_(nfa.states.size(), 0) {}
+        seen_(nfa.size(), 0),
+        id_of_single_(nfa.size(), kNone) {}
 
   // Returns false if there are more than most_states or the work runs out.
   bool Run(RuleStates* result) {
-    IdOf({0});
+    IdOf(0);
     for (size_t i = 0; i < sets_.size(); ++i) {
       if (sets_.size() > most_states_) return false;
-      result->states.emplace_back();
-      if (!AddEdges(StateSet(*sets_[i]), &result->states.back())) return false;
+      result->states.push_back({static_cast<uint32_t>(result->bytes.size()),
+                                static_cast<uint32_t>(result->calls.size())});
+      const Set set = sets_[i];
+      if (set.several == nullptr && IsSimple(nfa_[set.single])) {
+        if (!AddSimple(set.single, result)) return false;
+      } else if (!AddEdges(set.several == nullptr ? StateSet{set.single}
+                                                  : *set.several,
+                           result)) {
+        return false;
+      }
     }
     return true;
   }
 
  private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
   bool Spend(size_t steps) {
     if (steps > steps_left_) return false;
     steps_left_ -= steps;
     return work_->Take(steps);
   }
 
+  // Most states of most rules: a letter of a name.
+  static bool IsSimple(const RuleNfa::State& state) {
+    return state.empty.empty() && state.bytes.size() <= 1 &&
+           state.calls.size() <= 1;
+  }
+
+  // Does what AddEdges does, at the same price.
+  bool AddSimple(uint32_t member, RuleStates* result) {
+    const RuleNfa::State& from = nfa_[member];
+    result->states.back().end = member == 1;
+    if (!Spend(2 + from.bytes.size() + from.calls.size())) return false;
+    for (const Automaton::CallEdge& call : from.calls) {
+      result->calls.push_back({call.rule, IdOf(call.target)});
+    }
+    for (const Automaton::ByteEdge& edge : from.bytes) {
+      if (merge_ && !Spend(1)) return false;
+      result->bytes.push_back({edge.low, edge.high, IdOf(edge.target)});
+    }
+    return true;
+  }
+
+  uint32_t IdOf(uint32_t single) {
+    uint32_t& id = id_of_single_[single];
+    if (id == kNone) {
+      id = static_cast<uint32_t>(sets_.size());
+      sets_.push_back({single, nullptr});
+    }
+    return id;
+  }
+
   uint32_t IdOf(StateSet set) {
+    if (set.size() == 1) return IdOf(set[0]);
     const auto [found, added] =
         ids_.try_emplace(std::move(set), static_cast<uint32_t>(sets_.size()));
-    if (added) sets_.push_back(&found->first);
+    if (added) sets_.push_back({kNone, &found->first});
     return found->second;
   }
 
@@ -55,20 +96,21 @@ class SubsetConstruction {
     ++round_;
     for (const uint32_t state : set) seen_[state] = round_;
     for (size_t i = 0; i < set.size(); ++i) {
-      for (const uint32_t next : nfa_.states[set[i]].empty) {
+      for (const uint32_t next : nfa_[set[i]].empty) {
         if (std::exchange(seen_[next], round_) != round_) set.push_back(next);
       }
     }
     return set;
   }
 
-  bool AddEdges(const StateSet& set, RuleStates::State* state) {
+  bool AddEdges(const StateSet& set, RuleStates* result) {
     std::vector<Automaton::ByteEdge> bytes;
     std::map<RuleId, StateSet> calls;
     size_t steps = 1;
+    bool end = false;
     for (const uint32_t member : Closure(set)) {
-      const RuleNfa::State& from = nfa_.states[member];
-      state->end = state->end || member == 1;
+      const RuleNfa::State& from = nfa_[member];
+      end = end || member == 1;
       bytes.insert(bytes.end(), from.bytes.begin(), from.bytes.end());
       for (const Automaton::CallEdge& call : from.calls) {
         calls[call.rule].push_back(call.target);
@@ -76,42 +118,45 @@ class SubsetConstruction {
       steps += 1 + from.bytes.size() + from.calls.size() + from.empty.size();
     }
     if (!Spend(steps)) return false;
-    for (auto& [rule, targets] : calls)
-      AddCalls(rule, std::move(targets), state);
+    result->states.back().end = end;
+    for (auto& [rule, targets] : calls) {
+      AddCalls(rule, std::move(targets), result);
+    }
     if (!merge_) {
       std::sort(bytes.begin(), bytes.end(), [](const auto& a, const auto& b) {
         return std::pair(a.low, a.target) < std::pair(b.low, b.target);
       });
       for (const Automaton::ByteEdge& edge : bytes) {
-        state->bytes.push_back({edge.low, edge.high, IdOf({edge.target})});
+        result->bytes.push_back({edge.low, edge.high, IdOf(edge.target)});
       }
       return true;
     }
-    return MergeBytes(bytes, state);
+    return MergeBytes(bytes, result);
   }
 
-  void AddCalls(RuleId rule, StateSet targets, RuleStates::State* state) {
+  void AddCalls(RuleId rule, StateSet targets, RuleStates* result) {
     std::sort(targets.begin(), targets.end());
     targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
     if (merge_) {
-      state->calls.push_back({rule, IdOf(std::move(targets))});
+      result->calls.push_back({rule, IdOf(std::move(targets))});
       return;
     }
     for (const uint32_t target : targets) {
-      state->calls.push_back({rule, IdOf({target})});
+      result->calls.push_back({rule, IdOf(target)});
     }
   }
 
   bool MergeBytes(const std::vector<Automaton::ByteEdge>& bytes,
-                  RuleStates::State* state) {
-    std::bitset<257> begins;
+                  RuleStates* result) {
+    std::vector<int> begins;
     for (const Automaton::ByteEdge& edge : bytes) {
-      begins.set(edge.low);
-      begins.set(edge.high + 1);
+      begins.push_back(edge.low);
+      begins.push_back(edge.high + 1);
     }
-    for (int low = 0; low < 256;) {
-      int end = low + 1;
-      while (end < 256 && !begins[end]) ++end;
+    std::sort(begins.begin(), begins.end());
+    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    for (size_t i = 0; i + 1 < begins.size(); ++i) {
+      const int low = begins[i], end = begins[i + 1];
       StateSet targets;
       for (const Automaton::ByteEdge& edge : bytes) {
         if (edge.low <= low && low <= edge.high) targets.push_back(edge.target);
@@ -123,14 +168,14 @@ class SubsetConstruction {
                       targets.end());
         const uint32_t target = IdOf(std::move(targets));
         const uint8_t high = static_cast<uint8_t>(end - 1);
-        if (!state->bytes.empty() && state->bytes.back().target == target &&
-            state->bytes.back().high + 1 == low) {
-          state->bytes.back().high = high;
+        if (result->bytes.size() > result->states.back().first_byte &&
+            result->bytes.back().target == target &&
+            result->bytes.back().high + 1 == low) {
+          result->bytes.back().high = high;
         } else {
-          state->bytes.push_back({static_cast<uint8_t>(low), high, target});
+          result->bytes.push_back({static_cast<uint8_t>(low), high, target});
         }
       }
-      low = end;
     }
     return true;
   }
@@ -142,8 +187,14 @@ class SubsetConstruction {
   WorkBudget* const work_;
   std::vector<uint32_t> seen_;  // [states] the last round that saw it
   uint32_t round_ = 0;
-  std::map<StateSet, uint32_t> ids_;
-  std::vector<const StateSet*> sets_;  // keys of ids_
+  // A set of one state, or a key of ids_.
+  struct Set {
+    uint32_t single;
+    const StateSet* several;
+  };
+  std::vector<Set> sets_;
+  std::map<StateSet, uint32_t> ids_;    // of sets of several states
+  std::vector<uint32_t> id_of_single_;  // [states]
 };
 
 }  // namespace
@@ -152,14 +203,14 @@ bool RemoveEmptyEdges(const RuleNfa& nfa, WorkBudget* work,
                       RuleStates* result) {
   // Determinism is worth a few times the states. The attempt may use a tenth of
   // the work that is left.
-  const size_t most_states = 4 * nfa.states.size() + 256;
+  const size_t most_states = 4 * nfa.size() + 256;
   if (SubsetConstruction(nfa, most_states, work->left() / 10, /*merge=*/true,
                          work)
           .Run(result)) {
     return true;
   }
-  result->states.clear();
-  return SubsetConstruction(nfa, nfa.states.size() + 1,
+  *result = RuleStates();
+  return SubsetConstruction(nfa, nfa.size() + 1,
                             /*most_steps=*/~size_t{0}, /*merge=*/false, work)
       .Run(result);
 }

@@ -13,23 +13,49 @@ namespace trivium {
 
 // The nondeterministic automaton of one rule (Thompson's construction). State 0
 // is the start, state 1 the end.
-struct RuleNfa {
+class RuleNfa {
+ public:
   struct State {
     std::vector<Automaton::ByteEdge> bytes;
     std::vector<Automaton::CallEdge> calls;
     std::vector<uint32_t> empty;  // targets of edges that read nothing
   };
-  std::vector<State> states;
+
+  // Leaves the states 0 and 1. Memory is kept for the rule that follows.
+  void Clear() {
+    size_ = 0;
+    AddState();
+    AddState();
+  }
+  uint32_t AddState() {
+    if (size_ == states_.size()) {
+      states_.emplace_back();
+    } else {
+      states_[size_].bytes.clear();
+      states_[size_].calls.clear();
+      states_[size_].empty.clear();
+    }
+    return static_cast<uint32_t>(size_++);
+  }
+  size_t size() const { return size_; }
+  State& operator[](size_t i) { return states_[i]; }
+  const State& operator[](size_t i) const { return states_[i]; }
+
+ private:
+  std::vector<State> states_;  // of which size_ are in use
+  size_t size_ = 0;
 };
 
-// The automaton of one rule without empty edges. State 0 is the start.
+// The automaton of one rule without empty edges. State 0 is the start. A
+// state's edges are those from its first one to the next state's.
 struct RuleStates {
   struct State {
-    std::vector<Automaton::ByteEdge> bytes;  // by byte; targets are states
-    std::vector<Automaton::CallEdge> calls;
+    uint32_t first_byte, first_call;
     bool end = false;
   };
   std::vector<State> states;
+  std::vector<Automaton::ByteEdge> bytes;  // by byte; targets are states
+  std::vector<Automaton::CallEdge> calls;
 };
 
 // Removes empty edges. The result is deterministic unless that would need many

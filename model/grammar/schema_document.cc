@@ -11,11 +11,26 @@
 namespace trivium {
 namespace {
 
-// A keyword, the types of values that it concerns, and if it is supported.
+// What a keyword's own value must be.
+enum class Shape : uint8_t {
+  kAny,
+  kNumber,
+  kNatural,
+  kString,
+  kBoolean,
+  kNames,    // a list of strings
+  kSchema,   // an object, true or false
+  kSchemas,  // a list of them
+  kMembers,  // an object
+};
+
+// A keyword, the types of values that it concerns, if it is supported, and what
+// its own value must be.
 struct Keyword {
   std::string_view name;
   JsonTypes types;
   bool supported;
+  Shape shape = Shape::kAny;
 };
 
 constexpr std::array kKeywords = {
@@ -26,26 +41,26 @@ constexpr std::array kKeywords = {
     Keyword{"allOf", kAllTypes, true},
     Keyword{"anyOf", kAllTypes, true},
     Keyword{"oneOf", kAllTypes, true},
-    Keyword{"minLength", kStringType, true},
-    Keyword{"maxLength", kStringType, true},
-    Keyword{"pattern", kStringType, true},
-    Keyword{"format", kStringType, true},
-    Keyword{"minimum", kNumberTypes, true},
-    Keyword{"maximum", kNumberTypes, true},
-    Keyword{"exclusiveMinimum", kNumberTypes, true},
-    Keyword{"exclusiveMaximum", kNumberTypes, true},
-    Keyword{"multipleOf", kNumberTypes, true},
-    Keyword{"items", kArrayType, true},
-    Keyword{"prefixItems", kArrayType, true},
-    Keyword{"minItems", kArrayType, true},
-    Keyword{"maxItems", kArrayType, true},
-    Keyword{"uniqueItems", kArrayType, true},
-    Keyword{"properties", kObjectType, true},
-    Keyword{"required", kObjectType, true},
-    Keyword{"additionalProperties", kObjectType, true},
-    Keyword{"patternProperties", kObjectType, true},
-    Keyword{"minProperties", kObjectType, true},
-    Keyword{"maxProperties", kObjectType, true},
+    Keyword{"minLength", kStringType, true, Shape::kNatural},
+    Keyword{"maxLength", kStringType, true, Shape::kNatural},
+    Keyword{"pattern", kStringType, true, Shape::kString},
+    Keyword{"format", kStringType, true, Shape::kString},
+    Keyword{"minimum", kNumberTypes, true, Shape::kNumber},
+    Keyword{"maximum", kNumberTypes, true, Shape::kNumber},
+    Keyword{"exclusiveMinimum", kNumberTypes, true, Shape::kNumber},
+    Keyword{"exclusiveMaximum", kNumberTypes, true, Shape::kNumber},
+    Keyword{"multipleOf", kNumberTypes, true, Shape::kNumber},
+    Keyword{"items", kArrayType, true, Shape::kSchema},
+    Keyword{"prefixItems", kArrayType, true, Shape::kSchemas},
+    Keyword{"minItems", kArrayType, true, Shape::kNatural},
+    Keyword{"maxItems", kArrayType, true, Shape::kNatural},
+    Keyword{"uniqueItems", kArrayType, true, Shape::kBoolean},
+    Keyword{"properties", kObjectType, true, Shape::kMembers},
+    Keyword{"required", kObjectType, true, Shape::kNames},
+    Keyword{"additionalProperties", kObjectType, true, Shape::kSchema},
+    Keyword{"patternProperties", kObjectType, true, Shape::kMembers},
+    Keyword{"minProperties", kObjectType, true, Shape::kNatural},
+    Keyword{"maxProperties", kObjectType, true, Shape::kNatural},
     Keyword{"not", kAllTypes, false},
     Keyword{"if", kAllTypes, false},
     Keyword{"then", kAllTypes, false},
@@ -53,16 +68,54 @@ constexpr std::array kKeywords = {
     Keyword{"$dynamicRef", kAllTypes, false},
     Keyword{"$recursiveRef", kAllTypes, false},
     Keyword{"additionalItems", kArrayType, false},
-    Keyword{"contains", kArrayType, false},
-    Keyword{"minContains", kArrayType, false},
-    Keyword{"maxContains", kArrayType, false},
-    Keyword{"unevaluatedItems", kArrayType, false},
-    Keyword{"propertyNames", kObjectType, false},
-    Keyword{"dependencies", kObjectType, false},
-    Keyword{"dependentRequired", kObjectType, false},
-    Keyword{"dependentSchemas", kObjectType, false},
-    Keyword{"unevaluatedProperties", kObjectType, false},
+    Keyword{"contains", kArrayType, false, Shape::kSchema},
+    Keyword{"minContains", kArrayType, false, Shape::kNatural},
+    Keyword{"maxContains", kArrayType, false, Shape::kNatural},
+    Keyword{"unevaluatedItems", kArrayType, false, Shape::kSchema},
+    Keyword{"propertyNames", kObjectType, false, Shape::kSchema},
+    Keyword{"dependencies", kObjectType, false, Shape::kMembers},
+    Keyword{"dependentRequired", kObjectType, false, Shape::kMembers},
+    Keyword{"dependentSchemas", kObjectType, false, Shape::kMembers},
+    Keyword{"unevaluatedProperties", kObjectType, false, Shape::kSchema},
 };
+
+// Returns what the value must be instead; null if it has the shape.
+const char* Lacks(const Schema& value, Shape shape) {
+  const auto is_schema = [](const Schema& part) {
+    return part.is_object() || part.is_boolean();
+  };
+  const auto all = [&value](const auto& is) {
+    return value.is_array() && std::all_of(value.begin(), value.end(), is);
+  };
+  switch (shape) {
+    case Shape::kAny:
+      return nullptr;
+    case Shape::kNumber:
+      return value.is_number() ? nullptr : "must be a number";
+    case Shape::kNatural: {
+      const double number = value.is_number() ? value.get<double>() : -1;
+      return number >= 0 && number == std::floor(number)
+                 ? nullptr
+                 : "must be a natural number";
+    }
+    case Shape::kString:
+      return value.is_string() ? nullptr : "must be a string";
+    case Shape::kBoolean:
+      return value.is_boolean() ? nullptr : "must be true or false";
+    case Shape::kNames:
+      return all([](const Schema& name) { return name.is_string(); })
+                 ? nullptr
+                 : "must be a list of names";
+    case Shape::kSchema:
+      return is_schema(value) ? nullptr
+                              : "a schema must be an object, true or false";
+    case Shape::kSchemas:
+      return all(is_schema) ? nullptr : "must be a list of schemas";
+    case Shape::kMembers:
+      return value.is_object() ? nullptr : "must be an object";
+  }
+  return nullptr;
+}
 
 constexpr std::string_view kAnnotations[] = {
     "title",           "description",      "default",     "examples",
@@ -194,6 +247,14 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
       known = true;
       if (!keyword.supported && (keyword.types & types) != 0) {
         return SchemaError(place, "this keyword is not supported; remove it");
+      }
+      // What concerns a value is read, and checked, by what holds it. The other
+      // keywords say nothing, unless they are misunderstood: "required": true
+      // in a property is of another time.
+      if ((keyword.types & types) == 0) {
+        if (const char* lack = Lacks(value, keyword.shape)) {
+          return SchemaError(place, lack);
+        }
       }
     }
     if (key == "$id" || key == "id") {

@@ -74,12 +74,16 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Object(const Schema& schema,
 absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
     const Schema& schema, const std::string& pointer, int depth) {
   Members members;
-  Schema properties = Schema::object();
+  std::vector<std::pair<std::string, const Schema*>> properties;
+  std::set<std::string> declared;
   if (const auto found = schema.find("properties"); found != schema.end()) {
     if (!found->is_object()) {
       return SchemaError(Below(pointer, "properties"), "must be an object");
     }
-    properties = *found;
+    for (const auto& [name, value] : found->items()) {
+      properties.push_back({name, &value});
+      declared.insert(name);
+    }
   }
   std::vector<std::string> required;
   if (const auto found = schema.find("required"); found != schema.end()) {
@@ -95,25 +99,30 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
   }
   // A required property that is not declared is one of the others.
   const auto other = schema.find("additionalProperties");
+  std::set<std::string> others;
   for (const std::string& name : required) {
-    if (properties.contains(name)) continue;
+    if (!declared.insert(name).second) continue;
     TRIVIUM_ASSIGN_OR_RETURN(const Schema* also,
                              PatternOf(schema, name, pointer));
     const bool rest = also == nullptr && other != schema.end();
-    properties[name] = rest ? *other : Schema(true);
+    static const Schema kAny(true);
+    properties.push_back({name, rest ? &*other : &kAny});
+    if (rest) others.insert(name);
   }
   const std::set<std::string> is_required(required.begin(), required.end());
   std::vector<std::string> names;
-  for (const auto& [name, value] : properties.items()) {
+  for (const auto& [name, value] : properties) {
     names.push_back(name);
-    const std::string place = Below(Below(pointer, "properties"), name);
+    const std::string place = others.contains(name)
+                                  ? Below(pointer, "additionalProperties")
+                                  : Below(Below(pointer, "properties"), name);
     TRIVIUM_ASSIGN_OR_RETURN(const Schema* also,
                              PatternOf(schema, name, pointer));
-    const Schema whole = also == nullptr
-                             ? value
-                             : Schema{{"allOf", Schema::array({value, *also})}};
-    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId expression,
-                             Any(whole, place, depth + 1));
+    Schema both;
+    if (also != nullptr) both["allOf"] = Schema::array({*value, *also});
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const ExpressionId expression,
+        Any(also == nullptr ? *value : both, place, depth + 1));
     members.declared.push_back(
         {Pair(grammar_.Literal(Schema(name).dump()), expression),
          is_required.contains(name)});

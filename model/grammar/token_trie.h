@@ -18,6 +18,9 @@ class TokenMask {
   void Set(int32_t token) {
     words_[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token % 64);
   }
+  void Reset(int32_t token) {
+    words_[static_cast<size_t>(token) / 64] &= ~(uint64_t{1} << (token % 64));
+  }
   bool Has(int32_t token) const {
     return (words_[static_cast<size_t>(token) / 64] >> (token % 64) & 1) != 0;
   }
@@ -34,9 +37,41 @@ class TokenMask {
   std::vector<uint64_t> words_;
 };
 
-// The bytes of a vocabulary's tokens as a trie in one list, a parent before its
-// children, so that a walk goes forward and skips what it does not want.
-// Immutable.
+// Tokens by their bytes: a trie in one list, a parent before its children, so
+// that a walk goes forward and skips what it does not want. Immutable.
+class TokenNodes {
+ public:
+  struct Node {
+    uint32_t next;         // the first node that is not below this one
+    uint32_t first_token;  // index in tokens_
+    uint16_t depth;        // number of bytes; 1 for a child of the root
+    uint8_t byte;
+  };
+
+  TokenNodes() : TokenNodes({}, {}) {}
+  // `ids` are in the order of their bytes, texts[id].
+  TokenNodes(std::vector<int32_t> ids, std::span<const std::string> texts);
+
+  // Without the root, and with a last one that only ends the lists.
+  std::span<const Node> nodes() const { return nodes_; }
+  size_t size() const { return nodes_.size() - 1; }
+  // The tokens that end at node i.
+  std::span<const int32_t> TokensAt(size_t node) const {
+    return std::span(tokens_).subspan(
+        nodes_[node].first_token,
+        nodes_[node + 1].first_token - nodes_[node].first_token);
+  }
+
+ private:
+  std::vector<int32_t> tokens_;
+  std::vector<Node> nodes_;
+};
+
+// A vocabulary. Immutable.
+//
+// Most tokens are plain: whole characters that stand in a JSON string as they
+// are, so without quotation marks, backslashes and control characters. Inside
+// of a string they need not be tried one by one.
 class TokenTrie {
  public:
   // `tokens[i]` are the bytes that token i adds to a text, which may be a part
@@ -47,21 +82,10 @@ class TokenTrie {
 
   static constexpr size_t kMaxTokenBytes = 1024;
 
-  struct Node {
-    uint32_t next;         // the first node that is not below this one
-    uint32_t first_token;  // index in by_bytes()
-    uint16_t depth;        // number of bytes; 1 for a child of the root
-    uint8_t byte;
-  };
-  // Without the root, and with a last one that only ends the lists.
-  std::span<const Node> nodes() const { return nodes_; }
-  size_t size() const { return nodes_.size() - 1; }
-  // The tokens that end at node i: from its first_token to the next one's.
-  std::span<const int32_t> TokensAt(size_t node) const {
-    return std::span(by_bytes_).subspan(
-        nodes_[node].first_token,
-        nodes_[node + 1].first_token - nodes_[node].first_token);
-  }
+  const TokenNodes& all() const { return all_; }
+  const TokenNodes& not_plain() const { return not_plain_; }
+  // Sets the plain tokens of at most so many characters.
+  void AddPlain(uint32_t most_characters, TokenMask* mask) const;
 
   size_t tokens() const { return tokens_.size(); }
   const std::string& bytes(int32_t token) const { return tokens_[token]; }
@@ -73,8 +97,10 @@ class TokenTrie {
  private:
   std::vector<std::string> tokens_;
   std::vector<int32_t> end_ids_;
-  std::vector<int32_t> by_bytes_;  // tokens in the order of their bytes
-  std::vector<Node> nodes_;
+  TokenNodes all_, not_plain_;
+  TokenMask plain_;
+  std::vector<int32_t> by_length_;     // plain tokens, short ones first
+  std::vector<uint32_t> length_ends_;  // [c]: where those of c characters end
   uint32_t longest_ = 0;
 };
 

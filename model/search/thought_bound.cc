@@ -30,15 +30,16 @@ std::vector<int32_t> Spell(std::string_view text, const TokenTrie& trie) {
   while (!text.empty()) {
     int32_t longest = -1;
     size_t depth = 0;
-    const auto nodes = trie.nodes();
-    for (size_t node = 0; node < trie.size() && depth < text.size();) {
+    const TokenNodes& all = trie.all();
+    const auto nodes = all.nodes();
+    for (size_t node = 0; node < all.size() && depth < text.size();) {
       if (nodes[node].depth != depth + 1) break;
       if (nodes[node].byte != static_cast<uint8_t>(text[depth])) {
         node = nodes[node].next;
         continue;
       }
       ++depth;
-      if (!trie.TokensAt(node).empty()) longest = trie.TokensAt(node).front();
+      if (!all.TokensAt(node).empty()) longest = all.TokensAt(node).front();
       ++node;
     }
     if (longest < 0) return {};

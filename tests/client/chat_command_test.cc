@@ -184,6 +184,28 @@ TEST_F(ChatTest, ShowsCallsAndSendsTheirResults) {
   EXPECT_EQ(chat.messages(1).tool_calls(0).arguments(), "{\"a\": 1}");
   EXPECT_EQ(chat.messages(2).tool_call_id(), "c1");
 
+  EXPECT_EQ(chat.tool_choice(), v1::Chat::TOOL_CHOICE_UNSPECIFIED);
+
+  // Which tools an answer calls; thoughts in a pipe.
+  EXPECT_THAT(run.err, testing::Not(HasSubstr("hm")));
+  const CommandRun thoughts =
+      Run({"--tools", path, "--tool-choice", "required",
+           "--no-parallel-tool-calls", "--thoughts", "Hi"});
+  EXPECT_THAT(thoughts.err, HasSubstr("hm\n"));
+  const v1::Chat& chosen = server_.last_generate.chat();
+  EXPECT_EQ(chosen.tool_choice(), v1::Chat::TOOL_CHOICE_REQUIRED);
+  EXPECT_FALSE(chosen.has_tool_name());
+  EXPECT_TRUE(chosen.has_parallel_tool_calls());
+  EXPECT_FALSE(chosen.parallel_tool_calls());
+  Run({"--tools", path, "--tool-choice", "sum", "Hi"});
+  EXPECT_EQ(server_.last_generate.chat().tool_choice(),
+            v1::Chat::TOOL_CHOICE_REQUIRED);
+  EXPECT_EQ(server_.last_generate.chat().tool_name(), "sum");
+  Run({"--tools", path, "--tool-choice", "none", "Hi"});
+  EXPECT_EQ(server_.last_generate.chat().tool_choice(),
+            v1::Chat::TOOL_CHOICE_NONE);
+  EXPECT_EQ(Run({"--tool-choice", "", "Hi"}).code, kExitUsage);
+
   EXPECT_EQ(Run({"--tools", "/nowhere", "Hi"}).code, kExitUsage);
   std::ofstream(path) << "{}";
   EXPECT_EQ(Run({"--tools", path, "Hi"}).code, kExitUsage);

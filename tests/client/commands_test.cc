@@ -226,6 +226,15 @@ TEST_F(CommandsTest, AConstraintComesFromAFlagOrAFile) {
   EXPECT_EQ(sent().regex(), "[ab]+");
   Run({"generate", "--choice", "yes", "--choice", "[no,", "a"});
   EXPECT_THAT(sent().choices().texts(), ElementsAre("yes", "[no,"));
+  std::ofstream(path) << "root ::= \"a\"";
+  Run({"generate", "--grammar", path, "a"});
+  EXPECT_EQ(sent().grammar(), "root ::= \"a\"");
+  Run({"generate", "--json-object", "a"});
+  EXPECT_TRUE(sent().json_object());
+  EXPECT_EQ(Run({"generate", "--grammar", path + ".none", "a"}).code,
+            kExitUsage);
+  EXPECT_EQ(Run({"generate", "--json-object", "--regex", "a", "a"}).code,
+            kExitUsage);
   CommandRun run = Run({"generate", "--json-schema", path + ".none", "a"});
   EXPECT_EQ(run.code, kExitUsage);
   EXPECT_THAT(run.err, ErrorAt("--json-schema"));

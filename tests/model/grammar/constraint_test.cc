@@ -266,6 +266,104 @@ TEST(ConstraintTest, LargeCountsAreExact) {
   }
 }
 
+// Plain tokens are not tried one by one inside of a string, nor are positions
+// one by one where many alternatives begin alike.
+TEST(ConstraintTest, MasksOfJsonAreThoseOfEachTokenAlone) {
+  const auto trie = ByteVocabulary({"a",
+                                    "ab",
+                                    "abc",
+                                    "abcd",
+                                    "abcdefgh",
+                                    "a b",
+                                    "ä",
+                                    "äö",
+                                    "日本",
+                                    "日本x",
+                                    "\xF0\x9F\x98\x80",
+                                    "x\xF0\x9F\x98\x80y",
+                                    "\xE6\x97",
+                                    "\xA5",
+                                    "a\xE6",
+                                    "\xC3",
+                                    "\xED\xA0\x80",
+                                    "\xF4\x90\x80\x80",
+                                    "\xC0\x80",
+                                    "\x7F",
+                                    "a\x7F",
+                                    "\n",
+                                    "a\nb",
+                                    "\"",
+                                    "a\"",
+                                    "ä\"",
+                                    "\",",
+                                    "\":",
+                                    "\"}",
+                                    "\\",
+                                    "\\n",
+                                    "a\\",
+                                    "\\u00",
+                                    "\"a\"",
+                                    " \"",
+                                    "{\"",
+                                    "},",
+                                    "xxxxxxxxxxxxxxxxxxxxxxxx",
+                                    "name",
+                                    "name\":",
+                                    "text",
+                                    "{\"name\":"});
+  std::string alternatives;
+  for (int i = 0; i < 9; ++i) {
+    const std::string number = std::to_string(i);
+    alternatives += (i == 0 ? "" : ",") +
+                    (R"({"type":"object","properties":{"name":{"const":"t)" +
+                     number + R"("},"text":{"type":"string","maxLength":)" +
+                     number + R"(}},"required":["name","text"]})");
+  }
+  int compared = 0, allowed = 0;
+  for (const std::string& schema :
+       {std::string(R"({"type":"string"})"),
+        std::string(R"({"type":"string","maxLength":3})"),
+        std::string(R"({"type":"string","minLength":2,"maxLength":40})"),
+        std::string(R"({"type":"string","minLength":30})"),
+        std::string(R"({"type":"string","pattern":"^[a-d]*$"})"),
+        std::string(R"({"type":"string","pattern":"a"})"),
+        std::string(R"({"type":"array","items":{"type":"string"}})"),
+        std::string(R"({"type":"object"})"),
+        std::string(R"({"properties":{"a":{}},"additionalProperties":
+                        {"type":"string","minLength":1,"maxLength":30}})"),
+        R"({"anyOf":[)" + alternatives + "]}"}) {
+    const auto constraint = ConstraintOf(GrammarOfJsonSchema(schema), trie);
+    ASSERT_NE(constraint, nullptr) << schema;
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+      Generator random(seed);
+      ConstraintMatcher matcher(constraint);
+      ParseStates states(&constraint->automaton(), 64 << 20);
+      ConstraintMatcher::State state = matcher.Start();
+      ParseStates::Id parsed = states.Start();
+      for (int step = 0; step < 25; ++step) {
+        const auto mask = matcher.Mask(state);
+        std::vector<int32_t> choices;
+        for (int32_t id = 1; id < static_cast<int32_t>(trie->tokens()); ++id) {
+          const bool may =
+              states.Walk(parsed, trie->bytes(id)) != ParseStates::kDead;
+          ASSERT_EQ(mask->Has(id), may)
+              << schema << " seed " << seed << " step " << step << ": "
+              << testing::PrintToString(trie->bytes(id));
+          if (may) choices.push_back(id);
+          ++compared;
+        }
+        allowed += static_cast<int>(choices.size());
+        if (choices.empty()) break;
+        const int32_t chosen = choices[random() % choices.size()];
+        state = *matcher.Advance(state, chosen);
+        parsed = states.Walk(parsed, trie->bytes(chosen));
+      }
+    }
+  }
+  EXPECT_GT(compared, 50'000);
+  EXPECT_GT(allowed, 10'000);
+}
+
 TEST(ConstraintTest, AmbiguityWithoutBoundIsAnErrorNotFreedom) {
   const auto constraint =
       ConstraintOf(GrammarOfRegex("(a|aa|aaa){0,1000000}(b|aa){0,1000000}"));

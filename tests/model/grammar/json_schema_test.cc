@@ -343,7 +343,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"oneOf":[{"type":"integer"},{"type":"number"}]})", "#/oneOf"},
       {R"({"$ref":"#/$defs/x"})", "#/$ref"},
       {R"({"$ref":"http://example.org/s"})", "#/$ref"},
-      {R"({"allOf":[{"pattern":"a"},{"pattern":"b"}]})", "#/pattern"},
+      {R"({"allOf":[{"pattern":"a"},{"pattern":"b"}]})", "#/allOf/1/pattern"},
       {R"({"properties":{"a/b":{"then":1}}})", "#/properties/a~1b/then"},
       {R"({"enum":["abc"],"maxLength":2})", "#/maxLength"},
       {R"({"properties":{"a":{"allOf":[{"not":{}}]}}})",
@@ -352,7 +352,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"items":7})", "#/items"},
       {R"({"properties":{"a":{"$id":"x","type":"null"}}})",
        "#/properties/a/$id"},
-      {R"({"$id":"x","allOf":[{"id":"y","type":"null"}]})", "#/id"},
+      {R"({"$id":"x","allOf":[{"id":"y","type":"null"}]})", "#/allOf/0/id"},
       {R"({"type":"number","minimum":3,"exclusiveMinimum":true})",
        "#/exclusiveMinimum"},
       {R"({"type":"number","exclusiveMaximum":false})", "#/exclusiveMaximum"},
@@ -360,6 +360,32 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"integer","minimum":1e308})", "#/minimum"},
       {R"({"oneOf":[{"const":{"a":1,"b":2}},{"const":{"b":2,"a":1}}]})",
        "#/oneOf"},
+      // Keywords that concern no value that may come are well-formed, too.
+      {R"({"properties":{"a":{"type":"string","required":true}}})",
+       "#/properties/a/required"},
+      {R"({"type":"integer","minLength":"1"})", "#/minLength"},
+      {R"({"type":"null","properties":[]})", "#/properties"},
+      {R"({"type":"null","prefixItems":[1]})", "#/prefixItems"},
+      {R"({"type":"null","items":[{}]})", "#/items"},
+      {R"({"type":"null","maximum":"2"})", "#/maximum"},
+      {R"({"type":"null","pattern":2})", "#/pattern"},
+      {R"({"type":"null","uniqueItems":1})", "#/uniqueItems"},
+      // The keyword is found where the schemas that are joined have it.
+      {R"({"$defs":{"a b":{"not":{}}},"anyOf":[{"$ref":"#/$defs/a%20b"}]})",
+       "#/$defs/a%20b/not"},
+      {R"({"anyOf":[{"type":"object"}],"properties":{"x":{"not":{}}}})",
+       "#/properties/x/not"},
+      {R"({"allOf":[{"properties":{"a":{"minLength":1}}},
+                    {"properties":{"a":{"contains":{}}}}]})",
+       "#/allOf/1/properties/a/contains"},
+      {R"({"oneOf":[{"properties":{"a":{"type":"x"}},"required":["a"],
+                     "type":"object","maxProperties":0},
+                    {"type":"object","properties":{"a":{"type":"null"}},
+                     "required":["a"]}]})",
+       "#/oneOf/0/"},
+      {R"({"type":"object","required":["a"],
+           "additionalProperties":{"if":{}}})",
+       "#/additionalProperties/if"},
       {R"({"type":"string",)", "#"},
       {"7", "#"},
   };
@@ -376,7 +402,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
 }
 
 TEST(JsonSchemaTest, WhatNothingMatchesIsRefused) {
-  EXPECT_EQ(Refusal("false").code(), kInvalidArgument);
+  EXPECT_THAT(Refusal("false"), IsError(kInvalidArgument, "#: no text"));
   EXPECT_EQ(Refusal(R"({"$ref":"#"})").code(), kInvalidArgument);
   EXPECT_EQ(Refusal(R"({"type":"integer","minimum":3,"maximum":2})").code(),
             kInvalidArgument);

@@ -110,7 +110,7 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         FinishRow(product.Columns(0, width), query);
         float* const value = key + kv_width;
         int read = width + kv_width;  // columns
-        if (task.weights.value_is_key) {
+        if (task.weights.values_from_key_product) {
           FinishRow(product.Columns(width, kv_width), key);
           std::copy_n(key, kv_width, value);
         } else {

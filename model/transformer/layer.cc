@@ -208,7 +208,7 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   if (self.value_norm.has_value()) {
     layer.self_attention.value_norm = Norm::Create(*self.value_norm, epsilon);
   }
-  layer.self_attention.value_is_key =
+  layer.self_attention.values_from_key_product =
       self.geometry.reads < 0 && self.value.weight == nullptr;
   layer.self_attention.norms_after_rotary = self.norms_after_rotary;
   layer.self_attention.parallel = description.parallel;

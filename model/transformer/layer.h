@@ -111,9 +111,9 @@ struct Attention {
   std::optional<Norm> query_norm, key_norm;
   std::optional<Norm> value_norm;
   bool norms_after_rotary = false;
-  bool value_is_key = false;  // there is no value's product
-  bool parallel = false;      // see LayerDescription
-  F32Vector sinks;            // [heads], see AttentionDescription
+  bool values_from_key_product = false;  // there is no value's product
+  bool parallel = false;                 // see LayerDescription
+  F32Vector sinks;                       // [heads], see AttentionDescription
   std::optional<Latent> latent;
   // The last columns of `projection`, [query_width], are gates of what `output`
   // reads, see AttentionDescription.
@@ -124,10 +124,10 @@ struct Attention {
   void ForEachPart(const F& f) const {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
                  of_key_norm, of_value_norm, of_norms_after_rotary,
-                 of_value_is_key, of_parallel, of_sinks, of_latent, of_gated,
-                 of_norms] = *this;
+                 of_values_from_key_product, of_parallel, of_sinks, of_latent,
+                 of_gated, of_norms] = *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
-               of_value_norm, of_norms_after_rotary, of_value_is_key,
+               of_value_norm, of_norms_after_rotary, of_values_from_key_product,
                of_parallel, of_sinks, of_latent, of_norms);
   }
 };

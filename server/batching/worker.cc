@@ -80,10 +80,10 @@ Worker::~Worker() {
 
 bool Worker::Start() {
   MutexLock lock(&state_->mutex);
-  return StartThreadOfMembers();
+  return StartOwnerThread();
 }
 
-bool Worker::StartThreadOfMembers() {
+bool Worker::StartOwnerThread() {
   std::list<OwnThread> added;
   CatchExceptions([&] {
     OwnThread* const self = &added.emplace_back();
@@ -147,7 +147,7 @@ void Worker::CheckStep() {
   }
   {
     MutexLock lock(&state_->mutex);
-    if (!StartThreadOfMembers()) {
+    if (!StartOwnerThread()) {
       // The next call tries again, unless the step returns before.
       unowned_ = true;
       handed_over_.SignalAll();
@@ -177,11 +177,11 @@ bool Worker::OnStepReturned(const RunningBatch& batch) {
       stepping_ = nullptr;
       return true;
     }
-    ++returned_;
+    ++returned_threads_;
     state_->work.SignalAll();
     while (!unowned_) handed_over_.Wait(&state_->mutex);
     unowned_ = false;
-    --returned_;
+    --returned_threads_;
     const auto stuck =
         std::find_if(stuck_.begin(), stuck_.end(), [&](const Stuck& one) {
           return one.served.front().batch.get() == &batch;
@@ -245,7 +245,7 @@ Worker::Next Worker::Decide() {
   using enum BatcherState::Phase;
   MutexLock lock(&state_->mutex);
   for (;;) {
-    if (returned_ > 0) return Next::kLeave;
+    if (returned_threads_ > 0) return Next::kLeave;
     Account();
     FollowModels();
     DropWaiting();

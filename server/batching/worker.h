@@ -66,7 +66,7 @@ class Worker : private StepListener {
 
   // Starts a thread that owns the members below. Returns false if the system
   // starts none. Does not throw.
-  bool StartThreadOfMembers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  bool StartOwnerThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Run(OwnThread* self);
   void OnStepBegins(const RunningBatch& batch, int64_t tokens) override;
   bool OnStepReturned(const RunningBatch& batch) override;
@@ -125,7 +125,7 @@ class Worker : private StepListener {
   std::list<Stuck> stuck_ ABSL_GUARDED_BY(state_->mutex);
   // Threads that came back from a step that had been given up. Each waits until
   // it owns the members below.
-  int returned_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  int returned_threads_ ABSL_GUARDED_BY(state_->mutex) = 0;
   // No thread owns the members: the owner has left, or none could be started.
   bool unowned_ ABSL_GUARDED_BY(state_->mutex) = false;
   CondVar handed_over_;  // unowned_ is true

@@ -358,7 +358,8 @@ TEST_F(EncodeTest, ModelsTellWhatTheyServe) {
   ASSERT_EQ(list.models_size(), 3);
   EXPECT_EQ(list.models(0).name(), "translator");
   EXPECT_THAT(list.models(1).calls(),
-              ElementsAre("Encode", "EncodeStream", "Tokenize", "Detokenize"));
+              ElementsAre("Encode", "EncodeStream", "Tokenize", "Detokenize",
+                          "Similarity"));
   v1::GetModelRequest request;
   request.set_name("ids");
   v1::Model model;

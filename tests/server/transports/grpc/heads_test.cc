@@ -328,14 +328,16 @@ TEST_F(HeadsTest, ModelsTellCallsAndLabels) {
   };
   EXPECT_THAT(calls("classifier"),
               ElementsAre("Encode", "EncodeStream", "Tokenize", "Detokenize",
-                          "Classify"));
+                          "Classify", "Similarity"));
   EXPECT_THAT(calls("ranker"), testing::Contains("Rerank"));
   EXPECT_THAT(calls("classifier"), testing::Not(testing::Contains("Rerank")));
   EXPECT_THAT(model.labels(), ElementsAre("no", "maybe", "yes"));
-  EXPECT_THAT(calls("tagger"), ElementsAre("Encode", "EncodeStream", "Tokenize",
-                                           "Detokenize", "ClassifyTokens"));
-  EXPECT_THAT(calls("filler"), ElementsAre("Encode", "EncodeStream", "Tokenize",
-                                           "Detokenize", "FillMask"));
+  EXPECT_THAT(calls("tagger"),
+              ElementsAre("Encode", "EncodeStream", "Tokenize", "Detokenize",
+                          "Similarity", "ClassifyTokens"));
+  EXPECT_THAT(calls("filler"),
+              ElementsAre("Encode", "EncodeStream", "Tokenize", "Detokenize",
+                          "Similarity", "FillMask"));
   EXPECT_THAT(model.labels(), IsEmpty());
 }
 

@@ -118,6 +118,14 @@ TEST(ResultCacheTest, WhateverChangesTheAnswerChangesTheKey) {
       [](Request* r) { r->decoding->source_ngram_size = 2; },
       [](Request* r) { r->decoding->source_bonus = 2; },
       [](Request* r) { r->decoding->top_logprobs = 1; },
+      [](Request* r) {
+        r->decoding->required.resize(1);
+        r->decoding->required[0].forms = {{1, 2}};
+      },
+      [](Request* r) {
+        r->decoding->required.resize(1);
+        r->decoding->required[0].forms = {{1, 3}};
+      },
   };
   std::set<std::string> keys;
   for (const auto& change : changes) {

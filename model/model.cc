@@ -256,6 +256,28 @@ absl::StatusOr<std::unique_ptr<Model>> LoadList(const std::string& folder,
                                        std::move(transformer));
 }
 
+// INVALID_ARGUMENT if the parts' embeddings could not be compared.
+absl::Status CheckComparable(
+    const std::string& folder,
+    const std::vector<std::unique_ptr<Model>>& models) {
+  const auto sizes = [](const Model& model) {
+    const SentenceEncoder& sentences = model.sentence_encoder();
+    const MultiVectors* const multi = sentences.multi_vectors();
+    return std::pair(sentences.embedding_size(model.info().d_model),
+                     multi != nullptr ? multi->size() : 0);
+  };
+  const auto first = sizes(*models.front());
+  for (const auto& model : models) {
+    const auto other = sizes(*model);
+    if (other == first) continue;
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: one list of its modules makes embeddings of {} numbers and "
+        "multi-vectors of {}, another {} and {}; they could not be compared",
+        folder, first.first, first.second, other.first, other.second));
+  }
+  return absl::OkStatus();
+}
+
 // Adds the problems of such a part.
 void CheckList(const std::string& folder, const ModuleList* list,
                const LoadOptions& options, Problems* problems) {
@@ -292,6 +314,7 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Load(
                              LoadList(folder, part.list, part.options));
   }
   if (models.size() == 1) return std::move(models.front());
+  TRIVIUM_RETURN_IF_ERROR(CheckComparable(folder, models));
   return NewRoutedModel(std::move(models), modules ? modules->query : 0,
                         modules ? modules->document : 1);
 } catch (const std::exception& error) {

@@ -15,10 +15,10 @@
 namespace trivium {
 namespace {
 
-constexpr char kMean[] = "mean";          // bert, mean and length 1
+constexpr char kMeanModel[] = "mean";     // bert, mean and length 1
 constexpr char kWeighted[] = "weighted";  // bert, later tokens weigh more
-constexpr char kFirst[] = "first";        // modernbert, the first token
-constexpr char kText[] =
+constexpr char kFirstToken[] = "first";   // modernbert, the first token
+constexpr char kNote[] =
     "Cats sleep on sofas, on mats and in boxes; naïve café — cats sleep.";
 
 // A text and its parts, [begin, end), in characters.
@@ -30,9 +30,9 @@ class ChunksTest : public testing::Test {
     const std::string golden = "tests/golden/retrieval/";
     process_ = new ServerProcess(
         {"--precision", "f32", "--model",
-         kMean + ("=" + golden + "dense.prompt_excluded"), "--model",
+         kMeanModel + ("=" + golden + "dense.prompt_excluded"), "--model",
          kWeighted + ("=" + golden + "dense.weighted_mean"), "--model",
-         kFirst + ("=" + golden + "dense.modernbert"), "--model",
+         kFirstToken + ("=" + golden + "dense.modernbert"), "--model",
          "static=" + golden + "static.mean"});
   }
   static void TearDownTestSuite() {
@@ -101,14 +101,14 @@ TEST_F(ChunksTest, AChunkIsThePooledVectorsOfItsTokens) {
   // whose borders are in words.
   const Spans spans = {{0, 20}, {20, 43}, {43, 67}, {10, 50},
                        {0, 67}, {5, 10},  {7, 12},  {4, 11}};
-  for (const char* const model : {kMean, kWeighted, "static"}) {
+  for (const char* const model : {kMeanModel, kWeighted, "static"}) {
     SCOPED_TRACE(model);
-    v1::EncodeRequest request = Request(model, kText, spans);
+    v1::EncodeRequest request = Request(model, kNote, spans);
     request.set_token_vectors(true);
     const v1::EncodeResult result = Encode(request);
     v1::TokenizeRequest tokenize;
     tokenize.set_model(model);
-    tokenize.add_texts(kText);
+    tokenize.add_texts(kNote);
     const auto tokens = client_->Tokenize(tokenize);
     ASSERT_TRUE(tokens.ok()) << tokens.status();
     ASSERT_EQ(result.chunks_size(), static_cast<int>(spans.size()));
@@ -139,7 +139,7 @@ TEST_F(ChunksTest, AChunkIsThePooledVectorsOfItsTokens) {
     // A window's vectors have seen the whole text, which tells them from those
     // of the part alone; a static model's have not.
     v1::EncodeRequest part =
-        Request(model, std::string(kText).substr(0, 20), {});
+        Request(model, std::string(kNote).substr(0, 20), {});
     part.clear_chunks();
     const v1::EncodeResult alone = Encode(part);
     EXPECT_EQ(alone.chunks_size(), 0);
@@ -151,8 +151,9 @@ TEST_F(ChunksTest, AChunkIsThePooledVectorsOfItsTokens) {
 
 TEST_F(ChunksTest, BytesAndCharactersAreTheSamePlaces) {
   // "naïve café" is at characters [43, 53), bytes [43, 55).
-  const v1::EncodeResult characters = Encode(Request(kMean, kText, {{43, 53}}));
-  v1::EncodeRequest request = Request(kMean, kText, {{43, 55}});
+  const v1::EncodeResult characters =
+      Encode(Request(kMeanModel, kNote, {{43, 53}}));
+  v1::EncodeRequest request = Request(kMeanModel, kNote, {{43, 55}});
   request.mutable_chunks(0)->set_unit(v1::TEXT_UNIT_BYTE);
   EXPECT_EQ(Encode(request).chunks(0).SerializeAsString(),
             characters.chunks(0).SerializeAsString());
@@ -163,7 +164,7 @@ TEST_F(ChunksTest, BytesAndCharactersAreTheSamePlaces) {
 
 TEST_F(ChunksTest, HaveTheBitsThatTheyHaveAloneAlsoInStreams) {
   const Spans spans = {{0, 20}, {20, 43}};
-  v1::EncodeRequest request = Request(kMean, kText, spans);
+  v1::EncodeRequest request = Request(kMeanModel, kNote, spans);
   const v1::EncodeResult alone = Encode(request);
   v1::EncodeRequest together = request;
   for (const char* text : {"cats", "The sun."}) {
@@ -184,7 +185,7 @@ TEST_F(ChunksTest, HaveTheBitsThatTheyHaveAloneAlsoInStreams) {
 }
 
 TEST_F(ChunksTest, APromptIsNoPartOfTheText) {
-  v1::EncodeRequest request = Request(kMean, kText, {{0, 4}, {43, 67}});
+  v1::EncodeRequest request = Request(kMeanModel, kNote, {{0, 4}, {43, 67}});
   request.set_prompt("Represent this: ");
   request.set_token_vectors(true);
   request.set_tokens(true);
@@ -204,7 +205,7 @@ TEST_F(ChunksTest, TruncatedPartsAreTold) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "cats sleep. ";
   v1::EncodeRequest request =
-      Request(kMean, text, {{0, 30}, {20, 1199}, {1170, 1195}});
+      Request(kMeanModel, text, {{0, 30}, {20, 1199}, {1170, 1195}});
   EXPECT_FALSE(client_->Encode(request).ok());
   request.set_truncate(true);
   v1::EncodeResult result = Encode(request);
@@ -228,7 +229,7 @@ TEST_F(ChunksTest, TruncatedPartsAreTold) {
 TEST_F(ChunksTest, TheCommandPrintsALineForEachChunk) {
   const ProcessResult result = RunProgram(
       {TRIVIUM_PROGRAM, "encode", "--address", process_->address(), "--model",
-       kMean, "--chunk", "0:4", "--chunk", "5:10", "Cats sleep."});
+       kMeanModel, "--chunk", "0:4", "--chunk", "5:10", "Cats sleep."});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2);
 }
@@ -236,7 +237,7 @@ TEST_F(ChunksTest, TheCommandPrintsALineForEachChunk) {
 TEST_F(ChunksTest, ErrorsNameTheField) {
   const auto code = absl::StatusCode::kInvalidArgument;
   const auto refuse = [&](const Spans& spans, auto change) {
-    v1::EncodeRequest request = Request(kMean, kText, spans);
+    v1::EncodeRequest request = Request(kMeanModel, kNote, spans);
     change(&request);
     return client_->Encode(request).status();
   };
@@ -273,10 +274,10 @@ TEST_F(ChunksTest, ErrorsNameTheField) {
   EXPECT_THAT(refuse(Spans(4097, {0, 4}), as_is),
               IsError(code, "chunks[0].spans"));
   // A model whose embedding is the first token's needs another pooling.
-  EXPECT_THAT(refuse({{0, 4}}, [](E* r) { r->set_model(kFirst); }),
+  EXPECT_THAT(refuse({{0, 4}}, [](E* r) { r->set_model(kFirstToken); }),
               IsError(code, "chunks[0]"));
   EXPECT_TRUE(refuse({{0, 4}}, [](E* r) {
-                r->set_model(kFirst);
+                r->set_model(kFirstToken);
                 r->set_pooling(v1::POOLING_MAX);
               }).ok());
 }

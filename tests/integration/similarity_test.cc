@@ -21,16 +21,17 @@ namespace {
 using nlohmann::json;
 
 constexpr char kThreeOutputs[] = "bge_m3.three_outputs";
-constexpr char kTokens[] = "colbert.modernbert";
-constexpr char kSparse[] = "splade.bert";
-constexpr char kDense[] = "dense.weighted_mean";
+constexpr char kTokenModel[] = "colbert.modernbert";
+constexpr char kSparseModel[] = "splade.bert";
+constexpr char kDenseModel[] = "dense.weighted_mean";
 
 class SimilarityTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     std::vector<std::string> flags = {"--precision", "f32", "--http-listen",
                                       "127.0.0.1:0"};
-    for (const char* name : {kDense, kThreeOutputs, kTokens, kSparse}) {
+    for (const char* name :
+         {kDenseModel, kThreeOutputs, kTokenModel, kSparseModel}) {
       flags.insert(
           flags.end(),
           {"--model", std::string(name) + "=tests/golden/retrieval/" + name});
@@ -71,7 +72,7 @@ class SimilarityTest : public testing::Test {
   }
   std::vector<std::vector<float>> Embeddings(const json& texts) {
     v1::EncodeRequest request;
-    request.set_model(kDense);
+    request.set_model(kDenseModel);
     for (const json& text : texts) {
       request.add_inputs()->set_text(text.get<std::string>());
     }
@@ -93,7 +94,7 @@ class SimilarityTest : public testing::Test {
 ServerProcess* SimilarityTest::process_ = nullptr;
 
 TEST_F(SimilarityTest, MaxSimAndSparseProductsAreTheGoldens) {
-  for (const char* const model : {kTokens, kSparse}) {
+  for (const char* const model : {kTokenModel, kSparseModel}) {
     SCOPED_TRACE(model);
     const json scores = Expected(model)["scores"];
     const v1::SimilarityResponse all = Compare(Search(model));
@@ -113,7 +114,8 @@ TEST_F(SimilarityTest, MaxSimAndSparseProductsAreTheGoldens) {
 }
 
 TEST_F(SimilarityTest, APairHasTheBitsThatItHasAlone) {
-  for (const char* const model : {kThreeOutputs, kTokens, kSparse, kDense}) {
+  for (const char* const model :
+       {kThreeOutputs, kTokenModel, kSparseModel, kDenseModel}) {
     SCOPED_TRACE(model);
     const v1::SimilarityRequest request = Search(model);
     const v1::SimilarityResponse all = Compare(request);
@@ -164,11 +166,11 @@ TEST_F(SimilarityTest, SeveralKindsAreWeighedAsByRerank) {
 }
 
 TEST_F(SimilarityTest, FunctionsAreThoseOfSentenceTransformers) {
-  const json texts = Expected(kDense)["documents"];
+  const json texts = Expected(kDenseModel)["documents"];
   const std::vector<std::vector<float>> vectors = Embeddings(texts);
   ASSERT_EQ(vectors.size(), texts.size());
   v1::SimilarityRequest request;
-  request.set_model(kDense);
+  request.set_model(kDenseModel);
   AddTexts(texts, request.mutable_first());
   for (const auto function :
        {v1::SIMILARITY_FUNCTION_UNSPECIFIED, v1::SIMILARITY_FUNCTION_COSINE,
@@ -213,7 +215,7 @@ TEST_F(SimilarityTest, FunctionsAreThoseOfSentenceTransformers) {
 }
 
 TEST_F(SimilarityTest, OneListIsComparedBothWays) {
-  v1::SimilarityRequest request = Search(kTokens);
+  v1::SimilarityRequest request = Search(kTokenModel);
   request.clear_second();
   const v1::SimilarityResponse one = Compare(request);
   *request.mutable_second() = request.first();
@@ -224,7 +226,7 @@ TEST_F(SimilarityTest, OneListIsComparedBothWays) {
 }
 
 TEST_F(SimilarityTest, HttpGivesTheSameAndTeisShapeStays) {
-  v1::SimilarityRequest request = Search(kDense);
+  v1::SimilarityRequest request = Search(kDenseModel);
   request.mutable_first()->clear_kind();
   request.mutable_second()->clear_kind();
   const json body = {{"inputs",
@@ -240,7 +242,7 @@ TEST_F(SimilarityTest, HttpGivesTheSameAndTeisShapeStays) {
   ASSERT_EQ(scores.size(), 2u);
   const HttpResult connect = HttpPost(
       process_->http_port(), "/trivium.v1.Inference/Similarity",
-      json({{"model", kTokens},
+      json({{"model", kTokenModel},
             {"first", {{"inputs", {{{"text", "cats"}}}}, {"kind", 1}}},
             {"second", {{"inputs", {{{"text", "cats"}}}}, {"kind", 2}}}})
           .dump(),
@@ -260,12 +262,12 @@ TEST_F(SimilarityTest, TheCommandPrintsARowForEachText) {
     return result.out;
   };
   const std::string own =
-      run({"similarity", "--model", kDense, "cats", "dogs"});
+      run({"similarity", "--model", kDenseModel, "cats", "dogs"});
   EXPECT_TRUE(own.starts_with("1.0000\t")) << own;
   EXPECT_TRUE(own.ends_with("\t1.0000\tdogs\n")) << own;
   const std::string others =
-      run({"similarity", "--model", kTokens, "--search", "--to", "cats", "--to",
-           "the sun", "--to", "dogs", "cats"});
+      run({"similarity", "--model", kTokenModel, "--search", "--to", "cats",
+           "--to", "the sun", "--to", "dogs", "cats"});
   EXPECT_EQ(std::count(others.begin(), others.end(), '\t'), 3) << others;
   EXPECT_NE(run({"similarity", "--model", kThreeOutputs, "--weights", "1,1,0",
                  "--json", "cats"})
@@ -286,41 +288,44 @@ TEST_F(SimilarityTest, ErrorsNameTheField) {
   using S = v1::SimilarityRequest;
   EXPECT_THAT(refuse("decoder", [](S*) {}),
               IsError(absl::StatusCode::kFailedPrecondition, "'decoder'"));
-  EXPECT_THAT(refuse(kDense, [](S* r) { r->clear_first(); }),
+  EXPECT_THAT(refuse(kDenseModel, [](S* r) { r->clear_first(); }),
               IsError(code, "first.inputs"));
-  EXPECT_THAT(refuse(kDense, [](S* r) { r->mutable_second()->clear_inputs(); }),
-              IsError(code, "second.inputs"));
-  EXPECT_THAT(refuse(kDense, [](S* r) { r->mutable_second()->add_inputs(); }),
-              IsError(code, "second.inputs[1]"));
-  EXPECT_THAT(refuse(kDense,
+  EXPECT_THAT(
+      refuse(kDenseModel, [](S* r) { r->mutable_second()->clear_inputs(); }),
+      IsError(code, "second.inputs"));
+  EXPECT_THAT(
+      refuse(kDenseModel, [](S* r) { r->mutable_second()->add_inputs(); }),
+      IsError(code, "second.inputs[1]"));
+  EXPECT_THAT(refuse(kDenseModel,
                      [](S* r) {
                        r->set_function(static_cast<v1::SimilarityFunction>(9));
                      }),
               IsError(code, "function"));
   EXPECT_THAT(
-      refuse(kTokens,
+      refuse(kTokenModel,
              [](S* r) { r->set_function(v1::SIMILARITY_FUNCTION_DOT); }),
       IsError(code, "function"));
-  EXPECT_THAT(refuse(kSparse, [](S* r) { r->set_dimensions(3); }),
+  EXPECT_THAT(refuse(kSparseModel, [](S* r) { r->set_dimensions(3); }),
               IsError(code, "dimensions"));
   for (const uint32_t size : {0, 100'000}) {
-    EXPECT_THAT(refuse(kDense, [&](S* r) { r->set_dimensions(size); }),
+    EXPECT_THAT(refuse(kDenseModel, [&](S* r) { r->set_dimensions(size); }),
                 IsError(code, "dimensions"));
   }
-  EXPECT_THAT(refuse(kDense, [](S* r) { r->mutable_weights()->set_sparse(1); }),
-              IsError(code, "weights.sparse"));
   EXPECT_THAT(
-      refuse(kDense,
+      refuse(kDenseModel, [](S* r) { r->mutable_weights()->set_sparse(1); }),
+      IsError(code, "weights.sparse"));
+  EXPECT_THAT(
+      refuse(kDenseModel,
              [](S* r) { r->mutable_first()->set_prompt_name("unknown"); }),
       IsError(code, "first.prompt_name"));
   EXPECT_THAT(
-      refuse(kDense,
+      refuse(kDenseModel,
              [](S* r) {
                r->mutable_first()->set_kind(static_cast<v1::TextKind>(7));
              }),
       IsError(code, "first.kind"));
   EXPECT_THAT(
-      refuse(kDense,
+      refuse(kDenseModel,
              [](S* r) {
                r->set_truncation_direction(v1::TRUNCATION_DIRECTION_LEFT);
              }),

@@ -12,8 +12,9 @@ namespace {
 
 // Memory of a segment and of its text: strings and lists.
 constexpr size_t kSegmentBytes = 500;
-// Copies of a document's bytes: its own, its segments', its different texts'.
-constexpr size_t kCopies = 3;
+// Copies of a document's bytes: its own, its segments', its different texts',
+// and the one that is written.
+constexpr size_t kCopies = 4;
 
 bool IsPlain(const DocumentSegment& segment) {
   return segment.sent.format == SegmentText::Format::kPlain;

@@ -32,8 +32,9 @@ INFERENCE = "/trivium.v1.Inference/"
 MODELS = "/trivium.v1.Models/"
 PROGRESS_SECONDS = 10
 # Files that the server opens now and then to ask itself, and threads that gRPC
-# keeps once it has had much to do.
-LEEWAY = 4
+# keeps once it has had much to do: more on a busy machine, but not one for each
+# model that came and went.
+LEEWAY = {"files": 4, "threads": 8}
 # Memory grows to the KV caches' bound and the allocator's; from so many seconds
 # on it is judged.
 WARM_UP_SECONDS = 300
@@ -354,7 +355,7 @@ class Soak(attack.Attack):
             self.assertEqual(self.answers(request), expected)
         self.wait_for_peace()
         for kind, count in self.counts().items():
-            self.assertLessEqual(count, before[kind] + LEEWAY, kind)
+            self.assertLessEqual(count, before[kind] + LEEWAY[kind], kind)
 
 
 if __name__ == "__main__":

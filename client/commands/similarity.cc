@@ -89,6 +89,7 @@ Subcommand AddSimilarity(CLI::App& app) {
                   "A text to compare with (repeatable); default: the texts "
                   "themselves")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   sub->add_flag("--search", command->search_,
                 "The texts are queries, and those of --to documents")

@@ -37,7 +37,9 @@ class Shortlist {
       int target_vocabulary, int most);
   // Returns a `most` at which a restricted product is about as fast as the full
   // one with 32 running hypotheses, and faster with fewer.
-  static int DefaultMost(int target_vocabulary) { return target_vocabulary / 8; }
+  static int DefaultMost(int target_vocabulary) {
+    return target_vocabulary / 8;
+  }
 
   // Returns the tokens that a translation of `source` may contain, ascending;
   // empty means all. Each source id must be in [0, source vocabulary).

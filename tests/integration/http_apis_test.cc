@@ -152,7 +152,7 @@ TEST_F(HttpTest, AnswersConnectInJsonAndBytesLikeGrpc) {
     }
   }
   EXPECT_THAT(answers[1], ElementsAreArray(answers[0]));
-  EXPECT_EQ(answers[0].size(), 15);
+  EXPECT_EQ(answers[0].size(), 16);
 }
 
 TEST_F(HttpTest, AnswersConnectWithErrorsAndDetails) {

@@ -73,6 +73,7 @@ class SimilarityTest : public testing::Test {
   std::vector<std::vector<float>> Embeddings(const json& texts) {
     v1::EncodeRequest request;
     request.set_model(kDenseModel);
+    request.set_truncate(true);
     for (const json& text : texts) {
       request.add_inputs()->set_text(text.get<std::string>());
     }
@@ -171,6 +172,7 @@ TEST_F(SimilarityTest, FunctionsAreThoseOfSentenceTransformers) {
   ASSERT_EQ(vectors.size(), texts.size());
   v1::SimilarityRequest request;
   request.set_model(kDenseModel);
+  request.set_truncate(true);
   AddTexts(texts, request.mutable_first());
   for (const auto function :
        {v1::SIMILARITY_FUNCTION_UNSPECIFIED, v1::SIMILARITY_FUNCTION_COSINE,
@@ -227,6 +229,7 @@ TEST_F(SimilarityTest, OneListIsComparedBothWays) {
 
 TEST_F(SimilarityTest, HttpGivesTheSameAndTeisShapeStays) {
   v1::SimilarityRequest request = Search(kDenseModel);
+  request.clear_model();  // as TEI's shape, which names none
   request.mutable_first()->clear_kind();
   request.mutable_second()->clear_kind();
   const json body = {{"inputs",

@@ -23,6 +23,7 @@ from trivium.arguments import (
     ClassifyArguments,
     ClassifyTokensArguments,
     EncodeArguments,
+    EncodeStreamArguments,
     FillMaskArguments,
     GenerateArguments,
     LoadModelArguments,
@@ -122,7 +123,7 @@ class AsyncClient:
         window: int = 512,
         ordered: bool = True,
         timeout: float | None = None,
-        **options: Unpack[EncodeArguments],
+        **options: Unpack[EncodeStreamArguments],
     ) -> AsyncIterator[Outcome[inference_pb2.EncodeResult]]:
         """As Client.encode_stream."""
         Request = inference_pb2.EncodeStreamRequest

@@ -26,7 +26,7 @@ class TruncationArguments(TypedDict, total=False):
     truncation_direction: Direction
 
 
-class EncodeArguments(TruncationArguments, total=False):
+class EncodeStreamArguments(TruncationArguments, total=False):
     pooling: inference_pb2.Pooling | str
     normalize: bool
     token_vectors: bool
@@ -46,8 +46,10 @@ class EncodeArguments(TruncationArguments, total=False):
     kind: inference_pb2.TextKind | str  # TEXT_KIND_QUERY, TEXT_KIND_DOCUMENT
     sparse: inference_pb2.SparseOptions  # which weights to return
     multi_vector: inference_pb2.MultiVectorOptions  # how to return the vectors
+
+
+class EncodeArguments(EncodeStreamArguments, total=False):
     # Parts of each input to embed, too: [[(0, 120), (120, 240)], ...], in characters.
-    # Not for encode_stream.
     chunks: Sequence[ChunksLike]
 
 

@@ -14,6 +14,7 @@ from trivium.arguments import (
     ClassifyArguments,
     ClassifyTokensArguments,
     EncodeArguments,
+    EncodeStreamArguments,
     FillMaskArguments,
     GenerateArguments,
     LoadModelArguments,
@@ -130,7 +131,7 @@ class Client:
         window: int = 512,
         ordered: bool = True,
         timeout: float | None = None,
-        **options: Unpack[EncodeArguments],
+        **options: Unpack[EncodeStreamArguments],
     ) -> Iterator[Outcome[inference_pb2.EncodeResult]]:
         """encode() for any number of texts, like translate_stream()."""
         Request = inference_pb2.EncodeStreamRequest

@@ -24,9 +24,7 @@ def embeddings(
     return np.stack([_embedding(one, embedding_format) for one in response.results])
 
 
-def _embedding(
-    result: inference_pb2.EncodeResult | inference_pb2.Chunk, sent: str
-) -> Array:
+def _embedding(result: inference_pb2.EncodeResult | inference_pb2.Chunk, sent: str) -> Array:
     scale = np.float32(result.embedding_scale)
     values = _from_bytes(result.embedding_bytes, sent, 1, scale)
     return np.array(result.embedding, np.float32) if values is None else values[0]

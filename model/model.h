@@ -66,7 +66,7 @@ struct LoadOptions {
   std::string weights_cache = {};
 };
 
-// What LoadOptions::weights_cache came to.
+// Tells how LoadOptions::weights_cache was used.
 struct WeightsCacheUse {
   enum Kind {
     kOff,         // no folder was given, or the model has no large weights

@@ -123,7 +123,7 @@ class SentenceEncoder {
   // The ways in which token vectors become one; several results are
   // concatenated.
   const std::vector<TokenPooling>& poolings() const { return poolings_; }
-  // How the folder compares dense embeddings.
+  // The function by which the folder compares dense embeddings.
   SimilarityFunction similarity() const { return similarity_; }
   // The most tokens of a text, special ones included; 0: as many as the model
   // reads.

@@ -151,7 +151,7 @@ AttentionDescription ReadAttention(TensorReader* tensors,
           tensors->Linear(name + ".out_proj", d_model, d_model)};
 }
 
-// What one side's layers have beside BART's.
+// Parts of one side's layers that BART's do not have.
 struct BartLayers {
   std::vector<int> windows;  // tokens on either side; empty: all
   std::optional<BartExperts> experts;
@@ -293,7 +293,7 @@ void ReadConfig(const BartOptions& options, ConfigReader* config,
   }
 }
 
-// What the layers of both sides have beside BART's.
+// The same of both sides.
 struct BartPair {
   BartLayers encoder, decoder;
 };

@@ -83,7 +83,7 @@ class PlainReader {
 using Characters = std::optional<uint32_t>;
 constexpr uint32_t kAnyCharacters = ~uint32_t{0};
 
-// As PlainCharacters, at a position of a counted rule.
+// Does what PlainCharacters does, at a position of a counted rule.
 Characters CountedCharacters(const Automaton& automaton, Position position,
                              ParseStates::Id origin, ParseStates::Id start,
                              ParseStates* states) {

@@ -96,7 +96,8 @@ class Grammar {
   // the same rule.
   ExpressionId AsRule(ExpressionId expression);
   void set_root(RuleId rule) { root_ = rule; }
-  // What errors about the whole begin with: the JSON pointer "#" of a schema.
+  // Sets the place that errors about the whole name first: the JSON pointer
+  // "#" of a schema.
   void set_place(std::string place) { place_ = std::move(place); }
 
   // RESOURCE_EXHAUSTED if there are more expressions than the limits allow.

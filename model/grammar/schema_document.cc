@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// What a keyword's own value must be.
+// The kinds of value that a keyword may have.
 enum class Shape : uint8_t {
   kAny,
   kNumber,
@@ -248,9 +248,9 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
       if (!keyword.supported && (keyword.types & types) != 0) {
         return SchemaError(place, "this keyword is not supported; remove it");
       }
-      // What concerns a value is read, and checked, by what holds it. The other
-      // keywords say nothing, unless they are misunderstood: "required": true
-      // in a property is of another time.
+      // Keywords of values that the schema allows are checked where they are
+      // read. The others change nothing, but an ill-formed one shows a mistake:
+      // "required": true in a property is of an older draft.
       if ((keyword.types & types) == 0) {
         if (const char* lack = Lacks(value, keyword.shape)) {
           return SchemaError(place, lack);

@@ -43,7 +43,7 @@ class TokenTable {
   void AddPieces(std::vector<PackedPiece>* pieces) const;
 
  private:
-  // What a table in memory of its own consists of.
+  // The format of a table in memory of its own.
   enum class Content { kF32, kBf16, kBlocks };
   static Content ContentOf(const TensorView& tokens, WeightType weights);
   static size_t BytesOf(const TensorView& tokens, Content content);

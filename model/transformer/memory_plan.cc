@@ -110,7 +110,7 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
   };
   add_output(description.output_projection);
   if (description.head.has_value()) add_output(description.head->output);
-  // What a selective scan reads besides its two great products is f32.
+  // A selective scan has two large products; all else that it reads is f32.
   for (const StackDescription* const stack : stacks) {
     for (const LayerDescription& layer : stack->layer) {
       if (!layer.mixer.has_value() || !layer.mixer->selection) continue;

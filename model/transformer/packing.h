@@ -20,8 +20,8 @@ namespace trivium {
 
 class TokenTable;
 
-// Where the large parts of a Transformer come from: they are packed from the
-// description's tensors, or mapped from a file that an earlier load wrote.
+// Makes the large parts of a Transformer: packs them from the description's
+// tensors, or maps them from a file that an earlier load wrote.
 // Parts are numbered in the order in which they are made, which is the same for
 // every load of a model. Parts that are f32 in every format are small, and
 // always come from the tensors.

@@ -206,7 +206,7 @@ class LibreDetectCodec : public LibreCodec {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
     JsonFields fields(value, "");
     fields.Require("q");
-    // Of several texts the languages of all of them.
+    // Several texts have the languages of all of them together.
     std::string text;
     for (const std::string& one : fields.Strings("q")) {
       text += (text.empty() ? "" : "\n") + one;
@@ -298,7 +298,7 @@ class LibreLanguagesCodec : public Codec {
   const Environment& environment_;
 };
 
-// What LibreTranslate's own page asks first.
+// Answers the first request of LibreTranslate's own page.
 class LibreSettingsCodec : public Codec {
  public:
   explicit LibreSettingsCodec(const Environment& environment)

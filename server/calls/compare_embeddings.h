@@ -8,7 +8,7 @@
 
 namespace trivium {
 
-// How the embeddings of two texts are compared.
+// The way in which the embeddings of two texts are compared.
 struct EmbeddingComparison {
   EmbeddingWeights weights;
   SimilarityFunction dense = SimilarityFunction::kDot;

@@ -18,8 +18,8 @@ namespace trivium {
 namespace {
 
 constexpr int kMostSpans = 4096;
-// Of all spans of a text together. They overlap, so that a short request could
-// ask for much work.
+// Bounds all spans of a text together. They may overlap, so a short request
+// could ask for much work.
 constexpr int64_t kMostTokens = int64_t{1} << 20;
 
 // A part of the text, in bytes.

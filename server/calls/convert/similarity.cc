@@ -79,7 +79,7 @@ absl::Status CheckDimensions(const v1::SimilarityRequest& in,
                                   in.dimensions(), size, size));
 }
 
-// How many kinds of embeddings count.
+// Returns the number of kinds of embeddings that count.
 int Kinds(const EmbeddingWeights& weights) {
   return (weights.dense > 0) + (weights.sparse > 0) +
          (weights.multi_vector > 0);

@@ -121,18 +121,16 @@ endfunction()
 
 # The instruction sets that tests are repeated with, if the machine has them.
 # "best" is the machine's best; "above-avx2" is the same if it is better than
-# AVX2. Sanitizers use fewer: what they find hardly ever depends on the
-# instruction set, since threads meet at the same places in all of them.
+# AVX2. Sanitizers use the best alone, but for kernels_test: what they find
+# hardly ever depends on the instruction set.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(trivium_all_isas neon)
 else()
   set(trivium_all_isas avx2 avx512 vnni bf16 amx)
 endif()
 set(trivium_test_isas ${trivium_all_isas})
-if(TRIVIUM_SANITIZE STREQUAL "thread")
+if(TRIVIUM_SANITIZE)
   set(trivium_test_isas best)
-elseif(TRIVIUM_SANITIZE AND "avx2" IN_LIST trivium_all_isas)
-  set(trivium_test_isas avx2 above-avx2)
 endif()
 
 # trivium_keep_threaded(VARIABLE): keeps the listed test files that use threads.

@@ -442,6 +442,9 @@ TEST(ModernFamiliesTest, PhiMoeReadsBothMagnitudes) {
   folder.config["max_position_embeddings"] = 128;
   ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
   EXPECT_THAT(folder.description.decoder->rotary[0].magnitude, FloatEq(1.3f));
+  folder.config["rope_parameters"] = {
+      {"rope_type", "linear"}, {"factor", 2.0}, {"long_mscale", 1.3}};
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("long_mscale")));
 }
 
 }  // namespace

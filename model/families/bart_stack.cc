@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/families/activation_names.h"
+#include "model/families/bart_experts.h"
 #include "model/families/decoder_stack.h"
 #include "model/families/encoder_head.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -52,84 +53,29 @@ StackDescription ReadStack(const BartOptions& options, const std::string& side,
 }
 
 // Returns how many tokens each of the encoder's layers sees on either side:
-// half of attention_window, which is a number or one for each layer.
+// half of attention_window, which is a number or a list of one for each layer.
 std::vector<int> ReadWindows(ConfigReader* config, int layers) {
   constexpr char kKey[] = "attention_window";
-  std::vector<int> windows = config->Integers(kKey, 2, kMaxPositions);
-  if (windows.empty()) windows = {512};
-  if (windows.size() == 1) windows.resize(layers, windows[0]);
+  const size_t reported = config->problems()->size();
+  const ConfigReader::Layer given = config->Find(kKey);
+  std::vector<int> windows;
+  if (given.json != nullptr && given.json->is_array()) {
+    windows = config->Integers(kKey, 2, kMaxPositions);
+  } else {
+    windows.assign(layers,
+                   config->Integer(kKey, 2, kMaxPositions).value_or(512));
+  }
   const bool odd = std::any_of(windows.begin(), windows.end(),
                                [](int window) { return window % 2 != 0; });
-  if (odd || windows.size() != static_cast<size_t>(layers)) {
-    config->Report(kKey, config->Find(kKey),
+  if (config->problems()->size() == reported &&
+      (odd || windows.size() != static_cast<size_t>(layers))) {
+    config->Report(kKey, given,
                    fmt::format("give an even number, or one for each of {} "
                                "layers",
                                layers));
-    windows.resize(layers, 2);
   }
   for (int& window : windows) window /= 2;
   return windows;
-}
-
-// The experts of one side.
-struct BartExperts {
-  ExpertCounts counts;
-  int step = 0;  // each step-th layer has experts; 0: none has
-  float factor = 1;
-  bool router_bias = false;
-};
-
-// Refuses what would make a token's answer depend on other texts.
-BartExperts ReadBartExperts(ConfigReader* config, const std::string& side) {
-  BartExperts experts;
-  experts.counts.all =
-      config->Integer("num_experts", 2, kMaxExperts).value_or(128);
-  experts.counts.chosen = 2;
-  experts.step =
-      config->Integer(side + "_sparse_step", 0, kMaxLayers).value_or(4);
-  experts.factor = static_cast<float>(
-      1 - config->Real("moe_token_dropout", 0, 1).value_or(0.2));
-  experts.router_bias = config->Boolean("router_bias").value_or(false);
-  constexpr char kCapacity[] = "moe_eval_capacity_token_fraction";
-  if (config->Real(kCapacity, -1e9, 1e9).value_or(1) != 1) {
-    config->Report(kCapacity, config->Find(kCapacity),
-                   "this server gives each token its two experts; give 1");
-  }
-  constexpr char kPolicy[] = "second_expert_policy";
-  if (config->Text(kPolicy).value_or("all") != "all") {
-    config->Report(kPolicy, config->Find(kPolicy),
-                   "this server gives each token its two experts; give "
-                   "\"all\"");
-  }
-  return experts;
-}
-
-ExpertsDescription ReadBartExperts(TensorReader* tensors,
-                                   const std::string& name,
-                                   const BartExperts& experts,
-                                   const StackDescription& stack) {
-  const int d_model = stack.d_model;
-  ExpertsDescription description;
-  description.chosen = experts.counts.chosen;
-  description.factor = experts.factor;
-  description.router =
-      tensors->Linear(name + "router.classifier", experts.counts.all, d_model,
-                      experts.router_bias);
-  for (int e = 0; e < experts.counts.all; ++e) {
-    const std::string expert = fmt::format("{}experts.expert_{}.", name, e);
-    if (!tensors->HasAnyWith(expert)) {
-      tensors->problems()->push_back(fmt::format(
-          "config.json: there are {} experts, but the weights have only {} "
-          "({}* is missing); take both files from the same model",
-          experts.counts.all, e, expert));
-      break;
-    }
-    description.experts.push_back(
-        {.gate = {},
-         .up = tensors->Linear(expert + "fc1", stack.feed_forward, d_model),
-         .down = tensors->Linear(expert + "fc2", d_model, stack.feed_forward)});
-  }
-  return description;
 }
 
 AttentionDescription ReadWindowedAttention(TensorReader* tensors,
@@ -151,14 +97,15 @@ AttentionDescription ReadAttention(TensorReader* tensors,
           tensors->Linear(name + ".out_proj", d_model, d_model)};
 }
 
-// Parts of one side's layers that BART's do not have.
-struct BartLayers {
-  std::vector<int> windows;  // tokens on either side; empty: all
+// Parts that BART does not have.
+struct BartParts {
+  // Tokens that the encoder's layers see on either side; empty: all.
+  std::vector<int> windows;
   std::optional<BartExperts> experts;
 };
 
 void ReadLayers(const std::string& side, const BartOptions& options,
-                const BartLayers& has, TensorReader* tensors,
+                const BartParts& has, TensorReader* tensors,
                 StackDescription* stack) {
   const auto norms = [&](const std::string& name) {
     SublayerNorms read;
@@ -167,8 +114,13 @@ void ReadLayers(const std::string& side, const BartOptions& options,
     return read;
   };
   const int d_model = stack->d_model;
+  const bool decodes = side == "decoder";
   const std::string cross_name =
       options.experts ? "cross_attention" : "encoder_attn";
+  int step = 0;  // each step-th layer has experts; 0: none has
+  if (has.experts.has_value()) {
+    step = decodes ? has.experts->decoder_step : has.experts->encoder_step;
+  }
   for (int i = 0; i < stack->layers; ++i) {
     const std::string name = fmt::format("{}.layers.{}.", side, i);
     if (!tensors->HasAnyWith(name)) {
@@ -181,8 +133,8 @@ void ReadLayers(const std::string& side, const BartOptions& options,
     LayerDescription layer;
     AttentionGeometry geometry = AttentionGeometry::Even(d_model, stack->heads);
     const AttentionGeometry cross = geometry;
-    if (side == "decoder") geometry.look_ahead = 0;
-    if (has.windows.empty()) {
+    if (decodes) geometry.look_ahead = 0;
+    if (decodes || has.windows.empty()) {
       layer.self_attention =
           ReadAttention(tensors, name + "self_attn", d_model, geometry);
     } else {
@@ -191,15 +143,15 @@ void ReadLayers(const std::string& side, const BartOptions& options,
           ReadWindowedAttention(tensors, name + "self_attn", d_model, geometry);
     }
     layer.self_attention_norms = norms(name + "self_attn_layer_norm");
-    if (side == "decoder") {
+    if (decodes) {
       layer.cross_attention =
           ReadAttention(tensors, name + cross_name, d_model, cross);
       layer.cross_attention_norms = norms(name + cross_name + "_layer_norm");
     }
     const std::string block = options.experts ? name + "ffn." : name;
-    if (has.experts.has_value() && has.experts->step > 0 &&
-        (i + 1) % has.experts->step == 0) {
-      layer.experts = ReadBartExperts(tensors, block, *has.experts, *stack);
+    if (step > 0 && (i + 1) % step == 0) {
+      layer.experts =
+          ReadBartExpertTensors(tensors, block, *has.experts, *stack);
     } else {
       layer.up = tensors->Linear(block + "fc1", stack->feed_forward, d_model);
       layer.down = tensors->Linear(block + "fc2", d_model, stack->feed_forward);
@@ -261,17 +213,6 @@ void ReadEmbeddings(bool shared, bool tied_output, TensorReader* tensors,
   }
 }
 
-// Erases problems from the `reported`th on that are among those before it.
-void EraseRepeated(size_t reported, Problems* problems) {
-  for (size_t i = problems->size(); i-- > reported;) {
-    const auto first = problems->begin();
-    if (std::find(first, first + reported, (*problems)[i]) !=
-        first + reported) {
-      problems->erase(first + i);
-    }
-  }
-}
-
 // Reads both stacks without their tensors.
 void ReadConfig(const BartOptions& options, ConfigReader* config,
                 TransformerDescription* description) {
@@ -280,9 +221,16 @@ void ReadConfig(const BartOptions& options, ConfigReader* config,
   }
   description->encoder = ReadStack(options, "encoder", config);
   // Problems of keys that both stacks read are reported once.
-  const size_t reported = config->problems()->size();
+  Problems* problems = config->problems();
+  const size_t reported = problems->size();
   description->decoder = ReadStack(options, "decoder", config);
-  EraseRepeated(reported, config->problems());
+  for (size_t i = problems->size(); i-- > reported;) {
+    const auto first = problems->begin();
+    if (std::find(first, first + reported, (*problems)[i]) !=
+        first + reported) {
+      problems->erase(first + i);
+    }
+  }
   if (options.positions != PositionEncoding::kLearned &&
       description->encoder->d_model % 2 != 0) {
     config->Report("d_model", config->Find("d_model"),
@@ -293,36 +241,20 @@ void ReadConfig(const BartOptions& options, ConfigReader* config,
   }
 }
 
-// The same of both sides.
-struct BartPair {
-  BartLayers encoder, decoder;
-};
-
-BartPair ReadPair(const BartOptions& options, ConfigReader* config,
-                  const TransformerDescription& description) {
-  BartPair pair;
-  if (options.windows) {
-    pair.encoder.windows = ReadWindows(config, description.encoder->layers);
-  }
+BartParts ReadParts(const BartOptions& options, ConfigReader* config,
+                    const TransformerDescription& description) {
+  const int encoder_layers = description.encoder->layers;
+  BartParts parts;
+  if (options.windows) parts.windows = ReadWindows(config, encoder_layers);
   if (options.experts) {
-    pair.encoder.experts = ReadBartExperts(config, "encoder");
-    const size_t reported = config->problems()->size();
-    pair.decoder.experts = ReadBartExperts(config, "decoder");
-    EraseRepeated(reported, config->problems());
-    const int layers =
-        description.encoder->layers + description.decoder->layers;
-    if (layers > kMaxAllExperts / pair.encoder.experts->counts.all) {
-      config->Report("num_experts", config->Find("num_experts"),
-                     fmt::format("times the layers of both sides, {}, it must "
-                                 "be at most {}",
-                                 layers, kMaxAllExperts));
-    }
+    parts.experts =
+        ReadBartExperts(config, encoder_layers + description.decoder->layers);
   }
-  return pair;
+  return parts;
 }
 
 // Reads all tensors of a description that ReadConfig filled.
-void ReadTensors(const BartOptions& options, const BartPair& pair,
+void ReadTensors(const BartOptions& options, const BartParts& parts,
                  ConfigReader* config, TensorReader* tensors,
                  TransformerDescription* description) {
   ReadEmbeddings(options.shared_embeddings,
@@ -344,9 +276,7 @@ void ReadTensors(const BartOptions& options, const BartPair& pair,
       stack->final_norm =
           tensors->Norm(std::string(side) + ".layer_norm", stack->d_model);
     }
-    ReadLayers(side, options,
-               stack == &*description->encoder ? pair.encoder : pair.decoder,
-               tensors, stack);
+    ReadLayers(side, options, parts, tensors, stack);
   }
 }
 
@@ -356,10 +286,10 @@ TransformerDescription ReadBart(const BartOptions& options,
                                 FamilyReader* family) {
   TransformerDescription description;
   ReadConfig(options, family->config(), &description);
-  const BartPair pair = ReadPair(options, family->config(), description);
+  const BartParts parts = ReadParts(options, family->config(), description);
   TensorReader* const tensors = family->OpenTensors(options.prefix);
   if (tensors == nullptr) return {};
-  ReadTensors(options, pair, family->config(), tensors, &description);
+  ReadTensors(options, parts, family->config(), tensors, &description);
   if (options.classifiers && IsSequenceClassifier(family->config())) {
     ReadSecondReadingHead("classification_head", /*start_id=*/2, /*end_id=*/2,
                           family->config(), tensors, &description);

@@ -15,6 +15,7 @@ constexpr std::pair<std::string_view, HeadKind> kArchitectures[] = {
     {"ForNextSentencePrediction", HeadKind::kClassify},
     {"ForTokenClassification", HeadKind::kTag},
     {"ForQuestionAnswering", HeadKind::kAnswer},
+    {"ForQuestionAnsweringSimple", HeadKind::kAnswer},
     {"ForMaskedLM", HeadKind::kFillMask},
     {"ForPreTraining", HeadKind::kFillMask},
 };

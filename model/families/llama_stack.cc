@@ -124,6 +124,14 @@ std::vector<AttentionGeometry> SlidingGeometries(
   return geometries;
 }
 
+std::vector<AttentionGeometry> SlidingGeometries(
+    ConfigReader* config, const AttentionGeometry& geometry, int layers) {
+  const int window =
+      config->Integer("sliding_window", 1, kMaxPositions).value_or(0);
+  return SlidingGeometries(config, geometry, window,
+                           std::vector<bool>(layers, window > 0));
+}
+
 int ReadSwitchedWindow(ConfigReader* config, int usual) {
   const bool used = config->Boolean("use_sliding_window").value_or(false);
   // Transformers writes 0 if it is not used.

@@ -66,6 +66,10 @@ std::vector<bool> ReadLayerTypes(ConfigReader* config, std::vector<bool> usual);
 std::vector<AttentionGeometry> SlidingGeometries(
     ConfigReader* config, const AttentionGeometry& geometry, int window,
     const std::vector<bool>& slides);
+// Returns those of a family whose layers all see sliding_window tokens, or
+// everything before them if config.json has no such key.
+std::vector<AttentionGeometry> SlidingGeometries(
+    ConfigReader* config, const AttentionGeometry& geometry, int layers);
 
 // Returns the window of Qwen and SmolLM 3: sliding_window if use_sliding_window
 // is true, else 0.

@@ -4,21 +4,16 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/families/activation_names.h"
-#include "model/families/decoder_stack.h"
-#include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/joined_linear.h"
+#include "model/families/mamba_stack.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
 namespace {
-
-// The model has no longest text. llama.cpp's files have this number, too.
-constexpr int kMambaPositions = 1 << 20;
 
 struct MambaSizes {
   int values = 0;  // the width inside
@@ -27,17 +22,15 @@ struct MambaSizes {
   int width = 0;  // of the convolution
   bool bias = false;
   bool convolution_bias = true;
-  Activation activation = Activation::kSwish;
   std::optional<float> epsilon;  // see MixerDescription::selection_epsilon
 };
 
 MambaSizes ReadMambaSizes(ConfigReader* config, int d_model, bool falcon) {
   MambaSizes sizes;
   const int expand = config->Integer("expand", 1, 64).value_or(2);
-  // Falcon-Mamba's folders have another expand than their width.
-  constexpr char kValues[] = "intermediate_size";
-  sizes.values =
-      config->Integer(kValues, 1, kMaxWidth).value_or(expand * d_model);
+  // Falcon-Mamba's folders have an expand that does not tell their width.
+  sizes.values = config->Integer("intermediate_size", 1, kMaxWidth)
+                     .value_or(expand * d_model);
   if (sizes.values > kMaxWidth) {
     config->Report("expand", config->Find("expand"),
                    fmt::format("times hidden_size, {}, it must be at most {}",
@@ -55,7 +48,13 @@ MambaSizes ReadMambaSizes(ConfigReader* config, int d_model, bool falcon) {
                     .value_or(4);
   sizes.bias = config->Boolean("use_bias").value_or(false);
   sizes.convolution_bias = config->Boolean("use_conv_bias").value_or(true);
-  sizes.activation = ReadActivation(config, "hidden_act", Activation::kSwish);
+  // The gate has this activation, too, which the engine does not choose.
+  constexpr char kActivation[] = "hidden_act";
+  if (FindActivation(config->Text(kActivation).value_or("silu")) !=
+      Activation::kSwish) {
+    config->Report(kActivation, config->Find(kActivation),
+                   "this server runs this family with \"silu\" only");
+  }
   if (falcon) {
     sizes.epsilon =
         static_cast<float>(config->Real("mixer_rms_eps", 0, 1).value_or(1e-6));
@@ -86,7 +85,6 @@ MixerDescription ReadMixer(TensorReader* tensors, const std::string& name,
   mixer.output =
       tensors->Linear(name + "out_proj", d_model, values, sizes.bias);
   mixer.width = sizes.width;
-  mixer.activation = sizes.activation;
   mixer.convolution =
       tensors->Required(name + "conv1d.weight", {values, 1, sizes.width});
   if (sizes.convolution_bias) {
@@ -108,43 +106,16 @@ FamilyModel Load(const nlohmann::json& json, const Weights* weights,
   TransformerDescription& description = model.description;
   model.generation_defaults = {
       {"bos_token_id", 0}, {"eos_token_id", 0}, {"pad_token_id", 0}};
-  const DecoderKeys keys = {.heads = "",
-                            .feed_forward = "",
-                            .feed_forward_factor = 1,
-                            .positions = "",
-                            .usual_positions = kMambaPositions,
-                            .even_heads = false};
-  StackDescription& decoder =
-      description.decoder.emplace(ReadDecoderConfig(config, keys));
-  decoder.positions = PositionEncoding::kNone;
-  decoder.norm_epsilon = static_cast<float>(
-      config->Real("layer_norm_epsilon", 0, 1).value_or(1e-5));
+  const StackDescription& decoder =
+      description.decoder.emplace(ReadMambaConfig(config));
   const MambaSizes sizes = ReadMambaSizes(config, decoder.d_model, falcon);
-  const AttentionGeometry geometry = {
-      .heads = 1, .kv_heads = 1, .head_size = 1, .look_ahead = 0};
-  TensorReader* const tensors =
-      family.OpenTensors(PrefixOf(weights, {"backbone.", "model.backbone."}));
-  if (tensors == nullptr) return model;
-
-  const int d_model = decoder.d_model;
-  const auto norm = [&](const std::string& name) -> NormTensors {
-    return {.weight = tensors->Required(name + ".weight", {d_model}),
-            .kind = NormTensors::Kind::kRms};
-  };
-  decoder.embeddings.tokens =
-      tensors->Required("embeddings.weight", {decoder.vocabulary, d_model});
-  for (int i = 0; i < decoder.layers; ++i) {
-    const std::string name = fmt::format("layers.{}.", i);
-    if (!HasLayer(tensors, name, i, keys.layers, decoder)) return model;
-    LayerDescription layer;
-    layer.self_attention.geometry = geometry;
-    layer.self_attention_norms.before = norm(name + "norm");
-    layer.mixer = ReadMixer(tensors, name + "mixer.", sizes, d_model,
-                            &description.memory);
-    decoder.layer.push_back(std::move(layer));
-  }
-  decoder.final_norm = norm("norm_f");
-  ReadOutputProjection(config, /*tied_by_default=*/true, tensors, &description);
+  ReadMambaModel(
+      &family, weights, /*tied_by_default=*/true,
+      [&](TensorReader* tensors, const std::string& name) {
+        return ReadMixer(tensors, name, sizes, decoder.d_model,
+                         &description.memory);
+      },
+      &description);
   return model;
 }
 

@@ -47,8 +47,8 @@ ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
                                int d_model) {
   ExpertsDescription description;
   description.chosen = counts.chosen;
-  description.router = {
-      tensors->Required(names.router + ".weight", {counts.all, d_model})};
+  description.router =
+      tensors->Linear(names.router, counts.all, d_model, names.router_bias);
   for (int e = 0; e < counts.all; ++e) {
     const std::string name = fmt::format("{}{}.", names.experts, e);
     if (!tensors->HasAnyWith(name)) {
@@ -59,12 +59,12 @@ ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
       break;
     }
     const auto linear = [&](const std::string& part, int out, int in) {
-      return LinearTensors{
-          tensors->Required(name + part + ".weight", {out, in})};
+      return tensors->Linear(name + part, out, in, names.expert_biases);
     };
-    description.experts.push_back({linear(names.gate, inner, d_model),
-                                   linear(names.up, inner, d_model),
-                                   linear(names.down, d_model, inner)});
+    ExpertTensors& expert = description.experts.emplace_back();
+    if (!names.gate.empty()) expert.gate = linear(names.gate, inner, d_model);
+    expert.up = linear(names.up, inner, d_model);
+    expert.down = linear(names.down, d_model, inner);
   }
   return description;
 }
@@ -99,6 +99,20 @@ ExpertsDescription ReadStackedExperts(TensorReader* tensors,
   return description;
 }
 
+ExpertsDescription ReadMixtralExperts(TensorReader* tensors,
+                                      const std::string& name,
+                                      const ExpertCounts& counts,
+                                      const StackDescription& stack) {
+  const std::string block = name + "block_sparse_moe.";
+  return ReadExperts(tensors,
+                     {.router = block + "gate",
+                      .experts = block + "experts.",
+                      .gate = "w1",
+                      .up = "w3",
+                      .down = "w2"},
+                     counts, stack.feed_forward, stack.d_model);
+}
+
 FamilyModel LoadMixtral(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
   FamilyReader family(json, weights, problems);
@@ -110,25 +124,15 @@ FamilyModel LoadMixtral(const nlohmann::json& json, const Weights* weights,
   StackDescription& decoder = description.decoder.emplace(
       ReadLlamaConfig(config, {.kv_heads = 8, .epsilon = 1e-5}, &geometry));
   ReadLlamaRotary(config, /*usual_theta=*/1e6, &geometry, &decoder);
-  const int window =
-      config->Integer("sliding_window", 1, kMaxPositions).value_or(0);
-  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
+  const std::vector<AttentionGeometry> geometries =
+      SlidingGeometries(config, geometry, decoder.layers);
   const ExpertCounts counts =
       ReadExpertCounts(config, "num_local_experts", {.all = 8, .chosen = 2});
   ReadLlamaModel(
       &family, {}, geometries, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
-        const std::string block = name + "block_sparse_moe.";
-        layer->experts =
-            ReadExperts(tensors,
-                        {.router = block + "gate",
-                         .experts = block + "experts.",
-                         .gate = "w1",
-                         .up = "w3",
-                         .down = "w2"},
-                        counts, decoder.feed_forward, decoder.d_model);
+        layer->experts = ReadMixtralExperts(tensors, name, counts, decoder);
       },
       &description);
   return model;

@@ -7,6 +7,7 @@
 #include "model/families/derived_tensors.h"
 #include "model/families/registry.h"
 #include "model/families/tensor_reader.h"
+#include "model/transformer/description.h"
 
 namespace trivium {
 
@@ -16,9 +17,11 @@ FamilyModel LoadMixtral(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
 
 // A family's names of a layer's experts: `router`.weight, and
-// `experts`N.`gate`.weight and so on.
+// `experts`N.`gate`.weight and so on. Without a name, there is no gate.
 struct ExpertNames {
   std::string router, experts, gate, up, down;
+  bool router_bias = false;
+  bool expert_biases = false;
 };
 
 // The number of experts, and how many of them are chosen for a token.
@@ -49,6 +52,12 @@ ExpertsDescription ReadStackedExperts(TensorReader* tensors,
 ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
                                const ExpertCounts& counts, int inner,
                                int d_model);
+// Reads the experts of layer `name`, which ends with a dot, with Mixtral's
+// names.
+ExpertsDescription ReadMixtralExperts(TensorReader* tensors,
+                                      const std::string& name,
+                                      const ExpertCounts& counts,
+                                      const StackDescription& stack);
 
 }  // namespace trivium
 

@@ -5,7 +5,6 @@
 #include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -23,10 +22,8 @@ FamilyModel LoadPhi3(const nlohmann::json& json, const Weights* weights,
   ReadLlamaRotary(config, {.partial = 1}, &geometry, &decoder);
   RequireBoolean(config, "attention_bias", false);
   RequireBoolean(config, "mlp_bias", false);
-  const int window =
-      config->Integer("sliding_window", 1, kMaxPositions).value_or(0);
-  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
+  const std::vector<AttentionGeometry> geometries =
+      SlidingGeometries(config, geometry, decoder.layers);
   const LlamaTensors has = {.joined_attention = true,
                             .joined_feed_forward = true};
   ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/false,

@@ -7,7 +7,6 @@
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixtral.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 namespace {
@@ -39,10 +38,8 @@ FamilyModel LoadPhiMoe(const nlohmann::json& json, const Weights* weights,
   ReadLlamaRotary(config,
                   {.theta = 1e6, .keys = {"short_mscale", "long_mscale"}},
                   &geometry, &decoder);
-  const int window =
-      config->Integer("sliding_window", 1, kMaxPositions).value_or(0);
-  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
+  const std::vector<AttentionGeometry> geometries =
+      SlidingGeometries(config, geometry, decoder.layers);
   const ExpertCounts counts = ReadCounts(config);
   const double noise =
       config->Real("router_jitter_noise", 0, 1e6).value_or(0.01);
@@ -58,15 +55,7 @@ FamilyModel LoadPhiMoe(const nlohmann::json& json, const Weights* weights,
       tensors, has, geometries,
       [&](TensorReader*, int, const std::string& name,
           LayerDescription* layer) {
-        const std::string block = name + "block_sparse_moe.";
-        layer->experts =
-            ReadExperts(tensors,
-                        {.router = block + "gate",
-                         .experts = block + "experts.",
-                         .gate = "w1",
-                         .up = "w3",
-                         .down = "w2"},
-                        counts, decoder.feed_forward, decoder.d_model);
+        layer->experts = ReadMixtralExperts(tensors, name, counts, decoder);
         layer->experts->scores = ExpertsDescription::Scores::kSparseMixer;
         layer->experts->nearness = static_cast<float>(2 * noise);
       },

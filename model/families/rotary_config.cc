@@ -156,6 +156,16 @@ class Reader {
 
   void Scale(const std::string& type) {
     if (type == "default") return;
+    // Phi 3's first folders call longrope yarn.
+    if (type == "longrope" || type == "su" ||
+        (type == "yarn" && config_->Find("long_factor").json != nullptr)) {
+      return LongRope();
+    }
+    for (const char* key : {"short_mscale", "long_mscale"}) {
+      const ConfigReader::Layer given = config_->Find(key);
+      if (given.json == nullptr) continue;
+      config_->Report(key, given, "this server knows it for longrope only");
+    }
     if (type == "dynamic") {
       if (stretched_) return;
       Required("factor", 1);
@@ -172,11 +182,6 @@ class Reader {
       Ntk();
     } else if (type == "llama3") {
       Llama3();
-    } else if (type == "longrope" || type == "su" ||
-               // Phi 3's first folders call it yarn.
-               (type == "yarn" &&
-                config_->Find("long_factor").json != nullptr)) {
-      LongRope();
     } else if (type == "yarn") {
       Yarn();
     } else {

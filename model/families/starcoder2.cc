@@ -5,7 +5,6 @@
 #include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -25,10 +24,8 @@ FamilyModel LoadStarcoder2(const nlohmann::json& json, const Weights* weights,
                       &geometry));
   model.generation_defaults = EndDefaults(50256, decoder);
   ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-  const int window =
-      config->Integer("sliding_window", 1, kMaxPositions).value_or(0);
-  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
+  const std::vector<AttentionGeometry> geometries =
+      SlidingGeometries(config, geometry, decoder.layers);
   LlamaTensors has = {.norm_kind = NormTensors::Kind::kLayer,
                       .norm_bias = true};
   has.attention_bias = has.output_bias =

@@ -133,13 +133,6 @@ FamilyModel LoadXlm(const nlohmann::json& json, const Weights* weights,
         tensors->Required("pred_layer.proj.bias", {encoder.vocabulary});
     return model;
   }
-  if (ArchitectureEndsWith(config, "ForQuestionAnsweringSimple")) {
-    if (!tensors->HasAnyWith("qa_outputs.")) return model;
-    HeadDescription& head = description.head.emplace();
-    head.kind = HeadKind::kAnswer;
-    head.output = tensors->Linear("qa_outputs", 2, d_model);
-    return model;
-  }
   EncoderHeadNames heads;
   heads.classify.input = summary;
   heads.classify.output = "sequence_summary.summary";

@@ -28,8 +28,7 @@ struct Family {
 };
 
 std::optional<Family> FamilyOf(const std::string& name) {
-  // Also -xl, and the tokenizer's class, which other families use.
-  if (name.starts_with("xlm-roberta") || name == "xlmroberta") {
+  if (name.starts_with("xlm-roberta")) {  // also -xl
     return Family{
         "<s>",   "</s>",
         "<pad>", "<mask>",

@@ -49,9 +49,9 @@ struct BesideNorms {
 //   y = bias + shared gate x shared(x) + sum over e in C of w_e f_e(x)
 //   w_e = factor scales_e s_e / n,  n = 1 or the sum of s over C
 // kSparseMixer ("GRIN: GRadient-INformed MoE", Liu et al. 2024) takes C by r,
-// and weighs each of its experts against those that are left and near it. With
-// N the experts that no better one of C is, and for which
-// (r_e - r_i) / max(|r_i|, r_e) <= nearness:
+// and weighs each of its experts, from the best on, against a set N. Experts i
+// of N were not weighed before e, and their logits are near that of e:
+// (r_e - r_i) / max(|r_i|, r_e) <= nearness.
 //   w_e = factor scales_e exp(r_e) / sum over i in N of exp(r_i)
 struct ExpertsDescription {
   enum class Scores { kSoftmax, kSigmoid, kSparseMixer };

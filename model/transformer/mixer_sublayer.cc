@@ -28,7 +28,7 @@ Real Softplus(Real x) {
 }
 
 // Divides x by its root mean square.
-void DivideByMean(float epsilon, std::span<float> x) {
+void DivideByRootMeanSquare(float epsilon, std::span<float> x) {
   double squares = 0;
   for (const float value : x) squares += double{value} * value;
   const auto factor = static_cast<float>(
@@ -174,9 +174,10 @@ absl::Status MixerSublayer::Select(const Mixer& weights, int rows,
         FinishRow(product, y);
         if (weights.selection_epsilon.has_value()) {
           const float epsilon = *weights.selection_epsilon;
-          DivideByMean(epsilon, {y, static_cast<size_t>(width)});
+          DivideByRootMeanSquare(epsilon, {y, static_cast<size_t>(width)});
           for (const int at : {width, width + size}) {
-            DivideByMean(epsilon, {y + at, static_cast<size_t>(size)});
+            DivideByRootMeanSquare(epsilon,
+                                   {y + at, static_cast<size_t>(size)});
           }
         }
         rate_input_.Set(row, y);

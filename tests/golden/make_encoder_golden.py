@@ -8,12 +8,12 @@ computes with it.
     make_encoder_golden.py tests/golden/bart.classify BartForSequenceClassification end=2
 
 KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
-`dtype` is what they are saved as, `end` is an id at the end of each sequence, maps=false leaves attention maps
-out.
-Weights are several times larger than those of a fresh model, so that attention
-is not uniform. Each sequence runs alone, without padding, in f32, or with
-exact=true in double precision. Needs PyPI's torch, transformers (5.23 made the
-committed files) and safetensors; the tests themselves do not.
+`dtype` is what they are saved as, `end` is an id at the end of each sequence.
+maps=false leaves attention maps out; exact=true computes in double precision,
+not in f32. Weights are several times larger than those of a fresh model, so
+that attention is not uniform. Each sequence runs alone, without padding. Needs
+PyPI's torch, transformers (5.23 made the committed files) and safetensors; the
+tests themselves do not.
 """
 
 import torch

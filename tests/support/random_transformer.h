@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// What `precision=int8,kv=bf16` is.
+// The formats of `precision=int8,kv=bf16`.
 inline constexpr Formats kInt8KeptAsBf16 = {
     WeightType::kInt8, OperandType::kInt8, KvType::kBf16, KvType::kBf16};
 
@@ -77,12 +77,12 @@ class RandomTransformer {
     float logit_soft_cap = 0;
     bool sinks = false;            // of self-attention
     bool gated_attention = false;  // see AttentionDescription::gate
-    // What each layer but the second of three has instead of self-attention
+    // The mixer of each layer but the second of three, instead of attention
     // or, with `mixes_beside`, before it. Only for decoders alone.
     std::optional<MixerDescription::Kind> mixer = std::nullopt;
     bool mixes_beside = false;
     bool norm_after_gate = false;  // of mixers
-    // What layers have in Gemma 4: normalized values, inputs by token and
+    // Layers are like Gemma 4's: normalized values, inputs by token and
     // factors; layers without a window have heads of another size, whose values
     // are their keys; and the last two of at least four layers read the keys
     // and values of earlier ones.
@@ -98,7 +98,7 @@ class RandomTransformer {
     bool tied = true;
     // A decoder with an encoder has a recurrence instead of self-attention.
     bool recurrent = false;
-    // Of encoder-only models, where decoder_layers is 0.
+    // For encoder-only models, where decoder_layers is 0.
     int type_vocabulary = 0;
     // With a projection; 0: d_model. A decoder's positions are added behind it,
     // and what its tied output reads is narrowed.
@@ -112,7 +112,7 @@ class RandomTransformer {
     bool causal = false;  // as a decoder; its head reads the last token
     bool pooler = false;
     std::optional<HeadKind> head = std::nullopt;
-    // Of kClassify; by default what the members above suggest.
+    // For kClassify; by default, the members above suggest it.
     std::optional<HeadDescription::Input> head_input = std::nullopt;
     std::optional<int32_t> head_padding_id = std::nullopt;
   };

@@ -31,7 +31,8 @@ absl::StatusOr<std::vector<std::string>> ReadVocabularyFile(
     tokens[id] = std::move(bytes);
   }
   if (tokens.empty()) {
-    return absl::InvalidArgumentError(path + ": has no tokens");
+    return absl::InvalidArgumentError(path +
+                                      ": cannot be read, or has no tokens");
   }
   tokens.emplace_back();
   return tokens;

@@ -151,7 +151,7 @@ class CountingRows : public PackedRows {
   }
 };
 
-// What is derived of packed values is what is derived of plain ones, in a type
+// Tensors derived of packed values equal those derived of plain ones, in a type
 // that holds them.
 TEST(DerivedTensorsTest, PackedTensorsAreLikePlainOnes) {
   const std::vector<int64_t> shape = {12, 3};

@@ -101,7 +101,7 @@ TEST_P(ModernFamilyTest, RefusesOtherHeads) {
 TEST_P(ModernFamilyTest, NamesEachMissingTensor) {
   ASSERT_THAT(folder_.Load(), IsEmpty());
   for (const std::string_view name : folder_.weights.Names()) {
-    // Of one layer is enough.
+    // One layer's tensors are enough.
     const std::string missing(name);
     if (missing.find(".1.") == missing.npos) continue;
     Folder folder(std::string(GetParam()) + ".lm");
@@ -164,9 +164,11 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"mamba.lm", "time_step_rank", "automatic"},
       {"mamba.lm", "conv_kernel", 1},
       {"mamba.lm", "num_hidden_layers", 0},
+      {"mamba.lm", "hidden_act", "gelu"},
       {"falcon_mamba.lm", "mixer_rms_eps", -1},
       {"phimoe.lm", "num_experts_per_tok", 3},
       {"phimoe.lm", "router_jitter_noise", -0.1},
+      {"mamba2.lm", "num_heads", 0},
       {"mamba2.lm", "num_heads", 2},
       {"mamba2.lm", "n_groups", 3},
       {"mamba2.lm", "time_step_limit", 1},
@@ -440,6 +442,9 @@ TEST(ModernFamiliesTest, PhiMoeReadsBothMagnitudes) {
   folder.config["max_position_embeddings"] = 128;
   ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
   EXPECT_THAT(folder.description.decoder->rotary[0].magnitude, FloatEq(1.3f));
+  folder.config["rope_parameters"] = {
+      {"rope_type", "linear"}, {"factor", 2.0}, {"long_mscale", 1.3}};
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("long_mscale")));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The tokenizers of encoders' folders, of which make_encoder_cases.py made tiny
-// ones: ids of texts of many kinds and of pairs equal those of Transformers
-// (testdata/encoders.json).
+// Tiny tokenizers of the classes that encoders' folders have, which
+// make_encoder_cases.py made: ids of texts of many kinds and of pairs equal
+// those of Transformers (testdata/encoders.json).
 
 #include <cstdint>
 #include <string>

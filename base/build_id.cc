@@ -40,9 +40,15 @@ std::string FindId(const char* notes, size_t size) {
   return "";
 }
 
-// Finds the program or library that this function is in.
-int OfThisObject(dl_phdr_info* info, size_t, void* id) {
-  const auto here = reinterpret_cast<uintptr_t>(&OfThisObject);
+// A program or library.
+struct Object {
+  std::string id;
+  std::string file = "/proc/self/exe";
+};
+
+// Fills in `object` if this function is in the one that `info` describes.
+int FindThisObject(dl_phdr_info* info, size_t, void* object) {
+  const auto here = reinterpret_cast<uintptr_t>(&FindThisObject);
   bool mine = false;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
@@ -51,13 +57,18 @@ int OfThisObject(dl_phdr_info* info, size_t, void* id) {
                     here - begin < segment.p_memsz);
   }
   if (!mine) return 0;
+  auto& found = *static_cast<Object*>(object);
+  // A program has no name here.
+  if (info->dlpi_name != nullptr && info->dlpi_name[0] != '\0') {
+    found.file = info->dlpi_name;
+  }
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    std::string found =
+    std::string id =
         FindId(reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr),
                segment.p_memsz);
-    if (!found.empty()) *static_cast<std::string*>(id) = std::move(found);
+    if (!id.empty()) found.id = std::move(id);
   }
   return 1;
 }
@@ -65,14 +76,14 @@ int OfThisObject(dl_phdr_info* info, size_t, void* id) {
 }  // namespace
 
 std::string BuildId() {
-  std::string id;
-  dl_iterate_phdr(OfThisObject, &id);
+  Object object;
+  dl_iterate_phdr(FindThisObject, &object);
   struct stat status;
-  if (id.empty() && stat("/proc/self/exe", &status) == 0) {
-    id = fmt::format("{} {}.{}", status.st_size, status.st_mtim.tv_sec,
-                     status.st_mtim.tv_nsec);
+  if (object.id.empty() && stat(object.file.c_str(), &status) == 0) {
+    return fmt::format("{} {}.{}", status.st_size, status.st_mtim.tv_sec,
+                       status.st_mtim.tv_nsec);
   }
-  return id;
+  return object.id;
 }
 
 }  // namespace trivium

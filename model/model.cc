@@ -237,10 +237,19 @@ absl::StatusOr<std::unique_ptr<Model>> LoadList(const std::string& folder,
   if (!problems.empty()) return ToStatus(folder, problems);
   auto made = Transformer::Create(read.description, read.formats, read.packed);
   if (absl::IsInvalidArgument(made.status()) && read.packed != nullptr) {
-    // Whole, and yet not of this model: forged.
-    LoadOptions others = options;
-    others.weights_cache.clear();
-    return LoadList(folder, list, others);
+    // The file is whole, and yet of another model. It is written again from
+    // weights that are checked first.
+    WeightsCacheUse use = std::move(read.cache_use);
+    use.kind = WeightsCacheUse::kPacked;
+    use.broken =
+        fmt::format("{}: {}", use.path, std::string(made.status().message()));
+    LoadOptions uncached = options;
+    uncached.weights_cache.clear();
+    read =
+        ReadModelFolder(folder, uncached, &problems, /*imagine=*/false, list);
+    if (!problems.empty()) return ToStatus(folder, problems);
+    read.cache_use = std::move(use);
+    made = Transformer::Create(read.description, read.formats);
   }
   TRIVIUM_ASSIGN_OR_RETURN(std::shared_ptr<const Transformer> transformer,
                            std::move(made));

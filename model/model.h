@@ -72,8 +72,8 @@ struct WeightsCacheUse {
     kOff,         // no folder was given, or the model has no large weights
     kMapped,      // the weights are mapped from `path`
     kWritten,     // `path` was written for the next load
-    kPacked,      // another process is writing it
-    kNotWritten,  // it cannot be written
+    kPacked,      // packed; `path` is to be written, or another process does it
+    kNotWritten,  // `path` cannot be written
   };
   Kind kind = kOff;
   std::string path = {};

@@ -24,6 +24,10 @@ class RoutedModel : public Model {
       info_.parameters += one.parameters;
       info_.weight_bytes += one.weight_bytes;
       info_.batch_invariant &= one.batch_invariant;
+      // Kinds are sorted by how much an operator has to know.
+      if (one.weights_cache.kind > info_.weights_cache.kind) {
+        info_.weights_cache = one.weights_cache;
+      }
       digest.Add(one.revision);
     }
     info_.revision = digest.Hex();

@@ -24,10 +24,14 @@ absl::StatusOr<WeightsCache> WeightsCache::Of(const ModelFolder& folder,
   const Formats formats =
       Transformer::FormatsOf(folder.description, folder.formats);
   TRIVIUM_ASSIGN_OR_RETURN(const std::string packing, DescribePacking(formats));
+  // modules.json and the like, which are not in the revision, decide what a
+  // decoder's layers are packed for (state_use.h).
   const std::string text = fmt::format(
-      "build {}\nisa {} {}\nformats {} {} {}\nrevision {}\n{}", BuildId(),
-      IsaName(ActiveIsa()), packing, static_cast<int>(formats.weights),
-      static_cast<int>(formats.operands), formats.hadamard, folder.revision,
+      "build {}\nisa {} {}\nformats {} {} {}\nstacks {} {}\nrevision {}\n{}",
+      BuildId(), IsaName(ActiveIsa()), packing,
+      static_cast<int>(formats.weights), static_cast<int>(formats.operands),
+      formats.hadamard, folder.description.encoder.has_value(),
+      folder.description.decoder.has_value(), folder.revision,
       folder.weights->Origin());
   return WeightsCache(options.weights_cache, PackedFile::Key::Of(text));
 }

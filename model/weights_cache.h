@@ -15,8 +15,9 @@ namespace trivium {
 // The file of one model's packed weights in the folder of
 // LoadOptions::weights_cache. Its name is the key: a hash of what the packed
 // weights depend on. That is this program (its build ID), the CPU's
-// instruction set and what it packs small matrices into, the formats, the
-// folder's revision, and the sizes and times of modification of its weights.
+// instruction set and what it packs small matrices into, the formats, whether
+// the model has an encoder and a decoder, the folder's revision, and the sizes
+// and times of modification of its weights.
 //
 //   WeightsCache cache(*WeightsCache::Of(folder, options));
 //   auto packed = cache.Open(&use);        // null: pack the tensors, then

@@ -114,6 +114,8 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
        {"parameters", info.parameters},
        {"revision", info.revision},
        {"weights_cache", WeightsCacheName(info.weights_cache.kind)},
+       {"weights_cache_file",
+        info.weights_cache.path.empty() ? "none" : info.weights_cache.path},
        {"seconds", absl::ToDoubleSeconds(SteadyNow() - begin)}});
   LogWeightsCache(spec.name, info.weights_cache);
   if ((*model)->tokenizer() == nullptr) {

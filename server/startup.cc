@@ -78,6 +78,18 @@ absl::Status CheckModelRoot(const Options& options) {
       fmt::format("--model-root {} is not a folder", options.model_root));
 }
 
+absl::Status CheckWeightsCache(const Options& options) {
+  std::error_code error;
+  if (!std::filesystem::exists(options.weights_cache, error) ||
+      std::filesystem::is_directory(options.weights_cache, error)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("--weights-cache {} is not a folder; name one, which need "
+                  "not exist yet",
+                  options.weights_cache));
+}
+
 absl::Status CheckHttp(const Options& options) {
   if (!options.http_listen.empty()) return absl::OkStatus();
   if (!options.cors_origins.empty()) {
@@ -199,6 +211,7 @@ absl::Status CheckOptions(const Options& options) {
     TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options, *options.kv_cache_bytes));
   }
   TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckWeightsCache(options));
   TRIVIUM_RETURN_IF_ERROR(CheckHttp(options));
   TRIVIUM_RETURN_IF_ERROR(CheckSecurity(options));
   TRIVIUM_RETURN_IF_ERROR(CheckTraces(options));

@@ -13,13 +13,13 @@ namespace trivium {
 // Zeroed memory directly from the system, aligned to pages. It is in huge pages
 // if the system grants them (madvise); small buffers share one. Physical memory
 // is allocated on first touch. Throws std::bad_alloc if the system refuses
-// address space. Or a view of memory that exists.
+// address space. It can also be a view of memory that another object keeps.
 class RawBuffer {
  public:
   RawBuffer() = default;
   explicit RawBuffer(size_t bytes);
-  // Reads memory that `owner` keeps, such as a mapped file. Nothing may write
-  // to it.
+  // A view of memory that `owner` keeps, such as a mapped file. It may be
+  // read-only, so nothing may write to it.
   RawBuffer(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
       : data_(const_cast<std::byte*>(bytes.data())),
         bytes_(bytes.size()),
@@ -42,7 +42,7 @@ class RawBuffer {
 
   void* data_ = nullptr;
   size_t bytes_ = 0;
-  std::shared_ptr<const void> owner_;  // a Mapping, or another's
+  std::shared_ptr<const void> owner_;  // a Mapping, or whatever keeps the view
 };
 
 // An array of plain values in a RawBuffer. Reserve() only grows, so that a

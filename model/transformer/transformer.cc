@@ -281,8 +281,9 @@ absl::Status Transformer::CheckUnchanged() const {
   if (packed_ == nullptr) return absl::OkStatus();
   const absl::Status status = packed_->CheckUnchanged();
   if (status.ok()) return status;
-  return absl::UnavailableError(
-      fmt::format("the packed weights {}", std::string(status.message())));
+  return absl::UnavailableError(fmt::format(
+      "packed weights changed while they are served; load the model again: {}",
+      std::string(status.message())));
 }
 
 int64_t Transformer::weight_bytes() const {

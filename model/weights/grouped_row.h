@@ -13,7 +13,7 @@ struct TensorView;
 
 // Numbers that share a scale.
 inline constexpr int kGroupNumbers = 32;
-// Groups of kParts4 that share a scale of their scales.
+// Groups that share a scale of their scales, in forms that have parts.
 inline constexpr int kPartsOfBlock = 8;
 
 // The ways in which groups of numbers q are stored.
@@ -70,8 +70,8 @@ inline int GroupsOf(int64_t k) {
 
 // Returns the form that holds a matrix's own numbers exactly: that of GGUF's
 // Q4_0, Q4_1, Q4_K, IQ4_NL, IQ4_XS, MXFP4 and Q8_0, and of packed rows of four
-// bits (packed_rows.h).
-// nullopt: its file stores it otherwise.
+// bits (packed_rows.h). Returns nullopt if the file stores the matrix in
+// another way.
 std::optional<GroupForm> GroupFormOf(const TensorView& tensor);
 // Returns true for a form whose scales belong to kPartsOfBlock groups.
 inline bool HasParts(GroupForm form) {

@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "model/model.h"
+#include "model/weights/packed_file.h"
 #include "tests/model/weights/weight_files.h"
 #include "tests/support/generate.h"
 
@@ -135,6 +137,19 @@ TEST_F(WeightsCacheFileTest, AChangedByteIsNoticed) {
   });
 }
 
+// Only forgery, or an error of this program, makes such a file.
+TEST_F(WeightsCacheFileTest, AWholeFileOfOtherPiecesIsMadeAnew) {
+  ExpectMadeAnew([](const std::string& path) {
+    const std::string hex = std::filesystem::path(path).stem();
+    const PackedFile::Key key = {std::stoull(hex.substr(0, 16), nullptr, 16),
+                                 std::stoull(hex.substr(16), nullptr, 16)};
+    ASSERT_EQ(key.Hex(), hex);
+    const std::byte piece = {};
+    ASSERT_TRUE(
+        PackedFile::Write(path, key, {{{0, std::span(&piece, 1)}}}).ok());
+  });
+}
+
 // A step that read a file which was truncated meanwhile fails.
 TEST_F(WeightsCacheFileTest, AFileTruncatedWhileItIsServedGivesNoAnswer) {
   Load(kCachedFolder, Precision::kInt8, cache_);
@@ -168,6 +183,31 @@ TEST_F(WeightsCacheFileTest, OtherFilesAreOtherWeights) {
   EXPECT_EQ(
       Load(copy.path(), Precision::kInt8, cache_)->info().weights_cache.kind,
       Kind::kWritten);
+}
+
+// modules.json makes an encoder of a decoder, with other parts.
+TEST_F(WeightsCacheFileTest, AnotherUseIsOtherWeights) {
+  const TemporaryFolder copy;
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    std::filesystem::copy(std::string(kCachedFolder) + "/" + name,
+                          copy.path() + "/" + name);
+  }
+  const auto load = [&](const std::string& cache) {
+    return Load(copy.path(), Precision::kF32, cache);
+  };
+  EXPECT_EQ(load(cache_)->info().weights_cache.kind, Kind::kWritten);
+  copy.Write("modules.json", R"([
+      {"type": "sentence_transformers.models.Transformer", "path": ""},
+      {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}])");
+  std::filesystem::create_directory(copy.path() + "/1_Pooling");
+  copy.Write("1_Pooling/config.json", R"({"pooling_mode": "lasttoken"})");
+  const auto encoder = load(cache_);
+  EXPECT_EQ(encoder->info().design, Design::kEncoder);
+  EXPECT_EQ(encoder->info().weights_cache.kind, Kind::kWritten);
+  EXPECT_EQ(load(cache_)->info().weights_cache.kind, Kind::kMapped);
+  EXPECT_EQ(AnswerOf(*load(cache_)), AnswerOf(*load("")));
+  copy.Remove("modules.json");
+  EXPECT_EQ(load(cache_)->info().weights_cache.kind, Kind::kMapped);
 }
 
 TEST_F(WeightsCacheFileTest, AFolderThatCannotBeWrittenIsAWarning) {

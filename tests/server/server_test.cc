@@ -198,6 +198,9 @@ TEST(StartupTest, NamesTheWrongOptionInErrors) {
   options.model_names.aliases.clear();
   options.models.push_back({"a", "/elsewhere", std::nullopt});
   EXPECT_THAT(StartServer(options), is_error_at("--model"));
+  options.weights_cache = "tests/golden/llama.lm/config.json";
+  EXPECT_THAT(StartServer(options), is_error_at("--weights-cache"));
+  options.weights_cache.clear();
   options.http_listen = "";
   options.cors_origins = {"https://a.example"};
   EXPECT_THAT(StartServer(options), is_error_at("--cors-allow-origin"));

@@ -9,7 +9,7 @@ namespace trivium {
 
 std::optional<GroupForm> Fp4Rows::FormOf(const TensorView& scales,
                                          int64_t group_size, float whole) {
-  // 255 is not a number.
+  // The scale 255 is not a number, which the form cannot tell.
   constexpr std::byte kNone{255};
   const bool exact = scales.dtype == DType::kU8 &&
                      group_size == kGroupNumbers && whole == 1 &&

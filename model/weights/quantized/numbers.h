@@ -43,8 +43,8 @@ inline float F8E4m3ToF32(uint8_t bits) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | sign);
 }
 
-// E8M0 of OCP's Microscaling Formats: 2^(bits - 127). 255, which
-// is NaN there, becomes infinite.
+// E8M0 of OCP's Microscaling Formats: 2^(bits - 127). 255, which is NaN there,
+// becomes infinite.
 inline float F8E8m0ToF32(uint8_t bits) {
   if (bits == 0) return 0x1p-127f;
   return std::bit_cast<float>(uint32_t{bits} << 23);

@@ -33,11 +33,19 @@ std::optional<std::string> FlagOf(std::string_view parent,
 }
 
 // Returns "text 3" for "inputs[2].text" and "inputs[2]"; "it" in a message that
-// names the text already.
+// names the text already. Similarity's first list is the command's texts, its
+// second those of --to.
 std::optional<std::string> TextOf(std::string_view path, bool named) {
-  constexpr std::string_view kInputs = "inputs[";
+  constexpr std::string_view kFirst = "first.", kSecond = "second.";
+  if (path.starts_with(kFirst)) path.remove_prefix(kFirst.size());
+  const bool second = path.starts_with(kSecond);
+  if (second) path.remove_prefix(kSecond.size());
+  constexpr std::string_view kInputs = "inputs";
   if (!path.starts_with(kInputs)) return std::nullopt;
   path.remove_prefix(kInputs.size());
+  if (path.empty()) return second ? "--to" : "TEXT";
+  if (!path.starts_with('[')) return std::nullopt;
+  path.remove_prefix(1);
   int index = 0;
   const auto [end, error] =
       std::from_chars(path.data(), path.data() + path.size(), index);
@@ -45,6 +53,7 @@ std::optional<std::string> TextOf(std::string_view path, bool named) {
   if (error != std::errc() || (path != "]" && path != "].text")) {
     return std::nullopt;
   }
+  if (second) return fmt::format("text {} of --to", index + 1);
   return named ? "it" : fmt::format("text {}", index + 1);
 }
 

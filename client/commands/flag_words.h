@@ -13,6 +13,7 @@ namespace trivium {
 //   "start.options.decoding.beam_size: is 99"  ->  "--beam-size: is 99"
 //   "inputs[0].text: is blank; send a target_prefix"
 //       ->  "text 1: is blank; send a --target-prefix"
+//   "second.inputs[1].text: is blank"  ->  "text 2 of --to: is blank"
 //
 // `flags` are the command's long names, without dashes: {"beam-size", ...}. A
 // field without a flag keeps its own name.

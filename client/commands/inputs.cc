@@ -130,6 +130,20 @@ absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io) {
   return item->input;
 }
 
+absl::StatusOr<std::vector<v1::Input>> AllInputs(const InputFlags& flags,
+                                                 const Io& io) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<CommandInputs> source,
+                           OpenInputs(flags, io));
+  std::vector<v1::Input> inputs;
+  while (true) {
+    TRIVIUM_ASSIGN_OR_RETURN(std::optional<InputSource::Item> item,
+                             source->Next());
+    if (!item) return inputs;
+    TRIVIUM_RETURN_IF_ERROR(item->error);
+    inputs.push_back(std::move(item->input));
+  }
+}
+
 absl::Status ExpectOneResult(int results) {
   if (results == 1) return absl::OkStatus();
   return absl::InternalError(

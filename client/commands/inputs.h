@@ -41,6 +41,11 @@ absl::StatusOr<std::unique_ptr<CommandInputs>> OpenInputs(
 // one.
 absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io);
 
+// Reads all texts, for a command that sends them in one call. A single bad text
+// is an error: without it the answer would be incomplete.
+absl::StatusOr<std::vector<v1::Input>> AllInputs(const InputFlags& flags,
+                                                 const Io& io);
+
 // Returns INTERNAL unless the server sent exactly one result for one text.
 absl::Status ExpectOneResult(int results);
 

@@ -1,4 +1,3 @@
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,18 +17,12 @@ class RerankCommand : public Command {
   InputFlags* inputs() override { return &inputs_; }
 
   absl::Status Run(Client& client, const Io& io) override {
-    TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
-                             OpenInputs(inputs_, io));
-    Output output(io, /*keep_newlines=*/false, nullptr);
-    while (true) {
-      TRIVIUM_ASSIGN_OR_RETURN(std::optional<InputSource::Item> item,
-                               source->Next());
-      if (!item) break;
-      // One bad document fails the command: without it the order would be
-      // incomplete.
-      TRIVIUM_RETURN_IF_ERROR(item->error);
-      *request_.add_documents() = item->input.text();
+    TRIVIUM_ASSIGN_OR_RETURN(const std::vector<v1::Input> documents,
+                             AllInputs(inputs_, io));
+    for (const v1::Input& document : documents) {
+      request_.add_documents(document.text());
     }
+    Output output(io, /*keep_newlines=*/false, nullptr);
     TRIVIUM_ASSIGN_OR_RETURN(const v1::RerankResponse response,
                              client.Rerank(request_));
     for (const v1::RerankResponse::Document& document : response.documents()) {

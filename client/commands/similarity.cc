@@ -1,5 +1,4 @@
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,19 +18,11 @@ class SimilarityCommand : public Command {
   InputFlags* inputs() override { return &inputs_; }
 
   absl::Status Run(Client& client, const Io& io) override {
-    TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
-                             OpenInputs(inputs_, io));
-    Output output(io, /*keep_newlines=*/false, nullptr);
+    TRIVIUM_ASSIGN_OR_RETURN(const std::vector<v1::Input> texts,
+                             AllInputs(inputs_, io));
     v1::SimilarityRequest::List* const first = request_.mutable_first();
-    while (true) {
-      TRIVIUM_ASSIGN_OR_RETURN(std::optional<InputSource::Item> item,
-                               source->Next());
-      if (!item) break;
-      // One bad text fails the command: without it the numbers would be
-      // incomplete.
-      TRIVIUM_RETURN_IF_ERROR(item->error);
-      *first->add_inputs() = item->input;
-    }
+    first->mutable_inputs()->Add(texts.begin(), texts.end());
+    Output output(io, /*keep_newlines=*/false, nullptr);
     for (const std::string& text : others_) {
       request_.mutable_second()->add_inputs()->set_text(text);
     }

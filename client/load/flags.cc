@@ -174,8 +174,7 @@ void AddCallFlags(CLI::App& app, LoadFlags* flags) {
   app.add_option(
       "--query", workload->query,
       "Query of rerank, first text of similarity, question of answer; "
-      "default: the file's "
-      "first line");
+      "default: the file's first line");
   AddDecodingFlags(app, &workload->decoding);
 }
 

@@ -15,6 +15,11 @@ namespace {
 HttpAnswer Failure(const Ending& ending, int status, const char* type) {
   constexpr FieldName kNames[] = {
       {"documents", "texts"},
+      {"first.inputs[0].text", "inputs.source_sentence"},
+      {"first.inputs", "inputs.source_sentence"},
+      {"second.inputs", "inputs.sentences"},
+      {"first.prompt_name", "parameters.prompt_name"},
+      {"second.prompt_name", "parameters.prompt_name"},
       {"labels", "parameters.candidate_labels"},
       {"hypothesis_template", "parameters.hypothesis_template"},
       {"multi_label", "parameters.multi_label"},

@@ -1,17 +1,23 @@
 #include "server/calls/compare_embeddings.h"
 
+#include <utility>
+
+#include "base/status.h"
+
 namespace trivium {
 
 EmbeddingComparison ComparisonOf(const EmbeddingWeights& weights,
-                                 const Model& model) {
+                                 const Model& model, AliveCheck check_alive) {
   const MultiVectors* const multi = model.sentence_encoder().multi_vectors();
   return {.weights = weights,
-          .takes_mean = multi != nullptr && multi->settings().takes_mean};
+          .takes_mean = multi != nullptr && multi->settings().takes_mean,
+          .check_alive = std::move(check_alive)};
 }
 
-EmbeddingProducts CompareEmbeddings(const EmbeddingComparison& comparison,
-                                    const TextEmbeddings& query,
-                                    const TextEmbeddings& document) {
+absl::StatusOr<EmbeddingProducts> CompareEmbeddings(
+    const EmbeddingComparison& comparison, const TextEmbeddings& query,
+    const TextEmbeddings& document) {
+  TRIVIUM_RETURN_IF_ERROR(comparison.check_alive());
   const EmbeddingWeights& weights = comparison.weights;
   EmbeddingProducts products;
   double sum = 0, total = 0;

@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_CALLS_COMPARE_EMBEDDINGS_H_
 #define TRIVIUM_SERVER_CALLS_COMPARE_EMBEDDINGS_H_
 
+#include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "model/model.h"
 #include "model/similarity.h"
 #include "server/calls/convert/embedding_rank.h"
@@ -13,19 +15,20 @@ struct EmbeddingComparison {
   EmbeddingWeights weights;
   SimilarityFunction dense = SimilarityFunction::kDot;
   bool takes_mean = false;  // MultiVectors::Settings::takes_mean
+  AliveCheck check_alive;   // InputOptions'
 };
 
 EmbeddingComparison ComparisonOf(const EmbeddingWeights& weights,
-                                 const Model& model);
+                                 const Model& model, AliveCheck check_alive);
 
 // Returns, of those that count, the similarity s of the dense embeddings, the
 // product of the sparse ones, MaxSim, and as the score
 //
 //   (w_dense s + w_sparse a_s . b_s + w_multi MaxSim(a, b)) /
 //   (w_dense + w_sparse + w_multi)
-EmbeddingProducts CompareEmbeddings(const EmbeddingComparison& comparison,
-                                    const TextEmbeddings& query,
-                                    const TextEmbeddings& document);
+absl::StatusOr<EmbeddingProducts> CompareEmbeddings(
+    const EmbeddingComparison& comparison, const TextEmbeddings& query,
+    const TextEmbeddings& document);
 
 }  // namespace trivium
 

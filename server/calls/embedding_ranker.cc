@@ -9,15 +9,15 @@ absl::StatusOr<EmbeddingRanker> EmbeddingRanker::Create(
     const v1::RerankRequest& request, const AliveCheck& check_alive) {
   TRIVIUM_ASSIGN_OR_RETURN(const EmbeddingWeights weights,
                            ReadEmbeddingWeights(request, model));
-  const auto work = [&](TextKind kind) {
-    return EncodeWork::Create(environment, model,
-                              ToEncodeRequest(request, weights, kind), "",
-                              check_alive);
+  const auto work = [&](v1::TextKind kind) {
+    v1::EncodeRequest encode = ToEncodeRequest(weights, request);
+    encode.set_kind(kind);
+    return EncodeWork::Create(environment, model, encode, "", check_alive);
   };
-  TRIVIUM_ASSIGN_OR_RETURN(EncodeWork query, work(TextKind::kQuery));
-  TRIVIUM_ASSIGN_OR_RETURN(EncodeWork document, work(TextKind::kDocument));
-  return EmbeddingRanker(ComparisonOf(weights, *model.model), std::move(query),
-                         std::move(document));
+  TRIVIUM_ASSIGN_OR_RETURN(EncodeWork query, work(v1::TEXT_KIND_QUERY));
+  TRIVIUM_ASSIGN_OR_RETURN(EncodeWork document, work(v1::TEXT_KIND_DOCUMENT));
+  return EmbeddingRanker(ComparisonOf(weights, *model.model, check_alive),
+                         std::move(query), std::move(document));
 }
 
 absl::Status EmbeddingRanker::SetQuery(const PreparedInput& query,

@@ -40,9 +40,9 @@ class EmbeddingRanker {
                                             RequestResult result) const;
 
  private:
-  EmbeddingRanker(const EmbeddingComparison& comparison, EncodeWork query,
+  EmbeddingRanker(EmbeddingComparison comparison, EncodeWork query,
                   EncodeWork document)
-      : comparison_(comparison),
+      : comparison_(std::move(comparison)),
         query_work_(std::move(query)),
         document_work_(std::move(document)) {}
 

@@ -45,18 +45,20 @@ absl::StatusOr<EncodeWork> EncodeWork::Create(const Environment& environment,
 absl::Status EncodeWork::CheckChunks(const v1::Input& input,
                                      const std::string& path) const {
   if (TextOf(input) == nullptr) {
-    return InvalidField(path, "are parts of a text, and the input is none");
+    return InvalidField(path,
+                        "are parts of a text, but the input is not a text; "
+                        "send the text, or leave them out");
   }
   if (job_.embedding != EncodeJob::Embedding::kTokens) {
     return InvalidField(path,
-                        "have dense embeddings made of token vectors, and no "
-                        "such is asked for; leave them out, or ask for a dense "
-                        "embedding and a pooling of tokens");
+                        "have dense embeddings pooled from token vectors, but "
+                        "the call asks for none; leave them out, or ask for a "
+                        "dense embedding with a pooling of tokens");
   }
   if (sentences().PoolsParts(job_.overrides)) return absl::OkStatus();
   return InvalidField(path,
-                      "have neither the text's first token nor its last, of "
-                      "which the embedding is made; set pooling to MEAN or "
+                      "have no embedding if a single token, the first or the "
+                      "last, is a text's embedding; set pooling to MEAN or "
                       "MAX");
 }
 
@@ -137,10 +139,13 @@ absl::Status EncodeWork::CheckRows(size_t tokens,
 int64_t EncodeWork::ResponseBytes(size_t tokens, size_t chunks) const {
   const auto count = static_cast<int64_t>(tokens);
   const int64_t size = job_.dimensions.value_or(job_.embedding_size());
-  int64_t floats = size * (1 + static_cast<int64_t>(chunks));
+  const auto parts = static_cast<int64_t>(chunks);
+  int64_t floats = size * (1 + parts);
   const auto layers = static_cast<int64_t>(job_.hidden_layers.size());
   floats += (job_.token_vectors + layers) * count * info().d_model;
-  int64_t bytes = floats * static_cast<int64_t>(sizeof(float));
+  constexpr int64_t kBytesOfChunk = 16;  // without its embedding
+  int64_t bytes =
+      floats * static_cast<int64_t>(sizeof(float)) + parts * kBytesOfChunk;
   if (job_.sparse) {
     // SPLADE gives a text some tens of weights for each of its tokens.
     constexpr int64_t kWeightsOfToken = 32, kBytesOfWeight = 16;

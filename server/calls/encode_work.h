@@ -12,7 +12,7 @@
 
 namespace trivium {
 
-// The work that Encode and EncodeStream share: checks once what the call wants,
+// The work that all calls of embeddings share: checks once what the call wants,
 // then makes a request and a result of each input. Immutable.
 class EncodeWork {
  public:

@@ -28,7 +28,7 @@ class SimilarityCall final : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     TRIVIUM_ASSIGN_OR_RETURN(
         job_, ReadSimilarity(request_, environment(), call().model()));
-    comparison_ = ComparisonOf(job_.weights, model());
+    comparison_ = ComparisonOf(job_.weights, model(), call().alive_check());
     comparison_.dense = job_.function;
     ExpectResponseBytes(SimilarityBytes(job_));
     TRIVIUM_ASSIGN_OR_RETURN(first_work_, WorkOf(job_.first));
@@ -75,8 +75,21 @@ class SimilarityCall final : public UnaryCall {
     requests->push_back(std::move(item.request));
     inputs_.push_back(std::move(item.input));
     if (part + 1 < parts()) return absl::OkStatus();
-    return CheckComparisons(job_, model(), first_texts_,
-                            job_.second ? second_texts_ : first_texts_);
+    TRIVIUM_ASSIGN_OR_RETURN(
+        comparisons_,
+        CountComparisons(job_, model(), first_texts_,
+                         job_.second ? second_texts_ : first_texts_));
+    return absl::OkStatus();
+  }
+
+  // Counts the comparisons, too: a short text may be compared with thousands.
+  int64_t HandledBytes(int i, const RequestResult& result) const override {
+    // So many take as long as a byte of a message.
+    constexpr int64_t kMultiplicationsOfByte = 4;
+    const bool compares = !job_.second || !InFirst(i);
+    return UnaryCall::HandledBytes(i, result) +
+           (compares ? comparisons_ / job_.columns() / kMultiplicationsOfByte
+                     : 0);
   }
 
   absl::Status HandleResult(int i, RequestResult result) override {
@@ -107,9 +120,9 @@ class SimilarityCall final : public UnaryCall {
 
   absl::Status Compare(int row, int column, const TextEmbeddings& first,
                        const TextEmbeddings& second) {
-    TRIVIUM_RETURN_IF_ERROR(call().CheckAlive());
-    SetPair(job_, row, column, CompareEmbeddings(comparison_, first, second),
-            &response_);
+    TRIVIUM_ASSIGN_OR_RETURN(const EmbeddingProducts products,
+                             CompareEmbeddings(comparison_, first, second));
+    SetPair(job_, row, column, products, &response_);
     return absl::OkStatus();
   }
 
@@ -125,6 +138,7 @@ class SimilarityCall final : public UnaryCall {
   std::optional<EncodeWork> first_work_;
   std::optional<EncodeWork> second_work_;  // unset without a second list
   ComparedTexts first_texts_, second_texts_;
+  int64_t comparisons_ = 0;                 // CountComparisons
   std::vector<PreparedInput> inputs_;       // [parts]
   std::vector<TextEmbeddings> embeddings_;  // of the first list
 };

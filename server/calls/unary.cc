@@ -31,15 +31,23 @@ void UnaryCall::OnResults(absl::StatusOr<CollectedResults> collected) {
   });
 }
 
+int64_t UnaryCall::HandledBytes(int request,
+                                const RequestResult& result) const {
+  return MessageBytes(result);
+}
+
 // Queues one piece of work for the pool: as many results as fit, at least one.
 void UnaryCall::HandleNextResults() {
   const std::vector<RequestResult>& results = collected_.results;
+  const auto bytes_of = [&](size_t i) {
+    return HandledBytes(static_cast<int>(i), results[i]);
+  };
   int64_t bytes = 0;
   size_t end = handled_;
   do {
-    bytes += MessageBytes(results[end++]);
+    bytes += bytes_of(end++);
   } while (end < results.size() &&
-           bytes + MessageBytes(results[end]) <= WorkPool::kPieceBytes);
+           bytes + bytes_of(end) <= WorkPool::kPieceBytes);
   call().RunDelivery(
       bytes, [this, end] { Advance([this, end] { HandleResults(end); }); });
 }

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_CALLS_UNARY_H_
 #define TRIVIUM_SERVER_CALLS_UNARY_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,8 @@ class UnaryCall : public PreparedCall {
   // Makes the response's part of the result of request `request` among those
   // submitted last. Called in their order; an error ends the call.
   virtual absl::Status HandleResult(int request, RequestResult result) = 0;
+  // Bytes that HandleResult will handle, by which the pool is fair.
+  virtual int64_t HandledBytes(int request, const RequestResult& result) const;
   // The requests of the next round, once all results are handled; none for
   // most calls.
   virtual std::vector<Request> NextRequests() { return {}; }

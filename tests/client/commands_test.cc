@@ -598,6 +598,9 @@ TEST_F(CommandsTest, ComparesTextsOfTwoLists) {
   EXPECT_EQ(Run({"similarity", "a", "b"}).out,
             "0.5000\t0.5000\ta\n0.5000\t0.5000\tb\n");
   EXPECT_FALSE(server_.last_similarity.has_second());
+  EXPECT_THAT(Run({"similarity", "a", "bad"}).err, ErrorAt("2"));
+  EXPECT_THAT(Run({"similarity", "--to", "x", "--to", "bad", "a"}).err,
+              ErrorAt("--to"));
   EXPECT_EQ(Run({"similarity", "--search", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"similarity", "--function", "sine", "a"}).code, kExitUsage);
 }

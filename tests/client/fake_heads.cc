@@ -33,10 +33,16 @@ grpc::Status FakeServer::Similarity(grpc::ServerContext* context,
   const auto& second =
       request->has_second() ? request->second() : request->first();
   for (int i = 0; i < request->first().inputs_size(); ++i) {
+    if (request->first().inputs(i).text() == "bad") {
+      return BadRequest(fmt::format("first.inputs[{}].text", i));
+    }
     response->add_first()->set_token_count(2);
     for (int k = 0; k < second.inputs_size(); ++k) response->add_scores(0.5f);
   }
   for (int k = 0; k < second.inputs_size(); ++k) {
+    if (second.inputs(k).text() == "bad") {
+      return BadRequest(fmt::format("second.inputs[{}].text", k));
+    }
     response->add_second()->set_token_count(3);
   }
   return grpc::Status::OK;

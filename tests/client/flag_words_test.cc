@@ -32,6 +32,10 @@ TEST(FlagWordsTest, TextsAreCounted) {
             "text 7: is wrong; it: is blank");
   EXPECT_EQ(In("inputs[11]: has target_prefix"),
             "text 12: has --target-prefix");
+  EXPECT_EQ(In("first.inputs[2].text: is blank"), "text 3: is blank");
+  EXPECT_EQ(In("second.inputs[1]: is empty"), "text 2 of --to: is empty");
+  EXPECT_EQ(In("first.inputs: has 0"), "TEXT: has 0");
+  EXPECT_EQ(In("second.inputs: has 9"), "--to: has 9");
 }
 
 TEST(FlagWordsTest, OtherFieldsKeepTheirNames) {

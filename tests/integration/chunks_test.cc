@@ -201,6 +201,36 @@ TEST_F(ChunksTest, APromptIsNoPartOfTheText) {
   EXPECT_EQ(result.chunks(1).token_end(), result.token_count() - 1);
 }
 
+TEST_F(ChunksTest, WhiteSpaceIsNoPartOfAWord) {
+  const std::string text = "cats" + std::string(100'000, ' ') + "sleep.";
+  v1::EncodeRequest request =
+      Request(kMeanModel, text, {{0, 50'000}, {2, 100'000}, {50'000, 100'006}});
+  const v1::EncodeResult result = Encode(request);
+  ASSERT_EQ(result.chunks_size(), 3);
+  EXPECT_EQ(result.chunks(0).SerializeAsString(),
+            result.chunks(1).SerializeAsString());
+  EXPECT_EQ(result.chunks(0).token_end(), result.chunks(2).token_begin());
+  v1::Chunks::Span* const span = request.mutable_chunks(0)->add_spans();
+  span->set_begin(4);
+  span->set_end(100'000);
+  EXPECT_THAT(
+      client_->Encode(request).status(),
+      IsError(absl::StatusCode::kInvalidArgument, "chunks[0].spans[3]"));
+}
+
+TEST_F(ChunksTest, ThousandsOfSpansOfWhiteSpaceAreAnswered) {
+  // The default deadline would end a call that reads all of each span.
+  const std::string text = "cats" + std::string((1 << 20) - 10, ' ') + "sleep.";
+  v1::EncodeRequest request =
+      Request(kMeanModel, text, Spans(4096, {0, 1 << 20}));
+  request.set_dimensions(1);
+  for (int i = 0; i < 2; ++i) {
+    *request.add_inputs() = request.inputs(0);
+    *request.add_chunks() = request.chunks(0);
+  }
+  EXPECT_EQ(Encode(request).chunks_size(), 4096);
+}
+
 TEST_F(ChunksTest, TruncatedPartsAreTold) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "cats sleep. ";

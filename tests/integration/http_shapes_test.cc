@@ -105,6 +105,11 @@ TEST_F(ShapesTest, AnswersTheOtherPathsOfTei) {
       Refusal("/similarity", {{"inputs", {{"sentences", {"a"}}}}}, 422)["error"]
           .get<std::string>(),
       ErrorAt("inputs.source_sentence"));
+  const json wrong = {
+      {"inputs", {{"source_sentence", "a"}, {"sentences", {"a", "b"}}}},
+      {"parameters", {{"prompt_name", "unknown"}}}};
+  EXPECT_THAT(Refusal("/similarity", wrong, 422)["error"].get<std::string>(),
+              ErrorAt("parameters.prompt_name"));
 
   std::vector<int> ids;
   const json tokens = Post("/tokenize", {{"inputs", "Guten Morgen."},

@@ -73,19 +73,16 @@ def to_inputs(values: Iterable[InputLike]) -> list[common_pb2.Input]:
     return [to_input(value) for value in values]
 
 
-def to_chunks(
-    chunks: Iterable[ChunksLike] | None,
-) -> list[inference_pb2.Chunks]:
-    if chunks is None:
-        return []
-    return [_to_chunks(one) for one in chunks]
-
-
 def _to_chunks(spans: ChunksLike) -> inference_pb2.Chunks:
     if isinstance(spans, inference_pb2.Chunks):
         return spans
     message = inference_pb2.Chunks(unit=inference_pb2.TEXT_UNIT_CHARACTER)
-    for begin, end in spans:
+    for span in spans:
+        try:
+            begin, end = span
+        except (TypeError, ValueError):
+            what = "chunks: give each text a list of (begin, end), as [[(0, 120)]]"
+            raise TypeError(what) from None
         message.spans.add(begin=begin, end=end)
     return message
 
@@ -95,7 +92,7 @@ def to_encode_request(
 ) -> inference_pb2.EncodeRequest:
     """`options` are EncodeArguments."""
     fields = dict(options)
-    chunks = to_chunks(fields.pop("chunks", None))
+    chunks = [_to_chunks(one) for one in fields.pop("chunks", None) or ()]
     return inference_pb2.EncodeRequest(inputs=to_inputs(inputs), chunks=chunks, **fields)
 
 

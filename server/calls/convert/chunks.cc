@@ -1,7 +1,11 @@
 // Spans come in bytes or characters and become bytes first. A token belongs to
 // a span if they share a character that is no white space: tokens often begin
-// with the space before their word. Tokens are in the text's order, so those of
-// a span are neighbours.
+// with the space before their word. So spans and tokens lose the white space
+// around them; then those that overlap share such a character. Tokens are in
+// the text's order, so those of a span are neighbours.
+//
+// The text's words are found once. Thousands of spans may overlap in a text of
+// which most is white space, and none may read all of it again.
 #include "server/calls/convert/chunks.h"
 
 #include <fmt/format.h>
@@ -9,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "base/status.h"
 #include "base/utf8.h"
@@ -26,6 +31,7 @@ constexpr int64_t kMostTokens = int64_t{1} << 20;
 struct Part {
   size_t begin = 0;
   size_t end = 0;
+  bool empty() const { return begin >= end; }
 };
 
 // A token and its part of the text.
@@ -46,10 +52,37 @@ std::vector<size_t> CharacterBegins(std::string_view text) {
   return begins;
 }
 
+// Returns the parts of the text between white space, ascending.
+std::vector<Part> WordsOf(std::string_view text) {
+  std::vector<Part> words;
+  for (size_t i = 0, size = 0; i < text.size(); i += size) {
+    size = FirstCodePoint(text.substr(i)).size;
+    if (IsBlank(text.substr(i, size))) continue;
+    if (words.empty() || words.back().end < i) words.push_back({i, i});
+    words.back().end = i + size;
+  }
+  return words;
+}
+
+// Returns a part without the white space around it; empty if it has nothing
+// else.
+Part Trim(const std::vector<Part>& words, Part part) {
+  const auto first = std::partition_point(
+      words.begin(), words.end(),
+      [&](const Part& word) { return word.end <= part.begin; });
+  const auto behind = std::partition_point(
+      first, words.end(),
+      [&](const Part& word) { return word.begin < part.end; });
+  if (first == behind) return {};
+  return {std::max(part.begin, first->begin),
+          std::min(part.end, std::prev(behind)->end)};
+}
+
 // Returns the spans in bytes, without the white space around them.
 absl::StatusOr<std::vector<Part>> ReadSpans(const v1::Chunks& in,
                                             const std::string& path,
-                                            std::string_view text) {
+                                            std::string_view text,
+                                            const std::vector<Part>& words) {
   if (!v1::TextUnit_IsValid(in.unit())) {
     return InvalidField(
         path + ".unit",
@@ -90,27 +123,17 @@ absl::StatusOr<std::vector<Part>> ReadSpans(const v1::Chunks& in,
             place));
       }
     }
-    while (part.begin < part.end) {
-      const CodePoint first = FirstCodePoint(text.substr(part.begin));
-      if (!IsBlank(text.substr(part.begin, first.size))) break;
-      part.begin += first.size;
-    }
-    if (part.begin >= part.end) {
-      return wrong("has only white space; leave it out");
-    }
-    for (size_t last = part.end; last > part.begin;) {
-      --last;
-      if (IsContinuation(text[last])) continue;
-      if (!IsBlank(text.substr(last, part.end - last))) break;
-      part.end = last;
-    }
+    part = Trim(words, part);
+    if (part.empty()) return wrong("has only white space; leave it out");
     parts.push_back(part);
   }
   return parts;
 }
 
-// Returns the tokens that are made of the text, not of a prompt before it.
-std::vector<Placed> PlaceTokensOf(const PreparedInput& input, size_t size) {
+// Returns the tokens that are made of the text's words, not of a prompt before
+// it, without the white space around them.
+std::vector<Placed> PlaceTokensOf(const PreparedInput& input,
+                                  const std::vector<Part>& words) {
   std::vector<Placed> placed;
   size_t reached = 0;
   for (size_t i = 0; i < input.tokens.size(); ++i) {
@@ -118,11 +141,11 @@ std::vector<Placed> PlaceTokensOf(const PreparedInput& input, size_t size) {
     if (token.text_index != 0 || token.byte_begin >= token.byte_end) continue;
     const auto in_text = [&](int place) {
       const auto byte = static_cast<size_t>(place);
-      return byte < input.text_begin ? 0
-                                     : std::min(byte - input.text_begin, size);
+      return byte - std::min(byte, input.text_begin);
     };
-    Part part{in_text(token.byte_begin), in_text(token.byte_end)};
-    if (part.begin >= part.end) continue;
+    Part part =
+        Trim(words, {in_text(token.byte_begin), in_text(token.byte_end)});
+    if (part.empty()) continue;
     // Ends ascend, also where a token stands for what another covers.
     reached = part.end = std::max(part.end, reached);
     placed.push_back({static_cast<int>(i), part});
@@ -135,9 +158,10 @@ std::vector<Placed> PlaceTokensOf(const PreparedInput& input, size_t size) {
 absl::StatusOr<std::vector<ChunkTokens>> PlaceChunks(
     const v1::Chunks& in, const std::string& path, std::string_view text,
     const PreparedInput& input) {
+  const std::vector<Part> words = WordsOf(text);
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Part> parts,
-                           ReadSpans(in, path, text));
-  const std::vector<Placed> tokens = PlaceTokensOf(input, text.size());
+                           ReadSpans(in, path, text, words));
+  const std::vector<Placed> tokens = PlaceTokensOf(input, words);
   // The part of the text that the model reads.
   const Part read =
       tokens.empty() ? Part{}
@@ -147,15 +171,15 @@ absl::StatusOr<std::vector<ChunkTokens>> PlaceChunks(
   for (size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     ChunkTokens chunk;
-    for (auto token = std::partition_point(
-             tokens.begin(), tokens.end(),
-             [&](const Placed& one) { return one.part.end <= part.begin; });
-         token != tokens.end() && token->part.begin < part.end; ++token) {
-      const size_t begin = std::max(token->part.begin, part.begin);
-      const size_t end = std::min(token->part.end, part.end);
-      if (IsBlank(text.substr(begin, end - begin))) continue;
-      if (chunk.end == 0) chunk.begin = token->index;
-      chunk.end = token->index + 1;
+    const auto first = std::partition_point(
+        tokens.begin(), tokens.end(),
+        [&](const Placed& token) { return token.part.end <= part.begin; });
+    const auto behind = std::partition_point(
+        first, tokens.end(),
+        [&](const Placed& token) { return token.part.begin < part.end; });
+    if (first != behind) {
+      chunk.begin = first->index;
+      chunk.end = std::prev(behind)->index + 1;
     }
     chunk.truncated =
         input.truncated > 0 && (part.begin < read.begin || part.end > read.end);

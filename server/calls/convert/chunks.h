@@ -14,7 +14,7 @@ namespace trivium {
 // The tokens of a part of a text, [begin, end) of those that the model reads.
 struct ChunkTokens {
   int begin = 0;
-  int end = 0;  // as begin: the model reads none of the part
+  int end = 0;  // begin, if the model reads none of the part
   bool truncated = false;
 };
 

@@ -9,7 +9,8 @@
 
 namespace trivium {
 
-// Puts an embedding into a result, or a part's, in the given format.
+// Puts the embedding of a text, or of a part of one, into its message in the
+// given format.
 void SetEmbedding(const std::vector<float>& embedding,
                   v1::EmbeddingFormat format, v1::EncodeResult* out);
 void SetEmbedding(const std::vector<float>& embedding,

@@ -45,16 +45,6 @@ absl::StatusOr<EmbeddingWeights> ReadEmbeddingWeights(
                           .multi_vector = in->multi_vector()};
 }
 
-std::vector<v1::EncodeOutput> OutputsOf(const EmbeddingWeights& weights) {
-  std::vector<v1::EncodeOutput> outputs;
-  if (weights.dense > 0) outputs.push_back(v1::ENCODE_OUTPUT_DENSE);
-  if (weights.sparse > 0) outputs.push_back(v1::ENCODE_OUTPUT_SPARSE);
-  if (weights.multi_vector > 0) {
-    outputs.push_back(v1::ENCODE_OUTPUT_MULTI_VECTOR);
-  }
-  return outputs;
-}
-
 absl::Status RefuseEmbeddingWeights(const v1::RerankRequest& in) {
   if (!in.has_weights()) return absl::OkStatus();
   return InvalidField("weights",
@@ -62,17 +52,13 @@ absl::Status RefuseEmbeddingWeights(const v1::RerankRequest& in) {
                       "them out");
 }
 
-v1::EncodeRequest ToEncodeRequest(const v1::RerankRequest& in,
-                                  const EmbeddingWeights& weights,
-                                  TextKind kind) {
+v1::EncodeRequest ToEncodeRequest(const EmbeddingWeights& weights) {
   v1::EncodeRequest out;
-  for (const v1::EncodeOutput output : OutputsOf(weights)) {
-    out.add_outputs(output);
+  if (weights.dense > 0) out.add_outputs(v1::ENCODE_OUTPUT_DENSE);
+  if (weights.sparse > 0) out.add_outputs(v1::ENCODE_OUTPUT_SPARSE);
+  if (weights.multi_vector > 0) {
+    out.add_outputs(v1::ENCODE_OUTPUT_MULTI_VECTOR);
   }
-  if (in.has_truncate()) out.set_truncate(in.truncate());
-  out.set_truncation_direction(in.truncation_direction());
-  out.set_kind(kind == TextKind::kQuery ? v1::TEXT_KIND_QUERY
-                                        : v1::TEXT_KIND_DOCUMENT);
   return out;
 }
 

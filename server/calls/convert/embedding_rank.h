@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,15 +29,20 @@ absl::StatusOr<EmbeddingWeights> ReadEmbeddingWeights(
   return ReadEmbeddingWeights(in.has_weights() ? &in.weights() : nullptr,
                               model);
 }
-// Returns the embeddings that count.
-std::vector<v1::EncodeOutput> OutputsOf(const EmbeddingWeights& weights);
 // INVALID_ARGUMENT if the request has weights, for models that read pairs.
 absl::Status RefuseEmbeddingWeights(const v1::RerankRequest& in);
 
 // Returns a request that makes the embeddings that count, without inputs.
-v1::EncodeRequest ToEncodeRequest(const v1::RerankRequest& in,
-                                  const EmbeddingWeights& weights,
-                                  TextKind kind);
+v1::EncodeRequest ToEncodeRequest(const EmbeddingWeights& weights);
+// The same, which cuts texts as `in` says.
+template <typename Request>
+v1::EncodeRequest ToEncodeRequest(const EmbeddingWeights& weights,
+                                  const Request& in) {
+  v1::EncodeRequest out = ToEncodeRequest(weights);
+  if (in.has_truncate()) out.set_truncate(in.truncate());
+  out.set_truncation_direction(in.truncation_direction());
+  return out;
+}
 v1::Input ToInput(const std::string& text);
 
 // The products of a document's embeddings with the query's. Those that do not

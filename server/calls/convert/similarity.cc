@@ -97,19 +97,14 @@ absl::StatusOr<SimilarityJob> ReadSimilarity(const v1::SimilarityRequest& in,
         model.name));
   }
   SimilarityJob job;
-  InputOptions truncation;  // which the encodings read again
+  InputOptions truncation;  // only checked; the encodings read it again
   TRIVIUM_RETURN_IF_ERROR(
       ConvertTruncation(in, "", environment, model, &truncation));
   TRIVIUM_ASSIGN_OR_RETURN(job.weights, ReadEmbeddingWeights(in, model));
   TRIVIUM_RETURN_IF_ERROR(ReadFunction(in, model, &job));
   TRIVIUM_RETURN_IF_ERROR(CheckDimensions(in, model, job));
-  v1::EncodeRequest encode;
-  for (const v1::EncodeOutput output : OutputsOf(job.weights)) {
-    encode.add_outputs(output);
-  }
+  v1::EncodeRequest encode = ToEncodeRequest(job.weights, in);
   if (in.has_dimensions()) encode.set_dimensions(in.dimensions());
-  if (in.has_truncate()) encode.set_truncate(in.truncate());
-  encode.set_truncation_direction(in.truncation_direction());
   TRIVIUM_ASSIGN_OR_RETURN(
       job.first, ReadList(in.first(), "first", encode, environment.limits));
   if (in.has_second()) {
@@ -127,13 +122,14 @@ int64_t SimilarityBytes(const SimilarityJob& job) {
   return static_cast<int64_t>(std::min(bytes, kMost));
 }
 
-absl::Status CheckComparisons(const SimilarityJob& job, const Model& model,
-                              const ComparedTexts& first,
-                              const ComparedTexts& second) {
+absl::StatusOr<int64_t> CountComparisons(const SimilarityJob& job,
+                                         const Model& model,
+                                         const ComparedTexts& first,
+                                         const ComparedTexts& second) {
   // MaxSim's are in f32, several at once. Others take so many times as long.
   constexpr double kDenseCost = 4, kSparseCost = 8;
   // Some seconds of one thread.
-  constexpr double kMost = double{1} * (int64_t{1} << 34);
+  constexpr double kMost = int64_t{1} << 34;
   const SentenceEncoder& sentences = model.sentence_encoder();
   double cost = 0;
   if (job.weights.dense > 0) {
@@ -149,12 +145,12 @@ absl::Status CheckComparisons(const SimilarityJob& job, const Model& model,
   if (job.weights.multi_vector > 0) {
     cost += first.tokens * second.tokens * sentences.multi_vectors()->size();
   }
-  if (cost <= kMost) return absl::OkStatus();
+  if (cost <= kMost) return static_cast<int64_t>(cost);
   return InvalidField(
-      job.second ? "second" : "first",
+      job.second ? "second.inputs" : "first.inputs",
       fmt::format("has {:.0f} texts of {:.0f} tokens to compare with {:.0f} "
-                  "texts of {:.0f}, "
-                  "which is {:.1f} times what a call may take; send fewer "
+                  "texts of {:.0f}, which is {:.1f} times what a call may "
+                  "take; send fewer "
                   "texts, or shorter ones",
                   second.texts, second.tokens, first.texts, first.tokens,
                   cost / kMost));

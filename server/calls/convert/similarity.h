@@ -46,11 +46,12 @@ struct ComparedTexts {
   double texts = 0;
   double tokens = 0;
 };
-// INVALID_ARGUMENT if comparing the lists takes more multiplications than a
-// call may have.
-absl::Status CheckComparisons(const SimilarityJob& job, const Model& model,
-                              const ComparedTexts& first,
-                              const ComparedTexts& second);
+// Returns how long comparing the lists takes, in multiplications of MaxSim.
+// INVALID_ARGUMENT if a call may not have so many.
+absl::StatusOr<int64_t> CountComparisons(const SimilarityJob& job,
+                                         const Model& model,
+                                         const ComparedTexts& first,
+                                         const ComparedTexts& second);
 
 // Makes room for the numbers of all pairs.
 void AddPairs(const SimilarityJob& job, v1::SimilarityResponse* out);

@@ -160,7 +160,8 @@ constexpr Route kRoutes[] = {
 
     {"POST", "/v2/translate", Rpc::kTranslate, NewTranslate, nullptr,
      NewDeeplTranslateCodec},
-    // Their codecs answer alone. ListModels, which costs nothing, carries them.
+    // The codecs of these paths make the whole answer. The call that they need
+    // is ListModels, which costs nothing.
     {"GET", "/v2/languages", Rpc::kListModels, NewListModels, nullptr,
      NewDeeplLanguagesCodec},
     {"GET", "/v2/usage", Rpc::kListModels, NewListModels, nullptr,

@@ -445,6 +445,8 @@ class ClientTest(unittest.TestCase):
                          [(0, 2), (3, 5)])
         self.assertEqual(len(request.chunks), 2)
         self.assertFalse(to_encode_request(["a"], {}).chunks)
+        with self.assertRaisesRegex(TypeError, "chunks"):
+            to_encode_request(["a"], {"chunks": [(0, 2)]})
         result = inference_pb2.EncodeResult()
         result.chunks.add(embedding=[1, 2])
         result.chunks.add(truncated=True)

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "client/commands/command.h"
@@ -16,7 +17,6 @@
 #include "client/commands/line_reader.h"
 #include "fmt/format.h"
 #include "google/protobuf/util/json_util.h"
-#include "nlohmann/json.hpp"
 
 namespace trivium {
 namespace {
@@ -279,6 +279,11 @@ void AddTools(const std::string& path, v1::Chat* chat) {
   if (!text.ok()) {
     throw CLI::ValidationError("--tools", std::string(text.status().message()));
   }
+  const absl::Status checked = CheckJson(*text, kConfigJson);
+  if (!checked.ok()) {
+    throw CLI::ValidationError(
+        "--tools", fmt::format("{}: {}", path, std::string(checked.message())));
+  }
   // Templates see the members in the file's order.
   const auto tools = nlohmann::ordered_json::parse(*text, nullptr, false);
   if (!tools.is_array() || tools.empty()) {
@@ -369,11 +374,12 @@ Subcommand AddChat(CLI::App& app) {
                   "System message that begins the conversation");
   AddTemplateFlags(*sub, request->mutable_chat());
   AddAnswerFlags(*sub, request->mutable_chat());
+  AddJsonFlag(*sub, &command->json_);
   sub->add_flag(
          "--thoughts", command->thoughts_,
          "Show the model's thoughts on the standard error in a pipe, too")
+      ->excludes("--json")  // which shows them
       ->group(kMoreFlags);
-  AddJsonFlag(*sub, &command->json_);
   AddDecodingFlags(*sub, request->mutable_decoding());
   AddConstraintFlags(*sub, request->mutable_decoding());
   return {sub, std::move(command)};

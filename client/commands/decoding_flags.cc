@@ -147,15 +147,25 @@ void AddConstraintFlags(CLI::App& app, v1::DecodingOptions* options) {
     return app.add_option_function<std::string>(flag, std::move(set), help)
         ->group(kMoreFlags);
   };
-  CLI::Option* const schema = add(
+  const auto add_file = [&](const char* flag,
+                            std::function<void(const std::string&)> set,
+                            const char* help) {
+    return add(
+        flag,
+        [flag, set](const std::string& path) {
+          const absl::StatusOr<std::string> text = ReadFile(path);
+          if (!text.ok()) {
+            throw CLI::ValidationError(flag,
+                                       std::string(text.status().message()));
+          }
+          set(*text);
+        },
+        help);
+  };
+  CLI::Option* const schema = add_file(
       "--json-schema",
-      [options](const std::string& path) {
-        const absl::StatusOr<std::string> text = ReadFile(path);
-        if (!text.ok()) {
-          throw CLI::ValidationError("--json-schema",
-                                     std::string(text.status().message()));
-        }
-        options->mutable_constraint()->set_json_schema(*text);
+      [options](const std::string& text) {
+        options->mutable_constraint()->set_json_schema(text);
       },
       "Write JSON that the schema in this file accepts");
   CLI::Option* const object =
@@ -166,15 +176,10 @@ void AddConstraintFlags(CLI::App& app, v1::DecodingOptions* options) {
              },
              "Write a JSON object")
           ->group(kMoreFlags);
-  CLI::Option* const grammar = add(
+  CLI::Option* const grammar = add_file(
       "--grammar",
-      [options](const std::string& path) {
-        const absl::StatusOr<std::string> text = ReadFile(path);
-        if (!text.ok()) {
-          throw CLI::ValidationError("--grammar",
-                                     std::string(text.status().message()));
-        }
-        options->mutable_constraint()->set_grammar(*text);
+      [options](const std::string& text) {
+        options->mutable_constraint()->set_grammar(text);
       },
       "Write a text of the GBNF grammar in this file");
   CLI::Option* const regex = add(

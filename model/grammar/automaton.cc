@@ -431,6 +431,7 @@ Automaton::Count Automaton::CountAt(Position at) const {
   return {.endless = counted.endless,
           .left = counted.endless ? 0 : counted.last - count,
           .next = count < counted.last ? at + 1 : at,
+          .last = counted.base + counted.last,
           .may_end = counted.base + counted.needed};
 }
 

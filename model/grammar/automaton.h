@@ -94,12 +94,13 @@ class Automaton {
     const Counted& counted = CountedAt(at);
     return at < counted.base + counted.last || counted.endless;
   }
-  // A position of a counted rule: how many more bodies may follow, and the
-  // positions after one more and from which the rule may end.
+  // A position of a counted rule: how many more bodies may follow, the
+  // positions after one more and after all of them, and the first position from
+  // which the rule may end.
   struct Count {
     bool endless;
     uint32_t left;  // 0 if endless
-    Position next, may_end;
+    Position next, last, may_end;
   };
   Count CountAt(Position at) const;
   // Returns a position that behaves the same for the next `length` bytes. Far

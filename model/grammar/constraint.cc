@@ -7,6 +7,7 @@
 #include "model/grammar/constraint.h"
 
 #include <algorithm>
+#include <bitset>
 #include <map>
 #include <optional>
 #include <utility>
@@ -79,9 +80,15 @@ class PlainReader {
   std::map<std::pair<ParseStates::Id, int>, bool> known_;
 };
 
-// The most characters of plain tokens, and that there is no bound.
+// The most characters of plain tokens; kAnyCharacters if there is no bound.
 using Characters = std::optional<uint32_t>;
 constexpr uint32_t kAnyCharacters = ~uint32_t{0};
+
+// True if a plain token may begin with one of the bytes.
+bool BeginsPlain(std::bitset<256> bytes) {
+  for (size_t byte = 0; byte < 0x20; ++byte) bytes.reset(byte);
+  return bytes.reset('"').reset('\\').any();
+}
 
 // Does what PlainCharacters does, at a position of a counted rule.
 Characters CountedCharacters(const Automaton& automaton, Position position,
@@ -94,7 +101,12 @@ Characters CountedCharacters(const Automaton& automaton, Position position,
       !PlainReader(states, states->At(count.next, origin)).Reads(start)) {
     return std::nullopt;
   }
-  return count.endless ? kAnyCharacters : count.left;
+  if (count.endless) return kAnyCharacters;
+  // A longer token goes on with what follows the rule: that is not plain.
+  if (BeginsPlain(states->NextBytes(states->At(count.last, origin)))) {
+    return std::nullopt;
+  }
+  return count.left;
 }
 
 // The most characters of plain tokens that are read from a position, whose

@@ -155,6 +155,52 @@ std::string Below(std::string_view pointer, std::string_view key) {
   return result;
 }
 
+std::vector<std::string> KeysOf(std::string_view pointer) {
+  std::vector<std::string> keys;
+  for (size_t i = 1; i < pointer.size(); ++i) {
+    if (pointer[i] == '/') {
+      keys.emplace_back();
+    } else if (keys.empty()) {
+      return keys;
+    } else if (const std::string_view rest = pointer.substr(i);
+               rest.starts_with("~0") || rest.starts_with("~1")) {
+      keys.back() += rest[1] == '0' ? '~' : '/';
+      ++i;
+    } else {
+      keys.back() += pointer[i];
+    }
+  }
+  return keys;
+}
+
+std::string UriDecoded(std::string_view key) {
+  std::string result;
+  for (size_t i = 0; i < key.size(); ++i) {
+    if (key[i] == '%' && i + 2 < key.size() &&
+        absl::ascii_isxdigit(key[i + 1]) && absl::ascii_isxdigit(key[i + 2])) {
+      result += static_cast<char>(
+          std::stoi(std::string(key.substr(i + 1, 2)), nullptr, 16));
+      i += 2;
+    } else {
+      result += key[i];
+    }
+  }
+  return result;
+}
+
+const Schema* PartAt(const Schema& value, const std::string& key) {
+  if (value.is_object()) {
+    const auto found = value.find(key);
+    return found == value.end() ? nullptr : &*found;
+  }
+  if (!value.is_array() || key.empty() || key.size() > 5 ||
+      key.find_first_not_of("0123456789") != key.npos) {
+    return nullptr;
+  }
+  const size_t index = std::stoul(key);
+  return index < value.size() ? &value[index] : nullptr;
+}
+
 JsonTypes TypeOf(const Schema& value) {
   switch (value.type()) {
     case Schema::value_t::null:
@@ -185,38 +231,12 @@ absl::StatusOr<const Schema*> SchemaDocument::Resolve(
                        "#/$defs/name");
   }
   const Schema* at = &root_;
-  for (size_t begin = 1; begin < reference.size();) {
-    const size_t end =
-        std::min(reference.find('/', begin + 1), reference.size());
-    std::string key;
-    for (size_t i = begin + 1; i < end; ++i) {
-      const std::string_view rest =
-          std::string_view(reference).substr(i, end - i);
-      if (rest.starts_with("~0") || rest.starts_with("~1")) {
-        key += rest[1] == '0' ? '~' : '/';
-        ++i;
-      } else if (rest.size() >= 3 && rest[0] == '%' &&
-                 absl::ascii_isxdigit(rest[1]) &&
-                 absl::ascii_isxdigit(rest[2])) {
-        key += static_cast<char>(
-            std::stoi(std::string(rest.substr(1, 2)), nullptr, 16));
-        i += 2;
-      } else {
-        key += rest[0];
-      }
-    }
-    if (at->is_object() && at->contains(key)) {
-      at = &at->at(key);
-    } else if (size_t index = 0;
-               at->is_array() && !key.empty() && key.size() < 6 &&
-               key.find_first_not_of("0123456789") == key.npos &&
-               (index = std::stoul(key)) < at->size()) {
-      at = &at->at(index);
-    } else {
+  for (const std::string& key : KeysOf(reference)) {
+    at = PartAt(*at, UriDecoded(key));
+    if (at == nullptr) {
       return SchemaError(pointer,
                          fmt::format("{} points to nothing", reference));
     }
-    begin = end;
   }
   return at;
 }

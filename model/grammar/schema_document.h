@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,6 +37,12 @@ absl::StatusOr<T> At(std::string_view pointer, absl::StatusOr<T> result) {
 }
 // The pointer of a member.
 std::string Below(std::string_view pointer, std::string_view key);
+// The keys of a pointer: {"a", "b/c"} of "#/a/b~1c".
+std::vector<std::string> KeysOf(std::string_view pointer);
+// A key of a reference, which is a part of a URI: "a b" of "a%20b".
+std::string UriDecoded(std::string_view key);
+// The member or the element that a key names; null if there is none.
+const Schema* PartAt(const Schema& value, const std::string& key);
 
 // A schema with its definitions, as far as references and types go.
 class SchemaDocument {

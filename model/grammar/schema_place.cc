@@ -1,46 +1,13 @@
 #include "model/grammar/schema_place.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-
 namespace trivium {
 namespace {
-
-// The keys of "#/a/b~1c": a, b/c.
-std::vector<std::string> KeysOf(const std::string& pointer) {
-  std::vector<std::string> keys;
-  for (size_t i = 1; i < pointer.size(); ++i) {
-    if (pointer[i] == '/') {
-      keys.emplace_back();
-    } else if (keys.empty()) {
-      return keys;
-    } else if (pointer[i] == '~' && i + 1 < pointer.size()) {
-      keys.back() += pointer[++i] == '0' ? '~' : '/';
-    } else {
-      keys.back() += pointer[i];
-    }
-  }
-  return keys;
-}
-
-// A key of a reference, which is a part of a URI: a%20b is "a b".
-std::string Decoded(const std::string& key) {
-  std::string result;
-  for (size_t i = 0; i < key.size(); ++i) {
-    if (key[i] == '%' && i + 2 < key.size() &&
-        absl::ascii_isxdigit(key[i + 1]) && absl::ascii_isxdigit(key[i + 2])) {
-      result += static_cast<char>(std::stoi(key.substr(i + 1, 2), nullptr, 16));
-      i += 2;
-    } else {
-      result += key[i];
-    }
-  }
-  return result;
-}
 
 // Looks for the part that the keys lead to: through members, and through the
 // schemas that are joined with the one at hand.
@@ -50,36 +17,33 @@ class PlaceSearch {
       : document_(root, &work_), root_(*root) {}
 
   std::optional<std::string> Find(std::span<const std::string> keys) {
-    left_ = kMostVisits;
     return Find(root_, "#", keys, 0);
   }
 
  private:
-  static constexpr int kMostVisits = 20'000;
+  // Members and bytes that all searches together may compare. Some schemas join
+  // a part of them with itself again and again.
+  static constexpr size_t kMostSteps = 200'000;
+
+  bool Take(size_t steps) {
+    left_ -= std::min(left_, steps);
+    return left_ > 0;
+  }
 
   std::optional<std::string> Find(const Schema& at, const std::string& pointer,
                                   std::span<const std::string> keys,
                                   int depth) {
     if (keys.empty()) return pointer;
-    if (--left_ < 0 || depth > kMostSchemaDepth) return std::nullopt;
+    if (!Take(1 + at.size()) || depth > kMostSchemaDepth) return std::nullopt;
     const std::string& key = keys[0];
-    if (at.is_array()) {
-      if (key.empty() || key.size() > 6 ||
-          key.find_first_not_of("0123456789") != key.npos) {
-        return std::nullopt;
-      }
-      const size_t index = std::stoul(key);
-      if (index >= at.size()) return std::nullopt;
-      return Find(at[index], Below(pointer, key), keys.subspan(1), depth + 1);
-    }
-    if (!at.is_object()) return std::nullopt;
-    auto found = at.find(key);
-    if (found == at.end()) found = at.find(Decoded(key));
-    if (found != at.end()) {
+    const Schema* found = PartAt(at, key);
+    if (found == nullptr) found = PartAt(at, UriDecoded(key));
+    if (found != nullptr) {
       auto place =
           Find(*found, Below(pointer, key), keys.subspan(1), depth + 1);
       if (place.has_value()) return place;
     }
+    if (!at.is_object()) return std::nullopt;
     return FindJoined(at, pointer, keys, depth);
   }
 
@@ -91,7 +55,7 @@ class PlaceSearch {
         reference != at.end() && reference->is_string()) {
       const auto& text = reference->get_ref<const std::string&>();
       const auto target = document_.Resolve(text, pointer);
-      if (target.ok()) {
+      if (Take(text.size()) && target.ok()) {
         auto place = Find(**target, text, keys, depth + 1);
         if (place.has_value()) return place;
       }
@@ -118,7 +82,7 @@ class PlaceSearch {
   WorkBudget work_{0};  // Resolve takes none
   const SchemaDocument document_;
   const Schema& root_;
-  int left_ = 0;
+  size_t left_ = kMostSteps;
 };
 
 }  // namespace

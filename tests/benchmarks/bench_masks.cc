@@ -1,6 +1,6 @@
-// trivium-bench-masks: how fast masks of tokens are made, as JSON. What
-// compare_masks.py measures against others. Reads cases of the standard input:
-//   {"name": text, "schema": text, "texts": [[token id...]...]}
+// trivium-bench-masks: how fast masks of tokens are made, as JSON.
+// compare_masks.py runs it beside others. Reads cases of the standard input:
+//   {"schema": text, "texts": [[token id...]...]}
 // a line each, and answers each with a line:
 //   {"compile": s, "first": s, "masks": [s...], "advances": [s...]}
 // compile: from the schema's text to a matcher; first: from there to the first
@@ -42,7 +42,7 @@ class Bench {
     end_ = static_cast<int32_t>(tokens.size()) - 1;
     trie_ = std::make_shared<const TokenTrie>(std::move(tokens),
                                               std::vector<int32_t>{end_});
-    if (!bits.empty()) bits_.open(bits, std::ios::binary);
+    if (!bits.empty()) bits_.open(bits, std::ios::binary | std::ios::app);
   }
 
   absl::StatusOr<ordered_json> Run(const ordered_json& line) {

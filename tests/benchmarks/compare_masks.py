@@ -1,10 +1,11 @@
-"""Masks of tokens beside xgrammar and llguidance: see the command compare_masks.
+"""Masks of tokens beside xgrammar and llguidance; compare_masks runs it.
 
-All hold the same texts to the same JSON schemas with the same vocabulary, on one
-thread, in turns. Times are those of the process's CPU, so that other work on the
-machine does not count as such. A mask is timed for each token of each text, and the token
-itself apart. "first" is the time from the schema's text to its first mask: what
-a request with a new schema waits. Texts are written as json.dumps does it.
+All hold the same texts to the same JSON schemas with the same vocabulary, on
+one thread, in turns. Times are those of the process's CPU, so that other work
+on the machine does not count as such. A mask is timed for each token of each
+text, and the token itself apart. "first" is the time from the schema's text to
+its first mask: what a request with a new schema waits. Texts are written as
+json.dumps does it.
 
 --check compares the masks themselves: tokens that only this engine allows, and
 tokens that it alone refuses.
@@ -82,11 +83,10 @@ class Own:
                 "masks": result["masks"], "advances": result["advances"]}
 
     def masks(self, schema, texts):
-        self.bits.write_bytes(b"")
-        before = self.bits.stat().st_size
+        self.bits.write_bytes(b"")  # the program appends
         self.run(schema, texts)
-        words = np.fromfile(self.bits, dtype="<u8", offset=before)
-        return words.reshape(-1, self.words)[:, :].view("<u4")
+        words = np.fromfile(self.bits, dtype="<u8")
+        return words.reshape(-1, self.words).view("<u4")
 
 
 class Peer:
@@ -123,7 +123,7 @@ class Xgrammar(Peer):
 
     def __init__(self, tokens):
         import xgrammar
-        self.library = xgrammar
+        self.module = xgrammar
         self.end = len(tokens)
         self.info = xgrammar.TokenizerInfo(
             [*tokens, "<end>"], vocab_type=xgrammar.VocabType.RAW,
@@ -132,13 +132,13 @@ class Xgrammar(Peer):
 
     def compile(self, schema):
         # A compiler of its own, so that nothing is remembered.
-        compiler = self.library.GrammarCompiler(self.info, max_threads=1)
+        compiler = self.module.GrammarCompiler(self.info, max_threads=1)
         self.grammar = compiler.compile_json_schema(
             schema, any_whitespace=True, strict_mode=False)
-        return self.library.GrammarMatcher(self.grammar)
+        return self.module.GrammarMatcher(self.grammar)
 
     def again(self, matcher):
-        return self.library.GrammarMatcher(self.grammar)
+        return self.module.GrammarMatcher(self.grammar)
 
     def fill(self, matcher):
         matcher.fill_next_token_bitmask(self.bitmask)
@@ -153,7 +153,7 @@ class Llguidance(Peer):
     def __init__(self, tokens):
         import llguidance
         import llguidance.numpy
-        self.library = llguidance
+        self.module = llguidance
         self.numpy = llguidance.numpy
         self.end = len(tokens)
         everything = [*tokens, b"<end>"]
@@ -171,12 +171,12 @@ class Llguidance(Peer):
         self.bitmask = self.numpy.allocate_token_bitmask(1, len(everything))
 
     def compile(self, schema):
-        self.schema = self.library.LLMatcher.grammar_from_json_schema(
+        self.schema = self.module.LLMatcher.grammar_from_json_schema(
             schema, defaults={"whitespace_flexible": True})
         return self.make()
 
     def make(self):
-        matcher = self.library.LLMatcher(self.tokenizer, self.schema)
+        matcher = self.module.LLMatcher(self.tokenizer, self.schema)
         if matcher.is_error():
             raise ValueError(matcher.get_error())
         return matcher

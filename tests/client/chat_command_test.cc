@@ -205,9 +205,12 @@ TEST_F(ChatTest, ShowsCallsAndSendsTheirResults) {
   EXPECT_EQ(server_.last_generate.chat().tool_choice(),
             v1::Chat::TOOL_CHOICE_NONE);
   EXPECT_EQ(Run({"--tool-choice", "", "Hi"}).code, kExitUsage);
+  EXPECT_EQ(Run({"--json", "--thoughts", "Hi"}).code, kExitUsage);
 
   EXPECT_EQ(Run({"--tools", "/nowhere", "Hi"}).code, kExitUsage);
   std::ofstream(path) << "{}";
+  EXPECT_EQ(Run({"--tools", path, "Hi"}).code, kExitUsage);
+  std::ofstream(path) << std::string(100'000, '[') << std::string(100'000, ']');
   EXPECT_EQ(Run({"--tools", path, "Hi"}).code, kExitUsage);
 }
 

@@ -53,8 +53,9 @@ std::vector<std::string> MadeVocabulary() {
   return tokens;
 }
 
-// What a byte costs on the way to the end: one that has no alternative
-// nothing, one that closes little, one that opens something much.
+// What a byte with alternatives costs on the way to the end: one that closes
+// little, one that opens something much. White space and escapes are tried
+// last, but a name may need them.
 int CostOf(int byte) {
   switch (byte) {
     case '"':
@@ -64,6 +65,12 @@ int CostOf(int byte) {
     case '{':
     case '[':
       return 30;
+    case ' ':
+    case '\t':
+    case '\r':
+    case '\n':
+    case '\\':
+      return 20;
     case ',':
       return 10;
     default:
@@ -97,13 +104,7 @@ std::optional<std::string> Completion(ParseStates* states,
       }
       return std::string(bytes.rbegin(), bytes.rend());
     }
-    auto next_bytes = states->NextBytes(state);
-    // Neither white space nor escapes, unless nothing else may come.
-    auto visible = next_bytes;
-    for (const char c : {' ', '\t', '\r', '\n', '\\'}) {
-      visible.reset(static_cast<size_t>(c));
-    }
-    if (visible.any()) next_bytes = visible;
+    const auto next_bytes = states->NextBytes(state);
     for (int byte = 0; byte < 256; ++byte) {
       if (!next_bytes[static_cast<size_t>(byte)]) continue;
       const auto next = states->Step(state, static_cast<uint8_t>(byte));

@@ -310,6 +310,7 @@ TEST(ConstraintTest, MasksOfJsonAreThoseOfEachTokenAlone) {
                                     "name",
                                     "name\":",
                                     "text",
+                                    "abxx",
                                     "{\"name\":"});
   std::string alternatives;
   for (int i = 0; i < 9; ++i) {
@@ -320,7 +321,7 @@ TEST(ConstraintTest, MasksOfJsonAreThoseOfEachTokenAlone) {
                      number + R"(}},"required":["name","text"]})");
   }
   int compared = 0, allowed = 0;
-  for (const std::string& schema :
+  for (const std::string& text :
        {std::string(R"({"type":"string"})"),
         std::string(R"({"type":"string","maxLength":3})"),
         std::string(R"({"type":"string","minLength":2,"maxLength":40})"),
@@ -331,9 +332,16 @@ TEST(ConstraintTest, MasksOfJsonAreThoseOfEachTokenAlone) {
         std::string(R"({"type":"object"})"),
         std::string(R"({"properties":{"a":{}},"additionalProperties":
                         {"type":"string","minLength":1,"maxLength":30}})"),
-        R"({"anyOf":[)" + alternatives + "]}"}) {
-    const auto constraint = ConstraintOf(GrammarOfJsonSchema(schema), trie);
-    ASSERT_NE(constraint, nullptr) << schema;
+        R"({"anyOf":[)" + alternatives + "]}",
+        // What follows the counted characters may be plain, too.
+        std::string(R"([^"\\\x00-\x1f]{30}xx")"),
+        std::string(R"([^"\\\x00-\x1f]{14,30}x+")"),
+        std::string(R"([^"\\\x00-\x1f]{14,}x+")"),
+        std::string(R"(x[^"\\\x00-\x1f]{14,30}x+")")}) {
+    const auto constraint = ConstraintOf(
+        text[0] == '{' ? GrammarOfJsonSchema(text) : GrammarOfRegex(text),
+        trie);
+    ASSERT_NE(constraint, nullptr) << text;
     for (uint64_t seed = 0; seed < 6; ++seed) {
       Generator random(seed);
       ConstraintMatcher matcher(constraint);
@@ -347,7 +355,7 @@ TEST(ConstraintTest, MasksOfJsonAreThoseOfEachTokenAlone) {
           const bool may =
               states.Walk(parsed, trie->bytes(id)) != ParseStates::kDead;
           ASSERT_EQ(mask->Has(id), may)
-              << schema << " seed " << seed << " step " << step << ": "
+              << text << " seed " << seed << " step " << step << ": "
               << testing::PrintToString(trie->bytes(id));
           if (may) choices.push_back(id);
           ++compared;

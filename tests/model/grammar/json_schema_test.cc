@@ -401,6 +401,18 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
                   .ok());
 }
 
+// A schema that is joined with itself has more paths than can be looked at.
+TEST(JsonSchemaTest, TheSearchForAPlaceEnds) {
+  const std::string again = R"({"$ref":"#/$defs/a"})";
+  std::string members = R"("anyOf":[)" + again + "," + again + "]";
+  for (int i = 0; i < 8000; ++i)
+    members += ",\"x-" + std::to_string(i) + "\":0";
+  const std::string schema =
+      R"({"anyOf":[{"properties":{"a: b: c: d: e: f":{"not":{}}}},)" + again +
+      R"(],"$defs":{"a":{)" + members + "}}}";
+  EXPECT_EQ(Refusal(schema).code(), kInvalidArgument);
+}
+
 TEST(JsonSchemaTest, WhatNothingMatchesIsRefused) {
   EXPECT_THAT(Refusal("false"), IsError(kInvalidArgument, "#: no text"));
   EXPECT_EQ(Refusal(R"({"$ref":"#"})").code(), kInvalidArgument);

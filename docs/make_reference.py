@@ -287,6 +287,13 @@ def http_page():
 SAMPLE = re.compile(r"^(?P<name>\w+)(?:\{(?P<labels>.*)\})? ")
 LABEL = re.compile(r'(\w+)="(?:[^"\\]|\\.)*"')
 HEAD = re.compile(r"^# (HELP|TYPE) (\w+) (.*)$")
+LONGEST = 60  # seconds that a server takes to start, to answer or to end
+
+
+def fetch(port, path):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}",
+                                timeout=LONGEST) as answer:
+        return answer.read().decode()
 
 
 def scrape(programs):
@@ -297,20 +304,26 @@ def scrape(programs):
         server = subprocess.Popen(
             [programs / "trivium-server", "--listen", "127.0.0.1:0",
              "--http-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
-             "--port-file", ports],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--log-level", "error", "--port-file", ports])
         try:
-            while not ports.exists() and server.poll() is None:
+            end = time.monotonic() + LONGEST
+            while not ports.exists():
+                if server.poll() is not None:
+                    sys.exit(f"trivium-server ended with {server.returncode}")
+                if time.monotonic() > end:
+                    sys.exit(f"trivium-server did not serve within {LONGEST} s")
                 time.sleep(0.05)
+            # The server renames a whole file to this name.
             port = dict(line.split() for line in ports.read_text().splitlines())
-            urllib.request.urlopen(
-                f"http://127.0.0.1:{port['http']}/v1/models").read()
-            with urllib.request.urlopen(
-                    f"http://127.0.0.1:{port['metrics']}/metrics") as answer:
-                return answer.read().decode()
+            fetch(port["http"], "/v1/models")
+            return fetch(port["metrics"], "/metrics")
         finally:
             server.terminate()
-            server.wait()
+            try:
+                server.wait(LONGEST)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
 
 
 def metrics_page(programs):

@@ -135,7 +135,7 @@ ModelHandle ModelManager::Lease(ModelHandle served) {
 }
 
 void ModelManager::Retire(const ServedModel& served) {
-  // An error needs memory, too.
+  // RemoveModel may throw: the text of its error takes memory.
   CatchExceptions([&] { return batcher_->RemoveModel(served); }).IgnoreError();
   metrics_->RemoveModel(served);
 }

@@ -346,7 +346,7 @@ absl::StatusOr<std::unique_ptr<Document>> ReadCsv(
 }
 absl::StatusOr<std::unique_ptr<Document>> ReadTsv(
     std::string_view data, const DocumentOptions& options) {
-  // Many of these files have no quotes around cells, but in texts.
+  // Many of these files put no quotes around cells, so a quote is text.
   return ReadTable(data, options, '\t', /*quotes=*/false);
 }
 

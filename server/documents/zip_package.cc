@@ -74,7 +74,7 @@ bool IsZip64(std::string_view data) {
              .find(std::string_view("PK\x06\x07")) != data.npos;
 }
 
-// A source that reads `data`; one that will be written owns a copy.
+// Returns a source that reads `data`. One that will be written owns a copy:
 // libzip 1.7.3 shares the bytes before the first changed part between what it
 // read and what it writes, and frees them with the latter, whoever owns them.
 zip_source_t* NewSource(std::string_view data, bool written,
@@ -92,8 +92,8 @@ zip_source_t* NewSource(std::string_view data, bool written,
   return source;
 }
 
-// If `kept` is not null, the archive may be written, and `kept` becomes its
-// source.
+// Opens an archive. It may be written if `kept` is not null; `kept` then
+// becomes its source.
 absl::StatusOr<zip_t*> OpenArchive(std::string_view data, int flags,
                                    zip_source_t** kept) {
   if (const std::string kind = OtherKind(data); !kind.empty()) {

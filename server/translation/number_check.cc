@@ -279,6 +279,33 @@ bool AreSimilar(std::string_view a, std::string_view b) {
   return size > 1 && size <= kMostDigits && 2 * Distance(a, b) <= size;
 }
 
+// Returns where the text has a word that is in none of the edits; npos:
+// nowhere.
+size_t FindUnedited(std::string_view text, std::string_view word,
+                    const std::vector<TextEdit>& edits) {
+  for (size_t at = text.find(word); at != text.npos;
+       at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if (at > 0 && absl::ascii_isalnum(text[at - 1])) continue;
+    if (end < text.size() && u_isalnum(FirstCharacter(text.substr(end)))) {
+      continue;
+    }
+    const bool edited =
+        std::any_of(edits.begin(), edits.end(), [&](const TextEdit& edit) {
+          return edit.span.begin < end && at < edit.span.end;
+        });
+    if (!edited) return at;
+  }
+  return text.npos;
+}
+
+void SortByPlace(std::vector<TextEdit>* edits) {
+  std::sort(edits->begin(), edits->end(),
+            [](const TextEdit& a, const TextEdit& b) {
+              return a.span.begin < b.span.begin;
+            });
+}
+
 }  // namespace
 
 std::optional<NumberCheck> NumberCheck::For(std::string_view source,
@@ -417,13 +444,14 @@ std::vector<TextEdit> NumberCheck::DateEdits(
       const std::string mixed = fmt::format(
           "{}{}{}{}{}", read[i].span.Of(source), marks[0],
           read[i + 1].span.Of(source), marks[1], read[i + 2].span.Of(source));
-      const size_t at = translation.find(mixed);
+      const size_t at = FindUnedited(translation, mixed, edits);
       if (at == translation.npos) continue;
       edits.push_back({{at, at + mixed.size()}, std::string(span.Of(source))});
       break;
     }
     i += 2;
   }
+  SortByPlace(&edits);
   return edits;
 }
 
@@ -443,14 +471,9 @@ void NumberCheck::AddScoreEdits(std::string_view source,
     const std::string wrong =
         std::string(source.substr(first.begin, second.end - first.begin)) +
         std::string(kMark);
-    const size_t at = translation.find(wrong);
+    const size_t at = FindUnedited(translation, wrong, *edits);
     if (at == translation.npos) continue;
     const size_t end = at + wrong.size();
-    if (at > 0 && absl::ascii_isalnum(translation[at - 1])) continue;
-    if (end < translation.size() &&
-        u_isalnum(FirstCharacter(translation.substr(end)))) {
-      continue;
-    }
     edits->push_back({{end - kMark.size(), end}, ""});
   }
 }
@@ -465,10 +488,7 @@ std::vector<TextEdit> NumberCheck::Corrections(
   std::vector<TextEdit> edits = SeparatorEdits(source, translation);
   AddHourEdits(source, translation, &edits);
   AddScoreEdits(source, translation, &edits);
-  std::sort(edits.begin(), edits.end(),
-            [](const TextEdit& a, const TextEdit& b) {
-              return a.span.begin < b.span.begin;
-            });
+  SortByPlace(&edits);
   const Differences differences =
       Compare(source, EditedText(std::string(translation), edits).text());
   if (differences.missing.empty() ||
@@ -493,10 +513,7 @@ std::vector<TextEdit> NumberCheck::Corrections(
                           ? WriteNumber(source, origin, target_style_)
                           : std::string(origin.span.Of(source))});
   }
-  std::sort(edits.begin(), edits.end(),
-            [](const TextEdit& a, const TextEdit& b) {
-              return a.span.begin < b.span.begin;
-            });
+  SortByPlace(&edits);
   return edits;
 }
 

@@ -92,14 +92,15 @@ constexpr char kDomain[] =
 // values; calls and names with "::" or "->"; names with an underscore or a
 // capital inside; words in small letters that go on with digits; entities;
 // handles and tags.
+// A chain such as "a_b.c::d" is one match. Otherwise each part of a chain would
+// look for "()" in all that follows, which takes quadratic time.
 constexpr char kIdentifier[] =
     R"((?:^|[^\pL\pN_.@#`/-])()"
     R"(`[^`\n]{1,200}`)"
     R"(|\$(?:[A-Za-z_]\w*|\{[\w.:-]+\}|\(\w+\)))"
     R"(|%[A-Za-z_]\w+%)"
     R"(|(?:--?[A-Za-z][\w-]*|[A-Z][A-Z0-9_]*)=[^\s,;()]*[^\s.,;:!?()'"“”’])"
-    R"(|[A-Za-z_]\w*(?:(?:::|->|\.)\w+)*\(\))"
-    R"(|[A-Za-z_]\w*(?:(?:::|->)\w+)+)"
+    R"(|[A-Za-z_]\w*(?:(?:::|->|\.)\w+)*(?:\(\)|(?:::|->)\w+))"
     R"(|\pL[\pL\pN]*(?:_[\pL\pN]+)+)"
     R"(|[a-z]{2,}[A-Z][a-z][\pL\pN]*)"
     R"(|\p{Ll}\pL*\d[\pL\pN]*)"

@@ -32,6 +32,9 @@ def read_counts(build, source):
     object file tells of a line."""
     counts = collections.defaultdict(dict)
     files = sorted(str(path) for path in build.rglob("*.gcda"))
+    if not files:
+        sys.exit(f"{build} has no counts: run the tests of a build of the preset "
+                 "coverage")
     for begin in range(0, len(files), AT_ONCE):
         run = subprocess.run(
             ["gcov", "--json-format", "--stdout", "--branch-probabilities",

@@ -196,7 +196,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     copy = arguments.folder.resolve()
-    if not copy.exists():
+    if not (copy / "build").exists():  # or only a part was copied
         copy_source(copy)
     drawn = draw_mutants(copy / ORIGINALS, arguments.count, arguments.seed)
     left_out = build(copy, drawn)

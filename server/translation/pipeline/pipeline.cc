@@ -7,8 +7,8 @@
 //     copied word; then the fewest findings; then the first.
 //   - A retry goes to a later way, or a later way of holding numbers, or reads
 //   a
-//     word in small letters for the first time, or is the single second try. So
-//     a part is asked a bounded number of times.
+//     word in small letters for the first time, or is the single second try.
+//     So a part is asked a bounded number of times.
 #include "server/translation/pipeline/pipeline.h"
 
 #include <fmt/format.h>

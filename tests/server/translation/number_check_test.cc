@@ -147,6 +147,13 @@ TEST(NumberCheckTest, DatesHaveOneSeparator) {
             "am 12/27/2017 in London");
   EXPECT_EQ(Corrected(Check("en", "de"), "on 3/5/2020", "am 3.5.2020"),
             "am 3.5.2020");
+  EXPECT_EQ(Corrected(Check("en", "de"), "1/2/2017, 3/4/2018, 1/2/2017",
+                      "3.4/2018, 1.2/2017, 1.2/2017"),
+            "3/4/2018, 1/2/2017, 1/2/2017")
+      << "in another order";
+  EXPECT_EQ(Corrected(Check("en", "de"), "11/2/2017 and 1/2/2017",
+                      "11.2/2017 und 1/2/2017"),
+            "11/2/2017 und 1/2/2017");
 }
 
 TEST(NumberCheckTest, ScoresAreNoTimes) {
@@ -157,6 +164,8 @@ TEST(NumberCheckTest, ScoresAreNoTimes) {
             "2:1 und 3:0 gewonnen");
   EXPECT_EQ(Corrected(german, "won 2:1 or 12:1", "gewann 2:1 oder 12:1 Uhr"),
             "gewann 2:1 oder 12:1");
+  EXPECT_EQ(Corrected(german, "2:1, 2:1 and 2:1", "2:1 Uhr, 2:1 Uhr und 2:1"),
+            "2:1, 2:1 und 2:1");
   for (const auto& [source, translation] :
        {std::pair("at 7:30", "um 7:30 Uhr"), std::pair("2:1", "2:1 Uhren")}) {
     EXPECT_EQ(Corrected(german, source, translation), translation);

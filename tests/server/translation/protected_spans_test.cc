@@ -100,6 +100,10 @@ TEST(ProtectedSpansTest, FindsIdentifiers) {
   EXPECT_THAT(Found(Kind::kIdentifier,
                     "_really_ COVID-19 the 1990s, 3rd #12 C# jane@b 10am A4"),
               IsEmpty());
+  // Parts that are matched one by one would take quadratic time.
+  std::string chain;
+  for (int i = 0; i < 1000; ++i) chain += "a_b.c->a1.b::";
+  EXPECT_THAT(Found(Kind::kIdentifier, chain + "d"), ElementsAre(chain + "d"));
 }
 
 TEST(ProtectedSpansTest, FindsNumbersWithUnits) {

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "server/adapters/file_answer.h"
 #include "server/adapters/form_body.h"
@@ -94,7 +96,7 @@ class LibreFileCodec : public Codec {
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) return LibreFailure(ending);
+    if (!ending.status.ok()) return LibreFailure(AboutFile(ending));
     const int untranslated =
         SetTranslations(*static_cast<const v1::TranslateResponse*>(last));
     absl::StatusOr<std::string> rendered = document_->Render();
@@ -111,6 +113,23 @@ class LibreFileCodec : public Codec {
   }
 
  private:
+  // An error about one of the call's inputs, as one about its place in the
+  // file.
+  Ending AboutFile(const Ending& ending) const {
+    const std::string field = FieldOf(ending.status);
+    std::string_view message = ending.status.message();
+    size_t text;
+    if (!document_ || !field.starts_with("inputs[") ||
+        !absl::SimpleAtoi(field.substr(7, field.find(']') - 7), &text) ||
+        text >= document_->size() ||
+        !absl::ConsumePrefix(&message, field + ": ")) {
+      return ending;
+    }
+    return {InvalidField("file", fmt::format("{}: {}", document_->place(text),
+                                             std::string(message))),
+            ending.request_id};
+  }
+
   // Adds the file's different texts as the call's inputs.
   absl::Status ReadFile(const FormField& file, v1::TranslateRequest* request) {
     const DocumentFormat* const format = DocumentFormatOfFile(*file.file_name);

@@ -68,6 +68,27 @@ TEST(PoTest, NewTranslationsMayBeMarkedAsFuzzy) {
             "msgid \"b\"\nmsgstr \"c\"\n");
 }
 
+TEST(PoTest, AnEntryHasAFewForms) {
+  // Each would take a copy of the text.
+  std::string forms = "msgid \"a\"\nmsgid_plural \"b\"\n";
+  for (int i = 0; i < 16; ++i)
+    absl::StrAppend(&forms, "msgstr[", i, "] \"\"\n");
+  EXPECT_EQ(TextsOf("po", forms + "\n" + forms).size(), 32u);
+  ExpectRefused("po", forms + "msgstr[16] \"\"\n", "line 19");
+  // Of lines without forms there may be many.
+  EXPECT_THAT(TextsOf("po", Repeated("msgctxt \"a\"\n", 200'000)),
+              ElementsAre());
+}
+
+TEST(XliffTest, AUnitAroundAnotherHasNotItsSource) {
+  EXPECT_THAT(
+      TextsOf("xliff", R"(<xliff version="1.2"><file source-language="en">)" +
+                           Repeated("<trans-unit>", 50) +
+                           "<source>a b</source>" +
+                           Repeated("</trans-unit>", 50) + "</file></xliff>"),
+      ElementsAre("a b"));
+}
+
 TEST(HtmlTest, PagesAreCutBeforeBlocksThatMayBeTranslated) {
   EXPECT_THAT(TextsOf("html",
                       "<!doctype html><title>t</title>\n<p>a <b>b</b>\n<p>c</p>"

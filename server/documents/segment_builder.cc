@@ -187,7 +187,6 @@ absl::StatusOr<std::string> SegmentBuilder::Render(Translations translations,
   }
   std::string out;
   for (size_t i = 0; i < segments_.size(); ++i) {
-    TRIVIUM_RETURN_IF_ERROR(CheckRenderedBytes(out.size(), most_bytes));
     out += between_[i];
     const DocumentSegment& segment = segments_[i];
     const std::optional<std::string>& text = translations[i];
@@ -197,10 +196,11 @@ absl::StatusOr<std::string> SegmentBuilder::Render(Translations translations,
         return absl::InvalidArgumentError(fmt::format(
             "{}: {}", segment.place, std::string(parts.status().message())));
       }
-      out += segment.write(segment, *parts);
-      continue;
+      out += segment.write(segment, *parts, most_bytes);
+    } else {
+      for (const DocumentItem& item : segment.items) out += item.raw;
     }
-    for (const DocumentItem& item : segment.items) out += item.raw;
+    TRIVIUM_RETURN_IF_ERROR(CheckRenderedBytes(out.size(), most_bytes));
   }
   out += between_.back();
   return out;

@@ -209,6 +209,18 @@ TEST(PackagesTest, AreRefusedIfAllPartsHaveTooManyTags) {
                 "word/header1.xml: line 1");
 }
 
+// A run's properties would be written before each of the marks in it, since the
+// texts between them get the first run's.
+TEST(PackagesTest, AreRefusedIfLongPropertiesAreWrittenAgainAndAgain) {
+  const std::string run = "<w:r><w:rPr><w:lang w:val=\"" +
+                          Repeated("x", 100'000) + "\"/></w:rPr>" +
+                          Repeated("<w:t>a</w:t><w:sym/>", 1000) + "</w:r>";
+  EXPECT_THAT(RenderInCapitals("docx", Docx("<w:p><w:r><w:t>b</w:t></w:r>" +
+                                            run + "</w:p>")),
+              IsError(absl::StatusCode::kInvalidArgument,
+                      "far more than the document"));
+}
+
 // Of two bytes each, they would take hundreds.
 TEST(BoundsTest, TooManyTextsMarksLinesOrValuesAreRefused) {
   ExpectRefused("text", Repeated("a\n", 500'001), "500000 texts and marks");

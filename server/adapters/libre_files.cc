@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "server/adapters/file_answer.h"
 #include "server/adapters/form_body.h"
@@ -116,17 +114,13 @@ class LibreFileCodec : public Codec {
   // An error about one of the call's inputs, as one about its place in the
   // file.
   Ending AboutFile(const Ending& ending) const {
-    const std::string field = FieldOf(ending.status);
-    std::string_view message = ending.status.message();
-    size_t text;
-    if (!document_ || !field.starts_with("inputs[") ||
-        !absl::SimpleAtoi(field.substr(7, field.find(']') - 7), &text) ||
-        text >= document_->size() ||
-        !absl::ConsumePrefix(&message, field + ": ")) {
+    const std::optional<InputError> error = InputErrorOf(ending.status);
+    if (!document_ || !error || error->input >= document_->size()) {
       return ending;
     }
-    return {InvalidField("file", fmt::format("{}: {}", document_->place(text),
-                                             std::string(message))),
+    return {InvalidField("file",
+                         fmt::format("{}: {}", document_->place(error->input),
+                                     error->description)),
             ending.request_id};
   }
 

@@ -131,7 +131,7 @@ class CohereEmbedCodec : public Codec {
       }
     }
     if (texts_.empty() && fields->ok()) {
-      fields->Fail("texts", "is missing or empty; send at least one");
+      fields->Fail(inputs_, "is missing or empty; send at least one");
     }
     for (const std::string& text : texts_) {
       request->add_inputs()->set_text(text);

@@ -135,12 +135,10 @@ std::optional<InputError> InputErrorOf(const absl::Status& status) {
   } else if (field != "input" && !field.starts_with("input.")) {
     return std::nullopt;
   }
-  std::string_view message = status.message();
+  const std::string message(status.message());
   if (!message.starts_with(field)) return std::nullopt;
-  message.remove_prefix(field.size());
-  message.remove_prefix(
-      std::min(message.find_first_not_of(": "), message.size()));
-  error.description = message;
+  error.description = message.substr(
+      std::min(message.find_first_not_of(": ", field.size()), message.size()));
   return error;
 }
 

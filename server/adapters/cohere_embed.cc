@@ -120,18 +120,18 @@ class CohereEmbedCodec : public Codec {
   void ReadTexts(JsonFields* fields, v1::EncodeRequest* request) {
     texts_ = fields->Strings("texts");
     if (const json* const inputs = fields->Value("inputs")) {
+      inputs_ = "inputs";
       if (!texts_.empty()) {
         return fields->Fail("inputs",
                             "is there beside texts; send one of them");
       }
-      inputs_ = "inputs";
       if (!inputs->is_array()) return fields->Fail("inputs", "must be a list");
       for (size_t i = 0; i < inputs->size() && fields->ok(); ++i) {
         texts_.push_back(ReadParts((*inputs)[i], i, fields));
       }
     }
     if (texts_.empty() && fields->ok()) {
-      fields->Fail("texts", "is missing or empty; send at least one");
+      fields->Fail(inputs_, "is missing or empty; send at least one");
     }
     for (const std::string& text : texts_) {
       request->add_inputs()->set_text(text);

@@ -1,6 +1,11 @@
 #include "server/calls/call_translation.h"
 
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
 #include "base/status.h"
+#include "server/batching/request_cost.h"
 #include "server/calls/convert/convert.h"
 #include "server/calls/convert/translation_options.h"
 #include "server/calls/convert/translation_results.h"
@@ -57,6 +62,30 @@ absl::StatusOr<CallTranslation::Job> CallTranslation::Prepare(
         CheckTextBytes(input.text().size(), path + ".text", *limits_));
   }
   return translation_.Prepare(ConvertTranslationInput(input, path));
+}
+
+std::vector<Request> CallTranslation::NextRound(Job* job) {
+  std::vector<Request> out;
+  const bool first = job->first_tokens == 0;
+  int64_t tokens = first ? std::numeric_limits<int64_t>::max()
+                         : std::max(job->first_tokens, kLeastRoundTokens);
+  MoveRequests(job, job->requests.size(), &tokens, &out);
+  if (first) {
+    for (const Request& request : out) job->first_tokens += TokensOf(request);
+  }
+  return out;
+}
+
+void CallTranslation::MoveRequests(Job* job, size_t most, int64_t* tokens,
+                                   std::vector<Request>* out) {
+  auto next = job->requests.begin();
+  for (; next != job->requests.end(); ++next) {
+    const int64_t more = TokensOf(*next);
+    if (!out->empty() && (out->size() >= most || more > *tokens)) break;
+    *tokens -= more;
+    out->push_back(std::move(*next));
+  }
+  job->requests.erase(job->requests.begin(), next);
 }
 
 v1::TranslateResult CallTranslation::Result(Job job) const {

@@ -348,7 +348,7 @@ class DocumentItems final : public StreamItems {
   Outcome NextRound(Work work) const {
     Outcome outcome;
     auto& state = static_cast<State&>(*work.state);
-    work.requests = std::exchange(state.job.requests, {});
+    work.requests = CallTranslation::NextRound(&state.job);
     if (!work.requests.empty()) {
       outcome.work = std::move(work);
       return outcome;

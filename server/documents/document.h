@@ -61,6 +61,9 @@ struct SegmentText {
 // The most texts and marks of a document. Each takes hundreds of bytes of
 // memory, however short it is.
 inline constexpr size_t kMostDocumentItems = 500'000;
+// The most bytes of all of them, each as it is written and as it is read. A
+// format may hold a text several times.
+inline constexpr size_t kMostDocumentItemBytes = size_t{512} << 20;
 
 struct DocumentSegment;
 // Translations of segments, one for each; nullopt: it stays as it is.

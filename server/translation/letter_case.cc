@@ -409,8 +409,9 @@ std::string InCapitals(std::string_view text,
   std::string out =
       Changed(text, apart, [](UChar32 c, size_t) { return u_toupper(c); });
   for (const TextSpan& word : WordSpans(text, apart)) {
-    for (size_t at = text.find(kSharpS, word.begin); at < word.end;
-         at = text.find(kSharpS, at + kSharpS.size())) {
+    const std::string_view head = text.substr(0, word.end);
+    for (size_t at = head.find(kSharpS, word.begin); at != head.npos;
+         at = head.find(kSharpS, at + kSharpS.size())) {
       out.replace(at, kSharpS.size(), "SS");
     }
   }

@@ -203,6 +203,12 @@ TEST_F(KserveTest, NamesTheWrongTensor) {
     EXPECT_EQ(Wrong(request), "raw_input_contents[0]");
   }
   EXPECT_EQ(Wrong(Ask("translator", {"a", "\xff"}, /*raw=*/true)), "inputs[0]");
+  // An error of the call about its second input.
+  const grpc::Status status =
+      Infer(Ask("translator", {"a", std::string((1 << 20) + 1, 'b')}));
+  EXPECT_EQ(BadField(status), "inputs[0]");
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("inputs[0]: element 1: has 1048577 bytes"));
 }
 
 TEST_F(KserveTest, NamesTheWrongParameter) {

@@ -1,5 +1,7 @@
 #include "server/translation/pipeline/links_stage.h"
 
+#include "base/cpu_time.h"
+#include "server/translation/pipeline/span_protection.h"
 #include "tests/server/translation/pipeline/stage_fixture.h"
 
 namespace trivium {
@@ -49,6 +51,21 @@ TEST_F(LinksStageTest, WordsAndNumbersAreNot) {
   EXPECT_THAT(Protected("Lehrer(innen) kosten $5 = 100% & mehr; A&B; McDonald "
                         "wrote \"well-known\" -- and left (as always)."),
               IsEmpty());
+}
+
+TEST_F(LinksStageTest, ManySpansOfALongLineTakeLinearTime) {
+  TranslationJob job;
+  job.text.text = std::string(size_t{4} << 20, 'a');
+  std::vector<TextSpan> found;
+  for (size_t at = 0; at < job.text.text.size(); at += 8) {
+    found.push_back({at, at + 4});
+  }
+  const absl::Duration before = ThreadCpuTime();
+  AddProtectedSpans(found, &job);
+  const absl::Duration time = ThreadCpuTime() - before;
+  EXPECT_EQ(job.protected_spans.size(), found.size());
+  // A search for the end of the line took 30 s and more.
+  EXPECT_LT(time, absl::Seconds(10));
 }
 
 }  // namespace

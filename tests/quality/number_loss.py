@@ -133,14 +133,19 @@ def lost(source, translation, source_language, target):
 
 def impossible(source, translation, target):
     """The translation's numbers with separators that the target language does
-    not use, though the source writes them as an amount."""
-    amounts = {alike(one) for one in DIGITS.findall(source)
+    not use, though the source writes them as an amount and no time, version
+    or section."""
+    amounts = {alike(one[0]) for one in DIGITS.finditer(source)
                if re.fullmatch(r"\d{1,3}([.,']\d{3})+([.,]\d+)?|\d+[.,]\d{1,2}",
-                               one)}
+                               one[0])
+               and not re.match(r"\s?([ap]\.?m\b|Uhr\b)", source[one.end():])
+               and not re.search(r"\b(version|section|abschnitt)\s$",
+                                 source[:one.start()], re.I)}
     group, point = (",", r"\.") if target == "en" else (r"\.", ",")
     right = re.compile(rf"(\d{{1,3}}({group}\d{{3}})+|\d+)({point}\d+)?")
-    return [one for one in DIGITS.findall(translation)
-            if alike(one) in amounts and not right.fullmatch(one)]
+    return [one[0] for one in DIGITS.finditer(translation)
+            if alike(one[0]) in amounts and not right.fullmatch(one[0])
+            and not translation[one.end():].startswith(" Uhr")]
 
 
 def main(programs, model, corpora, count=500):

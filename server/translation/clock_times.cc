@@ -102,7 +102,7 @@ bool IsAfternoon(std::string_view text, const ClockTime& time) {
 }
 
 bool IsFrom13(const ClockTime& time) {
-  return time.sure && time.value > 12 && time.value < 24;
+  return time.sure && time.value > 12 && time.value <= 24;
 }
 
 // True if the German text counts the hours of this time to 24, or may do so.

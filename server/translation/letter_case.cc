@@ -33,8 +33,9 @@ constexpr size_t kLeastPiecesOfEmphasis = 3;
 constexpr double kMostRarer = 1.5;
 // The same of words in several pieces, which are rarely names.
 constexpr double kMostRarerInPieces = 1;
-// The same of a word by itself that has the ending of a common word.
-constexpr double kMostRarerOfLabel = 6;
+// A word by itself with the ending of a common word is no name if its form in
+// small letters is so much less rare.
+constexpr double kLeastCommoner = 1.4;
 // Words with a capital that may be names, for each common one in a title.
 constexpr size_t kMostNames = 4;
 constexpr size_t kMostTailLetters = 2;   // "'s", "'ll"
@@ -243,17 +244,22 @@ std::optional<LetterCases::OtherForm> LetterCases::FormIfCopied(
     return std::nullopt;
   }
   if (german_) {
-    // Many surnames end so.
-    if (text.ends_with("er") || text.ends_with("mann")) return std::nullopt;
+    // Names have many pieces, and many surnames end so. A word that is frequent
+    // in small letters is no noun.
+    constexpr size_t kMostPiecesOfNoun = 2;
+    if (text.ends_with("er") || text.ends_with("mann") ||
+        ids_of_word_(text).size() > kMostPiecesOfNoun ||
+        ids_of_word_(InSmallLetters(text)).size() == 1) {
+      return std::nullopt;
+    }
     return OtherForm{"Die " + std::string(text), "The "};
   }
   std::string small = InSmallLetters(text);
   if (small.size() != text.size()) return std::nullopt;
   const bool frequent =
       ids_of_word_(small).size() == 1 && Rarity(small) <= Rarity(text);
-  // Names that the vocabulary knows are far less rare than their small forms.
-  const bool common = HasCommonEnding(small) &&
-                      Rarity(small) <= Rarity(text) + kMostRarerOfLabel;
+  const bool common =
+      HasCommonEnding(small) && Rarity(small) + kLeastCommoner <= Rarity(text);
   if (!frequent && !common) return std::nullopt;
   return OtherForm{std::move(small)};
 }

@@ -188,10 +188,30 @@ bool CountsUnit(std::string_view text, size_t at) {
   return rest.starts_with("%") || kUnits->contains(rest.substr(0, end));
 }
 
+// True if the text at `at` follows a name in capitals, such as "USB" or "iOS",
+// that the translation has, too: a version follows.
+bool FollowsProduct(std::string_view source, size_t at,
+                    std::string_view translation, size_t there) {
+  const auto word_before = [](std::string_view text, size_t end) {
+    while (end > 0 && text[end - 1] == ' ') --end;
+    size_t begin = end;
+    while (begin > 0 && absl::ascii_isalpha(text[begin - 1])) --begin;
+    return text.substr(begin, end - begin);
+  };
+  const std::string_view word = word_before(source, at);
+  static const auto* const kCurrencies = new std::set<std::string_view>{
+      "EUR", "USD", "GBP", "CHF", "JPY", "AUD", "CAD", "CNY", "SEK"};
+  const auto capitals = std::count_if(word.begin(), word.end(), [](char c) {
+    return absl::ascii_isupper(static_cast<unsigned char>(c));
+  });
+  return capitals >= 2 && !kCurrencies->contains(word) &&
+         word == word_before(translation, there);
+}
+
 bool AnnouncesSection(std::string_view word) {
   static const auto* const kWords = new std::set<std::string_view>{
-      "appendix", "article", "chapter", "clause",  "figure", "paragraph",
-      "part",     "release", "section", "version", "step",   "table"};
+      "appendix", "article", "chapter", "clause", "figure", "paragraph", "part",
+      "release",  "section", "version", "step",   "table",  "room"};
   return kWords->contains(word);
 }
 
@@ -361,8 +381,11 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
       }
       // "at 10.15" is "um 10.15 Uhr".
       if (number.time && !origin.grouped) break;
-      if (point && !section && word.size() >= kLeastName &&
-          word == WordBefore(translation, number.span.begin)) {
+      if (point && !section &&
+          ((word.size() >= kLeastName &&
+            word == WordBefore(translation, number.span.begin)) ||
+           FollowsProduct(source, origin.span.begin, translation,
+                          number.span.begin))) {
         break;
       }
       std::string text = origin.is_value() && !section

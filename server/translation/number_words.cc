@@ -213,7 +213,9 @@ std::vector<NumberWords::Said> NumberWords::CardinalsIn(
         one.age = true;
       }
     }
-    const bool was_joined = std::exchange(joined, value.has_value());
+    // An article is no number before another one.
+    const bool was_joined =
+        std::exchange(joined, value.has_value() && !IsOne(words[i].letters));
     if (!value) continue;
     one.value = *value;
     const bool one_before =

@@ -104,7 +104,7 @@ constexpr char kIdentifier[] =
     R"(|\pL[\pL\pN]*(?:_[\pL\pN]+)+)"
     R"(|[a-z]{2,}[A-Z][a-z][\pL\pN]*)"
     R"(|\p{Ll}\pL*\d[\pL\pN]*(?:[.-]\d[\pL\pN]*)*(?:-[a-z]+[.\d]*\d)?)"
-    R"(|\d+(?:\.\d+)+-(?:alpha|beta|rc|dev|pre|snapshot)\b(?:\.?\d+)*)"
+    R"(|\d+(?:\.\d+)+-(?:alpha|beta|rc|dev|pre|snapshot)(?:\.?\d+)*\b)"
     R"(|--[A-Za-z][\w-]*\b|\{[A-Za-z_][\w.]*\})"
     R"(|&(?:[A-Za-z]{2,8}\d{0,2}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)"
     R"(|[@#]\pL[\pL\pN_]*))";
@@ -132,9 +132,9 @@ constexpr char kCode[] =
 constexpr char kEmoticon[] =
     R"re((?:^|\s)([:;]['^-]?[()\[\]DPpO3|/\\*]+|=[()DP]|<3+|\^\^|[xX]D|-_-)re"
     R"re(|\\o/|\([\^>TQ;=*oO•°≧][_.,~▽ω□][\^<TQ;=*oO•°≦]\)|\(-[_.]-\))re"
-    R"re(|[^\s\pL\pN()"'„“”‘’«».,;:!?…–—*-]{0,5})re"
-    R"re(\([^\s()\p{Latin}\pN]{1,8}\))re"
-    R"re([^\s\pL\pN()"'„“”‘’«».,;:!?…–—*-]{1,6}(?: ┻━┻)?)re"
+    R"re(|[^\s\w()"'.,;:!?…–—„“”‘’«»À-ɏ*-]{0,5})re"
+    R"re(\([^\s()A-Za-z0-9À-ɏ]{1,8}\))re"
+    R"re([^\s\w()"'.,;:!?…–—„“”‘’«»À-ɏ*-][^\s\w()"À-ɏ]{0,4}(?: ┻━┻)?)re"
     R"re(|[ʕʢ][^\s()]{1,8}[ʔʡ])(?:\s|$|[.,!?]))re";
 
 RE2::Options Quiet() {

@@ -109,8 +109,10 @@ absl::Status LetterCaseStage::After(const TranslationJob& job,
                   : cases_.WithCopiedNames(reading.span.Of(job.read().text),
                                            std::move(hypothesis.text));
     }
-    if (!attempt.other_form || !form) continue;
-    if (hypothesis.text.starts_with(form->before)) {
+    if (!attempt.other_form) continue;
+    if (!form) {
+      with_before = false;
+    } else if (hypothesis.text.starts_with(form->before)) {
       const size_t bytes = form->before.size();
       hypothesis.text.erase(0, bytes);
       for (AlignedWords& words : candidate->alignments[h]) {

@@ -69,8 +69,14 @@ absl::Status PlaceholderSpacesStage::After(
     const EditedText edited(std::move(text), std::move(edits));
     if (h < candidate->alignments.size()) {
       for (AlignedWords& words : candidate->alignments[h]) {
-        words.target = {edited.InEdited(words.target.begin),
-                        edited.InEdited(words.target.end)};
+        size_t begin = edited.InEdited(words.target.begin);
+        // A word begins behind the space that parts it.
+        const bool parted = begin < edited.text().size() &&
+                            edited.text()[begin] == ' ' &&
+                            words.target.begin < edited.original().size() &&
+                            edited.original()[words.target.begin] != ' ';
+        if (parted) ++begin;
+        words.target = {begin, edited.InEdited(words.target.end)};
       }
     }
     text = edited.text();

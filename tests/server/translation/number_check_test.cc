@@ -111,6 +111,7 @@ TEST(NumberCheckTest, SeparatorsAreWrittenAsTheTargetDoes) {
   EXPECT_EQ(Corrected(german, "It costs 1,234.50 dollars.",
                       "Es kostet 1.234.50 Dollar."),
             "Es kostet 1.234,50 Dollar.");
+  EXPECT_EQ(Corrected(german, "USD 4.10", "USD 4.10"), "USD 4,10");
   EXPECT_EQ(Corrected(german, "$4.1 or $4.2", "$4.1 oder $4,2"),
             "$4,1 oder $4,2");
   EXPECT_EQ(Corrected(german, "1,000 planets", "1,000 Planeten"),
@@ -127,6 +128,7 @@ TEST(NumberCheckTest, VersionsSectionsAndTimesKeepTheirPoint) {
   for (const auto& [source, translation] :
        {std::pair("Windows 3.1 is old.", "Windows 3.1 ist alt."),
         std::pair("See section 3.1.", "Siehe Abschnitt 3.1."),
+        std::pair("iOS 17.1 and USB 3.0", "iOS 17.1 und USB 3.0"),
         std::pair("from 10.15", "ab 10.15 Uhr"),
         std::pair("version 2.0.1", "Version 2.0.1")}) {
     EXPECT_EQ(Corrected(german, source, translation), translation);

@@ -126,7 +126,8 @@ struct DocumentFormat {
   DocumentMarkup markup = DocumentMarkup::kHtml;
 };
 
-// Null: there is no such format.
+// `name`: a format's, or an ending of its files, "md". Null: there is no such
+// format.
 const DocumentFormat* FindDocumentFormat(std::string_view name);
 // Returns the format that a file's name ends with, or null. The name may have
 // folders in front.

@@ -29,6 +29,9 @@ TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
   EXPECT_EQ(DocumentFormatOfFile("docx"), nullptr);
   EXPECT_EQ(DocumentFormatOfFile("a.exe"), nullptr);
   EXPECT_EQ(FindDocumentFormat("tmx"), nullptr);
+  EXPECT_EQ(FindDocumentFormat("txt")->name, "text");
+  EXPECT_EQ(FindDocumentFormat(".md")->name, "markdown");
+  EXPECT_EQ(FindDocumentFormat(""), nullptr);
   EXPECT_THAT(DocumentFileEndings(),
               HasSubstr(".json, .md, .markdown, .odp, "));
 }

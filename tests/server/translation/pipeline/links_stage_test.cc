@@ -43,6 +43,34 @@ TEST_F(LinksStageTest, CodeIsProtected) {
                           "x->y", "sendMail", "&copy;", "&#169;"));
 }
 
+TEST_F(LinksStageTest, VersionsFlagsAndFieldsAreProtected) {
+  EXPECT_THAT(Protected("Version v2.4.1-rc1 or 2.0.1-beta3 with --verbose."),
+              ElementsAre("v2.4.1-rc1", "2.0.1-beta3", "--verbose"));
+  EXPECT_THAT(Protected("Hi {name}, {{count}} of %d files in %1$s."),
+              ElementsAre("{name}", "{{count}}", "%d", "%1$s"));
+}
+
+TEST_F(LinksStageTest, CallsTagsAndLinesOfCodeAreProtected) {
+  EXPECT_THAT(
+      Protected("Use foo(bar, baz), print(\"hi\") and <b>bold</b> here."),
+      ElementsAre("foo(bar, baz)", "print(\"hi\")", "<b>", "</b>"));
+  for (const char* const line :
+       {"$ git commit -m fix", "if (x > 0) { return y; }", "const a = 5;",
+        "SELECT name FROM users WHERE id = 5;", "return false;",
+        "for (int i = 0; i < n; ++i) {", "#include <vector>",
+        "def main(args):", "import x from 'y';"}) {
+    EXPECT_THAT(Protected(line), ElementsAre(line));
+  }
+  for (const char* const prose :
+       {"Select a seat from the list.", "If (and only if) it rains; we stay.",
+        "$ 5 was paid", "Return the book;", "import taxes from abroad",
+        "a < b and c > d", "child(ren), him(self)", "a 50%-increase, 5 % d",
+        "SELECT A SEAT FROM THE MAP", "For (almost) all; yes",
+        "Let us go; now;"}) {
+    EXPECT_THAT(Protected(prose), IsEmpty()) << prose;
+  }
+}
+
 TEST_F(LinksStageTest, WordsAndNumbersAreNot) {
   EXPECT_THAT(Protected("Das heißt, d.h. z.B. und/oder um 10:30 für 5,50 €."),
               IsEmpty());

@@ -154,10 +154,11 @@ class AnthropicPromptReader {
   }
 
   static void FailType(const Block& block, const char* known) {
-    block.fields->Fail("type",
-                       fmt::format("is '{}', and the models here read texts "
-                                   "only; blocks may be {} here",
-                                   Shorten(block.type), known));
+    const bool media = block.type == "image" || block.type == "document";
+    block.fields->Fail(
+        "type",
+        fmt::format("is '{}'{}; blocks may be {} here", Shorten(block.type),
+                    media ? ", and models here read texts only" : "", known));
   }
 
   // Reads a text, or blocks of text, which are joined as they are.

@@ -41,6 +41,13 @@ class KinShapesTest : public ChatHttpTest {
     body.update(more);
     return body;
   }
+  // The words of an error, in whichever shape.
+  static std::string ErrorOf(const std::string& path, const json& body,
+                             int status = 400) {
+    const json answer = Refusal(path, body, status);
+    const json error = answer.value("error", answer);
+    return error.is_string() ? error : error["message"];
+  }
   static std::string TextOf(const json& answer) {
     return answer["choices"][0]["message"]["content"];
   }
@@ -86,10 +93,8 @@ TEST_F(KinShapesTest, OptionsAtValuesThatChangeNothingAreAccepted) {
            {"verbosity", "low"},
            {"best_of", 2},
            {"web_search_options", json::object()}}) {
-    const json error =
-        Refusal("/v1/chat/completions", Chat({{name, value}}))["error"];
-    EXPECT_THAT(error["message"], ErrorAt(name));
-    EXPECT_EQ(error["param"], name);
+    EXPECT_THAT(ErrorOf("/v1/chat/completions", Chat({{name, value}})),
+                ErrorAt(name));
   }
 }
 
@@ -101,11 +106,9 @@ TEST_F(KinShapesTest, OtherNamesOfOptionsAreTheSameOptions) {
   body["n_predict"] = 6;
   EXPECT_EQ(TextOf(Post("/v1/chat/completions", body)), TextOf(expected));
   body["max_tokens"] = 6;
-  EXPECT_THAT(Refusal("/v1/chat/completions", body)["error"]["message"],
-              ErrorAt("n_predict"));
-  EXPECT_THAT(Refusal("/v1/chat/completions",
-                      Chat({{"repeat_penalty", 1.3},
-                            {"repeat_last_n", 64}}))["error"]["message"],
+  EXPECT_THAT(ErrorOf("/v1/chat/completions", body), ErrorAt("n_predict"));
+  EXPECT_THAT(ErrorOf("/v1/chat/completions",
+                      Chat({{"repeat_penalty", 1.3}, {"repeat_last_n", 64}})),
               ErrorAt("repeat_last_n"));
   const json least = Post("/v1/completions", {{"model", "chat"},
                                               {"prompt", "Hello"},
@@ -121,17 +124,22 @@ TEST_F(KinShapesTest, ASchemaMayBeTheValueOfAFormat) {
                        {"properties", {{"a", {{"enum", {"b"}}}}}},
                        {"required", {"a"}},
                        {"additionalProperties", false}};
-  const json answer = Post(
-      "/v1/chat/completions",
-      Chat(
-          {{"max_tokens", 200},
-           {"chat_template_kwargs", {{"enable_thinking", false}}},
-           {"response_format", {{"type", "json_object"}, {"value", schema}}}}));
-  EXPECT_EQ(json::parse(TextOf(answer)), json({{"a", "b"}}));
+  const auto written = [](const json& format) -> json {
+    return Post("/v1/completions", {{"model", "chat"},
+                                    {"prompt", "Hello"},
+                                    {"max_tokens", 60},
+                                    {"temperature", 0},
+                                    {"response_format", format}})["choices"];
+  };
+  EXPECT_EQ(written({{"type", "json_object"}, {"value", schema}}),
+            written({{"type", "json_schema"},
+                     {"json_schema", {{"name", "a"}, {"schema", schema}}}}));
+  EXPECT_THAT(written({{"type", "regex"}, {"value", "[xy]{3}"}})[0]["text"]
+                  .get<std::string>(),
+              ::testing::MatchesRegex("[xy][xy][xy]"));
   EXPECT_THAT(
-      Refusal("/v1/chat/completions",
-              Chat({{"response_format",
-                     {{"type", "xml"}, {"value", "a"}}}}))["error"]["message"],
+      ErrorOf("/v1/chat/completions",
+              Chat({{"response_format", {{"type", "xml"}, {"value", "a"}}}})),
       ErrorAt("response_format.type"));
 }
 
@@ -150,9 +158,8 @@ TEST_F(KinShapesTest, PathsOfKinServersAreTheSamePaths) {
   for (const char* path : {"/spec", "/api-doc/openapi.json"}) {
     EXPECT_EQ(HttpGet(port, path).body, HttpGet(port, "/openapi.json").body);
   }
-  EXPECT_THAT(
-      Refusal("/v1/v1/chat/completions", Chat({}), 404)["error"]["message"],
-      HasSubstr("base URL"));
+  EXPECT_THAT(ErrorOf("/v1/v1/chat/completions", Chat({}), 404),
+              HasSubstr("base URL"));
 }
 
 // A request that names no model goes to the first that does what it asks for.
@@ -177,26 +184,24 @@ TEST_F(KinShapesTest, TeisBodiesMayNameAModel) {
   const json labels =
       Post("/predict", {{"inputs", "a"}, {"model", "zero_shot.bert"}});
   EXPECT_NE(labels, Post("/predict", {{"inputs", "a"}}));
+  EXPECT_THAT(ErrorOf("/predict", {{"inputs", "a"}, {"model", "none"}}, 404),
+              HasSubstr("none"));
   EXPECT_THAT(
-      Refusal("/predict", {{"inputs", "a"}, {"model", "none"}}, 404)["error"],
-      HasSubstr("none"));
-  EXPECT_THAT(Refusal("/embed", {{"inputs", "a"}, {"model", "splade.bert"}},
-                      422)["error"],
-              HasSubstr("sparse"));
+      ErrorOf("/embed", {{"inputs", "a"}, {"model", "splade.bert"}}, 422),
+      HasSubstr("sparse"));
 }
 
 // Errors have the names that the request has.
 TEST_F(KinShapesTest, IdsThatAreNoneAreNamedAsTheRequestHasThem) {
   constexpr int kNone = 99'999'999;
-  EXPECT_THAT(Refusal("/embed", {{"inputs", {2, kNone}}}, 422)["error"],
+  EXPECT_THAT(ErrorOf("/embed", {{"inputs", {2, kNone}}}, 422),
               ErrorAt("inputs[1]"));
-  EXPECT_THAT(Refusal("/embed", {{"inputs", {{2}, {2, kNone}}}}, 422)["error"],
+  EXPECT_THAT(ErrorOf("/embed", {{"inputs", {{2}, {2, kNone}}}}, 422),
               ErrorAt("inputs[1][1]"));
-  EXPECT_THAT(Refusal("/embed", {{"inputs", {2, -1}}}, 422)["error"],
-              ErrorAt("inputs"));
-  EXPECT_THAT(Refusal("/decode", {{"ids", {2, kNone}}}, 422)["error"],
+  EXPECT_THAT(ErrorOf("/embed", {{"inputs", {2, -1}}}, 422), ErrorAt("inputs"));
+  EXPECT_THAT(ErrorOf("/decode", {{"ids", {2, kNone}}}, 422),
               ErrorAt("ids[1]"));
-  EXPECT_THAT(Refusal("/decode", {{"ids", {{2}, {2, kNone}}}}, 422)["error"],
+  EXPECT_THAT(ErrorOf("/decode", {{"ids", {{2}, {2, kNone}}}}, 422),
               ErrorAt("ids[1][1]"));
 }
 
@@ -218,8 +223,7 @@ TEST_F(KinShapesTest, EmbeddingsOfOtherShapesOfTexts) {
            {"add_special_tokens", false}}) {
     json body = {{"input", "ab"}};
     body[name] = value;
-    EXPECT_THAT(Refusal("/v1/embeddings", body)["error"]["message"],
-                ErrorAt(name));
+    EXPECT_THAT(ErrorOf("/v1/embeddings", body), ErrorAt(name));
   }
   const json cohere = Post("/v1/embed", {{"texts", {"ab"}}});
   EXPECT_EQ(cohere["response_type"], "embeddings_floats");
@@ -238,11 +242,10 @@ TEST_F(KinShapesTest, DocumentsMayHaveMoreThanTheirText) {
                           {"documents", {{{"text", "b"}, {"id", 7}}, "c"}},
                           {"truncate_prompt_tokens", -1}});
   EXPECT_EQ(rich["results"], plain["results"]);
-  EXPECT_THAT(
-      Refusal("/v1/rerank", {{"query", "a"},
-                             {"documents", {{{"text", "b"}}}},
-                             {"rank_fields", {"title", "text"}}})["message"],
-      ErrorAt("rank_fields"));
+  EXPECT_THAT(ErrorOf("/v1/rerank", {{"query", "a"},
+                                     {"documents", {{{"text", "b"}}}},
+                                     {"rank_fields", {"title", "text"}}}),
+              ErrorAt("rank_fields"));
   const json raw =
       Post("/infinity/rerank",
            {{"query", "a"}, {"documents", {"b", "c"}}, {"raw_scores", true}});
@@ -261,11 +264,10 @@ TEST_F(KinShapesTest, OllamasRequestsWithoutATextLoadTheModel) {
   }
   EXPECT_EQ(Post("/api/embeddings", {{"model", "bert.tag"}, {"prompt", ""}}),
             json({{"embedding", json::array()}}));
-  EXPECT_THAT(Refusal("/api/embed", {{"model", "none"}}, 404)["error"],
+  EXPECT_THAT(ErrorOf("/api/embed", {{"model", "none"}}, 404),
               HasSubstr("none"));
-  EXPECT_THAT(
-      Refusal("/api/embed", {{"model", "bert.tag"}, {"inptu", "a"}})["error"],
-      ErrorAt("inptu"));
+  EXPECT_THAT(ErrorOf("/api/embed", {{"model", "bert.tag"}, {"inptu", "a"}}),
+              ErrorAt("inptu"));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "base/nearest.h"
+#include "base/print.h"
 #include "base/status.h"
 #include "model/language_names.h"
 #include "model/translator_prompts.h"
@@ -579,7 +580,7 @@ Options ParseOptions(int argc, const char* const* argv,
       const std::vector<std::string>& own = option->get_lnames();
       names.insert(names.end(), own.begin(), own.end());
     }
-    fmt::print(stderr, "{}\n", UnknownFlag(app.remaining().front(), names));
+    PrintTo(stderr, "{}\n", UnknownFlag(app.remaining().front(), names));
     *exit_code = kExitUsage;
   } catch (const CLI::ParseError& error) {
     *exit_code = app.exit(error) == 0 ? 0 : kExitUsage;

@@ -27,6 +27,10 @@ std::string Renamed(std::string text, std::span<const FieldName> names) {
     text.replace(0, field.size(), name.name);
     break;
   }
+  // Other APIs' lists of ids have no name within an input.
+  if (!names.empty()) {
+    absl::StrReplaceAll({{".ids.ids[", "["}, {"].ids[", "]["}}, &text);
+  }
   return text;
 }
 

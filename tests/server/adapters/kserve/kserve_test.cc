@@ -154,8 +154,12 @@ TEST_F(KserveTest, ClassifiesAndReturnsTheOutputsAskedFor) {
   EXPECT_EQ(Wrong(request), "outputs[0].name");
 }
 
+// Triton's clients send parameters of its queues with every request.
 TEST_F(KserveTest, GeneratesOneText) {
   ModelInferRequest request = Ask("writer", {"abc"});
+  (*request.mutable_parameters())["priority"].set_uint64_param(1);
+  (*request.mutable_parameters())["timeout"].set_int64_param(1'000'000);
+  (*request.mutable_parameters())["sequence_start"].set_bool_param(true);
   (*request.mutable_parameters())["max_new_tokens"].set_int64_param(100);
   (*request.mutable_parameters())["temperature"].set_double_param(0);
   (*request.mutable_parameters())["beam_size"].set_uint64_param(1);

@@ -159,7 +159,7 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"dots1.lm", "num_experts_per_tok", 7},
       {"dots1.lm", "layer_types", json::array({"full_attention"})},
       {"hunyuan_v1_moe.lm", "moe_topk", json::array({2, 3})},
-      {"hunyuan_v1_moe.lm", "num_shared_expert", 1024 * 16},
+      {"hunyuan_v1_moe.lm", "num_shared_expert", 1 << 15},
       {"hunyuan_v1_moe.lm", "use_mixed_mlp_moe", false},
       {"minimax_m2.lm", "use_qk_norm", false},
       {"minimax_m2.lm", "rotary_dim", 0},

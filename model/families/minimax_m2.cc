@@ -1,12 +1,12 @@
 #include "model/families/minimax_m2.h"
 
+#include <algorithm>
 #include <string>
 
 #include "model/families/decoder_stack.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixtral.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
 
@@ -23,10 +23,10 @@ FamilyModel LoadMiniMaxM2(const nlohmann::json& json, const Weights* weights,
       ReadLlamaConfig(config, {.head_size = 128, .kv_heads = 8}, &geometry));
   // Published folders count the dimensions that turn.
   const int size = geometry.head_size;
-  const int turned = config->Integer("rotary_dim", 2, kMaxWidth).value_or(size);
-  ReadLlamaRotary(config,
-                  {.theta = 5e6, .partial = static_cast<double>(turned) / size},
-                  &geometry, &decoder);
+  const int turned =
+      config->Integer("rotary_dim", 2, std::max(size, 2)).value_or(size);
+  const double part = std::min(1.0, static_cast<double>(turned) / size);
+  ReadLlamaRotary(config, {.theta = 5e6, .partial = part}, &geometry, &decoder);
   RequireBoolean(config, "use_qk_norm", true);
   const ExpertCounts counts =
       ReadExpertCounts(config, "num_local_experts", {.all = 256, .chosen = 8});

@@ -97,7 +97,9 @@ std::string GgufChanges::Change(GgufChange change, TensorView* tensor) {
       }
       return "";
     case GgufChange::kDecay:
-      return UndoDecay(tensor);
+      return UndoDecay(/*vector=*/true, tensor);
+    case GgufChange::kDecayMatrix:
+      return UndoDecay(/*vector=*/false, tensor);
     case GgufChange::kGroupedRows:
       return Group(tensor);
     case GgufChange::kHeadColumns:
@@ -169,6 +171,34 @@ std::string GgufChanges::Group(TensorView* tensor) {
   return "";
 }
 
+std::string GgufChanges::Split(const TensorView& tensor,
+                               std::vector<TensorView>* parts) {
+  const int64_t heads = Size("num_attention_heads");
+  const int64_t given = Size("num_key_value_heads");
+  const int64_t kv_heads = given == 0 ? heads : given;
+  const int64_t rows = tensor.shape.empty() ? 0 : tensor.shape.front();
+  if (!IsReal(tensor) || tensor.data.empty() || rows < 1 || heads < 1 ||
+      heads > rows || kv_heads > heads || rows % (heads + 2 * kv_heads) != 0) {
+    return fmt::format(
+        "has {} rows, which cannot be queries, keys and values of {} heads, "
+        "and {} of keys",
+        rows, heads, kv_heads);
+  }
+  TensorView all = tensor;
+  if (all.shape.size() == 1) MakePlain(&all);
+  const int64_t size = rows / (heads + 2 * kv_heads);
+  const size_t row = all.data.size() / static_cast<size_t>(rows);
+  size_t at = 0;
+  for (const int64_t count : {heads, kv_heads, kv_heads}) {
+    TensorView& part = parts->emplace_back(all);
+    part.shape.front() = count * size;
+    const size_t bytes = static_cast<size_t>(part.shape.front()) * row;
+    part.data = all.data.subspan(at, bytes);
+    at += bytes;
+  }
+  return "";
+}
+
 // With K heads of keys, the folder has the values of the first V / K heads,
 // which belong to the first head of keys, together. The file has the first of
 // each head of keys, then the second of each.
@@ -207,12 +237,12 @@ std::string GgufChanges::Untile(GgufTensorName::Tiled tiled,
   return "";
 }
 
-std::string GgufChanges::UndoDecay(TensorView* tensor) {
+std::string GgufChanges::UndoDecay(bool vector, TensorView* tensor) {
   for (float& value : MakeF32(tensor)) {
     if (!(value < 0)) return "has a rate of decay that is not below 0";
     value = std::log(-value);
   }
-  tensor->shape = {tensor->elements()};
+  if (vector) tensor->shape = {tensor->elements()};
   return "";
 }
 

@@ -62,6 +62,9 @@ class GgufChanges {
   // is wrong with it, or an empty string.
   std::string Undo(const std::string& name, const TensorView& tensor,
                    const GgufTensorName& change);
+  // Cuts the rows of queries, keys and values apart. Returns what is wrong with
+  // them, or an empty string.
+  std::string Split(const TensorView& tensor, std::vector<TensorView>* parts);
   // Adds the tensors whose parts were given. Returns what is wrong with one,
   // or an empty string.
   std::string Join();
@@ -77,7 +80,7 @@ class GgufChanges {
   std::string Untile(GgufTensorName::Tiled tiled, TensorView* tensor);
   std::string Uninterleave(const char* heads_key, TensorView* tensor);
   std::string Group(TensorView* tensor);
-  std::string UndoDecay(TensorView* tensor);
+  std::string UndoDecay(bool vector, TensorView* tensor);
   void Transpose(TensorView* tensor);
   void PutPositionsBefore(TensorView* tensor);
   void AddExperts(const std::string& name, const TensorView& tensor);

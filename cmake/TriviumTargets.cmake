@@ -98,6 +98,19 @@ function(trivium_runs_seldom name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
+# Only what is judged counts its lines. Everything else, such as tests, is
+# compiled as in the preset test, so that ccache has it.
+if(TRIVIUM_COVERAGE)
+  target_link_options(trivium_options INTERFACE --coverage)
+endif()
+function(trivium_count_lines name)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR
+             BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
+  if(TRIVIUM_COVERAGE AND folder MATCHES "${TRIVIUM_COVERAGE}")
+    target_compile_options(${name} PRIVATE --coverage)
+  endif()
+endfunction()
+
 # trivium_library(NAME [DEPENDENCY...]): defines the library of the calling
 # folder: its *.cc, without those of subfolders.
 function(trivium_library name)
@@ -106,6 +119,7 @@ function(trivium_library name)
   if(sources)
     add_library(${name} STATIC ${sources})
     trivium_compile_together(${name})
+    trivium_count_lines(${name})
     target_link_libraries(${name} PUBLIC trivium_options ${ARGN})
   else()
     add_library(${name} INTERFACE)

@@ -258,6 +258,7 @@ int Main(int argc, char** argv) {
   if (ModelsBeingRead() > 0) {
     ExitAtOnce(EXIT_SUCCESS, "stopped while a model was being read");
   }
+  SetStopStage("ending the process");
   Log(spdlog::level::info, "stopped");
   return EXIT_SUCCESS;
 }

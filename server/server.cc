@@ -26,6 +26,7 @@
 #include "server/host_port.h"
 #include "server/observability/log.h"
 #include "server/options.h"
+#include "server/stop_watchdog.h"
 #include "server/transports/grpc/grpc_server.h"
 #include "server/transports/http/http_api.h"
 #include "server/transports/http/metrics_server.h"
@@ -135,7 +136,9 @@ class ServerImpl : public Server {
 
   bool Drain() override {
     SetServing(false);
+    SetStopStage("waiting for --drain-delay");
     absl::SleepFor(options_.drain_delay);
+    SetStopStage("closing the ports to new clients");
     if (grpc_ != nullptr) grpc_->GoAway();
     if (http_ != nullptr) {
       http_probe_->Stop();
@@ -246,20 +249,27 @@ class ServerImpl : public Server {
   bool Stop(absl::Duration timeout) {
     if (stopped_ || grpc_ == nullptr) return true;
     stopped_ = true;
+    SetStopStage("refusing orders");
     if (parts_.manager != nullptr) parts_.manager->Stop();
     // Once calls are refused, nobody can fetch a document.
     calls_.Drain(absl::ZeroDuration());
     document_jobs_.CancelAll();
+    SetStopStage("waiting for calls");
     const bool finished = calls_.Drain(timeout);
+    SetStopStage("cancelling requests");
     parts_.batcher->Drain(absl::ZeroDuration());
+    SetStopStage("ending gRPC");
     // Cancels the remaining calls; the batcher has answered, so all end now.
     grpc_->Stop();
+    SetStopStage("ending HTTP");
     if (http_ != nullptr) {
       // Null if its thread could not be started.
       if (http_probe_ != nullptr) http_probe_->Stop();
       http_->Stop();
     }
+    SetStopStage("waiting for the last handlers");
     calls_.Drain(absl::InfiniteDuration());
+    SetStopStage("freeing models");
     return finished;
   }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "absl/time/clock.h"
@@ -14,6 +15,8 @@ namespace {
 // Time to write the last line.
 constexpr absl::Duration kLogTime = absl::Milliseconds(200);
 
+std::atomic<const char*> stop_stage = "beginning to stop";
+
 }  // namespace
 
 void ExitAtOnce(int code, std::string_view why) {
@@ -22,10 +25,15 @@ void ExitAtOnce(int code, std::string_view why) {
   _exit(code);
 }
 
+void SetStopStage(const char* stage) { stop_stage = stage; }
+
 void ExitUnlessStopped(absl::Duration within) {
   auto thread = StartThread([within] {
     absl::SleepFor(within);
-    ExitAtOnce(EXIT_FAILURE, "not stopped in time; the process ends now");
+    Log(spdlog::level::critical, "not stopped in time; the process ends now",
+        {{"while", stop_stage.load()}});
+    FlushLog(kLogTime);
+    _exit(EXIT_FAILURE);
   });
   if (thread) thread->detach();
 }

@@ -12,8 +12,13 @@ namespace trivium {
 [[noreturn]] void ExitAtOnce(int code, std::string_view why);
 
 // Ends the process with EXIT_FAILURE if it has not ended within this time,
-// whatever the cause. So a stop never takes longer than documented.
+// whatever the cause. So a stop never takes longer than documented. The log
+// names the stage that the stop was in.
 void ExitUnlessStopped(absl::Duration within);
+
+// Says what the stop does from now on, such as "waiting for calls". The text
+// must live as long as the process. Thread-safe.
+void SetStopStage(const char* stage);
 
 }  // namespace trivium
 

@@ -23,11 +23,12 @@ class StopWatchdogDeathTest : public testing::Test {
 TEST_F(StopWatchdogDeathTest, EndsAProcessThatHangs) {
   const auto hang = [] {
     if (!InitLog("info", LogFormat::kText).ok()) _exit(2);
+    SetStopStage("testing");
     ExitUnlessStopped(absl::Milliseconds(20));
     absl::SleepFor(absl::InfiniteDuration());
   };
   EXPECT_EXIT(hang(), testing::ExitedWithCode(EXIT_FAILURE),
-              "not stopped in time");
+              "not stopped in time.*while.*testing");
 }
 
 TEST_F(StopWatchdogDeathTest, LeavesAProcessThatEndsAlone) {

@@ -35,6 +35,13 @@ TEST(LogitsRulesTest, BansSequencesWhoseBeginningWasWritten) {
   EXPECT_THAT(EditsFor(options, {6}, 0).watched, ElementsAre(9));
 }
 
+TEST(LogitsRulesTest, WithoutAHistorySequencesWait) {
+  DecodingOptions options;
+  options.banned_sequences = {{9}, {5, 6}};
+  options.no_repeat_ngram_size = 1;
+  EXPECT_THAT(EditsFor(options, {}, 0).watched, ElementsAre(9));
+}
+
 TEST(LogitsRulesTest, BansTokensThatWouldRepeatAnNgram) {
   DecodingOptions options;
   options.no_repeat_ngram_size = 2;

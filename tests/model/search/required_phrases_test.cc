@@ -63,8 +63,11 @@ TEST(RequiredPhrasesTest, EveryHypothesisContainsThem) {
     const auto any = [&](int low, int high) {
       return std::uniform_int_distribution<int>(low, high)(random);
     };
-    ToyModel model{.seed = static_cast<uint64_t>(seed),
-                   .spread = 1.0f * any(1, 8),
+    // In a large vocabulary phrases are not among the best tokens.
+    const bool large = any(0, 3) == 0;
+    ToyModel model{.vocabulary = large ? 150 : 20,
+                   .seed = static_cast<uint64_t>(seed),
+                   .spread = 1.0f * any(1, large ? 3 : 8),
                    .favoured = kToyEnd,
                    .favour = 1.0f * any(0, 6)};
     std::vector<std::vector<int32_t>> forms(any(1, 4));
@@ -144,9 +147,10 @@ TEST(RequiredPhrasesTest, TheyStandWhereTheDecoderAttendsToTheirSource) {
     for (int step = 0; !decoding->done(); ++step) {
       std::vector<std::unique_ptr<RowAnswer>> answers;
       std::vector<LogitsRow> rows;
-      // Two maps of six tokens; each step attends to its own token.
+      // Maps of six tokens from two heads; at each step one of the heads
+      // attends to the step's token.
       std::vector<float> looks(12, 0.01f);
-      looks[std::min(step, 5)] = looks[6 + std::min(step, 5)] = 0.95f;
+      looks[step % 2 * 6 + std::min(step, 5)] = 0.95f;
       std::vector<std::span<const float>> maps;
       for (size_t i = 0; i < decoding->queries().size(); ++i) {
         const std::span<const int32_t> history =
@@ -165,6 +169,17 @@ TEST(RequiredPhrasesTest, TheyStandWhereTheDecoderAttendsToTheirSource) {
   }
 }
 
+// A hypothesis with the phrase ends however many without it are more probable.
+TEST(RequiredPhrasesTest, HypothesesEndAmongThoseWithAsManyPhrases) {
+  ToyModel model = Counting();
+  model.table[3] = model.table[0];  // 2 3 2 3 2 3 ...
+  model.table[9][kToyEnd] = 8;
+  DecodingOptions options = Options(2, {{9}});
+  options.length_penalty = 0;
+  EXPECT_THAT(RunSearch(options, {0}, nullptr, model)[0].ids,
+              ElementsAre(9, kToyEnd));
+}
+
 TEST(RequiredPhrasesTest, NoTokenContinuesTheirLastWord) {
   ToyModel model = Counting();
   // The model would continue the word: 3 12 rather than 3 4.
@@ -177,6 +192,15 @@ TEST(RequiredPhrasesTest, NoTokenContinuesTheirLastWord) {
   options.required[0].whole = false;
   EXPECT_THAT(RunSearch(options, {0}, nullptr, model)[0].ids,
               ElementsAre(2, 3, 12, 5, 6, kToyEnd));
+}
+
+TEST(RequiredPhrasesTest, ManyBetterTokensMayBeForbiddenAfterThem) {
+  ToyModel model = Counting();
+  for (int32_t token = 10; token < 20; ++token) model.table[3][token] = 12;
+  DecodingOptions options = Options(2, {{3}});
+  options.word_pieces = std::make_shared<ToyPieces>();
+  EXPECT_THAT(RunSearch(options, {0}, nullptr, model)[0].ids,
+              ElementsAre(2, 3, 4, 5, 6, kToyEnd));
 }
 
 TEST(RequiredPhrasesTest, AnEndingMayFollowIfAllowed) {
@@ -224,6 +248,15 @@ TEST(RequiredPhrasesTest, StopStringsEndTheSearchWithoutThem) {
   ASSERT_EQ(results.size(), 1u);
   EXPECT_TRUE(results[0].reason == FinishReason::kStop ||
               Has(results[0].ids, {9}));
+}
+
+TEST(RequiredPhrasesTest, IfAllEndWithoutThemTheBestIsTheResult) {
+  const SequenceMatcher stop({});  // stops after any token
+  const std::vector<Hypothesis> results =
+      RunSearch(Options(4, {{9}, {8}}), {0}, &stop, Counting());
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_THAT(results[0].ids, ElementsAre(2));
+  EXPECT_EQ(results[0].reason, FinishReason::kStop);
 }
 
 TEST(RequiredPhrasesTest, ForbiddenTokensOfPhrasesAreWritten) {

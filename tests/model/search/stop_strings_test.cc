@@ -77,6 +77,14 @@ TEST(StopStringsTest, MatcherFindsWhatAWholeDecodeFinds) {
 }
 
 // Holds for tokens with little text, and for parts that decode differently.
+TEST(StopStringsTest, MatcherDecodesNothingWithoutStrings) {
+  const StopStringMatcher matcher({}, [](std::span<const int32_t>) {
+    ADD_FAILURE() << "nothing can match";
+    return std::string();
+  });
+  EXPECT_FALSE(matcher.Matches(std::vector<int32_t>{0, 1}));
+}
+
 TEST(StopStringsTest, MatcherReadsOnlyTheEndOfALongText) {
   std::vector<int32_t> ids;
   size_t read = 0;

@@ -146,6 +146,8 @@ inline std::vector<Hypothesis> RunSearch(const DecodingOptions& options,
     EXPECT_TRUE(decoding.Ended(static_cast<int>(i)));
     EXPECT_EQ(results[i].ids, certain[i]);
     EXPECT_EQ(results[i].logprobs.size(), results[i].ids.size());
+    EXPECT_EQ(results[i].top_logprobs.size(),
+              options.top_logprobs > 0 ? results[i].ids.size() : 0);
   }
   return results;
 }

@@ -106,6 +106,7 @@ TEST(ValidationTest, NamesEachBadOption) {
       {"source_ngram_size", [](O* o) { o->source_ngram_size = -1; }},
       {"source_bonus", [](O* o) { o->source_bonus = 0; }},
       {"top_logprobs", [](O* o) { o->top_logprobs = 21; }},
+      {"trace", [](O* o) { o->trace = true; }},
   };
   for (const Case& bad : cases) {
     DecodingOptions options;

@@ -133,6 +133,27 @@ TEST_P(CachedBlocksTest, KeepsTheBlocksOfASuspendedHypothesis) {
   EXPECT_EQ(found, 32);
 }
 
+// A hypothesis that goes back and on with other tokens no longer has the prefix
+// that it began with.
+TEST_P(CachedBlocksTest, WhatFollowsATruncationIsNotThePrefix) {
+  const std::span<const int32_t> tokens = tokens_;
+  const auto [hypothesis, none] = engine_->Begin(sources_[0], tokens, "");
+  const std::vector<int32_t> other = RandomIds(40, 101, 10);
+  StepResult result;
+  for (const std::span<const int32_t> read :
+       {tokens, std::span<const int32_t>(other).first(20)}) {
+    StepPlan plan;
+    plan.decode.push_back({.hypothesis = hypothesis, .tokens = read});
+    ASSERT_TRUE(engine_->Step(plan, &result).ok());
+    if (read.size() == 40) engine_->Truncate(hypothesis, 20);
+  }
+  engine_->ReleaseHypothesis(hypothesis);
+  int found = 0;
+  EXPECT_EQ(Read(sources_[0], tokens, "", &found),
+            Decode(engine_.get(), sources_[0], tokens, 40).back());
+  EXPECT_EQ(found, 16);
+}
+
 // Blocks used longest ago are evicted first; of one text, its end first.
 TEST_P(CachedBlocksTest, CachesNoMoreBlocksThanAllowed) {
   const int64_t bytes = 1 << 20;

@@ -71,6 +71,18 @@ TEST_F(EngineBlockTest, ForksShareBlocksUntilOneWrites) {
   EXPECT_EQ(Decode(engine_.get(), source_, path, 1).back(), of_child);
 }
 
+// So a server that runs for long does not grow.
+TEST_F(EngineBlockTest, ReleasedHypothesesAreUsedAgain) {
+  const HypothesisId first = engine_->AddHypothesis(source_);
+  const HypothesisId fork = engine_->Fork(first);
+  for (int i = 0; i < 3; ++i) {
+    engine_->ReleaseHypothesis(fork);
+    EXPECT_EQ(engine_->Fork(first), fork);
+  }
+  engine_->ReleaseHypothesis(first);
+  EXPECT_EQ(engine_->AddHypothesis(source_), first);
+}
+
 TEST_F(EngineBlockTest, AStepWithoutBlocksChangesNothing) {
   const std::vector<int32_t> tokens = RandomIds(32, 101, 6);
   const HypothesisId parent = engine_->AddHypothesis(source_);

@@ -66,6 +66,18 @@ class StatesTest : public ::testing::TestWithParam<Kind> {
     return logits;
   }
 
+  // States are saved so seldom that they take no more blocks than the keys and
+  // values of the tokens between them.
+  int SavedEvery() const {
+    const EngineLimits& limits = engine_->limits();
+    int tokens = 64;
+    while (tokens < 1024 &&
+           limits.HypothesisBlocks(tokens) < 2 * limits.state_blocks) {
+      tokens *= 2;
+    }
+    return tokens;
+  }
+
   const RandomTransformer random_;
   const std::unique_ptr<Engine> engine_;
   const std::vector<int32_t> tokens_;
@@ -102,9 +114,12 @@ TEST_P(StatesTest, ForksHaveStatesOfTheirOwn) {
                            .tokens = IdSpan(texts[i]).subspan(21),
                            .queries = {&kAllLogits, 1}});
   }
-  EXPECT_GE(engine_->BlocksNeeded(plan), 3 * engine_->limits().state_blocks);
+  const int needed = engine_->BlocksNeeded(plan);
+  EXPECT_GE(needed, 3 * engine_->limits().state_blocks);
+  EXPECT_EQ(engine_->BlocksNeeded(plan), needed);
   StepResult result;
   ASSERT_TRUE(engine_->Step(plan, &result).ok());
+  EXPECT_EQ(before - engine_->free_blocks(), needed);
   std::vector<std::vector<float>> logits;
   for (int i = 0; i < 4; ++i) {
     const auto row = result.rows[i].logits[0].all;
@@ -127,9 +142,7 @@ TEST_P(StatesTest, PrefixesAreFoundWhereStatesWereSaved) {
   const std::vector<float> other_alone = Alone(other);
   const auto [hypothesis, found] = engine_->Begin(kNoSource, other, "");
   engine_->ReleaseHypothesis(hypothesis);
-  EXPECT_GT(found, 0);
-  EXPECT_LE(found, 600);
-  EXPECT_EQ(found % 64, 0);
+  EXPECT_EQ(found, 600 / SavedEvery() * SavedEvery());
   EXPECT_EQ(BeginAndRead(engine_.get(), other, 256, found), other_alone);
   // What the second text has saved does not replace the first one's.
   EXPECT_EQ(BeginAndRead(engine_.get(), tokens, 50, 688), alone);
@@ -190,6 +203,58 @@ TEST_P(StatesTest, SavingNeverTakesTheRoomOfAStep) {
       EXPECT_EQ(small->free_blocks(), small->limits().total_blocks);
     }
   }
+}
+
+// A step that needs no block takes none that is cached, either.
+TEST_P(StatesTest, StepsWithoutNewBlocksEvictNothing) {
+  const EngineLimits& limits = engine_->limits();
+  const IdSpan tokens = IdSpan(tokens_).first(65);
+  for (int more = 1; more <= 4 * limits.state_blocks; ++more) {
+    SCOPED_TRACE(more);
+    const std::unique_ptr<Engine> small =
+        NewEngine(random_, kInt8Formats,
+                  (limits.HypothesisBlocks(65) + more) * limits.block_bytes);
+    const auto found = [&] {
+      const auto [hypothesis, tokens_found] =
+          small->Begin(kNoSource, tokens, "");
+      small->ReleaseHypothesis(hypothesis);
+      return tokens_found;
+    };
+    const auto [hypothesis, none] = small->Begin(kNoSource, tokens, "");
+    EXPECT_EQ(none, 0);
+    Read(small.get(), hypothesis, tokens);
+    small->ReleaseHypothesis(hypothesis);
+    const HypothesisId other = small->AddHypothesis(kNoSource);
+    Read(small.get(), other, tokens.subspan(50, 1));
+    const int before = found();
+    for (int i = 1; i < 12; ++i) {
+      Read(small.get(), other, tokens.subspan(50 + i, 1));
+      ASSERT_EQ(found(), before);
+    }
+    small->ReleaseHypothesis(other);
+  }
+}
+
+// Without room for a copy, a step overwrites a found state, which is then no
+// longer found.
+TEST_P(StatesTest, WithoutRoomAFoundStateIsOverwritten) {
+  const EngineLimits& limits = engine_->limits();
+  const IdSpan tokens = IdSpan(tokens_).first(40);
+  const std::vector<float> alone = Alone(tokens);
+  const std::unique_ptr<Engine> small =
+      NewEngine(random_, kInt8Formats,
+                (limits.HypothesisBlocks(40) + limits.HypothesisBlocks(16)) *
+                    limits.block_bytes);
+  EXPECT_EQ(BeginAndRead(small.get(), tokens, 40, 0), alone);
+  const auto [hypothesis, found] = small->Begin(kNoSource, tokens, "");
+  EXPECT_EQ(found, 32);
+  const HypothesisId other = small->AddHypothesis(kNoSource);
+  Read(small.get(), other, tokens.first(16));
+  EXPECT_EQ(Read(small.get(), hypothesis, tokens.subspan(32)), alone);
+  EXPECT_EQ(small->free_blocks(), 0);
+  small->ReleaseHypothesis(hypothesis);
+  small->ReleaseHypothesis(other);
+  EXPECT_EQ(BeginAndRead(small.get(), tokens, 40, 0), alone);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, StatesTest,

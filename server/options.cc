@@ -147,8 +147,8 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
   flags
       ->Parsed("precision",
                "Precision to compute with: auto, f32, bf16, int8 or int4. auto "
-               "is int4 for a file whose weights are in four bits, else int8 "
-               "if the CPU has VNNI, else f32",
+               "is int4 for a file whose weights are in four bits, else int8, "
+               "on 64-bit Arm f32",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->precision,
                                           ParsePrecision(text));

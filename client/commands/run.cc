@@ -169,14 +169,15 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& files) {
   app.require_subcommand(0, 1);
   app.set_help_all_flag("--help-all", "Help of every command");
   app.set_version_flag("--version", "trivium " TRIVIUM_VERSION);
-  std::array<Subcommand, 21> subcommands = {
+  std::array<Subcommand, 22> subcommands = {
       AddTranslate(app), AddEncode(app),     AddGenerate(app),
       AddScore(app),     AddChat(app),       AddClassify(app),
       AddRerank(app),    AddSimilarity(app), AddSearch(app),
       AddTag(app),       AddAnswer(app),     AddFillMask(app),
       AddTokens(app),    AddAttention(app),  AddBeams(app),
       AddExplain(app),   AddModels(app),     AddPull(app),
-      AddHealth(app),    AddDoctor(app),     AddCompletion(app)};
+      AddQuantize(app),  AddHealth(app),     AddDoctor(app),
+      AddCompletion(app)};
   for (Subcommand& each : subcommands) {
     AddConnectionFlags(*each.app, &each.command->connection);
     if (each.command->has_priority()) {

@@ -1,5 +1,6 @@
-// Rows that stand in another order are copied in their type; elements that move
-// within a row, or change, become f32 if they are in blocks.
+// Rows that stand in another order are read in it, so that memory never holds a
+// copy; elements that move within a row, or change, are copied, and become f32
+// if they are in blocks.
 #include "model/gguf/gguf_changes.h"
 
 #include <fmt/format.h>
@@ -21,14 +22,47 @@ std::string Misfit(const TensorView& tensor, const std::string& what) {
   return fmt::format("[{}] {}", fmt::join(tensor.shape, ", "), what);
 }
 
+// The rows of a matrix in another order: row i is row order[i] of `matrix`.
+class OrderedRows : public PackedRows {
+ public:
+  OrderedRows(TensorView matrix, std::vector<int64_t> order)
+      : PackedRows(matrix.shape[1], GroupFormOf(matrix)),
+        matrix_(std::move(matrix)),
+        order_(std::move(order)) {}
+
+  DType dtype() const { return matrix_.dtype; }
+
+  void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override {
+    for (GroupedRow& row : rows) {
+      trivium::ReadGroups(matrix_, order_[first++], std::span(&row, 1));
+    }
+  }
+
+ private:
+  void UnpackRows(int64_t first, int64_t count, float* out) const override {
+    const auto size = static_cast<size_t>(columns());
+    for (; count > 0; --count, out += size) {
+      CopyToF32(matrix_, order_[first++] * columns(), std::span(out, size));
+    }
+  }
+
+  const TensorView matrix_;
+  const std::vector<int64_t> order_;
+};
+
+// Returns the type in which the file has a tensor.
+DType FileType(const TensorView& tensor) {
+  const auto* const rows = dynamic_cast<const OrderedRows*>(tensor.packed);
+  return rows == nullptr ? tensor.dtype : rows->dtype();
+}
+
 }  // namespace
 
 std::string GgufWeights::Quantization() const {
   std::map<std::string_view, size_t> bytes;
   for (const auto& [name, tensor] : tensors_) {
-    if (BlockElements(tensor.dtype) > 1) {
-      bytes[DTypeName(tensor.dtype)] += tensor.data.size();
-    }
+    const DType type = FileType(tensor);
+    if (BlockElements(type) > 1) bytes[DTypeName(type)] += tensor.data.size();
   }
   std::vector<std::string_view> types;
   for (const auto& [type, size] : bytes) types.push_back(type);
@@ -57,6 +91,7 @@ std::string GgufChanges::Undo(const std::string& name, const TensorView& tensor,
     AddExperts(name, tensor);
     return "";
   }
+  copies_rows_ = change.part >= 0;
   TensorView view = tensor;
   std::string problem = Untile(change.tiled, &view);
   if (problem.empty()) problem = Change(change.change, &view);
@@ -139,7 +174,7 @@ std::string GgufChanges::Uninterleave(const char* heads_key,
       }
     }
   }
-  TakeRows(order, tensor);
+  TakeRows(std::move(order), tensor);
   return "";
 }
 
@@ -167,7 +202,7 @@ std::string GgufChanges::Group(TensorView* tensor) {
     take(heads + group);
     take(heads + kv_heads + group);
   }
-  TakeRows(order, tensor);
+  TakeRows(std::move(order), tensor);
   return "";
 }
 
@@ -230,7 +265,7 @@ std::string GgufChanges::Untile(GgufTensorName::Tiled tiled,
   }
   if (shared == 1) return "";
   if (rows) {
-    TakeRows(order, tensor);
+    TakeRows(std::move(order), tensor);
     return "";
   }
   TakeColumns(order, tensor);
@@ -355,10 +390,21 @@ int64_t GgufChanges::Size(const char* key) const {
   return std::clamp(value->get<int64_t>(), int64_t{0}, int64_t{INT32_MAX});
 }
 
-void GgufChanges::TakeRows(const std::vector<int64_t>& order,
-                           TensorView* tensor) {
+void GgufChanges::TakeRows(std::vector<int64_t> order, TensorView* tensor) {
+  const std::vector<int64_t>& shape = tensor->shape;
+  if (!copies_rows_ && shape.size() == 2 && shape[1] > 0 &&
+      tensor->packed == nullptr) {
+    // `data` stays: it is what may be dropped from memory.
+    TensorView ordered = *tensor;
+    ordered.packed = weights_->Keep(
+        std::make_unique<OrderedRows>(*tensor, std::move(order)));
+    // A type that holds the values of blocks.
+    if (BlockElements(tensor->dtype) > 1) ordered.dtype = DType::kF32;
+    *tensor = std::move(ordered);
+    return;
+  }
   // A vector's rows are its elements.
-  if (tensor->shape.size() == 1) MakePlain(tensor);
+  if (shape.size() == 1) MakePlain(tensor);
   const size_t row =
       tensor->data.size() / static_cast<size_t>(tensor->shape.front());
   const std::span<std::byte> to = weights_->NewMemory(tensor->data.size());
@@ -394,7 +440,9 @@ std::span<float> GgufChanges::MakeF32(TensorView* tensor) {
 }
 
 void GgufChanges::MakePlain(TensorView* tensor) {
-  if (BlockElements(tensor->dtype) != 1) MakeF32(tensor);
+  if (BlockElements(tensor->dtype) != 1 || tensor->packed != nullptr) {
+    MakeF32(tensor);
+  }
 }
 
 }  // namespace trivium

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/weights/four_bit_rounding.h"
 #include "model/weights/gguf_blocks.h"
 #include "model/weights/gguf_decoders.h"
 #include "model/weights/half.h"
@@ -48,6 +49,14 @@ float ToF16(float value) {
   return F16ToF32(F32ToF16(std::clamp(value, -kGreatestF16, kGreatestF16)));
 }
 
+// bf16 has fewer digits than f16, and a greater range.
+float ToScale(float value, ScaleType type) {
+  if (type == ScaleType::kF16) return ToF16(value);
+  constexpr float kGreatest = 65280;  // of bf16 within f16
+  const float f16 = ToF16(std::clamp(value, -kGreatest, kGreatest));
+  return Bf16ToF32(F32ToBf16(f16));
+}
+
 // Sets q = round(x / scale) + zero within [0, most]; returns the sum of squared
 // errors.
 double Round(std::span<const float> x, float scale, int zero, int most,
@@ -65,28 +74,6 @@ double Round(std::span<const float> x, float scale, int zero, int most,
     error += off * off;
   }
   return error;
-}
-
-// Tries scales around the one that makes the number of the greatest size -8 or
-// 7: smaller ones clip it and leave less error to the others.
-float BestScale4(std::span<const float> x, uint8_t* q) {
-  float most = 0;
-  for (const float value : x) {
-    if (std::fabs(value) > std::fabs(most)) most = value;
-  }
-  float best = 0;
-  double least = 0;
-  uint8_t tried[kGroupNumbers];
-  for (int step = 0; step < 16; ++step) {
-    const float scale =
-        ToF16(most / (-8.5f + 0.15f * static_cast<float>(step)));
-    const double error = Round(x, scale, 8, 15, tried);
-    if (step > 0 && !(error < least)) continue;
-    least = error;
-    best = scale;
-    std::copy_n(tried, x.size(), q);
-  }
-  return best;
 }
 
 // Reads a row of GGUF's blocks.
@@ -192,6 +179,28 @@ void ReadGroups(const TensorView& tensor, int64_t first,
   for (GroupedRow& row : to) ReadBlocks(tensor, first++, form, &row);
 }
 
+// Tries scales around the one that makes the number of the greatest size -8 or
+// 7: smaller ones clip it and leave less error to the others.
+float RoundTo4Bits(std::span<const float> x, ScaleType type, uint8_t* q) {
+  float most = 0;
+  for (const float value : x) {
+    if (std::fabs(value) > std::fabs(most)) most = value;
+  }
+  float best = 0;
+  double least = 0;
+  uint8_t tried[kMostNumbers];
+  for (int step = 0; step < 16; ++step) {
+    const float scale =
+        ToScale(most / (-8.5f + 0.15f * static_cast<float>(step)), type);
+    const double error = Round(x, scale, 8, 15, tried);
+    if (step > 0 && !(error < least)) continue;
+    least = error;
+    best = scale;
+    std::copy_n(tried, x.size(), q);
+  }
+  return best;
+}
+
 void RoundToGroups(std::span<const float> row, GroupForm form, GroupedRow* to) {
   const int groups = GroupsOf(static_cast<int64_t>(row.size()));
   ClearGroups(form, static_cast<int64_t>(row.size()), to);
@@ -205,7 +214,7 @@ void RoundToGroups(std::span<const float> row, GroupForm form, GroupedRow* to) {
     uint8_t* const q = to->numbers.data() + at;
     float scale;
     if (four) {
-      scale = BestScale4(x, q);
+      scale = RoundTo4Bits(x, ScaleType::kF16, q);
     } else {
       float most = 0;
       for (const float value : x) most = std::max(most, std::fabs(value));

@@ -63,7 +63,7 @@ class QuantizeCommand : public Command {
     const std::string &from = inputs_.texts[0], &to = inputs_.texts[1];
     const absl::Time begin = SteadyNow();
     // Ctrl-C removes what was written.
-    TRIVIUM_ASSIGN_OR_RETURN(const auto interrupts, Interrupts::Create([] {}));
+    TRIVIUM_ASSIGN_OR_RETURN(auto interrupts, Interrupts::Create([] {}));
     const std::stop_token stop = interrupts->Begin();
     absl::StatusOr<QuantizeReport> report;
     {

@@ -28,7 +28,7 @@ class NewFolder {
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
 
-  // Where it is filled.
+  // The folder that is filled.
   const std::string& path() const { return partial_; }
 
   // Writes a file in it. `name` may have folders that exist.

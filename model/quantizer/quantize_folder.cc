@@ -73,7 +73,8 @@ absl::StatusOr<ModelFolder> Read(const std::string& path) {
   options.precision = Precision::kF32;
   ModelFolder folder = ReadModelFolder(path, options, &problems);
   if (!problems.empty()) {
-    return Refuse(path, fmt::format("{}", fmt::join(problems, "\n  ")));
+    return absl::InvalidArgumentError(fmt::format("cannot load {}:\n  {}", path,
+                                                  fmt::join(problems, "\n  ")));
   }
   return folder;
 }
@@ -179,7 +180,7 @@ absl::Status WriteFiles(const std::string& from, const ModelFolder& model,
   if (!config.contains("dtype") && !config.contains("torch_dtype")) {
     config["torch_dtype"] = scales == ScaleType::kBf16 ? "bfloat16" : "float16";
   }
-  // What a model is called tells how some are asked to translate.
+  // Some models are asked to translate as their name tells.
   if (!config.contains("_name_or_path")) {
     config["_name_or_path"] =
         fs::path(from + "/").lexically_normal().parent_path().filename();
@@ -296,7 +297,7 @@ absl::StatusOr<QuantizeReport> Quantize(const std::string& from,
     return absl::InvalidArgumentError(fmt::format(
         "{} is in the folder {} itself; name another place", to, from));
   }
-  // Before the model is read, which takes long.
+  // Comes before the model is read, which takes long.
   TRIVIUM_ASSIGN_OR_RETURN(const auto folder, NewFolder::Create(to));
   TRIVIUM_ASSIGN_OR_RETURN(const ModelFolder model, Read(from));
   TRIVIUM_ASSIGN_OR_RETURN(std::set<std::string> chosen,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "model/weights/four_bit_rounding.h"
 #include "model/weights/gguf_blocks.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr int kHalf = kGroupNumbers / 2;
 constexpr float kGreatestF16 = 65504;
+// Nothing is at least this.
+constexpr double kNoBound = std::numeric_limits<double>::quiet_NaN();
 
 uint8_t Number(std::byte byte) { return std::to_integer<uint8_t>(byte); }
 
@@ -58,20 +61,26 @@ float ToScale(float value, ScaleType type) {
 }
 
 // Sets q = round(x / scale) + zero within [0, most]; returns the sum of squared
-// errors.
+// errors. Stops when that is at least `bound`.
 double Round(std::span<const float> x, float scale, int zero, int most,
-             uint8_t* q) {
+             double bound, uint8_t* q) {
+  // 1.5 * 2^23: a sum with it has no fraction, and is rounded to the nearest.
+  constexpr float kWhole = 12582912;
+  constexpr size_t kStep = 8;  // numbers between two looks at the bound
   const float inverse = scale == 0 ? 0 : 1 / scale;
   double error = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const float place = x[i] * inverse;
-    const int number =
-        std::isnan(place)
-            ? 0
-            : static_cast<int>(std::lrintf(std::clamp(place, -256.f, 256.f)));
-    q[i] = static_cast<uint8_t>(std::clamp(number + zero, 0, most));
-    const double off = x[i] - double{scale} * (q[i] - zero);
-    error += off * off;
+  for (size_t begin = 0; begin < x.size() && !(error >= bound);
+       begin += kStep) {
+    const size_t end = std::min(begin + kStep, x.size());
+    for (size_t i = begin; i < end; ++i) {
+      const float place = x[i] * inverse;
+      const float near = std::clamp(place, -256.f, 256.f) + kWhole;
+      const int number =
+          std::isnan(place) ? 0 : static_cast<int>(near - kWhole);
+      q[i] = static_cast<uint8_t>(std::clamp(number + zero, 0, most));
+      const double off = x[i] - double{scale} * (q[i] - zero);
+      error += off * off;
+    }
   }
   return error;
 }
@@ -192,7 +201,8 @@ float RoundTo4Bits(std::span<const float> x, ScaleType type, uint8_t* q) {
   for (int step = 0; step < 16; ++step) {
     const float scale =
         ToScale(most / (-8.5f + 0.15f * static_cast<float>(step)), type);
-    const double error = Round(x, scale, 8, 15, tried);
+    const double error =
+        Round(x, scale, 8, 15, step == 0 ? kNoBound : least, tried);
     if (step > 0 && !(error < least)) continue;
     least = error;
     best = scale;
@@ -219,7 +229,7 @@ void RoundToGroups(std::span<const float> row, GroupForm form, GroupedRow* to) {
       float most = 0;
       for (const float value : x) most = std::max(most, std::fabs(value));
       scale = ToF16(most / 127);
-      Round(x, scale, 128, 255, q);
+      Round(x, scale, 128, 255, kNoBound, q);
     }
     to->scales.push_back(F32ToF16(scale));
   }

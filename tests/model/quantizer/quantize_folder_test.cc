@@ -99,6 +99,50 @@ double ErrorOf(const std::string& exact, const std::string& rounded) {
   return off / most;
 }
 
+// Expects the numbers of each matrix to be those of RoundTo4Bits on the model's
+// own rows, and all other tensors to have their own bytes. Returns the names of
+// the matrices.
+std::set<std::string> ExpectRounded(const std::string& from,
+                                    const std::string& out, int group_size) {
+  const ModelFolder before = ReadF32(from), after = ReadF32(out);
+  const std::set<std::string> chosen =
+      ChooseMatrices(*before.weights, before.description, group_size);
+  const nlohmann::json& config = after.config;
+  const bool bf16 = config.value("dtype", config.value("torch_dtype", "")) ==
+                    std::string("bfloat16");
+  const ScaleType type = bf16 ? ScaleType::kBf16 : ScaleType::kF16;
+  EXPECT_EQ(after.weights->Names(), before.weights->Names());
+  for (const std::string_view name : before.weights->Names()) {
+    SCOPED_TRACE(name);
+    const TensorView& own = *before.weights->Find(name);
+    const TensorView& made = *after.weights->Find(name);
+    EXPECT_EQ(made.shape, own.shape);
+    if (!chosen.contains(std::string(name))) {
+      EXPECT_EQ(made.dtype, own.dtype);
+      EXPECT_TRUE(std::ranges::equal(made.data, own.data));
+      continue;
+    }
+    if (made.packed == nullptr) {
+      ADD_FAILURE() << "is not packed";
+      continue;
+    }
+    EXPECT_EQ(made.packed->form(), GroupForm::kZero4);
+    const std::vector<float> values = ValuesOf(own), read = ValuesOf(made);
+    for (size_t i = 0; i < values.size(); i += group_size) {
+      uint8_t q[kMostNumbers];
+      const float scale =
+          RoundTo4Bits(std::span(values).subspan(i, group_size), type, q);
+      for (int j = 0; j < group_size; ++j) {
+        // The format's library rounds to the type of the scales.
+        const float exact = scale * static_cast<float>(q[j] - 8);
+        EXPECT_NEAR(read[i + j], exact,
+                    std::fabs(exact) * (bf16 ? 0x1p-8 : 0x1p-11));
+      }
+    }
+  }
+  return chosen;
+}
+
 class QuantizeFolderTest : public testing::Test {
  protected:
   // Nothing but what was there may be left after an error.
@@ -114,48 +158,19 @@ class QuantizeFolderTest : public testing::Test {
   const std::string out_ = folder_.path() + "/out";
 };
 
-// The numbers of each matrix are those of RoundTo4Bits on the model's own rows,
-// and all other tensors have their own bytes.
 TEST_F(QuantizeFolderTest, NumbersAreThoseOfTheRounding) {
   for (const int group_size : {32, 64, 128}) {
     SCOPED_TRACE(group_size);
     const std::string out = out_ + std::to_string(group_size);
     const auto report = Quantize(Golden("llama.lm"), out, group_size);
     ASSERT_TRUE(report.ok()) << report.status();
-    const ModelFolder before = ReadF32(Golden("llama.lm"));
-    const ModelFolder after = ReadF32(out);
     const std::set<std::string> chosen =
-        ChooseMatrices(*before.weights, before.description, group_size);
+        ExpectRounded(Golden("llama.lm"), out, group_size);
     EXPECT_EQ(report->matrices, static_cast<int>(chosen.size()));
     // 128 columns has only what projects the feed-forward down.
     EXPECT_EQ(chosen.contains("model.layers.0.self_attn.q_proj.weight"),
               group_size == 32);
     EXPECT_TRUE(chosen.contains("model.layers.0.mlp.down_proj.weight"));
-    EXPECT_EQ(after.weights->Names(), before.weights->Names());
-    for (const std::string_view name : before.weights->Names()) {
-      SCOPED_TRACE(name);
-      const TensorView& own = *before.weights->Find(name);
-      const TensorView& made = *after.weights->Find(name);
-      EXPECT_EQ(made.shape, own.shape);
-      if (!chosen.contains(std::string(name))) {
-        EXPECT_EQ(made.dtype, own.dtype);
-        EXPECT_TRUE(std::ranges::equal(made.data, own.data));
-        continue;
-      }
-      ASSERT_NE(made.packed, nullptr);
-      EXPECT_EQ(made.packed->form(), GroupForm::kZero4);
-      const std::vector<float> values = ValuesOf(own), read = ValuesOf(made);
-      for (size_t i = 0; i < values.size(); i += group_size) {
-        uint8_t q[kMostNumbers];
-        const float scale = RoundTo4Bits(
-            std::span(values).subspan(i, group_size), ScaleType::kF16, q);
-        for (int j = 0; j < group_size; ++j) {
-          // The format's library rounds to the type of the scales.
-          const float exact = scale * static_cast<float>(q[j] - 8);
-          ASSERT_NEAR(read[i + j], exact, std::fabs(exact) * 0x1p-11);
-        }
-      }
-    }
   }
 }
 
@@ -186,15 +201,17 @@ TEST_F(QuantizeFolderTest, WhateverIsServedIsQuantized) {
   for (const char* name :
        {"bert.base", "deberta-v2.base", "modernbert.base", "t5.generate",
         "marian.translate", "llama.lm", "phi3.lm", "falcon.lm", "gpt_neox.lm",
-        "qwen3_moe.lm", "qwen3_next.lm", "deepseek_v3.lm", "mamba2.lm",
+        "qwen3_moe.lm", "qwen3_next.lm", "deepseek_v3.lm", "lfm2.lm",
         "gemma3.wrapped", "qwen3_vl.wrapped", "quantized/fp8.block",
         "quantized/ct.w8", "quantized/gptq.b8"}) {
     SCOPED_TRACE(name);
     const std::string out = out_ + fs::path(name).filename().string();
     const auto report = Quantize(Golden(name), out);
     ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_GT(report->matrices, 0);
-    EXPECT_LT(ErrorOf(Golden(name), out), 0.5);
+    EXPECT_FALSE(ExpectRounded(Golden(name), out, 32).empty());
+    const auto model = Model::Load(out, {});
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ((*model)->info().precision, Precision::kInt4);
   }
 }
 
@@ -243,7 +260,7 @@ TEST_F(QuantizeFolderTest, ModelsThatCannotBeAreRefused) {
   constexpr auto kCode = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(Quantize(Golden("none"), out_), IsError(kCode, "golden/none"));
   EXPECT_THAT(Quantize("hf:owner/name", out_), IsError(kCode, "pull"));
-  EXPECT_THAT(Quantize(Golden("marian_npz"), out_),
+  EXPECT_THAT(Quantize(Golden("marian_npz/ssru"), out_),
               IsError(kCode, "marian_npz"));
   EXPECT_THAT(Quantize(Golden("llama.lm"), out_, 16), IsError(kCode, "groups"));
   // The family transposes all its matrices.
@@ -301,14 +318,14 @@ TEST_F(QuantizeFolderTest, OtherFilesAreCopied) {
   fs::create_directories(from + "/onnx");
   fs::create_directories(from + "/.cache");
   for (const char* name :
-       {"tokenizer.model", "1_Dense/model.safetensors", "onnx/model.onnx",
-        ".cache/x", ".hidden", "pytorch_model.bin", "model-2.safetensors"}) {
+       {"notes.txt", "1_Dense/model.safetensors", "onnx/model.onnx", ".cache/x",
+        ".hidden", "pytorch_model.bin", "model-2.safetensors"}) {
     std::ofstream(from + "/" + name) << name;
   }
-  fs::create_symlink("tokenizer.model", from + "/link");
-  ASSERT_TRUE(Quantize(from, out_ + "/").ok());  // a slash means nothing
-  for (const char* name :
-       {"tokenizer.model", "1_Dense/model.safetensors", "link"}) {
+  fs::create_symlink("notes.txt", from + "/link");
+  const auto report = Quantize(from, out_ + "/");  // a slash means nothing
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (const char* name : {"notes.txt", "1_Dense/model.safetensors", "link"}) {
     EXPECT_TRUE(fs::is_regular_file(out_ + "/" + name)) << name;
   }
   EXPECT_FALSE(fs::is_symlink(out_ + "/link"));

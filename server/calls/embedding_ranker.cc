@@ -10,9 +10,9 @@ absl::StatusOr<EmbeddingRanker> EmbeddingRanker::Create(
   TRIVIUM_ASSIGN_OR_RETURN(const EmbeddingWeights weights,
                            ReadEmbeddingWeights(request, model));
   const auto work = [&](v1::TextKind kind) {
-    v1::EncodeRequest encode = ToEncodeRequest(weights, request);
-    encode.set_kind(kind);
-    return EncodeWork::Create(environment, model, encode, "", check_alive);
+    return EncodeWork::Create(environment, model,
+                              ToEncodeRequest(weights, request, kind), "",
+                              check_alive);
   };
   TRIVIUM_ASSIGN_OR_RETURN(EncodeWork query, work(v1::TEXT_KIND_QUERY));
   TRIVIUM_ASSIGN_OR_RETURN(EncodeWork document, work(v1::TEXT_KIND_DOCUMENT));

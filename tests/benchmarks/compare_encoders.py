@@ -64,6 +64,8 @@ def parse_arguments():
                         "arrival and sorted by length")
     parser.add_argument("--rounds", type=int, default=5, help="the first two "
                         "warm up and pick the peers' batchings")
+    parser.add_argument("--budget", type=float, default=1e9, help="seconds; "
+                        "no round begins after them, but for the first two")
     parser.add_argument("--json", help="write the report there, too")
     parser.add_argument("--programs", type=pathlib.Path, required=True,
                         help="folder of the programs, which the command builds")
@@ -167,29 +169,34 @@ def costs_of_lengths(options, work):
     the engine's last precision."""
     shape = options.shape
     seconds = {length: [] for length in [*options.also, options.longest]}
-    for _ in range(3):
+    for _ in range(2):
         for length, taken in seconds.items():
-            count = max(1, 2 * options.longest // length)
+            count = max(1, options.longest // length)
             ids = work / f"ids_{length}"
             sentences.write_ids(ids, encoder_folder.random_sentences(
                 count, length, length, shape))
             side = OwnEngine(options, options.precisions[-1], work / "model",
                              ids, work)
             taken.append(side.round() / (count * length))
-    return {length: 1e6 * statistics.median(taken)
+    return {length: 1e6 * min(taken)
             for length, taken in seconds.items()}
 
 
-def measure(sides, rounds):
+def measure(sides, rounds, budget):
     """Seconds of each side's rounds, in turns; see KEPT. Also the sides that
     went on to the end, whose first rounds are left out."""
     seconds = [[] for _ in sides]
     going_on = list(range(len(sides)))
     best = {}
+    begin = time.monotonic()
     for number in range(rounds):
+        if number > 1 and time.monotonic() - begin > budget:
+            break
         for i in going_on:
             taken = sides[i].round()
             seconds[i].append(taken)
+            print(f"{sides[i].name} {sides[i].precision}, "
+                  f"{sides[i].batching}: {taken:.2f} s", file=sys.stderr)
             key = sides[i].name, sides[i].precision
             best[key] = min(best.get(key, taken), taken)
         if number < len(KEPT):
@@ -212,7 +219,7 @@ def compare(options, work):
     tokens = sum(map(len, sources))
     # In int8, of one thread; before and after, as the machine's speed changes.
     peaks = [limits.measure(options.programs, "Peak/int8").get("peak")]
-    seconds, going_on = measure(sides, options.rounds)
+    seconds, going_on = measure(sides, options.rounds, options.budget)
     peaks.append(limits.measure(options.programs, "Peak/int8").get("peak"))
     entries = []
     references = {}  # each one's own f32
@@ -273,8 +280,9 @@ def compare(options, work):
 
 
 def print_markdown(report):
-    print(f"{report['model']}, {report['layers']} layers, random weights, {report['sentences']} sentences "
-          f"of {report['shortest']} to {report['longest']} tokens "
+    print(f"{report['model']}, {report['layers']} layers, random weights, "
+          f"{report['sentences']} sentences of {report['shortest']} to "
+          f"{report['longest']} tokens "
           f"({report['tokens']} in all), {report['threads']} thread(s)\n"
           f"{machine.in_words(report['machine'])}, {report['isa']}; "
           + ", ".join(f"{name} {version}"

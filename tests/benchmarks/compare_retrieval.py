@@ -63,6 +63,9 @@ def parse_arguments():
     parser.add_argument("--p99", type=arguments.numbers,
                         default="0.5,1.5,6", help="box: limits in seconds of "
                         + ", ".join(KINDS))
+    parser.add_argument("--kinds", type=arguments.texts,
+                        default=",".join(KINDS), help="box: calls of these "
+                        "kinds alone, in the same proportion")
     parser.add_argument("--first-rate", type=float, default=4,
                         help="box: where the search for the highest begins")
     parser.add_argument("--json", help="write the report there, too")
@@ -279,7 +282,7 @@ def measure_clients(options, folders, work):
                     sys.exit(f"{server.name}: {errors[0]}")
                 entry["rounds"].append(rate)
                 entry["p99_ms"] = 1000 * quantile(latencies["embed"], 0.99)
-                entry["differ"] = wrong["embed"] / len(latencies["embed"])
+                entry["differ"] = wrong.get("embed", 0) / len(latencies["embed"])
     os.sched_setaffinity(0, cores)
     print(f"\n{options.clients} clients of one text of 10 to 80 tokens, "
           "MiniLM's shape, int8, HTTP, one core\n\n| | calls/s (median) "
@@ -300,12 +303,13 @@ class Box:
 
     def __init__(self, options, server):
         self._options, self.server = options, server
-        self._calls = make_calls(options, server.ports(), KINDS)
+        self._calls = make_calls(options, server.ports(), options.kinds)
         self.alone = remember_all(self._calls)
         self.points = []
 
     def _draw(self, rng):
-        kind = rng.choices(list(KINDS), KINDS.values())[0]
+        kinds = self._options.kinds
+        (kind,) = rng.choices(kinds, [KINDS[kind] for kind in kinds])
         return rng.choice(self._calls[kind])
 
     def at(self, rate):
@@ -320,14 +324,14 @@ class Box:
             point["calls"][kind] = len(seconds)
             point["p50"][kind] = quantile(seconds, 0.5)
             point["p99"][kind] = quantile(seconds, 0.99)
-            point["differ"][kind] = wrong[kind] / len(seconds)
+            point["differ"][kind] = wrong.get(kind, 0) / len(seconds)
         point["passed"] = not errors and all(
             point["p99"].get(kind, 0) <= limit
             for kind, limit in limits.items())
         self.points.append(point)
         print(f"{self.server.name}, {rate:.1f}/s: "
               + ", ".join(f"{kind} p99 {1000 * point['p99'].get(kind, 0):.0f}"
-                          f" ms" for kind in KINDS)
+                          f" ms" for kind in self._options.kinds)
               + f", {len(errors)} errors {errors[:1]}", file=sys.stderr)
         if not point["passed"]:
             settle(self._calls, self.alone)
@@ -351,11 +355,13 @@ class Box:
 
 def measure_box(options, folders, work):
     cores = sorted(os.sched_getaffinity(0))[:2]
+    writes = "generate" in options.kinds
     found = []
     sides = [
         lambda: OwnServer(options, folders, work, cores,
-                          [EMBEDDER, RANKER, WRITER]),
-        lambda: Peer(options, folders, work, cores, options.batches[-1], True)]
+                          [EMBEDDER, RANKER, *([WRITER] if writes else [])]),
+        lambda: Peer(options, folders, work, cores, options.batches[-1],
+                     writes)]
     for make in sides:
         with make() as server:
             box = Box(options, server)
@@ -370,7 +376,8 @@ def measure_box(options, folders, work):
         found[0]["at_peer"] = Box(options, server).at(
             found[1]["highest"]["rate"])
     found[1]["at_peer"] = found[1]["highest"]
-    found[1]["name"] += ", and llama-cpp-python"
+    if writes:
+        found[1]["name"] += ", and llama-cpp-python"
     print_box(options, cores, found)
     return {"sides": found}
 
@@ -379,16 +386,16 @@ def print_box(options, cores, found):
     limits = ", ".join(f"{kind} {limit:g} s" for kind, limit in
                        zip(KINDS, options.p99))
     print(f"\nMixed load on {len(cores)} cores, its generator included: "
-          + ", ".join(f"{share:.0%} {kind}" for kind, share in KINDS.items())
+          + ", ".join(f"{KINDS[kind]:.0%} {kind}" for kind in options.kinds)
           + f"; rerank {options.documents} documents, generate up to "
           f"{options.new_tokens} tokens; limits of p99: {limits}\n\n"
           "| | calls/s within the limits | p99 ms there: "
-          + ", ".join(KINDS) + " | p99 ms at the peer's rate | resident MiB "
+          + ", ".join(options.kinds) + " | p99 ms at the peer's rate | resident MiB "
           "| answers with other bits than alone |\n|---|---|---|---|---|---|")
     for entry in found:
         def p99(point):
             return ", ".join(f"{1000 * point['p99'].get(kind, 0):,.0f}"
-                             for kind in KINDS)
+                             for kind in options.kinds)
         calls = differ = 0
         for point in entry["points"]:
             for kind, count in point["calls"].items():
@@ -445,6 +452,9 @@ def measure_maxsim(options):
 
 def main():
     options = parse_arguments()
+    if unknown := set(options.kinds) - set(KINDS):
+        sys.exit(f"--kinds has {', '.join(unknown)}; it may have "
+                 + ", ".join(KINDS))
     if unknown := set(options.parts) - set(PARTS):
         sys.exit(f"--parts has {', '.join(unknown)}; it may have "
                  + ", ".join(PARTS))

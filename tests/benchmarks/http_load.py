@@ -109,7 +109,8 @@ def clients(draw, count, seconds):
         while (now := time.perf_counter()) < begin + warm_up + seconds:
             warms = now < begin + warm_up
             await _measure(draw(rng), (connections, 60),
-                           {} if warms else latencies, wrong, errors)
+                           {} if warms else latencies,
+                           {} if warms else wrong, errors)
 
     async def run():
         connections = Connections()

@@ -43,6 +43,14 @@ v1::EncodeRequest ToEncodeRequest(const EmbeddingWeights& weights,
   out.set_truncation_direction(in.truncation_direction());
   return out;
 }
+// The same, for texts of that kind.
+template <typename Request>
+v1::EncodeRequest ToEncodeRequest(const EmbeddingWeights& weights,
+                                  const Request& in, v1::TextKind kind) {
+  v1::EncodeRequest out = ToEncodeRequest(weights, in);
+  out.set_kind(kind);
+  return out;
+}
 v1::Input ToInput(const std::string& text);
 
 // The products of a document's embeddings with the query's. Those that do not

@@ -45,9 +45,9 @@ double SlowMaxSim(const Floats& query, const Floats& document, int size) {
 }
 
 Floats RandomValues(int rows, int size, float scale, std::mt19937* generator) {
-  std::normal_distribution<float> normal(0, scale);
+  std::normal_distribution<float> normal;
   Floats values(static_cast<size_t>(rows) * size);
-  for (float& value : values) value = normal(*generator);
+  for (float& value : values) value = scale * normal(*generator);
   return values;
 }
 

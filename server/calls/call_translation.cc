@@ -15,7 +15,7 @@ namespace trivium {
 absl::StatusOr<CallTranslation> CallTranslation::Create(
     Call* call, bool named, const v1::TranslateOptions& options,
     const std::string& path, const AliveCheck& check_alive,
-    const std::function<absl::Status()>& on_model, bool source_detected) {
+    const std::function<absl::Status()>& on_model) {
   const Environment& environment = call->environment();
   RoutingOptions routing;
   routing.path = path;
@@ -31,14 +31,9 @@ absl::StatusOr<CallTranslation> CallTranslation::Create(
     }
   }
   TRIVIUM_ASSIGN_OR_RETURN(routing.format, ConvertFormat(options, path));
-  routing.options_of = [&environment, options, path, check_alive,
-                        source_detected](const TranslationRoute& route) {
-    auto steps =
-        ConvertTranslation(options, path, route, environment, check_alive);
-    if (source_detected && steps.ok() && steps->size() == 1) {
-      steps->back().source_named = false;
-    }
-    return steps;
+  routing.options_of = [&environment, options, path,
+                        check_alive](const TranslationRoute& route) {
+    return ConvertTranslation(options, path, route, environment, check_alive);
   };
   routing.on_first_model = [call, on_model](const ModelHandle& model) {
     call->Use(model);

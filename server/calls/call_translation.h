@@ -39,13 +39,11 @@ class CallTranslation {
   //
   // If languages are detected, `on_model` is called once the call has the model
   // of its first text, before anything is tokenized; its error ends the call.
-  // It may be null. `source_detected`: the options name a source language that
-  // was detected, so that some texts may be in the target language.
+  // It may be null.
   static absl::StatusOr<CallTranslation> Create(
       Call* call, bool named, const v1::TranslateOptions& options,
       const std::string& path, const AliveCheck& check_alive,
-      const std::function<absl::Status()>& on_model,
-      bool source_detected = false);
+      const std::function<absl::Status()>& on_model);
 
   bool same_for_all() const { return translation_.same_for_all(); }
   // Compiles patterns and tokenizes terms. Call it once, before Prepare.

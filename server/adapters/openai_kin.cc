@@ -45,7 +45,6 @@ const std::vector<Neutral>& NeutralOptions() {
       {"allowed_token_ids", {json::array()}},
       {"bad_words", {json::array()}},
       {"detokenize", {true}},
-      {"ignore_eos", {false}},
       {"include_stop_str_in_output", {false}},
       {"length_penalty", {1}},
       {"logits_processors", {json::array()}},
@@ -108,6 +107,9 @@ void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
   }
   if (const auto least = fields->Integer("min_tokens", 0, INT_MAX)) {
     decoding->set_min_new_tokens(static_cast<uint32_t>(*least));
+  }
+  if (const auto ignore = fields->Bool("ignore_eos")) {
+    decoding->set_ignore_eos(*ignore);
   }
   fields->Only("truncate_prompt_tokens", {-1},
                "must be -1: a prompt is cut to what the model reads");

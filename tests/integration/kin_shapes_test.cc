@@ -86,7 +86,7 @@ TEST_F(KinShapesTest, OptionsAtValuesThatChangeNothingAreAccepted) {
   const json plain = Post("/v1/chat/completions", Chat({}));
   EXPECT_EQ(TextOf(Post("/v1/chat/completions", Chat(all))), TextOf(plain));
   for (const auto& [name, value] : std::vector<std::pair<std::string, json>>{
-           {"ignore_eos", true},
+           {"ignore_eos", 1},
            {"mirostat", 2},
            {"xtc_probability", 0.5},
            {"stop_token_ids", {5}},

@@ -406,8 +406,8 @@ TEST_F(OpenAiChatTest, EffortsSwitchWhatTheTemplateHas) {
                             {{"enable_thinking", false}, {"other", "x"}}}}),
       "enable_thinking=false other=x");
 
-  EXPECT_EQ(Refused({{"reasoning_effort", "none"}}), "reasoning_effort");
-  EXPECT_EQ(Refused({{"enable_thinking", false}}), "enable_thinking");
+  EXPECT_EQ(Refused({{"reasoning_effort", "low"}}), "reasoning_effort");
+  EXPECT_EQ(Refused({{"enable_thinking", true}}), "enable_thinking");
   EXPECT_EQ(Refused({{"model", "graded"}, {"reasoning_effort", "much"}}),
             "reasoning_effort");
   EXPECT_EQ(Refused({{"model", "switch"},

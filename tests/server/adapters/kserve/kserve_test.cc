@@ -222,8 +222,8 @@ TEST_F(KserveTest, NamesTheWrongParameter) {
     return Wrong(request);
   };
   using P = inference::InferParameter;
-  EXPECT_EQ(wrong("priority", [](P& p) { p.set_int64_param(1); }),
-            "parameters[\"priority\"]");
+  EXPECT_EQ(wrong("nothing", [](P& p) { p.set_int64_param(1); }),
+            "parameters[\"nothing\"]");
   // Options that the answer has no place for.
   EXPECT_EQ(wrong("tokens", [](P& p) { p.set_bool_param(true); }),
             "parameters[\"tokens\"]");

@@ -68,6 +68,12 @@ absl::StatusOr<json> Read(const std::string& path, const JsonLimits& limits) {
                   path, std::string(value.status().message())));
 }
 
+// "64 MiB", or "300 KiB".
+std::string Size(size_t bytes) {
+  return bytes >= size_t{1} << 20 ? fmt::format("{} MiB", bytes >> 20)
+                                  : fmt::format("{} KiB", bytes >> 10);
+}
+
 }  // namespace
 
 absl::Status CheckJson(std::string_view text, const JsonLimits& limits) {
@@ -111,8 +117,8 @@ absl::Status CheckJson(std::string_view text, const JsonLimits& limits) {
     }
     if (memory > limits.memory) {
       return absl::InvalidArgumentError(
-          fmt::format("needs more than {} MiB of memory from byte {} on",
-                      limits.memory >> 20, at));
+          fmt::format("needs more than {} of memory from byte {} on",
+                      Size(limits.memory), at));
     }
   }
   return absl::OkStatus();

@@ -13,8 +13,13 @@ namespace trivium {
 std::string Nearest(std::string_view name,
                     const std::vector<std::string>& names);
 
+// True if one may be the other misspelt: a third of the letters differ at most.
+bool IsNear(std::string_view name, std::string_view other);
+
 // Returns the error for a flag that does not exist, such as "--verison".
-// `names` are the long names of all flags, without dashes.
+// `names` are the long names of all flags, without dashes. It names the flag
+// that is meant: other programs' names for it, such as --from, and beginnings
+// of names count, too.
 std::string UnknownFlag(std::string_view flag,
                         const std::vector<std::string>& names);
 

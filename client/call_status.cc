@@ -41,6 +41,51 @@ std::string DescribeDetails(const std::string& serialized,
   return text;
 }
 
+bool StartsWithScheme(const std::string& address) {
+  return address.rfind("http://", 0) == 0 || address.rfind("https://", 0) == 0;
+}
+
+// Why no server answers at an address, as gRPC's library says it, and what to
+// do.
+std::string DescribeNoAnswer(const std::string& address,
+                             const std::string& reason) {
+  constexpr char kUsual[] =
+      "the gRPC port, which is 50051 unless the server's --listen says "
+      "otherwise";
+  const auto has = [&reason](const char* text) {
+    return reason.find(text) != std::string::npos;
+  };
+  // gRPC's library says so of an answer in HTTP/1.1.
+  if (has("http1.x server")) {
+    return fmt::format("{} is a port for HTTP or for metrics; give {}", address,
+                       kUsual);
+  }
+  if (StartsWithScheme(address)) {
+    return fmt::format(
+        "'{}' is no address of a server here: give HOST:PORT, such as "
+        "127.0.0.1:50051, of {}",
+        address, kUsual);
+  }
+  if (address.find(':') == std::string::npos) {
+    const bool port =
+        address.find_first_not_of("0123456789") == std::string::npos;
+    return fmt::format("'{}' has no {}: give HOST:PORT, such as {}", address,
+                       port ? "host" : "port",
+                       port ? "127.0.0.1:" + address : address + ":50051");
+  }
+  if (address.front() == ':') {
+    return fmt::format("'{}' has no host: give HOST:PORT, such as 127.0.0.1{}",
+                       address, address);
+  }
+  if (has("Ssl handshake failed") && has("wrong version number")) {
+    return fmt::format("the server at {} does not speak TLS: leave --tls out",
+                       address);
+  }
+  return fmt::format(
+      "no server answers at {}: {}; is trivium-server running there?", address,
+      has("Connection refused") ? "the connection is refused" : reason);
+}
+
 // Returns the request id of the trailers; empty if no server answered.
 std::string RequestId(const grpc::ClientContext& context) {
   const auto& trailers = context.GetServerTrailingMetadata();
@@ -60,17 +105,7 @@ absl::Status CallStatus(const grpc::Status& status,
   message += DescribeDetails(status.error_details(), message);
   if (request_id.empty() &&
       status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    // gRPC's library says so of an answer in HTTP/1.1.
-    const bool is_http = message.find("http1.x server") != std::string::npos;
-    message = is_http ? fmt::format(
-                            "{} is a port for HTTP or for metrics; give the "
-                            "gRPC port, which is 50051 unless the server's "
-                            "--listen says otherwise",
-                            target.address)
-                      : fmt::format(
-                            "no server answers at {}: {}; is trivium-server "
-                            "running there?",
-                            target.address, message);
+    message = DescribeNoAnswer(target.address, message);
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     message = fmt::format("no answer from {} within {}: {}", target.address,
                           Seconds(target.timeout), message);

@@ -24,6 +24,7 @@
 #include "base/thread.h"
 #include "library/local_call.h"
 #include "model/model.h"
+#include "model/weights_cache.h"
 #include "server/batching/workers.h"
 #include "server/calls/handlers.h"
 #include "server/observability/log.h"
@@ -37,7 +38,8 @@ constexpr int kPoolThreads = 2;
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 constexpr int kMostInputs = 1 << 20;
 
-absl::StatusOr<ServedModel> LoadModel(const LocalEngine::Model& wanted) {
+absl::StatusOr<ServedModel> LoadModel(const LocalEngine::Model& wanted,
+                                      const std::string& weights_cache) {
   const std::string& name = wanted.name.empty() ? wanted.folder : wanted.name;
   const auto about = [&name](const absl::Status& status) {
     return absl::Status(
@@ -46,6 +48,7 @@ absl::StatusOr<ServedModel> LoadModel(const LocalEngine::Model& wanted) {
   };
   LoadOptions load;
   load.vocabulary_shortlist = wanted.vocabulary_shortlist;
+  load.weights_cache = weights_cache;
   for (const auto& [text, precision] :
        {std::pair(&wanted.precision, &load.precision),
         std::pair(&wanted.kv_precision, &load.kv_precision)}) {
@@ -62,7 +65,14 @@ absl::StatusOr<ServedModel> LoadModel(const LocalEngine::Model& wanted) {
        {"family", info.family},
        {"precision", PrecisionName(info.precision)},
        {"isa", IsaName(info.isa)},
-       {"revision", info.revision}});
+       {"revision", info.revision},
+       {"weights_cache", WeightsCacheName(info.weights_cache.kind)}});
+  for (const std::string& problem :
+       {info.weights_cache.broken, info.weights_cache.not_written}) {
+    if (problem.empty()) continue;
+    Log(spdlog::level::warn, "packed weights are not used or not kept",
+        {{"model", name}, {"reason", problem}});
+  }
   if ((*model)->tokenizer() == nullptr) {
     Log(spdlog::level::warn,
         "the folder has no tokenizer files: the model takes token ids only",
@@ -288,7 +298,8 @@ absl::StatusOr<std::unique_ptr<LocalEngine>> LocalEngine::Create(
   std::vector<ServedModel> models;
   ModelSizes sizes;
   for (const Model& model : options.models) {
-    TRIVIUM_ASSIGN_OR_RETURN(ServedModel loaded, LoadModel(model));
+    TRIVIUM_ASSIGN_OR_RETURN(ServedModel loaded,
+                             LoadModel(model, options.weights_cache));
     const ModelInfo& info = loaded.model->info();
     sizes.Add(info.weight_bytes, info.longest_kv_bytes);
     models.push_back(std::move(loaded));

@@ -57,6 +57,10 @@ class LocalEngine {
     // together would exceed a quarter of the memory. The same default as a
     // server's.
     int64_t kv_cache_bytes = 0;
+    // Folder in which packed weights are kept, one file a model and precision,
+    // for the next start and for other processes to map (--weights-cache). It
+    // need not exist yet. Empty: none. The log says what came of it.
+    std::string weights_cache = {};
     // Receives log messages, a line at a time, without a newline; never texts
     // of requests. Must not block. Null: messages are dropped. A process has
     // one log: that of the engine that was created last.

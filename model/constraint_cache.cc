@@ -1,6 +1,7 @@
 #include "model/constraint_cache.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/status.h"
@@ -21,6 +22,30 @@ constexpr int kTokensAtOnce = 1024;
 absl::Status AboutTheText(const absl::Status& status) {
   if (status.code() != absl::StatusCode::kResourceExhausted) return status;
   return absl::InvalidArgumentError(status.message());
+}
+
+// Returns the tokens of a text that stands within another; none if the
+// tokenizer does not tell. Many tokenizers put a space before a text; after a
+// line break the text's own tokens come as they would anywhere.
+TokenRun Spell(const Tokenizer& tokenizer, const TokenTrie& trie,
+               std::string_view text) {
+  for (const std::string before : {"", "\n"}) {
+    EncodeOptions options;
+    options.side = TextSide::kTarget;
+    options.add_special_tokens = false;
+    const absl::StatusOr<Encoding> encoding =
+        tokenizer.Encode(before + std::string(text), options);
+    if (!encoding.ok()) return {};
+    size_t bytes = 0;
+    TokenRun run(encoding->ids.rbegin(), encoding->ids.rend());
+    for (size_t i = 0; i < run.size() && bytes < text.size(); ++i) {
+      if (run[i] < 0 || static_cast<size_t>(run[i]) >= trie.tokens()) break;
+      bytes += trie.bytes(run[i]).size();
+      if (bytes == text.size()) run.resize(i + 1);
+    }
+    if (bytes == text.size()) return {run.rbegin(), run.rend()};
+  }
+  return {};
 }
 
 }  // namespace
@@ -126,8 +151,11 @@ absl::StatusOr<std::shared_ptr<const Constraint>> ConstraintCache::Get(
   if (!automaton.ok()) return AboutTheText(automaton.status());
   TRIVIUM_ASSIGN_OR_RETURN(Trie trie,
                            TrieFor(tokenizer, vocabulary, tokens, check_alive));
+  Speller speller = [&tokenizer, trie](std::string_view bytes) {
+    return Spell(tokenizer, *trie, bytes);
+  };
   std::shared_ptr<const Constraint> constraint = std::make_shared<Constraint>(
-      *std::move(automaton), std::move(trie), kLimits);
+      *std::move(automaton), std::move(trie), kLimits, std::move(speller));
   std::list<Entry> dropped;  // freed without the lock
   MutexLock lock(&mutex_);
   // Calls that compiled it at the same time share one, and its masks.

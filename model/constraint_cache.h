@@ -70,7 +70,7 @@ class ConstraintCache {
   // error of check_alive or of `make`.
   //
   // `make` makes the grammar of a text that is kMade. `written` has no end
-  // tokens.
+  // tokens. `tokenizer` outlives every search under the constraint.
   using MakeGrammar = std::function<absl::StatusOr<Grammar>()>;
   absl::StatusOr<std::shared_ptr<const Constraint>> Get(
       const ConstraintText& text, const Tokenizer& tokenizer, int vocabulary,

@@ -26,6 +26,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "base/json.h"
 #include "model/families/marian_npz.h"
 #include "model/gguf/gguf_model.h"
@@ -407,6 +408,37 @@ std::vector<FolderPart> PartsOf(const std::string& path,
   return {{nullptr, options}};
 }
 
+namespace {
+
+// What else may be meant by a path that is no folder: the folder of a file, or
+// a model of the hub, which most people know by its name there. Empty: nothing.
+std::string OtherPath(std::string_view path) {
+  constexpr std::string_view kHub = "https://huggingface.co/";
+  std::error_code error;
+  const std::filesystem::path file(path);
+  if (std::filesystem::is_regular_file(file, error)) {
+    const std::string ending = file.extension().string();
+    if (ending != ".safetensors" && ending != ".json") return "";
+    const std::string parent = file.parent_path().string();
+    return fmt::format("; this file is a part of a model: give its folder, {}",
+                       parent.empty() ? "." : parent);
+  }
+  if (path.starts_with(kHub)) path.remove_prefix(kHub.size());
+  while (path.ends_with('/')) path.remove_suffix(1);
+  const auto fits = [](char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.' ||
+           c == '/';
+  };
+  if (path.empty() || path.front() == '/' || path.front() == '.' ||
+      std::count(path.begin(), path.end(), '/') > 1 ||
+      !std::all_of(path.begin(), path.end(), fits)) {
+    return "";
+  }
+  return fmt::format(", or hf:{} for a model of the Hugging Face Hub", path);
+}
+
+}  // namespace
+
 std::optional<SentenceModules> SeparateModules(const std::string& path) {
   absl::StatusOr<SentenceModules> modules = ReadSentenceModules(path);
   if (!modules.ok() ||
@@ -424,8 +456,8 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   if (!IsFolder(path) && !gguf && !marian) {
     problems->push_back(fmt::format(
         "{}: is not a folder; give the path of a Hugging Face or Marian model "
-        "folder, or of a .gguf, .npz or .bin file",
-        path));
+        "folder, or of a .gguf, .npz or .bin file{}",
+        path, OtherPath(path)));
     return folder;
   }
   const absl::StatusOr<Precision> precision =

@@ -43,7 +43,8 @@ absl::StatusOr<Precision> ParseKvPrecision(std::string_view name) {
 
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa) {
   if (precision == Precision::kAuto) {
-    return isa >= Isa::kAvx512Vnni ? Precision::kInt8 : Precision::kF32;
+    // What int8 gains on Arm has not been measured.
+    return isa >= Isa::kAvx2 ? Precision::kInt8 : Precision::kF32;
   }
   if (precision == Precision::kBf16 && isa < Isa::kAvx512Bf16) {
     return absl::FailedPreconditionError(fmt::format(

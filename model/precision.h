@@ -8,8 +8,8 @@
 
 namespace trivium {
 
-// Resolves `precision` at `isa`: kAuto becomes int8 with VNNI, else f32. A
-// model whose file has weights in four bits becomes kInt4 instead
+// Resolves `precision` at `isa`: kAuto becomes int8, on Arm f32. A model
+// whose file has weights in four bits becomes kInt4 instead
 // (model/folder.cc). FAILED_PRECONDITION for bf16 on a CPU without its
 // instructions.
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa);

@@ -5,26 +5,6 @@
 #include <cstddef>
 
 namespace trivium {
-namespace {
-
-// Sums in f32 over kLanes independent sums, which the compiler computes
-// together. The rounding of some hundred products of values below 1 is some
-// 1e-6.
-float RowProduct(const float* a, const float* b, size_t size) {
-  constexpr size_t kLanes = 8;
-  float sums[kLanes] = {};
-  size_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (size_t k = 0; k < kLanes; ++k) sums[k] += a[i + k] * b[i + k];
-  }
-  float rest = 0;
-  for (; i < size; ++i) rest += a[i] * b[i];
-  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) +
-         ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest;
-}
-
-}  // namespace
-
 double DenseSimilarity(SimilarityFunction function, std::span<const float> a,
                        std::span<const float> b) {
   double sum = 0;
@@ -71,20 +51,16 @@ double SparseProduct(std::span<const SparseWeight> a,
   return sum;
 }
 
+MaxSimQuery MaxSimQueryOf(const VectorRows& query) {
+  return MaxSimQuery(query.values.data(), query.rows(), query.size);
+}
+
+double MaxSim(const MaxSimQuery& query, const VectorRows& document) {
+  return query.Compare(document.values.data(), document.rows());
+}
+
 double MaxSim(const VectorRows& query, const VectorRows& document) {
-  double sum = 0;
-  const int rows = document.rows();
-  if (rows == 0) return 0;
-  const auto size = static_cast<size_t>(query.size);
-  for (int i = 0; i < query.rows(); ++i) {
-    const float* const row = query.row(i).data();
-    float best = RowProduct(row, document.values.data(), size);
-    for (int j = 1; j < rows; ++j) {
-      best = std::max(best, RowProduct(row, document.row(j).data(), size));
-    }
-    sum += best;
-  }
-  return sum;
+  return MaxSim(MaxSimQueryOf(query), document);
 }
 
 void NormalizeLength(std::span<float> vector) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/engine.h"
+#include "model/kernels/max_sim.h"
 #include "model/multi_vectors.h"
 
 namespace trivium {
@@ -37,6 +38,9 @@ double SparseProduct(std::span<const SparseWeight> a,
 // `document` of query_i . document_j (MaxSim, Khattab and Zaharia 2020); 0 if
 // one has no rows. Their vectors have the same size.
 double MaxSim(const VectorRows& query, const VectorRows& document);
+// The same of a query that is compared with many documents.
+MaxSimQuery MaxSimQueryOf(const VectorRows& query);
+double MaxSim(const MaxSimQuery& query, const VectorRows& document);
 
 // Scales to Euclidean length 1; leaves a vector of zeros as it is.
 void NormalizeLength(std::span<float> vector);

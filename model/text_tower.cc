@@ -22,47 +22,81 @@ using nlohmann::json;
 struct Wrapper {
   std::string_view type;       // of the folder
   std::string_view text_type;  // of its text model, if text_config has none
+  // True: without a text_config the keys beside it are the text model's.
+  bool flat = false;
 };
-constexpr Wrapper kWrappers[] = {{"gemma3", "gemma3_text"},
-                                 {"gemma4", "gemma4_text"},
-                                 {"mistral3", "mistral"},
-                                 {"qwen3_5", "qwen3_5_text"},
-                                 {"qwen3_5_moe", "qwen3_5_moe_text"},
-                                 {"qwen3_vl", "qwen3_vl_text"}};
+constexpr Wrapper kWrappers[] = {
+    {"aya_vision", "cohere2"},
+    {"cohere2_vision", "cohere2"},
+    {"gemma3", "gemma3_text"},
+    {"gemma4", "gemma4_text"},
+    {"idefics3", "llama"},
+    {"internvl", "qwen2"},
+    {"lfm2_vl", "lfm2"},
+    {"llava", "llama"},
+    {"llava_next", "llama"},
+    {"llava_onevision", "qwen2"},
+    {"mistral3", "mistral"},
+    {"qwen2_5_vl", "qwen2_5_vl_text", /*flat=*/true},
+    {"qwen2_audio", "qwen2"},
+    {"qwen2_vl", "qwen2_vl_text", /*flat=*/true},
+    {"qwen3_5", "qwen3_5_text"},
+    {"qwen3_5_moe", "qwen3_5_moe_text"},
+    {"qwen3_vl", "qwen3_vl_text"},
+    {"qwen3_vl_moe", "qwen3_vl_moe_text"},
+    {"smolvlm", "llama"},
+    {"voxtral", "llama"}};
 
 // The other towers' names, with or without "model." in front.
 constexpr std::string_view kOthers[] = {
     "vision_tower.", "vision_model.", "multi_modal_projector.",
     "visual.",       "audio_tower.",  "embed_vision.",
-    "embed_audio."};
+    "embed_audio.",  "connector.",    "image_newline"};
+// The text model's, likewise.
+constexpr std::string_view kTexts[] = {"language_model.", "text_model."};
 
 constexpr std::string_view kOutput = "lm_head.weight";
 
 // Returns the usual values that published folders leave out.
 json UsualValues(const std::string& text_type) {
-  const bool gemma4 = text_type == "gemma4_text";
-  if (!gemma4 && text_type != "gemma3_text") return json::object();
-  return {{"vocab_size", gemma4 ? 262144 : 262208},
-          {"hidden_size", 2304},
-          {"intermediate_size", 9216},
-          {"num_hidden_layers", gemma4 ? 30 : 26},
-          {"num_attention_heads", 8},
-          {"max_position_embeddings", 131072}};
+  struct Usual {
+    std::string_view type;
+    int vocabulary, d_model, inner, layers, heads, positions;
+  };
+  constexpr Usual kUsual[] = {
+      {"gemma3_text", 262208, 2304, 9216, 26, 8, 131072},
+      {"gemma4_text", 262144, 2304, 9216, 30, 8, 131072},
+      {"llama", 32000, 4096, 11008, 32, 32, 2048},
+      {"mistral", 32000, 4096, 14336, 32, 32, 131072},
+      {"qwen2", 151936, 4096, 22016, 32, 32, 32768}};
+  for (const Usual& usual : kUsual) {
+    if (usual.type != text_type) continue;
+    return {{"vocab_size", usual.vocabulary},
+            {"hidden_size", usual.d_model},
+            {"intermediate_size", usual.inner},
+            {"num_hidden_layers", usual.layers},
+            {"num_attention_heads", usual.heads},
+            {"max_position_embeddings", usual.positions}};
+  }
+  return json::object();
 }
 
 // Returns a tensor's name in the text model, or an empty one if it belongs to
 // another tower.
 std::string TextName(std::string_view name) {
-  constexpr std::string_view kModel = "model.", kText = "language_model.";
+  constexpr std::string_view kModel = "model.";
   std::string_view bare = name;
   const bool in_model = bare.starts_with(kModel);
   if (in_model) bare.remove_prefix(kModel.size());
   for (const std::string_view other : kOthers) {
     if (bare.starts_with(other)) return "";
   }
-  if (!bare.starts_with(kText)) return std::string(name);
-  bare.remove_prefix(kText.size());
-  return in_model ? std::string(kModel).append(bare) : std::string(bare);
+  for (const std::string_view text : kTexts) {
+    if (!bare.starts_with(text)) continue;
+    bare.remove_prefix(text.size());
+    return in_model ? std::string(kModel).append(bare) : std::string(bare);
+  }
+  return std::string(name);
 }
 
 // The text tower's tensors under the names of a text model.
@@ -120,6 +154,13 @@ void UseTextTower(json* config, std::unique_ptr<Weights>* weights,
                    [&](const Wrapper& one) { return type == one.type; });
   if (wrapper == std::end(kWrappers)) return;
   constexpr char kText[] = "text_config", kTied[] = "tie_word_embeddings";
+  const bool flat = wrapper->flat && !Has(*config, kText);
+  if (flat) {
+    // The other towers' configurations are of no account.
+    json text = *config;
+    text["model_type"] = std::string(wrapper->text_type);
+    *config = {{kText, std::move(text)}};
+  }
   if (!config->contains(kText) || !(*config)[kText].is_object()) {
     ConfigReader reader({{"config.json", config}}, problems);
     reader.Report(kText, reader.Find(kText),

@@ -18,7 +18,10 @@ namespace trivium {
 // as its text model.
 //
 //   model_type of the folder: gemma3 (TranslateGemma, too), gemma4, mistral3,
-//   qwen3_5, qwen3_5_moe, qwen3_vl
+//   qwen3_5, qwen3_vl, smolvlm and so on: see kWrappers
+//
+// Qwen2-VL's and Qwen2.5-VL's older folders have the text model's keys beside
+// the other towers', without a text_config.
 
 // Replaces the configuration and the weights of such a folder by those of its
 // text tower; leaves every other folder as it is. Adds a problem if there is no

@@ -63,4 +63,20 @@ void WeightsCache::Write(const Transformer& transformer,
   if (!status.ok()) use->not_written = std::string(status.message());
 }
 
+std::string_view WeightsCacheName(WeightsCacheUse::Kind kind) {
+  switch (kind) {
+    case WeightsCacheUse::kOff:
+      return "off";
+    case WeightsCacheUse::kMapped:
+      return "mapped";
+    case WeightsCacheUse::kWritten:
+      return "written";
+    case WeightsCacheUse::kPacked:
+      return "being written by another process";
+    case WeightsCacheUse::kNotWritten:
+      break;
+  }
+  return "not written";
+}
+
 }  // namespace trivium

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "model/folder.h"
@@ -39,6 +40,9 @@ class WeightsCache {
   std::string folder_, path_;
   PackedFile::Key key_;
 };
+
+// Returns what the log calls it: "mapped", "written" and so on.
+std::string_view WeightsCacheName(WeightsCacheUse::Kind kind);
 
 }  // namespace trivium
 

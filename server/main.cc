@@ -18,6 +18,7 @@
 
 #include "absl/time/clock.h"
 #include "base/clock.h"
+#include "base/print.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/host_port.h"
@@ -43,11 +44,11 @@ int HashToken() {
   std::getline(std::cin, token);
   const absl::StatusOr<std::string> entry = TokenEntry(token);
   if (!entry.ok()) {
-    fmt::print(stderr, "--hash-token: {}\n",
-               std::string(entry.status().message()));
+    PrintTo(stderr, "--hash-token: {}\n",
+            std::string(entry.status().message()));
     return kExitUsage;
   }
-  fmt::print("{}\n", *entry);
+  PrintTo(stdout, "{}\n", *entry);
   return EXIT_SUCCESS;
 }
 
@@ -102,33 +103,33 @@ void Welcome(const Options& options, const Server& server) {
   for (const ModelSpec& spec : options.models) {
     models += (models.empty() ? "" : ", ") + spec.name;
   }
-  fmt::print(stderr, "\n  models   {}\n",
-             embedded         ? "a small demo, between English and German"
-             : models.empty() ? "those in " + options.model_root
-                              : models);
+  PrintTo(stderr, "\n  models   {}\n",
+          embedded         ? "a small demo, between English and German"
+          : models.empty() ? "those in " + options.model_root
+                           : models);
   if (IsOpen(options.http_listen, server.http_port())) {
     const auto page = [&](const char* path) {
       return PageOf(options.http_listen, server.http_port(), tls, path);
     };
-    if (!options.no_page) fmt::print(stderr, "  page     {}\n", page("/"));
-    fmt::print(stderr, "  HTTP     {}\n", page("/v1/models"));
+    if (!options.no_page) PrintTo(stderr, "  page     {}\n", page("/"));
+    PrintTo(stderr, "  HTTP     {}\n", page("/v1/models"));
   }
-  fmt::print(stderr, "  gRPC     {}{}\n", grpc, tls ? " (TLS)" : "");
+  PrintTo(stderr, "  gRPC     {}{}\n", grpc, tls ? " (TLS)" : "");
   if (IsOpen(options.metrics_listen, server.metrics_port())) {
-    fmt::print(stderr, "  metrics  {}\n",
-               PageOf(options.metrics_listen, server.metrics_port(),
-                      options.metrics_tls, "/metrics"));
+    PrintTo(stderr, "  metrics  {}\n",
+            PageOf(options.metrics_listen, server.metrics_port(),
+                   options.metrics_tls, "/metrics"));
   }
   // The embedded model translates; others are asked what they do.
-  fmt::print(stderr, "Next:      trivium {}{}\n",
-             embedded ? "translate \"Good morning!\"" : "models",
-             grpc == Options().listen ? "" : " --address " + grpc);
+  PrintTo(stderr, "Next:      trivium {}{}\n",
+          embedded ? "translate \"Good morning!\"" : "models",
+          grpc == Options().listen ? "" : " --address " + grpc);
   if (embedded) {
-    fmt::print(stderr,
-               "Your own:  trivium-server FOLDER, or trivium-server "
-               "hf:OWNER/NAME\n");
+    PrintTo(stderr,
+            "Your own:  trivium-server FOLDER, or trivium-server "
+            "hf:OWNER/NAME\n");
   }
-  fmt::print(stderr, "\n");
+  PrintTo(stderr, "\n");
 }
 
 // Connections are files. The default limit is low only for old programs that
@@ -227,7 +228,7 @@ int Main(int argc, char** argv) {
   if (options.hash_token) return HashToken();
   absl::Status status = InitLog(options.log_level, options.log_format);
   if (!status.ok()) {
-    fmt::print(stderr, "--log-level: {}\n", std::string(status.message()));
+    PrintTo(stderr, "--log-level: {}\n", std::string(status.message()));
     return kExitUsage;
   }
   std::vector<std::string> variables = OptionVariables();

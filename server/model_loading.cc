@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "model/chat_template.h"
 #include "model/hub/hub_name.h"
+#include "model/weights_cache.h"
 #include "server/model_folders.h"
 #include "server/model_pull.h"
 #include "server/observability/log.h"
@@ -31,22 +32,6 @@ int64_t MostShrunk(Precision precision) {
     default:
       return 4;
   }
-}
-
-std::string_view WeightsCacheName(WeightsCacheUse::Kind kind) {
-  switch (kind) {
-    case WeightsCacheUse::kOff:
-      return "off";
-    case WeightsCacheUse::kMapped:
-      return "mapped";
-    case WeightsCacheUse::kWritten:
-      return "written";
-    case WeightsCacheUse::kPacked:
-      return "being written by another process";
-    case WeightsCacheUse::kNotWritten:
-      break;
-  }
-  return "not written";
 }
 
 void LogWeightsCache(const std::string& model, const WeightsCacheUse& use) {

@@ -20,6 +20,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "base/nearest.h"
+#include "base/print.h"
 #include "base/status.h"
 #include "model/language_names.h"
 #include "model/translator_prompts.h"
@@ -146,8 +147,8 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
   flags
       ->Parsed("precision",
                "Precision to compute with: auto, f32, bf16, int8 or int4. auto "
-               "is int4 for a file whose weights are in four bits, else int8 "
-               "if the CPU has VNNI, else f32",
+               "is int4 for a file whose weights are in four bits, else int8, "
+               "on 64-bit Arm f32",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->precision,
                                           ParsePrecision(text));
@@ -579,7 +580,7 @@ Options ParseOptions(int argc, const char* const* argv,
       const std::vector<std::string>& own = option->get_lnames();
       names.insert(names.end(), own.begin(), own.end());
     }
-    fmt::print(stderr, "{}\n", UnknownFlag(app.remaining().front(), names));
+    PrintTo(stderr, "{}\n", UnknownFlag(app.remaining().front(), names));
     *exit_code = kExitUsage;
   } catch (const CLI::ParseError& error) {
     *exit_code = app.exit(error) == 0 ? 0 : kExitUsage;

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/print.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "client/commands/command.h"
@@ -121,7 +122,7 @@ class ChatCommand : public Command {
       }
       TRIVIUM_ASSIGN_OR_RETURN(
           interrupts_, Interrupts::Create([this] {
-            fmt::print(io_.err, "\n(Ctrl-D or /quit ends)\n{}", prompt_);
+            PrintTo(io_.err, "\n(Ctrl-D or /quit ends)\n{}", prompt_);
             std::fflush(io_.err);
           }));
       Tell(fmt::format("{}: /help lists the commands, Ctrl-D ends",
@@ -130,7 +131,7 @@ class ChatCommand : public Command {
     }
 
     void Tell(std::string_view note) {
-      fmt::print(io_.err, "{}\n", note);
+      PrintTo(io_.err, "{}\n", note);
       std::fflush(io_.err);
     }
 
@@ -140,7 +141,7 @@ class ChatCommand : public Command {
         return texts_[number_++];
       }
       if (talks_) {
-        fmt::print(io_.err, "{}", prompt_);
+        PrintTo(io_.err, "{}", prompt_);
         std::fflush(io_.err);
       }
       ++number_;
@@ -208,10 +209,10 @@ class ChatCommand : public Command {
     void ShowThought(std::string_view text) {
       if (!talks_ && !command_.thoughts_) return;
       if (!text.empty()) {
-        fmt::print(io_.err, "{}", colors_.Dim(Shown(text)));
+        PrintTo(io_.err, "{}", colors_.Dim(Shown(text)));
         thought_ = true;
       } else if (thought_) {
-        fmt::print(io_.err, "\n");
+        PrintTo(io_.err, "\n");
         thought_ = false;
       }
       std::fflush(io_.err);

@@ -56,6 +56,7 @@ Subcommand AddBeams(CLI::App& app);
 Subcommand AddExplain(CLI::App& app);
 Subcommand AddModels(CLI::App& app);
 Subcommand AddPull(CLI::App& app);
+Subcommand AddQuantize(CLI::App& app);
 Subcommand AddHealth(CLI::App& app);
 Subcommand AddDoctor(CLI::App& app);
 Subcommand AddCompletion(CLI::App& app);

@@ -118,8 +118,8 @@ class DoctorCommand : public Command {
       advice_.push_back("The server needs a CPU with AVX2.");
     } else if (!flags.contains("avx512_vnni")) {
       advice_.push_back(
-          "Without VNNI, --precision auto serves in f32. CPUs with VNNI or "
-          "AMX are faster in int8.");
+          "CPUs with VNNI or AMX are faster in int8, in which --precision auto "
+          "serves.");
     }
 #endif
     const std::string governor =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -40,7 +41,18 @@ std::optional<std::string> TextOf(std::string_view path, bool named) {
   if (path.starts_with(kFirst)) path.remove_prefix(kFirst.size());
   const bool second = path.starts_with(kSecond);
   if (second) path.remove_prefix(kSecond.size());
+  // The text of a message of a stream, which has one.
+  if (path == "item.input" || path == "item.input.text") {
+    return named ? "it" : "TEXT";
+  }
+  // Tokenize's name of them.
+  constexpr std::string_view kTexts = "texts[";
   constexpr std::string_view kInputs = "inputs";
+  std::string renamed;
+  if (path.starts_with(kTexts)) {
+    renamed = "inputs[" + std::string(path.substr(kTexts.size()));
+    path = renamed;
+  }
   if (!path.starts_with(kInputs)) return std::nullopt;
   path.remove_prefix(kInputs.size());
   if (path.empty()) return second ? "--to" : "TEXT";
@@ -77,6 +89,24 @@ std::string InFlagWord(std::string_view word, bool named,
   return std::string(word);
 }
 
+// What the API says of its fields, in the words of the commands.
+constexpr std::pair<std::string_view, std::string_view> kPhrases[] = {
+    {"chat: is for models without an encoder; send the text as input",
+     "the model takes no chats; `trivium translate` and `trivium generate` "
+     "send "
+     "it a text, and --model names another model"},
+    {"GetModel lists its calls", "`trivium models` lists its calls"},
+    {"has no source; set text or ids",
+     "has no source; write SOURCE<tab>TEXT, with a tab between the two"}};
+
+std::string InCommandWords(std::string text) {
+  for (const auto& [phrase, words] : kPhrases) {
+    const size_t at = text.find(phrase);
+    if (at != text.npos) text.replace(at, phrase.size(), words);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string InFlagWords(std::string_view message,
@@ -103,7 +133,10 @@ std::string InFlagWords(std::string_view message,
     out += message.substr(end, size - end);
     message.remove_prefix(size);
   }
-  return out;
+  // "text 3: inputs[0]: is blank" names the text twice.
+  const size_t twice = named ? out.find(": it: ") : out.npos;
+  if (twice != out.npos && twice == out.find(':')) out.erase(twice + 2, 4);
+  return InCommandWords(std::move(out));
 }
 
 }  // namespace trivium

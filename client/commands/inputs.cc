@@ -96,14 +96,16 @@ void AddInputFlags(CLI::App& app, InputFlags* flags, bool ids,
 
 absl::StatusOr<std::unique_ptr<CommandInputs>> OpenInputs(
     const InputFlags& flags, const Io& io) {
-  if (!flags.texts.empty()) {
+  // By itself "-" is standard input, as for other programs.
+  const bool dash = flags.texts.size() == 1 && flags.texts[0] == "-";
+  if (!flags.texts.empty() && !dash) {
     if (!flags.file.empty()) {
       return absl::InvalidArgumentError(
           "both texts and --file are given: choose one");
     }
     return std::make_unique<Arguments>(flags);
   }
-  if (flags.file.empty() && isatty(io.in) == 1) {
+  if (!dash && flags.file.empty() && isatty(io.in) == 1) {
     return absl::InvalidArgumentError(
         "no text: give texts as arguments, --file or a pipe");
   }

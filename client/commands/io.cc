@@ -25,8 +25,11 @@ absl::Status IoError(const char* doing, const char* what, int error) {
 
 absl::Status IoError(const char* doing, const char* what,
                      const std::string& reason) {
-  absl::Status status =
-      absl::AbortedError(fmt::format("cannot {} {}: {}", doing, what, reason));
+  return AsIoError(
+      absl::AbortedError(fmt::format("cannot {} {}: {}", doing, what, reason)));
+}
+
+absl::Status AsIoError(absl::Status status) {
   status.SetPayload(kLocal, absl::Cord());
   return status;
 }

@@ -39,6 +39,9 @@ absl::Status IoError(const char* doing, const char* what, int error);
 absl::Status IoError(const char* doing, const char* what,
                      const std::string& reason);
 
+// Returns a status of local files with its exit code, kExitIo.
+absl::Status AsIoError(absl::Status status);
+
 // Writes a file, replacing an old one.
 absl::Status WriteFile(const std::string& path, const std::string& bytes);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/print.h"
 #include "client/call_status.h"
 #include "client/commands/flag_words.h"
 #include "client/commands/message_json.h"
@@ -40,7 +41,7 @@ absl::Status Output::Failure(const absl::Status& status, bool json) {
 
 void Output::Note(std::string_view text) {
   if (progress_ != nullptr) progress_->Hide();
-  fmt::print(io_.err, "trivium: {}\n", text);
+  PrintTo(io_.err, "trivium: {}\n", text);
   std::fflush(io_.err);
 }
 

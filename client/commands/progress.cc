@@ -1,5 +1,6 @@
 #include "client/commands/progress.h"
 
+#include "base/print.h"
 #include "base/progress_bar.h"
 #include "fmt/format.h"
 
@@ -31,7 +32,7 @@ void Progress::Show(double fraction, int64_t lines) {
   if (now - drawn_ < absl::Milliseconds(100)) return;
   drawn_ = now;
   visible_ = true;
-  fmt::print(
+  PrintTo(
       terminal_, "\r{}\033[K",
       ProgressLine(fraction, lines, now - start_, TerminalWidth(terminal_)));
   std::fflush(terminal_);

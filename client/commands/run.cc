@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/print.h"
 #include "client/commands/command.h"
 #include "client/commands/flag_words.h"
 #include "client/commands/flags.h"
@@ -64,6 +65,42 @@ std::vector<std::string> AskForHelp(std::vector<std::string> arguments) {
   return arguments;
 }
 
+// What people type who come from other programs.
+struct CommandTwin {
+  std::string_view word, advice;
+};
+constexpr CommandTwin kTwins[] = {
+    {"serve", "trivium-server serves models; "},
+    {"server", "trivium-server serves models; "},
+    {"start", "trivium-server serves models; "},
+    {"run", "trivium-server serves models, and chat talks with one; "},
+    {"embed", "did you mean encode? "},
+    {"embedding", "did you mean encode? "},
+    {"embeddings", "did you mean encode? "},
+    {"tokenize", "did you mean tokens? "},
+    {"status", "did you mean health? "},
+    {"ping", "did you mean health? "},
+    {"list", "did you mean models? "},
+    {"ls", "did you mean models? "},
+    {"ps", "did you mean models? "},
+    {"show", "did you mean models? "},
+    {"ner", "did you mean tag? "},
+    {"complete", "did you mean generate? "},
+    {"detect", "translate --source-language auto --json tells the language; "},
+    {"document", "trivium-translate, of the Python client, translates files; "},
+    {"documents",
+     "trivium-translate, of the Python client, translates files; "},
+    {"version", "did you mean --version? "}};
+
+std::string MeantCommand(std::string_view word,
+                         const std::vector<std::string>& names) {
+  for (const CommandTwin& twin : kTwins) {
+    if (twin.word == word) return std::string(twin.advice);
+  }
+  const std::string nearest = Nearest(word, names);
+  return IsNear(word, nearest) ? fmt::format("did you mean {}? ", nearest) : "";
+}
+
 // Returns INVALID_ARGUMENT unless the first word is a command.
 absl::Status CheckCommand(const std::vector<std::string>& arguments,
                           const CLI::App& app) {
@@ -77,14 +114,42 @@ absl::Status CheckCommand(const std::vector<std::string>& arguments,
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      fmt::format("there is no command {}; did you mean {}? `trivium help` "
-                  "lists them",
-                  word, Nearest(word, names)));
+      fmt::format("there is no command {}; {}`trivium help` lists them", word,
+                  MeantCommand(word, names)));
+}
+
+// Returns the error for arguments that are not in order: what CLI11 says, in
+// our words where they are known.
+std::string DescribeUsage(const CLI::Error& error,
+                          const std::vector<std::string>& arguments,
+                          const CLI::App& app) {
+  const std::string& first = arguments[0];
+  if (first.starts_with('-')) {
+    const std::string flag = first.substr(0, first.find('='));
+    const size_t begin = std::min(flag.find_first_not_of('-'), flag.size());
+    const std::string name = flag.substr(begin);
+    for (const CLI::App* each : app.get_subcommands({})) {
+      const std::vector<std::string> flags = FlagNames(*each);
+      if (std::find(flags.begin(), flags.end(), name) == flags.end()) continue;
+      return fmt::format("{} goes behind the command: trivium COMMAND {} ...",
+                         flag, flag);
+    }
+    return UnknownFlag(first, FlagNames(app));
+  }
+  const std::string text = error.what();
+  constexpr std::string_view kNoNumber = "Could not convert: ";
+  const size_t equals = text.find(" = ");
+  if (text.starts_with(kNoNumber) && equals != text.npos) {
+    return fmt::format("{}: '{}' is no number",
+                       text.substr(kNoNumber.size(), equals - kNoNumber.size()),
+                       text.substr(equals + 3));
+  }
+  return text;
 }
 
 ExitCode Complain(const Io& io, const absl::Status& status, ExitCode code) {
-  fmt::print(io.err, "trivium: {}\n",
-             InFlagWords(std::string(status.message()), io.flags));
+  PrintTo(io.err, "trivium: {}\n",
+          InFlagWords(std::string(status.message()), io.flags));
   return code;
 }
 
@@ -104,14 +169,15 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& files) {
   app.require_subcommand(0, 1);
   app.set_help_all_flag("--help-all", "Help of every command");
   app.set_version_flag("--version", "trivium " TRIVIUM_VERSION);
-  std::array<Subcommand, 21> subcommands = {
+  std::array<Subcommand, 22> subcommands = {
       AddTranslate(app), AddEncode(app),     AddGenerate(app),
       AddScore(app),     AddChat(app),       AddClassify(app),
       AddRerank(app),    AddSimilarity(app), AddSearch(app),
       AddTag(app),       AddAnswer(app),     AddFillMask(app),
       AddTokens(app),    AddAttention(app),  AddBeams(app),
       AddExplain(app),   AddModels(app),     AddPull(app),
-      AddHealth(app),    AddDoctor(app),     AddCompletion(app)};
+      AddQuantize(app),  AddHealth(app),     AddDoctor(app),
+      AddCompletion(app)};
   for (Subcommand& each : subcommands) {
     AddConnectionFlags(*each.app, &each.command->connection);
     if (each.command->has_priority()) {
@@ -123,7 +189,7 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& files) {
   }
 
   if (given.empty()) {
-    fmt::print(io.out, "{}", kFirstSteps);
+    PrintTo(io.out, "{}", kFirstSteps);
     return kExitOk;
   }
   const std::vector<std::string> arguments = AskForHelp(given);
@@ -137,18 +203,20 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& files) {
   try {
     app.parse(std::move(flags));
   } catch (const CLI::CallForVersion& version) {
-    fmt::print(io.out, "{}\n", version.what());
+    PrintTo(io.out, "{}\n", version.what());
     return kExitOk;
   } catch (const CLI::Success& help) {
     const bool all = help.get_name() == "CallForAllHelp";
     for (Subcommand& each : subcommands) {
       if (!all) HideMoreFlags(*each.app);
     }
-    fmt::print(io.out, "{}",
-               all ? app.help("", CLI::AppFormatMode::All) : app.help());
+    PrintTo(io.out, "{}",
+            all ? app.help("", CLI::AppFormatMode::All) : app.help());
     return kExitOk;
   } catch (const CLI::Error& error) {
-    return Complain(io, absl::InvalidArgumentError(error.what()), kExitUsage);
+    return Complain(
+        io, absl::InvalidArgumentError(DescribeUsage(error, arguments, app)),
+        kExitUsage);
   }
 
   for (Subcommand& each : subcommands) {

@@ -23,6 +23,7 @@
 #include "client/commands/progress.h"
 #include "client/commands/search_index.h"
 #include "fmt/format.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
 namespace {
@@ -223,8 +224,15 @@ class SearchCommand : public Command {
     Output output(io, /*keep_newlines=*/false, nullptr);
     for (const Found& each : found) {
       const Line& line = lines_[each.line];
-      TRIVIUM_RETURN_IF_ERROR(output.Line(
-          fmt::format("{:.4f}\t{}\t{}", each.score, line.number, line.text)));
+      const std::string shown =
+          json_ ? nlohmann::ordered_json{{"line", line.number},
+                                         {"score", each.score},
+                                         {"text", line.text}}
+                      .dump(-1, ' ', false,
+                            nlohmann::json::error_handler_t::replace)
+                : fmt::format("{:.4f}\t{}\t{}", each.score, line.number,
+                              line.text);
+      TRIVIUM_RETURN_IF_ERROR(output.Line(shown));
     }
     return absl::OkStatus();
   }
@@ -234,6 +242,7 @@ class SearchCommand : public Command {
   std::string reranker_;
   size_t top_ = 10;
   bool keep_index_ = true;
+  bool json_ = false;
   std::vector<Line> lines_;
   std::optional<SearchIndex> index_;
 };
@@ -255,6 +264,8 @@ Subcommand AddSearch(CLI::App& app) {
   sub->add_flag("--index,!--no-index", command->keep_index_,
                 "Keep the lines' embeddings in FILE.trivium-index; default: "
                 "yes");
+  sub->add_flag("--json", command->json_,
+                "One JSON object a line: line, score, text");
   return {sub, std::move(command)};
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/print.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "client/commands/line_reader.h"
@@ -97,11 +98,23 @@ std::string Page(const LoadFlags& flags, nlohmann::json data) {
 }
 
 ExitCode Complain(const Io& io, const std::string& message, ExitCode code) {
-  fmt::print(io.err, "trivium-load: {}\n", message);
+  PrintTo(io.err, "trivium-load: {}\n", message);
   return code;
 }
 ExitCode Complain(const Io& io, const absl::Status& status, ExitCode code) {
   return Complain(io, std::string(status.message()), code);
+}
+
+// True for "--name" or "--name=value" of a flag that there is not, and for
+// "-v".
+bool IsUnknownFlag(const std::string& argument,
+                   const std::vector<std::string>& flags) {
+  if (argument == "-v") return true;
+  if (!argument.starts_with("--") || argument.size() == 2) return false;
+  const std::string name = argument.substr(
+      2, argument.find('=') == argument.npos ? argument.npos
+                                             : argument.find('=') - 2);
+  return std::find(flags.begin(), flags.end(), name) == flags.end();
 }
 
 }  // namespace
@@ -110,6 +123,7 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
                         const std::atomic<bool>& stop) {
   CLI::App app(kDescription, "trivium-load");
   app.footer(kFooter);
+  app.set_version_flag("--version", "trivium-load " TRIVIUM_VERSION);
   LoadFlags flags;
   AddLoadFlags(app, &flags);
   // --http names the server, whatever TRIVIUM_ADDRESS says.
@@ -122,13 +136,22 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
   try {
     // CLI11 expects them in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForVersion& version) {
+    PrintTo(io.out, "{}\n", version.what());
+    return kExitOk;
   } catch (const CLI::Success&) {
-    fmt::print(io.out, "{}", app.help());
+    PrintTo(io.out, "{}", app.help());
     return kExitOk;
   } catch (const CLI::ExtrasError&) {
     return Complain(io, UnknownFlag(app.remaining().front(), FlagNames(app)),
                     kExitUsage);
   } catch (const CLI::Error& error) {
+    // An unknown flag may be why another is missing.
+    for (const std::string& argument : arguments) {
+      if (IsUnknownFlag(argument, FlagNames(app))) {
+        return Complain(io, UnknownFlag(argument, FlagNames(app)), kExitUsage);
+      }
+    }
     return Complain(io, error.what(), kExitUsage);
   }
   if (const auto fit = CheckLoadFlags(app, &flags); !fit.ok()) {
@@ -165,8 +188,7 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
       : targets.size() > 1
           ? CompareServers(setup, targets[0], targets[1], flags.rounds)
           : MeasureOnce(setup, targets[0]);
-  fmt::print(io.out, "{}",
-             flags.json ? JsonLine(findings.json) : findings.text);
+  PrintTo(io.out, "{}", flags.json ? JsonLine(findings.json) : findings.text);
   if (std::fflush(io.out) != 0) {
     return Complain(io, "cannot write the report", kExitIo);
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/print.h"
 #include "client/load/comparison.h"
 #include "client/load/page.h"
 #include "client/load/report.h"
@@ -21,7 +22,7 @@ struct Point {
 
 // Prints a line that stays, above the live one.
 void Tell(const LoadSetup& setup, const std::string& line) {
-  if (setup.run.live != nullptr) fmt::print(setup.run.live, "{}\n", line);
+  if (setup.run.live != nullptr) PrintTo(setup.run.live, "{}\n", line);
 }
 
 std::string InWords(const Report& report) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/print.h"
 #include "client/load/abort_plan.h"
 #include "fmt/format.h"
 
@@ -164,13 +165,13 @@ Recording RunLoad(const RunOptions& options, const Pacing& pacing,
     }
     if (options.live != nullptr && now - live_drawn >= absl::Seconds(1)) {
       live_drawn = now;
-      fmt::print(options.live, "\r{}{}\033[K", title,
-                 LiveLine(recorder.counts(), now - start, now - measure_from,
-                          in_flight));
+      PrintTo(options.live, "\r{}{}\033[K", title,
+              LiveLine(recorder.counts(), now - start, now - measure_from,
+                       in_flight));
       std::fflush(options.live);
     }
   }
-  if (options.live != nullptr) fmt::print(options.live, "\r\033[K");
+  if (options.live != nullptr) PrintTo(options.live, "\r\033[K");
   return std::move(recorder).Finish(options.count > 0 ? last_finished
                                                       : sending_ended);
 }

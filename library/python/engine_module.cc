@@ -152,7 +152,8 @@ class Engine {
  public:
   Engine(std::string folder, std::string name, std::string precision,
          std::string kv_precision, bool vocabulary_shortlist, int workers,
-         int worker_threads, int64_t kv_cache_bytes) {
+         int worker_threads, int64_t kv_cache_bytes,
+         std::string weights_cache) {
     LocalEngine::Options options;
     options.models = {{.folder = std::move(folder),
                        .name = std::move(name),
@@ -162,6 +163,7 @@ class Engine {
     options.workers = workers;
     options.worker_threads = worker_threads;
     options.kv_cache_bytes = kv_cache_bytes;
+    options.weights_cache = std::move(weights_cache);
     absl::StatusOr<std::unique_ptr<LocalEngine>> engine =
         LocalEngine::Create(std::move(options));
     Check(engine.status());
@@ -242,11 +244,12 @@ PYBIND11_MODULE(_engine, module) {
 
   py::class_<Engine>(module, "Engine")
       .def(py::init<std::string, std::string, std::string, std::string, bool,
-                    int, int, int64_t>(),
+                    int, int, int64_t, std::string>(),
            Unlocked(), py::arg("folder"), py::kw_only(), py::arg("name"),
            py::arg("precision"), py::arg("kv_precision"),
            py::arg("vocabulary_shortlist"), py::arg("workers"),
-           py::arg("worker_threads"), py::arg("kv_cache_bytes"))
+           py::arg("worker_threads"), py::arg("kv_cache_bytes"),
+           py::arg("weights_cache"))
       .def("close", &Engine::Close, Unlocked())
       .def("encode", Unary(&LocalEngine::Encode))
       .def("translate", Unary(&LocalEngine::Translate))

@@ -14,6 +14,11 @@ namespace trivium {
 FamilyModel LoadHunyuanDense(const nlohmann::json& json, const Weights* weights,
                              Problems* problems);
 
+// Reads Hunyuan's mixtures of experts (Hunyuan-A13B): the same with experts,
+// and one feed-forward that all tokens share, in each layer.
+FamilyModel LoadHunyuanMoe(const nlohmann::json& json, const Weights* weights,
+                           Problems* problems);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_HUNYUAN_H_

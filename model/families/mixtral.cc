@@ -77,11 +77,26 @@ ExpertsDescription ReadStackedExperts(TensorReader* tensors,
   description.chosen = counts.chosen;
   description.router = {
       tensors->RequiredOneOf(names.router, {counts.all, d_model})};
-  const TensorView* const up =
-      tensors->RequiredOneOf(names.up, {counts.all, 2 * inner, d_model});
-  const TensorView* const down =
-      tensors->RequiredOneOf(names.down, {counts.all, d_model, inner});
+  const auto matrices = [&](const std::vector<std::string>& name, int rows,
+                            int columns) {
+    return tensors->RequiredOneOf(
+        name, names.transposed
+                  ? TensorReader::Shape{counts.all, columns, rows}
+                  : TensorReader::Shape{counts.all, rows, columns});
+  };
+  const TensorView* const up = matrices(names.up, 2 * inner, d_model);
+  const TensorView* const down = matrices(names.down, d_model, inner);
   if (up == nullptr || down == nullptr) return description;
+  if (names.transposed) {
+    const int64_t parts[] = {inner, inner};
+    for (int e = 0; e < counts.all; ++e) {
+      const auto both = SplitRows(*TransposedColumns(*up, e, 0, 1, memory),
+                                  /*groups=*/1, parts, memory);
+      description.experts.push_back(
+          {{both[0]}, {both[1]}, {TransposedColumns(*down, e, 0, 1, memory)}});
+    }
+    return description;
+  }
   // Matrices one below the other, cut again.
   const auto flat = [memory](const TensorView& stacked) {
     auto view = std::make_shared<TensorView>(stacked);

@@ -42,6 +42,8 @@ std::string ExpertCountKey(ConfigReader* config, const char* own);
 // inner]. The first name that there is counts.
 struct StackedExpertNames {
   std::vector<std::string> router, up, down;
+  // True: [experts, d_model, 2 inner] and [experts, inner, d_model].
+  bool transposed = false;
 };
 ExpertsDescription ReadStackedExperts(TensorReader* tensors,
                                       const StackedExpertNames& names,

@@ -72,6 +72,24 @@ FamilyModel LoadQwen3(const nlohmann::json& json, const Weights* weights,
                   problems);
 }
 
+FamilyModel LoadQwen2VlText(const nlohmann::json& json, const Weights* weights,
+                            Problems* problems) {
+  // "mrope" gives pictures positions of three numbers; a text's tokens have the
+  // same one three times.
+  nlohmann::json text = json;
+  for (const char* name : {"rope_scaling", "rope_parameters"}) {
+    const auto rope = text.find(name);
+    if (rope == text.end() || !rope->is_object()) continue;
+    for (const char* key : {"type", "rope_type"}) {
+      const auto type = rope->find(key);
+      if (type != rope->end() && *type == "mrope") *type = "default";
+    }
+  }
+  return LoadQwen(text, weights, {.kv_heads = 8, .epsilon = 1e-5},
+                  {.theta = 1e6, .keys = {"mrope_section"}}, /*qwen3=*/false,
+                  problems);
+}
+
 FamilyModel LoadQwen3VlText(const nlohmann::json& json, const Weights* weights,
                             Problems* problems) {
   // A text's tokens have the same position in all three sections.

@@ -12,6 +12,9 @@ FamilyModel LoadQwen2(const nlohmann::json& config, const Weights* weights,
 // Qwen3ForCausalLM: norms of queries and keys instead of the biases.
 FamilyModel LoadQwen3(const nlohmann::json& config, const Weights* weights,
                       Problems* problems);
+// The text tower of Qwen2-VL and Qwen2.5-VL, which reads texts as Qwen 2 does.
+FamilyModel LoadQwen2VlText(const nlohmann::json& config,
+                            const Weights* weights, Problems* problems);
 // The text tower of Qwen3-VL, which reads texts as Qwen 3 does.
 FamilyModel LoadQwen3VlText(const nlohmann::json& config,
                             const Weights* weights, Problems* problems);

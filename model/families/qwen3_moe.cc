@@ -1,8 +1,10 @@
 #include "model/families/qwen3_moe.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "model/families/derived_tensors.h"
 #include "model/families/family_reader.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixtral.h"
@@ -23,30 +25,63 @@ std::vector<bool> ReadQwen2Windows(ConfigReader* config, int window,
   return ReadLayerTypes(config, slides);
 }
 
+enum class Kind { kQwen2, kQwen3, kQwen3Vl };
+
+// Reads the experts of block `name`, which ends with a dot: each by itself, or
+// all in one tensor.
+ExpertsDescription ReadQwenExperts(TensorReader* tensors,
+                                   const std::string& name,
+                                   const ExpertCounts& counts, int inner,
+                                   int d_model, TensorMemory* memory) {
+  const std::string all = name + "experts.gate_up_proj";
+  const TensorReader::Shape shape = tensors->ShapeOf(all);
+  if (shape.empty()) {
+    return ReadExperts(tensors,
+                       {.router = name + "gate",
+                        .experts = name + "experts.",
+                        .gate = "gate_proj",
+                        .up = "up_proj",
+                        .down = "down_proj"},
+                       counts, inner, d_model);
+  }
+  return ReadStackedExperts(tensors,
+                            {.router = {name + "gate.weight"},
+                             .up = {all},
+                             .down = {name + "experts.down_proj"},
+                             .transposed = shape.back() != d_model},
+                            counts, inner, d_model, memory);
+}
+
 FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
-                        bool qwen3, Problems* problems) {
+                        Kind kind, Problems* problems) {
+  const bool qwen3 = kind != Kind::kQwen2, vl = kind == Kind::kQwen3Vl;
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
   AttentionGeometry geometry;
   StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = qwen3 ? 4 : 16}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-  const int window = ReadSwitchedWindow(config, /*usual=*/4096);
+      ReadLlamaConfig(config, {.kv_heads = qwen3 && !vl ? 4 : 16}, &geometry));
+  RotaryDefaults rotary;
+  if (vl) {
+    rotary = {.theta = 5e5, .keys = {"mrope_section", "mrope_interleaved"}};
+  }
+  ReadLlamaRotary(config, rotary, &geometry, &decoder);
+  const int window = vl ? 0 : ReadSwitchedWindow(config, /*usual=*/4096);
   const std::vector<AttentionGeometry> geometries = SlidingGeometries(
       config, geometry, window,
       qwen3 ? std::vector<bool>(decoder.layers, window > 0)
             : ReadQwen2Windows(config, window, decoder.layers));
-  const ExpertCounts counts =
-      ReadExpertCounts(config, ExpertCountKey(config, "num_experts"),
-                       qwen3 ? ExpertCounts{128, 8} : ExpertCounts{60, 4});
+  const ExpertCounts counts = ReadExpertCounts(
+      config, ExpertCountKey(config, "num_experts"),
+      qwen3 && !vl ? ExpertCounts{128, 8} : ExpertCounts{60, 4});
   const auto width = [config](const char* key, int usual) {
     return config->Integer(key, 1, kMaxWidth).value_or(usual);
   };
-  const int inner = width("moe_intermediate_size", qwen3 ? 768 : 1408);
+  const int inner = width("moe_intermediate_size", qwen3 && !vl ? 768 : 1408);
   const int shared = qwen3 ? 0 : width("shared_expert_intermediate_size", 5632);
-  const bool over_all = !config->Boolean("norm_topk_prob").value_or(false);
+  const bool over_all =
+      !config->Boolean("norm_topk_prob").value_or(false) && !vl;
   // Every step-th layer has experts, except those that are listed.
   const int step =
       config->Integer("decoder_sparse_step", 1, kMaxLayers).value_or(1);
@@ -71,13 +106,8 @@ FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
                                /*bias=*/false, decoder.d_model, layer);
           return;
         }
-        layer->experts = ReadExperts(tensors,
-                                     {.router = name + "mlp.gate",
-                                      .experts = name + "mlp.experts.",
-                                      .gate = "gate_proj",
-                                      .up = "up_proj",
-                                      .down = "down_proj"},
-                                     counts, inner, decoder.d_model);
+        layer->experts = ReadQwenExperts(tensors, name + "mlp.", counts, inner,
+                                         decoder.d_model, &description.memory);
         layer->experts->over_all = over_all;
         if (qwen3) return;
         layer->experts->shared =
@@ -94,12 +124,17 @@ FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
 
 FamilyModel LoadQwen2Moe(const nlohmann::json& json, const Weights* weights,
                          Problems* problems) {
-  return LoadQwenMoe(json, weights, /*qwen3=*/false, problems);
+  return LoadQwenMoe(json, weights, Kind::kQwen2, problems);
 }
 
 FamilyModel LoadQwen3Moe(const nlohmann::json& json, const Weights* weights,
                          Problems* problems) {
-  return LoadQwenMoe(json, weights, /*qwen3=*/true, problems);
+  return LoadQwenMoe(json, weights, Kind::kQwen3, problems);
+}
+
+FamilyModel LoadQwen3VlMoeText(const nlohmann::json& json,
+                               const Weights* weights, Problems* problems) {
+  return LoadQwenMoe(json, weights, Kind::kQwen3Vl, problems);
 }
 
 }  // namespace trivium

@@ -14,6 +14,12 @@ FamilyModel LoadQwen2Moe(const nlohmann::json& config, const Weights* weights,
 FamilyModel LoadQwen3Moe(const nlohmann::json& config, const Weights* weights,
                          Problems* problems);
 
+// The text tower of Qwen3-VL's mixtures of experts, which reads texts as Qwen 3
+// does. All experts of a layer are one tensor, whose matrices are transposed in
+// published folders.
+FamilyModel LoadQwen3VlMoeText(const nlohmann::json& config,
+                               const Weights* weights, Problems* problems);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_QWEN3_MOE_H_

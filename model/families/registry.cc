@@ -12,9 +12,11 @@
 #include "model/families/deberta.h"
 #include "model/families/deepseek.h"
 #include "model/families/distilbert.h"
+#include "model/families/dots1.h"
 #include "model/families/electra.h"
 #include "model/families/ernie4_5.h"
 #include "model/families/eurobert.h"
+#include "model/families/exaone.h"
 #include "model/families/exaone4.h"
 #include "model/families/falcon.h"
 #include "model/families/falcon_h1.h"
@@ -38,6 +40,7 @@
 #include "model/families/mamba.h"
 #include "model/families/mamba2.h"
 #include "model/families/marian.h"
+#include "model/families/minimax_m2.h"
 #include "model/families/mixtral.h"
 #include "model/families/modernbert.h"
 #include "model/families/mpnet.h"
@@ -91,12 +94,14 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"deepseek_v2", LoadDeepSeekV2},
     {"deepseek_v3", LoadDeepSeekV3},
     {"distilbert", LoadDistilBert},
+    {"dots1", LoadDots1},
     {"dpr", LoadDpr},
     {"electra", LoadElectra},
     {"ernie", LoadErnie},
     {"ernie4_5", LoadErnie45},
     {"ernie4_5_moe", LoadErnie45Moe},
     {"eurobert", LoadEuroBert},
+    {"exaone", LoadExaone},
     {"exaone4", LoadExaone4},
     {"falcon", LoadFalcon},
     {"falcon_h1", LoadFalconH1},
@@ -123,6 +128,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"gte", LoadGte},
     {"helium", LoadHelium},
     {"hunyuan_v1_dense", LoadHunyuanDense},
+    {"hunyuan_v1_moe", LoadHunyuanMoe},
     {"jina_embeddings_v3", LoadXlmRobertaFlash},
     {"kimi_k2", LoadDeepSeekV3},
     {"led", LoadLed},
@@ -137,6 +143,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"marian", LoadMarian},
     {"mbart", LoadMbart},
     {"megatron-bert", LoadMegatronBert},
+    {"minimax_m2", LoadMiniMaxM2},
     {"ministral3", LoadMinistral3},
     {"mistral", LoadMistral},
     {"mistral4", LoadMistral4},
@@ -162,12 +169,15 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"phi3", LoadPhi3},
     {"phimoe", LoadPhiMoe},
     {"qwen2", LoadQwen2},
+    {"qwen2_5_vl_text", LoadQwen2VlText},
     {"qwen2_moe", LoadQwen2Moe},
+    {"qwen2_vl_text", LoadQwen2VlText},
     {"qwen3", LoadQwen3},
     {"qwen3_5_moe_text", LoadQwen35MoeText},
     {"qwen3_5_text", LoadQwen35Text},
     {"qwen3_moe", LoadQwen3Moe},
     {"qwen3_next", LoadQwen3Next},
+    {"qwen3_vl_moe_text", LoadQwen3VlMoeText},
     {"qwen3_vl_text", LoadQwen3VlText},
     {"roberta", LoadRoberta},
     {"roberta-prelayernorm", LoadRobertaPreLayerNorm},

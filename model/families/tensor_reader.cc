@@ -24,6 +24,11 @@ bool TensorReader::HasAnyWith(std::string_view beginning) const {
          begins(std::string(beginning));
 }
 
+TensorReader::Shape TensorReader::ShapeOf(std::string_view name) const {
+  const TensorView* const tensor = Find(name).second;
+  return tensor == nullptr ? Shape() : tensor->shape;
+}
+
 const TensorView* TensorReader::Required(std::string_view name,
                                          const Shape& shape) {
   return RequiredOneOf({std::string(name)}, shape);

@@ -32,6 +32,10 @@ class TensorReader {
   // True if any tensor's name begins with `beginning`.
   bool HasAnyWith(std::string_view beginning) const;
 
+  // Returns a tensor's shape; an empty one if there is no such tensor, or it
+  // takes any shape.
+  Shape ShapeOf(std::string_view name) const;
+
   // Returns null and adds a problem if there is no such tensor or it does not
   // fit.
   const TensorView* Required(std::string_view name, const Shape& shape);

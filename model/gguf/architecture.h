@@ -24,6 +24,7 @@ enum class GgufChange {
   kRow,          // the folder has [1, elements]
   kConvolution,  // [channels, width]; the folder has [channels, 1, width]
   kDecay,        // A_log is stored as -exp(A_log), and is a vector
+  kDecayMatrix,  // the same of Mamba 1, whose A_log is a matrix
   // Queries of all heads, then keys, then values; the folder has those of each
   // head of keys together.
   kGroupedRows,

@@ -63,6 +63,15 @@ void ConfigMaker::Refuse(std::string_view key, const std::string& expectation) {
                   expectation));
 }
 
+bool ConfigMaker::Has(const std::string& tensor) const {
+  if (file_.tensors.contains(tensor)) return true;
+  constexpr std::string_view kQuery = "attn_q.", kAll = "attn_qkv.";
+  const size_t at = tensor.find(kQuery);
+  return at != tensor.npos &&
+         file_.tensors.contains(
+             std::string(tensor).replace(at, kQuery.size(), kAll));
+}
+
 bool ConfigMaker::HasInLayers(std::string_view name) const {
   return std::any_of(
       file_.tensors.begin(), file_.tensors.end(), [name](const auto& tensor) {

@@ -40,10 +40,9 @@ class ConfigMaker {
   double Number(std::string_view key, double otherwise);
   // Returns a value that is true or false.
   bool Flag(std::string_view key, bool otherwise);
-  // True if the file has such a tensor.
-  bool Has(const std::string& tensor) const {
-    return file_.tensors.contains(tensor);
-  }
+  // True if the file has such a tensor. Queries also count as part of one
+  // tensor with keys and values.
+  bool Has(const std::string& tensor) const;
 
   // True if some layer has "blk.N.NAME".
   bool HasInLayers(std::string_view name) const;

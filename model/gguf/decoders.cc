@@ -61,6 +61,9 @@ constexpr GgufTensorName kPhi3Layer[] = {
     {"attn_qkv", "self_attn.qkv_proj"},
     {"ffn_up", "mlp.gate_up_proj"},
 };
+constexpr GgufTensorName kChatGlmLayer[] = {
+    {"ffn_up", "mlp.gate_up_proj"},
+};
 constexpr GgufTensorName kGlm4Layer[] = {
     {"post_attention_norm", "post_self_attn_layernorm"},
     {"post_ffw_norm", "post_mlp_layernorm"},
@@ -143,6 +146,12 @@ void DescribeOlmo(ConfigMaker* maker) {
 
 void DescribeQwen2(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("qwen2");
+}
+
+// The text part of Qwen2-VL and Qwen2.5-VL; a text's tokens have one position.
+void DescribeQwen2Vl(ConfigMaker* maker) {
+  DescribeQwen2(maker);
+  maker->Consume("rope.dimension_sections");
 }
 
 void DescribeQwen3(ConfigMaker* maker) {
@@ -233,6 +242,24 @@ void DescribeGlm4(ConfigMaker* maker) {
   maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
+// GLM-4 of 2024. The file does not have the size of its heads.
+void DescribeChatGlm(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("glm", kPartialRotary);
+  const double heads = std::max(1.0, maker->Number("attention.head_count", 1));
+  const double kv_heads = maker->Number("attention.head_count_kv", heads);
+  const int64_t queries = maker->Rows("blk.0.attn_q.weight");
+  const double size =
+      queries > 0 ? static_cast<double>(queries) / heads
+                  : static_cast<double>(maker->Rows("blk.0.attn_qkv.weight")) /
+                        std::max(1.0, heads + 2 * kv_heads);
+  if (size >= 1 && size <= 1 << 16) {
+    maker->Set("head_dim", static_cast<int>(size));
+    maker->Set("partial_rotary_factor",
+               maker->Number("rope.dimension_count", size) / size);
+  }
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
 // OLMo 3 is OLMo 2 with windows.
 void DescribeOlmo2(ConfigMaker* maker) {
   const bool slides = maker->Number("attention.sliding_window", 0) > 0;
@@ -304,6 +331,8 @@ void DescribeStableLm(ConfigMaker* maker) {
 constexpr GgufArchitecture kDecoders[] = {
     {"arcee", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kLlamaLayer,
      DescribeArcee},
+    {"chatglm", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kChatGlmLayer,
+     DescribeChatGlm},
     {"command-r",
      kGgufLayers,
      kGgufDecoder,
@@ -322,6 +351,8 @@ constexpr GgufArchitecture kDecoders[] = {
      kGgufDecoderLayer,
      {},
      DescribeErnie},
+    // LLaMA with heads as they are.
+    {"exaone", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, {}, DescribeLlama},
     {"exaone4", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kNormsAfterLayer,
      DescribeExaone4},
     {"gemma", kGgufLayers, kGgufPlusOneDecoder, kGgufDecoderLayer, kGemma1Layer,
@@ -352,6 +383,12 @@ constexpr GgufArchitecture kDecoders[] = {
     {"phi3", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kPhi3Layer,
      DescribePhi3},
     {"qwen2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, {}, DescribeQwen2},
+    {"qwen2vl",
+     kGgufLayers,
+     kGgufDecoder,
+     kGgufDecoderLayer,
+     {},
+     DescribeQwen2Vl},
     {"qwen3", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, {}, DescribeQwen3},
     {"seed_oss", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kSeedOssLayer,
      DescribeSeedOss},

@@ -56,6 +56,24 @@ constexpr GgufTensorName kErnieMoeLayer[] = {
     {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
     {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
 };
+constexpr GgufTensorName kMixtralExperts[] = {
+    {"ffn_gate_inp", "block_sparse_moe.gate"},
+    {"ffn_gate_exps", "block_sparse_moe.experts.{}.w1", GgufChange::kExperts},
+    {"ffn_down_exps", "block_sparse_moe.experts.{}.w2", GgufChange::kExperts},
+    {"ffn_up_exps", "block_sparse_moe.experts.{}.w3", GgufChange::kExperts},
+};
+constexpr GgufTensorName kMiniMaxLayer[] = {
+    {"exp_probs_b.bias", "block_sparse_moe.e_score_correction_bias"},
+    {"exp_probs_b", "block_sparse_moe.e_score_correction_bias"},
+};
+constexpr GgufTensorName kHunyuanMoeLayer[] = {
+    {"attn_q_norm", "self_attn.query_layernorm"},
+    {"attn_k_norm", "self_attn.key_layernorm"},
+    {"ffn_gate_inp", "mlp.gate.wg"},
+    {"ffn_gate_shexp", "mlp.shared_mlp.gate_proj"},
+    {"ffn_down_shexp", "mlp.shared_mlp.down_proj"},
+    {"ffn_up_shexp", "mlp.shared_mlp.up_proj"},
+};
 constexpr GgufTensorName kQwen2MoeLayer[] = {
     {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", GgufChange::kRow},
     {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
@@ -73,6 +91,7 @@ constexpr GgufTensorName kGraniteMoeLayer[] = {
     {"ffn_up_exps", "block_sparse_moe.input_linear", GgufChange::kNone, 1},
     {"ffn_down_exps", "block_sparse_moe.output_linear"},
 };
+constexpr auto kMiniMaxM2Layer = JoinGgufNames(kMiniMaxLayer, kMixtralExperts);
 constexpr auto kGlm4MoeLayer = JoinGgufNames(kGlm4Moe, kSharedExperts);
 constexpr auto kDeepSeekLayer = JoinGgufNames(kDeepSeek, kSharedExperts);
 constexpr auto kMistral4Layer =
@@ -93,6 +112,28 @@ void DescribeQwen3Vl(ConfigMaker* maker) {
   maker->Consume("rope.dimension_sections");
   maker->Consume("n_deepstack_layers");
   maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+void DescribeQwen3VlMoe(ConfigMaker* maker) {
+  DescribeQwen3Moe(maker);
+  maker->Consume("rope.dimension_sections");
+  maker->Consume("n_deepstack_layers");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+void DescribePhiMoe(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("phimoe");
+  maker->DescribeExperts("num_local_experts");
+  // The file has Phi 3's factor of cosines and sines in place of this one,
+  // which every published model has.
+  constexpr double kFactor = 1.243163121016122;
+  maker->AddToScaling("short_mscale", kFactor);
+  maker->AddToScaling("long_mscale", kFactor);
+  const bool slides = maker->Number("attention.sliding_window", 0) > 0;
+  maker->Set("sliding_window", nullptr);
+  if (slides) maker->Copy("sliding_window", "attention.sliding_window");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+  maker->Set("lm_head_bias", maker->Has("output.bias"));
 }
 
 void DescribeErnieMoe(ConfigMaker* maker) {
@@ -164,6 +205,35 @@ void DescribeGlm4Moe(ConfigMaker* maker) {
   maker->Set("use_qk_norm", maker->Has("blk.0.attn_q_norm.weight"));
 }
 
+void DescribeDots1(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("dots1");
+  maker->DescribeGroupedExperts();
+  // The converter leaves the windows out, which no published model has.
+  maker->Set("max_window_layers", 1 << 20);
+  maker->Copy("first_k_dense_replace", "leading_dense_block_count");
+  // The shapes of the tensors say it.
+  maker->Consume("expert_shared_feed_forward_length");
+  maker->RequireGate(kGgufSigmoid);
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
+void DescribeMiniMaxM2(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("minimax_m2", kPartialRotary);
+  maker->DescribeExperts("num_local_experts");
+  maker->Copy("intermediate_size", "expert_feed_forward_length");
+  maker->RequireGate(kGgufSigmoid);
+}
+
+void DescribeHunyuanMoe(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("hunyuan_v1_moe");
+  maker->Copy("num_experts", "expert_count");
+  maker->Copy("moe_topk", "expert_used_count");
+  maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
+  maker->Copy("num_shared_expert", "expert_shared_count");
+  maker->Consume("expert_shared_feed_forward_length");
+  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
+}
+
 // Sets what models with latent attention have in common.
 void DescribeLatent(ConfigMaker* maker) {
   maker->Copy("rms_norm_eps", "attention.layer_norm_rms_epsilon");
@@ -227,6 +297,8 @@ void DescribeMistral4(ConfigMaker* maker) {
 constexpr GgufArchitecture kExpertDecoders[] = {
     {"deepseek2", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kDeepSeekLayer,
      DescribeDeepSeek},
+    {"dots1", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kSharedExperts,
+     DescribeDots1},
     {"ernie4_5-moe", kGgufLayers, kGgufDecoder, kGgufExpertLayer,
      kErnieMoeLayer, DescribeErnieMoe},
     {"glm4moe", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kGlm4MoeLayer,
@@ -235,9 +307,15 @@ constexpr GgufArchitecture kExpertDecoders[] = {
      DescribeGptOss},
     {"granitemoe", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
      kGraniteMoeLayer, DescribeGraniteMoe},
+    {"hunyuan-moe", kGgufLayers, kGgufDecoder, kGgufExpertLayer,
+     kHunyuanMoeLayer, DescribeHunyuanMoe},
+    {"minimax-m2", kGgufLayers, kGgufDecoder, kGgufDecoderLayer,
+     kMiniMaxM2Layer, DescribeMiniMaxM2},
     {"mistral4", kGgufLayers, kGgufDecoder, kMistral4Layer, kMistral4Experts,
      DescribeMistral4},
     {"olmoe", kGgufLayers, kGgufDecoder, kGgufExpertLayer, {}, DescribeOlmoe},
+    {"phimoe", kGgufLayers, kGgufDecoder, kGgufDecoderLayer, kMixtralExperts,
+     DescribePhiMoe},
     {"qwen2moe", kGgufLayers, kGgufDecoder, kGgufExpertLayer, kQwen2MoeLayer,
      DescribeQwen2Moe},
     {"qwen3vl",
@@ -246,6 +324,12 @@ constexpr GgufArchitecture kExpertDecoders[] = {
      kGgufDecoderLayer,
      {},
      DescribeQwen3Vl},
+    {"qwen3vlmoe",
+     kGgufLayers,
+     kGgufDecoder,
+     kGgufExpertLayer,
+     {},
+     DescribeQwen3VlMoe},
     {"qwen3moe",
      kGgufLayers,
      kGgufDecoder,

@@ -1,5 +1,6 @@
-// Rows that stand in another order are copied in their type; elements that move
-// within a row, or change, become f32 if they are in blocks.
+// Rows that stand in another order are read in it, so that memory never holds a
+// copy; elements that move within a row, or change, are copied, and become f32
+// if they are in blocks.
 #include "model/gguf/gguf_changes.h"
 
 #include <fmt/format.h>
@@ -21,14 +22,47 @@ std::string Misfit(const TensorView& tensor, const std::string& what) {
   return fmt::format("[{}] {}", fmt::join(tensor.shape, ", "), what);
 }
 
+// The rows of a matrix in another order: row i is row order[i] of `matrix`.
+class OrderedRows : public PackedRows {
+ public:
+  OrderedRows(TensorView matrix, std::vector<int64_t> order)
+      : PackedRows(matrix.shape[1], GroupFormOf(matrix)),
+        matrix_(std::move(matrix)),
+        order_(std::move(order)) {}
+
+  DType dtype() const { return matrix_.dtype; }
+
+  void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override {
+    for (GroupedRow& row : rows) {
+      trivium::ReadGroups(matrix_, order_[first++], std::span(&row, 1));
+    }
+  }
+
+ private:
+  void UnpackRows(int64_t first, int64_t count, float* out) const override {
+    const auto size = static_cast<size_t>(columns());
+    for (; count > 0; --count, out += size) {
+      CopyToF32(matrix_, order_[first++] * columns(), std::span(out, size));
+    }
+  }
+
+  const TensorView matrix_;
+  const std::vector<int64_t> order_;
+};
+
+// Returns the type in which the file has a tensor.
+DType FileType(const TensorView& tensor) {
+  const auto* const rows = dynamic_cast<const OrderedRows*>(tensor.packed);
+  return rows == nullptr ? tensor.dtype : rows->dtype();
+}
+
 }  // namespace
 
 std::string GgufWeights::Quantization() const {
   std::map<std::string_view, size_t> bytes;
   for (const auto& [name, tensor] : tensors_) {
-    if (BlockElements(tensor.dtype) > 1) {
-      bytes[DTypeName(tensor.dtype)] += tensor.data.size();
-    }
+    const DType type = FileType(tensor);
+    if (BlockElements(type) > 1) bytes[DTypeName(type)] += tensor.data.size();
   }
   std::vector<std::string_view> types;
   for (const auto& [type, size] : bytes) types.push_back(type);
@@ -57,6 +91,7 @@ std::string GgufChanges::Undo(const std::string& name, const TensorView& tensor,
     AddExperts(name, tensor);
     return "";
   }
+  copies_rows_ = change.part >= 0;
   TensorView view = tensor;
   std::string problem = Untile(change.tiled, &view);
   if (problem.empty()) problem = Change(change.change, &view);
@@ -97,7 +132,9 @@ std::string GgufChanges::Change(GgufChange change, TensorView* tensor) {
       }
       return "";
     case GgufChange::kDecay:
-      return UndoDecay(tensor);
+      return UndoDecay(/*vector=*/true, tensor);
+    case GgufChange::kDecayMatrix:
+      return UndoDecay(/*vector=*/false, tensor);
     case GgufChange::kGroupedRows:
       return Group(tensor);
     case GgufChange::kHeadColumns:
@@ -137,7 +174,7 @@ std::string GgufChanges::Uninterleave(const char* heads_key,
       }
     }
   }
-  TakeRows(order, tensor);
+  TakeRows(std::move(order), tensor);
   return "";
 }
 
@@ -165,7 +202,35 @@ std::string GgufChanges::Group(TensorView* tensor) {
     take(heads + group);
     take(heads + kv_heads + group);
   }
-  TakeRows(order, tensor);
+  TakeRows(std::move(order), tensor);
+  return "";
+}
+
+std::string GgufChanges::Split(const TensorView& tensor,
+                               std::vector<TensorView>* parts) {
+  const int64_t heads = Size("num_attention_heads");
+  const int64_t given = Size("num_key_value_heads");
+  const int64_t kv_heads = given == 0 ? heads : given;
+  const int64_t rows = tensor.shape.empty() ? 0 : tensor.shape.front();
+  if (!IsReal(tensor) || tensor.data.empty() || rows < 1 || heads < 1 ||
+      heads > rows || kv_heads > heads || rows % (heads + 2 * kv_heads) != 0) {
+    return fmt::format(
+        "has {} rows, which cannot be queries, keys and values of {} heads, "
+        "and {} of keys",
+        rows, heads, kv_heads);
+  }
+  TensorView all = tensor;
+  if (all.shape.size() == 1) MakePlain(&all);
+  const int64_t size = rows / (heads + 2 * kv_heads);
+  const size_t row = all.data.size() / static_cast<size_t>(rows);
+  size_t at = 0;
+  for (const int64_t count : {heads, kv_heads, kv_heads}) {
+    TensorView& part = parts->emplace_back(all);
+    part.shape.front() = count * size;
+    const size_t bytes = static_cast<size_t>(part.shape.front()) * row;
+    part.data = all.data.subspan(at, bytes);
+    at += bytes;
+  }
   return "";
 }
 
@@ -200,19 +265,19 @@ std::string GgufChanges::Untile(GgufTensorName::Tiled tiled,
   }
   if (shared == 1) return "";
   if (rows) {
-    TakeRows(order, tensor);
+    TakeRows(std::move(order), tensor);
     return "";
   }
   TakeColumns(order, tensor);
   return "";
 }
 
-std::string GgufChanges::UndoDecay(TensorView* tensor) {
+std::string GgufChanges::UndoDecay(bool vector, TensorView* tensor) {
   for (float& value : MakeF32(tensor)) {
     if (!(value < 0)) return "has a rate of decay that is not below 0";
     value = std::log(-value);
   }
-  tensor->shape = {tensor->elements()};
+  if (vector) tensor->shape = {tensor->elements()};
   return "";
 }
 
@@ -325,10 +390,21 @@ int64_t GgufChanges::Size(const char* key) const {
   return std::clamp(value->get<int64_t>(), int64_t{0}, int64_t{INT32_MAX});
 }
 
-void GgufChanges::TakeRows(const std::vector<int64_t>& order,
-                           TensorView* tensor) {
+void GgufChanges::TakeRows(std::vector<int64_t> order, TensorView* tensor) {
+  const std::vector<int64_t>& shape = tensor->shape;
+  if (!copies_rows_ && shape.size() == 2 && shape[1] > 0 &&
+      tensor->packed == nullptr) {
+    // `data` stays: it is what may be dropped from memory.
+    TensorView ordered = *tensor;
+    ordered.packed = weights_->Keep(
+        std::make_unique<OrderedRows>(*tensor, std::move(order)));
+    // A type that holds the values of blocks.
+    if (BlockElements(tensor->dtype) > 1) ordered.dtype = DType::kF32;
+    *tensor = std::move(ordered);
+    return;
+  }
   // A vector's rows are its elements.
-  if (tensor->shape.size() == 1) MakePlain(tensor);
+  if (shape.size() == 1) MakePlain(tensor);
   const size_t row =
       tensor->data.size() / static_cast<size_t>(tensor->shape.front());
   const std::span<std::byte> to = weights_->NewMemory(tensor->data.size());
@@ -364,7 +440,9 @@ std::span<float> GgufChanges::MakeF32(TensorView* tensor) {
 }
 
 void GgufChanges::MakePlain(TensorView* tensor) {
-  if (BlockElements(tensor->dtype) != 1) MakeF32(tensor);
+  if (BlockElements(tensor->dtype) != 1 || tensor->packed != nullptr) {
+    MakeF32(tensor);
+  }
 }
 
 }  // namespace trivium

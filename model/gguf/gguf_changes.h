@@ -12,6 +12,7 @@
 
 #include "model/gguf/architecture.h"
 #include "model/weights/mapped_file.h"
+#include "model/weights/packed_rows.h"
 #include "model/weights/tensor_file.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
@@ -25,6 +26,10 @@ class GgufWeights : public MapWeights {
 
   void Add(std::string name, TensorView tensor) {
     tensors_.insert_or_assign(std::move(name), std::move(tensor));
+  }
+  // Keeps the rows of a packed tensor.
+  const PackedRows* Keep(std::unique_ptr<const PackedRows> rows) {
+    return rows_.emplace_back(std::move(rows)).get();
   }
   // Allocates memory for a tensor that is not a view of the file.
   std::span<std::byte> NewMemory(size_t size) {
@@ -44,6 +49,7 @@ class GgufWeights : public MapWeights {
   const std::unique_ptr<MappedFile> file_;
   // Bytes stay in place when a vector is moved.
   std::vector<std::vector<std::byte>> memory_;
+  std::vector<std::unique_ptr<const PackedRows>> rows_;
 };
 
 // Undoes the converter's changes to the tensors of one file.
@@ -62,6 +68,9 @@ class GgufChanges {
   // is wrong with it, or an empty string.
   std::string Undo(const std::string& name, const TensorView& tensor,
                    const GgufTensorName& change);
+  // Cuts the rows of queries, keys and values apart. Returns what is wrong with
+  // them, or an empty string.
+  std::string Split(const TensorView& tensor, std::vector<TensorView>* parts);
   // Adds the tensors whose parts were given. Returns what is wrong with one,
   // or an empty string.
   std::string Join();
@@ -77,7 +86,7 @@ class GgufChanges {
   std::string Untile(GgufTensorName::Tiled tiled, TensorView* tensor);
   std::string Uninterleave(const char* heads_key, TensorView* tensor);
   std::string Group(TensorView* tensor);
-  std::string UndoDecay(TensorView* tensor);
+  std::string UndoDecay(bool vector, TensorView* tensor);
   void Transpose(TensorView* tensor);
   void PutPositionsBefore(TensorView* tensor);
   void AddExperts(const std::string& name, const TensorView& tensor);
@@ -86,16 +95,19 @@ class GgufChanges {
   // A size of config.json; 0 if it is missing or no size.
   int64_t Size(const char* key) const;
   // Each puts rows, or the columns of a matrix, into another order: `order` has
-  // the index of the one that comes first, and so on.
-  void TakeRows(const std::vector<int64_t>& order, TensorView* tensor);
+  // the index of the one that comes first, and so on. Rows of a matrix are put
+  // into it as they are read, and columns are copied.
+  void TakeRows(std::vector<int64_t> order, TensorView* tensor);
   void TakeColumns(const std::vector<int64_t>& order, TensorView* tensor);
   // Returns the new values, which the caller may change.
   std::span<float> MakeF32(TensorView* tensor);
-  // Makes values that are not in blocks.
+  // Copies values that are not in blocks, nor in another order.
   void MakePlain(TensorView* tensor);
 
   const nlohmann::json& config_;
   GgufWeights* const weights_;
+  // True while the tensor is a part of another, which is joined by bytes.
+  bool copies_rows_ = false;
   std::map<std::string, Parts> parts_;
 };
 

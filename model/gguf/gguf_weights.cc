@@ -75,6 +75,7 @@ FolderName FindName(
       }
       // States' decays and skips have names without an ending.
       const bool whole = usual || known.change == GgufChange::kDecay ||
+                         known.change == GgufChange::kDecayMatrix ||
                          known.change == GgufChange::kVector;
       if (whole && known.gguf == name)
         return {&known, std::string(known.folder)};
@@ -105,23 +106,19 @@ std::unique_ptr<Weights> MakeGgufWeights(std::unique_ptr<MappedFile> file,
   auto weights = std::make_unique<GgufWeights>(std::move(file));
   GgufChanges changes(config, weights.get());
   const int64_t layers = FirstLeftOut(config);
-  for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with("rope_f")) continue;  // in config.json's rope_scaling
-    const auto layer = ParseLayer(name);
-    if (layer && std::atoi(std::string(layer->number).c_str()) >= layers) {
-      continue;
-    }
+  const auto report = [&](std::string_view name, const std::string& problem) {
+    problems->push_back(fmt::format(
+        "weights: tensor {} {}; fetch the model again", Quoted(name), problem));
+  };
+  // Adds the tensor `rest` of the layer, or of none; false if no list has it.
+  const auto add = [&](const std::optional<LayerName>& layer,
+                       std::string_view rest, std::string_view name,
+                       const TensorView& tensor) {
     const FolderName found =
         layer ? FindName({architecture.own_tensors, architecture.layer_tensors},
-                         layer->rest, config)
-              : FindName({architecture.tensors}, name, config);
-    if (found.known == nullptr) {
-      problems->push_back(
-          fmt::format("weights: tensor {} is not a known tensor of {}; use the "
-                      "model's Hugging Face folder",
-                      Quoted(name), architecture.name));
-      break;  // one problem is enough
-    }
+                         rest, config)
+              : FindName({architecture.tensors}, rest, config);
+    if (found.known == nullptr) return false;
     std::string folder_name = found.name;
     if (layer) {
       folder_name =
@@ -130,12 +127,37 @@ std::unique_ptr<Weights> MakeGgufWeights(std::unique_ptr<MappedFile> file,
           found.name;
     }
     const std::string problem = changes.Undo(folder_name, tensor, *found.known);
-    if (!problem.empty()) {
-      problems->push_back(
-          fmt::format("weights: tensor {} {}; fetch the model "
-                      "again",
-                      Quoted(name), problem));
+    if (!problem.empty()) report(name, problem);
+    return true;
+  };
+  for (const auto& [name, tensor] : tensors) {
+    if (name.starts_with("rope_f")) continue;  // in config.json's rope_scaling
+    const auto layer = ParseLayer(name);
+    if (layer && std::atoi(std::string(layer->number).c_str()) >= layers) {
+      continue;
     }
+    const std::string_view rest = layer ? std::string_view(layer->rest) : name;
+    if (add(layer, rest, name, tensor)) continue;
+    // Some files join what the architecture has as three tensors.
+    constexpr std::string_view kJoined = "attn_qkv.";
+    bool known = layer && rest.starts_with(kJoined);
+    if (known) {
+      std::vector<TensorView> parts;
+      const std::string problem = changes.Split(tensor, &parts);
+      if (!problem.empty()) report(name, problem);
+      constexpr std::string_view kParts[] = {"attn_q.", "attn_k.", "attn_v."};
+      for (size_t i = 0; known && i < parts.size(); ++i) {
+        const std::string part =
+            std::string(kParts[i]).append(rest.substr(kJoined.size()));
+        known = add(layer, part, name, parts[i]);
+      }
+    }
+    if (known) continue;
+    problems->push_back(
+        fmt::format("weights: tensor {} is not a known tensor of {}; use the "
+                    "model's Hugging Face folder",
+                    Quoted(name), architecture.name));
+    break;  // one problem is enough
   }
   const std::string problem = changes.Join();
   if (!problem.empty()) {

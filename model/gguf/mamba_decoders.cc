@@ -1,4 +1,5 @@
-// Decoders of Mamba 2 that are not Granite's; see architecture.cc.
+// Decoders of Mamba 1, and of Mamba 2 that are not Granite's; see
+// architecture.cc.
 #include <algorithm>
 
 #include "model/gguf/architecture.h"
@@ -26,6 +27,11 @@ constexpr GgufTensorName kMambaLayer[] = {
     {"ssm_in", "mixer.in_proj"},
     {"ssm_norm", "mixer.norm", kVector},
     {"ssm_out", "mixer.out_proj"},
+};
+constexpr GgufTensorName kMamba1Layer[] = {
+    {"ssm_a", "mixer.A_log", kDecayMatrix},
+    {"ssm_dt", "mixer.dt_proj"},
+    {"ssm_x", "mixer.x_proj"},
 };
 // The files are made by LLaMA's converter, which interleaves heads. Without
 // rotary positions, the order of a head's rows is of no account.
@@ -57,25 +63,39 @@ constexpr GgufTensorName kFalconH1Others[] = {
 };
 constexpr auto kFalconH1Layer = JoinGgufNames(kGgufMamba, kFalconH1Others);
 
-void DescribeMamba2(ConfigMaker* maker) {
-  maker->Set("model_type", "mamba2");
+// Sets what Mamba 1 and 2 have in common.
+void DescribeBothMambas(ConfigMaker* maker, const char* model_type) {
+  maker->Set("model_type", model_type);
   maker->Copy("num_hidden_layers", "block_count");
   maker->Copy("hidden_size", "embedding_length");
   maker->Copy("layer_norm_epsilon", "attention.layer_norm_rms_epsilon");
-  maker->Copy("num_heads", "ssm.time_step_rank");
-  maker->Set("head_dim", maker->StateHeadSize());
   maker->Copy("state_size", "ssm.state_size");
-  maker->Copy("n_groups", "ssm.group_count");
   maker->Copy("conv_kernel", "ssm.conv_kernel");
-  const double width = std::max(1.0, maker->Number("embedding_length", 1));
-  const double expand = maker->Number("ssm.inner_size", 0) / width;
-  maker->Set("expand", static_cast<int>(std::clamp(expand, 0.0, 1024.0)));
   maker->Set("use_bias", maker->HasInLayers("ssm_in.bias"));
   maker->Set("use_conv_bias", maker->HasInLayers("ssm_conv1d.bias"));
   for (const char* key : {"context_length", "feed_forward_length",
                           "attention.head_count", "attention.head_count_kv"}) {
     maker->Consume(key);
   }
+}
+
+// Falcon-Mamba has norms, whose epsilon the file does not have: the usual one
+// is that of every published model.
+void DescribeMamba1(ConfigMaker* maker) {
+  DescribeBothMambas(
+      maker, maker->Flag("ssm.dt_b_c_rms", false) ? "falcon_mamba" : "mamba");
+  maker->Copy("time_step_rank", "ssm.time_step_rank");
+  maker->Copy("intermediate_size", "ssm.inner_size");
+}
+
+void DescribeMamba2(ConfigMaker* maker) {
+  DescribeBothMambas(maker, "mamba2");
+  maker->Copy("num_heads", "ssm.time_step_rank");
+  maker->Set("head_dim", maker->StateHeadSize());
+  maker->Copy("n_groups", "ssm.group_count");
+  const double width = std::max(1.0, maker->Number("embedding_length", 1));
+  const double expand = maker->Number("ssm.inner_size", 0) / width;
+  maker->Set("expand", static_cast<int>(std::clamp(expand, 0.0, 1024.0)));
 }
 
 // True for a layer if the value of a list, or the one of all, is above 0.
@@ -167,6 +187,7 @@ void DescribeFalconH1(ConfigMaker* maker) {
 constexpr GgufArchitecture kMambaDecoders[] = {
     {"falcon-h1", kGgufLayers, kFalconH1, kGgufDecoderLayer, kFalconH1Layer,
      DescribeFalconH1},
+    {"mamba", kMambaLayers, kMamba, kMambaLayer, kMamba1Layer, DescribeMamba1},
     {"mamba2", kMambaLayers, kMamba, kMambaLayer, {}, DescribeMamba2},
     {"nemotron_h", kMambaLayers, kMamba, kMambaLayer, kNemotronHLayer,
      DescribeNemotronH},

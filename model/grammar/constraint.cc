@@ -149,10 +149,11 @@ size_t PositionMask::bytes() const {
 
 Constraint::Constraint(Automaton automaton,
                        std::shared_ptr<const TokenTrie> trie,
-                       const Limits& limits)
+                       const Limits& limits, Speller speller)
     : automaton_(std::move(automaton)),
       trie_(std::move(trie)),
-      limits_(limits) {}
+      limits_(limits),
+      speller_(std::move(speller)) {}
 
 std::shared_ptr<const PositionMask> Constraint::MaskAt(
     Position position) const {

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -39,6 +41,13 @@ struct PositionMask {
   size_t bytes() const;
 };
 
+// Tokens of a text in order.
+using TokenRun = std::vector<int32_t>;
+
+// Returns the tokens that a tokenizer writes for a text which stands within
+// another one; none if it cannot tell. Thread-safe.
+using Speller = std::function<TokenRun(std::string_view)>;
+
 // An automaton with a vocabulary: what all requests under one constraint
 // share. Thread-safe.
 class Constraint {
@@ -49,8 +58,10 @@ class Constraint {
     size_t position_bytes = 32 << 20;  // remembered PositionMasks
   };
 
+  // `speller` may be empty. It is not called after the last request under the
+  // constraint has ended.
   Constraint(Automaton automaton, std::shared_ptr<const TokenTrie> trie,
-             const Limits& limits);
+             const Limits& limits, Speller speller = {});
   Constraint(Automaton automaton, std::shared_ptr<const TokenTrie> trie)
       : Constraint(std::move(automaton), std::move(trie), Limits()) {}
 
@@ -61,6 +72,11 @@ class Constraint {
   // Computes the mask when it is first asked for.
   std::shared_ptr<const PositionMask> MaskAt(Position position) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  bool spells() const { return speller_ != nullptr; }
+  // Returns the speller's tokens if their bytes are those of the text; null
+  // otherwise.
+  std::shared_ptr<const TokenRun> Spell(const std::string& text) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   PositionMask Compute(Position position) const;
@@ -68,10 +84,13 @@ class Constraint {
   const Automaton automaton_;
   const std::shared_ptr<const TokenTrie> trie_;
   const Limits limits_;
+  const Speller speller_;
   mutable Mutex mutex_;
   mutable std::unordered_map<Position, std::shared_ptr<const PositionMask>>
       masks_ ABSL_GUARDED_BY(mutex_);
   mutable size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable std::unordered_map<std::string, std::shared_ptr<const TokenRun>>
+      spelled_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Follows one request's texts through a constraint. A state is a value: it is
@@ -109,6 +128,11 @@ class ConstraintMatcher {
   // Returns the bytes that must come next, at most `most`: text that no model
   // needs to be asked for. Empty if there is a choice, or the text may end.
   std::string Forced(State state, size_t most = 4096);
+  // Returns the tokens that the tokenizer writes for the bytes that must come
+  // next, as far as no other text could change them: a last token that could
+  // be a longer one with what follows is not among them. Null if there are
+  // none, or the constraint has no speller.
+  std::shared_ptr<const TokenRun> ForcedTokens(State state);
 
   // RESOURCE_EXHAUSTED once a text needed more states than a request may have.
   // All masks are empty from then on.

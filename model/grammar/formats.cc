@@ -83,6 +83,10 @@ std::string Ipv6() {
 
 }  // namespace
 
+bool IsFormatOfAnyText(std::string_view format) {
+  return format == "password" || format == "binary" || format == "path";
+}
+
 std::optional<std::string> FormatExpression(std::string_view format) {
   if (format == "date") return Date();
   if (format == "time") return kTime;
@@ -101,6 +105,18 @@ std::optional<std::string> FormatExpression(std::string_view format) {
   if (format == "ipv6") return Ipv6();
   if (format == "uuid") {
     return "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
+  }
+  for (const char version : {'1', '3', '4', '5'}) {  // RFC 9562
+    if (format == std::string("uuid") + version) {
+      return fmt::format(
+          "[0-9A-Fa-f]{{8}}-[0-9A-Fa-f]{{4}}-{}[0-9A-Fa-f]{{3}}-"
+          "[89ABab][0-9A-Fa-f]{{3}}-[0-9A-Fa-f]{{12}}",
+          version);
+    }
+  }
+  if (format == "byte" || format == "base64") {  // RFC 4648, section 4
+    return "(?:[A-Za-z0-9+/]{4})*"
+           "(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?";
   }
   if (format == "uri") {
     // RFC 3986 with a host name, or with none (mailto:a@b.example).

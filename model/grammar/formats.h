@@ -12,10 +12,13 @@ namespace trivium {
 // regular, the expression matches a part of it, never more.
 std::optional<std::string> FormatExpression(std::string_view format);
 
+// True for formats that say what a text is for, and ask for no form.
+bool IsFormatOfAnyText(std::string_view format);
+
 // The names of the known formats, for error texts.
 inline constexpr char kFormatNames[] =
-    "date, time, date-time, duration, email, hostname, ipv4, ipv6, uri and "
-    "uuid";
+    "date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uuid, "
+    "uuid1, uuid3, uuid4, uuid5, base64, byte, binary, password and path";
 
 }  // namespace trivium
 

@@ -1,6 +1,7 @@
 // Schemas by kind of value. An object's and an array's parts are in
 // schema_object.cc and schema_values.cc.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -146,16 +147,40 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
   if (!branches.is_array() || branches.empty()) {
     return SchemaError(place, "must be a list of schemas");
   }
+  std::optional<std::string> tag;
   Schema rest = Schema::object();
   for (const auto& [key, value] : schema.items()) {
-    if (key != keyword) rest[key] = value;
+    if (key == "discriminator") {
+      const Schema* const name = PartAt(value, "propertyName");
+      if (name == nullptr || !name->is_string()) {
+        return SchemaError(Below(pointer, key),
+                           "must have a propertyName, which is a string");
+      }
+      tag = name->get<std::string>();
+    } else if (key != keyword) {
+      rest[key] = value;
+    }
   }
   const bool joined = SchemaDocument::Restricts(rest);
+  if (joined && tag.has_value()) {
+    Schema& required = rest["required"];
+    if (required.is_null()) required = Schema::array();
+    if (required.is_array()) required.push_back(*tag);
+  }
   const bool exclusive = std::string_view(keyword) == "oneOf";
   std::vector<Schema> whole;
   std::vector<ExpressionId> choices;
   for (size_t i = 0; i < branches.size(); ++i) {
     const std::string branch = fmt::format("{}/{}", place, i);
+    if (!joined && tag.has_value()) {
+      Schema tagged;
+      TRIVIUM_ASSIGN_OR_RETURN(
+          const ExpressionId choice,
+          Tagged(branches[i], *tag, branch, depth, &tagged));
+      choices.push_back(choice);
+      if (exclusive) whole.push_back(std::move(tagged));
+      continue;
+    }
     if (!joined) {
       TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId choice,
                                Any(branches[i], branch, depth + 1));
@@ -190,6 +215,34 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
     }
   }
   return grammar_.Choice(std::move(choices));
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Tagged(const Schema& branch,
+                                                    const std::string& tag,
+                                                    const std::string& pointer,
+                                                    int depth, Schema* whole) {
+  // A schema that is referred to becomes a rule, since it may contain itself.
+  std::string reference;
+  if (const Schema* const target = PartAt(branch, "$ref");
+      target != nullptr && target->is_string() && branch.size() == 1) {
+    reference = target->get<std::string>();
+  }
+  const std::pair key(reference, tag);
+  if (const auto found = tagged_.find(key);
+      found != tagged_.end() && !reference.empty()) {
+    *whole = found->second.schema;
+    return grammar_.Rule(found->second.rule);
+  }
+  auto merged = document_.Merge(
+      branch, Schema{{"required", Schema::array({tag})}}, pointer, depth);
+  if (!merged.ok()) return Joined(pointer, merged.status());
+  *whole = *merged;
+  if (reference.empty()) return Any(*whole, pointer, depth + 1);
+  TaggedRule& made =
+      tagged_.emplace(key, TaggedRule{grammar_.AddRule(), *std::move(merged)})
+          .first->second;
+  pending_.push_back({reference, &made.schema, made.rule});
+  return grammar_.Rule(made.rule);
 }
 
 absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
@@ -232,6 +285,19 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
 
 namespace {
 
+// Returns the place of the quotation mark that ends the string whose first
+// character is at `at`; the end of the text or beyond if there is none.
+size_t EndOfString(std::string_view text, size_t at) {
+  size_t quote = 0;
+  while (at < text.size()) {
+    if (quote < at) quote = std::min(text.find('"', at), text.size());
+    const size_t escape = text.substr(at, quote - at).find('\\');
+    if (escape == text.npos) return quote;
+    at += escape + 2;
+  }
+  return at;
+}
+
 // The steps of reading a text whose objects keep their order: each name is
 // compared with those before it. Up to the first error of a wrong text, this
 // sees the same members as a parser.
@@ -245,9 +311,7 @@ size_t OrderedSteps(std::string_view text) {
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (c == '"') {
-      for (++at; at < text.size() && text[at] != '"'; ++at) {
-        if (text[at] == '\\') ++at;
-      }
+      at = EndOfString(text, at + 1);
     } else if (c == '{' || c == '[') {
       ++steps;
       members.push_back(0);

@@ -1,5 +1,6 @@
 #include "model/grammar/json_text.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -144,13 +145,23 @@ ExpressionId JsonText::Encode(const CodePointSet& set) {
   return found->second = grammar_.Choice(std::move(parts));
 }
 
+std::string JsonText::Spelled(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= ' ' && c < 0x7F && c != '"' && c != '\\';
+  });
+  return plain ? '"' + text + '"' : ordered_json(text).dump();
+}
+
 ExpressionId JsonText::Constant(const ordered_json& value) {
+  if (value.is_string()) {
+    return grammar_.Literal(Spelled(value.get_ref<const std::string&>()));
+  }
   if (!value.is_structured()) return grammar_.Literal(value.dump());
   std::vector<ExpressionId> parts;
   for (const auto& [key, element] : value.items()) {
     if (!parts.empty()) parts.push_back(comma_);
     if (value.is_object()) {
-      parts.push_back(grammar_.Literal(ordered_json(key).dump()));
+      parts.push_back(grammar_.Literal(Spelled(key)));
       parts.push_back(colon_);
     }
     parts.push_back(Constant(element));

@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_GRAMMAR_JSON_TEXT_H_
 
 #include <map>
+#include <string>
 
 #include "model/grammar/code_points.h"
 #include "model/grammar/frontends.h"
@@ -33,6 +34,8 @@ class JsonText {
   ExpressionId Value() const { return value_; }
   ExpressionId Array() const { return array_; }  // of any elements
 
+  // Returns the text as a JSON string, escaped only where it must be.
+  static std::string Spelled(const std::string& text);
   // Exactly this value; strings are escaped only where they must be.
   ExpressionId Constant(const nlohmann::ordered_json& value);
   // `inside`, which is not empty, or with `empty_too` also nothing, between

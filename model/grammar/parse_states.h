@@ -52,6 +52,17 @@ class ParseStates {
   // Positions from which the state goes on, each once, those of rules
   // that are called from them not included.
   std::vector<Position> Kernel(Id state) const;
+  // A position, and the state in which its rule began.
+  struct Item {
+    Position at;
+    Id origin;
+    bool operator==(const Item&) const = default;
+  };
+  // The same with the states in which the rules began. Valid until the next
+  // call of a function that is not const.
+  std::span<const Item> KernelItems(Id state) const {
+    return states_[state].kernel;
+  }
   // Returns the bytes that may come next.
   std::bitset<256> NextBytes(Id state);
 
@@ -60,11 +71,6 @@ class ParseStates {
   bool exhausted() const { return exhausted_; }
 
  private:
-  struct Item {
-    Position at;
-    Id origin;  // kSelf: the state that has the item
-    bool operator==(const Item&) const = default;
-  };
   struct Waiting {  // an item that goes on when a rule ends
     RuleId rule;
     Item then;
@@ -74,7 +80,8 @@ class ParseStates {
     std::vector<Item> kernel;  // sorted
     // Made when they are first needed.
     bool closed = false;
-    std::vector<Item> items;       // the kernel and what it predicts
+    // The kernel and what it predicts, whose origin is kSelf.
+    std::vector<Item> items;
     std::vector<Waiting> waiting;  // by rule
     std::unique_ptr<Next> next;
     uint64_t hash = 0;

@@ -27,6 +27,9 @@ class SubsetConstruction {
 
   // Returns false if there are more than most_states or the work runs out.
   bool Run(RuleStates* result) {
+    sets_.reserve(nfa_.size());
+    result->states.reserve(nfa_.size());
+    result->bytes.reserve(nfa_.size());
     IdOf(0);
     for (size_t i = 0; i < sets_.size(); ++i) {
       if (sets_.size() > most_states_) return false;

@@ -39,11 +39,26 @@ class SchemaCompiler {
                                             const char* keyword,
                                             const std::string& pointer,
                                             int depth);
+  // A schema of anyOf or oneOf that OpenAPI's discriminator tells by the
+  // property `tag`: a value must have it. Sets `whole` to the schema that says
+  // so.
+  absl::StatusOr<ExpressionId> Tagged(const Schema& branch,
+                                      const std::string& tag,
+                                      const std::string& pointer, int depth,
+                                      Schema* whole);
   absl::StatusOr<ExpressionId> Listed(const Schema& schema,
                                       const std::string& pointer,
                                       JsonTypes types);
   absl::StatusOr<ExpressionId> String(const Schema& schema,
                                       const std::string& pointer);
+  // The conditions by pattern and format, with their places.
+  using Conditions = std::vector<std::pair<std::string, RegexNode>>;
+  absl::StatusOr<Conditions> ConditionsOf(const Schema& schema,
+                                          const std::string& pointer);
+  // The texts of so many characters, max -1: any, that meet the conditions, of
+  // which there are some. Long texts of a format may be missing.
+  absl::StatusOr<CharDfa> TextsOf(const Conditions& conditions, int64_t min,
+                                  int64_t max, const std::string& pointer);
   absl::StatusOr<ExpressionId> Number(const Schema& schema,
                                       const std::string& pointer, bool integer);
   absl::StatusOr<ExpressionId> Array(const Schema& schema,
@@ -66,7 +81,11 @@ class SchemaCompiler {
                                     const std::string& pointer, int depth);
   absl::Status AddExtra(const Schema& schema, const std::string& pointer,
                         int depth, std::vector<std::string> names,
+                        const std::optional<CharDfa>& allowed,
                         Members* members);
+  // The names that propertyNames allows; nothing if it allows all.
+  absl::StatusOr<std::optional<CharDfa>> AllowedNames(
+      const Schema& schema, const std::string& pointer, int depth);
   // The property names that a key of patternProperties matches.
   absl::StatusOr<const CharDfa*> NamesOf(const std::string& pattern,
                                          const std::string& pointer);
@@ -100,6 +119,12 @@ class SchemaCompiler {
     RuleId rule;
   };
   std::deque<Pending> pending_;
+  struct TaggedRule {
+    RuleId rule;
+    Schema schema;
+  };
+  // By reference and tag.
+  std::map<std::pair<std::string, std::string>, TaggedRule> tagged_;
   std::map<std::string, CharDfa> patterns_;  // made by NamesOf
 };
 

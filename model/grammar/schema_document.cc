@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "absl/strings/ascii.h"
 #include "base/status.h"
@@ -52,6 +53,7 @@ constexpr std::array kKeywords = {
     Keyword{"multipleOf", kNumberTypes, true, Shape::kNumber},
     Keyword{"items", kArrayType, true, Shape::kSchema},
     Keyword{"prefixItems", kArrayType, true, Shape::kSchemas},
+    Keyword{"additionalItems", kArrayType, true, Shape::kSchema},
     Keyword{"minItems", kArrayType, true, Shape::kNatural},
     Keyword{"maxItems", kArrayType, true, Shape::kNatural},
     Keyword{"uniqueItems", kArrayType, true, Shape::kBoolean},
@@ -59,6 +61,7 @@ constexpr std::array kKeywords = {
     Keyword{"required", kObjectType, true, Shape::kNames},
     Keyword{"additionalProperties", kObjectType, true, Shape::kSchema},
     Keyword{"patternProperties", kObjectType, true, Shape::kMembers},
+    Keyword{"propertyNames", kObjectType, true, Shape::kSchema},
     Keyword{"minProperties", kObjectType, true, Shape::kNatural},
     Keyword{"maxProperties", kObjectType, true, Shape::kNatural},
     Keyword{"not", kAllTypes, false},
@@ -67,12 +70,10 @@ constexpr std::array kKeywords = {
     Keyword{"else", kAllTypes, false},
     Keyword{"$dynamicRef", kAllTypes, false},
     Keyword{"$recursiveRef", kAllTypes, false},
-    Keyword{"additionalItems", kArrayType, false},
     Keyword{"contains", kArrayType, false, Shape::kSchema},
     Keyword{"minContains", kArrayType, false, Shape::kNatural},
     Keyword{"maxContains", kArrayType, false, Shape::kNatural},
     Keyword{"unevaluatedItems", kArrayType, false, Shape::kSchema},
-    Keyword{"propertyNames", kObjectType, false, Shape::kSchema},
     Keyword{"dependencies", kObjectType, false, Shape::kMembers},
     Keyword{"dependentRequired", kObjectType, false, Shape::kMembers},
     Keyword{"dependentSchemas", kObjectType, false, Shape::kMembers},
@@ -118,10 +119,11 @@ const char* Lacks(const Schema& value, Shape shape) {
 }
 
 constexpr std::string_view kAnnotations[] = {
-    "title",           "description",      "default",     "examples",
-    "example",         "deprecated",       "readOnly",    "writeOnly",
-    "$schema",         "$comment",         "$defs",       "definitions",
-    "contentEncoding", "contentMediaType", "$vocabulary", "contentSchema"};
+    "title", "description", "default", "examples", "example", "deprecated",
+    "readOnly", "writeOnly", "$schema", "$comment", "$defs", "definitions",
+    "contentEncoding", "contentMediaType", "$vocabulary", "contentSchema",
+    // Of OpenAPI; beside anyOf and oneOf it is read (SchemaCompiler::Tagged).
+    "discriminator"};
 
 constexpr std::pair<std::string_view, JsonTypes> kTypeNames[] = {
     {"null", kNullType},      {"boolean", kBooleanType},
@@ -142,17 +144,16 @@ absl::Status At(std::string_view pointer, const absl::Status& status) {
 }
 
 std::string Below(std::string_view pointer, std::string_view key) {
-  std::string result = std::string(pointer) + "/";
-  for (const char c : key) {
-    if (c == '~') {
-      result += "~0";
-    } else if (c == '/') {
-      result += "~1";
-    } else {
-      result += c;
-    }
+  std::string result;
+  result.reserve(pointer.size() + 1 + key.size());
+  result.append(pointer).push_back('/');
+  while (true) {
+    const size_t plain = std::min(key.find_first_of("~/"), key.size());
+    result.append(key.substr(0, plain));
+    if (plain == key.size()) return result;
+    result += key[plain] == '~' ? "~0" : "~1";
+    key.remove_prefix(plain + 1);
   }
-  return result;
 }
 
 std::vector<std::string> KeysOf(std::string_view pointer) {
@@ -260,31 +261,32 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
                                            std::string_view pointer) {
   for (const auto& [key, value] : schema.items()) {
     if (IsAnnotation(key)) continue;
-    const std::string place = Below(pointer, key);
+    const auto error = [&](std::string_view what) {
+      return SchemaError(Below(pointer, key), what);
+    };
     bool known = false;
     for (const Keyword& keyword : kKeywords) {
       if (keyword.name != key) continue;
       known = true;
       if (!keyword.supported && (keyword.types & types) != 0) {
-        return SchemaError(place, "this keyword is not supported; remove it");
+        return error("this keyword is not supported; remove it");
       }
       // Keywords of values that the schema allows are checked where they are
       // read. The others change nothing, but an ill-formed one shows a mistake:
       // "required": true in a property is of an older draft.
       if ((keyword.types & types) == 0) {
         if (const char* lack = Lacks(value, keyword.shape)) {
-          return SchemaError(place, lack);
+          return error(lack);
         }
       }
     }
     if (key == "$id" || key == "id") {
-      return SchemaError(place,
-                         "only the whole schema may have one, since references "
-                         "below it would mean something else; remove it");
+      return error(
+          "only the whole schema may have one, since references below it would "
+          "mean something else; remove it");
     }
     if (!known) {
-      return SchemaError(
-          place, "this keyword is not known; remove it or name it x-...");
+      return error("this keyword is not known; remove it or name it x-...");
     }
   }
   return absl::OkStatus();
@@ -303,9 +305,10 @@ absl::StatusOr<JsonTypes> SchemaDocument::TypesOf(
   JsonTypes types = kAllTypes;
   if (const auto found = schema.find("type"); found != schema.end()) {
     types = 0;
-    const std::string place = Below(pointer, "type");
-    const Schema list = found->is_array() ? *found : Schema::array({*found});
-    for (const Schema& name : list) {
+    const std::span<const Schema> names =
+        found->is_array() ? std::span(found->get_ref<const Schema::array_t&>())
+                          : std::span(&*found, 1);
+    for (const Schema& name : names) {
       JsonTypes type = 0;
       for (const auto& [known, bits] : kTypeNames) {
         if (name.is_string() && name.get_ref<const std::string&>() == known) {
@@ -313,7 +316,7 @@ absl::StatusOr<JsonTypes> SchemaDocument::TypesOf(
         }
       }
       if (type == 0) {
-        return SchemaError(place,
+        return SchemaError(Below(pointer, "type"),
                            "must be one of null, boolean, number, integer, "
                            "string, array and object, or a list of them");
       }

@@ -142,13 +142,28 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
   const size_t properties = PropertiesOf(a) + PropertiesOf(b);
   TRIVIUM_RETURN_IF_ERROR(
       Take(a.size() * b.size() + properties * PropertiesOf(b), pointer));
-  const auto places = [](const Schema& schema) {
-    return schema.contains("prefixItems");
+  // The keyword that gives items by their places; null: none.
+  const auto places = [](const Schema& schema) -> const char* {
+    if (schema.contains("prefixItems")) return "prefixItems";
+    const auto items = schema.find("items");
+    return items != schema.end() && items->is_array() ? "items" : nullptr;
   };
-  if ((places(a) && (places(b) || b.contains("items"))) ||
-      (places(b) && a.contains("items"))) {
-    return SchemaError(Below(pointer, "prefixItems"),
+  const auto of_items = [](const Schema& schema) {
+    return schema.contains("prefixItems") || schema.contains("items") ||
+           schema.contains("additionalItems");
+  };
+  const char* const place = places(a) != nullptr ? places(a) : places(b);
+  if (place != nullptr && of_items(a) && of_items(b)) {
+    return SchemaError(Below(pointer, place),
                        "cannot be joined with another schema's items");
+  }
+  for (const Schema* schema : {&a, &b}) {
+    // It says something only beside a list of items in its own schema.
+    if (places(*schema) == nullptr && place != nullptr &&
+        schema->contains("additionalItems")) {
+      return SchemaError(Below(pointer, "additionalItems"),
+                         "cannot be joined with another schema's items");
+    }
   }
   Schema merged = a;
   for (const auto& [key, value] : b.items()) {

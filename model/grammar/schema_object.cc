@@ -110,9 +110,17 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
     if (rest) others.insert(name);
   }
   const std::set<std::string> is_required(required.begin(), required.end());
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<CharDfa> allowed,
+                           AllowedNames(schema, pointer, depth));
   std::vector<std::string> names;
   for (const auto& [name, value] : properties) {
     names.push_back(name);
+    if (allowed.has_value() && !allowed->Matches(name)) {
+      if (!is_required.contains(name)) continue;
+      return SchemaError(
+          Below(pointer, "propertyNames"),
+          fmt::format("forbids the property {}, which is required", name));
+    }
     const std::string place = others.contains(name)
                                   ? Below(pointer, "additionalProperties")
                                   : Below(Below(pointer, "properties"), name);
@@ -124,11 +132,11 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
         const ExpressionId expression,
         Any(also == nullptr ? *value : both, place, depth + 1));
     members.declared.push_back(
-        {Pair(grammar_.Literal(Schema(name).dump()), expression),
+        {Pair(grammar_.Literal(JsonText::Spelled(name)), expression),
          is_required.contains(name)});
   }
   TRIVIUM_RETURN_IF_ERROR(
-      AddExtra(schema, pointer, depth, std::move(names), &members));
+      AddExtra(schema, pointer, depth, std::move(names), allowed, &members));
 
   TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> min,
                            Natural(schema, "minProperties", pointer));
@@ -189,6 +197,69 @@ absl::StatusOr<const Schema*> SchemaCompiler::PatternOf(
   return of_name;
 }
 
+absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::AllowedNames(
+    const Schema& schema, const std::string& pointer, int depth) {
+  const auto found = schema.find("propertyNames");
+  if (found == schema.end()) return std::optional<CharDfa>();
+  const std::string place = Below(pointer, "propertyNames");
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const Schema names,
+      document_.Merge(*found, Schema(true), place, depth + 1));
+  if (names == Schema(true)) return std::optional<CharDfa>();
+  TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes types,
+                           document_.TypesOf(names, place));
+  std::vector<std::string> listed;
+  if (names == Schema(false) || (types & kStringType) == 0) {
+    TRIVIUM_ASSIGN_OR_RETURN(CharDfa none,
+                             At(place, CharDfa::OfTexts(listed, work_)));
+    return std::optional<CharDfa>(std::move(none));
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      SchemaDocument::CheckKeywords(names, kStringType, place));
+  for (const char* keyword : {"anyOf", "oneOf"}) {
+    if (names.contains(keyword)) {
+      return SchemaError(Below(place, keyword),
+                         "is not supported for names; write an enum or a "
+                         "pattern");
+    }
+  }
+  const auto one = names.find("const");
+  const auto values = names.find("enum");
+  if (one != names.end() || values != names.end()) {
+    for (const auto& [key, value] : names.items()) {
+      if (key == "type" || key == (one != names.end() ? "const" : "enum") ||
+          !SchemaDocument::Concerns(key, kStringType)) {
+        continue;
+      }
+      return SchemaError(Below(place, key),
+                         "is not supported beside enum or const; list the "
+                         "names that are left");
+    }
+    const Schema list = one != names.end() ? Schema::array({*one}) : *values;
+    for (const Schema& name : list) {
+      if (name.is_string()) listed.push_back(name);
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(CharDfa texts,
+                             At(place, CharDfa::OfTexts(listed, work_)));
+    return std::optional<CharDfa>(std::move(texts));
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> min,
+                           Natural(names, "minLength", place));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> max,
+                           Natural(names, "maxLength", place));
+  TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
+                           ConditionsOf(names, place));
+  const int64_t least = min.value_or(0), most = max.value_or(-1);
+  if (conditions.empty() && least == 0 && most < 0) {
+    return std::optional<CharDfa>();
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      CharDfa texts, conditions.empty()
+                         ? At(place, CharDfa::OfLength(least, most, work_))
+                         : TextsOf(conditions, least, most, place));
+  return std::optional<CharDfa>(std::move(texts));
+}
+
 absl::StatusOr<const CharDfa*> SchemaCompiler::NamesOf(
     const std::string& pattern, const std::string& pointer) {
   const auto found = patterns_.find(pattern);
@@ -207,6 +278,7 @@ absl::StatusOr<const CharDfa*> SchemaCompiler::NamesOf(
 absl::Status SchemaCompiler::AddExtra(const Schema& schema,
                                       const std::string& pointer, int depth,
                                       std::vector<std::string> names,
+                                      const std::optional<CharDfa>& allowed,
                                       Members* members) {
   const auto patterns = schema.find("patternProperties");
   const auto rest = schema.find("additionalProperties");
@@ -223,14 +295,23 @@ absl::Status SchemaCompiler::AddExtra(const Schema& schema,
         value, Any(*rest, Below(pointer, "additionalProperties"), depth + 1));
   }
   if (names.empty() && !patterned) {
-    members->extra.push_back(Pair(text_.String(), value));
+    if (!allowed.has_value()) {
+      members->extra.push_back(Pair(text_.String(), value));
+    } else if (!allowed->empty()) {
+      members->extra.push_back(Pair(Quoted(*allowed), value));
+    }
     return absl::OkStatus();
   }
   const std::string place = Below(pointer, "additionalProperties");
   TRIVIUM_ASSIGN_OR_RETURN(const CharDfa taken,
                            At(place, CharDfa::OfTexts(names, work_)));
-  TRIVIUM_ASSIGN_OR_RETURN(const CharDfa not_taken,
+  TRIVIUM_ASSIGN_OR_RETURN(CharDfa not_taken,
                            At(place, taken.Complement(work_)));
+  if (allowed.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(not_taken,
+                             At(Below(pointer, "propertyNames"),
+                                not_taken.Intersection(*allowed, work_)));
+  }
   CharDfa free = not_taken;
   if (patterned) {
     std::vector<std::pair<std::string, const CharDfa*>> before;

@@ -18,6 +18,8 @@ constexpr double kGreatestInteger = 1e18;
 constexpr int64_t kGreatestDivisor = 1000;
 // Beyond them a reader that has doubles sees another integer.
 constexpr int kMultipleDigits = 15;
+// Texts of a format are not kept shorter than this to save states.
+constexpr int64_t kLeastLongText = 100;
 
 }  // namespace
 
@@ -64,26 +66,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
   if (max.has_value() && min.value_or(0) > *max) {
     return SchemaError(Below(pointer, "maxLength"), "is less than minLength");
   }
-  std::vector<std::pair<std::string, RegexNode>> conditions;
-  for (const char* keyword : {"pattern", "format"}) {
-    const auto found = schema.find(keyword);
-    if (found == schema.end()) continue;
-    const std::string place = Below(pointer, keyword);
-    if (!found->is_string()) return SchemaError(place, "must be a string");
-    const bool is_pattern = std::string_view(keyword) == "pattern";
-    std::string expression = found->get<std::string>();
-    if (!is_pattern) {
-      const std::optional<std::string> known = FormatExpression(expression);
-      if (!known.has_value()) {
-        return SchemaError(
-            place, fmt::format("is not known; known are {}", kFormatNames));
-      }
-      expression = *known;
-    }
-    auto node = ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern);
-    if (!node.ok()) return At(place, node.status());
-    conditions.push_back({place, *std::move(node)});
-  }
+  TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
+                           ConditionsOf(schema, pointer));
   const bool bounded = min.value_or(0) > 0 || max.has_value();
   if (conditions.empty()) {
     if (!bounded) return text_.String();
@@ -95,6 +79,44 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
   }
   if (conditions.size() == 1 && !bounded) return Quoted(conditions[0].second);
   TRIVIUM_ASSIGN_OR_RETURN(
+      const CharDfa texts,
+      TextsOf(conditions, min.value_or(0), max.value_or(-1), pointer));
+  if (texts.empty()) {
+    return SchemaError(pointer, "no string meets all of its keywords");
+  }
+  return Quoted(texts);
+}
+
+absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
+    const Schema& schema, const std::string& pointer) {
+  Conditions conditions;
+  for (const char* keyword : {"pattern", "format"}) {
+    const auto found = schema.find(keyword);
+    if (found == schema.end()) continue;
+    const std::string place = Below(pointer, keyword);
+    if (!found->is_string()) return SchemaError(place, "must be a string");
+    const bool is_pattern = std::string_view(keyword) == "pattern";
+    std::string expression = found->get<std::string>();
+    if (!is_pattern) {
+      if (IsFormatOfAnyText(expression)) continue;
+      const std::optional<std::string> known = FormatExpression(expression);
+      if (!known.has_value()) {
+        return SchemaError(
+            place, fmt::format("is not known; known are {}", kFormatNames));
+      }
+      expression = *known;
+    }
+    auto node = ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern);
+    if (!node.ok()) return At(place, node.status());
+    conditions.push_back({place, *std::move(node)});
+  }
+  return conditions;
+}
+
+absl::StatusOr<CharDfa> SchemaCompiler::TextsOf(const Conditions& conditions,
+                                                int64_t min, int64_t max,
+                                                const std::string& pointer) {
+  TRIVIUM_ASSIGN_OR_RETURN(
       CharDfa texts,
       At(conditions[0].first, CharDfa::Create(conditions[0].second, work_)));
   if (conditions.size() == 2) {
@@ -104,23 +126,28 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
     TRIVIUM_ASSIGN_OR_RETURN(
         texts, At(conditions[1].first, texts.Intersection(other, work_)));
   }
-  if (bounded) {
-    // A bound that no text reaches asks for no states.
-    const auto longest = texts.Longest();
-    int64_t limit = max.value_or(-1);
-    if (longest.has_value() && limit >= *longest) limit = -1;
-    const std::string place =
-        Below(pointer, limit >= 0 ? "maxLength" : "minLength");
-    TRIVIUM_ASSIGN_OR_RETURN(
-        const CharDfa lengths,
-        At(place, CharDfa::OfLength(min.value_or(0), limit, work_)));
-    TRIVIUM_ASSIGN_OR_RETURN(texts,
-                             At(place, texts.Intersection(lengths, work_)));
+  if (min == 0 && max < 0) return texts;
+  // A bound that no text reaches asks for no states.
+  const auto longest = texts.Longest();
+  if (longest.has_value() && max >= *longest) max = -1;
+  const std::string place =
+      Below(pointer, max >= 0 ? "maxLength" : "minLength");
+  const bool is_format =
+      conditions.size() == 1 && conditions[0].first == Below(pointer, "format");
+  const auto most = static_cast<int64_t>(CharDfa::kMostStates);
+  if (is_format && max > most) max = most;
+  while (true) {
+    absl::StatusOr<CharDfa> held = CharDfa::OfLength(min, max, work_);
+    if (held.ok()) held = texts.Intersection(*held, work_);
+    if (held.ok()) return held;
+    // A format stands for a part of its texts anyway: here for shorter ones.
+    const int64_t shorter = max / 2;
+    if (!is_format || !work_->status().ok() || max < 0 ||
+        shorter < std::max(min, kLeastLongText)) {
+      return At(place, held.status());
+    }
+    max = shorter;
   }
-  if (texts.empty()) {
-    return SchemaError(pointer, "no string meets all of its keywords");
-  }
-  return Quoted(texts);
 }
 
 absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
@@ -247,33 +274,42 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
         Below(pointer, "uniqueItems"),
         "is not supported; leave it out, or allow one item only");
   }
-  const auto prefix = schema.find("prefixItems");
-  const auto items = schema.find("items");
+  // Until 2019, a list of items was what prefixItems is now.
+  auto prefix = schema.find("prefixItems");
+  auto items = schema.find("items");
+  const char* first_keyword = "prefixItems";
+  const char* rest_keyword = "items";
+  if (prefix == schema.end() && items != schema.end() && items->is_array()) {
+    prefix = items;
+    items = schema.find("additionalItems");
+    first_keyword = "items";
+    rest_keyword = "additionalItems";
+  }
   if (prefix == schema.end() && items == schema.end() && min == 0 && max < 0) {
     return text_.Array();
   }
   std::vector<ExpressionId> first;
   if (prefix != schema.end()) {
     if (!prefix->is_array()) {
-      return SchemaError(Below(pointer, "prefixItems"),
+      return SchemaError(Below(pointer, first_keyword),
                          "must be a list of schemas");
     }
     for (size_t i = 0; i < prefix->size(); ++i) {
       TRIVIUM_ASSIGN_OR_RETURN(
           const ExpressionId item,
-          Any((*prefix)[i], fmt::format("{}/prefixItems/{}", pointer, i),
+          Any((*prefix)[i], fmt::format("{}/{}/{}", pointer, first_keyword, i),
               depth + 1));
       first.push_back(item);
     }
   }
   if (items != schema.end() && items->is_array()) {
-    return SchemaError(Below(pointer, "items"),
-                       "a list of schemas is written as prefixItems");
+    return SchemaError(Below(pointer, rest_keyword),
+                       "must be a schema beside the list of the first ones");
   }
   ExpressionId rest = text_.Value();
   if (items != schema.end()) {
-    TRIVIUM_ASSIGN_OR_RETURN(rest,
-                             Any(*items, Below(pointer, "items"), depth + 1));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        rest, Any(*items, Below(pointer, rest_keyword), depth + 1));
     if (*items == Schema(false)) {
       max = std::min<int64_t>(max < 0 ? kMaxRepetitions : max,
                               static_cast<int64_t>(first.size()));

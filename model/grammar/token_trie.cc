@@ -61,6 +61,24 @@ TokenNodes::TokenNodes(std::vector<int32_t> ids,
                     static_cast<uint32_t>(tokens_.size()), 0, 0});
 }
 
+bool TokenNodes::AnyGoesOn(std::string_view text,
+                           const std::bitset<256>& bytes) const {
+  uint32_t first = 0;
+  uint32_t last = static_cast<uint32_t>(size());
+  for (const char c : text) {
+    while (first < last && nodes_[first].byte != static_cast<uint8_t>(c)) {
+      first = nodes_[first].next;
+    }
+    if (first >= last) return false;
+    last = nodes_[first].next;
+    ++first;
+  }
+  for (; first < last; first = nodes_[first].next) {
+    if (bytes[nodes_[first].byte]) return true;
+  }
+  return false;
+}
+
 TokenTrie::TokenTrie(std::vector<std::string> tokens,
                      std::vector<int32_t> end_ids)
     : tokens_(std::move(tokens)),

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_GRAMMAR_TOKEN_TRIE_H_
 #define TRIVIUM_MODEL_GRAMMAR_TOKEN_TRIE_H_
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -55,6 +56,8 @@ class TokenNodes {
   // Without the root, and with a last one that only ends the lists.
   std::span<const Node> nodes() const { return nodes_; }
   size_t size() const { return nodes_.size() - 1; }
+  // True if some token begins with `text` and then one of the bytes.
+  bool AnyGoesOn(std::string_view text, const std::bitset<256>& bytes) const;
   // The tokens that end at node i.
   std::span<const int32_t> TokensAt(size_t node) const {
     return std::span(tokens_).subspan(

@@ -138,9 +138,10 @@ struct DecodingOptions {
       word_pieces;  // null: any token may follow a phrase
 
   // Holds the text to a form; null: to none. Tokens that it forbids are
-  // impossible, end tokens too where the text is not complete. Forced tokens
-  // without bytes pass by it. It does not go with `required`, and needs
-  // end_ids. It has the vocabulary of the model.
+  // impossible, end tokens too where the text is not complete. Text that it
+  // leaves no choice about is written in the tokenizer's tokens
+  // (SearchConstraint). Forced tokens without bytes pass by it. It does not go
+  // with `required`, and needs end_ids. It has the vocabulary of the model.
   std::shared_ptr<const Constraint> constraint;
   // Bounds the thoughts of a text that has a constraint; null: it does not.
   std::shared_ptr<const ThoughtBound> thoughts;
@@ -232,6 +233,10 @@ class Decoding {
       std::span<const int32_t> draft) {
     return {};
   }
+  // Returns the tokens that the search must choose next whatever the logits
+  // are, unless it ends or is given up before. They need not be all that it
+  // must choose. Empty wherever DraftQueries is. Valid until the next Advance.
+  virtual std::span<const int32_t> ForcedTokens() const { return {}; }
   // True if SetAttention must be called before every Advance.
   virtual bool attends() const { return false; }
   // maps[i], [maps, keys]: how much the positions of queries()[i] attend to

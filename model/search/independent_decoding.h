@@ -25,6 +25,10 @@ class IndependentDecoding : public Decoding {
   std::span<const LogitsQuery> queries() const override { return queries_; }
   std::span<const LogitsQuery> DraftQueries(
       std::span<const int32_t> draft) override;
+  std::span<const int32_t> ForcedTokens() const override {
+    if (live_.size() != 1) return {};
+    return constraint_.ForcedTokens(draws_[live_[0]].constraint);
+  }
   void Advance(std::span<const LogitsRow> rows) override;
   std::span<const Continuation> continuations() const override {
     return continuations_;

@@ -4,6 +4,17 @@
 #include <utility>
 
 namespace trivium {
+namespace {
+
+// True if the rules may ban a token that a text must have.
+bool MayBanText(const DecodingOptions& options) {
+  return !options.banned_sequences.empty() || !options.suppressed_ids.empty() ||
+         !options.first_suppressed_ids.empty() ||
+         options.no_repeat_ngram_size != 0 || options.source_ngram_size != 0 ||
+         (options.min_new_tokens > 0 && !options.stop_ids.empty());
+}
+
+}  // namespace
 
 SearchConstraint::SearchConstraint(const DecodingOptions& options)
     : constraint_(options.constraint),
@@ -12,27 +23,51 @@ SearchConstraint::SearchConstraint(const DecodingOptions& options)
   if (constraint_ == nullptr) return;
   matcher_.emplace(constraint_);
   thoughts_ = options.thoughts;
+  runs_ = constraint_->spells() && !MayBanText(options);
+  only_.emplace(constraint_->trie().tokens());
 }
 
-SearchConstraint::State SearchConstraint::Start() const {
+SearchConstraint::State SearchConstraint::Start() {
   State state;
-  if (matcher_) state.text = matcher_->Start();
+  if (matcher_) {
+    state.text = matcher_->Start();
+    BeginRun(&state);
+  }
   if (thoughts_ != nullptr) state.thought = thoughts_->Start();
   return state;
 }
 
-const TokenMask* SearchConstraint::Allowed(State state) {
+const TokenMask* SearchConstraint::Allowed(const State& state) {
   if (!matcher_) return nullptr;
-  allowed_ = matcher_->Mask(state.text);
-  if (thoughts_ == nullptr) return allowed_.get();
-  const std::optional<int32_t> forced = thoughts_->Forced(state.thought);
-  // Within a character the mark must wait for its end.
-  if (forced && allowed_->Has(*forced)) {
-    auto only = std::make_shared<TokenMask>(constraint_->trie().tokens());
-    only->Set(*forced);
-    allowed_ = std::move(only);
+  if (thoughts_ != nullptr) {
+    const std::optional<int32_t> forced = thoughts_->Forced(state.thought);
+    // Within a character the mark must wait for its end.
+    if (forced && matcher_->Mask(state.text)->Has(*forced)) {
+      return Only(*forced);
+    }
   }
+  if (const auto run = ForcedTokens(state); !run.empty()) return Only(run[0]);
+  allowed_ = matcher_->Mask(state.text);
   return allowed_.get();
+}
+
+std::span<const int32_t> SearchConstraint::ForcedTokens(
+    const State& state) const {
+  // Beyond its memory a text is given up.
+  if (state.run == nullptr || !matcher_->status().ok()) return {};
+  return std::span(*state.run).subspan(state.written);
+}
+
+const TokenMask* SearchConstraint::Only(int32_t token) {
+  only_->Reset(only_token_);
+  only_->Set(token);
+  only_token_ = token;
+  return &*only_;
+}
+
+void SearchConstraint::BeginRun(State* state) {
+  state->run = runs_ ? matcher_->ForcedTokens(state->text) : nullptr;
+  state->written = 0;
 }
 
 bool SearchConstraint::Advance(int32_t token, int new_tokens, State* state) {
@@ -47,6 +82,12 @@ bool SearchConstraint::Advance(int32_t token, int new_tokens, State* state) {
   const auto next = matcher_->Advance(state->text, token);
   if (!next.ok()) return false;
   state->text = *next;
+  const std::span<const int32_t> run = ForcedTokens(*state);
+  if (run.size() > 1 && run[0] == token) {
+    ++state->written;
+  } else {
+    BeginRun(state);
+  }
   if (thoughts_ != nullptr) {
     thoughts_->Advance(token, trie.bytes(token), &state->thought);
   }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "model/weights/four_bit_rounding.h"
 #include "model/weights/gguf_blocks.h"
 #include "model/weights/gguf_decoders.h"
 #include "model/weights/half.h"
@@ -16,6 +18,8 @@ namespace {
 
 constexpr int kHalf = kGroupNumbers / 2;
 constexpr float kGreatestF16 = 65504;
+// Nothing is at least this.
+constexpr double kNoBound = std::numeric_limits<double>::quiet_NaN();
 
 uint8_t Number(std::byte byte) { return std::to_integer<uint8_t>(byte); }
 
@@ -48,45 +52,37 @@ float ToF16(float value) {
   return F16ToF32(F32ToF16(std::clamp(value, -kGreatestF16, kGreatestF16)));
 }
 
-// Sets q = round(x / scale) + zero within [0, most]; returns the sum of squared
-// errors.
-double Round(std::span<const float> x, float scale, int zero, int most,
-             uint8_t* q) {
-  const float inverse = scale == 0 ? 0 : 1 / scale;
-  double error = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const float place = x[i] * inverse;
-    const int number =
-        std::isnan(place)
-            ? 0
-            : static_cast<int>(std::lrintf(std::clamp(place, -256.f, 256.f)));
-    q[i] = static_cast<uint8_t>(std::clamp(number + zero, 0, most));
-    const double off = x[i] - double{scale} * (q[i] - zero);
-    error += off * off;
-  }
-  return error;
+// bf16 has fewer digits than f16, and a greater range.
+float ToScale(float value, ScaleType type) {
+  if (type == ScaleType::kF16) return ToF16(value);
+  constexpr float kGreatest = 65280;  // of bf16 within f16
+  const float f16 = ToF16(std::clamp(value, -kGreatest, kGreatest));
+  return Bf16ToF32(F32ToBf16(f16));
 }
 
-// Tries scales around the one that makes the number of the greatest size -8 or
-// 7: smaller ones clip it and leave less error to the others.
-float BestScale4(std::span<const float> x, uint8_t* q) {
-  float most = 0;
-  for (const float value : x) {
-    if (std::fabs(value) > std::fabs(most)) most = value;
+// Sets q = round(x / scale) + zero within [0, most]; returns the sum of squared
+// errors. Stops when that is at least `bound`.
+double Round(std::span<const float> x, float scale, int zero, int most,
+             double bound, uint8_t* q) {
+  // 1.5 * 2^23: a sum with it has no fraction, and is rounded to the nearest.
+  constexpr float kWhole = 12582912;
+  constexpr size_t kStep = 8;  // numbers between two looks at the bound
+  const float inverse = scale == 0 ? 0 : 1 / scale;
+  double error = 0;
+  for (size_t begin = 0; begin < x.size() && !(error >= bound);
+       begin += kStep) {
+    const size_t end = std::min(begin + kStep, x.size());
+    for (size_t i = begin; i < end; ++i) {
+      const float place = x[i] * inverse;
+      const float near = std::clamp(place, -256.f, 256.f) + kWhole;
+      const int number =
+          std::isnan(place) ? 0 : static_cast<int>(near - kWhole);
+      q[i] = static_cast<uint8_t>(std::clamp(number + zero, 0, most));
+      const double off = x[i] - double{scale} * (q[i] - zero);
+      error += off * off;
+    }
   }
-  float best = 0;
-  double least = 0;
-  uint8_t tried[kGroupNumbers];
-  for (int step = 0; step < 16; ++step) {
-    const float scale =
-        ToF16(most / (-8.5f + 0.15f * static_cast<float>(step)));
-    const double error = Round(x, scale, 8, 15, tried);
-    if (step > 0 && !(error < least)) continue;
-    least = error;
-    best = scale;
-    std::copy_n(tried, x.size(), q);
-  }
-  return best;
+  return error;
 }
 
 // Reads a row of GGUF's blocks.
@@ -192,6 +188,29 @@ void ReadGroups(const TensorView& tensor, int64_t first,
   for (GroupedRow& row : to) ReadBlocks(tensor, first++, form, &row);
 }
 
+// Tries scales around the one that makes the number of the greatest size -8 or
+// 7: smaller ones clip it and leave less error to the others.
+float RoundTo4Bits(std::span<const float> x, ScaleType type, uint8_t* q) {
+  float most = 0;
+  for (const float value : x) {
+    if (std::fabs(value) > std::fabs(most)) most = value;
+  }
+  float best = 0;
+  double least = 0;
+  uint8_t tried[kMostNumbers];
+  for (int step = 0; step < 16; ++step) {
+    const float scale =
+        ToScale(most / (-8.5f + 0.15f * static_cast<float>(step)), type);
+    const double error =
+        Round(x, scale, 8, 15, step == 0 ? kNoBound : least, tried);
+    if (step > 0 && !(error < least)) continue;
+    least = error;
+    best = scale;
+    std::copy_n(tried, x.size(), q);
+  }
+  return best;
+}
+
 void RoundToGroups(std::span<const float> row, GroupForm form, GroupedRow* to) {
   const int groups = GroupsOf(static_cast<int64_t>(row.size()));
   ClearGroups(form, static_cast<int64_t>(row.size()), to);
@@ -205,12 +224,12 @@ void RoundToGroups(std::span<const float> row, GroupForm form, GroupedRow* to) {
     uint8_t* const q = to->numbers.data() + at;
     float scale;
     if (four) {
-      scale = BestScale4(x, q);
+      scale = RoundTo4Bits(x, ScaleType::kF16, q);
     } else {
       float most = 0;
       for (const float value : x) most = std::max(most, std::fabs(value));
       scale = ToF16(most / 127);
-      Round(x, scale, 128, 255, q);
+      Round(x, scale, 128, 255, kNoBound, q);
     }
     to->scales.push_back(F32ToF16(scale));
   }

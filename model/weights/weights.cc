@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/json.h"
@@ -160,6 +162,36 @@ absl::Status MappedWeights::LoadShards(const std::string& folder,
   return absl::OkStatus();
 }
 
+// Says which weights of other programs a folder has; empty if there are none.
+std::string DescribeOtherWeights(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::string found;
+  for (const char* const place : {"", "onnx"}) {
+    std::error_code error;
+    for (fs::directory_iterator entry(fs::path(folder) / place, error), end;
+         !error && entry != end; entry.increment(error)) {
+      const fs::path path = entry->path();
+      const std::string ending = path.extension().string();
+      if (ending == ".gguf") {
+        return fmt::format(
+            "; its {} is a model by itself: give that file's "
+            "path",
+            path.filename().string());
+      }
+      for (const char* const other :
+           {".onnx", ".h5", ".msgpack", ".ot", ".pth", ".tflite"}) {
+        if (ending != other) continue;
+        const std::string name =
+            (fs::path(place) / path.filename()).generic_string();
+        // The first by name, whatever the order of the folder is.
+        if (found.empty() || name < found) found = name;
+      }
+    }
+  }
+  if (found.empty()) return "";
+  return fmt::format("; its {} is in a format that is not read here", found);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Weights>> Weights::Open(
@@ -174,9 +206,10 @@ absl::StatusOr<std::unique_ptr<Weights>> Weights::Open(
     if (status.ok()) return weights;
     if (!absl::IsNotFound(status)) return status;
   }
-  return absl::NotFoundError(fmt::format(
-      "{}: has no weights; put one of {}, {}, {} or {} there", folder,
-      kSafetensors, kSafetensorsIndex, kTorch, kTorchIndex));
+  return absl::NotFoundError(
+      fmt::format("{}: has no weights; put one of {}, {}, {} or {} there{}",
+                  folder, kSafetensors, kSafetensorsIndex, kTorch, kTorchIndex,
+                  DescribeOtherWeights(folder)));
 }
 
 absl::StatusOr<std::unique_ptr<Weights>> Weights::OpenMarian(

@@ -71,8 +71,9 @@ struct TensorView {
   // Only for kI8 [rows, columns]: the factors of the rows, real numbers [rows,
   // 1]. Null means the elements are plain integers.
   const TensorView* row_scales = nullptr;
-  // Not null: the tensor has no `data`; its elements are those of `packed` from
-  // `packed_begin` on, which are unpacked as they are read (packed_rows.h).
+  // Not null: the elements are those of `packed` from `packed_begin` on, which
+  // are unpacked as they are read (packed_rows.h). `data` is empty, or what the
+  // file has of them, for DropPages.
   const PackedRows* packed = nullptr;
   int64_t packed_begin = 0;
 

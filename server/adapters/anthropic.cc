@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "server/adapters/answers.h"
 #include "server/adapters/anthropic_answer.h"
@@ -67,7 +68,9 @@ const char* TypeOfStatus(int status) {
 }
 
 ordered_json AnthropicError(const Ending& ending, int status) {
-  const std::string message = MessageOf(ending, kAnthropicNames);
+  std::string message = MessageOf(ending, kAnthropicNames);
+  absl::StrReplaceAll({{"]: function.parameters: ", "].input_schema: "}},
+                      &message);
   ordered_json error = {
       {"type", "error"},
       {"error", {{"type", TypeOfStatus(status)}, {"message", message}}}};

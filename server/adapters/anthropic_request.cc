@@ -154,8 +154,11 @@ class AnthropicPromptReader {
   }
 
   static void FailType(const Block& block, const char* known) {
-    block.fields->Fail("type", fmt::format("is '{}'; blocks may be {} here",
-                                           Shorten(block.type), known));
+    const bool media = block.type == "image" || block.type == "document";
+    block.fields->Fail(
+        "type",
+        fmt::format("is '{}'{}; blocks may be {} here", Shorten(block.type),
+                    media ? ", and models here read texts only" : "", known));
   }
 
   // Reads a text, or blocks of text, which are joined as they are.
@@ -431,7 +434,9 @@ AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
   }
   options.stream = fields->Bool("stream").value_or(false);
   // The user for whom a request is sent, and which machines answer it.
-  fields->Ignore(kAnthropicShape, ignored, {"metadata", "service_tier"});
+  fields->Ignore(kAnthropicShape, ignored,
+                 {"metadata", "service_tier", "inference_geo"});
+  fields->Only("speed", {"standard"}, kNotForAnthropic);
   return options;
 }
 

@@ -23,6 +23,15 @@ const char* SwitchOf(const ChatTemplate& chat_template) {
   return nullptr;
 }
 
+// False if a template's text says nothing of thoughts. Those of models that
+// always think have the marks around them.
+bool MayTellThoughts(const ChatTemplate& chat_template) {
+  for (const char* const word : {"think", "reason", "analysis"}) {
+    if (chat_template.Contains(word)) return true;
+  }
+  return false;
+}
+
 // The template that a chat's prompt is made by; null if there is none, which
 // the call tells.
 const ChatTemplate* TemplateOf(const Model& model, const v1::Chat& chat) {
@@ -107,6 +116,8 @@ absl::Status SetThinking(const ChatThinking& thinking, const char* field,
   const bool told =
       switch_name != nullptr || (graded && (thinking.effort || !off));
   if (told || !thinking.required) return absl::OkStatus();
+  // A model that has no thoughts has none to switch off.
+  if (off && !MayTellThoughts(*chat_template)) return absl::OkStatus();
   return InvalidField(field,
                       "the model's chat template has no place for it; leave it "
                       "out");

@@ -44,6 +44,9 @@ class CohereRerankCodec : public Codec {
     documents_ = fields.Bool("return_documents").value_or(false);
     request->set_return_text(documents_);
     ReadTruncation(&fields, request);
+    raw_ = fields.Bool("raw_scores").value_or(false);
+    fields.Only("rank_fields", {json::array({"text"})},
+                "must be text alone; join the others in the document's text");
     fields.Only("max_chunks_per_doc", {1},
                 "is not supported: a document is read once");
     // They tell Cohere's servers how urgent a request is, and whose it is.
@@ -59,8 +62,9 @@ class CohereRerankCodec : public Codec {
     uint64_t tokens = 0;
     for (const auto& document : response.documents()) {
       tokens += document.token_count();
-      ordered_json result = {{"index", document.index()},
-                             {"relevance_score", document.score()}};
+      ordered_json result = {
+          {"index", document.index()},
+          {"relevance_score", raw_ ? document.logit() : document.score()}};
       if (documents_ && shape_ == Shape::kInfinity) {
         result["document"] = document.text();
       } else if (documents_) {
@@ -100,6 +104,10 @@ class CohereRerankCodec : public Codec {
       JsonFields object(document, fmt::format("documents[{}].", i));
       object.Require("text");
       request->add_documents(object.String("text").value_or(""));
+      // Its other members are the client's: a document is ranked by its text.
+      for (const auto& [name, value] : document.items()) {
+        object.Value(name.c_str());
+      }
       fields->Keep(object.Done());
     }
   }
@@ -110,6 +118,12 @@ class CohereRerankCodec : public Codec {
       if (const auto truncate = fields->Bool(name)) {
         request->set_truncate(*truncate);
       }
+    }
+    // vLLM's way to ask for it.
+    fields->Only("truncate_prompt_tokens", {-1},
+                 "must be -1: texts are cut to what the model reads");
+    if (fields->Value("truncate_prompt_tokens") != nullptr) {
+      request->set_truncate(true);
     }
     const auto most = fields->Integer("max_tokens_per_doc", 1, INT_MAX);
     if (most && fields->ok()) CutDocuments(*most, request);
@@ -144,6 +158,7 @@ class CohereRerankCodec : public Codec {
   const AllowedModels models_;
   const Shape shape_;
   bool documents_ = false;
+  bool raw_ = false;  // as Infinity has it: logits instead of scores
 };
 
 }  // namespace

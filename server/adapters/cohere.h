@@ -21,6 +21,8 @@ NewCodec NewInfinityRerankCodec;
 // POST /v2/embed: vectors of texts, in several types at once. `input_type`
 // chooses the model's prompt for queries, documents, ..., if it has one.
 NewCodec NewCohereEmbedCodec;
+// POST /v1/embed, the first version: floats alone if the request names no type.
+NewCodec NewCohereEmbed1Codec;
 
 // The whole answer to a call that failed. `inputs` is the request's name for
 // the call's inputs.

@@ -63,8 +63,13 @@ const std::vector<InputType>& InputTypes() {
 
 class CohereEmbedCodec : public Codec {
  public:
-  CohereEmbedCodec(const Environment& environment, const RequestHead& head)
-      : environment_(environment), models_(environment.models, head.grant) {}
+  // `first`: the API's first version, which gives floats without their name
+  // unless the request names types.
+  CohereEmbedCodec(const Environment& environment, const RequestHead& head,
+                   bool first)
+      : environment_(environment),
+        models_(environment.models, head.grant),
+        first_(first) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
@@ -89,12 +94,13 @@ class CohereEmbedCodec : public Codec {
     if (!ending.status.ok()) return CohereFailure(ending, inputs_);
     const auto& response = *static_cast<const v1::EncodeResponse*>(last);
     // Written as text, since values of json would be most of the work.
-    std::string text = fmt::format(R"({{"id":{},"embeddings":{{)",
-                                   ToJsonText(json(ending.request_id)));
+    std::string text =
+        fmt::format(R"({{"id":{},"embeddings":{})",
+                    ToJsonText(json(ending.request_id)), plain_ ? "" : "{");
     bool first = true;
     for (const std::string& type : types_) {
       if (!std::exchange(first, false)) text += ',';
-      text += '"' + type + "\":[";
+      text += plain_ ? "[" : '"' + type + "\":[";
       for (int i = 0; i < response.results_size(); ++i) {
         if (i > 0) text += ',';
         AddEmbedding(response.results(i), type, &text);
@@ -107,11 +113,12 @@ class CohereEmbedCodec : public Codec {
     }
     fmt::format_to(
         std::back_inserter(text),
-        R"(}},"texts":{},"model":{},"meta":{{"api_version":)"
-        R"({{"version":"2"}},"billed_units":{{"input_tokens":{}}}}},)"
-        R"("response_type":"embeddings_by_type"}})",
-        ToJsonText(json(texts_)), ToJsonText(json(response.model().name())),
-        tokens);
+        R"({},"texts":{},"model":{},"meta":{{"api_version":)"
+        R"({{"version":"{}"}},"billed_units":{{"input_tokens":{}}}}},)"
+        R"("response_type":"embeddings_{}"}})",
+        plain_ ? "" : "}", ToJsonText(json(texts_)),
+        ToJsonText(json(response.model().name())), first_ ? 1 : 2, tokens,
+        plain_ ? "floats" : "by_type");
     return {.body = std::move(text)};
   }
 
@@ -120,18 +127,18 @@ class CohereEmbedCodec : public Codec {
   void ReadTexts(JsonFields* fields, v1::EncodeRequest* request) {
     texts_ = fields->Strings("texts");
     if (const json* const inputs = fields->Value("inputs")) {
+      inputs_ = "inputs";
       if (!texts_.empty()) {
         return fields->Fail("inputs",
                             "is there beside texts; send one of them");
       }
-      inputs_ = "inputs";
       if (!inputs->is_array()) return fields->Fail("inputs", "must be a list");
       for (size_t i = 0; i < inputs->size() && fields->ok(); ++i) {
         texts_.push_back(ReadParts((*inputs)[i], i, fields));
       }
     }
     if (texts_.empty() && fields->ok()) {
-      fields->Fail("texts", "is missing or empty; send at least one");
+      fields->Fail(inputs_, "is missing or empty; send at least one");
     }
     for (const std::string& text : texts_) {
       request->add_inputs()->set_text(text);
@@ -195,6 +202,7 @@ class CohereEmbedCodec : public Codec {
         fields->Fail("embedding_types", kTypes);
       }
     }
+    plain_ = first_ && types_.empty();
     if (types_.empty()) types_ = {"float"};
   }
 
@@ -248,6 +256,8 @@ class CohereEmbedCodec : public Codec {
 
   const Environment& environment_;
   const AllowedModels models_;
+  const bool first_;
+  bool plain_ = false;            // the embeddings are floats without a name
   const char* inputs_ = "texts";  // the member that has them
   std::vector<std::string> texts_;
   std::vector<std::string> types_;  // as the request names them
@@ -257,7 +267,12 @@ class CohereEmbedCodec : public Codec {
 
 std::unique_ptr<Codec> NewCohereEmbedCodec(const Environment& environment,
                                            const RequestHead& head) {
-  return std::make_unique<CohereEmbedCodec>(environment, head);
+  return std::make_unique<CohereEmbedCodec>(environment, head,
+                                            /*first=*/false);
+}
+std::unique_ptr<Codec> NewCohereEmbed1Codec(const Environment& environment,
+                                            const RequestHead& head) {
+  return std::make_unique<CohereEmbedCodec>(environment, head, /*first=*/true);
 }
 
 }  // namespace trivium

@@ -15,6 +15,7 @@
 #include "base/exceptions.h"
 #include "base/mutex.h"
 #include "internal/completions.pb.h"
+#include "server/adapters/http_status.h"
 #include "server/calls/call.h"
 #include "server/calls/outbox.h"
 
@@ -23,8 +24,10 @@ namespace {
 
 using google::protobuf::Message;
 
-// `status` of one prompt among several, which its message names.
+// `status` of one prompt among several, which its message names. One about an
+// option that all share stays as it is.
 absl::Status AtPrompt(int number, const absl::Status& status) {
+  if (FieldOf(status).starts_with("decoding.")) return status;
   absl::Status out(status.code(), fmt::format("prompt[{}]: {}", number,
                                               std::string(status.message())));
   status.ForEachPayload(

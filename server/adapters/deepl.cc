@@ -92,13 +92,17 @@ class TranslateCodec final : public DeeplCodec {
     fields.Only("context", {""},
                 "is not supported: each text is translated by itself; leave it "
                 "out");
-    fields.Only("style_id", {""}, "is not supported; leave it out");
+    for (const char* const name : {"style_id", "translation_memory_id",
+                                   "translation_memory_threshold"}) {
+      fields.Only(name, {""}, "is not supported; leave it out");
+    }
     fields.Only("custom_instructions", {json::array()},
                 "is not supported; leave it out");
-    // They cannot change an answer here.
+    // They cannot change an answer here. A token is read of the head alone; a
+    // request that needs one and has none there does not come so far.
     fields.Ignore("DeepL", ignored(),
                   {"preserve_formatting", "model_type", "enable_beta_languages",
-                   "tag_handling_version"});
+                   "tag_handling_version", "auth_key"});
     TRIVIUM_RETURN_IF_ERROR(ReadGlossary(&fields, options));
     return fields.Done();
   }

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "google/rpc/error_details.pb.h"
 #include "server/errors/rpc_status.h"
@@ -23,6 +26,10 @@ std::string Renamed(std::string text, std::span<const FieldName> names) {
     if (!fits) continue;
     text.replace(0, field.size(), name.name);
     break;
+  }
+  // Other APIs' lists of ids have no name within an input.
+  if (!names.empty()) {
+    absl::StrReplaceAll({{".ids.ids[", "["}, {"].ids[", "]["}}, &text);
   }
   return text;
 }
@@ -121,6 +128,22 @@ std::string FieldOf(const absl::Status& status,
     }
   }
   return "";
+}
+
+std::optional<InputError> InputErrorOf(const absl::Status& status) {
+  const std::string field = FieldOf(status);
+  InputError error = {0, ""};
+  if (field.starts_with("inputs[")) {
+    const std::string number = field.substr(7, field.find(']') - 7);
+    if (!absl::SimpleAtoi(number, &error.input)) return std::nullopt;
+  } else if (field != "input" && !field.starts_with("input.")) {
+    return std::nullopt;
+  }
+  const std::string message(status.message());
+  if (!message.starts_with(field)) return std::nullopt;
+  error.description = message.substr(
+      std::min(message.find_first_not_of(": ", field.size()), message.size()));
+  return error;
 }
 
 std::string TypeOf(const RequestHead& head) {

@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_HTTP_STATUS_H_
 #define TRIVIUM_SERVER_ADAPTERS_HTTP_STATUS_H_
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +36,14 @@ std::string MessageOf(const Ending& ending,
 // ("inputs[3].text").
 std::string FieldOf(const absl::Status& status,
                     std::span<const FieldName> names = {});
+
+// An error about one of a call's inputs.
+struct InputError {
+  size_t input;
+  std::string description;  // without the field's name
+};
+// Returns nullopt if the status is about no input ("inputs[3].text", "input").
+std::optional<InputError> InputErrorOf(const absl::Status& status);
 
 // Returns the type of a request's body, in lower case and without parameters.
 std::string TypeOf(const RequestHead& head);

@@ -103,11 +103,11 @@ class HfFillMaskCodec final : public TeiCodec {
       parameters->Only("targets", {}, kNotHere);
     });
     ReadTruncation(fields, request);
-    const ModelHandle model = models_.FirstFor(Rpc::kFillMask);
-    if (model == nullptr || model->model->tokenizer() == nullptr) return;
-    const auto mask = model->model->info().mask_id;
+    const auto model = models_.FindFor(Rpc::kFillMask, request->model());
+    if (!model.ok() || (*model)->model->tokenizer() == nullptr) return;
+    const auto mask = (*model)->model->info().mask_id;
     if (!mask) return;
-    mask_ = model->model->tokenizer()->IdToPiece(*mask, TextSide::kSource);
+    mask_ = (*model)->model->tokenizer()->IdToPiece(*mask, TextSide::kSource);
     // Those of a text's beginning are gone if it is cut there.
     cut_left_ =
         request->truncation_direction() == v1::TRUNCATION_DIRECTION_LEFT;

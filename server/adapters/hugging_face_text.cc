@@ -27,7 +27,8 @@ class HfTextToTextCodec final : public TeiCodec {
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::TranslateRequest*>(message);
     ReadTexts(fields, request);
-    const ModelHandle model = models_.FirstFor(Rpc::kTranslate);
+    const auto found = models_.FindFor(Rpc::kTranslate, request->model());
+    const ModelHandle model = found.ok() ? *found : nullptr;
     if (task_ == TextTask::kOfModel) {
       const bool translates =
           model == nullptr || !model->model->info().target_languages.empty();

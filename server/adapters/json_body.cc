@@ -11,7 +11,8 @@
 namespace trivium {
 namespace {
 
-constexpr size_t kLeastMemory = 64 << 10;
+// Enough for lists of a few thousand short values, such as an id each.
+constexpr size_t kLeastMemory = 256 << 10;
 
 absl::Status Explain(const absl::Status& status) {
   if (status.ok()) return status;

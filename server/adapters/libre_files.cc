@@ -94,7 +94,7 @@ class LibreFileCodec : public Codec {
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) return LibreFailure(ending);
+    if (!ending.status.ok()) return LibreFailure(AboutFile(ending));
     const int untranslated =
         SetTranslations(*static_cast<const v1::TranslateResponse*>(last));
     absl::StatusOr<std::string> rendered = document_->Render();
@@ -111,6 +111,19 @@ class LibreFileCodec : public Codec {
   }
 
  private:
+  // An error about one of the call's inputs, as one about its place in the
+  // file.
+  Ending AboutFile(const Ending& ending) const {
+    const std::optional<InputError> error = InputErrorOf(ending.status);
+    if (!document_ || !error || error->input >= document_->size()) {
+      return ending;
+    }
+    return {InvalidField("file",
+                         fmt::format("{}: {}", document_->place(error->input),
+                                     error->description)),
+            ending.request_id};
+  }
+
   // Adds the file's different texts as the call's inputs.
   absl::Status ReadFile(const FormField& file, v1::TranslateRequest* request) {
     const DocumentFormat* const format = DocumentFormatOfFile(*file.file_name);

@@ -128,9 +128,12 @@ class LibreTranslateCodec : public LibreCodec {
     ordered_json detected = ordered_json::array();
     for (const v1::TranslateResult& result :
          static_cast<const v1::TranslateResponse*>(last)->results()) {
+      // Different tokens may make the same text; each is told once.
       ordered_json all = ordered_json::array();
       for (const v1::Hypothesis& hypothesis : result.hypotheses()) {
-        all.push_back(hypothesis.text());
+        if (std::find(all.begin(), all.end(), hypothesis.text()) == all.end()) {
+          all.push_back(hypothesis.text());
+        }
       }
       texts.push_back(all.empty() ? "" : all.front());
       if (!all.empty()) all.erase(all.begin());

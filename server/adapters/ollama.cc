@@ -132,6 +132,7 @@ class OllamaShowCodec final : public OllamaCodec {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     JsonFields fields(value, "");
     // `name` is the older name.
+    by_name_ = fields.Value("name") != nullptr;
     const auto old_name = fields.String("name");
     const auto name = fields.String("model");
     if (!name && !old_name) fields.Require("model");
@@ -145,6 +146,7 @@ class OllamaShowCodec final : public OllamaCodec {
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) {
       constexpr FieldName kNames[] = {{"name", "model"}};
+      if (by_name_) return OllamaFailure(ending);
       return OllamaFailure(ending, kNames);
     }
     const auto& model = *static_cast<const v1::Model*>(last);
@@ -197,6 +199,7 @@ class OllamaShowCodec final : public OllamaCodec {
 
   const AllowedModels models_;
   IgnoredMembers* const ignored_;
+  bool by_name_ = false;  // the request has the older name
 };
 
 }  // namespace

@@ -35,6 +35,9 @@ NewCodec NewOllamaGenerateLoadCodec;
 // one. Texts that are too long are cut, unless `truncate` is false.
 NewCodec NewOllamaEmbedCodec;
 NewCodec NewOllamaEmbeddingsCodec;
+// The same paths without a text: that the model is loaded.
+NewCodec NewOllamaEmbedLoadCodec;
+NewCodec NewOllamaEmbeddingsLoadCodec;
 
 // GET /api/tags and /api/ps: the models, all of which are loaded. GET
 // /api/version. POST /api/show: one model.

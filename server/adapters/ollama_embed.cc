@@ -11,7 +11,9 @@
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/ollama.h"
+#include "server/calls/allowed_models.h"
 #include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
 
 namespace trivium {
 namespace {
@@ -104,7 +106,58 @@ class OllamaEmbedCodec final : public OllamaCodec {
   IgnoredMembers* const ignored_;
 };
 
+// A request that asks for nothing but the model.
+class OllamaEmbedLoadCodec final : public OllamaCodec {
+ public:
+  // `one`: /api/embeddings.
+  OllamaEmbedLoadCodec(const Environment& environment,
+                       std::shared_ptr<const Grant> grant, bool one)
+      : one_(one),
+        models_(environment.models, std::move(grant)),
+        ignored_(environment.ignored_members) {}
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    JsonFields fields(value, "");
+    const std::string name =
+        OllamaModelName(models_, fields.String("model").value_or(""));
+    TRIVIUM_ASSIGN_OR_RETURN(const ModelHandle model,
+                             models_.FindFor(Rpc::kEncode, name));
+    static_cast<v1::GetModelRequest*>(message)->set_name(model->name);
+    fields.Value(one_ ? "prompt" : "input");
+    fields.Bool("truncate");
+    if (!one_) fields.Integer("dimensions", 1, INT_MAX);
+    fields.Ignore("Ollama", ignored_, {"options", "keep_alive"});
+    return fields.Done();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return OllamaFailure(ending, {});
+    if (one_) return {.body = R"({"embedding":[]})"};
+    const auto& model = *static_cast<const v1::Model*>(last);
+    return {.body = fmt::format(R"({{"model":{},"embeddings":[]}})",
+                                ToJsonText(json(model.name())))};
+  }
+
+ private:
+  const bool one_;
+  const AllowedModels models_;
+  IgnoredMembers* const ignored_;
+};
+
 }  // namespace
+
+std::unique_ptr<Codec> NewOllamaEmbedLoadCodec(const Environment& environment,
+                                               const RequestHead& head) {
+  return std::make_unique<OllamaEmbedLoadCodec>(environment, head.grant,
+                                                /*one=*/false);
+}
+
+std::unique_ptr<Codec> NewOllamaEmbeddingsLoadCodec(
+    const Environment& environment, const RequestHead& head) {
+  return std::make_unique<OllamaEmbedLoadCodec>(environment, head.grant,
+                                                /*one=*/true);
+}
 
 std::unique_ptr<Codec> NewOllamaEmbedCodec(const Environment& environment,
                                            const RequestHead& head) {

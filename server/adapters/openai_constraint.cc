@@ -28,7 +28,17 @@ class ConstraintReader {
     if (value == nullptr) return;
     JsonFields format(*value, "response_format.");
     // llama-server takes a schema beside json_object.
-    if (format.Value("schema") != nullptr) {
+    if (format.Value("value") != nullptr) {
+      // Text Generation Inference's form, which huggingface_hub sends.
+      format.Require("type");
+      format.Only("type", {"json", "json_object", "json_schema", "regex"},
+                  "must be json_object or regex with a value");
+      if (format.String("type") == "regex") {
+        Regex("value", "response_format.value", &format);
+      } else {
+        Schema("/response_format/value", "response_format.value", &format);
+      }
+    } else if (format.Value("schema") != nullptr) {
       format.Require("type");
       format.Only("type", {"json_object"}, "must be json_object with a schema");
       Schema("/response_format/schema", "response_format.schema", &format);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "base/status.h"
 #include "server/adapters/json_body.h"
@@ -50,6 +51,15 @@ void ReadInput(JsonFields* fields, v1::EncodeRequest* request) {
       AddText(one, fmt::format("input[{}]", i), fields, request);
     } else if (IsIds(one)) {
       AddIds(one, request->add_inputs()->mutable_ids()->mutable_ids());
+    } else if (one.is_object()) {
+      // Jina's shape.
+      const std::string path = fmt::format("input[{}]", i);
+      JsonFields object(one, path + ".");
+      object.Require("text");
+      if (object.String("text")) {
+        AddText(one["text"], path + ".text", fields, request);
+      }
+      fields->Keep(object.Done());
     } else {
       return fields->Fail(fmt::format("input[{}]", i),
                           "must be a text or a list of ids");
@@ -73,14 +83,44 @@ void ReadOutputs(JsonFields* fields, v1::EncodeRequest* request) {
     }
   }
   if (names.empty()) request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
-  const auto kind = fields->String("kind");
-  if (!kind) return;
-  if (*kind == "query") {
-    request->set_kind(v1::TEXT_KIND_QUERY);
-  } else if (*kind == "document") {
-    request->set_kind(v1::TEXT_KIND_DOCUMENT);
-  } else {
-    fields->Fail("kind", "must be query or document");
+}
+
+// Reads what the texts are. `input_type` is NVIDIA's and Voyage's name for it;
+// a model that reads both alike ignores it.
+void ReadKind(JsonFields* fields, v1::EncodeRequest* request) {
+  for (const char* const name : {"kind", "input_type"}) {
+    const auto kind = fields->String(name);
+    if (!kind) continue;
+    if (*kind == "query" || *kind == "search_query") {
+      request->set_kind(v1::TEXT_KIND_QUERY);
+    } else if (*kind == "document" || *kind == "passage" ||
+               *kind == "search_document") {
+      request->set_kind(v1::TEXT_KIND_DOCUMENT);
+    } else {
+      fields->Fail(name, "must be query or document");
+    }
+  }
+}
+
+// Reads whether texts that are too long are cut: `truncate` as a boolean, or in
+// NVIDIA's and Cohere's words; vLLM's `truncate_prompt_tokens` of -1.
+void ReadTruncation(JsonFields* fields, v1::EncodeRequest* request) {
+  const json* const value = fields->Value("truncate");
+  if (value != nullptr && value->is_string()) {
+    const std::string end = absl::AsciiStrToUpper(value->get<std::string>());
+    request->set_truncate(end != "NONE");
+    if (end == "START") {
+      request->set_truncation_direction(v1::TRUNCATION_DIRECTION_LEFT);
+    } else if (end != "END" && end != "NONE") {
+      fields->Fail("truncate", "must be true, false, NONE, START or END");
+    }
+  } else if (const auto truncate = fields->Bool("truncate")) {
+    request->set_truncate(*truncate);
+  }
+  fields->Only("truncate_prompt_tokens", {-1},
+               "must be -1: texts are cut to what the model reads");
+  if (fields->Value("truncate_prompt_tokens") != nullptr) {
+    request->set_truncate(true);
   }
 }
 
@@ -104,9 +144,11 @@ class OpenAiEmbeddingsCodec : public Codec {
     if (const auto dimensions = fields.Integer("dimensions", 1, INT_MAX)) {
       request->set_dimensions(static_cast<uint32_t>(*dimensions));
     }
-    if (const auto truncate = fields.Bool("truncate")) {
-      request->set_truncate(*truncate);
-    }
+    ReadKind(&fields, request);
+    ReadTruncation(&fields, request);
+    fields.Only("add_special_tokens", {true},
+                "must be true: a model reads a text with its special tokens; "
+                "send ids to leave them out");
     fields.Value("user");  // for logs, and ours have no names of users
     // For logs, bills and stores of others.
     fields.Ignore("OpenAI", ignored_,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
+#include "server/adapters/openai_kin.h"
 #include "server/adapters/openai_messages.h"
 #include "server/adapters/openai_tools.h"
 
@@ -141,9 +142,17 @@ void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
   v1::DecodingOptions* const decoding = request->mutable_decoding();
   decoding->set_num_hypotheses(
       static_cast<uint32_t>(fields->Integer("n", 1, 128).value_or(1)));
-  // -1, as in llama-server: as many as there is room for.
-  if (const auto most = fields->Integer("max_tokens", -1, INT_MAX);
-      most && *most != -1) {
+  // -1, as in llama-server: as many as there is room for. Its own name for it
+  // is the second.
+  auto most = fields->Integer("max_tokens", -1, INT_MAX);
+  if (const auto other = fields->Integer("n_predict", -1, INT_MAX)) {
+    if (most) {
+      fields->Fail("n_predict", "is there beside max_tokens; send one of them");
+    }
+    most = other;
+    options->max_tokens_name = "n_predict";
+  }
+  if (most && *most != -1) {
     options->prompt_only = *most == 0;
     decoding->set_max_new_tokens(
         static_cast<uint32_t>(std::max<int64_t>(*most, 1)));
@@ -157,6 +166,7 @@ void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
   }
   ReadSampling(fields, decoding);
   ReadPenalties(fields, decoding);
+  ReadKinOptions(fields, ignored, request);
   ReadStream(fields, options);
   // The name is vLLM's.
   if (const auto salt = fields->String("cache_salt")) {
@@ -197,6 +207,9 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
     }
   }
   fields->Only("suffix", {""}, kNotSupported);
+  fields->Only("add_special_tokens", {true},
+               "must be true: a model reads a text with its special tokens; "
+               "send ids to leave them out");
 
   std::vector<v1::Input> inputs;
   fields->Require("prompt");
@@ -238,9 +251,10 @@ void ReadChat(WrittenBody* written, JsonFields* fields, IgnoredMembers* ignored,
       fields->Integer("top_logprobs", 0, kMostTopLogprobs);
   if (fields->Bool("logprobs").value_or(false)) {
     SetLogprobs(static_cast<int>(alternatives.value_or(0)), request, options);
-  } else if (alternatives) {
+  } else if (alternatives.value_or(0) > 0) {
     fields->Fail("top_logprobs", "needs logprobs: set it to true");
   }
+  ReadKinChatOptions(fields);
   fields->Only("modalities", {json::array({"text"})}, kNotSupported);
 }
 

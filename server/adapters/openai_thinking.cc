@@ -30,6 +30,14 @@ OpenAiThinking ReadOpenAiThinking(JsonFields* fields) {
                                       fmt::join(kEfforts, ", ")));
   }
   thinking.enabled = fields->Bool(kEnable);
+  // DeepSeek's and GLM's form of the same.
+  if (const nlohmann::json* const value = fields->Value("thinking")) {
+    JsonFields in(*value, "thinking.");
+    in.Require("type");
+    in.Only("type", {"enabled", "disabled"}, "must be enabled or disabled");
+    if (!thinking.enabled) thinking.enabled = in.String("type") == "enabled";
+    fields->Keep(in.Done());
+  }
   for (const char* const name :
        {"thinking_token_budget", "thinking_budget_tokens"}) {
     const auto budget = fields->Integer(name, 0, INT_MAX);

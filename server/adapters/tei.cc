@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -49,6 +50,7 @@ class TeiEmbedCodec : public TeiCodec {
       return request->add_inputs()->set_text(inputs->get<std::string>());
     }
     if (IsIds(*inputs)) {
+      Rename({"inputs[0].ids.ids", "inputs"});
       return AddIds(*inputs,
                     request->add_inputs()->mutable_ids()->mutable_ids());
     }
@@ -58,6 +60,12 @@ class TeiEmbedCodec : public TeiCodec {
                           "of texts and lists of ids");
     }
     if (inputs->empty()) return FailEmpty(fields, "inputs");
+    const bool numbers =
+        std::all_of(inputs->begin(), inputs->end(),
+                    [](const json& input) { return input.is_number(); });
+    if (numbers) {
+      return fields->Fail("inputs", "has a number that is no id");
+    }
     for (size_t i = 0; i < inputs->size(); ++i) {
       const json& input = (*inputs)[i];
       if (input.is_string()) {
@@ -143,8 +151,8 @@ class TeiSimilarityCodec : public TeiCodec {
   void ReadFields(JsonFields* fields, Message* message) override {
     auto* const request = static_cast<v1::SimilarityRequest*>(message);
     // TEI compares dense embeddings by their cosine, whatever the folder says.
-    const ModelHandle model = models_.FirstFor(Rpc::kSimilarity);
-    if (model != nullptr && model->model->sentence_encoder().has_dense()) {
+    const auto model = models_.FindFor(Rpc::kSimilarity, request->model());
+    if (model.ok() && (*model)->model->sentence_encoder().has_dense()) {
       request->mutable_weights()->set_dense(1);
       request->set_function(v1::SIMILARITY_FUNCTION_COSINE);
     }
@@ -256,13 +264,14 @@ class TeiPredictCodec : public TeiCodec {
       }
       const auto function = parameters->String("function_to_apply");
       if (!function) return;
-      const ModelHandle model = models_.FirstFor(Rpc::kClassify);
+      const auto model = models_.FindFor(Rpc::kClassify, request->model());
       if (*function == "none") {
         raw_ = true;
-      } else if (model != nullptr && *function != FunctionOf(*model->model)) {
+      } else if (model.ok() && (*model)->model->info().head &&
+                 *function != FunctionOf(*(*model)->model)) {
         parameters->Fail("function_to_apply",
                          fmt::format("must be none or, for this model, {}",
-                                     FunctionOf(*model->model)));
+                                     FunctionOf(*(*model)->model)));
       }
     });
   }
@@ -345,6 +354,18 @@ class TeiPredictCodec : public TeiCodec {
 
 std::unique_ptr<Codec> NewTeiEmbedCodec(const Environment&,
                                         const RequestHead&) {
+  return std::make_unique<TeiEmbedCodec>();
+}
+std::unique_ptr<Codec> NewTeiRootEmbedCodec(const Environment& environment,
+                                            const RequestHead& head) {
+  const AllowedModels models(environment.models, head.grant);
+  const ModelHandle model = models.FirstFor(Rpc::kEncode);
+  if (model != nullptr) {
+    const SentenceEncoder& sentences = model->model->sentence_encoder();
+    if (!sentences.has_dense() && sentences.has_sparse()) {
+      return std::make_unique<TeiEmbedSparseCodec>();
+    }
+  }
   return std::make_unique<TeiEmbedCodec>();
 }
 std::unique_ptr<Codec> NewTeiEmbedAllCodec(const Environment&,

@@ -7,11 +7,14 @@ namespace trivium {
 
 // The HTTP shapes of Hugging Face's Text Embeddings Inference, TEI
 // (https://huggingface.github.io/text-embeddings-inference). TEI serves one
-// model, so its requests name none; each gets the first model here that serves
-// such calls. Texts that are too long are cut unless `truncate` is false.
+// model, so its clients name none, and get the first model here that serves
+// such calls; `model` may name another. Texts that are too long are cut unless
+// `truncate` is false.
 
 // POST /embed: makes vectors of texts or ids, or of a list of both.
 NewCodec NewTeiEmbedCodec;
+// POST /: the same, or sparse embeddings if the first model makes no others.
+NewCodec NewTeiRootEmbedCodec;
 // POST /embed_all: makes the vectors of their tokens.
 NewCodec NewTeiEmbedAllCodec;
 // POST /embed_sparse: makes sparse embeddings of texts or ids.

@@ -1,5 +1,8 @@
 #include "server/adapters/tei_codec.h"
 
+#include <iterator>
+#include <vector>
+
 #include "base/status.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
@@ -12,7 +15,10 @@ using nlohmann::ordered_json;
 
 namespace {
 
-HttpAnswer Failure(const Ending& ending, int status, const char* type) {
+HttpAnswer Failure(const Ending& ending, int status, const char* type,
+                   FieldName own = {}) {
+  std::vector<FieldName> names;
+  if (!own.field.empty()) names.push_back(own);
   constexpr FieldName kNames[] = {
       {"documents", "texts"},
       {"first.inputs[0].text", "inputs.source_sentence"},
@@ -23,6 +29,8 @@ HttpAnswer Failure(const Ending& ending, int status, const char* type) {
       {"labels", "parameters.candidate_labels"},
       {"hypothesis_template", "parameters.hypothesis_template"},
       {"multi_label", "parameters.multi_label"},
+      // The embedding that a path gives.
+      {"outputs[0]", "this path's embedding"},
       {"inputs[0].question", "inputs.question"},
       {"inputs[0].context", "inputs.context"},
       {"top", "parameters.top_k"},
@@ -34,8 +42,9 @@ HttpAnswer Failure(const Ending& ending, int status, const char* type) {
       {"options.decoding.beam_size",
        "parameters.generate_parameters.num_beams"},
       {"options.decoding.", "parameters.generate_parameters."}};
+  names.insert(names.end(), std::begin(kNames), std::end(kNames));
   return {.status = status,
-          .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)},
+          .body = ToJsonText(ordered_json{{"error", MessageOf(ending, names)},
                                           {"error_type", type}})};
 }
 
@@ -46,17 +55,23 @@ int TeiStatus(absl::StatusCode code) {
   return status == 400 ? 422 : status;
 }
 
-HttpAnswer TeiFailure(const Ending& ending) {
+HttpAnswer TeiFailure(const Ending& ending, FieldName own) {
   const int status = TeiStatus(ending.status.code());
   return Failure(ending, status,
                  status == 429 || status == 503 ? "Overloaded"
                  : status >= 500                ? "Backend"
-                                                : "Validation");
+                                                : "Validation",
+                 own);
 }
 
 absl::Status TeiCodec::Read(std::string_view body, Message* request) {
   TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
   JsonFields fields(value, "");
+  // TEI serves one model and has no such member.
+  if (const auto name = fields.String("model")) {
+    request->GetReflection()->SetString(
+        request, request->GetDescriptor()->FindFieldByName("model"), *name);
+  }
   ReadFields(&fields, request);
   return fields.Done();
 }
@@ -67,7 +82,7 @@ int TeiCodec::StatusOf(absl::StatusCode code) const {
 
 HttpAnswer TeiCodec::Finish(const Ending& ending, const Message* last) {
   if (empty_) return Failure(ending, 400, "Empty");
-  if (!ending.status.ok()) return TeiFailure(ending);
+  if (!ending.status.ok()) return TeiFailure(ending, own_name_);
   return {.body = AnswerOf(*last)};
 }
 

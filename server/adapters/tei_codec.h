@@ -8,16 +8,19 @@
 #include "absl/strings/ascii.h"
 #include "nlohmann/json.hpp"
 #include "server/adapters/codec.h"
+#include "server/adapters/http_status.h"
 #include "server/adapters/json_fields.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 
-// TEI's status for a call that ended with `code`, and its whole answer.
+// TEI's status for a call that ended with `code`, and its whole answer. `own`
+// is a field that this path alone calls so.
 int TeiStatus(absl::StatusCode code);
-HttpAnswer TeiFailure(const Ending& ending);
+HttpAnswer TeiFailure(const Ending& ending, FieldName own = {});
 
-// The frame of the codecs of TEI's paths: a JSON object in, JSON out.
+// The frame of the codecs of TEI's paths: a JSON object in, JSON out. `model`
+// may name one of several models; it is set in the request before ReadFields.
 class TeiCodec : public Codec {
  public:
   absl::Status Read(std::string_view body,
@@ -33,6 +36,9 @@ class TeiCodec : public Codec {
       const google::protobuf::Message& response) const = 0;
 
   static constexpr char kNotHere[] = "is not supported here; leave it out";
+
+  // Gives a field of the call the name that this path has for it.
+  void Rename(FieldName name) { own_name_ = name; }
 
   // Refuses a request without any input, which TEI tells from other errors.
   void FailEmpty(JsonFields* fields, const char* name);
@@ -77,6 +83,7 @@ class TeiCodec : public Codec {
 
  private:
   bool empty_ = false;
+  FieldName own_name_;
 };
 
 }  // namespace trivium

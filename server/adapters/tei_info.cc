@@ -87,8 +87,9 @@ class TeiInfoCodec : public Codec {
     const absl::StatusOr<ModelHandle> found = models_.Find(name);
     std::string text;
     if (!found.ok()) return text;  // it was unloaded just now
-    for (const TokenPooling pooling :
-         (*found)->model->sentence_encoder().poolings()) {
+    const SentenceEncoder& sentences = (*found)->model->sentence_encoder();
+    if (!sentences.has_dense() && sentences.has_sparse()) return "splade";
+    for (const TokenPooling pooling : sentences.poolings()) {
       text += (text.empty() ? "" : "+") + std::string(NameOf(pooling));
     }
     return text;

@@ -80,7 +80,9 @@ class TeiDecodeCodec : public TeiCodec {
     const json* const ids = fields->Value("ids");
     if (ids == nullptr) return fields->Require("ids");
     if (ids->is_array() && ids->empty()) return FailEmpty(fields, "ids");
+    Rename({"inputs", "ids"});
     if (IsIds(*ids)) {
+      Rename({"inputs[0].ids", "ids"});
       return AddIds(*ids, request->add_inputs()->mutable_ids());
     }
     if (!ids->is_array()) {

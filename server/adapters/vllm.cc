@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -21,6 +22,8 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
+
+constexpr char kNotSupported[] = "is not supported; leave it out";
 
 // The part of the two shapes that is the same: the members about the request as
 // a whole, and the frame of the answer.
@@ -52,9 +55,12 @@ class VllmCodec : public Codec {
                    "must be -1: texts are cut to what the model reads");
     }
     if (tokens && *tokens < 0) request->set_truncate(true);
-    activate_ = fields->Bool("use_activation")
-                    .value_or(fields->Bool("activation").value_or(true));
+    for (const char* const name : {"softmax", "activation", "use_activation"}) {
+      if (const auto value = fields->Bool(name)) activate_ = *value;
+    }
     fields->Value("user");  // for logs, and ours have no names of users
+    fields->Only("encoding_format", {"float"}, kNotSupported);
+    fields->Only("add_special_tokens", {true}, kNotSupported);
     fields->Ignore("vLLM", ignored_, {"priority", "request_id"});
   }
 
@@ -88,10 +94,13 @@ class VllmScoreCodec final : public VllmCodec {
     auto* const request = static_cast<v1::RerankRequest*>(message);
     ReadShared(fields, request);
     // The later names of the same.
-    const bool later = fields->Value("queries") != nullptr ||
-                       fields->Value("documents") != nullptr;
-    query_name_ = later ? "queries" : "text_1";
-    documents_name_ = later ? "documents" : "text_2";
+    for (const auto& [queries, documents] : {std::pair("data_1", "data_2"),
+                                             {"queries", "documents"},
+                                             {"queries", "items"}}) {
+      if (fields->Value(documents) == nullptr) continue;
+      query_name_ = queries;
+      documents_name_ = documents;
+    }
     fields->Require(query_name_);
     const std::vector<std::string> queries = fields->Strings(query_name_);
     if (fields->ok() && queries.size() != 1) {

@@ -222,7 +222,8 @@ void RunningBatch::ApplyResults(absl::Time now) {
     const int chosen = sequence->Apply(result_);
     for (int i = 0; i < chosen; ++i) ReportToken(sequence, now);
     sequence->ReportPhase(now);
-    if (sequence->drafted() > 0 && options_.observer != nullptr) {
+    if (sequence->drafted() > 0 && !sequence->forced() &&
+        options_.observer != nullptr) {
       options_.observer->OnDrafted(*options_.model, sequence->drafted(),
                                    sequence->accepted());
     }

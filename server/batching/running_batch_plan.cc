@@ -4,7 +4,10 @@
 // bound both their encoder work and the prefix rows that they read. Interactive
 // requests have no such bound. All requests share max_rows: first the least
 // rows of each, then guesses, then interactive prefixes, then background ones.
-// There are guesses only while no interactive request reads a prefix.
+// There are guesses only while no interactive request reads a prefix. Tokens
+// that a constraint forces are read ahead at any time: each saves a row of a
+// later iteration. At most they double the iteration's rows, or are as many as
+// one request may guess.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -74,15 +77,23 @@ int RunningBatch::Draft() {
   const BatchTotals::Totals& its =
       totals_.of(limited_ ? Priority::kInteractive : Priority::kBackground);
   if (!options_.speculate || its.reading() > 0) most = 0;
-  int drafted = 0;
+  const int most_forced =
+      options_.speculate ? std::max(rows, DraftBudget::kMostTokens) : 0;
+  const auto allot = [](int most) {
+    return std::min(most, DraftBudget::kMostTokens);
+  };
+  int drafted = 0, forced = 0;
   for (Sequence* sequence : order_) {
     // Background requests do not spend their bounded seconds on guesses.
     const bool may =
         !limited_ || sequence->priority() == Priority::kInteractive;
-    drafted += sequence->Draft(
-        price, may ? std::min(most - drafted, DraftBudget::kMostTokens) : 0);
+    const int room = may ? options_.max_rows - rows - drafted - forced : 0;
+    const int its_tokens =
+        sequence->Draft(price, allot(std::min(room, most - drafted)),
+                        allot(std::min(room, most_forced - forced)));
+    (sequence->forced() ? forced : drafted) += its_tokens;
   }
-  return drafted;
+  return drafted + forced;
 }
 
 int RunningBatch::EncodeTokens(Priority priority) const {

@@ -72,15 +72,16 @@ bool Sequence::planned() const {
          (source_slot_ >= 0 && sources_->planned(source_slot_));
 }
 
-int Sequence::Draft(double price, int most) {
+int Sequence::Draft(double price, int most, int most_forced) {
   if (!speculation_) return 0;
   if (phase_ != Phase::kSearch || paused_) {
     speculation_->Clear();
     return 0;
   }
   // The last new token is never read.
-  most = std::min(most, request_.decoding->max_new_tokens - steps_ - 1);
-  return speculation_->Draft(price, most, decoding_.get());
+  const int left = request_.decoding->max_new_tokens - steps_ - 1;
+  return speculation_->Draft(price, std::min(most, left),
+                             std::min(most_forced, left), decoding_.get());
 }
 
 void Sequence::DropDraft(StepPlan* plan) {

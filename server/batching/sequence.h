@@ -52,9 +52,10 @@ class Sequence {
   // later one. Set this before the functions below.
   void set_paused(bool paused) { paused_ = paused; }
   bool paused() const { return paused_; }
-  // Guesses at most `most` further tokens to read along with the next one, none
-  // less probable than `price`. Call before Plan. Returns how many.
-  int Draft(double price, int most);
+  // Guesses further tokens to read along with the next one: at most
+  // `most_forced` that a constraint leaves no choice about; or at most `most`,
+  // none less probable than `price`. Call before Plan. Returns how many.
+  int Draft(double price, int most, int most_forced);
   // Takes the guesses out of the plan under way.
   void DropDraft(StepPlan* plan);
   // Adds this iteration's decoder work: MinRows() rows, the guesses, and
@@ -107,6 +108,8 @@ class Sequence {
   // The guesses in the last step, and how many of them the search chose.
   int drafted() const { return speculation_ ? speculation_->size() : 0; }
   int accepted() const { return speculation_ ? speculation_->accepted() : 0; }
+  // True if the last guesses were tokens that a constraint forces.
+  bool forced() const { return speculation_ && speculation_->forced(); }
   // Returns how many tokens the engine had cached, since the last call.
   int TakeFoundTokens() { return std::exchange(found_tokens_, 0); }
 

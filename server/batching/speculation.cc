@@ -26,20 +26,41 @@ Speculation::Speculation(std::span<const int32_t> prompt, size_t most_tokens)
   queries_.reserve(1 + DraftBudget::kMostTokens);
 }
 
-int Speculation::Draft(double price, int most, Decoding* search) {
+int Speculation::Draft(double price, int most, int most_forced,
+                       Decoding* search) {
   Clear();
   if (!lookup_) return 0;
-  const std::span<const int32_t> history = search->LiveTokens(0);
+  const std::span<const int32_t> forced = search->ForcedTokens();
+  if (forced.empty()) {
+    Guess(price, most, *search);
+  } else if (most_forced > 0) {
+    forced_ = true;
+    tokens_.assign(1, search->LiveTokens(0).back());
+    tokens_.insert(
+        tokens_.end(), forced.begin(),
+        forced.begin() + std::min<size_t>(forced.size(), most_forced));
+  }
+  if (size() == 0) return 0;
+  const std::span<const LogitsQuery> next = search->queries();
+  queries_.assign(next.begin(), next.end());
+  const std::span<const LogitsQuery> later =
+      search->DraftQueries(std::span(tokens_).subspan(1));
+  queries_.insert(queries_.end(), later.begin(), later.end());
+  return size();
+}
+
+void Speculation::Guess(double price, int most, const Decoding& search) {
+  const std::span<const int32_t> history = search.LiveTokens(0);
   lookup_->Update(history);
   const size_t match = lookup_->match();
-  if (match == 0) return 0;
+  if (match == 0) return;
   int guesses = 0;
   // p: the probability that this guess and those before it are right.
   for (double p = lookup_->hit_rate(); guesses < most && p >= price;
        p *= lookup_->hit_rate()) {
     ++guesses;
   }
-  if (guesses == 0) return 0;
+  if (guesses == 0) return;
   tokens_.assign(1, history.back());
   for (int i = 0; i < guesses; ++i) {
     // A repetition continues beyond the end of the history with the guesses.
@@ -47,12 +68,6 @@ int Speculation::Draft(double price, int most, Decoding* search) {
     tokens_.push_back(at < history.size() ? history[at]
                                           : tokens_[1 + at - history.size()]);
   }
-  const std::span<const LogitsQuery> next = search->queries();
-  queries_.assign(next.begin(), next.end());
-  const std::span<const LogitsQuery> later =
-      search->DraftQueries(std::span(tokens_).subspan(1));
-  queries_.insert(queries_.end(), later.begin(), later.end());
-  return guesses;
 }
 
 void Speculation::GiveUp() {

@@ -16,9 +16,10 @@ namespace trivium {
 
 // Guesses tokens of a search with one hypothesis, so that one step of the
 // engine may do several steps of the search, with the same results
-// (speculation.cc says why). Not thread-safe.
+// (speculation.cc says why). Tokens that a constraint forces are certain
+// guesses. Not thread-safe.
 //
-//   speculation.Draft(&search, price, most);
+//   speculation.Draft(price, most, most_forced, &search);
 //   if (speculation.size() > 0) {
 //     the plan reads speculation.tokens() and asks speculation.queries();
 //     speculation.Apply(row.logits, &search);
@@ -30,11 +31,17 @@ class Speculation {
   // together.
   Speculation(std::span<const int32_t> prompt, size_t most_tokens);
 
-  // Guesses at most `most` tokens after the one that the search reads next,
-  // none less probable than `price`. Replaces the last guesses. Returns how
-  // many.
-  int Draft(double price, int most, Decoding* search);
-  void Clear() { tokens_.clear(); }
+  // Guesses the tokens after the one that the search reads next: at most
+  // `most_forced` that it must choose; or, where it has a choice, at most
+  // `most`, none less probable than `price`. Replaces the last guesses. Returns
+  // how many.
+  int Draft(double price, int most, int most_forced, Decoding* search);
+  void Clear() {
+    tokens_.clear();
+    forced_ = false;
+  }
+  // True if the search must choose the last guesses.
+  bool forced() const { return forced_; }
   // Makes no more guesses from now on; the last ones stay, as wrong ones.
   void GiveUp();
 
@@ -51,10 +58,14 @@ class Speculation {
   int Apply(std::span<const LogitsRow> logits, Decoding* search);
 
  private:
+  // Sets tokens_ to the token that the search reads next and the guesses.
+  void Guess(double price, int most, const Decoding& search);
+
   std::optional<PromptLookup> lookup_;  // unset after GiveUp
   std::vector<int32_t> tokens_;
   std::vector<LogitsQuery> queries_;
   int accepted_ = 0;
+  bool forced_ = false;
 };
 
 }  // namespace trivium

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -39,23 +38,24 @@ bool AllowedModels::Names(const std::string& name) const {
   return !models_.names().any || Find(name).ok();
 }
 
-ModelHandle AllowedModels::FirstFor(Rpc rpc) const {
-  ModelHandle by_embeddings;
+ModelHandle AllowedModels::FirstFor(Rpc rpc, const ModelNeed& need) const {
+  ModelHandle second_best;
   for (ModelHandle& model : List()) {
     if (!ServesCall(*model->model, rpc)) continue;
     // A model that reads query and document together judges better.
-    if (rpc != Rpc::kRerank || !RanksByEmbeddings(*model->model)) {
-      return std::move(model);
-    }
-    if (by_embeddings == nullptr) by_embeddings = std::move(model);
+    const bool best =
+        (rpc != Rpc::kRerank || !RanksByEmbeddings(*model->model)) &&
+        (need == nullptr || need(*model->model));
+    if (best) return std::move(model);
+    if (second_best == nullptr) second_best = std::move(model);
   }
-  return by_embeddings;
+  return second_best;
 }
 
 absl::StatusOr<ModelHandle> AllowedModels::FindFor(
-    Rpc rpc, const std::string& name) const {
+    Rpc rpc, const std::string& name, const ModelNeed& need) const {
   if (Names(name)) return Find(name);
-  if (ModelHandle first = FirstFor(rpc); first != nullptr) return first;
+  if (ModelHandle first = FirstFor(rpc, need); first != nullptr) return first;
   std::vector<ModelHandle> models = List();
   if (models.empty()) return Find(name);
   return std::move(models.front());

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/batching/served_model.h"
+#include "server/calls/convert/model_calls.h"
 #include "server/calls/model_directory.h"
 #include "server/limits/access.h"
 #include "server/observability/rpc.h"
@@ -36,13 +37,15 @@ class AllowedModels {
   // True if a call that names `name` gets that very model, or NOT_FOUND. False
   // if any model will do: no name, or an unknown one (ModelNames::any).
   bool Names(const std::string& name) const;
-  // The first model that serves such calls; null if none does. For Rerank, one
-  // that compares embeddings comes after those that read pairs.
-  ModelHandle FirstFor(Rpc rpc) const;
+  // The first model that serves such calls; null if none does. One that has
+  // what `need` asks for comes before those that have not. For Rerank, one that
+  // compares embeddings comes after those that read pairs.
+  ModelHandle FirstFor(Rpc rpc, const ModelNeed& need = nullptr) const;
   // The model of a call that names `name`. If it Names none, the first model
   // that serves such calls; if none does, the first model, so that the error
   // says what it cannot do.
-  absl::StatusOr<ModelHandle> FindFor(Rpc rpc, const std::string& name) const;
+  absl::StatusOr<ModelHandle> FindFor(Rpc rpc, const std::string& name,
+                                      const ModelNeed& need = nullptr) const;
   // PERMISSION_DENIED if the token does not allow to load a model of that name.
   absl::Status MayLoad(const std::string& name) const;
 

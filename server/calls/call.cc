@@ -51,8 +51,8 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
 // deleted.
 Call::~Call() { environment_.calls->End(); }
 
-absl::Status Call::FindModel(const std::string& name) {
-  TRIVIUM_ASSIGN_OR_RETURN(model_, models_.FindFor(rpc_, name));
+absl::Status Call::FindModel(const std::string& name, const ModelNeed& need) {
+  TRIVIUM_ASSIGN_OR_RETURN(model_, models_.FindFor(rpc_, name, need));
   return absl::OkStatus();
 }
 

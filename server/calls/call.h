@@ -69,10 +69,11 @@ class Call {
   template <typename Message>
   absl::Status Open(Transport* transport, Message* request) {
     TRIVIUM_RETURN_IF_ERROR(transport->ParseRequest(request));
-    return FindModel(ModelName(*request));
+    return FindModel(ModelName(*request), NeedOf(*request));
   }
   // Finds model(), which the call keeps for its life (AllowedModels::FindFor).
-  absl::Status FindModel(const std::string& name);
+  absl::Status FindModel(const std::string& name,
+                         const ModelNeed& need = nullptr);
   const ServedModel& model() const { return *model_; }
   const ModelHandle& model_handle() const { return model_; }
   // Replaces the call's model; only before any of its work is submitted.

@@ -1,6 +1,11 @@
 #include "server/calls/call_translation.h"
 
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
 #include "base/status.h"
+#include "server/batching/request_cost.h"
 #include "server/calls/convert/convert.h"
 #include "server/calls/convert/translation_options.h"
 #include "server/calls/convert/translation_results.h"
@@ -10,7 +15,7 @@ namespace trivium {
 absl::StatusOr<CallTranslation> CallTranslation::Create(
     Call* call, bool named, const v1::TranslateOptions& options,
     const std::string& path, const AliveCheck& check_alive,
-    const std::function<absl::Status()>& on_model) {
+    const std::function<absl::Status()>& on_model, bool source_detected) {
   const Environment& environment = call->environment();
   RoutingOptions routing;
   routing.path = path;
@@ -26,9 +31,14 @@ absl::StatusOr<CallTranslation> CallTranslation::Create(
     }
   }
   TRIVIUM_ASSIGN_OR_RETURN(routing.format, ConvertFormat(options, path));
-  routing.options_of = [&environment, options, path,
-                        check_alive](const TranslationRoute& route) {
-    return ConvertTranslation(options, path, route, environment, check_alive);
+  routing.options_of = [&environment, options, path, check_alive,
+                        source_detected](const TranslationRoute& route) {
+    auto steps =
+        ConvertTranslation(options, path, route, environment, check_alive);
+    if (source_detected && steps.ok() && steps->size() == 1) {
+      steps->back().source_named = false;
+    }
+    return steps;
   };
   routing.on_first_model = [call, on_model](const ModelHandle& model) {
     call->Use(model);
@@ -57,6 +67,30 @@ absl::StatusOr<CallTranslation::Job> CallTranslation::Prepare(
         CheckTextBytes(input.text().size(), path + ".text", *limits_));
   }
   return translation_.Prepare(ConvertTranslationInput(input, path));
+}
+
+std::vector<Request> CallTranslation::NextRound(Job* job) {
+  std::vector<Request> out;
+  const bool first = job->first_tokens == 0;
+  int64_t tokens = first ? std::numeric_limits<int64_t>::max()
+                         : std::max(job->first_tokens, kLeastRoundTokens);
+  MoveRequests(job, job->requests.size(), &tokens, &out);
+  if (first) {
+    for (const Request& request : out) job->first_tokens += TokensOf(request);
+  }
+  return out;
+}
+
+void CallTranslation::MoveRequests(Job* job, size_t most, int64_t* tokens,
+                                   std::vector<Request>* out) {
+  auto next = job->requests.begin();
+  for (; next != job->requests.end(); ++next) {
+    const int64_t more = TokensOf(*next);
+    if (!out->empty() && (out->size() >= most || more > *tokens)) break;
+    *tokens -= more;
+    out->push_back(std::move(*next));
+  }
+  job->requests.erase(job->requests.begin(), next);
 }
 
 v1::TranslateResult CallTranslation::Result(Job job) const {

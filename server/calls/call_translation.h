@@ -1,9 +1,12 @@
 #ifndef TRIVIUM_SERVER_CALLS_CALL_TRANSLATION_H_
 #define TRIVIUM_SERVER_CALLS_CALL_TRANSLATION_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/alive_check.h"
@@ -18,7 +21,16 @@ namespace trivium {
 // same threads.
 class CallTranslation {
  public:
-  using Job = RoutedTranslation::Job;
+  // An input, whose requests are submitted in rounds.
+  struct Job : RoutedTranslation::Job {
+    Job(RoutedTranslation::Job job) : RoutedTranslation::Job(std::move(job)) {}
+
+    int64_t first_tokens = 0;  // of the first round
+  };
+
+  // A round of retries has at most this many tokens, or as many as the first
+  // round had. So the queue takes each round that follows one that it took.
+  static constexpr int64_t kLeastRoundTokens = 32 << 10;
 
   // `call` has a model and outlives this. If the request has `named` the model,
   // no other may translate; else the call may get another one. `path` names the
@@ -27,11 +39,13 @@ class CallTranslation {
   //
   // If languages are detected, `on_model` is called once the call has the model
   // of its first text, before anything is tokenized; its error ends the call.
-  // It may be null.
+  // It may be null. `source_detected`: the options name a source language that
+  // was detected, so that some texts may be in the target language.
   static absl::StatusOr<CallTranslation> Create(
       Call* call, bool named, const v1::TranslateOptions& options,
       const std::string& path, const AliveCheck& check_alive,
-      const std::function<absl::Status()>& on_model);
+      const std::function<absl::Status()>& on_model,
+      bool source_detected = false);
 
   bool same_for_all() const { return translation_.same_for_all(); }
   // Compiles patterns and tokenizes terms. Call it once, before Prepare.
@@ -44,6 +58,14 @@ class CallTranslation {
     return translation_.AddResult(std::move(result), job);
   }
   v1::TranslateResult Result(Job job) const;
+
+  // Returns the requests of a job's next round: at first all of them.
+  static std::vector<Request> NextRound(Job* job);
+  // Moves a job's next requests to `out`, as long as that has at most `most`
+  // requests and they have at most `*tokens` tokens, which it takes off. If
+  // `out` is empty, it moves at least one.
+  static void MoveRequests(Job* job, size_t most, int64_t* tokens,
+                           std::vector<Request>* out);
 
  private:
   CallTranslation(RoutedTranslation translation, const RequestLimits* limits,

@@ -16,7 +16,7 @@ EmbeddingComparison ComparisonOf(const EmbeddingWeights& weights,
 
 absl::StatusOr<EmbeddingProducts> CompareEmbeddings(
     const EmbeddingComparison& comparison, const TextEmbeddings& query,
-    const TextEmbeddings& document) {
+    const TextEmbeddings& document, const MaxSimQuery* prepared) {
   TRIVIUM_RETURN_IF_ERROR(comparison.check_alive());
   const EmbeddingWeights& weights = comparison.weights;
   EmbeddingProducts products;
@@ -36,7 +36,8 @@ absl::StatusOr<EmbeddingProducts> CompareEmbeddings(
         add(weights.sparse, SparseProduct(query.sparse, document.sparse));
   }
   if (weights.multi_vector > 0) {
-    double product = MaxSim(query.rows, document.rows);
+    double product = prepared != nullptr ? MaxSim(*prepared, document.rows)
+                                         : MaxSim(query.rows, document.rows);
     if (comparison.takes_mean && query.rows.rows() > 0) {
       product /= query.rows.rows();
     }

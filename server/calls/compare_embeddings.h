@@ -26,9 +26,11 @@ EmbeddingComparison ComparisonOf(const EmbeddingWeights& weights,
 //
 //   (w_dense s + w_sparse a_s . b_s + w_multi MaxSim(a, b)) /
 //   (w_dense + w_sparse + w_multi)
+//
+// `prepared`, if not null, is MaxSimQueryOf() the query's rows.
 absl::StatusOr<EmbeddingProducts> CompareEmbeddings(
     const EmbeddingComparison& comparison, const TextEmbeddings& query,
-    const TextEmbeddings& document);
+    const TextEmbeddings& document, const MaxSimQuery* prepared = nullptr);
 
 }  // namespace trivium
 

@@ -201,14 +201,14 @@ class DocumentItems final : public StreamItems {
     return absl::OkStatus();
   }
 
-  absl::Status CreateTranslation() {
+  absl::Status CreateTranslation(bool source_detected = false) {
     call_->Use(first_model_);
     TRIVIUM_ASSIGN_OR_RETURN(
         CallTranslation translation,
         CallTranslation::Create(
             call_, /*named=*/call_->models().Names(start_.model()),
             start_.options(), "start.options", call_->alive_check(),
-            /*on_model=*/nullptr));
+            /*on_model=*/nullptr, source_detected));
     translation_.emplace(std::move(translation));
     return absl::OkStatus();
   }
@@ -289,7 +289,7 @@ class DocumentItems final : public StreamItems {
            {guess.language,
             guess.language.substr(0, guess.language.find('-'))}) {
         start_.mutable_options()->set_source_language(name);
-        const absl::Status status = CreateTranslation();
+        const absl::Status status = CreateTranslation(/*source_detected=*/true);
         if (status.ok()) return status;
         first.Update(status);
       }
@@ -348,7 +348,7 @@ class DocumentItems final : public StreamItems {
   Outcome NextRound(Work work) const {
     Outcome outcome;
     auto& state = static_cast<State&>(*work.state);
-    work.requests = std::exchange(state.job.requests, {});
+    work.requests = CallTranslation::NextRound(&state.job);
     if (!work.requests.empty()) {
       outcome.work = std::move(work);
       return outcome;

@@ -23,6 +23,7 @@ absl::StatusOr<EmbeddingRanker> EmbeddingRanker::Create(
 absl::Status EmbeddingRanker::SetQuery(const PreparedInput& query,
                                        RequestResult result) {
   TRIVIUM_ASSIGN_OR_RETURN(query_, query_work_.Embed(query, &result));
+  query_rows_.emplace(MaxSimQueryOf(query_.rows));
   return absl::OkStatus();
 }
 
@@ -30,7 +31,8 @@ absl::StatusOr<EmbeddingProducts> EmbeddingRanker::Compare(
     const PreparedInput& document, RequestResult result) const {
   TRIVIUM_ASSIGN_OR_RETURN(const TextEmbeddings made,
                            document_work_.Embed(document, &result));
-  return CompareEmbeddings(comparison_, query_, made);
+  return CompareEmbeddings(comparison_, query_, made,
+                           query_rows_ ? &*query_rows_ : nullptr);
 }
 
 }  // namespace trivium

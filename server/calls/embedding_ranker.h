@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_CALLS_EMBEDDING_RANKER_H_
 #define TRIVIUM_SERVER_CALLS_EMBEDDING_RANKER_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,7 @@ class EmbeddingRanker {
   EncodeWork query_work_;
   EncodeWork document_work_;
   TextEmbeddings query_;
+  std::optional<MaxSimQuery> query_rows_;  // MaxSimQueryOf(query_.rows)
 };
 
 }  // namespace trivium

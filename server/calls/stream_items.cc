@@ -53,7 +53,7 @@ struct Translating {
     return work.Prepare(InputOf(item), "item.input");
   }
   static std::vector<Request> TakeRequests(Item* item) {
-    return std::exchange(item->requests, {});
+    return CallTranslation::NextRound(item);
   }
   static absl::Status HandleResult(const Work& work, RequestResult result,
                                    Item* item) {

@@ -1,9 +1,13 @@
 // Translate: translates texts into another language.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "base/status.h"
+#include "server/batching/request_cost.h"
 #include "server/calls/call_translation.h"
 #include "server/calls/convert/convert.h"
 #include "server/calls/handlers.h"
@@ -57,17 +61,20 @@ class TranslateCall : public UnaryCall {
     }
     ExpectResponseBytes(job.response_bytes);
     response_.add_results();
+    for (const Request& request : job.requests) {
+      first_tokens_ += TokensOf(request);
+    }
     jobs_.push_back(std::move(job));
-    MoveRequests(part, requests);
+    int64_t tokens = std::numeric_limits<int64_t>::max();
+    MoveRequests(part, &tokens, requests);
     AnswerIfDone(part);
     return absl::OkStatus();
   }
 
-  void MoveRequests(int input, std::vector<Request>* out) {
-    for (Request& request : std::exchange(jobs_[input].requests, {})) {
-      out->push_back(std::move(request));
-      input_of_request_.push_back(input);
-    }
+  void MoveRequests(int input, int64_t* tokens, std::vector<Request>* out) {
+    const auto most = static_cast<size_t>(environment().limits.max_inputs);
+    CallTranslation::MoveRequests(&jobs_[input], most, tokens, out);
+    input_of_request_.resize(out->size(), input);
   }
 
   static std::string Path(int input) {
@@ -92,16 +99,14 @@ class TranslateCall : public UnaryCall {
         translation_->Result(std::move(jobs_[input]));
   }
 
-  // Takes the requests of as many inputs as fit into one round: together at
-  // most max_inputs requests, but at least one input.
+  // Takes as many requests, in the inputs' order, as fit into one round.
   std::vector<Request> NextRequests() override {
     std::vector<Request> more;
     input_of_request_.clear();
-    const auto most = static_cast<size_t>(environment().limits.max_inputs);
+    int64_t tokens =
+        std::max(first_tokens_, CallTranslation::kLeastRoundTokens);
     for (int i = 0; i < request_.inputs_size(); ++i) {
-      const size_t count = jobs_[i].requests.size();
-      if (!more.empty() && more.size() + count > most) continue;
-      MoveRequests(i, &more);
+      MoveRequests(i, &tokens, &more);
     }
     return more;
   }
@@ -115,6 +120,7 @@ class TranslateCall : public UnaryCall {
   std::optional<CallTranslation> translation_;
   std::vector<CallTranslation::Job> jobs_;  // [inputs] that are prepared
   std::vector<int> input_of_request_;       // of those that were submitted last
+  int64_t first_tokens_ = 0;                // of the first round
 };
 
 }  // namespace

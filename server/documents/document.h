@@ -61,6 +61,9 @@ struct SegmentText {
 // The most texts and marks of a document. Each takes hundreds of bytes of
 // memory, however short it is.
 inline constexpr size_t kMostDocumentItems = 500'000;
+// The most bytes of all of them, each as it is written and as it is read. A
+// format may hold a text several times.
+inline constexpr size_t kMostDocumentItemBytes = size_t{512} << 20;
 
 struct DocumentSegment;
 // Translations of segments, one for each; nullopt: it stays as it is.
@@ -123,7 +126,8 @@ struct DocumentFormat {
   DocumentMarkup markup = DocumentMarkup::kHtml;
 };
 
-// Null: there is no such format.
+// `name`: a format's, or an ending of its files, "md". Null: there is no such
+// format.
 const DocumentFormat* FindDocumentFormat(std::string_view name);
 // Returns the format that a file's name ends with, or null. The name may have
 // folders in front.

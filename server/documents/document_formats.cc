@@ -58,7 +58,13 @@ const DocumentFormat* FindDocumentFormat(std::string_view name) {
   const auto found = std::find_if(
       std::begin(kFormats), std::end(kFormats),
       [name](const DocumentFormat& one) { return one.name == name; });
-  return found == std::end(kFormats) ? nullptr : found;
+  if (found != std::end(kFormats)) return found;
+  // "md" and ".txt" are endings.
+  if (name.starts_with('.')) name.remove_prefix(1);
+  const bool ending = std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c));
+  });
+  return ending ? DocumentFormatOfFile("." + std::string(name)) : nullptr;
 }
 
 const DocumentFormat* DocumentFormatOfFile(std::string_view file_name) {

@@ -61,9 +61,11 @@ absl::Status MarkupChanged() {
 
 WriteSegment Joined(std::function<std::string(std::string_view)> encode) {
   return [encode = std::move(encode)](const DocumentSegment&,
-                                      const std::vector<DocumentPart>& parts) {
+                                      const std::vector<DocumentPart>& parts,
+                                      size_t most) {
     std::string out;
     for (const DocumentPart& part : parts) {
+      if (out.size() > most) break;
       out += part.mark == nullptr ? encode(part.text) : part.mark->raw;
     }
     return out;

@@ -41,9 +41,10 @@ struct DocumentPart {
   const DocumentItem* mark = nullptr;
 };
 
-// Writes a translated segment.
+// Writes a translated segment. Beyond `most` bytes it may stop: what it returns
+// is then longer than that, and not used.
 using WriteSegment = std::function<std::string(
-    const DocumentSegment&, const std::vector<DocumentPart>&)>;
+    const DocumentSegment&, const std::vector<DocumentPart>&, size_t most)>;
 
 // A text that is translated as a whole. If it has marks, it is sent as HTML
 // whose tags only number them: <span id="0">words</span>, <img id="1">, <code

@@ -222,19 +222,20 @@ class MarkdownReader {
       static const RE2& rule = *new RE2(R"((?:---|\+\+\+)[ \t]*(?:[\r\n]|$))");
       const std::string head = Begins(text, rule) ? "\n" : "";
       const std::string tail = DefinitionsFor(text, &done);
-      builder_->Whole({fmt::format("{}{}{}", head, text, tail),
-                       SegmentText::Format::kMarkup},
-                      text, fmt::format("line {}", begin + 1),
-                      [head, tail](const DocumentSegment&,
-                                   const std::vector<DocumentPart>& parts) {
-                        std::string out;
-                        for (const DocumentPart& part : parts) out += part.text;
-                        if (out.starts_with(head)) out.erase(0, head.size());
-                        if (out.ends_with(tail)) {
-                          out.resize(out.size() - tail.size());
-                        }
-                        return out;
-                      });
+      builder_->Whole(
+          {fmt::format("{}{}{}", head, text, tail),
+           SegmentText::Format::kMarkup},
+          text, fmt::format("line {}", begin + 1),
+          [head, tail](const DocumentSegment&,
+                       const std::vector<DocumentPart>& parts, size_t) {
+            std::string out;
+            for (const DocumentPart& part : parts) out += part.text;
+            if (out.starts_with(head)) out.erase(0, head.size());
+            if (out.ends_with(tail)) {
+              out.resize(out.size() - tail.size());
+            }
+            return out;
+          });
     }
     builder_->Literal(std::string_view(raw).substr(text.size()));
     builder_->Close();

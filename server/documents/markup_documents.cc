@@ -172,7 +172,7 @@ class HtmlDocument final : public Document {
         if (!text || *text == segment.sent.text) continue;
         const size_t begin = token.span.begin + value.begin;
         out += page.substr(written, begin - written);
-        out += segment.write(segment, {{*text}});
+        out += segment.write(segment, {{*text}}, MostRenderedBytes());
         TRIVIUM_RETURN_IF_ERROR(
             CheckRenderedBytes(out.size(), MostRenderedBytes()));
         written = token.span.begin + value.end;

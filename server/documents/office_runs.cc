@@ -199,11 +199,11 @@ class RunReader {
         longest = length;
       }
     }
-    const WriteSegment write = [names = &names_, table = table_,
-                                run = runs[usual]](const auto& segment,
-                                                   const auto& parts) {
-      return WriteRuns(*names, *table, run, segment, parts);
-    };
+    const WriteSegment write =
+        [names = &names_, table = table_, run = runs[usual]](
+            const auto& segment, const auto& parts, size_t most) {
+          return WriteRuns(*names, *table, run, segment, parts, most);
+        };
     const std::vector<size_t> partners = PartnersOf(items);
     std::vector<bool> borders(items.size());
     for (size_t i = 0; i < items.size(); ++i) {

@@ -32,6 +32,10 @@ struct PoString {
 };
 using Entry = std::vector<PoString>;
 
+// The most forms (msgstr) of an entry. Languages have at most six, and each
+// form to fill takes a copy of the text.
+constexpr size_t kMostForms = 16;
+
 std::string UnescapePo(std::string_view raw) {
   std::string out;
   for (size_t i = 0; i < raw.size(); ++i) {
@@ -112,6 +116,12 @@ class PoReader {
         return absl::InvalidArgumentError(
             fmt::format("line {}: this is not a line of a PO file", number));
       }
+      if (forms_ > kMostForms) {
+        return absl::InvalidArgumentError(
+            fmt::format("line {}: the entry has more than {} forms; send the "
+                        "forms of one language",
+                        number, kMostForms));
+      }
     }
     End();
     return absl::OkStatus();
@@ -131,10 +141,7 @@ class PoReader {
         std::string_view(keyword_piece.data(), keyword_piece.size()));
     const std::string_view raw(raw_piece.data(), raw_piece.size());
     if (keyword.empty() && entry_.empty()) return false;
-    const bool has_form =
-        std::any_of(entry_.begin(), entry_.end(),
-                    [](const PoString& one) { return one.is_form(); });
-    if ((keyword == "msgctxt" || keyword == "msgid") && has_form) End();
+    if ((keyword == "msgctxt" || keyword == "msgid") && forms_ > 0) End();
     if (keyword.empty()) {
       entry_.back().lines.push_back(line);
       entry_.back().raw += raw;
@@ -144,6 +151,7 @@ class PoReader {
                         {line},
                         std::string(raw),
                         {end_piece.data(), end_piece.size()}});
+      forms_ += entry_.back().is_form();
     }
     return true;
   }
@@ -152,11 +160,9 @@ class PoReader {
   void End() {
     const PoString* singular = nullptr;
     const PoString* plural = nullptr;
-    size_t forms = 0;
     for (const PoString& one : entry_) {
       if (one.keyword == "msgid") singular = &one;
       if (one.keyword == "msgid_plural") plural = &one;
-      forms += one.is_form();
     }
     const auto is_filled = [&](const PoString& one) {
       return one.is_form() && singular != nullptr && !singular->raw.empty() &&
@@ -174,16 +180,18 @@ class PoReader {
       }
       const bool first =
           (one.keyword == "msgstr" || one.keyword == "msgstr[0]") &&
-          (plural == nullptr || forms > 1);
+          (plural == nullptr || forms_ > 1);
       Fill(one, first || plural == nullptr ? *singular : *plural, builder_);
     }
     entry_.clear();
+    forms_ = 0;
     fuzzy_ = false;
   }
 
   const DocumentOptions& options_;
   SegmentBuilder* const builder_;
   Entry entry_;
+  size_t forms_ = 0;  // of entry_
   bool fuzzy_ = false;
 };
 

@@ -95,7 +95,7 @@ std::vector<DocumentItem> MarkFormattings(const RunTable& runs,
 
 std::string WriteRuns(const RunNames& names, const RunTable& table,
                       const std::string& usual, const DocumentSegment& segment,
-                      const std::vector<DocumentPart>& parts) {
+                      const std::vector<DocumentPart>& parts, size_t most) {
   std::string out;
   std::string open_run = segment.items.front().before;
   std::vector<std::string> runs = {usual};
@@ -109,6 +109,7 @@ std::string WriteRuns(const RunNames& names, const RunTable& table,
     open_run = after;
   };
   for (const DocumentPart& part : parts) {
+    if (out.size() > most) break;
     const DocumentItem* const mark = part.mark;
     if (mark == nullptr) {
       add(runs.back(),

@@ -40,10 +40,11 @@ std::vector<DocumentItem> MarkFormattings(const RunTable& runs,
                                           const std::string& usual);
 
 // Writes a translated segment. `usual`: the run for text without another
-// formatting.
+// formatting. It stops beyond `most` bytes, since a run may be opened again and
+// again, with all its properties.
 std::string WriteRuns(const RunNames& names, const RunTable& table,
                       const std::string& usual, const DocumentSegment& segment,
-                      const std::vector<DocumentPart>& parts);
+                      const std::vector<DocumentPart>& parts, size_t most);
 
 }  // namespace trivium
 

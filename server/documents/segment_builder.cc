@@ -86,14 +86,21 @@ SegmentBuilder::SegmentBuilder()
     : write_(Joined([](std::string_view text) { return std::string(text); })) {}
 
 absl::Status SegmentBuilder::status() const {
+  if (too_long_) {
+    return absl::InvalidArgumentError(
+        fmt::format("its texts and marks have more than {} MiB; split it",
+                    kMostDocumentItemBytes >> 20));
+  }
   if (!too_many_) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
       "it has more than {} texts and marks; split it", kMostDocumentItems));
 }
 
-bool SegmentBuilder::HasRoom() {
+bool SegmentBuilder::HasRoom(size_t bytes) {
+  bytes_ += bytes;
+  too_long_ |= bytes_ > kMostDocumentItemBytes;
   too_many_ |= closed_items_ + items_.size() >= kMostDocumentItems;
-  return !too_many_;
+  return !too_many_ && !too_long_;
 }
 
 void SegmentBuilder::Literal(std::string_view raw) {
@@ -107,7 +114,7 @@ void SegmentBuilder::Mark(Kind kind, std::string_view raw, std::string key) {
     last->raw += raw;
     return;
   }
-  if (!HasRoom()) return;
+  if (!HasRoom(raw.size())) return;
   items_.push_back({kind, std::string(raw), "", std::move(key)});
 }
 
@@ -126,7 +133,7 @@ void SegmentBuilder::Text(std::string_view raw, const std::string& place,
 }
 
 void SegmentBuilder::Item(DocumentItem item, const std::string& place) {
-  if (!HasRoom()) return;
+  if (!HasRoom(item.raw.size() + item.text.size())) return;
   if (place_.empty() && !IsSpaces(item.text)) place_ = place;
   items_.push_back(std::move(item));
 }
@@ -134,7 +141,7 @@ void SegmentBuilder::Item(DocumentItem item, const std::string& place) {
 void SegmentBuilder::Whole(SegmentText sent, std::string_view raw,
                            std::string place, WriteSegment write) {
   Close();
-  if (!HasRoom()) return;
+  if (!HasRoom(raw.size() + sent.text.size())) return;
   ++closed_items_;
   DocumentSegment segment;
   segment.place = std::move(place);
@@ -180,7 +187,6 @@ absl::StatusOr<std::string> SegmentBuilder::Render(Translations translations,
   }
   std::string out;
   for (size_t i = 0; i < segments_.size(); ++i) {
-    TRIVIUM_RETURN_IF_ERROR(CheckRenderedBytes(out.size(), most_bytes));
     out += between_[i];
     const DocumentSegment& segment = segments_[i];
     const std::optional<std::string>& text = translations[i];
@@ -190,10 +196,11 @@ absl::StatusOr<std::string> SegmentBuilder::Render(Translations translations,
         return absl::InvalidArgumentError(fmt::format(
             "{}: {}", segment.place, std::string(parts.status().message())));
       }
-      out += segment.write(segment, *parts);
-      continue;
+      out += segment.write(segment, *parts, most_bytes);
+    } else {
+      for (const DocumentItem& item : segment.items) out += item.raw;
     }
-    for (const DocumentItem& item : segment.items) out += item.raw;
+    TRIVIUM_RETURN_IF_ERROR(CheckRenderedBytes(out.size(), most_bytes));
   }
   out += between_.back();
   return out;

@@ -38,8 +38,8 @@ class SegmentBuilder {
   explicit SegmentBuilder(WriteSegment write) : write_(std::move(write)) {}
 
   const std::vector<DocumentSegment>& segments() const { return segments_; }
-  // INVALID_ARGUMENT if there were more than kMostDocumentItems: the others
-  // are left out.
+  // INVALID_ARGUMENT if there were more than kMostDocumentItems, or if they had
+  // more than kMostDocumentItemBytes: the others are left out.
   absl::Status status() const;
 
   // Adds markup that belongs to no words.
@@ -66,8 +66,8 @@ class SegmentBuilder {
                                      size_t most_bytes) const;
 
  private:
-  // Returns true if there is room for an item more.
-  bool HasRoom();
+  // Returns true if there is room for an item more, of so many bytes.
+  bool HasRoom(size_t bytes);
 
   WriteSegment write_;
   std::vector<DocumentSegment> segments_;
@@ -76,7 +76,9 @@ class SegmentBuilder {
   std::vector<DocumentItem> items_;  // of the open segment
   std::string place_;                // of the open segment's first text
   size_t closed_items_ = 0;          // of segments_
+  size_t bytes_ = 0;                 // of all items
   bool too_many_ = false;
+  bool too_long_ = false;
 };
 
 }  // namespace trivium

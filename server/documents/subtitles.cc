@@ -172,9 +172,10 @@ absl::StatusOr<std::unique_ptr<Document>> ReadSubtitles(
     const SubtitleKind& kind, std::string_view data,
     const std::string& encoding) {
   TRIVIUM_ASSIGN_OR_RETURN(DecodedText source, DecodeDocument(data, encoding));
-  SegmentBuilder builder([&kind](const auto& segment, const auto& parts) {
-    return WriteCue(kind, segment, parts);
-  });
+  SegmentBuilder builder(
+      [&kind](const auto& segment, const auto& parts, size_t) {
+        return WriteCue(kind, segment, parts);
+      });
   const std::vector<std::string_view> lines = SplitLines(source.text);
   const LinePlaces places(source.text);
   bool found = false;

@@ -127,7 +127,10 @@ class XliffReader {
       if (!path.empty() && IsUnit(path.back().name)) {
         found[name] = {closed.token, i};
       }
-      if (IsUnit(name) && closed.wanted) AddUnit(found);
+      if (!IsUnit(name)) continue;
+      if (closed.wanted) AddUnit(found);
+      // A unit around this one has no source of its own yet.
+      found.clear();
     }
   }
 

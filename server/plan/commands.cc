@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/print.h"
 #include "model/folder_report.h"
 #include "server/plan/plan.h"
 #include "server/startup.h"
@@ -37,29 +38,29 @@ int CheckFolder(const Options& options) {
   load.translate_with = options.translate_with;
   const FolderReport report = ReportFolder(options.check_folder, load);
   for (const std::string& problem : report.problems) {
-    fmt::print("{}\n", problem);
+    PrintTo(stdout, "{}\n", problem);
   }
   if (!report.problems.empty()) return EXIT_FAILURE;
   for (const std::string& warning : report.warnings) {
-    fmt::print("warning: {}\n", warning);
+    PrintTo(stdout, "warning: {}\n", warning);
   }
-  fmt::print("{}: {}\n", options.check_folder, DescribeMemory(report));
+  PrintTo(stdout, "{}: {}\n", options.check_folder, DescribeMemory(report));
   if (report.longest_kv_bytes > 0) {
     ModelSizes sizes;
     sizes.Add(report.weight_bytes, report.longest_kv_bytes);
     const absl::StatusOr<Workers> workers = WorkersFor(options, sizes);
     if (!workers.ok()) {
-      fmt::print("{}\n", std::string(workers.status().message()));
+      PrintTo(stdout, "{}\n", std::string(workers.status().message()));
       return EXIT_FAILURE;
     }
-    fmt::print("{}: {}\n", options.check_folder,
-               DescribeCache(report, *workers));
+    PrintTo(stdout, "{}: {}\n", options.check_folder,
+            DescribeCache(report, *workers));
   }
-  fmt::print("{}: {}\n", options.check_folder,
-             report.has_weights
-                 ? "ok"
-                 : "config.json is ok; the weights are not there, so they "
-                   "were not checked, and it cannot be served yet");
+  PrintTo(stdout, "{}: {}\n", options.check_folder,
+          report.has_weights
+              ? "ok"
+              : "config.json is ok; the weights are not there, so they "
+                "were not checked, and it cannot be served yet");
   return EXIT_SUCCESS;
 }
 
@@ -68,17 +69,18 @@ int PrintPlan(const Options& options) {
   const bool live = isatty(STDERR_FILENO) == 1;
   if (live) {
     plan_options.report_progress = [](const std::string& step) {
-      fmt::print(stderr, "\r\033[K{}", step);
+      PrintTo(stderr, "\r\033[K{}", step);
     };
   }
   const absl::StatusOr<Plan> plan = MakePlan(options, plan_options);
-  if (live) fmt::print(stderr, "\r\033[K");
+  if (live) PrintTo(stderr, "\r\033[K");
   if (!plan.ok()) {
-    fmt::print(stderr, "--plan: {}\n", std::string(plan.status().message()));
+    PrintTo(stderr, "--plan: {}\n", std::string(plan.status().message()));
     return EXIT_FAILURE;
   }
-  fmt::print("{}", options.json ? PlanToJson(*plan).dump(1) + "\n"
-                                : DescribePlan(*plan));
+  PrintTo(
+      stdout, "{}",
+      options.json ? PlanToJson(*plan).dump(1) + "\n" : DescribePlan(*plan));
   return EXIT_SUCCESS;
 }
 

@@ -177,11 +177,31 @@ std::vector<TextSpan> UnusualSpaces(std::string_view text) {
   std::vector<TextSpan> found;
   for (size_t at = 0; at < text.size();) {
     const CodePoint c = FirstCodePoint(text.substr(at));
-    if (c.value >= 0x80 &&
-        u_charType(static_cast<UChar32>(c.value)) == U_SPACE_SEPARATOR) {
-      found.push_back({at, at + c.size});
+    const auto value = static_cast<UChar32>(c.value);
+    if (value >= ' ' && value < 0x7F) {
+      ++at;
+      continue;
     }
+    const bool space =
+        c.value >= 0x80 && u_charType(value) == U_SPACE_SEPARATOR;
+    const bool control =
+        u_charType(value) == U_CONTROL_CHAR && !u_isUWhiteSpace(value);
+    if (space || control) found.push_back({at, at + c.size});
     at += c.size;
+  }
+  return found;
+}
+
+std::vector<TextSpan> UnusualHyphens(std::string_view text) {
+  std::vector<TextSpan> found;
+  constexpr std::string_view kHyphen = "\u2010", kNonBreaking = "\u2011";
+  constexpr std::string_view kFirstBytes = "\xE2\x80";  // of both
+  for (size_t at = text.find(kFirstBytes); at != text.npos;
+       at = text.find(kFirstBytes, at + kFirstBytes.size())) {
+    const std::string_view there = text.substr(at, kHyphen.size());
+    if (there == kHyphen || there == kNonBreaking) {
+      found.push_back({at, at + there.size()});
+    }
   }
   return found;
 }

@@ -20,8 +20,11 @@ namespace trivium {
 std::vector<TextSpan> NeedlessInvisibleCharacters(std::string_view text);
 
 // Returns the spaces that are wider or narrower than " ", such as no-break
-// spaces.
+// spaces, and control characters that are no white space.
 std::vector<TextSpan> UnusualSpaces(std::string_view text);
+
+// Returns the hyphens that are not "-", such as non-breaking ones.
+std::vector<TextSpan> UnusualHyphens(std::string_view text);
 
 }  // namespace trivium
 

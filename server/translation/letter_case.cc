@@ -10,10 +10,12 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "server/translation/characters.h"
 #include "server/translation/language_code.h"
+#include "server/translation/numbers.h"
 
 namespace trivium {
 namespace {
@@ -31,6 +33,9 @@ constexpr size_t kLeastPiecesOfEmphasis = 3;
 constexpr double kMostRarer = 1.5;
 // The same of words in several pieces, which are rarely names.
 constexpr double kMostRarerInPieces = 1;
+// A word by itself with the ending of a common word is no name if its form in
+// small letters is so much less rare.
+constexpr double kLeastCommoner = 1.4;
 // Words with a capital that may be names, for each common one in a title.
 constexpr size_t kMostNames = 4;
 constexpr size_t kMostTailLetters = 2;   // "'s", "'ll"
@@ -67,11 +72,11 @@ std::string Changed(std::string_view text, const std::vector<TextSpan>& apart,
 std::vector<TextSpan> WordSpans(std::string_view text,
                                 const std::vector<TextSpan>& apart) {
   std::vector<TextSpan> words;
-  std::optional<size_t> begin;
-  size_t end = 0;
+  bool in_word = false;
+  size_t begin = 0, end = 0;
   const auto finish = [&] {
-    if (begin) words.push_back({*begin, end});
-    begin.reset();
+    if (in_word) words.push_back({begin, end});
+    in_word = false;
   };
   auto next = apart.begin();
   for (size_t at = 0; at < text.size();) {
@@ -84,8 +89,9 @@ std::vector<TextSpan> WordSpans(std::string_view text,
     const CodePoint point = FirstCodePoint(text.substr(at));
     const auto c = static_cast<UChar32>(point.value);
     if (u_isalpha(c) ||
-        (begin && (u_isdigit(c) || u_charType(c) == U_NON_SPACING_MARK))) {
-      if (!begin) begin = at;
+        (in_word && (u_isdigit(c) || u_charType(c) == U_NON_SPACING_MARK))) {
+      if (!in_word) begin = at;
+      in_word = true;
       end = at + point.size;
     } else if (!IsApostrophe(c)) {
       finish();
@@ -94,6 +100,16 @@ std::vector<TextSpan> WordSpans(std::string_view text,
   }
   finish();
   return words;
+}
+
+// True if an English word in small letters ends as names seldom do.
+bool HasCommonEnding(std::string_view word) {
+  constexpr std::string_view kEndings[] = {
+      "s",   "ing",  "ion",  "ment", "ness", "ship", "ity", "cy",
+      "ist", "able", "ible", "ful",  "ous",  "ive",  "al",  "ed"};
+  return std::any_of(
+      std::begin(kEndings), std::end(kEndings),
+      [word](std::string_view one) { return word.ends_with(one); });
 }
 
 // True if English titles write the word without a capital.
@@ -143,6 +159,7 @@ LetterCases::LetterCases(std::string_view language, IdsOfWord ids_of_word)
       title_words_(TitleWords::Of(LanguageCode(language))) {
   const std::string code = LanguageCode(language);
   english_ = code == "en";
+  german_ = code == "de";
   nouns_ = code == "de" || code == "lb" || code == "nds";
 }
 
@@ -215,20 +232,90 @@ bool LetterCases::IsCommon(const Word& word) const {
   return ids_of_word_(small).size() == 1 && PrefersSmall(small, word.text);
 }
 
-std::optional<std::string> LetterCases::SmallWord(std::string_view text) const {
+std::optional<LetterCases::OtherForm> LetterCases::FormIfCopied(
+    std::string_view text) const {
   constexpr size_t kLeastLettersOfLabel = 3, kMostBytesOfLabel = 32;
-  if (!english_ || text.size() > kMostBytesOfLabel) return std::nullopt;
+  if ((!english_ && !german_) || text.size() > kMostBytesOfLabel) {
+    return std::nullopt;
+  }
   const std::vector<Word> words = Words(text, {});
   if (words.size() != 1 || words[0].text != text || !words[0].capitalized() ||
       words[0].letters < kLeastLettersOfLabel) {
     return std::nullopt;
   }
-  std::string small = InSmallLetters(text);
-  if (small.size() != text.size() || ids_of_word_(small).size() != 1 ||
-      Rarity(small) > Rarity(text)) {
-    return std::nullopt;
+  if (german_) {
+    // Names have many pieces, and many surnames end so. A word that is frequent
+    // in small letters is no noun.
+    constexpr size_t kMostPiecesOfNoun = 2;
+    if (text.ends_with("er") || text.ends_with("mann") ||
+        ids_of_word_(text).size() > kMostPiecesOfNoun ||
+        ids_of_word_(InSmallLetters(text)).size() == 1) {
+      return std::nullopt;
+    }
+    return OtherForm{"Die " + std::string(text), "The "};
   }
-  return small;
+  std::string small = InSmallLetters(text);
+  if (small.size() != text.size()) return std::nullopt;
+  const bool frequent =
+      ids_of_word_(small).size() == 1 && Rarity(small) <= Rarity(text);
+  const bool common =
+      HasCommonEnding(small) && Rarity(small) + kLeastCommoner <= Rarity(text);
+  if (!frequent && !common) return std::nullopt;
+  return OtherForm{std::move(small)};
+}
+
+std::string LetterCases::WithCopiedNames(std::string_view title,
+                                         std::string translation) const {
+  std::unordered_set<std::string> names;
+  for (const Word& word : Words(title, {})) {
+    if (!word.capitalized() || word.letters < kLeastWordAlone) continue;
+    std::string small = InSmallLetters(word.text);
+    if (ids_of_word_(small).size() > 1) names.insert(std::move(small));
+  }
+  if (names.empty()) return translation;
+  for (const TextSpan& span : WordSpans(translation, {})) {
+    const std::string word(span.Of(translation));
+    if (!names.contains(word)) continue;
+    const std::string capital = Capitalized(word);
+    translation.replace(span.begin, capital.size(), capital);
+  }
+  return translation;
+}
+
+void LetterCases::LowerClauses(std::string_view sentence,
+                               const std::vector<Word>& words,
+                               const KnownWords& known,
+                               std::string* text) const {
+  constexpr size_t kLeastWordsOfClause = 3;
+  const auto gap = [&](size_t i) {  // before the word
+    const size_t begin = i > 0 ? words[i - 1].span.end : 0;
+    return sentence.substr(begin, words[i].span.begin - begin);
+  };
+  for (size_t begin = 0; begin < words.size(); ++begin) {
+    size_t end = begin;
+    bool small = false;  // has a word that is no name and no acronym
+    while (end < words.size() && words[end].all_capitals() &&
+           (end == begin || gap(end) == " " || gap(end) == ", ")) {
+      small |= title_words_.IsEvidence(InSmallLetters(words[end].text));
+      ++end;
+    }
+    const std::vector<Word> clause(
+        words.begin() + static_cast<ptrdiff_t>(begin),
+        words.begin() + static_cast<ptrdiff_t>(std::max(begin, end)));
+    if (end - begin < kLeastWordsOfClause || !small || !IsCapitals(clause)) {
+      begin = std::max(begin, end);
+      continue;
+    }
+    // A quotation and what follows a colon begin with a capital.
+    const bool opens = gap(begin).find_first_not_of(" ,") != std::string::npos;
+    for (size_t i = begin; i < end; ++i) {
+      std::string form = NormalForm(words[i], LetterCase::kCapitals, known);
+      if (i == begin && (opens || begin == 0)) form = Capitalized(form);
+      if (form.size() != words[i].text.size()) continue;
+      text->replace(words[i].span.begin, form.size(), form);
+    }
+    begin = end;
+  }
 }
 
 bool LetterCases::HasCapitalsOfTitle(std::string_view sentence,
@@ -260,7 +347,10 @@ bool LetterCases::IsTitle(std::string_view sentence,
   for (size_t i = 1; i < words.size(); ++i) {
     const Word& word = words[i];
     if (word.capitals == 0) {
-      if (word.letters > kMostSmallLetters) return false;
+      if (word.letters > kMostSmallLetters ||
+          (german_ && !title_words_.IsSmallInTitles(word.text))) {
+        return false;
+      }
       ++small;
     } else if (word.capitalized()) {
       ++capitals;
@@ -297,6 +387,10 @@ std::string LetterCases::TitleForm(const Word& word) const {
 std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
                                     const KnownWords& known) const {
   const std::string small = InSmallLetters(word.text);
+  // "XIV"
+  if (RomanSize(word.text, 0) == word.text.size() && RomanValue(word.text)) {
+    return word.text;
+  }
   const auto form = known.find(small);
   if (form != known.end()) return form->second;
   if (sentence == LetterCase::kTitle) return TitleForm(word);
@@ -390,6 +484,9 @@ LetterCases::Normal LetterCases::InNormalCase(
       replace(word, NormalForm(word, LetterCase::kCapitals, known));
     }
   }
+  if (normal.was == LetterCase::kNormal) {
+    LowerClauses(sentence, words, known, &normal.text);
+  }
   return normal;
 }
 
@@ -409,8 +506,9 @@ std::string InCapitals(std::string_view text,
   std::string out =
       Changed(text, apart, [](UChar32 c, size_t) { return u_toupper(c); });
   for (const TextSpan& word : WordSpans(text, apart)) {
-    for (size_t at = text.find(kSharpS, word.begin); at < word.end;
-         at = text.find(kSharpS, at + kSharpS.size())) {
+    const std::string_view head = text.substr(0, word.end);
+    for (size_t at = head.find(kSharpS, word.begin); at != head.npos;
+         at = head.find(kSharpS, at + kSharpS.size())) {
       out.replace(at, kSharpS.size(), "SS");
     }
   }

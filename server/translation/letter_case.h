@@ -56,10 +56,23 @@ class LetterCases {
                       const std::vector<TextSpan>& apart,
                       const KnownWords& known) const;
 
-  // Returns the small form of a text that is one word with a capital, such as a
-  // label, if that form is a frequent word of the vocabulary. English only:
-  // names hardly ever have such forms. nullopt for any other text.
-  std::optional<std::string> SmallWord(std::string_view text) const;
+  // A text that is one word with a capital, such as a label, in another form.
+  struct OtherForm {
+    std::string text;
+    // What the translation of `text` to English begins with, and the word's
+    // does not.
+    std::string_view before = {};
+  };
+  // Returns another form for a model to read if it copied the word, or nullopt
+  // for any other text. English: the small form, if it is a frequent word of
+  // the vocabulary or has the ending of a common word. German: with an article.
+  // Names hardly ever have translations in these forms.
+  std::optional<OtherForm> FormIfCopied(std::string_view text) const;
+
+  // Returns the translation of a title with capitals for words that it took
+  // from the source, as names are: small letters hid that they are.
+  std::string WithCopiedNames(std::string_view title,
+                              std::string translation) const;
 
  private:
   struct Word;
@@ -88,12 +101,18 @@ class LetterCases {
   std::string NormalForm(const Word& word, LetterCase sentence,
                          const KnownWords& known) const;
 
+  // Writes clauses in capitals within a sentence in normal case, such as a
+  // quotation, and keeps single words.
+  void LowerClauses(std::string_view sentence, const std::vector<Word>& words,
+                    const KnownWords& known, std::string* text) const;
+
   // Returns the word as a title's words are within a sentence.
   std::string TitleForm(const Word& word) const;
 
   IdsOfWord ids_of_word_;
   const TitleWords& title_words_;
   bool english_;
+  bool german_;
   bool nouns_;  // the language writes nouns with capitals
 };
 

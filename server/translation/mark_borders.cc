@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "base/utf8.h"
 #include "server/translation/characters.h"
@@ -33,6 +34,82 @@ bool IsSpaceAt(std::string_view text, size_t at) {
   return at == text.size() || u_isUWhiteSpace(FirstCharacter(text.substr(at)));
 }
 
+// A mark such as "a)" or "(2)" that begins an item of a list.
+struct Enumerator {
+  TextSpan span;
+  size_t number = 0;  // 1 for "a" and "1"
+  bool letter = false;
+  char closing = 0;  // ')' or '.'
+};
+
+// Returns the enumerator at `at`, with a space behind it.
+std::optional<Enumerator> EnumeratorAt(std::string_view text, size_t at) {
+  constexpr size_t kMostDigits = 2;
+  Enumerator found = {{at, at}};
+  if (at < text.size() && text[at] == '(') ++at;
+  if (at >= text.size()) return std::nullopt;
+  if (text[at] >= 'a' && text[at] <= 'z') {
+    found.letter = true;
+    found.number = static_cast<size_t>(text[at++] - 'a') + 1;
+  } else {
+    const size_t begin = at;
+    while (at < text.size() && at < begin + kMostDigits && text[at] >= '0' &&
+           text[at] <= '9') {
+      found.number = 10 * found.number + static_cast<size_t>(text[at++] - '0');
+    }
+    if (at == begin) return std::nullopt;
+  }
+  if (at >= text.size() || !(text[at] == ')' || text[at] == '.')) {
+    return std::nullopt;
+  }
+  found.closing = text[at++];
+  // "e." is an abbreviation.
+  if (found.letter && found.closing == '.') return std::nullopt;
+  if (at >= text.size() || text[at] != ' ') return std::nullopt;
+  found.span.end = at;
+  return found;
+}
+
+bool IsConjunction(std::string_view item) {
+  constexpr std::string_view kWords[] = {"and",  "or",  "to", "und",
+                                         "oder", "bis", "&",  ","};
+  return std::find(std::begin(kWords), std::end(kWords), item) !=
+         std::end(kWords);
+}
+
+// Returns the enumerators of a list in one line, consecutive from the beginning
+// of the sentence on, with words between them: "a) red b) blue", but not "We
+// need a) time and b) money" or "1. and 2. house".
+std::vector<TextSpan> EnumeratorsIn(std::string_view text) {
+  std::vector<TextSpan> found;
+  Enumerator last;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool may =
+        c == '(' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (at == 0 && !may) break;
+    if (!may || (at > 0 && text[at - 1] != ' ')) continue;
+    const std::optional<Enumerator> next = EnumeratorAt(text, at);
+    if (!next && found.empty()) break;
+    if (!next) continue;
+    if (found.empty()) {
+      if (next->number != 1 || at > 0) break;
+    } else {
+      const TextSpan item = WithoutWhiteSpace(text, {last.span.end, at});
+      if (next->number != last.number + 1 || next->letter != last.letter ||
+          next->closing != last.closing || item.begin == item.end ||
+          IsConjunction(item.Of(text))) {
+        continue;
+      }
+    }
+    found.push_back(next->span);
+    last = *next;
+    at = next->span.end - 1;
+  }
+  if (found.size() < 2) found.clear();
+  return found;
+}
+
 }  // namespace
 
 std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence) {
@@ -44,7 +121,15 @@ std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence) {
         WithoutWhiteSpace(text, {sentence.begin + begin, sentence.begin + end});
     if (part.begin < part.end) parts.push_back(part);
   };
+  const std::vector<TextSpan> enumerators = EnumeratorsIn(own);
+  auto next = enumerators.begin();
   for (size_t at = 0; at < own.size();) {
+    if (next != enumerators.end() && next->begin == at) {
+      add(at);
+      begin = at = next->end;
+      ++next;
+      continue;
+    }
     const CodePoint c = FirstCodePoint(own.substr(at));
     const size_t end = at + c.size;
     if (IsBorderMark(static_cast<UChar32>(c.value)) && IsSpaceBefore(own, at) &&

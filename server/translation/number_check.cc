@@ -6,7 +6,10 @@
 //   3. parts that the other text says in another way: hours by 12 apart, years
 //      of two digits, words
 // A number with group marks has no parts, so that "1,234" and the German
-// "1,234" differ.
+// "1,234" differ. A month in words stands for no number if both texts have it.
+//
+// Corrections() joins and parts numbers, so Repairs() looks at the text that
+// they leave.
 //
 // A point between digits need not be a separator of a number: "Windows 3.1" is
 // the same in German. So separators of a number with a point alone stay if the
@@ -22,6 +25,7 @@
 
 #include "absl/strings/ascii.h"
 #include "server/translation/characters.h"
+#include "server/translation/clock_times.h"
 #include "server/translation/number_words.h"
 
 namespace trivium {
@@ -35,6 +39,7 @@ struct Part {
   size_t number;  // index
   std::string digits;
   bool time;
+  bool whole_year = false;  // of a date such as 2026-11-26
   bool paired = false;
 
   std::optional<int> value() const {
@@ -51,6 +56,15 @@ std::string WithoutZeros(std::string_view digits) {
       std::min(digits.find_first_not_of('0'), digits.size() - 1)));
 }
 
+// True for the year of "2026-11-26".
+bool IsYearOfDate(std::string_view text, const WrittenNumber& number) {
+  constexpr size_t kYearDigits = 4;
+  const TextSpan span = number.span;
+  return span.end - span.begin == kYearDigits && number.runs.size() == 1 &&
+         span.end + 1 < text.size() && text[span.end] == '-' &&
+         absl::ascii_isdigit(text[span.end + 1]);
+}
+
 std::vector<Part> PartsOf(std::string_view text,
                           const std::vector<WrittenNumber>& numbers,
                           const std::vector<bool>& paired) {
@@ -58,8 +72,15 @@ std::vector<Part> PartsOf(std::string_view text,
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (paired[i]) continue;
     const WrittenNumber& number = numbers[i];
+    if (number.roman) {
+      const std::optional<int> value = RomanValue(number.value);
+      parts.push_back(
+          {i, value ? std::to_string(*value) : number.value, false});
+      continue;
+    }
     if (number.is_value() && (number.grouped || !number.fraction)) {
-      parts.push_back({i, number.value, number.time});
+      parts.push_back(
+          {i, number.value, number.time, IsYearOfDate(text, number)});
       continue;
     }
     for (const TextSpan& run : number.runs) {
@@ -99,14 +120,20 @@ void Pair(std::vector<Part>* source, std::vector<Part>* translation,
   }
 }
 
-// Marks the parts that the other text says in words.
-void PairWithWords(std::string_view other_text, std::string_view language,
+// Marks the parts of `text` that the other text says in words.
+void PairWithWords(std::string_view text, std::string_view language,
+                   std::string_view other_text, std::string_view other_language,
                    std::vector<Part>* parts) {
   const bool left = std::any_of(parts->begin(), parts->end(),
                                 [](const Part& one) { return !one.paired; });
   if (!left) return;
-  const NumberWords& words = NumberWords::For(language);
-  const std::set<int> said = words.SaidIn(other_text);
+  const NumberWords& words = NumberWords::For(other_language);
+  std::set<int> said = words.NumbersSaidIn(other_text);
+  // The month of "4 to 7 July" is no seven.
+  const std::set<int> own_months = NumberWords::For(language).MonthsIn(text);
+  for (const int month : words.MonthsIn(other_text)) {
+    if (!own_months.contains(month)) said.insert(month);
+  }
   for (Part& one : *parts) {
     const std::optional<int> value = one.value();
     if (!value) continue;
@@ -143,10 +170,48 @@ std::string WordBefore(std::string_view text, size_t at) {
   return word;
 }
 
+// True if the number that ends at `at` counts what follows: "section 93.4 feet
+// wide" names no section 93.4.
+bool CountsUnit(std::string_view text, size_t at) {
+  constexpr size_t kLookAhead = 16;  // bytes
+  std::string_view rest = text.substr(at, kLookAhead);
+  if (rest.starts_with("%")) return true;
+  if (!rest.starts_with(" ")) return false;
+  rest.remove_prefix(1);
+  size_t end = 0;
+  while (end < rest.size() && absl::ascii_isalpha(rest[end])) ++end;
+  static const auto* const kUnits = new std::set<std::string_view>{
+      "feet",    "foot",    "inches",  "miles",   "meters",  "metres", "km",
+      "percent", "per",     "million", "billion", "hundred", "pounds", "euros",
+      "dollars", "cents",   "years",   "hours",   "minutes", "tons",   "tonnes",
+      "kg",      "degrees", "times",   "thousand"};
+  return rest.starts_with("%") || kUnits->contains(rest.substr(0, end));
+}
+
+// True if the text at `at` follows a name in capitals, such as "USB" or "iOS",
+// that the translation has, too: a version follows.
+bool FollowsProduct(std::string_view source, size_t at,
+                    std::string_view translation, size_t there) {
+  const auto word_before = [](std::string_view text, size_t end) {
+    while (end > 0 && text[end - 1] == ' ') --end;
+    size_t begin = end;
+    while (begin > 0 && absl::ascii_isalpha(text[begin - 1])) --begin;
+    return text.substr(begin, end - begin);
+  };
+  const std::string_view word = word_before(source, at);
+  static const auto* const kCurrencies = new std::set<std::string_view>{
+      "EUR", "USD", "GBP", "CHF", "JPY", "AUD", "CAD", "CNY", "SEK"};
+  const auto capitals = std::count_if(word.begin(), word.end(), [](char c) {
+    return absl::ascii_isupper(static_cast<unsigned char>(c));
+  });
+  return capitals >= 2 && !kCurrencies->contains(word) &&
+         word == word_before(translation, there);
+}
+
 bool AnnouncesSection(std::string_view word) {
   static const auto* const kWords = new std::set<std::string_view>{
-      "appendix", "article", "chapter", "clause",  "figure", "paragraph",
-      "part",     "release", "section", "version", "step",   "table"};
+      "appendix", "article", "chapter", "clause", "figure", "paragraph", "part",
+      "release",  "section", "version", "step",   "table",  "room"};
   return kWords->contains(word);
 }
 
@@ -180,80 +245,6 @@ std::string WithoutCommas(std::string_view text, const WrittenNumber& number,
   const bool seconds = begin > 0 && text[begin - 1] == ':';
   return fmt::format("{}{}{}", number.runs[0].Of(text),
                      seconds ? style.point : ":", number.runs[1].Of(text));
-}
-
-// A time of day in a text.
-struct ClockTime {
-  TextSpan hour;
-  int value = 0;             // the hour
-  std::string minutes = {};  // empty for a whole hour
-  size_t end = 0;            // after the minutes
-  bool sure = false;         // WrittenNumber::time
-};
-
-// Returns the times and other numbers that may be one.
-std::vector<ClockTime> ClockTimesIn(std::string_view text,
-                                    const std::vector<WrittenNumber>& numbers) {
-  std::vector<ClockTime> times;
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const WrittenNumber& number = numbers[i];
-    if (number.runs.size() > 2 || number.grouped) continue;
-    ClockTime time = {
-        .hour = number.runs[0], .end = number.span.end, .sure = number.time};
-    if (number.runs[0].end - number.runs[0].begin > 2) continue;
-    time.value = std::atoi(std::string(time.hour.Of(text)).c_str());
-    if (number.runs.size() == 2) time.minutes = number.runs[1].Of(text);
-    const bool minutes = i + 1 < numbers.size() && text[time.end] == ':' &&
-                         numbers[i + 1].span.begin == time.end + 1;
-    if (minutes) {
-      ++i;
-      time.minutes = DigitsOf(text, numbers[i]);
-      time.end = numbers[i].span.end;
-    }
-    if (time.minutes == "00") time.minutes.clear();
-    times.push_back(std::move(time));
-  }
-  return times;
-}
-
-// Returns the beginning of the text at `at`, after a space, in lower case.
-std::string Following(std::string_view text, size_t at, size_t bytes) {
-  if (at < text.size() && text[at] == ' ') ++at;
-  return absl::AsciiStrToLower(
-      std::string(text.substr(std::min(at, text.size()), bytes)));
-}
-
-bool IsAfternoon(std::string_view text, const ClockTime& time) {
-  const std::string mark = Following(text, time.end, 3);
-  return time.value >= 1 && time.value < 12 &&
-         (mark == "p.m" || (mark.starts_with("pm") &&
-                            (mark.size() == 2 || !u_isalpha(mark[2]))));
-}
-
-// True if the German text counts the hours of this time to 24.
-bool CountsTo24(std::string_view text, const ClockTime& time) {
-  constexpr size_t kLookAhead = 24;  // bytes
-  const std::string following = Following(text, time.end, kLookAhead);
-  if (!following.starts_with("uhr")) return false;
-  for (const char* const part : {"mittag", "abend", "nacht"}) {
-    if (following.find(part) != following.npos) return false;
-  }
-  return true;
-}
-
-bool IsFrom13(const ClockTime& time) {
-  return time.sure && time.value > 12 && time.value < 24;
-}
-
-// True if the English text says in which half of the day this time is.
-bool SaysHalfOfDay(std::string_view text, const ClockTime& time) {
-  constexpr size_t kLookAhead = 24;  // bytes
-  const std::string following = Following(text, time.end, kLookAhead);
-  for (const char* const mark :
-       {"pm", "p.m", "am", "a.m", "noon", "evening", "night"}) {
-    if (following.find(mark) != following.npos) return true;
-  }
-  return false;
 }
 
 // The number of single digits to change, add or leave out, to make `b` of `a`.
@@ -299,6 +290,12 @@ size_t FindUnedited(std::string_view text, std::string_view word,
   return text.npos;
 }
 
+bool Overlaps(TextSpan span, const std::vector<TextEdit>& edits) {
+  return std::any_of(edits.begin(), edits.end(), [span](const TextEdit& edit) {
+    return edit.span.begin < span.end && span.begin < edit.span.end;
+  });
+}
+
 void SortByPlace(std::vector<TextEdit>* edits) {
   std::sort(edits->begin(), edits->end(),
             [](const TextEdit& a, const TextEdit& b) {
@@ -340,10 +337,11 @@ NumberCheck::Differences NumberCheck::Compare(
     const std::optional<int> x = a.value(), y = b.value();
     return x && y &&
            (((a.time || b.time) && IsOtherHour(*x, *y)) ||
-            IsShortYear(*x, *y) || IsHalfHour(source, translation, *x, *y));
+            (!a.whole_year && IsShortYear(*x, *y)) ||
+            IsHalfHour(source, translation, *x, *y));
   });
-  PairWithWords(translation, target_, &parts);
-  PairWithWords(source, source_, &others);
+  PairWithWords(source, source_, translation, target_, &parts);
+  PairWithWords(translation, target_, source, source_, &others);
   return {Unpaired(parts), Unpaired(others)};
 }
 
@@ -374,7 +372,8 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
       }
       const std::string word = WordBefore(source, origin.span.begin);
       const bool point = !origin.grouped && source_style_.point == ".";
-      const bool section = point && AnnouncesSection(word);
+      const bool section = point && AnnouncesSection(word) &&
+                           !CountsUnit(source, origin.span.end);
       if (!section && origin.value == number.value &&
           origin.grouped == number.grouped &&
           IsWrittenAs(target_style_, translation, number)) {
@@ -382,8 +381,11 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
       }
       // "at 10.15" is "um 10.15 Uhr".
       if (number.time && !origin.grouped) break;
-      if (point && !section && word.size() >= kLeastName &&
-          word == WordBefore(translation, number.span.begin)) {
+      if (point && !section &&
+          ((word.size() >= kLeastName &&
+            word == WordBefore(translation, number.span.begin)) ||
+           FollowsProduct(source, origin.span.begin, translation,
+                          number.span.begin))) {
         break;
       }
       std::string text = origin.is_value() && !section
@@ -396,37 +398,6 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
     }
   }
   return edits;
-}
-
-void NumberCheck::AddHourEdits(std::string_view source,
-                               std::string_view translation,
-                               std::vector<TextEdit>* edits) const {
-  const bool to_german = target_ == "de";
-  if (!to_german && target_ != "en") return;
-  std::vector<ClockTime> written =
-      ClockTimesIn(translation, NumbersIn(translation, target_style_));
-  for (const ClockTime& time :
-       ClockTimesIn(source, NumbersIn(source, source_style_))) {
-    if (to_german ? !IsAfternoon(source, time) : !IsFrom13(time)) {
-      continue;
-    }
-    const int wrong = to_german ? time.value : time.value - 12;
-    const int right = to_german ? time.value + 12 : time.value;
-    const auto found =
-        std::find_if(written.begin(), written.end(), [&](const auto& other) {
-          return other.value == wrong && other.minutes == time.minutes &&
-                 (to_german ? CountsTo24(translation, other)
-                            : other.sure && !SaysHalfOfDay(translation, other));
-        });
-    if (found == written.end()) continue;
-    const TextSpan hour = found->hour;
-    written.erase(found);
-    const bool edited =
-        std::any_of(edits->begin(), edits->end(), [hour](const TextEdit& edit) {
-          return edit.span.begin < hour.end && hour.begin < edit.span.end;
-        });
-    if (!edited) edits->push_back({hour, std::to_string(right)});
-  }
 }
 
 std::vector<TextEdit> NumberCheck::DateEdits(
@@ -486,32 +457,71 @@ std::vector<TextEdit> NumberCheck::Corrections(
     return dates;
   }
   std::vector<TextEdit> edits = SeparatorEdits(source, translation);
-  AddHourEdits(source, translation, &edits);
+  for (TextEdit& time :
+       ClockTimeEdits(source, NumbersIn(source, source_style_), translation,
+                      NumbersIn(translation, target_style_), target_)) {
+    if (!Overlaps(time.span, edits)) edits.push_back(std::move(time));
+  }
   AddScoreEdits(source, translation, &edits);
   SortByPlace(&edits);
-  const Differences differences =
-      Compare(source, EditedText(std::string(translation), edits).text());
+  return edits;
+}
+
+std::vector<TextEdit> NumberCheck::Repairs(std::string_view source,
+                                           std::string_view translation) const {
+  std::vector<TextEdit> edits = WordEdits(source, translation);
+  const Differences differences = Compare(source, translation);
   if (differences.missing.empty() ||
       differences.missing.size() != differences.added.size()) {
     return edits;
   }
-  // Edits join and part no numbers, so these keep their indices.
   const std::vector<WrittenNumber> read = NumbersIn(source, source_style_);
   const std::vector<WrittenNumber> written =
       NumbersIn(translation, target_style_);
   for (size_t i = 0; i < differences.missing.size(); ++i) {
-    if (differences.added[i] >= written.size()) return edits;
     const WrittenNumber& origin = read[differences.missing[i]];
     const WrittenNumber& number = written[differences.added[i]];
-    if (!AreSimilar(DigitsOf(source, origin), DigitsOf(translation, number))) {
+    if (origin.roman != number.roman ||
+        !AreSimilar(DigitsOf(source, origin), DigitsOf(translation, number))) {
       continue;
     }
-    std::erase_if(
-        edits, [&](const TextEdit& edit) { return edit.span == number.span; });
     edits.push_back(
         {number.span, origin.is_value()
                           ? WriteNumber(source, origin, target_style_)
                           : std::string(origin.span.Of(source))});
+  }
+  SortByPlace(&edits);
+  return edits;
+}
+
+std::vector<TextEdit> NumberCheck::WordEdits(
+    std::string_view source, std::string_view translation) const {
+  constexpr int kLeast = 13;  // smaller ones are words in both languages
+  std::vector<TextEdit> edits;
+  const std::vector<WrittenNumber> read = NumbersIn(source, source_style_);
+  std::set<std::string> written;
+  for (const WrittenNumber& number : NumbersIn(translation, target_style_)) {
+    written.insert(number.value);
+  }
+  std::optional<std::vector<NumberWords::Said>> said;
+  std::set<int> said_by_source;
+  for (const WrittenNumber& number : read) {
+    const std::optional<int> value = Part{0, number.value, false}.value();
+    if (number.roman || !value || *value < kLeast ||
+        written.contains(number.value)) {
+      continue;
+    }
+    if (!said) {
+      said = NumberWords::For(target_).CardinalsIn(translation);
+      said_by_source = NumberWords::For(source_).NumbersSaidIn(source);
+    }
+    const auto is_it = [&](const auto& one) { return one.value == *value; };
+    const auto found = std::find_if(said->begin(), said->end(), is_it);
+    if (found == said->end() || said_by_source.contains(*value)) continue;
+    std::string text = WriteNumber(source, number, target_style_);
+    if (found->age) text += '-';
+    edits.push_back({found->span, std::move(text)});
+    said->erase(found);
   }
   SortByPlace(&edits);
   return edits;

@@ -41,10 +41,16 @@ class NumberCheck {
                       std::string_view translation) const;
 
   // Returns edits of the translation, in order: separators as the target
-  // language writes them, hours of the afternoon, scores that became times, and
-  // numbers that are nearly those of the source.
+  // language writes them, times as it says them (clock_times.h), and scores
+  // that became times.
   std::vector<TextEdit> Corrections(std::string_view source,
                                     std::string_view translation) const;
+
+  // Returns edits of a translation that is corrected: numbers that are nearly
+  // those of the source, and words for numbers from 13 on that the source has
+  // in digits.
+  std::vector<TextEdit> Repairs(std::string_view source,
+                                std::string_view translation) const;
 
   // Returns the text with its separators as the target language writes them.
   // `number` is a text with numbers of the source language.
@@ -70,9 +76,9 @@ class NumberCheck {
   // "3:2" is a score or a ratio, and no "3:2 Uhr".
   void AddScoreEdits(std::string_view source, std::string_view translation,
                      std::vector<TextEdit>* edits) const;
-  // "3:30 pm" is "15:30 Uhr", and "15:30 Uhr" is not "3:30".
-  void AddHourEdits(std::string_view source, std::string_view translation,
-                    std::vector<TextEdit>* edits) const;
+  // "dreißig Jahre" is written as the source's "30 years".
+  std::vector<TextEdit> WordEdits(std::string_view source,
+                                  std::string_view translation) const;
 
   std::string source_, target_;  // languages
   NumberStyle source_style_, target_style_;

@@ -38,19 +38,34 @@ std::string Letters(const icu::UnicodeString& text) {
   return Letters(text.toUTF8String(utf8));
 }
 
-std::vector<std::string> WordsOf(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (; !text.empty(); text.remove_prefix(FirstCodePoint(text).size)) {
-    const UChar32 c = FirstCharacter(text);
+struct SpelledWord {
+  TextSpan span;
+  std::string letters;  // in lower case
+};
+
+std::vector<SpelledWord> WordsOf(std::string_view text) {
+  std::vector<SpelledWord> words;
+  SpelledWord word;
+  for (size_t at = 0; at < text.size();) {
+    const UChar32 c = FirstCharacter(text.substr(at));
+    const size_t end = at + FirstCodePoint(text.substr(at)).size;
     if (u_isalpha(c)) {
-      AppendUtf8(u_tolower(c), &word);
-    } else if (!word.empty()) {
+      if (word.letters.empty()) word.span.begin = at;
+      word.span.end = end;
+      AppendUtf8(u_tolower(c), &word.letters);
+    } else if (!word.letters.empty()) {
       words.push_back(std::exchange(word, {}));
     }
+    at = end;
   }
-  if (!word.empty()) words.push_back(std::move(word));
+  if (!word.letters.empty()) words.push_back(std::move(word));
   return words;
+}
+
+// True for the article before "hundred".
+bool IsOne(std::string_view word) {
+  return word == "a" || word == "one" || word == "ein" || word == "eine" ||
+         word == "einem" || word == "einen" || word == "einer";
 }
 
 }  // namespace
@@ -84,16 +99,18 @@ NumberWords::NumberWords(const std::string& language) {
       format.format(static_cast<int64_t>(value), rules, word, nowhere, failed);
       return U_FAILURE(failed) ? std::string() : Letters(word);
     };
+    const bool cardinal = rules.indexOf("ordinal") < 0;
+    const Kind kind = cardinal ? Kind::kCardinal : Kind::kOther;
     const std::string one = spelled(1);
     for (int value = 0; value <= kMostSpelled; ++value) {
-      Add(spelled(value), value);
+      Add(spelled(value), value, kind);
     }
-    Add(spelled(1000), 1000);
+    Add(spelled(1000), 1000, kind);
     // "hundred" and "thousand" alone.
     for (const int value : {100, 1000}) {
       const std::string word = spelled(value);
       if (!one.empty() && word.starts_with(one)) {
-        Add(word.substr(one.size()), value);
+        Add(word.substr(one.size()), value, kind);
       }
     }
   }
@@ -101,35 +118,116 @@ NumberWords::NumberWords(const std::string& language) {
   if (U_FAILURE(error)) return;
   int32_t count = 0;
   const icu::UnicodeString* const months = dates.getMonths(count);
-  for (int32_t i = 0; i < count; ++i) Add(Letters(months[i]), i + 1);
+  for (int32_t i = 0; i < count; ++i)
+    Add(Letters(months[i]), i + 1, Kind::kMonth);
 }
 
-void NumberWords::Add(std::string word, int value) {
+void NumberWords::Add(std::string word, int value, Kind kind) {
   if (word.empty()) return;
   longest_ = std::max(longest_, word.size());
   const auto [begin, end] = values_.equal_range(word);
   if (std::any_of(begin, end,
-                  [&](const auto& one) { return one.second == value; })) {
+                  [&](const auto& one) { return one.second.value == value; })) {
     return;
   }
-  values_.emplace(std::move(word), value);
+  values_.emplace(std::move(word), Meaning{value, kind});
 }
 
 std::set<int> NumberWords::SaidIn(std::string_view text) const {
+  return SaidIn(text, /*numbers=*/true, /*months=*/true);
+}
+
+std::set<int> NumberWords::NumbersSaidIn(std::string_view text) const {
+  return SaidIn(text, /*numbers=*/true, /*months=*/false);
+}
+
+std::set<int> NumberWords::MonthsIn(std::string_view text) const {
+  return SaidIn(text, /*numbers=*/false, /*months=*/true);
+}
+
+std::set<int> NumberWords::SaidIn(std::string_view text, bool numbers,
+                                  bool months) const {
   std::set<int> said;
   const auto add = [&](const std::string& word) {
     const auto [begin, end] = values_.equal_range(word);
-    for (auto it = begin; it != end; ++it) said.insert(it->second);
+    for (auto it = begin; it != end; ++it) {
+      if (it->second.kind == Kind::kMonth ? months : numbers) {
+        said.insert(it->second.value);
+      }
+    }
     return begin != end;
   };
-  const std::vector<std::string> words = WordsOf(text);
+  const std::vector<SpelledWord> words = WordsOf(text);
   for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i].letters;
     // "twenty-one" is two words.
-    if (i + 1 < words.size()) add(words[i] + words[i + 1]);
-    if (add(words[i])) continue;
-    for (size_t size = std::min(words[i].size() - 1, longest_);
-         size >= kLeastBeginning && !add(words[i].substr(0, size)); --size) {
+    if (i + 1 < words.size()) add(word + words[i + 1].letters);
+    if (add(word)) continue;
+    for (size_t size = std::min(word.size() - 1, longest_);
+         size >= kLeastBeginning && !add(word.substr(0, size)); --size) {
     }
+  }
+  return said;
+}
+
+std::optional<int> NumberWords::CardinalOf(const std::string& word) const {
+  const auto [begin, end] = values_.equal_range(word);
+  for (auto it = begin; it != end; ++it) {
+    if (it->second.kind == Kind::kCardinal) return it->second.value;
+  }
+  return std::nullopt;
+}
+
+std::vector<NumberWords::Said> NumberWords::CardinalsIn(
+    std::string_view text) const {
+  constexpr std::string_view kAge = "jähr";
+  std::vector<Said> said;
+  const std::vector<SpelledWord> words = WordsOf(text);
+  const auto gap = [&](size_t i) {  // before the word
+    const size_t begin = i > 0 ? words[i - 1].span.end : 0;
+    return text.substr(begin, words[i].span.begin - begin);
+  };
+  bool joined = false;  // the last word was a number
+  for (size_t i = 0; i < words.size(); ++i) {
+    Said one = {words[i].span};
+    std::optional<int> value;
+    size_t next = i;  // the last word of the number
+    if (i + 1 < words.size() && (gap(i + 1) == "-" || gap(i + 1) == " ")) {
+      value = CardinalOf(words[i].letters + words[i + 1].letters);
+      // "a hundred" is said by the branch below.
+      if (value && !IsOne(words[i].letters)) {
+        next = i + 1;
+        one.span.end = words[next].span.end;
+      } else {
+        value.reset();
+      }
+    }
+    if (!value) value = CardinalOf(words[i].letters);
+    if (!value) {
+      const size_t age = words[i].letters.find(kAge);
+      // Letters of other sizes than those of the text have no such word.
+      if (age != std::string::npos &&
+          words[i].letters.size() == one.span.end - one.span.begin) {
+        value = CardinalOf(words[i].letters.substr(0, age));
+        one.span.end = one.span.begin + age;
+        one.age = true;
+      }
+    }
+    // An article is no number before another one.
+    const bool was_joined =
+        std::exchange(joined, value.has_value() && !IsOne(words[i].letters));
+    if (!value) continue;
+    one.value = *value;
+    const bool one_before =
+        i > 0 && gap(i) == " " && IsOne(words[i - 1].letters);
+    const bool whole_hundreds = *value == 100 || *value == 1000;
+    if (whole_hundreds && one_before) one.span.begin = words[i - 1].span.begin;
+    const bool part_of_longer =
+        (was_joined && gap(i) != ", " && !(whole_hundreds && one_before)) ||
+        (next + 1 < words.size() && gap(next + 1) == " " &&
+         CardinalOf(words[next + 1].letters));
+    i = next;
+    if (!part_of_longer) said.push_back(one);
   }
   return said;
 }

@@ -1,10 +1,14 @@
 #ifndef TRIVIUM_SERVER_TRANSLATION_NUMBER_WORDS_H_
 #define TRIVIUM_SERVER_TRANSLATION_NUMBER_WORDS_H_
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
+
+#include "server/translation/sentences.h"
 
 namespace trivium {
 
@@ -23,13 +27,36 @@ class NumberWords {
   // month's. A word that begins with a number's counts ("dreistündig"), so this
   // may return too many.
   std::set<int> SaidIn(std::string_view text) const;
+  // The same without months, and months alone.
+  std::set<int> NumbersSaidIn(std::string_view text) const;
+  std::set<int> MonthsIn(std::string_view text) const;
+
+  // A number that a text says in words.
+  struct Said {
+    TextSpan span;
+    int value = 0;
+    // The word goes on with what has an age: "dreißigjährig".
+    bool age = false;
+  };
+  // Returns the cardinal numbers of the text: "thirty", "twenty-one", "a
+  // hundred". Leaves out those that are a part of a longer one, such as "two
+  // hundred".
+  std::vector<Said> CardinalsIn(std::string_view text) const;
 
  private:
+  enum class Kind { kCardinal, kOther, kMonth };
+  struct Meaning {
+    int value = 0;
+    Kind kind = Kind::kOther;
+  };
+
   explicit NumberWords(const std::string& language);
 
-  void Add(std::string word, int value);
+  void Add(std::string word, int value, Kind kind);
+  std::set<int> SaidIn(std::string_view text, bool numbers, bool months) const;
+  std::optional<int> CardinalOf(const std::string& word) const;
 
-  std::unordered_multimap<std::string, int> values_;
+  std::unordered_multimap<std::string, Meaning> values_;
   size_t longest_ = 0;  // word in bytes
 };
 

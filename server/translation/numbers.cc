@@ -10,8 +10,10 @@
 #include <unicode/locid.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "server/translation/characters.h"
 
 namespace trivium {
 namespace {
@@ -132,10 +134,57 @@ std::optional<NumberStyle> NumberStyle::For(std::string_view language) {
   return style;
 }
 
+std::optional<int> RomanValue(std::string_view letters) {
+  // Greedy, so that each value has one numeral.
+  constexpr std::pair<std::string_view, int> kNumerals[] = {
+      {"X", 10}, {"IX", 9}, {"V", 5}, {"IV", 4}, {"I", 1}};
+  int value = 0;
+  for (const auto& [numeral, worth] : kNumerals) {
+    const int most = numeral.size() == 1 && numeral != "V" ? 3 : 1;
+    for (int i = 0; i < most && letters.starts_with(numeral); ++i) {
+      letters.remove_prefix(numeral.size());
+      value += worth;
+    }
+  }
+  if (!letters.empty() || value == 0) return std::nullopt;
+  return value;
+}
+
+size_t RomanSize(std::string_view text, size_t at) {
+  constexpr size_t kLeast = 2, kMost = 8;
+  size_t size = 0;
+  while (size <= kMost && at + size < text.size() &&
+         std::string_view("IVX").find(text[at + size]) !=
+             std::string_view::npos) {
+    ++size;
+  }
+  if (size < kLeast || size > kMost) return 0;
+  if (at + size < text.size()) {
+    const UChar32 after = FirstCharacter(text.substr(at + size));
+    if (u_isalnum(after) || after == '_') return 0;
+  }
+  if (at > 0) {
+    const size_t before = LastCharacterSize(text.substr(0, at));
+    const UChar32 c = FirstCharacter(text.substr(at - before));
+    if (u_isalnum(c) || c == '_') return 0;
+  }
+  return size;
+}
+
 std::vector<WrittenNumber> NumbersIn(std::string_view text,
                                      const NumberStyle& style) {
   std::vector<WrittenNumber> numbers;
   for (size_t at = 0; at < text.size(); ++at) {
+    if (const size_t size = RomanSize(text, at); size > 0) {
+      WrittenNumber number;
+      number.span = {at, at + size};
+      number.runs.push_back(number.span);
+      number.value = text.substr(at, size);
+      number.roman = true;
+      numbers.push_back(std::move(number));
+      at += size - 1;
+      continue;
+    }
     if (!IsDigitAt(text, at)) continue;
     WrittenNumber number;
     std::vector<std::string_view> separators;

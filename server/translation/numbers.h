@@ -21,7 +21,8 @@ struct NumberStyle {
 };
 
 // A number in a text: runs of ASCII digits with at most one separator between
-// them. A colon, a slash or a dash separates numbers, so that a time is two.
+// them, or a Roman numeral of I, V and X. A colon, a slash or a dash separates
+// numbers, so that a time is two.
 struct WrittenNumber {
   TextSpan span;
   std::vector<TextSpan> runs;  // of digits; at least one
@@ -32,9 +33,18 @@ struct WrittenNumber {
   bool fraction = false;
   // A part of a time or date: next to a colon, or before "pm" or "Uhr".
   bool time = false;
+  // Letters such as "XII", which are the value, too.
+  bool roman = false;
 
   bool is_value() const { return !value.empty(); }
 };
+
+// Returns the value of a Roman numeral, or nullopt if it is none, as "XIIII".
+std::optional<int> RomanValue(std::string_view letters);
+
+// Returns the bytes of the letters I, V and X at `at`, if they are a word of
+// two letters or more; otherwise 0.
+size_t RomanSize(std::string_view text, size_t at);
 
 // Returns the numbers of a text in order. A number with one separator is read
 // as `style` has it: "1,234" is 1234 in English and 1.234 in German. One with

@@ -103,9 +103,39 @@ constexpr char kIdentifier[] =
     R"(|[A-Za-z_]\w*(?:(?:::|->|\.)\w+)*(?:\(\)|(?:::|->)\w+))"
     R"(|\pL[\pL\pN]*(?:_[\pL\pN]+)+)"
     R"(|[a-z]{2,}[A-Z][a-z][\pL\pN]*)"
-    R"(|\p{Ll}\pL*\d[\pL\pN]*)"
+    R"(|\p{Ll}\pL*\d[\pL\pN]*(?:[.-]\d[\pL\pN]*)*(?:-[a-z]+[.\d]*\d)?)"
+    R"(|\d+(?:\.\d+)+-(?:alpha|beta|rc|dev|pre|snapshot)(?:\.?\d+)*\b)"
+    R"(|--[A-Za-z][\w-]*\b|\{[A-Za-z_][\w.]*\})"
     R"(|&(?:[A-Za-z]{2,8}\d{0,2}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)"
     R"(|[@#]\pL[\pL\pN_]*))";
+
+// Matches tags; calls whose arguments are no words of a sentence; and lines of
+// code: prompts of a shell, SQL, and statements of usual programming languages.
+// Each kind of line has a mark that prose lacks.
+constexpr char kCode[] =
+    R"((</?[A-Za-z][A-Za-z0-9-]*(?: [a-z-]+="[^"<>\n]*")*\s?/?>)"
+    R"(|\b[A-Za-z_]\w*\((?:"[^"\n]*"[^()\n]*|'[^'\n]*'[^()\n]*)"
+    R"(|[\w.]+(?:, ?[\w.]+)+)\))"
+    R"(|(?m:^[ \t]*(?:)"
+    R"(\$ [a-z][\w./-]*(?: [^\n]*)?)"
+    R"(|SELECT (?:DISTINCT )?(?:\*|[a-z"`])[^\n]* FROM [^\n]+)"
+    R"(|(?:INSERT INTO|DELETE FROM|CREATE TABLE|UPDATE) [a-z"`][^\n]*;)"
+    R"(|#include [<"][^\n]+|import [\w.{}*, ]+ from ["'][^\n]+)"
+    R"(|(?:def|function|func|fn) \w*\([^\n]*\)[^\n]*[:{}])"
+    R"(|(?:var|let|const|int|auto|float|double|bool|string) \w+ ?= ?[^\n]*;)"
+    R"(|(?:if|for|while|switch) ?\([^\n]*\) ?(?:\{[^\n]*|[^\n]*;))"
+    R"(|return [\w.()+*/"' -]*;|[\w.]+\([^\n]*\);)"
+    R"()[ \t]*$)))";
+
+// Matches emoticons between white space, and faces of several scripts. A face
+// in brackets has signs within or arms beside it, so that "(?)" is none.
+constexpr char kEmoticon[] =
+    R"re((?:^|\s)([:;]['^-]?[()\[\]DPpO3|/\\*]+|=[()DP]|<3+|\^\^|[xX]D|-_-)re"
+    R"re(|\\o/|\([\^>TQ;=*oO•°≧][_.,~▽ω□][\^<TQ;=*oO•°≦]\)|\(-[_.]-\))re"
+    R"re(|[^\s\w()"'.,;:!?…–—„“”‘’«»À-ɏ*-]{0,5})re"
+    R"re(\([^\s()A-Za-z0-9À-ɏ]{1,8}\))re"
+    R"re([^\s\w()"'.,;:!?…–—„“”‘’«»À-ɏ*-][^\s\w()"À-ɏ]{0,4}(?: ┻━┻)?)re"
+    R"re(|[ʕʢ][^\s()]{1,8}[ʔʡ])(?:\s|$|[.,!?]))re";
 
 RE2::Options Quiet() {
   RE2::Options options;
@@ -137,6 +167,8 @@ const RE2& PatternOf(ProtectedKind kind) {
   static const RE2 number(kNumber);
   static const RE2 domain(kDomain);
   static const RE2 identifier(kIdentifier);
+  static const RE2 code(kCode);
+  static const RE2 emoticon(kEmoticon);
   switch (kind) {
     case ProtectedKind::kMustache:
       return mustache;
@@ -154,6 +186,10 @@ const RE2& PatternOf(ProtectedKind kind) {
       return domain;
     case ProtectedKind::kIdentifier:
       return identifier;
+    case ProtectedKind::kCode:
+      return code;
+    case ProtectedKind::kEmoticon:
+      return emoticon;
     case ProtectedKind::kPrintf:
     case ProtectedKind::kIcuMessage:  // has no pattern
       break;

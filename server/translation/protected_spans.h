@@ -31,7 +31,9 @@ enum class ProtectedKind {
   kNumber,          // 12, -3.5, 1,234.50, 24/7, 2026-11-26, 10:30
   kDomain,          // example.com, example.com/a?b=c
   kIdentifier,  // getName(), MAX_SIZE, $HOME, LANG=C, std::min, user2, @jane,
-                // #Summer, `make all`
+                // #Summer, `make all`, --verbose, v2.4.1-rc1, {name}
+  kCode,        // <b>, print("hello"), and lines: $ git push, if (x) { y(); }
+  kEmoticon,    // :-) <3 (^_^) ¯\\_(ツ)_/¯
 };
 
 // Finds protected spans: those of the given kinds, and the matches of the

@@ -51,7 +51,7 @@ TEST(JsonTest, BoundsTheMemory) {
   values += "]";
   EXPECT_EQ(JsonError(values, {1000, 64'000}), absl::OkStatus());
   EXPECT_THAT(JsonError(values, {1000, 10'000}),
-              IsError(StatusCode::kInvalidArgument, "memory"));
+              IsError(StatusCode::kInvalidArgument, "9 KiB of memory"));
   EXPECT_THAT(JsonError(values, {100, 64'000}),
               IsError(StatusCode::kInvalidArgument, "100"));
 }

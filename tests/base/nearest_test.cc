@@ -14,5 +14,31 @@ TEST(NearestTest, FindsTheNameWithTheFewestChanges) {
   EXPECT_EQ(Nearest("x", {"a", "b"}), "a");
 }
 
+TEST(NearestTest, OnlyAMisspeltNameIsNear) {
+  EXPECT_TRUE(IsNear("hlep", "help"));
+  EXPECT_TRUE(IsNear("transalte", "translate"));
+  EXPECT_FALSE(IsNear("foo", "tag"));
+  EXPECT_FALSE(IsNear("detect", "search"));
+}
+
+TEST(NearestTest, FlagsAreMeantByOtherProgramsNamesAndByBeginnings) {
+  const std::vector<std::string> client = {
+      "term", "beam-size", "format", "source-language", "target-language",
+      "help", "address"};
+  EXPECT_NE(UnknownFlag("--beam", client).find("--beam-size?"),
+            std::string::npos);
+  EXPECT_NE(UnknownFlag("--from=de", client).find("--source-language?"),
+            std::string::npos);
+  EXPECT_NE(UnknownFlag("--to", client).find("--target-language?"),
+            std::string::npos);
+  EXPECT_NE(UnknownFlag("--port", client).find("--address?"),
+            std::string::npos);
+  EXPECT_NE(UnknownFlag("--port", {"plan", "http-listen"}).find("http-listen?"),
+            std::string::npos);
+  EXPECT_NE(UnknownFlag("--fromat", client).find("--format?"),
+            std::string::npos);
+  EXPECT_NE(UnknownFlag("--", client).find("--term?"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trivium

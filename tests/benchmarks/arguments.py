@@ -11,6 +11,10 @@ def numbers(text):
     return [float(number) for number in text.split(",") if number]
 
 
+def texts(text):
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def precisions(text):
     names = [name for name in text.split(",") if name]
     unknown = set(names) - {"f32", "bf16", "int8"}

@@ -25,6 +25,7 @@ struct Flags {
   std::string folder;
   std::string sentences;  // ids or texts, a sentence a line
   bool texts = false;
+  bool sparse = false;
   std::string output;  // f32 vectors, one after the other
   std::string precision = "auto";
   std::string max_isa;
@@ -77,23 +78,38 @@ absl::Status Run(const Flags& flags) {
   }
   std::vector<double> seconds;
   std::vector<std::vector<float>> vectors(sentences.size());
+  std::vector<std::vector<SparseWeight>> weights(sentences.size());
   for (int round = 0; round < flags.rounds; ++round) {
     std::vector<Request> requests(sentences.size());
     for (size_t i = 0; i < sentences.size(); ++i) {
       requests[i].model = served;
       requests[i].source.ids = sentences[i];
-      requests[i].states = served->model->sentence_encoder().Reads({});
+      requests[i].sparse = flags.sparse;
+      if (!flags.sparse) {
+        requests[i].states = served->model->sentence_encoder().Reads({});
+      }
     }
     TRIVIUM_ASSIGN_OR_RETURN(
         const double taken,
         BenchRound::Run(batcher.get(), std::move(requests), flags.in_flight,
                         [&](size_t i, RequestResult result) {
+                          if (flags.sparse) {
+                            weights[i] = std::move(result.sparse);
+                            return;
+                          }
                           vectors[i] = served->model->sentence_encoder().Embed(
                               result.states, served->model->info().d_model, {});
                         }));
     seconds.push_back(taken);
   }
 
+  if (flags.sparse && !flags.output.empty()) {
+    for (size_t i = 0; i < vectors.size(); ++i) {
+      vectors[i].assign(served->model->info().vocabulary, 0);
+      for (const SparseWeight& one : weights[i])
+        vectors[i][one.id] = one.weight;
+    }
+  }
   if (!flags.output.empty()) {
     std::ofstream output(flags.output, std::ios::binary);
     for (const std::vector<float>& vector : vectors) {
@@ -120,6 +136,8 @@ int main(int argc, char** argv) {
   app.add_option("sentences", flags.sentences, "Ids, a sentence a line")
       ->required();
   app.add_flag("--texts", flags.texts, "The lines are texts");
+  app.add_flag("--sparse", flags.sparse,
+               "SPLADE's weights instead of dense vectors");
   app.add_option("--output", flags.output,
                  "Where the vectors go, f32, one after the other");
   app.add_option("--precision", flags.precision, "f32, bf16, int8 or auto");

@@ -20,6 +20,7 @@ import numpy as np
 
 import arguments
 import encoder_folder
+import limits
 import machine
 import sentences
 from machine import ROOT
@@ -38,11 +39,19 @@ def parse_arguments():
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--model", default="bert-base",
                         choices=list(encoder_folder.SHAPES),
-                        help="shape of the BERT; its weights are random")
+                        help="shape of the model; its weights are random")
     parser.add_argument("--precisions", type=arguments.precisions,
                         default="f32,int8", help="of this engine, of f32, bf16, int8")
     parser.add_argument("--peer-precisions", type=arguments.precisions,
                         default="f32,bf16,int8", help="of the peers")
+    parser.add_argument("--layers", type=int, help="so many of the shape's: a "
+                        "large shape then takes less memory and time")
+    parser.add_argument("--peers", type=arguments.texts,
+                        default="ONNX Runtime,OpenVINO,PyTorch",
+                        help="some of these; empty: this engine alone")
+    parser.add_argument("--also", type=arguments.integers, default="",
+                        help="lengths: what a token of them costs this engine, "
+                        "beside one of the longest")
     parser.add_argument("--max-isa", default="", help="cap of this engine's "
                         "instruction set")
     parser.add_argument("--threads", type=int, default=1)
@@ -58,7 +67,12 @@ def parse_arguments():
     parser.add_argument("--json", help="write the report there, too")
     parser.add_argument("--programs", type=pathlib.Path, required=True,
                         help="folder of the programs, which the command builds")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.shape = encoder_folder.SHAPES[options.model]
+    if options.layers:
+        options.shape = dataclasses.replace(options.shape,
+                                            layers=options.layers)
+    return options
 
 
 class OwnEngine:
@@ -69,6 +83,7 @@ class OwnEngine:
             options.programs / "trivium-bench-encoder", folder, ids,
             "--output", self._vectors, "--precision", precision,
             "--workers", options.threads, "--rounds", 2,
+            *(["--sparse"] if options.shape.sparse else []),
             *(["--max-isa", options.max_isa] if options.max_isa else [])]
 
     def round(self):
@@ -122,7 +137,7 @@ def batchings(sources, sizes, padded):
 
 def make_sides(options, work):
     """Own engine and peers by batching, and the sentences."""
-    shape = encoder_folder.SHAPES[options.model]
+    shape = options.shape
     folder = work / "model"
     encoder_folder.write_random(folder, shape)
     sources = encoder_folder.random_sentences(
@@ -131,15 +146,38 @@ def make_sides(options, work):
     sentences.write_ids(ids, sources)
     sides = [OwnEngine(options, precision, folder, ids, work)
              for precision in options.precisions]
+    if not options.peers:
+        return sides, sources, {}
     import encoder_peers  # takes seconds
-    models = ROOT / "build/benchmarks/encoder-models" / options.model
-    encoder_peers.write_models(folder, sources, models)
+    models = ROOT / "build/benchmarks/encoder-models" / (
+        f"{options.model}-{shape.layers}")
+    encoder_peers.write_models(
+        folder, encoder_folder.random_sentences(64, 10, 80, shape), models,
+        options.peer_precisions, options.peers)
     cut = list(batchings(sources, options.batches, encoder_peers.padded))
-    for peer in encoder_peers.make(
-            folder, models, options.peer_precisions, options.threads):
+    for peer in encoder_peers.make(folder, models, options.peer_precisions,
+                                   options.peers, options.threads):
         peer(*cut[0][2][0])
         sides += [PeerBatches(peer, *way) for way in cut]
     return sides, sources, encoder_peers.VERSIONS
+
+
+def costs_of_lengths(options, work):
+    """Microseconds a token of each of --also's lengths and of the longest, in
+    the engine's last precision."""
+    shape = options.shape
+    seconds = {length: [] for length in [*options.also, options.longest]}
+    for _ in range(3):
+        for length, taken in seconds.items():
+            count = max(1, 2 * options.longest // length)
+            ids = work / f"ids_{length}"
+            sentences.write_ids(ids, encoder_folder.random_sentences(
+                count, length, length, shape))
+            side = OwnEngine(options, options.precisions[-1], work / "model",
+                             ids, work)
+            taken.append(side.round() / (count * length))
+    return {length: 1e6 * statistics.median(taken)
+            for length, taken in seconds.items()}
 
 
 def measure(sides, rounds):
@@ -172,7 +210,10 @@ def cosines(vectors, reference):
 def compare(options, work):
     sides, sources, versions = make_sides(options, work)
     tokens = sum(map(len, sources))
+    # In int8, of one thread; before and after, as the machine's speed changes.
+    peaks = [limits.measure(options.programs, "Peak/int8").get("peak")]
     seconds, going_on = measure(sides, options.rounds)
+    peaks.append(limits.measure(options.programs, "Peak/int8").get("peak"))
     entries = []
     references = {}  # each one's own f32
     for i, side in enumerate(sides):
@@ -194,6 +235,7 @@ def compare(options, work):
     report = {
         "machine": machine.describe(),
         "model": options.model,
+        "layers": options.shape.layers,
         "threads": options.threads,
         "isa": sides[0].report["isa"],
         "sentences": len(sources),
@@ -213,6 +255,14 @@ def compare(options, work):
                 "ratio": entry["tokens_per_second"] / best["tokens_per_second"],
                 "best": {key: best[key]
                          for key in ("side", "precision", "batching")}}
+    if "int8" in own and all(peaks):
+        operations = options.shape.operations()
+        peak = statistics.mean(peaks) * options.threads
+        report["int8_peak"] = peak
+        report["share"] = (own["int8"]["tokens_per_second"] * operations
+                           / peak)
+    if options.also:
+        report["microseconds_a_token"] = costs_of_lengths(options, work)
     # All compute the same function: else their speeds mean nothing.
     if "Trivium" in references:
         others = [r for name, r in references.items() if name != "Trivium"]
@@ -223,7 +273,7 @@ def compare(options, work):
 
 
 def print_markdown(report):
-    print(f"{report['model']}, random weights, {report['sentences']} sentences "
+    print(f"{report['model']}, {report['layers']} layers, random weights, {report['sentences']} sentences "
           f"of {report['shortest']} to {report['longest']} tokens "
           f"({report['tokens']} in all), {report['threads']} thread(s)\n"
           f"{machine.in_words(report['machine'])}, {report['isa']}; "
@@ -248,6 +298,15 @@ def print_markdown(report):
               f"{'in f32' if precision == 'f32' else 'below f32'}: "
               f"{entry['ratio']:.2f} ({best['side']} {best['precision']}, "
               f"{best['batching']})")
+    if "share" in report:
+        print(f"Share of int8 multiplications alone "
+              f"({report['int8_peak'] / 1e9:,.0f} Gop/s), attention's left "
+              f"out: {report['share']:.0%}")
+    if costs := report.get("microseconds_a_token"):
+        print("Microseconds a token, by tokens of a text: " + ", ".join(
+            f"{length}: {cost:.0f} ({costs[report['longest']] / cost:.2f})"
+            for length, cost in costs.items())
+            + "; in brackets the cost of the longest, of this one")
     between = report.get("least_cosine_between_f32")
     if between is not None:
         print(f"Least cosine of this engine's f32 to a peer's: {between:.6f}")

@@ -30,16 +30,46 @@ transformers.utils.logging.disable_progress_bar()
 CALIBRATION_SENTENCES = 16
 
 
-class States(torch.nn.Module):
+class MeanStates(torch.nn.Module):
+    """The states of all tokens."""
+    auto_class = transformers.AutoModel
+
     def __init__(self, folder, attention):
         super().__init__()
-        self.model = transformers.BertModel.from_pretrained(
+        self.model = self.auto_class.from_pretrained(
             folder, attn_implementation=attention, dtype=torch.float32)
         self.eval()
 
     def forward(self, input_ids, attention_mask):
         return self.model(input_ids=input_ids,
                           attention_mask=attention_mask).last_hidden_state
+
+    @staticmethod
+    def embeddings(states, mask):
+        """The normalized means. states [sentences, longest, d_model]"""
+        sums = np.einsum("stc,st->sc", states, mask.astype(np.float32))
+        return sums / np.linalg.norm(sums, axis=1, keepdims=True)
+
+
+class Splade(MeanStates):
+    """The weights of the vocabulary; no [tokens, vocabulary] leaves it."""
+    auto_class = transformers.AutoModelForMaskedLM
+
+    def forward(self, input_ids, attention_mask):
+        logits = self.model(input_ids=input_ids,
+                            attention_mask=attention_mask).logits
+        weights = torch.log1p(torch.relu(logits))
+        return (weights * attention_mask[:, :, None]).amax(1)
+
+    @staticmethod
+    def embeddings(weights, mask):
+        return weights
+
+
+def model_class(folder):
+    config = json.loads((folder / "config.json").read_text())
+    masked = config["architectures"][0].endswith("ForMaskedLM")
+    return Splade if masked else MeanStates
 
 
 def padded(sentences):
@@ -53,23 +83,18 @@ def padded(sentences):
     return ids, mask
 
 
-def pooled(states, mask):
-    """states [sentences, longest, d_model]"""
-    sums = np.einsum("stc,st->sc", states, mask.astype(np.float32))
-    return sums / np.linalg.norm(sums, axis=1, keepdims=True)
-
-
 EXAMPLE = padded([[2, 7, 8, 3], [2, 7, 8, 9, 3]])
 
 
-def write_onnx(folder, out):
+def write_onnx(folder, _, out, precisions):
     """fused.onnx and int8.onnx: with ONNX Runtime's own fusions for BERT, and
     its dynamic quantization."""
     config = transformers.AutoConfig.from_pretrained(folder)
     names = ["input_ids", "attention_mask", "states"]
     # Its fusions know the graphs of this exporter and this attention.
     torch.onnx.export(
-        States(folder, "eager"), tuple(map(torch.tensor, EXAMPLE)),
+        model_class(folder)(folder, "eager"),
+        tuple(map(torch.tensor, EXAMPLE)),
         str(out / "plain.onnx"), input_names=names[:2], output_names=names[2:],
         dynamic_axes={name: {0: "sentences", 1: "tokens"} for name in names},
         opset_version=17, dynamo=False)
@@ -77,28 +102,36 @@ def write_onnx(folder, out):
         str(out / "plain.onnx"), model_type="bert",
         num_heads=config.num_attention_heads, hidden_size=config.hidden_size,
         opt_level=0)
-    if fused.get_fused_operator_statistics()["Attention"] == 0:
+    # It knows no other family's attention.
+    if (config.model_type in ("bert", "xlm-roberta")
+            and fused.get_fused_operator_statistics()["Attention"] == 0):
         sys.exit("ONNX Runtime's optimizer does not know this exporter's "
                  "attention: its figures would be too low")
     fused.save_model_to_file(str(out / "fused.onnx"))
     (out / "plain.onnx").unlink()
-    onnxruntime.quantization.quantize_dynamic(
-        str(out / "fused.onnx"), str(out / "int8.onnx"), per_channel=True,
-        weight_type=onnxruntime.quantization.QuantType.QInt8,
-        # Its shape inference does not know its fused operators.
-        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT})
+    if "int8" in precisions:
+        onnxruntime.quantization.quantize_dynamic(
+            str(out / "fused.onnx"), str(out / "int8.onnx"), per_channel=True,
+            weight_type=onnxruntime.quantization.QuantType.QInt8,
+            # Its shape inference does not know its fused operators.
+            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT})
+    if "f32" not in precisions:
+        (out / "fused.onnx").unlink()
 
 
-def write_openvino(folder, sentences, out):
+def write_openvino(folder, sentences, out, precisions):
     """f32.xml and int8.xml, as NNCF quantizes it; without its corrections of
     accuracy, which cost minutes and change no speed."""
     model = openvino.convert_model(
-        States(folder, "sdpa"),
+        model_class(folder)(folder, "sdpa"),
         example_input=dict(zip(("input_ids", "attention_mask"),
                                map(torch.tensor, EXAMPLE))),
         input=[("input_ids", [-1, -1], np.int64),
                ("attention_mask", [-1, -1], np.int64)])
-    openvino.save_model(model, out / "f32.xml", compress_to_fp16=False)
+    if "f32" in precisions or "bf16" in precisions:
+        openvino.save_model(model, out / "f32.xml", compress_to_fp16=False)
+    if "int8" not in precisions:
+        return
     int8 = nncf.quantize(
         model,
         nncf.Dataset([padded([sentence]) for sentence
@@ -112,8 +145,9 @@ def write_openvino(folder, sentences, out):
     openvino.save_model(int8, out / "int8.xml", compress_to_fp16=False)
 
 
-def write_models(folder, sentences, out):
-    """What the peers make of the folder, unless `out` has it from them."""
+def write_models(folder, sentences, out, precisions, names):
+    """What the peers of these names make of the folder, unless `out` has it
+    from them."""
     stamp = out / "made_of.json"
     config = json.loads((folder / "config.json").read_text())
     made_of = json.dumps({
@@ -121,23 +155,29 @@ def write_models(folder, sentences, out):
         "weights": hashlib.sha256(
             (folder / "model.safetensors").read_bytes()).hexdigest(),
         "calibration": sentences[:CALIBRATION_SENTENCES]})
-    if stamp.is_file() and stamp.read_text() == made_of:
-        return
-    print(f"== Converting the model for the peers into {out}", file=sys.stderr)
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        write_onnx(folder, out)
-        write_openvino(folder, sentences, out)
-    stamp.write_text(made_of)
+    if not stamp.is_file() or stamp.read_text() != made_of:
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        stamp.write_text(made_of)
+    for peer, write in ((OnnxRuntime, write_onnx), (OpenVino, write_openvino)):
+        files = [file for precision, file in peer.precisions.items()
+                 if precision in precisions]
+        if peer.name not in names or all((out / file).is_file()
+                                         for file in files):
+            continue
+        print(f"== Converting the model for {peer.name} into {out}",
+              file=sys.stderr)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            write(folder, sentences, out, precisions)
 
 
 class OnnxRuntime:
+    name = "ONNX Runtime"
     precisions = {"f32": "fused.onnx", "int8": "int8.onnx"}
 
-    def __init__(self, precision, models, threads):
-        self.name, self.precision = "ONNX Runtime", precision
+    def __init__(self, precision, folder, models, threads):
+        self.precision, self._pooled = precision, model_class(folder).embeddings
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         self._session = onnxruntime.InferenceSession(
@@ -147,14 +187,15 @@ class OnnxRuntime:
     def __call__(self, ids, mask):
         (states,) = self._session.run(
             None, {"input_ids": ids, "attention_mask": mask})
-        return pooled(states, mask)
+        return self._pooled(states, mask)
 
 
 class OpenVino:
+    name = "OpenVINO"
     precisions = {"f32": "f32.xml", "bf16": "f32.xml", "int8": "int8.xml"}
 
-    def __init__(self, precision, models, threads):
-        self.name, self.precision = "OpenVINO", precision
+    def __init__(self, precision, folder, models, threads):
+        self.precision, self._pooled = precision, model_class(folder).embeddings
         # What int8 leaves is in f32.
         model = openvino.Core().compile_model(
             models / self.precisions[precision], "CPU", {
@@ -165,15 +206,17 @@ class OpenVino:
         self._request = model.create_infer_request()
 
     def __call__(self, ids, mask):
-        return pooled(self._request.infer([ids, mask])[0], mask)
+        return self._pooled(self._request.infer([ids, mask])[0], mask)
 
 
 class PyTorch:
+    name = "PyTorch"
     precisions = ("f32", "bf16", "int8")
 
-    def __init__(self, precision, folder):
-        self.name, self.precision = "PyTorch", precision
-        self._model = States(folder, "sdpa")
+    def __init__(self, precision, folder, models, threads):
+        self.precision, self._pooled = precision, model_class(folder).embeddings
+        torch.set_num_threads(threads)
+        self._model = model_class(folder)(folder, "sdpa")
         if precision == "bf16":
             self._model.to(torch.bfloat16)
         elif precision == "int8":
@@ -185,19 +228,15 @@ class PyTorch:
     @torch.inference_mode()
     def __call__(self, ids, mask):
         states = self._model(torch.from_numpy(ids), torch.from_numpy(mask))
-        return pooled(states.float().numpy(), mask)
+        return self._pooled(states.float().numpy(), mask)
 
 
-def make(folder, models, precisions, threads):
-    """Every peer in each of `precisions` that it has; `models` is what
-    write_models wrote."""
-    torch.set_num_threads(threads)
-    peers = []
-    for precision in precisions:
-        if precision in OnnxRuntime.precisions:
-            peers.append(OnnxRuntime(precision, models, threads))
-        if precision in OpenVino.precisions:
-            peers.append(OpenVino(precision, models, threads))
-        if precision in PyTorch.precisions:
-            peers.append(PyTorch(precision, folder))
-    return peers
+PEERS = (OnnxRuntime, OpenVino, PyTorch)
+
+
+def make(folder, models, precisions, names, threads):
+    """The peers of these names, each in those of `precisions` that it has;
+    `models` is what write_models wrote."""
+    return [peer(precision, folder, models, threads)
+            for precision in precisions for peer in PEERS
+            if peer.name in names and precision in peer.precisions]

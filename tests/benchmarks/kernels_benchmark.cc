@@ -5,6 +5,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <random>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "model/kernels/candidates.h"
 #include "model/kernels/grouped_product.h"
 #include "model/kernels/matmul.h"
+#include "model/kernels/max_sim.h"
 #include "model/kernels/row_ops.h"
 #include "model/kernels/runtime.h"
 #include "model/kernels/shortlist_product.h"
@@ -137,6 +139,39 @@ void PeakOfBytes(benchmark::State& state) {
 }
 BENCHMARK(PeakOfBytes)->Name("Peak/int8");
 #endif
+
+// MaxSim of a query of 32 rows with 1,000 documents of 180, 128 numbers a row.
+// Documents stay in memory, not in the caches.
+void CompareDocuments(benchmark::State& state) {
+  constexpr int kQueryRows = 32, kDocuments = 1000, kRows = 180, kSize = 128;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  const auto rows = [&](int count) {
+    std::vector<float> values(static_cast<size_t>(count) * kSize);
+    for (size_t row = 0; row < values.size(); row += kSize) {
+      float squares = 0;
+      for (int k = 0; k < kSize; ++k) {
+        const float value = values[row + k] = normal(random);
+        squares += value * value;
+      }
+      const float scale = 1 / std::sqrt(squares);
+      for (int k = 0; k < kSize; ++k) values[row + k] *= scale;
+    }
+    return values;
+  };
+  const std::vector<float> query = rows(kQueryRows);
+  const std::vector<float> documents = rows(kDocuments * kRows);
+  for (auto _ : state) {
+    const MaxSimQuery prepared(query.data(), kQueryRows, kSize);
+    double sum = 0;
+    for (int i = 0; i < kDocuments; ++i) {
+      sum += prepared.Compare(
+          &documents[static_cast<size_t>(i) * kRows * kSize], kRows);
+    }
+    benchmark::DoNotOptimize(sum);
+  }
+}
+BENCHMARK(CompareDocuments)->Name("MaxSim");
 
 // y = x W^T: rows, K, N, matrices of that shape that take turns. `create` makes
 // one of N and K.

@@ -223,10 +223,10 @@ def measure_http(measurement):
 
 def operations(shape, sources):
     """Multiplications and additions of a token: products and attention."""
-    d = shape["d_model"]
+    d = shape.d_model
     tokens = sum(map(len, sources))
     keys = sum(len(source) ** 2 for source in sources) / tokens
-    return 2 * shape["layers"] * (4 * d * d + 2 * d * shape["ffn"] + 2 * keys * d)
+    return 2 * shape.layers * (4 * d * d + 2 * d * shape.ffn + 2 * keys * d)
 
 
 def measure_cost(measurement):

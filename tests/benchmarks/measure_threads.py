@@ -64,7 +64,7 @@ class Model:
         if name == "embedded":
             self._folder = EMBEDDED
         elif self._encoder:
-            encoder_folder.write_random(self._folder, encoder_folder.BERT_BASE)
+            encoder_folder.write_random(self._folder, encoder_folder.SHAPES["bert-base"])
         else:
             marian_folder.write_random(
                 self._folder, LARGE if name == "large" else marian_folder.OPUS_MT)
@@ -79,7 +79,7 @@ class Model:
             count = max(4 * count, 2 * running)
         if self._encoder:
             ids = encoder_folder.random_sentences(
-                count, 10, 80, encoder_folder.BERT_BASE)
+                count, 10, 80, encoder_folder.SHAPES["bert-base"])
         else:
             ids = sentences.random_sources(count, self._vocabulary)
         sentences.write_ids(self._ids, ids)

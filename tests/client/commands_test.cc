@@ -20,7 +20,9 @@ namespace trivium {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class CommandsTest : public testing::Test {
@@ -471,6 +473,44 @@ TEST_F(CommandsTest, PrintsHelpWithoutAnError) {
   EXPECT_EQ(help({"--version"}).code, kExitOk);
   EXPECT_THAT(help({"--version"}).out,
               ::testing::MatchesRegex("trivium [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+// What a reader that went away would have read is lost, and nothing is thrown.
+TEST_F(CommandsTest, MessagesThatCannotBeWrittenAreLost) {
+  FILE* const full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  std::setvbuf(full, nullptr, _IONBF, 0);
+  Io io;
+  io.out = full;
+  io.err = full;
+  EXPECT_EQ(RunTrivium({"nothing"}, io), kExitUsage);
+  EXPECT_EQ(RunTrivium({"--help"}, io), kExitOk);
+  EXPECT_EQ(RunTrivium({"translate", "--bad"}, io), kExitUsage);
+  std::fclose(full);
+}
+
+TEST_F(CommandsTest, TellsWhatWasMeant) {
+  const auto error = [](std::vector<std::string> arguments) {
+    const CommandRun run =
+        RunWithFiles([&](const Io& io) { return RunTrivium(arguments, io); });
+    EXPECT_EQ(run.code, kExitUsage);
+    return run.err;
+  };
+  EXPECT_THAT(error({"serve"}), HasSubstr("trivium-server serves models"));
+  EXPECT_THAT(error({"embed", "a"}), HasSubstr("did you mean encode?"));
+  EXPECT_THAT(error({"foo"}), Not(HasSubstr("did you mean")));
+  EXPECT_THAT(error({"-v"}), HasSubstr("did you mean --version?"));
+  EXPECT_THAT(error({"--address", "a:1", "models"}),
+              HasSubstr("trivium COMMAND --address"));
+  EXPECT_THAT(error({"translate", "--from", "de", "a"}),
+              HasSubstr("--source-language?"));
+  EXPECT_THAT(error({"translate", "--beam-size", "x", "a"}),
+              HasSubstr("--beam-size: 'x' is no number"));
+}
+
+TEST_F(CommandsTest, ADashAloneIsStandardInput) {
+  EXPECT_EQ(Run({"translate", "-"}, "one\ntwo\n").out, "<one>\n<two>\n");
+  EXPECT_EQ(Run({"translate", "-", "two"}).out, "<->\n<two>\n");
 }
 
 TEST_F(CommandsTest, SuggestsTheNearestCommand) {

@@ -38,6 +38,30 @@ TEST(FlagWordsTest, TextsAreCounted) {
   EXPECT_EQ(In("second.inputs: has 9"), "--to: has 9");
 }
 
+TEST(FlagWordsTest, ATextIsNamedOnce) {
+  EXPECT_EQ(In("text 3: inputs[0]: is blank"), "text 3: is blank");
+  EXPECT_EQ(In("text 1: inputs[0]: has no source; set text or ids"),
+            "text 1: has no source; write SOURCE<tab>TEXT, with a tab between "
+            "the two");
+}
+
+TEST(FlagWordsTest, TextsOfOtherCallsAreTexts) {
+  EXPECT_EQ(In("text 1: item.input.text: has 9 bytes"), "text 1: has 9 bytes");
+  EXPECT_EQ(In("texts[1]: has 9 bytes"), "text 2: has 9 bytes");
+  EXPECT_EQ(In("text 2: texts[0]: has 9 bytes"), "text 2: has 9 bytes");
+}
+
+TEST(FlagWordsTest, CallsOfTheApiBecomeCommands) {
+  EXPECT_EQ(In("the model 'a' has no head for Tag; GetModel lists its calls"),
+            "the model 'a' has no head for Tag; `trivium models` lists its "
+            "calls");
+  EXPECT_EQ(In("chat: is for models without an encoder; send the text as "
+               "input (request 7)"),
+            "the model takes no chats; `trivium translate` and `trivium "
+            "generate` send it a text, and --model names another model "
+            "(request 7)");
+}
+
 TEST(FlagWordsTest, OtherFieldsKeepTheirNames) {
   EXPECT_EQ(In("start.options.split: has no value 9"), "split: has no value 9");
   EXPECT_EQ(In("decoding.sample is set"), "decoding.sample is set");

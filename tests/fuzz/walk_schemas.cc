@@ -7,15 +7,10 @@
 // tokens of the masks until an end token, or `most` tokens. What is cut, at
 // byte `cut`, is completed by few bytes. walk_schemas [VOCABULARY], a file in
 // tiktoken's form.
-#include <algorithm>
-#include <functional>
 #include <iostream>
 #include <memory>
-#include <optional>
-#include <queue>
 #include <random>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,6 +18,7 @@
 #include "model/grammar/automaton.h"
 #include "model/grammar/constraint.h"
 #include "model/grammar/frontends.h"
+#include "tests/fuzz/completion.h"
 #include "tests/support/vocabulary_file.h"
 
 namespace trivium {
@@ -51,73 +47,6 @@ std::vector<std::string> MadeVocabulary() {
   }
   tokens.emplace_back();
   return tokens;
-}
-
-// What a byte with alternatives costs on the way to the end: one that closes
-// little, one that opens something much. White space and escapes are tried
-// last, but a name may need them.
-int CostOf(int byte) {
-  switch (byte) {
-    case '"':
-    case '}':
-    case ']':
-      return 1;
-    case '{':
-    case '[':
-      return 30;
-    case ' ':
-    case '\t':
-    case '\r':
-    case '\n':
-    case '\\':
-      return 20;
-    case ',':
-      return 10;
-    default:
-      return 3;
-  }
-}
-
-// Returns bytes that complete a text, about the fewest; nothing if they are not
-// found.
-std::optional<std::string> Completion(ParseStates* states,
-                                      ParseStates::Id from) {
-  constexpr size_t kMostStates = 300'000;
-  struct Reached {
-    int cost;
-    ParseStates::Id before;
-    char byte;
-  };
-  std::unordered_map<ParseStates::Id, Reached> reached;
-  using Waiting = std::pair<int, ParseStates::Id>;
-  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting;
-  reached[from] = {0, from, 0};
-  waiting.push({0, from});
-  while (!waiting.empty() && reached.size() < kMostStates) {
-    const auto [cost, state] = waiting.top();
-    waiting.pop();
-    if (cost > reached[state].cost) continue;
-    if (states->IsComplete(state)) {
-      std::string bytes;
-      for (ParseStates::Id at = state; at != from; at = reached[at].before) {
-        bytes.push_back(reached[at].byte);
-      }
-      return std::string(bytes.rbegin(), bytes.rend());
-    }
-    const auto next_bytes = states->NextBytes(state);
-    for (int byte = 0; byte < 256; ++byte) {
-      if (!next_bytes[static_cast<size_t>(byte)]) continue;
-      const auto next = states->Step(state, static_cast<uint8_t>(byte));
-      if (next == ParseStates::kDead) continue;
-      const int sum = cost + (next_bytes.count() == 1 ? 0 : CostOf(byte));
-      const auto [found, added] = reached.try_emplace(
-          next, Reached{sum, state, static_cast<char>(byte)});
-      if (!added && found->second.cost <= sum) continue;
-      found->second = {sum, state, static_cast<char>(byte)};
-      waiting.push({sum, next});
-    }
-  }
-  return std::nullopt;
 }
 
 class Walker {
@@ -160,9 +89,12 @@ class Walker {
       }
     }
     std::mt19937_64 random(line.value("seed", uint64_t{0}));
-    for (int i = 0; i < line.value("walks", 0); ++i) {
+    const int walks = line.value("walks", 0);
+    if (walks == 0) return answer;
+    Completion completion(&constraint->automaton());
+    for (int i = 0; i < walks; ++i) {
       answer["walks"].push_back(
-          Walk(constraint, line.value("most", 200), &random));
+          Walk(constraint, line.value("most", 200), &completion, &random));
     }
     return answer;
   }
@@ -191,7 +123,8 @@ class Walker {
   }
 
   ordered_json Walk(const std::shared_ptr<const Constraint>& constraint,
-                    int most, std::mt19937_64* random) const {
+                    int most, Completion* completion,
+                    std::mt19937_64* random) const {
     ConstraintMatcher matcher(constraint);
     ConstraintMatcher::State state = matcher.Start();
     std::string text;
@@ -209,9 +142,10 @@ class Walker {
       state = *next;
     }
     ParseStates states(&constraint->automaton(), kStateBytes);
-    const auto rest = Completion(&states, states.Walk(states.Start(), text));
-    if (!rest.has_value()) return {{"open", text}};
-    return {{"text", text + *rest}, {"ended", false}, {"cut", text.size()}};
+    const ParseStates::Id at = states.Walk(states.Start(), text);
+    const std::string rest = completion->After(at, &states);
+    if (!states.IsComplete(states.Walk(at, rest))) return {{"open", text}};
+    return {{"text", text + rest}, {"ended", false}, {"cut", text.size()}};
   }
 
   std::shared_ptr<const TokenTrie> trie_;

@@ -38,10 +38,11 @@ def randomize(model):
     return model
 
 
-def saved(model, folder, dtype):
-    """The model as it is read from the folder that it was written to."""
+def saved(model, folder, dtype, reader=None):
+    """The model as it is read, by a class, from the folder that it was written
+    to."""
     model.to(getattr(torch, dtype)).save_pretrained(folder)
-    read = type(model).from_pretrained(folder, attn_implementation="eager")
+    read = (reader or type(model)).from_pretrained(folder, attn_implementation="eager")
     return read.float().eval()
 
 

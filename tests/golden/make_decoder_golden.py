@@ -11,6 +11,9 @@ KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
 `dtype` is what they are saved as, `prompts` are others than PROMPTS, `longest`
 is the length of the one that is null. `maps`=false leaves attention maps out,
 which models with states do not have. `exact`=true computes in double precision.
+`config` names the configuration of a model whose class is another's (EXAONE,
+AutoModelForCausalLM). Models with eyes read texts here; their sizes are in
+`text_config` and `vision_config`.
 Weights are several times larger than those of a fresh model, so that attention
 is not uniform. Each prompt runs alone, without padding, in f32 unless `exact`,
 and is continued without an end token. Names of searches are make_golden.py's. Needs
@@ -52,12 +55,15 @@ SEARCHES = (
 
 def make_model(architecture, options):
     model_class = getattr(transformers, architecture)
-    config_class = model_class.config_class
+    own = options.pop("config", None)
+    config_class = getattr(transformers, own) if own else model_class.config_class
     known = config_class().to_dict()
     sizes = {key: value for key, value in SMALL.items() if key in known}
     config = config_class(**(sizes | options))
     config._attn_implementation = "eager"
     config.architectures = [architecture]
+    if own:
+        return randomize(model_class.from_config(config).eval())
     return randomize(model_class(config).eval())
 
 
@@ -89,7 +95,8 @@ def main():
     longest = options.pop("longest", 23)
     maps = options.pop("maps", True)
     exact = options.pop("exact", False)
-    model = saved(make_model(architecture, options), folder, dtype)
+    reader = transformers.AutoModelForCausalLM if "config" in options else None
+    model = saved(make_model(architecture, options), folder, dtype, reader)
     if exact:
         # The usual products of experts know no double precision.
         model.config._experts_implementation = "eager"
@@ -97,11 +104,12 @@ def main():
         torch.set_default_dtype(torch.float64)
 
     generator = torch.Generator().manual_seed(1)
+    vocabulary = model.config.get_text_config().vocab_size
     runs, tensors = [], {}
     for i, prompt in enumerate(prompts):
         if prompt is None:
             shape = (longest,)
-            prompt = torch.randint(model.config.vocab_size, shape, generator=generator).tolist()
+            prompt = torch.randint(vocabulary, shape, generator=generator).tolist()
         run = {"input_ids": prompt}
         out = model(input_ids=torch.tensor([prompt]), output_attentions=maps and i in (0, 2))
         tensors[f"{i}.logits"] = out.logits[0].float().contiguous()

@@ -55,6 +55,23 @@ CHANGES = {
     "cohere2.lm": {"rotary_pct": 1.0},
     "eurobert.base": {"classifier_pooling": None},
     "gpt_neox.lm": {"rotary_pct": 0.5},
+    "hunyuan_v1_moe.lm": {
+        "moe_intermediate_size": [24, 24],
+        "moe_topk": [2, 2],
+        "num_shared_expert": [1, 1],
+    },
+    "minimax_m2.lm": {"rotary_dim": 6},
+    "exaone.lm": {
+        "activation_function": "silu",
+        "architectures": ["ExaoneForCausalLM"],
+    },
+    # The converter knows only the keys of ChatGLM.
+    "glm.lm": {
+        "attention_dim": 12,
+        "layernorm_epsilon": 1.5625e-07,
+        "seq_length": 64,
+    },
+    "phimoe.published": {"architectures": ["PhiMoEForCausalLM"]},
     "gemma3.wrapped": {"architectures": ["Gemma3ForConditionalGeneration"]},
     "granite_hybrid.experts": {
         "layer_types": ["mamba", "attention", "mamba", "attention"]
@@ -87,6 +104,8 @@ CHANGES = {
 # tokenizer.ggml.pre of folders with a tokenizer; the converter knows only those
 # of published models.
 PRE = {"dense.prompt_excluded": "default", "qwen3.embedding": "qwen2"}
+# Files whose queries, keys and values are one tensor.
+FUSED = {"glm.lm"}
 # Values that the converter leaves out, since llama.cpp assumes published ones.
 ADDITIONS = {
     "gemma3.embedding": ("sliding_window_pattern", "layer_types"),
@@ -163,6 +182,7 @@ def convert(folder):
             eager=True,
             sentence_transformers_dense_modules=True,
             hparams=hparams,
+            fuse_qkv=folder.name in FUSED,
         )
         if hasattr(instance, "impl"):  # Mistral 3 and 4
             type(instance.impl).set_vocab = set_vocab

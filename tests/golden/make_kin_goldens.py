@@ -41,17 +41,29 @@ CASES = {
         'rope_parameters={"rope_type":"yarn","rope_theta":10000.0,'
         '"factor":4.0,"original_max_position_embeddings":16,"beta_fast":32,'
         '"beta_slow":1,"mscale":0.707,"mscale_all_dim":0.707}', "seed=83"),
+    "dots1.lm": ("Dots1ForCausalLM", "num_hidden_layers=3",
+        "num_attention_heads=4", "num_key_value_heads=2", "head_dim=12",
+        "intermediate_size=50", "moe_intermediate_size=20",
+        "n_routed_experts=6", "n_shared_experts=2", "num_experts_per_tok=3",
+        "first_k_dense_replace=1", "norm_topk_prob=true",
+        "routed_scaling_factor=1.6", "seed=99"),
     "ernie4_5_moe.lm": ("Ernie4_5_MoeForCausalLM", "num_hidden_layers=3",
         "num_attention_heads=4", "num_key_value_heads=2",
         "intermediate_size=50", "moe_intermediate_size=20",
         "moe_num_experts=6", "moe_k=3", "moe_num_shared_experts=2",
         "moe_layer_start_index=1", "seed=87"),
+    "exaone.lm": ("AutoModelForCausalLM", 'config="ExaoneConfig"',
+        "num_attention_heads=4", "num_key_value_heads=2",
+        "intermediate_size=50", "eos_token_id=2", "seed=92"),
     "falcon.groups": ("FalconForCausalLM", "num_attention_heads=4",
         "new_decoder_architecture=true", "num_kv_heads=2",
         "ffn_hidden_size=128", "alibi=false", "seed=88"),
     "falcon_mamba.lm": ("FalconMambaForCausalLM", "maps=false",
         "hidden_size=40", "num_hidden_layers=2", "state_size=6",
         "time_step_rank=5", "expand=1", "seed=91"),
+    "falcon_mamba.wide": ("FalconMambaForCausalLM", "maps=false",
+        "hidden_size=40", "num_hidden_layers=2", "state_size=6",
+        "time_step_rank=5", "intermediate_size=80", "seed=93"),
     "falcon_h1.scaled": ("FalconH1ForCausalLM", "maps=false",
         "hidden_size=40", "num_attention_heads=4", "num_key_value_heads=2",
         "intermediate_size=50", "mamba_d_ssm=72", "mamba_n_heads=2",
@@ -83,6 +95,9 @@ CASES = {
     "helium.lm": ("HeliumForCausalLM", "hidden_size=48",
         "num_attention_heads=4", "num_key_value_heads=2", "head_dim=12",
         "intermediate_size=70", "seed=72"),
+    "hunyuan_v1_moe.lm": ("HunYuanMoEV1ForCausalLM", "num_attention_heads=4",
+        "num_key_value_heads=2", "head_dim=8", "intermediate_size=24",
+        "num_experts=5", "moe_topk=2", "pad_token_id=0", "seed=100"),
     "lfm2_moe.lm": ("Lfm2MoeForCausalLM", "maps=false", "hidden_size=40",
         "num_hidden_layers=4", "num_attention_heads=4",
         "num_key_value_heads=2",
@@ -93,9 +108,17 @@ CASES = {
     "mamba.lm": ("MambaForCausalLM", "maps=false", "hidden_size=40",
         "num_hidden_layers=3", "state_size=6", "time_step_rank=5",
         "use_bias=true", "tie_word_embeddings=false", "seed=89"),
+    "mamba.wide": ("MambaForCausalLM", "maps=false", "hidden_size=40",
+        "num_hidden_layers=2", "state_size=6", "time_step_rank=5",
+        "intermediate_size=80", "tie_word_embeddings=false", "seed=94"),
     "mamba2.lm": ("Mamba2ForCausalLM", "maps=false", "hidden_size=40",
         "num_hidden_layers=3", "num_heads=4", "head_dim=20", "n_groups=2",
         "state_size=12", "seed=74"),
+    "minimax_m2.lm": ("MiniMaxM2ForCausalLM", "num_attention_heads=4",
+        "num_key_value_heads=2", "head_dim=12", "intermediate_size=24",
+        "num_local_experts=6", "num_experts_per_tok=3",
+        'rope_parameters={"rope_type":"default","rope_theta":10000.0,'
+        '"partial_rotary_factor":0.5}', "seed=101"),
     "mpt.lm": ("MptForCausalLM", "d_model=60", "n_heads=6", "n_layers=2",
         "max_seq_len=64", "seed=75"),
     "nanochat.lm": ("NanoChatForCausalLM", "num_attention_heads=4",
@@ -127,10 +150,49 @@ CASES = {
         '"short_factor":[1,1.1,1.3,1.6],"long_factor":[1,2,3,4],'
         '"short_mscale":1.1,"long_mscale":1.3,'
         '"original_max_position_embeddings":64}', "seed=90"),
+    "phimoe.published": ("PhimoeForCausalLM", "num_attention_heads=4",
+        "num_key_value_heads=2", "intermediate_size=24",
+        "num_local_experts=4", "router_jitter_noise=0.01",
+        "attention_bias=true", "lm_head_bias=true",
+        'rope_parameters={"rope_type":"longrope","rope_theta":10000.0,'
+        '"short_factor":[1,1.1,1.3,1.6],"long_factor":[1,2,3,4],'
+        '"short_mscale":1.243163121016122,"long_mscale":1.243163121016122,'
+        '"original_max_position_embeddings":64}', "seed=95"),
+    "qwen2_5_vl.text": ("Qwen2_5_VLForConditionalGeneration", "maps=false",
+        'text_config={"vocab_size":101,"hidden_size":32,'
+        '"num_attention_heads":4,"num_key_value_heads":2,'
+        '"intermediate_size":50,"num_hidden_layers":2,'
+        '"bos_token_id":1,"eos_token_id":2,'
+        '"max_position_embeddings":64,"rope_parameters":{"rope_type":'
+        '"default","rope_theta":10000.0,"mrope_section":[2,1,1]}}',
+        'vision_config={"depth":1,"hidden_size":8,"intermediate_size":8,'
+        '"num_heads":2,"out_hidden_size":32,"patch_size":2,'
+        '"fullatt_block_indexes":[0]}', "seed=96"),
     "qwen2_moe.lm": ("Qwen2MoeForCausalLM", "num_attention_heads=4",
         "num_key_value_heads=2", "intermediate_size=50", "num_experts=6",
         "num_experts_per_tok=3", "moe_intermediate_size=20",
         "shared_expert_intermediate_size=28", "seed=80"),
+    "qwen3_vl_moe.text": ("Qwen3VLMoeForConditionalGeneration", "maps=false",
+        'text_config={"vocab_size":101,"hidden_size":32,'
+        '"num_attention_heads":4,"num_key_value_heads":2,"head_dim":16,'
+        '"intermediate_size":50,"moe_intermediate_size":24,'
+        '"num_experts":4,"num_experts_per_tok":2,"num_hidden_layers":2,'
+        '"mlp_only_layers":[1],"max_position_embeddings":64,'
+        '"tie_word_embeddings":false,"rope_parameters":{"rope_type":'
+        '"default","rope_theta":10000.0,"mrope_section":[4,2,2],'
+        '"mrope_interleaved":true}}',
+        'vision_config={"depth":1,"hidden_size":8,"intermediate_size":8,'
+        '"num_heads":2,"out_hidden_size":32,"patch_size":2,'
+        '"num_position_embeddings":4,"deepstack_visual_indexes":[]}',
+        "seed=97"),
+    "smolvlm.text": ("SmolVLMForConditionalGeneration", "maps=false",
+        'text_config={"model_type":"llama","vocab_size":101,'
+        '"hidden_size":32,"num_attention_heads":4,"num_key_value_heads":2,'
+        '"intermediate_size":50,"num_hidden_layers":2,'
+        '"max_position_embeddings":64}',
+        'vision_config={"hidden_size":8,"intermediate_size":8,'
+        '"num_hidden_layers":1,"num_attention_heads":2,"patch_size":2,'
+        '"image_size":4}', "scale_factor=1", "pad_token_id=0", "seed=98"),
     "stablelm.norms": ("StableLmForCausalLM", "hidden_size=64",
         "num_attention_heads=4", "num_key_value_heads=2",
         "intermediate_size=50", "qk_layernorm=true",

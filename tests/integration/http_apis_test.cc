@@ -466,6 +466,11 @@ TEST_F(HttpTest, CompletesSeveralPromptsOfOneRequest) {
   EXPECT_THAT(
       Refusal("/v1/completions", body)["error"]["message"].get<std::string>(),
       ErrorAt("prompt[1]"));
+  // One about an option that all share names that.
+  body = {{"model", "chat"}, {"prompt", {"Hello", "you"}}, {"n", 17}};
+  EXPECT_THAT(
+      Refusal("/v1/completions", body)["error"]["message"].get<std::string>(),
+      testing::StartsWith("n: is 17"));
 }
 
 TEST_F(HttpTest, AnswersChatsLikeOpenAi) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -422,6 +423,16 @@ TEST_F(ShapesTest, LibreTranslateAcceptsWhatItsClientsSend) {
                                           {"alternatives", "2"},
                                           {"api_key", "nobody-asked"}});
   EXPECT_EQ(answer["alternatives"].size(), 2u);
+  // Other tokens that make the same text are no alternative.
+  const json greeting = Post("/translate", {{"q", "Hello"},
+                                            {"source", "en"},
+                                            {"target", "de"},
+                                            {"alternatives", 3}});
+  std::set<std::string> texts = {greeting["translatedText"]};
+  for (const json& text : greeting["alternatives"]) {
+    EXPECT_TRUE(texts.insert(text).second) << text;
+  }
+  EXPECT_GT(texts.size(), 1u);
   EXPECT_FALSE(Post("/translate", {{"q", "Hi."},
                                    {"source", "en"},
                                    {"target", "de"},

@@ -17,6 +17,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr LoadOptions kInF32 = {.precision = Precision::kF32};
 
@@ -124,6 +125,25 @@ TEST(FolderReportTest, WarnsOfRotaryPositionsThatDifferFromTransformers) {
   const FolderReport report = ReportFolder(folder.path(), kInF32);
   EXPECT_THAT(report.problems, IsEmpty());
   EXPECT_THAT(report.warnings, Contains(HasSubstr("config.json: rotary")));
+}
+
+TEST(FolderReportTest, TellsWhatAPathThatIsNoFolderMayMean) {
+  const auto problem = [](const std::string& path) {
+    const FolderReport report = ReportFolder(path, kInF32);
+    EXPECT_EQ(report.problems.size(), 1u) << path;
+    return report.problems.empty() ? "" : report.problems[0];
+  };
+  for (const char* hub : {"gpt2", "no-such/model", "no-such/model/",
+                          "https://huggingface.co/no-such/model"}) {
+    EXPECT_THAT(problem(hub), HasSubstr("Hugging Face Hub")) << hub;
+  }
+  EXPECT_THAT(problem("no-such/model/"), HasSubstr("hf:no-such/model for"));
+  for (const char* none :
+       {"/no-such/model", "./no-such", "no/such/model", "no such", ""}) {
+    EXPECT_THAT(problem(none), Not(HasSubstr("Hugging Face Hub"))) << none;
+  }
+  EXPECT_THAT(problem("tests/golden/bert.base/model.safetensors"),
+              HasSubstr("give its folder, tests/golden/bert.base"));
 }
 
 TEST(FolderReportTest, ReportsProblemsOfAFolderWithoutWeights) {

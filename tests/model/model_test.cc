@@ -52,8 +52,8 @@ TEST(PrecisionTest, ParsesNamesAndResolvesAuto) {
     return ResolvePrecision(precision, isa).value_or(Precision::kAuto);
   };
   EXPECT_EQ(choice(Precision::kAuto, Isa::kNeon), Precision::kF32);
-  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx2), Precision::kF32);
-  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx512), Precision::kF32);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx2), Precision::kInt8);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx512), Precision::kInt8);
   EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx512Vnni), Precision::kInt8);
   EXPECT_EQ(choice(Precision::kAuto, Isa::kAmx), Precision::kInt8);
   EXPECT_EQ(choice(Precision::kInt8, Isa::kNeon), Precision::kInt8);

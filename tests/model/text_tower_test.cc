@@ -74,6 +74,37 @@ TEST(TextTowerTest, TextConfigWinsAndUsualValuesFillIt) {
   EXPECT_EQ(tower.config["eos_token_id"], json({1, 106}));
 }
 
+// Published folders of Qwen2.5-VL have one object; later ones a text_config.
+TEST(TextTowerTest, ReadsFoldersWithoutATextConfig) {
+  const json flat = {{"model_type", "qwen2_5_vl"},
+                     {"hidden_size", 2048},
+                     {"vision_config", {{"hidden_size", 1280}}}};
+  const Tower tower =
+      TowerOf(flat, {"model.norm.weight", "visual.merger.ln_q.weight"});
+  EXPECT_THAT(tower.problems, IsEmpty());
+  EXPECT_EQ(tower.config["model_type"], "qwen2_5_vl_text");
+  EXPECT_EQ(tower.config["hidden_size"], 2048);
+  EXPECT_THAT(tower.weights->Names(), ElementsAre("model.norm.weight"));
+  const Tower later =
+      TowerOf({{"model_type", "qwen2_5_vl"},
+               {"text_config",
+                {{"model_type", "qwen2_5_vl_text"}, {"hidden_size", 3584}}}},
+              {});
+  EXPECT_THAT(later.problems, IsEmpty());
+  EXPECT_EQ(later.config["hidden_size"], 3584);
+}
+
+TEST(TextTowerTest, KnowsTheNamesOfSmolVlm) {
+  const Tower tower = TowerOf(
+      {{"model_type", "smolvlm"}, {"text_config", {{"hidden_size", 576}}}},
+      {"lm_head.weight", "model.text_model.norm.weight",
+       "model.vision_model.a.weight", "model.connector.b.weight"});
+  EXPECT_THAT(tower.weights->Names(),
+              ElementsAre("lm_head.weight", "model.norm.weight"));
+  EXPECT_EQ(tower.config["model_type"], "llama");
+  EXPECT_EQ(tower.config["num_hidden_layers"], 32);
+}
+
 TEST(TextTowerTest, LeavesOutEyesAndEars) {
   const Tower tower =
       TowerOf({{"model_type", "gemma4"}, {"text_config", json::object()}},

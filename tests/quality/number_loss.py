@@ -5,7 +5,8 @@ text stages and without them.
 
 By hand, since the corpora are not in this repository: CORPORA has
 en-de/dev/*.tsv. Half of the sentences are as people wrote them, in the other
-half each number is replaced by an amount, a date or a time.
+half each number is replaced by an amount, a date or a time. As many more
+sentences are made from templates (number_sentences.py).
 """
 
 import pathlib
@@ -13,8 +14,11 @@ import random
 import re
 import sys
 
+import number_sentences
+from number_sentences import MONTHS, grouped
 from served import Served
 
+ROMAN = re.compile(r"\b[IVX]{2,}\b")
 DIGITS = re.compile(r"\d+(?:[.,:'/]\d+)*")
 WORDS = {
     "en": "zero one two three four five six seven eight nine ten eleven "
@@ -28,29 +32,20 @@ ORDINALS = {
     "de": "- erst zweit dritt viert fünft sechst siebt acht neunt zehnt elft "
           "zwölft".split(),
 }
-MONTHS = {
-    "en": "January March April July August October December".split(),
-    "de": "Januar März April Juli August Oktober Dezember".split(),
-}
 
 
 def replacement(draw, language):
     """An amount, a date or a time, as the language writes it."""
     english = language == "en"
-
-    def grouped(number, cents=False):
-        text = f"{number:,.2f}" if cents else f"{number:,.0f}"
-        return text if english else text.translate(str.maketrans(",.", ".,"))
-
     kind = draw.randrange(8)
     if kind == 0:
-        amount = grouped(draw.uniform(1000, 9e6), cents=True)
+        amount = grouped(draw.uniform(1000, 9e6), language, 2)
         sign = draw.choice("$£€")
         return f"{sign}{amount}" if english else f"{amount} {sign}"
     if kind == 1:
-        return grouped(draw.uniform(1000, 9e6))
+        return grouped(draw.uniform(1000, 9e6), language)
     if kind == 2:
-        return grouped(draw.uniform(1, 99), cents=True)
+        return grouped(draw.uniform(1, 99), language, 2)
     if kind == 3:
         hours, minutes = draw.randrange(24), draw.randrange(60)
         return f"{hours}:{minutes:02}"
@@ -133,44 +128,59 @@ def lost(source, translation, source_language, target):
 
 def impossible(source, translation, target):
     """The translation's numbers with separators that the target language does
-    not use, though the source writes them as an amount."""
-    amounts = {alike(one) for one in DIGITS.findall(source)
+    not use, though the source writes them as an amount and no time, version
+    or section."""
+    amounts = {alike(one[0]) for one in DIGITS.finditer(source)
                if re.fullmatch(r"\d{1,3}([.,']\d{3})+([.,]\d+)?|\d+[.,]\d{1,2}",
-                               one)}
+                               one[0])
+               and not re.match(r"\s?([ap]\.?m\b|Uhr\b)", source[one.end():])
+               and not re.search(r"\b(version|section|abschnitt)\s$",
+                                 source[:one.start()], re.I)}
     group, point = (",", r"\.") if target == "en" else (r"\.", ",")
     right = re.compile(rf"(\d{{1,3}}({group}\d{{3}})+|\d+)({point}\d+)?")
-    return [one for one in DIGITS.findall(translation)
-            if alike(one) in amounts and not right.fullmatch(one)]
+    return [one[0] for one in DIGITS.finditer(translation)
+            if alike(one[0]) in amounts and not right.fullmatch(one[0])
+            and not translation[one.end():].startswith(" Uhr")]
 
 
 def main(programs, model, corpora, count=500):
     with Served(programs, model) as server:
         for source, target in (("en", "de"), ("de", "en")):
-            pairs = sentences(corpora, source, count)
-            texts = [text for text, _ in pairs]
-            for way, flags in (("off", ["--no-text-stages"]), ("on", [])):
-                results = server.translate(
-                    texts, target, flags=["--check-for", "numbers", *flags])
-                bad = separators = found = silent = acted = 0
-                for text, made in zip(texts, results, strict=True):
-                    result = made["result"]
-                    out = result["hypotheses"][0].get("text", "")
-                    missing = lost(text, out, source, target)
-                    wrong = impossible(text, out, target)
-                    bad += bool(missing)
-                    separators += bool(wrong)
-                    flagged = bool(result.get("suspicions"))
-                    found += flagged
-                    silent += bool(missing) and not flagged
-                    acted += bool(result.get("text_stages"))
-                    if missing or wrong or flagged:
-                        print(f"  {way} {missing or ''}{wrong or ''}"
-                              f"{' [found]' if flagged else ''}\n"
-                              f"    {text}\n    {out}")
-                print(f"{source}-{target} stages {way}: {bad} of {count} lose "
-                      f"a number ({silent} without a finding), {separators} "
-                      f"have impossible separators, {found} have findings, "
-                      f"stages act in {acted}", flush=True)
+            sets = {
+                "corpora": [text for text, _ in
+                            sentences(corpora, source, count)],
+                "made": number_sentences.sentences(source, count),
+            }
+            for name, texts in sets.items():
+                for way, flags in (("off", ["--no-text-stages"]), ("on", [])):
+                    print(f"{name}, {source}-{target}, stages {way}: "
+                          + measure(server, texts, source, target, flags),
+                          flush=True)
+
+
+def measure(server, texts, source, target, flags):
+    """Prints the translations with faults, and returns how many there are."""
+    results = server.translate(texts, target,
+                               flags=["--check-for", "numbers", *flags])
+    bad = separators = found = silent = acted = 0
+    for text, made in zip(texts, results, strict=True):
+        result = made["result"]
+        out = result["hypotheses"][0].get("text", "")
+        missing = lost(text, out, source, target)
+        missing += [one for one in ROMAN.findall(text) if one not in out]
+        wrong = impossible(text, out, target)
+        bad += bool(missing)
+        separators += bool(wrong)
+        flagged = bool(result.get("suspicions"))
+        found += flagged
+        silent += bool(missing) and not flagged
+        acted += bool(result.get("text_stages"))
+        if missing or wrong or flagged:
+            print(f"  {missing or ''}{wrong or ''}"
+                  f"{' [found]' if flagged else ''}\n    {text}\n    {out}")
+    return (f"{bad} of {len(texts)} lose a number ({silent} without a "
+            f"finding), {separators} have impossible separators, {found} have "
+            f"findings, stages act in {acted}")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,15 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/cpu_limits.h"
+#include "base/mutex.h"
 #include "base/thread.h"
 #include "library/engine.h"
+#include "tests/model/weights/weight_files.h"
 #include "tests/support/error_texts.h"
 
 namespace trivium {
@@ -172,6 +176,31 @@ TEST(LocalEngineOptionsTest, InvalidOptionsAreErrors) {
   options.kv_cache_bytes = -1;
   EXPECT_THAT(LocalEngine::Create(options),
               IsError(Code::kInvalidArgument, "kv_cache_bytes"));
+}
+
+TEST(LocalEngineOptionsTest, PackedWeightsAreKept) {
+  const TemporaryFolder folder;
+  LocalEngine::Options options = Small();
+  options.weights_cache = folder.path() + "/cache";
+  std::string lines;
+  Mutex mutex;
+  options.log = [&](LocalEngine::Severity, std::string_view line) {
+    const MutexLock lock(&mutex);
+    lines.append(line).append("\n");
+  };
+  std::string answers[2];
+  for (std::string& answer : answers) {
+    const auto engine = LocalEngine::Create(options);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    const auto translated = (*engine)->Translate(ToGerman("A small house."));
+    ASSERT_TRUE(translated.ok()) << translated.status();
+    answer = translated->results(0).hypotheses(0).text();
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+  const MutexLock lock(&mutex);
+  const size_t mapped = lines.find("mapped");
+  EXPECT_LT(lines.find("written"), mapped);
+  EXPECT_NE(mapped, std::string::npos);
 }
 
 TEST(LocalEngineOptionsTest, DefaultsAreThoseOfTheServer) {

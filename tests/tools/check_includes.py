@@ -56,7 +56,15 @@ LAYERS = {
     "model/marian": (r"model/search/decoding\.h", r"model/(tokenizer|weights)/.*"),
     # Above the model: a pull makes the checks of a folder.
     "model/hub": (r"model/[a-z_]+\.h", r"model/gguf/architecture\.h"),
-    "model": (r"model/(?!hub/).*",),
+    # Above the model: reads one as a server does, and writes another.
+    "model/quantizer": (
+        r"model/[a-z_]+\.h",
+        r"model/(gguf/gguf_model|marian/marian_model)\.h",
+        r"model/tokenizer/sentence_config\.h",
+        r"model/transformer/(description|grouped_linear)\.h",
+        r"model/weights/.*",
+    ),
+    "model": (r"model/(?!hub/|quantizer/).*",),
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
     "server/errors": (),
@@ -117,7 +125,11 @@ LAYERS = {
         r"server/plan/commands\.h",
         r"model/(hub/.*|kernels/runtime\.h)",
     ) + MODEL,
-    "client": (r"client/.*", r"model/hub/.*"),
+    "client": (
+        r"client/.*",
+        r"model/hub/.*",
+        r"model/quantizer/quantize_folder\.h",
+    ),
     "library": (
         r"client/(client|tls)\.h",
         r"server/(batching|calls|errors|limits)/.*",

@@ -105,13 +105,15 @@ class Model:
         workers: int = 0,
         worker_threads: int = 0,
         kv_cache_bytes: int = 0,
+        weights_cache: StrPath = "",
     ) -> Model:
         """Loads a Hugging Face folder or a .gguf file. Defaults are those of
         trivium-server's flags. Precisions are "auto", "f32", "bf16", "int8" or
         "int4", which keys and values do not have. 0 workers or threads means as
         many as suit the cores. `kv_cache_bytes` is the
         size of each worker's cache of keys and values; by default all caches take
-        at most a quarter of the memory. `name` is the model's name in answers;
+        at most a quarter of the memory. `weights_cache` is a folder in which packed
+        weights are kept for the next load and for other processes. `name` is the model's name in answers;
         empty: its folder's.
 
         Raises ImportError if trivium-engine is not installed, and NotFoundError
@@ -127,6 +129,7 @@ class Model:
                     workers=workers,
                     worker_threads=worker_threads,
                     kv_cache_bytes=kv_cache_bytes,
+                    weights_cache=os.fspath(weights_cache),
                 )
             )
         )

@@ -1,16 +1,20 @@
 // ModelInfer: sends texts to a model and returns its output.
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "kserve/open_inference.pb.h"
+#include "server/adapters/http_status.h"
 #include "server/adapters/kserve/adapter.h"
 #include "server/adapters/kserve/infer_kinds.h"
 #include "server/adapters/kserve/kserve.h"
 #include "server/adapters/kserve/parameters.h"
 #include "server/adapters/kserve/tensors.h"
 #include "server/calls/convert/convert.h"
+#include "server/errors/status.h"
 
 namespace trivium {
 namespace {
@@ -47,7 +51,15 @@ class ModelInfer : public Adapter {
   void Hear(const Message& response) override { generated_.Hear(response); }
 
   const Message* Answer(absl::Status* status, const Message* last) override {
-    if (!status->ok()) return nullptr;
+    if (!status->ok()) {
+      // The call's inputs are elements of the only one here.
+      if (const auto error = InputErrorOf(*status)) {
+        *status = InvalidField(
+            "inputs[0]",
+            fmt::format("element {}: {}", error->input, error->description));
+      }
+      return nullptr;
+    }
     response_.set_model_version(kKserveVersion);
     response_.set_id(request_.id());
     OutputTensors outputs(request_, &response_);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -29,6 +30,11 @@ constexpr const char* kNoOptions[] = {
     "model",          "tokens",       "token_vectors", "embedding_format",
     "num_hypotheses", "top_logprobs", "trace",         "sentences",
     "prompt_logprobs"};
+
+// Parameters of every request of Triton's clients, about its queues and its
+// models that keep a state: no text of an answer depends on them here.
+constexpr const char* kTritons[] = {"priority", "timeout", "sequence_id",
+                                    "sequence_start", "sequence_end"};
 
 bool IsOption(const FieldDescriptor& field) {
   if (std::find(std::begin(kNoOptions), std::end(kNoOptions), field.name()) !=
@@ -156,6 +162,10 @@ absl::Status SetOptions(
     const google::protobuf::Map<std::string, InferParameter>& parameters,
     Message* request) {
   for (const auto& [name, value] : parameters) {
+    if (std::find(std::begin(kTritons), std::end(kTritons), name) !=
+        std::end(kTritons)) {
+      continue;
+    }
     Message* message = request;
     const FieldDescriptor* const field = Find(name, &message);
     const std::string place = fmt::format("parameters[\"{}\"]", Shorten(name));

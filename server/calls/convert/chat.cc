@@ -251,6 +251,19 @@ std::string EndOf(const std::vector<ChatSegment>& segments) {
   return last.substr(last.size() - std::min(last.size(), kMost));
 }
 
+// An error of rendering as one of the chat's field, if it begins with that.
+absl::Status AboutParts(const absl::Status& status, const std::string& path) {
+  const std::string message(status.message());
+  for (const std::string field : {"tools", "variables"}) {
+    if (status.code() == absl::StatusCode::kInvalidArgument &&
+        message.starts_with(field + ": ")) {
+      return InvalidField(fmt::format("{}.{}", path, field),
+                          message.substr(field.size() + 2));
+    }
+  }
+  return AboutText(status, path);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> CallableTools(const v1::Chat& in,
@@ -301,7 +314,7 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
 
   const int most = model.info().max_target_tokens - 1;
   const absl::StatusOr<std::vector<ChatSegment>> segments = chat->Render(input);
-  if (!segments.ok()) return AboutText(segments.status(), path);
+  if (!segments.ok()) return AboutParts(segments.status(), path);
   prompt->chat_template = chat;
   prompt->variables = variables;
   prompt->end = EndOf(*segments);

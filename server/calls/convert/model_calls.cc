@@ -1,6 +1,7 @@
 #include "server/calls/convert/model_calls.h"
 
 #include "model/chat_template.h"
+#include "server/calls/convert/zero_shot.h"
 
 namespace trivium {
 
@@ -55,6 +56,29 @@ bool ServesCall(const Model& model, Rpc rpc) {
       break;
   }
   return true;
+}
+
+ModelNeed NeedOf(const v1::EncodeRequest& request) {
+  bool dense = false, sparse = false, multi_vector = false;
+  for (const int output : request.outputs()) {
+    dense |= output == v1::ENCODE_OUTPUT_DENSE;
+    sparse |= output == v1::ENCODE_OUTPUT_SPARSE;
+    multi_vector |= output == v1::ENCODE_OUTPUT_MULTI_VECTOR;
+  }
+  if (!dense && !sparse && !multi_vector) return nullptr;
+  return [=](const Model& model) {
+    const SentenceEncoder& sentences = model.sentence_encoder();
+    return (!dense || sentences.has_dense()) &&
+           (!sparse || sentences.has_sparse()) &&
+           (!multi_vector || sentences.has_multi_vector());
+  };
+}
+
+ModelNeed NeedOf(const v1::ClassifyRequest& request) {
+  if (request.labels().empty()) return nullptr;
+  return [](const Model& model) {
+    return model.info().head && TellsEntailment(model.info().head->labels);
+  };
 }
 
 bool RanksByEmbeddings(const Model& model) {

@@ -1,14 +1,30 @@
 #ifndef TRIVIUM_SERVER_CALLS_CONVERT_MODEL_CALLS_H_
 #define TRIVIUM_SERVER_CALLS_CONVERT_MODEL_CALLS_H_
 
+#include <functional>
+
 #include "model/model.h"
 #include "server/observability/rpc.h"
+#include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 
 // True if the model can serve such calls. True for calls that are about any
 // model, like GetModel.
 bool ServesCall(const Model& model, Rpc rpc);
+
+// What a request needs of a model beside its call: a request that names no
+// model goes to the first that has it. Null: nothing.
+using ModelNeed = std::function<bool(const Model&)>;
+// The embeddings that the request asks for.
+ModelNeed NeedOf(const v1::EncodeRequest& request);
+// A label of entailment, if the request has labels of its own.
+ModelNeed NeedOf(const v1::ClassifyRequest& request);
+template <typename Request>
+ModelNeed NeedOf(const Request&) {
+  return nullptr;
+}
+
 // True if Rerank compares embeddings: the model makes sparse ones or
 // multi-vectors, and does not classify pairs.
 bool RanksByEmbeddings(const Model& model);

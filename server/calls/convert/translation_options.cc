@@ -451,7 +451,9 @@ absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
     TRIVIUM_ASSIGN_OR_RETURN(
         steps.emplace_back(),
         ConvertStep(own, path, step.model, environment, check_alive));
-    steps.back().source_named = in.has_source_language() || steps.size() > 1;
+    steps.back().source_named =
+        (in.has_source_language() && in.source_language() != "auto") ||
+        steps.size() > 1;
   }
   return steps;
 }

@@ -60,7 +60,15 @@ absl::Status CheckZeroShotLabels(const v1::ClassifyRequest& in,
                   limits.max_inputs));
 }
 
+int FindEntailment(const std::vector<std::string>& labels) {
+  return labels.size() < 2 ? -1 : FindLabelFrom(labels, "entail");
+}
+
 }  // namespace
+
+bool TellsEntailment(const std::vector<std::string>& labels) {
+  return FindEntailment(labels) >= 0;
+}
 
 absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
     const v1::ClassifyRequest& in, const ServedModel& model,
@@ -78,8 +86,8 @@ absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(
   }
   ZeroShotJob job;
   const std::vector<std::string>& own = model.model->info().head->labels;
-  job.entailment = FindLabelFrom(own, "entail");
-  if (job.entailment < 0 || own.size() < 2) {
+  job.entailment = FindEntailment(own);
+  if (job.entailment < 0) {
     return absl::FailedPreconditionError(fmt::format(
         "the model '{}' does not tell entailment, so it cannot choose among "
         "labels of the request; none of its own labels begins with \"entail\": "

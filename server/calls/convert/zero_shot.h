@@ -30,6 +30,9 @@ struct ZeroShotJob {
   int64_t hypothesis_bytes = 0;
 };
 
+// True if one of a model's labels is entailment.
+bool TellsEntailment(const std::vector<std::string>& labels);
+
 // Returns the labels of a request; unset if it has none.
 // FAILED_PRECONDITION if the model's labels have no entailment.
 absl::StatusOr<std::optional<ZeroShotJob>> ReadZeroShot(

@@ -3,11 +3,22 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
 #include "base/utf8.h"
 #include "server/translation/emoji.h"
 #include "server/translation/pipeline/span_protection.h"
+#include "server/translation/protected_spans.h"
 
 namespace trivium {
+namespace {
+
+const ProtectedSpans& Emoticons() {
+  static const ProtectedSpans* const emoticons = new ProtectedSpans(
+      *ProtectedSpans::Create({ProtectedKind::kEmoticon}, {}));
+  return *emoticons;
+}
+
+}  // namespace
 
 absl::Status EmojiStage::Open(TranslationJob* job) const {
   if (!job->prefix.empty()) return absl::OkStatus();
@@ -24,8 +35,11 @@ absl::Status EmojiStage::Open(TranslationJob* job) const {
     if (size > 0) found.push_back({at, at + size});
     at += size > 0 ? size : FirstCodePoint(text.substr(at)).size;
   }
-  if (found.empty()) return absl::OkStatus();
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<TextSpan> emoticons,
+                           Emoticons().Find(text, check_alive_));
+  if (found.empty() && emoticons.empty()) return absl::OkStatus();
   AddProtectedSpans(found, job);
+  AddProtectedSpans(emoticons, job);
   job->text_stages.insert(TextStage::kEmoji);
   return absl::OkStatus();
 }

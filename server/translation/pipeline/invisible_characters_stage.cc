@@ -17,13 +17,19 @@ absl::Status InvisibleCharactersStage::Open(TranslationJob* job) const {
   for (const TextSpan& span : NeedlessInvisibleCharacters(text)) {
     edits.push_back({span});
   }
-  for (const TextSpan& span : UnusualSpaces(text)) {
-    const char32_t space = FirstCodePoint(span.Of(text)).value;
-    const bool known =
-        std::all_of(models_.begin(), models_.end(),
-                    [space](const auto& model) { return model->Knows(space); });
-    if (!known) edits.push_back({span, " "});
-  }
+  const auto add_unknown = [&](const std::vector<TextSpan>& spans,
+                               const char* plain) {
+    for (const TextSpan& span : spans) {
+      const char32_t c = FirstCodePoint(span.Of(text)).value;
+      const bool known =
+          c >= 0x80 &&
+          std::all_of(models_.begin(), models_.end(),
+                      [c](const auto& model) { return model->Knows(c); });
+      if (!known) edits.push_back({span, plain});
+    }
+  };
+  add_unknown(UnusualSpaces(text), " ");
+  add_unknown(UnusualHyphens(text), "-");
   if (edits.empty()) return absl::OkStatus();
   std::sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) {
     return a.span.begin < b.span.begin;

@@ -11,8 +11,8 @@
 namespace trivium {
 
 // Leaves invisible characters, such as soft hyphens, out of the job's text, so
-// that results are those of the text without them. Spaces that a vocabulary
-// lacks become " ".
+// that results are those of the text without them. Spaces and hyphens that a
+// vocabulary lacks become " " and "-", and control characters " ".
 class InvisibleCharactersStage : public Stage {
  public:
   // `models`: the vocabularies of all models that the text goes through.

@@ -124,6 +124,11 @@ bool KnownCharacters::KnowsWord(std::string_view word) const {
   return !ids || KnowsIds(*ids);
 }
 
+bool KnownCharacters::IsPiece(std::string_view word) const {
+  const std::optional<std::vector<int32_t>> ids = Ids(word);
+  return !ids || ids->size() == 1;
+}
+
 std::optional<std::vector<int32_t>> KnownCharacters::Ids(
     std::string_view text) const {
   EncodeOptions options;

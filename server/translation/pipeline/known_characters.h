@@ -45,6 +45,8 @@ class KnownCharacters {
   // True if the vocabulary has all characters of a word. Unlike Knows of each,
   // it sees letters that the normalizer composes: "c" and U+030C.
   bool KnowsWord(std::string_view word) const;
+  // True if the vocabulary has the word as one piece.
+  bool IsPiece(std::string_view word) const;
 
  private:
   // Answers for code points below this are cached: all but rare ideographs,

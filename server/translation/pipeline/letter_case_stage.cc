@@ -37,22 +37,28 @@ LetterCaseStage::LetterCaseStage(const TranslationOptions& options)
     : cases_(options.model->direction().source_language,
              WordsOf(options.model->tokenizer())) {
   titles_ = LanguageCode(options.model->direction().target_language) == "en";
+  // It is known how English begins. Words of results have their places before
+  // this stage takes an article away.
+  articles_ = titles_ && !options.report_words;
 }
 
-std::optional<std::string> LetterCaseStage::SmallWord(
+std::optional<LetterCases::OtherForm> LetterCaseStage::FormIfCopied(
     const TranslationJob& job, const Attempt& attempt) const {
   const TextParts::Part& part = job.read_part(attempt);
   if (!job.prefix.empty() || !part.protected_spans.empty()) return std::nullopt;
-  return cases_.SmallWord(part.span.Of(job.read().text));
+  std::optional<LetterCases::OtherForm> form =
+      cases_.FormIfCopied(part.span.Of(job.read().text));
+  if (form && !form->before.empty() && !articles_) return std::nullopt;
+  return form;
 }
 
 absl::Status LetterCaseStage::Before(const TranslationJob& job,
                                      Attempt* attempt) const {
   if (!job.prefix.empty()) return absl::OkStatus();
-  if (attempt->small_word && attempt->readings.size() == 1) {
+  if (attempt->other_form && attempt->readings.size() == 1) {
     Reading& reading = attempt->readings[0];
-    std::optional<std::string> small = SmallWord(job, *attempt);
-    if (small) reading.text = *std::move(small);
+    auto form = FormIfCopied(job, *attempt);
+    if (form) reading.text = std::move(form->text);
     reading.other_case = true;
     return absl::OkStatus();
   }
@@ -89,21 +95,41 @@ absl::Status LetterCaseStage::After(const TranslationJob& job,
     return absl::OkStatus();
   }
   const Reading& reading = attempt.readings[0];
-  for (TranslatedHypothesis& hypothesis : translation.hypotheses) {
+  const auto form = FormIfCopied(job, attempt);
+  bool with_before = true;  // the other form has its translation
+  for (size_t h = 0; h < translation.hypotheses.size(); ++h) {
+    TranslatedHypothesis& hypothesis = translation.hypotheses[h];
     const std::vector<TextSpan> apart =
         PlaceholdersIn(job, attempt, hypothesis.text);
     if (reading.letter_case == LetterCase::kCapitals) {
       hypothesis.text = InCapitals(hypothesis.text, apart);
-    } else if (reading.letter_case == LetterCase::kTitle && titles_) {
+    } else if (reading.letter_case == LetterCase::kTitle) {
       hypothesis.text =
-          InTitleCase(hypothesis.text, apart, reading.whole_title);
+          titles_ ? InTitleCase(hypothesis.text, apart, reading.whole_title)
+                  : cases_.WithCopiedNames(reading.span.Of(job.read().text),
+                                           std::move(hypothesis.text));
     }
-    if (attempt.small_word) hypothesis.text = Capitalized(hypothesis.text);
+    if (!attempt.other_form) continue;
+    if (!form) {
+      with_before = false;
+    } else if (hypothesis.text.starts_with(form->before)) {
+      const size_t bytes = form->before.size();
+      hypothesis.text.erase(0, bytes);
+      for (AlignedWords& words : candidate->alignments[h]) {
+        words.target.begin -= std::min(bytes, words.target.begin);
+        words.target.end -= std::min(bytes, words.target.end);
+      }
+    } else {
+      with_before = false;
+    }
+    hypothesis.text = Capitalized(hypothesis.text);
   }
   if (!translation.hypotheses.empty()) {
-    const std::optional<std::string> small = SmallWord(job, attempt);
+    const std::string word(job.read_part(attempt).span.Of(job.read().text));
     candidate->copied_word =
-        small && InSmallLetters(translation.hypotheses[0].text) == *small;
+        form &&
+        (!with_before || InSmallLetters(translation.hypotheses[0].text) ==
+                             InSmallLetters(word));
   }
   return absl::OkStatus();
 }
@@ -111,12 +137,12 @@ absl::Status LetterCaseStage::After(const TranslationJob& job,
 std::optional<Attempt> LetterCaseStage::Retry(
     const TranslationJob& job, const Attempt& attempt, int losses,
     const TranslationCandidate& best) const {
-  if (attempt.small_word || attempt.second_try || !best.copied_word) {
+  if (attempt.other_form || attempt.second_try || !best.copied_word) {
     return std::nullopt;
   }
   Attempt next;
   next.part = attempt.part;
-  next.small_word = true;
+  next.other_form = true;
   return next;
 }
 

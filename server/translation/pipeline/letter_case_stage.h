@@ -13,8 +13,9 @@ namespace trivium {
 
 // Lets the model read sentences in capitals and titles in normal case. Their
 // translations get the case back: capitals, and in English title case. Other
-// languages write titles in normal case. A word by itself that comes back as it
-// was ("Quarter") is read again in small letters.
+// languages write titles in normal case, but for the names in them. A word by
+// itself that comes back as it was ("Quarter", "Termine") is read again in
+// small letters, or with an article.
 class LetterCaseStage : public Stage {
  public:
   explicit LetterCaseStage(const TranslationOptions& options);
@@ -28,12 +29,13 @@ class LetterCaseStage : public Stage {
                                const TranslationCandidate& best) const override;
 
  private:
-  // The small form of the part, if that is a word by itself.
-  std::optional<std::string> SmallWord(const TranslationJob& job,
-                                       const Attempt& attempt) const;
+  // The other form of the part, if that is a word by itself.
+  std::optional<LetterCases::OtherForm> FormIfCopied(
+      const TranslationJob& job, const Attempt& attempt) const;
 
   LetterCases cases_;
-  bool titles_;  // the target language writes titles with capitals
+  bool titles_;    // the target language writes titles with capitals
+  bool articles_;  // words may be read with an article
 };
 
 }  // namespace trivium

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "base/status.h"
 #include "server/translation/pipeline/span_protection.h"
 #include "server/translation/protected_spans.h"
@@ -15,7 +16,9 @@ const ProtectedSpans& Links() {
   static const ProtectedSpans* const links =
       new ProtectedSpans(*ProtectedSpans::Create(
           {ProtectedKind::kUrl, ProtectedKind::kEmail, ProtectedKind::kFileName,
-           ProtectedKind::kDomain, ProtectedKind::kIdentifier},
+           ProtectedKind::kDomain, ProtectedKind::kIdentifier,
+           ProtectedKind::kCode, ProtectedKind::kPrintf,
+           ProtectedKind::kMustache},
           {}));
   return *links;
 }
@@ -26,6 +29,12 @@ bool IsAbbreviation(std::string_view span) {
   return span.size() == 3 && span[1] == '.';
 }
 
+// True for the "%-i" of "a 50%-increase".
+bool IsOfPercentage(std::string_view text, TextSpan span) {
+  return text[span.begin] == '%' && span.begin > 0 &&
+         absl::ascii_isdigit(text[span.begin - 1]);
+}
+
 }  // namespace
 
 absl::Status LinksStage::Open(TranslationJob* job) const {
@@ -33,8 +42,9 @@ absl::Status LinksStage::Open(TranslationJob* job) const {
   const std::string_view text = job->text.text;
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> found,
                            Links().Find(text, check_alive_));
-  std::erase_if(
-      found, [text](TextSpan span) { return IsAbbreviation(span.Of(text)); });
+  std::erase_if(found, [text](TextSpan span) {
+    return IsAbbreviation(span.Of(text)) || IsOfPercentage(text, span);
+  });
   if (found.empty()) return absl::OkStatus();
   AddProtectedSpans(found, job);
   job->text_stages.insert(TextStage::kLinks);

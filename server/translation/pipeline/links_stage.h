@@ -8,9 +8,9 @@
 
 namespace trivium {
 
-// Protects what is an address or a name for programs: links, addresses of mail,
-// names of files, identifiers. A model may translate their words: "haus.de" to
-// "house.de", "hunter2" to "Jäger2".
+// Protects what is an address, a name or a text for programs: links, addresses
+// of mail, names of files, identifiers, code, fields of messages. A model may
+// translate their words: "haus.de" to "house.de", "hunter2" to "Jäger2".
 class LinksStage : public Stage {
  public:
   explicit LinksStage(AliveCheck check_alive)

@@ -18,7 +18,8 @@ namespace trivium {
 namespace {
 
 constexpr int kRequire = kPlaceholderStyles + 1;
-constexpr int kMostHolds = kRequire;
+constexpr int kHoldAll = kRequire + 1;
+constexpr int kMostHolds = kHoldAll + kPlaceholderStyles - 1;
 constexpr int kBeamsOfNumber = 2;
 // A number that is missing is worse than one that was added.
 constexpr size_t kFaultsOfMissing = 2;
@@ -41,9 +42,12 @@ std::string WithoutPlaceholders(const TranslationJob& job,
   return text;
 }
 
-bool HasDigits(std::string_view text) {
-  return text.find_first_of("0123456789") != text.npos;
+bool MayHaveNumbers(std::string_view text) {
+  return text.find_first_of("0123456789IVX") != text.npos;
 }
+
+// Returns the style of the placeholders of an attempt that holds numbers.
+int StyleOf(int hold) { return hold < kRequire ? hold - 1 : hold - kHoldAll; }
 
 bool IsSign(UChar32 c) {
   return u_charType(c) == U_CURRENCY_SYMBOL || c == '%' || c == 0x2030;
@@ -130,7 +134,10 @@ absl::Status NumbersStage::Before(const TranslationJob& job,
   const std::string text = WithoutPlaceholders(job, *attempt, reading.text);
   const std::vector<WrittenNumber> numbers = numbers_.SourceNumbers(text);
   const std::vector<size_t>& missing = job.best[attempt->part]->missing_numbers;
-  const std::set<size_t> indices(missing.begin(), missing.end());
+  std::set<size_t> indices(missing.begin(), missing.end());
+  if (attempt->hold >= kHoldAll) {
+    for (size_t i = 0; i < numbers.size(); ++i) indices.insert(i);
+  }
   HeldNumbers held = {reading.text, SpansToHold(text, numbers, indices)};
   if (held.spans.empty()) return unreadable;
   if (attempt->hold == kRequire) {
@@ -139,7 +146,7 @@ absl::Status NumbersStage::Before(const TranslationJob& job,
     reading.held = std::move(held);
     return absl::OkStatus();
   }
-  held.style = attempt->hold - 1;
+  held.style = StyleOf(attempt->hold);
   if (with_spans && held.style == attempt->way) return unreadable;
   std::optional<std::string> read = WithPlaceholders(
       held.text, {0, held.text.size()}, held.spans, held.style);
@@ -232,16 +239,17 @@ absl::Status NumbersStage::After(const TranslationJob& job,
   auto& hypotheses = candidate->translation.hypotheses;
   for (size_t h = 0; h < hypotheses.size(); ++h) {
     std::string& text = hypotheses[h].text;
-    if (!HasDigits(source) && !HasDigits(text)) continue;
+    if (!MayHaveNumbers(source) && !MayHaveNumbers(text)) continue;
     std::string translation = WithoutPlaceholders(job, attempt, text);
-    const std::vector<TextEdit> edits =
-        numbers_.Corrections(source, translation);
-    if (!edits.empty()) {
+    const auto apply = [&](const std::vector<TextEdit>& edits) {
+      if (edits.empty()) return;
       text = EditedText(text, edits).text();
       translation = EditedText(translation, edits).text();
       Move(edits, &candidate->alignments[h]);
       candidate->translation.text_stages.insert(TextStage::kNumbers);
-    }
+    };
+    apply(numbers_.Corrections(source, translation));
+    apply(numbers_.Repairs(source, translation));
     if (h > 0) continue;
     NumberCheck::Differences differences =
         numbers_.Compare(source, translation);
@@ -257,9 +265,8 @@ std::optional<Attempt> NumbersStage::Retry(
     const TranslationJob& job, const Attempt& attempt, int losses,
     const TranslationCandidate& best) const {
   // Protected spans come first.
-  if (best.missing_numbers.empty() || losses > 0 ||
-      attempt.hold == kMostHolds || !Applies(job, attempt) ||
-      (draws_ && attempt.hold + 1 == kRequire)) {
+  if (best.number_faults == 0 || losses > 0 || attempt.hold == kMostHolds ||
+      !Applies(job, attempt)) {
     return std::nullopt;
   }
   Attempt next;
@@ -267,11 +274,16 @@ std::optional<Attempt> NumbersStage::Retry(
   next.way = attempt.way;
   next.second_try = attempt.second_try;
   next.hold = attempt.hold + 1;
-  // Protected spans have placeholders of this style.
-  if (next.hold == attempt.way + 1 &&
-      !job.read_part(attempt).protected_spans.empty()) {
-    ++next.hold;
-  }
+  const bool with_spans = !job.read_part(attempt).protected_spans.empty();
+  const auto cannot = [&](int hold) {
+    if (hold == kRequire) return draws_ || best.missing_numbers.empty();
+    // Numbers that are only too many are held with all others.
+    if (hold < kRequire && best.missing_numbers.empty()) return true;
+    // Protected spans have placeholders of this style.
+    return with_spans && StyleOf(hold) == attempt.way;
+  };
+  while (next.hold <= kMostHolds && cannot(next.hold)) ++next.hold;
+  if (next.hold > kMostHolds) return std::nullopt;
   return next;
 }
 

@@ -12,10 +12,11 @@
 namespace trivium {
 
 // Brings numbers through a translation. Separators are written as the target
-// language writes them. If numbers are missing, the part is asked again, and
-// Attempt::hold tells how these are held:
-//   1 .. kPlaceholderStyles  with placeholders of a style
-//   the next                 the search must write them
+// language writes them. If numbers are missing or added, the part is asked
+// again, and Attempt::hold tells how numbers are held:
+//   1 .. kPlaceholderStyles  the missing ones, with placeholders of a style
+//   the next                 the search must write the missing ones
+//   kPlaceholderStyles more  all, with placeholders of a style
 // Works on what the model reads and writes, where protected spans are
 // placeholders, of another style than those of numbers.
 class NumbersStage : public Stage {

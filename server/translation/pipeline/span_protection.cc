@@ -65,7 +65,9 @@ std::vector<TextSpan> Outside(std::string_view text,
     while (begin < span.end) {
       const TextSpan cut =
           inner != apart.end() ? *inner : TextSpan{text.size(), text.size()};
-      const size_t line = std::min(text.find('\n', begin), text.size());
+      // Beyond the span a search would cost the rest of the text each time.
+      const size_t line =
+          std::min(text.substr(0, span.end).find('\n', begin), text.size());
       const size_t end = std::min({span.end, cut.begin, line});
       const TextSpan part = WithoutWhiteSpace(text, {begin, end});
       if (part.begin < part.end) outside.push_back(part);

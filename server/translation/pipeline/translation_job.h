@@ -69,8 +69,8 @@ struct Attempt {
   bool needs_tokens = false;  // fill Reading::tokens
   // Says how missing numbers are held (numbers_stage.h). 0: they are not.
   int hold = 0;
-  // Read a word by itself in small letters (letter_case_stage.h).
-  bool small_word = false;
+  // Read a word by itself in another form (letter_case_stage.h).
+  bool other_form = false;
   // One reading, the part; or one for each piece. Empty if the part is blank:
   // the model is not asked.
   std::vector<Reading> readings = {};
@@ -85,7 +85,7 @@ struct Attempt {
     again.second_try = second_try;
     again.needs_tokens = needs_tokens;
     again.hold = hold;
-    again.small_word = small_word;
+    again.other_form = other_form;
     for (const Reading& reading : readings) {
       again.readings.push_back(
           {reading.span, reading.text, reading.placeholders, reading.input,

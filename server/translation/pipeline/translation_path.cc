@@ -29,6 +29,7 @@
 #include "server/translation/pipeline/links_stage.h"
 #include "server/translation/pipeline/markup_stage.h"
 #include "server/translation/pipeline/numbers_stage.h"
+#include "server/translation/pipeline/placeholder_spaces_stage.h"
 #include "server/translation/pipeline/protection_stage.h"
 #include "server/translation/pipeline/target_language_stage.h"
 #include "server/translation/pipeline/unknown_letters_stage.h"
@@ -120,7 +121,8 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
   });
   add(options.text_stages,
       [&] { return std::make_unique<LinksStage>(options.check_alive); });
-  add(options.text_stages, [&] { return std::make_unique<EmojiStage>(); });
+  add(options.text_stages,
+      [&] { return std::make_unique<EmojiStage>(options.check_alive); });
   add(options.text_stages,
       [&] { return std::make_unique<UnknownLettersStage>(shared.known); });
   const Direction& direction = options.model->direction();
@@ -140,6 +142,9 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
       return std::make_unique<TargetLanguageStage>(*std::move(target));
     });
   }
+  // Words of results have places in the model's own text.
+  add(options.text_stages && !options.report_words,
+      [&] { return std::make_unique<PlaceholderSpacesStage>(); });
   add(options.report_words,
       [&] { return std::make_unique<WordsStage>(options); });
   return stages;

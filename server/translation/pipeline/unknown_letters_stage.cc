@@ -125,6 +125,33 @@ bool UnknownLettersStage::KnowsWord(std::string_view word) const {
   });
 }
 
+size_t UnknownLettersStage::EndOfName(std::string_view text, size_t end) const {
+  constexpr int kMostWords = 2;
+  constexpr size_t kLeastBytes = 3;
+  for (int i = 0; i < kMostWords; ++i) {
+    const size_t begin = end + 1;
+    if (begin >= text.size() || text[end] != ' ' ||
+        !u_isupper(FirstCharacter(text.substr(begin)))) {
+      break;
+    }
+    size_t at = begin + FirstCodePoint(text.substr(begin)).size;
+    while (at < text.size() && u_islower(FirstCharacter(text.substr(at)))) {
+      at += FirstCodePoint(text.substr(at)).size;
+    }
+    const std::string_view word = text.substr(begin, at - begin);
+    // Words in capitals, and what goes on with a hyphen, are no names.
+    const UChar32 next = at < text.size() ? FirstCharacter(text.substr(at)) : 0;
+    if (word.size() < kLeastBytes || word.size() > kMostWordBytes ||
+        u_isalnum(next) || next == '-' ||
+        std::any_of(models_.begin(), models_.end(),
+                    [&](const auto& model) { return model->IsPiece(word); })) {
+      break;
+    }
+    end = at;
+  }
+  return end;
+}
+
 std::vector<TextSpan> UnknownLettersStage::Find(std::string_view text) const {
   std::vector<Word> words;
   size_t begin = 0;  // of the current word
@@ -165,6 +192,12 @@ std::vector<TextSpan> UnknownLettersStage::Find(std::string_view text) const {
       const TextSpan between = {span.end, words[i + 1].span.begin};
       if (!IsRun(words[i], words[i + 1], between.Of(text))) break;
       span.end = words[i + 1].span.end;
+    }
+    if (words[i].latin && u_isupper(FirstCharacter(text.substr(span.begin)))) {
+      const size_t end = EndOfName(text, span.end);
+      // The next word is found by itself, too.
+      while (i + 1 < words.size() && words[i + 1].span.begin < end) ++i;
+      span.end = std::max(end, words[i].span.end);
     }
     while (!words[i].latin && span.end < text.size() &&
            IsScriptSign(FirstCharacter(text.substr(span.end)))) {

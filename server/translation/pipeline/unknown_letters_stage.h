@@ -13,7 +13,8 @@ namespace trivium {
 
 // Protects words with letters that the vocabulary of a model lacks, such as
 // "Dvořák" or "Москва": the model would read bytes, and write others. A run of
-// such words is one span. Raised characters that the model would read as plain
+// such words is one span, and so are the rare words with a capital behind one,
+// as in "Zoë Kravitz". Raised characters that the model would read as plain
 // ones ("m²", "CO₂", "½") are protected, too.
 //
 // Placeholders measured better with the embedded model than what else a model
@@ -34,6 +35,8 @@ class UnknownLettersStage : public Stage {
   std::vector<TextSpan> Find(std::string_view text) const;
   bool Knows(char32_t c) const;
   bool KnowsWord(std::string_view word) const;
+  // Returns where a name ends whose first words end at `end`.
+  size_t EndOfName(std::string_view text, size_t end) const;
 
   const std::vector<std::shared_ptr<const KnownCharacters>> models_;
 };

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/escaping.h"
 #include "nlohmann/json.hpp"
 #include "server/limits/crypto.h"
@@ -14,6 +17,9 @@ namespace {
 
 constexpr std::string_view kIndex = "/index.html";
 constexpr std::string_view kDescription = "/openapi.json";
+// TEI's and LibreTranslate's names for the same.
+constexpr std::string_view kDescriptionTwins[] = {"/api-doc/openapi.json",
+                                                  "/spec"};
 constexpr size_t kTagDigits = 32;
 
 const PageFiles* const kPages[] = {&kServerPage, &kAttentionPicture,
@@ -55,6 +61,12 @@ std::string PageText() {
                                   {"explain", Parts(kExplainPicture)}}}});
 }
 
+bool IsDescription(std::string_view path) {
+  return path == kDescription ||
+         std::find(std::begin(kDescriptionTwins), std::end(kDescriptionTwins),
+                   path) != std::end(kDescriptionTwins);
+}
+
 // The tag is weak, since both codings share it.
 std::string TagOf(std::string_view text) {
   const std::string digits = absl::BytesToHexString(Bytes(Sha256Of(text)));
@@ -82,12 +94,12 @@ BrowserPage::BrowserPage()
       description_("application/json", "default-src 'none'", kOpenApi) {}
 
 bool BrowserPage::IsPath(std::string_view path) {
-  return path == kIndex || path == kDescription;
+  return path == kIndex || IsDescription(path);
 }
 
 std::optional<BrowserPage::Answer> BrowserPage::AnswerTo(
     std::string_view path, const Header& header) const {
-  if (path == kDescription) return description_.AnswerTo(header);
+  if (IsDescription(path)) return description_.AnswerTo(header);
   const bool root =
       path == "/" && header("Accept").find("text/html") != std::string::npos;
   if (!root && path != kIndex) return std::nullopt;

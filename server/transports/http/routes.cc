@@ -1,5 +1,7 @@
 #include "server/transports/http/routes.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -121,7 +123,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec,
      kParameters},
     {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec},
-    {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec},
+    {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiRootEmbedCodec},
     {"GET", "/info", Rpc::kGetModel, NewGetModel, nullptr, NewTeiInfoCodec},
 
     {"POST", "/pipeline/feature-extraction", Rpc::kEncode, NewEncode, nullptr,
@@ -155,6 +157,8 @@ constexpr Route kRoutes[] = {
      NewCohereRerank2Codec},
     {"POST", "/infinity/rerank", Rpc::kRerank, NewRerank, nullptr,
      NewInfinityRerankCodec},
+    {"POST", "/v1/embed", Rpc::kEncode, NewEncode, nullptr,
+     NewCohereEmbed1Codec},
     {"POST", "/v2/embed", Rpc::kEncode, NewEncode, nullptr,
      NewCohereEmbedCodec},
 
@@ -197,7 +201,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/v2/repository/index", Rpc::kListModels, NewKserveRepositoryIndex,
      nullptr, NewKserveCodec},
 
-    // A request to Ollama without a message or a prompt loads the model.
+    // A request to Ollama without a message, a prompt or an input loads the
+    // model.
     {"POST", "/api/chat", Rpc::kGenerate, nullptr, NewGenerate,
      NewOllamaChatCodec, "messages", "", /*filled=*/true},
     {"POST", "/api/chat", Rpc::kGetModel, NewGetModel, nullptr,
@@ -207,9 +212,13 @@ constexpr Route kRoutes[] = {
     {"POST", "/api/generate", Rpc::kGetModel, NewGetModel, nullptr,
      NewOllamaGenerateLoadCodec},
     {"POST", "/api/embed", Rpc::kEncode, NewEncode, nullptr,
-     NewOllamaEmbedCodec},
+     NewOllamaEmbedCodec, "input", "", /*filled=*/true},
+    {"POST", "/api/embed", Rpc::kGetModel, NewGetModel, nullptr,
+     NewOllamaEmbedLoadCodec},
     {"POST", "/api/embeddings", Rpc::kEncode, NewEncode, nullptr,
-     NewOllamaEmbeddingsCodec},
+     NewOllamaEmbeddingsCodec, "prompt", "", /*filled=*/true},
+    {"POST", "/api/embeddings", Rpc::kGetModel, NewGetModel, nullptr,
+     NewOllamaEmbeddingsLoadCodec},
     {"GET", "/api/tags", Rpc::kListModels, NewListModels, nullptr,
      NewOllamaTagsCodec},
     {"GET", "/api/ps", Rpc::kListModels, NewListModels, nullptr,
@@ -261,6 +270,50 @@ std::string Tidied(std::string_view path) {
   return tidy;
 }
 
+// A path that other servers have for one of these: llama-server's without /v1,
+// which a client's base URL may lack, and its names of /rerank; TEI's for
+// SageMaker.
+struct PathTwin {
+  std::string_view method, path, own;
+};
+constexpr PathTwin kTwins[] = {
+    {"GET", "/models", "/v1/models"},
+    {"HEAD", "/models", "/v1/models"},
+    {"POST", "/completions", "/v1/completions"},
+    {"POST", "/chat/completions", "/v1/chat/completions"},
+    {"POST", "/responses", "/v1/responses"},
+    {"POST", "/reranking", "/rerank"},
+    {"POST", "/v1/reranking", "/v1/rerank"},
+    {"POST", "/invocations", "/"},
+};
+
+// What to do where a path that begins so is not there. The first that fits
+// counts.
+struct PathHint {
+  std::string_view start, text;
+};
+constexpr PathHint kHints[] = {
+    {"/v1/responses/input_tokens",
+     "; POST /v1/messages/count_tokens counts the tokens of a chat"},
+    {"/v1/responses/",
+     ": responses are not stored here; keep the answers of "
+     "POST /v1/responses, and send their items in the next request's input"},
+    {"/v1/v1/", ": /v1 is there twice; leave it out of the client's base URL"},
+    {"/v1/chat/completions/",
+     ": completions are not stored here; keep the answers"},
+    {"/v1/messages/batches",
+     ": there are no batches; send the requests to /v1/messages"},
+    {"/v1/batches", ": there are no batches; send the requests one by one"},
+    {"/v3/glossaries",
+     "; /v2/glossaries has glossaries, each of one pair of languages"},
+    {"/generate",
+     "; /v1/completions generates texts, and "
+     "/v1/chat/completions answers chats"},
+    {"/completion", "; /v1/completions generates texts"},
+    {"/suggest", ": suggestions are not kept here"},
+    {"/docs", "; /openapi.json describes the paths"},
+};
+
 // Adds a method of a path, unless it was the last one added: the routes of one
 // method are neighbours.
 void AddMethod(std::string_view method, std::string* methods) {
@@ -296,13 +349,19 @@ RouteMatch FindRoute(std::string_view method, std::string_view path) {
   if (match.route != nullptr || !match.allowed.empty()) return match;
   const std::string tidy = Tidied(path);
   constexpr std::string_view kOwnCalls = "/trivium.";
-  return tidy.starts_with(kOwnCalls) ? match : FindWritten(method, tidy);
+  if (tidy.starts_with(kOwnCalls)) return match;
+  const auto twin = std::find_if(
+      std::begin(kTwins), std::end(kTwins), [&](const PathTwin& each) {
+        return each.method == method && each.path == tidy;
+      });
+  return FindWritten(method, twin == std::end(kTwins) ? tidy : twin->own);
 }
 
 std::string_view HintFor(std::string_view path) {
-  if (!path.starts_with("/v1/responses/")) return "";
-  return ": responses are not stored here; keep the answers of "
-         "POST /v1/responses, and send their items in the next request's input";
+  for (const PathHint& hint : kHints) {
+    if (path.starts_with(hint.start)) return hint.text;
+  }
+  return "";
 }
 
 const Route& ChooseRoute(const Route& route, std::string_view body,

@@ -1,5 +1,6 @@
 // The decoder families of 2021 to 2025: options that goldens do not have, and
 // the messages for folders that do not fit.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +56,10 @@ constexpr const char* kFamilies[] = {"bloom",
                                      "biogpt",
                                      "codegen",
                                      "cohere",
+                                     "dots1",
                                      "ernie4_5_moe",
+                                     "hunyuan_v1_moe",
+                                     "minimax_m2",
                                      "gemma",
                                      "glm",
                                      "gpt_bigcode",
@@ -152,6 +156,13 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"ernie4_5_moe.lm", "moe_k", 7},
       {"ernie4_5_moe.lm", "use_bias", true},
       {"ernie4_5_moe.lm", "moe_num_shared_experts", 1 << 15},
+      {"dots1.lm", "num_experts_per_tok", 7},
+      {"dots1.lm", "layer_types", json::array({"full_attention"})},
+      {"hunyuan_v1_moe.lm", "moe_topk", json::array({2, 3})},
+      {"hunyuan_v1_moe.lm", "num_shared_expert", 1 << 15},
+      {"hunyuan_v1_moe.lm", "use_mixed_mlp_moe", false},
+      {"minimax_m2.lm", "use_qk_norm", false},
+      {"minimax_m2.lm", "rotary_dim", 0},
       {"mpt.lm", "no_bias", false},
       {"mpt.lm", "logit_scale", 0.5},
       {"mpt.lm", "attn_config", "alibi"},
@@ -432,6 +443,59 @@ TEST(ModernFamiliesTest, MambasWidthIsItsOwnOrExpanded) {
   folder.config["time_step_rank"] = "auto";
   folder.config["hidden_size"] = 40;  // a rank of 3, but the weights have 5
   EXPECT_FALSE(folder.LoadReal().empty());
+}
+
+// Published folders of Hunyuan-A13B give its numbers once for each layer.
+TEST(ModernFamiliesTest, HunyuanReadsNumbersOfEachLayer) {
+  Folder folder("hunyuan_v1_moe.lm");
+  folder.config["moe_topk"] = {2, 2};
+  folder.config["num_shared_expert"] = {1, 1};
+  folder.config["moe_intermediate_size"] = {24, 24};
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->layer[1].experts->chosen, 2);
+  folder.config["moe_intermediate_size"] = {24, 25};
+  EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("moe_intermediate_size")));
+}
+
+// EXAONE's folders have other names than LLaMA's.
+TEST(ModernFamiliesTest, ExaoneIsLlamaUnderOtherNames) {
+  Folder folder("exaone.lm");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->layers, 2);
+  EXPECT_EQ(folder.generation_defaults["eos_token_id"], 361);
+  for (const auto& [own, llama] : {std::pair("num_layers", "num_hidden_layers"),
+                                   {"layer_norm_epsilon", "rms_norm_eps"},
+                                   {"activation_function", "hidden_act"}}) {
+    folder.config[own] = folder.config[llama];
+    folder.config.erase(llama);
+  }
+  EXPECT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  folder.weights.Remove("transformer.h.1.mlp.c_fc_1.weight");
+  EXPECT_THAT(folder.Load(),
+              ElementsAre(ErrorAt("model.layers.1.mlp.up_proj.weight")));
+}
+
+// All experts of a layer may be one tensor. That the golden case's is
+// transposed, as in published folders, needs its values.
+TEST(ModernFamiliesTest, Qwen3VlReadsStackedExperts) {
+  Folder folder("qwen3_moe.lm");
+  folder.config["model_type"] = "qwen3_vl_moe_text";
+  for (int layer = 0; layer < 2; ++layer) {
+    const std::string name = fmt::format("model.layers.{}.mlp.experts.", layer);
+    for (int expert = 0; expert < 4; ++expert) {
+      for (const char* part : {"gate", "up", "down"}) {
+        folder.weights.Remove(
+            fmt::format("{}{}.{}_proj.weight", name, expert, part));
+      }
+    }
+    folder.weights.Set(name + "gate_up_proj", {4, 128, 32});
+    folder.weights.Set(name + "down_proj", {4, 32, 64});
+  }
+  EXPECT_THAT(folder.Load(), IsEmpty());
+  folder.weights.Remove("model.layers.1.mlp.experts.down_proj");
+  EXPECT_THAT(folder.Load(),
+              ElementsAre(ErrorAt("model.layers.1.mlp.experts.down_proj")));
 }
 
 // Phi 3.5 MoE has magnitudes of its own for short and for long texts.

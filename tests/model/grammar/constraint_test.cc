@@ -1,6 +1,6 @@
 #include "model/grammar/constraint.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <random>
 #include <set>
@@ -171,6 +171,52 @@ TEST(ConstraintTest, ForcedBytesAreThoseWithoutAChoice) {
       ASSERT_EQ(forced, i < text.size()) << seed << ": " << text;
     }
   }
+}
+
+// Tokens of what must come count as far as none could be longer with what may
+// follow.
+TEST(ConstraintTest, ForcedTokensAreThoseThatNothingFollowingChanges) {
+  const std::vector<std::string> tokens = {"",    "a",  "b",   "c",  "ab",
+                                           "abc", "ca", "cab", "bd", "\xC3"};
+  const auto trie =
+      std::make_shared<TokenTrie>(tokens, std::vector<int32_t>{0});
+  std::vector<std::string> asked;
+  const auto forced = [&](const std::string& regex, TokenRun spelling) {
+    const Constraint constraint(*Automaton::Create(*GrammarOfRegex(regex)),
+                                trie, {}, [&](std::string_view text) {
+                                  asked.emplace_back(text);
+                                  return spelling;
+                                });
+    // The matcher shares what it does not own.
+    ConstraintMatcher matcher(
+        std::shared_ptr<const Constraint>(&constraint, [](const auto*) {}));
+    matcher.ForcedTokens(matcher.Start());
+    const auto run = matcher.ForcedTokens(matcher.Start());
+    return run == nullptr ? TokenRun() : *run;
+  };
+  using testing::ElementsAre;
+  using testing::IsEmpty;
+  // Nothing follows.
+  EXPECT_THAT(forced("abcab", {5, 4}), ElementsAre(5, 4));
+  EXPECT_THAT(asked, ElementsAre("abcab"));  // and is remembered
+  // "ab" could be "abc", "b" could be "bd".
+  EXPECT_THAT(forced("abcab(c|d)", {5, 4}), ElementsAre(5));
+  EXPECT_THAT(forced("abcab(c|d)", {5, 1, 2}), ElementsAre(5));
+  EXPECT_THAT(forced("abcb(d|e)", {5, 2}), ElementsAre(5));
+  EXPECT_THAT(forced("abcb(a|e)", {5, 2}), ElementsAre(5, 2));
+  // "ca" of "c" and "ab" cannot be longer than "cab".
+  EXPECT_THAT(forced("acb?a", {1, 3}), ElementsAre(1));
+  // The text may end, or go on.
+  EXPECT_THAT(forced("abcab(d*)", {5, 4}), ElementsAre(5, 4));
+  EXPECT_THAT(forced("abcab(c*)", {5, 4}), ElementsAre(5));
+  // A choice, a part of a character, and spellings of other texts.
+  EXPECT_THAT(forced("(a|b)c", {1, 3}), IsEmpty());
+  EXPECT_THAT(forced("[\u00e0-\u00ff]", {9}), IsEmpty());
+  EXPECT_THAT(forced("abcab", {5, 1}), IsEmpty());
+  EXPECT_THAT(forced("abcab", {5, 4, 0}), IsEmpty());
+  EXPECT_THAT(forced("abcab", {5, 4, 10}), IsEmpty());
+  EXPECT_THAT(forced("abcab", {-1}), IsEmpty());
+  EXPECT_THAT(forced("abcab", {}), IsEmpty());
 }
 
 TEST(ConstraintTest, StatesAreValues) {

@@ -159,6 +159,64 @@ std::vector<SchemaCase> SchemaCases() {
        {R"({"a":1})", R"({"b":1})", R"({"a":1,"b":1})"},
        {R"({})"}},
       {"true", {"1", "[]", R"({"a":{}})"}, {"", "[", "x"}},
+      // Lists as they were written until 2019.
+      {R"({"type":"array","items":[{"type":"string"},{"type":"integer"}],
+           "minItems":2,"maxItems":2})",
+       {R"(["a",1])"},
+       {R"(["a"])", R"([1,"a"])", R"(["a",1,2])"}},
+      {R"({"type":"array","items":[{"type":"string"}],
+           "additionalItems":{"type":"null"}})",
+       {"[]", R"(["a"])", R"(["a",null])"},
+       {"[null]", R"(["a",1])"}},
+      {R"({"type":"array","items":[{}],"additionalItems":false})",
+       {"[]", "[7]"},
+       {"[7,8]"}},
+      {R"({"type":"array","items":{"type":"null"},"additionalItems":false})",
+       {"[]", "[null,null]"},
+       {"[1]"}},
+      // Names of any string, of a list, and of a form.
+      {R"({"type":"object","propertyNames":{"type":"string"},
+           "additionalProperties":{"type":"integer"}})",
+       {R"({"a":1,"":2})"},
+       {R"({"a":"b"})"}},
+      {R"({"$defs":{"color":{"enum":["red","blue"],"type":"string"}},
+           "type":"object","propertyNames":{"$ref":"#/$defs/color"},
+           "additionalProperties":{"type":"integer"}})",
+       {"{}", R"({"red":1})", R"({"blue":1,"red":2})"},
+       {R"({"green":1})", R"({"re":1})", R"({"red":"x"})"}},
+      {R"({"type":"object","propertyNames":{"pattern":"^[a-z]+$",
+           "maxLength":3},"properties":{"ab":{"type":"null"},"X":{}}})",
+       {R"({"ab":null})", R"({"abc":1})"},
+       {R"({"ab":1})", R"({"X":1})", R"({"abcd":1})", R"({"A":1})"}},
+      {R"({"type":"object","propertyNames":{"maxLength":3},
+           "patternProperties":{"^x":{"type":"null"}}})",
+       {R"({"xab":null,"a":1})"},
+       {R"({"xabc":null})", R"({"xa":1})", R"({"abcd":1})"}},
+      {R"({"type":"object","propertyNames":false})", {"{}"}, {R"({"a":1})"}},
+      // A discriminator asks for the property that tells schemas apart.
+      {R"({"$defs":{
+             "sum":{"type":"object","properties":{"op":{"const":"sum"},
+               "of":{"type":"array","items":{"oneOf":[{"$ref":"#/$defs/sum"},
+                 {"$ref":"#/$defs/number"}],
+                 "discriminator":{"propertyName":"op"}}}},
+               "required":["of"],"additionalProperties":false},
+             "number":{"type":"object","properties":{"op":{"const":"number"},
+               "value":{"type":"integer"}},"required":["op","value"],
+               "additionalProperties":false}},
+           "oneOf":[{"$ref":"#/$defs/sum"},{"$ref":"#/$defs/number"}],
+           "discriminator":{"propertyName":"op","mapping":
+             {"sum":"#/$defs/sum","number":"#/$defs/number"}}})",
+       {R"({"op":"number","value":1})", R"({"op":"sum","of":[]})",
+        R"({"op":"sum","of":[{"op":"sum","of":[{"op":"number","value":2}]}]})"},
+       {R"({"of":[]})", R"({"op":"sum"})", R"({"value":1})",
+        R"({"op":"sum","of":[{"of":[]}]})"}},
+      {R"({"type":"object","properties":{"pet":{"anyOf":[
+             {"type":"object","properties":{"kind":{"const":"cat"}}},
+             {"type":"object","properties":{"kind":{"const":"dog"}}}],
+             "description":"x","discriminator":{"propertyName":"kind"}}},
+           "required":["pet"],"additionalProperties":false})",
+       {R"({"pet":{"kind":"cat"}})", R"({"pet":{"kind":"dog","age":3}})"},
+       {R"({"pet":{}})", R"({"pet":{"age":3}})"}},
   };
 }
 
@@ -320,6 +378,30 @@ TEST(JsonSchemaTest, Formats) {
   EXPECT_FALSE(accepts("uri", "example.org"));
   EXPECT_FALSE(accepts("uri", "mailto:"));
   EXPECT_FALSE(accepts("uri", "http://a b"));
+  EXPECT_TRUE(accepts("uuid4", "123e4567-e89b-42d3-a456-426614174000"));
+  EXPECT_FALSE(accepts("uuid4", "123e4567-e89b-12d3-a456-426614174000"));
+  EXPECT_FALSE(accepts("uuid4", "123e4567-e89b-42d3-c456-426614174000"));
+  EXPECT_TRUE(accepts("base64", ""));
+  EXPECT_TRUE(accepts("base64", "aGVsbG8="));
+  EXPECT_TRUE(accepts("byte", "aGVsbA=="));
+  EXPECT_FALSE(accepts("base64", "aGVsbG8"));
+  EXPECT_TRUE(accepts("password", "any text"));
+}
+
+// A format that would need too many states is written shorter.
+TEST(JsonSchemaTest, LongTextsOfAFormatAreLeftOut) {
+  const auto url = ConstraintOf(GrammarOfJsonSchema(
+      R"({"type":"string","format":"uri","minLength":1,"maxLength":2083})"));
+  ASSERT_NE(url, nullptr);
+  const auto quoted = [](size_t size) {
+    return "\"https://example.org/" + std::string(size, 'a') + "\"";
+  };
+  EXPECT_TRUE(Accepts(*url, quoted(80)));
+  EXPECT_FALSE(Accepts(*url, quoted(2064)));
+  // Of a pattern, every text is meant.
+  EXPECT_THAT(Refusal(R"({"type":"string","pattern":"^(a[ab]{9})*$",
+                          "maxLength":20000})"),
+              IsError(kInvalidArgument, "#/maxLength"));
 }
 
 TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
@@ -336,7 +418,23 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"strin"})", "#/type"},
       {R"({"type":"array","uniqueItems":true})", "#/uniqueItems"},
       {R"({"type":"array","contains":{}})", "#/contains"},
-      {R"({"type":"array","items":[{}]})", "#/items"},
+      {R"({"type":"array","prefixItems":[{}],"items":[{}]})", "#/items"},
+      {R"({"allOf":[{"items":[{}]},{"items":{}}]})", "/items"},
+      {R"({"allOf":[{"items":[{}]},{"additionalItems":false}]})",
+       "#/allOf/1/additionalItems"},
+      {R"({"propertyNames":{"anyOf":[{}]},"type":"object"})",
+       "#/propertyNames/anyOf"},
+      {R"({"propertyNames":{"enum":["a"],"maxLength":2},"type":"object"})",
+       "#/propertyNames/maxLength"},
+      {R"({"propertyNames":{"not":{}},"type":"object"})",
+       "#/propertyNames/not"},
+      {R"({"propertyNames":{"maxLength":2},"type":"object",
+           "required":["abc"]})",
+       "#/propertyNames"},
+      {R"({"oneOf":[{}],"discriminator":"kind"})", "#/discriminator"},
+      {R"({"oneOf":[{"type":"object"},{"type":"object"}],
+           "discriminator":{"propertyName":"kind"}})",
+       "#/oneOf"},
       {R"({"type":"number","multipleOf":0.01})", "#/multipleOf"},
       {R"({"type":"integer","multipleOf":1001})", "#/multipleOf"},
       {R"({"type":"object","minProperties":2})", "#/minProperties"},

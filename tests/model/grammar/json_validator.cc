@@ -44,6 +44,10 @@ bool IsValidObject(const json& value, const json& schema, const json& root) {
   const json properties = schema.value("properties", json::object());
   const json patterns = schema.value("patternProperties", json::object());
   for (const auto& [name, member] : value.items()) {
+    if (schema.contains("propertyNames") &&
+        !IsValid(json(name), schema["propertyNames"], root)) {
+      return false;
+    }
     bool known = false;
     if (properties.contains(name)) {
       known = true;
@@ -67,10 +71,14 @@ bool IsValidArray(const json& value, const json& schema, const json& root) {
       value.size() > schema.value("maxItems", value.size())) {
     return false;
   }
-  const json prefix = schema.value("prefixItems", json::array());
+  json prefix = schema.value("prefixItems", json::array());
+  json rest = schema.value("items", json(true));
+  if (rest.is_array()) {  // as until 2019
+    prefix = rest;
+    rest = schema.value("additionalItems", json(true));
+  }
   for (size_t i = 0; i < value.size(); ++i) {
-    const json item =
-        i < prefix.size() ? prefix[i] : schema.value("items", json(true));
+    const json item = i < prefix.size() ? prefix[i] : rest;
     if (!IsValid(value[i], item, root)) return false;
   }
   return true;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tests/model/weights/weight_files.h"
 #include "tests/support/error_texts.h"
@@ -88,6 +89,20 @@ TEST(WeightsTest, NamesTheFilesItLooksForInAnEmptyFolder) {
   const absl::Status status = Weights::Open(folder.path()).status();
   EXPECT_THAT(status,
               IsError(StatusCode::kNotFound, "pytorch_model.bin.index.json"));
+}
+
+TEST(WeightsTest, NamesWeightsOfOtherFormats) {
+  using testing::HasSubstr;
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() + "/onnx");
+  folder.Write("onnx/model.onnx", "x");
+  EXPECT_THAT(std::string(Error(folder).message()),
+              HasSubstr("its onnx/model.onnx is in a format"));
+  folder.Write("tf_model.h5", "x");
+  EXPECT_THAT(std::string(Error(folder).message()), HasSubstr("onnx"));
+  folder.Write("a-Q4_0.gguf", "x");
+  EXPECT_THAT(std::string(Error(folder).message()),
+              HasSubstr("its a-Q4_0.gguf is a model by itself"));
 }
 
 TEST(WeightsTest, ReadsShards) {

@@ -578,6 +578,8 @@ TEST_F(AnthropicTest, ErrorsHaveTypesAndTheClientsNames) {
   EXPECT_THAT(message("chat.tool_name", "is none"),
               testing::StartsWith("tool_choice.name: "));
   EXPECT_THAT(message("chat", "is long"), testing::StartsWith("messages: "));
+  EXPECT_THAT(message("chat.tools[0]", "function.parameters: #/a: no"),
+              testing::StartsWith("tools[0].input_schema: #/a: no"));
   EXPECT_THAT(message("chat.variables", "has no place"),
               testing::StartsWith("thinking: "));
 }

@@ -49,5 +49,19 @@ TEST(JsonBodyTest, SearchesAnyBytes) {
   }
 }
 
+TEST(JsonBodyTest, ShortListsOfThousandsAreRead) {
+  std::string body = "{\"input\":[[5]";
+  for (int i = 1; i < 2048; ++i) body += ",[5]";
+  body += "]}";
+  EXPECT_EQ(CheckJsonBody(body), absl::OkStatus());
+  // Of two bytes each, they would take more memory than the request has room
+  // for.
+  body = "[{}";
+  for (int i = 1; i < 100'000; ++i) body += ",{}";
+  body += "]";
+  EXPECT_THAT(std::string(CheckJsonBody(body).message()),
+              testing::StartsWith("the body needs more than 4 MiB of memory"));
+}
+
 }  // namespace
 }  // namespace trivium

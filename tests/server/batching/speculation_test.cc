@@ -45,6 +45,42 @@ class AnyOf : public StopMatcher {
   const std::vector<int32_t> ends_;
 };
 
+// Spells a text in the longest tokens, one after the other.
+TokenRun LongestTokens(const std::vector<std::string>& tokens,
+                       std::string_view text) {
+  TokenRun run;
+  while (!text.empty()) {
+    size_t best = 0;
+    for (size_t i = 1; i < tokens.size(); ++i) {
+      if (text.starts_with(tokens[i]) &&
+          tokens[i].size() > tokens[best].size()) {
+        best = i;
+      }
+    }
+    if (tokens[best].empty()) return {};
+    run.push_back(static_cast<int32_t>(best));
+    text.remove_prefix(tokens[best].size());
+  }
+  return run;
+}
+
+// Holds texts to phrases, each told by its first letters. Tokens have up to
+// three letters; kEnd has none.
+std::shared_ptr<const Constraint> PhrasesConstraint(int vocabulary) {
+  std::vector<std::string> tokens(vocabulary);
+  for (int i = 1; i < vocabulary; ++i) {
+    tokens[i] = i % 11 == 0  ? "abc"
+                : i % 7 == 0 ? "bc"
+                             : std::string(1, "abc"[i % 3]);
+  }
+  return std::make_shared<Constraint>(
+      *Automaton::Create(*GrammarOfRegex(
+          "(abcabcabccaaabbb|bbcabccab|c[ab]ccccabcabcaa|ccbaa)*")),
+      std::make_shared<TokenTrie>(tokens, std::vector<int32_t>{kEnd}),
+      Constraint::Limits(),
+      [tokens](std::string_view text) { return LongestTokens(tokens, text); });
+}
+
 struct Shaped {
   const char* name;
   RandomTransformer::Shape shape;
@@ -211,6 +247,48 @@ TEST_P(SpeculationBitsTest, AnswersEqualThoseWithoutGuesses) {
   }
 }
 
+// Tokens that a constraint forces are read together. The answers, and the
+// log-probabilities of the forced tokens too, are those of a step each.
+TEST_P(SpeculationBitsTest, ForcedTokensSaveStepsAndChangeNoBit) {
+  const RandomTransformer random(GetParam().shape, 11);
+  const auto constraint = PhrasesConstraint(40);
+  std::vector<Request> requests;
+  for (int i = 0; i < 60; ++i) {
+    Request request = RandomRequest();
+    if (request.decoding->forced_last_id) continue;
+    request.decoding->constraint = constraint;
+    request.decoding->no_repeat_ngram_size = 0;
+    if (Random(4) > 0) request.decoding->banned_sequences.clear();
+    // Its tokens may end a text amid what is forced.
+    if (Random(4) > 0) request.stop = nullptr;
+    request.decoding->min_new_tokens = 0;
+    requests.push_back(std::move(request));
+  }
+  const auto engine = [&](int64_t bytes) {
+    return NewEngine(random, GetParam().formats, bytes);
+  };
+  Guesses none;
+  const std::vector<RequestResult> expected =
+      Run(requests, false, 1, engine(4 << 20), &none);
+  const int64_t block_bytes =
+      (4 << 20) / engine(4 << 20)->limits().total_blocks;
+  for (const auto& [together, blocks] : {std::pair(1, 0), {8, 0}, {8, 13}}) {
+    SCOPED_TRACE(testing::Message() << together << " together, " << blocks);
+    Guesses seen;
+    const std::vector<RequestResult> results =
+        Run(requests, true, together,
+            engine(blocks == 0 ? 4 << 20 : blocks * block_bytes), &seen);
+    ASSERT_EQ(results.size(), expected.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      SCOPED_TRACE(i);
+      ExpectSameHypotheses(expected[i].hypotheses, results[i].hypotheses);
+    }
+    if (together > 1) continue;
+    EXPECT_EQ(seen.tokens, none.tokens);
+    EXPECT_LT(3 * seen.iterations, 2 * none.iterations);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, SpeculationBitsTest,
                          testing::ValuesIn(Shapes()), [](const auto& info) {
                            return std::string(info.param.name);
@@ -256,6 +334,36 @@ TEST_F(SpeculationTest, MakesNoGuessesWhenSwitchedOff) {
   EXPECT_EQ(observer->Wait()->hypotheses[0].ids, std::vector<int32_t>(64, 5));
   EXPECT_EQ(seen_.drafted, 0);
   EXPECT_EQ(seen_.iterations, 64);
+}
+
+TEST_F(SpeculationTest, ForcedTokensTakeFewStepsAndAreNoGuesses) {
+  std::vector<std::string> tokens(puppets_.options.limits.vocabulary);
+  for (size_t i = 2; i < tokens.size(); ++i) {
+    tokens[i] = std::string(1, static_cast<char>('!' + i % 90));
+  }
+  const std::string text = tokens[5] + tokens[6] + tokens[7] + tokens[8];
+  const std::vector<std::string> choices = {text + text + text + text};
+  Request request = MakeRequest({}, Greedy(40), nullptr);
+  request.decoding->constraint = std::make_shared<Constraint>(
+      *Automaton::Create(*GrammarOfChoices(choices)),
+      std::make_shared<TokenTrie>(tokens, std::vector<int32_t>{kEnd}),
+      Constraint::Limits(),
+      [tokens](std::string_view text) { return LongestTokens(tokens, text); });
+  request.prefix = {kStart, 2};
+  for (const bool speculate : {true, false}) {
+    options_.speculate = speculate;
+    Create();
+    seen_ = {};
+    const auto observer = Add(request);
+    RunAll();
+    EXPECT_EQ(observer->Wait()->hypotheses[0].ids,
+              (std::vector<int32_t>{5, 6, 7, 8, 5, 6, 7, 8, 5, 6, 7, 8, 5, 6, 7,
+                                    8, kEnd}));
+    // The prompt gives the first token; a step reads it and the 15 others.
+    EXPECT_EQ(seen_.iterations, speculate ? 2 : 17);
+    EXPECT_EQ(seen_.tokens, 17);
+    EXPECT_EQ(seen_.drafted, 0);
+  }
 }
 
 // No guesses while others read prefixes, while many run, or without room.

@@ -1,5 +1,7 @@
 // Protected spans: placeholders, other placeholders, pieces.
+#include "server/batching/request_cost.h"
 #include "server/calls/call.h"
+#include "server/calls/call_translation.h"
 #include "server/calls/convert/convert.h"
 #include "tests/server/calls/translate_fixture.h"
 #include "tests/support/error_texts.h"
@@ -72,6 +74,27 @@ TEST_F(ProtectTest, AtLastPiecesAreTranslatedByThemselves) {
   EXPECT_EQ(result.sentence_count(), 2);
   EXPECT_EQ(result.cut_count(), 0);
   EXPECT_EQ(result.sentences(1).targets(0).byte_begin(), 5);
+}
+
+// All together they might be more than the queue takes.
+TEST_F(ProtectTest, PiecesAreTranslatedInRoundsOfBoundedTokens) {
+  constexpr size_t kInputs = 4, kPieces = kInputs * 5;
+  options()->mutable_decoding()->set_beam_size(16);
+  Start(std::vector<std::string>(kInputs, "ab %s ab %s ab %s ab %s ab"));
+  size_t next = 0;
+  for (; next < 3 * kInputs; ++next) Answer(next, {"Weg."});
+  const int64_t tokens = TokensOf(batcher_.Wait(next));
+  const auto most =
+      static_cast<size_t>(CallTranslation::kLeastRoundTokens / tokens);
+  ASSERT_LT(most, kPieces);
+  batcher_.Wait(next + most - 1);
+  EXPECT_EQ(batcher_.count(), next + most);
+  for (size_t i = 0; i < kPieces; ++i) Answer(next + i, {"AB"});
+  for (size_t i = 0; i < kInputs; ++i) {
+    EXPECT_EQ(Result(static_cast<int>(i)).hypotheses(0).text(),
+              "AB %s AB %s AB %s AB %s AB");
+  }
+  EXPECT_EQ(batcher_.count(), next + kPieces);
 }
 
 TEST_F(ProtectTest, WithoutPiecesItSaysWhatIsMissing) {

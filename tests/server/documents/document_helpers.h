@@ -41,12 +41,11 @@ inline std::vector<std::string> TextsOf(const std::string& format,
 }
 
 // The document with each text in capitals, but for tags and entities.
-inline std::string InCapitals(const std::string& format,
-                              const std::string& data,
-                              const DocumentOptions& options = {}) {
+inline absl::StatusOr<std::string> RenderInCapitals(
+    const std::string& format, const std::string& data,
+    const DocumentOptions& options = {}) {
   const auto document = ReadAs(format, data, options);
-  EXPECT_TRUE(document.ok()) << document.status();
-  if (!document.ok()) return "";
+  if (!document.ok()) return document.status();
   std::vector<std::optional<std::string>> translations;
   for (const DocumentSegment* one : (*document)->segments()) {
     std::string text = one->sent.text;
@@ -58,7 +57,12 @@ inline std::string InCapitals(const std::string& format,
     }
     translations.emplace_back(std::move(text));
   }
-  const auto out = (*document)->Render(translations);
+  return (*document)->Render(translations);
+}
+inline std::string InCapitals(const std::string& format,
+                              const std::string& data,
+                              const DocumentOptions& options = {}) {
+  const auto out = RenderInCapitals(format, data, options);
   EXPECT_TRUE(out.ok()) << out.status();
   return out.value_or("");
 }

@@ -29,6 +29,9 @@ TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
   EXPECT_EQ(DocumentFormatOfFile("docx"), nullptr);
   EXPECT_EQ(DocumentFormatOfFile("a.exe"), nullptr);
   EXPECT_EQ(FindDocumentFormat("tmx"), nullptr);
+  EXPECT_EQ(FindDocumentFormat("txt")->name, "text");
+  EXPECT_EQ(FindDocumentFormat(".md")->name, "markdown");
+  EXPECT_EQ(FindDocumentFormat(""), nullptr);
   EXPECT_THAT(DocumentFileEndings(),
               HasSubstr(".json, .md, .markdown, .odp, "));
 }
@@ -66,6 +69,27 @@ TEST(PoTest, NewTranslationsMayBeMarkedAsFuzzy) {
                        {.mark_fuzzy = true}),
             "#, fuzzy\nmsgid \"a\"\nmsgstr \"A\"\n\n"
             "msgid \"b\"\nmsgstr \"c\"\n");
+}
+
+TEST(PoTest, AnEntryHasAFewForms) {
+  // Each would take a copy of the text.
+  std::string forms = "msgid \"a\"\nmsgid_plural \"b\"\n";
+  for (int i = 0; i < 16; ++i)
+    absl::StrAppend(&forms, "msgstr[", i, "] \"\"\n");
+  EXPECT_EQ(TextsOf("po", forms + "\n" + forms).size(), 32u);
+  ExpectRefused("po", forms + "msgstr[16] \"\"\n", "line 19");
+  // Of lines without forms there may be many.
+  EXPECT_THAT(TextsOf("po", Repeated("msgctxt \"a\"\n", 200'000)),
+              ElementsAre());
+}
+
+TEST(XliffTest, AUnitAroundAnotherHasNotItsSource) {
+  EXPECT_THAT(
+      TextsOf("xliff", R"(<xliff version="1.2"><file source-language="en">)" +
+                           Repeated("<trans-unit>", 50) +
+                           "<source>a b</source>" +
+                           Repeated("</trans-unit>", 50) + "</file></xliff>"),
+      ElementsAre("a b"));
 }
 
 TEST(HtmlTest, PagesAreCutBeforeBlocksThatMayBeTranslated) {
@@ -186,6 +210,18 @@ TEST(PackagesTest, AreRefusedIfTheyUnpackToTooMuch) {
 TEST(PackagesTest, AreRefusedIfAllPartsHaveTooManyTags) {
   ExpectRefused("docx", Docx(Repeated("<a/>", 300'000)),
                 "word/header1.xml: line 1");
+}
+
+// A run's properties would be written before each of the marks in it, since the
+// texts between them get the first run's.
+TEST(PackagesTest, AreRefusedIfLongPropertiesAreWrittenAgainAndAgain) {
+  const std::string run = "<w:r><w:rPr><w:lang w:val=\"" +
+                          Repeated("x", 100'000) + "\"/></w:rPr>" +
+                          Repeated("<w:t>a</w:t><w:sym/>", 1000) + "</w:r>";
+  EXPECT_THAT(RenderInCapitals("docx", Docx("<w:p><w:r><w:t>b</w:t></w:r>" +
+                                            run + "</w:p>")),
+              IsError(absl::StatusCode::kInvalidArgument,
+                      "far more than the document"));
 }
 
 // Of two bytes each, they would take hundreds.

@@ -45,6 +45,12 @@ std::string Normal(const LetterCases& cases, std::string_view text,
   return normal.text;
 }
 
+// The form for a copied word; empty: there is none.
+std::string FormOf(const LetterCases& cases, std::string_view text) {
+  const auto form = cases.FormIfCopied(text);
+  return form ? form->text : "";
+}
+
 TEST(LetterCaseTest, CapitalsAreReadInNormalCase) {
   EXPECT_EQ(Normal(English(), "WHAT ELSE IS HAPPENING?", LetterCase::kCapitals),
             "What else is happening?");
@@ -56,14 +62,51 @@ TEST(LetterCaseTest, CapitalsAreReadInNormalCase) {
 }
 
 TEST(LetterCaseTest, ALabelIsAWordThatTheVocabularyHasInSmallLetters) {
-  EXPECT_EQ(English().SmallWord("House"), "house");
-  EXPECT_EQ(English().SmallWord("Answer"), "answer");
+  EXPECT_EQ(FormOf(English(), "House"), "house");
+  EXPECT_EQ(FormOf(English(), "Answer"), "answer");
   for (const char* const text :
        {"Berlin", "Hallo", "NATO", "house", "View answer", "House.", "No", "",
         "the", "HOUSE", "The House"}) {
-    EXPECT_EQ(English().SmallWord(text), std::nullopt) << text;
+    EXPECT_EQ(FormOf(English(), text), "") << text;
   }
-  EXPECT_EQ(German().SmallWord("Tipps"), std::nullopt) << "nouns have capitals";
+}
+
+TEST(LetterCaseTest, AGermanLabelIsReadWithAnArticle) {
+  const auto form = German().FormIfCopied("Haus");
+  ASSERT_TRUE(form);
+  EXPECT_EQ(form->text, "Die Haus");
+  EXPECT_EQ(form->before, "The ");
+  for (const char* const text :
+       {"Haußer", "Hausmann", "HAUS", "Das Haus", "Stuttgart", "Tipps"}) {
+    EXPECT_EQ(FormOf(German(), text), "") << text;
+  }
+}
+
+TEST(LetterCaseTest, ClausesInCapitalsAreRead) {
+  EXPECT_EQ(Normal(English(), "He said: \"THE DOG IS HAPPENING!\" and left",
+                   LetterCase::kNormal),
+            "He said: \"The dog is happening!\" and left");
+  EXPECT_EQ(Normal(English(), "They joined NATO, EU, UN and left",
+                   LetterCase::kNormal),
+            "They joined NATO, EU, UN and left")
+      << "acronyms";
+}
+
+TEST(LetterCaseTest, RomanNumeralsStayInCapitals) {
+  EXPECT_EQ(
+      Normal(English(), "WHAT ELSE IS XIV HAPPENING", LetterCase::kCapitals),
+      "What else is XIV happening");
+}
+
+TEST(LetterCaseTest, NamesThatATitleHidGetTheirCapitalBack) {
+  EXPECT_EQ(English().WithCopiedNames("Install Ubuntu on the House",
+                                      "das ubuntu auf dem house einrichten"),
+            "das Ubuntu auf dem house einrichten");
+}
+
+TEST(LetterCaseTest, GermanWithEnglishNounsIsNoTitle) {
+  Normal(German(), "Das ist Hund Haus für unser Hund Haus am Haus",
+         LetterCase::kNormal);
 }
 
 TEST(LetterCaseTest, AcronymsAndNamesAreNoCapitals) {

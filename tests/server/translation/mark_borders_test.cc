@@ -33,6 +33,19 @@ TEST(MarkBordersTest, MarksWithinWordsAreNone) {
   EXPECT_THAT(Cut("Tom said: go - now."), ElementsAre("Tom said: go - now."));
 }
 
+TEST(MarkBordersTest, NumbersOfAListInOneLineAreMarks) {
+  EXPECT_THAT(Cut("a) the dog b) the cat c) the bird"),
+              ElementsAre("the dog", "the cat", "the bird"));
+  EXPECT_THAT(Cut("1. Apples 2. Red pears"),
+              ElementsAre("Apples", "Red pears"));
+  EXPECT_THAT(Cut("(1) one (2) two"), ElementsAre("one", "two"));
+  for (const char* const prose :
+       {"1. and 2. house", "We need a) time and b) money", "a) only one",
+        "1. Mai 3. Juni", "e. g. this f. that"}) {
+    EXPECT_THAT(Cut(prose), ElementsAre(prose));
+  }
+}
+
 TEST(MarkBordersTest, MarksAloneHaveNoParts) {
   EXPECT_THAT(Cut("| • |"), IsEmpty());
 }

@@ -20,9 +20,9 @@ bool Differ(std::string_view source, std::string_view translation) {
 
 std::string Corrected(const NumberCheck& check, std::string_view source,
                       std::string_view translation) {
-  return EditedText(std::string(translation),
-                    check.Corrections(source, translation))
-      .text();
+  const EditedText edited(std::string(translation),
+                          check.Corrections(source, translation));
+  return EditedText(edited.text(), check.Repairs(source, edited.text())).text();
 }
 
 std::vector<std::string> Values(std::string_view text, const char* language) {
@@ -111,6 +111,7 @@ TEST(NumberCheckTest, SeparatorsAreWrittenAsTheTargetDoes) {
   EXPECT_EQ(Corrected(german, "It costs 1,234.50 dollars.",
                       "Es kostet 1.234.50 Dollar."),
             "Es kostet 1.234,50 Dollar.");
+  EXPECT_EQ(Corrected(german, "USD 4.10", "USD 4.10"), "USD 4,10");
   EXPECT_EQ(Corrected(german, "$4.1 or $4.2", "$4.1 oder $4,2"),
             "$4,1 oder $4,2");
   EXPECT_EQ(Corrected(german, "1,000 planets", "1,000 Planeten"),
@@ -127,6 +128,7 @@ TEST(NumberCheckTest, VersionsSectionsAndTimesKeepTheirPoint) {
   for (const auto& [source, translation] :
        {std::pair("Windows 3.1 is old.", "Windows 3.1 ist alt."),
         std::pair("See section 3.1.", "Siehe Abschnitt 3.1."),
+        std::pair("iOS 17.1 and USB 3.0", "iOS 17.1 und USB 3.0"),
         std::pair("from 10.15", "ab 10.15 Uhr"),
         std::pair("version 2.0.1", "Version 2.0.1")}) {
     EXPECT_EQ(Corrected(german, source, translation), translation);
@@ -221,6 +223,73 @@ TEST(NumberCheckTest, SimilarNumbersAreReplaced) {
   EXPECT_EQ(Corrected(german, "12,345 people", "12.45 Menschen"),
             "12.345 Menschen");
   EXPECT_EQ(Corrected(german, "98 people", "17 Menschen"), "17 Menschen");
+}
+
+TEST(NumberCheckTest, WordsForNumbersInDigitsAreDigits) {
+  const NumberCheck german = Check("en", "de"), english = Check("de", "en");
+  EXPECT_EQ(Corrected(german, "for 30 years", "seit dreißig Jahren"),
+            "seit 30 Jahren");
+  EXPECT_EQ(Corrected(german, "$1,000 or $100", "tausend oder ein hundert $"),
+            "1.000 oder 100 $");
+  EXPECT_EQ(Corrected(german, "a 40-year-old man", "ein vierzigjähriger Mann"),
+            "ein 40-jähriger Mann");
+  EXPECT_EQ(Corrected(english, "Mit 21 Jahren", "At twenty-one years"),
+            "At 21 years");
+  for (const auto& [source, translation] :
+       {std::pair("3 cats", "drei Katzen"),
+        std::pair("the 20th", "der zwanzigste"),
+        std::pair("twenty cats, 20 dogs", "zwanzig Katzen, Hunde"),
+        std::pair("20 of twenty", "20 von zwanzig"),
+        std::pair("100 cats", "zwei hundert Katzen")}) {
+    EXPECT_EQ(Corrected(german, source, translation), translation);
+  }
+}
+
+TEST(NumberCheckTest, RomanNumeralsAreNumbers) {
+  EXPECT_THAT(Values("Louis XIV, Type II, VIxen, X, MIX", "en"),
+              ElementsAre("XIV", "II"));
+  EXPECT_EQ(RomanValue("XIV"), 14);
+  EXPECT_EQ(RomanValue("XXXIX"), 39);
+  EXPECT_EQ(RomanValue("XIIII"), std::nullopt);
+  EXPECT_FALSE(Differ("World War II", "Zweiter Weltkrieg"));
+  EXPECT_FALSE(Differ("chapter IV", "Kapitel 4"));
+  EXPECT_TRUE(Differ("Louis XIV", "Ludwig"));
+  EXPECT_EQ(Corrected(Check("en", "de"), "Louis XII", "Ludwig XIII"),
+            "Ludwig XII");
+  EXPECT_EQ(Corrected(Check("en", "de"), "Louis XIII", "Louis XIIII"),
+            "Louis XIII");
+}
+
+TEST(NumberCheckTest, AMonthIsNoOtherNumber) {
+  EXPECT_TRUE(Differ("from 4 to 7 July", "bis zum 4. Juli"));
+  EXPECT_FALSE(Differ("7/4/2020", "4. Juli 2020"));
+}
+
+TEST(NumberCheckTest, TheYearOfADateIsWhole) {
+  EXPECT_TRUE(Differ("due 2024-06-11", "bis 24-06-11"));
+}
+
+TEST(NumberCheckTest, NumbersOfUnitsAreNoSections) {
+  EXPECT_EQ(Corrected(Check("en", "de"), "in a section 93.38 feet wide",
+                      "in einem Abschnitt 93.38 Fuß"),
+            "in einem Abschnitt 93,38 Fuß");
+}
+
+TEST(NumberCheckTest, TimesSayTheirHalfOfTheDayOnce) {
+  const NumberCheck german = Check("en", "de"), english = Check("de", "en");
+  EXPECT_EQ(Corrected(german, "at 9:15 p.m.", "um 9:15 p.m."), "um 21:15 Uhr.");
+  EXPECT_EQ(Corrected(german, "at 9:15 a.m. today", "heute um 9:15 a.m. da"),
+            "heute um 9:15 Uhr da");
+  EXPECT_EQ(Corrected(german, "from 7.00 p.m. during", "7.00 während"),
+            "19.00 während");
+  EXPECT_EQ(Corrected(english, "um 16:40 Uhr", "at 16:40 p.m."), "at 16:40.");
+  EXPECT_EQ(Corrected(english, "um 9.30 Uhr morgens hier", "at 9:30 p.m. here"),
+            "at 9:30 a.m. here");
+  for (const auto& [source, translation] :
+       {std::pair("um 9.30 Uhr", "at 9:30 p.m."),
+        std::pair("um 9 Uhr abends", "at 9 p.m.")}) {
+    EXPECT_EQ(Corrected(english, source, translation), translation);
+  }
 }
 
 TEST(NumberCheckTest, TimeIsLinearInLongTexts) {

@@ -154,8 +154,12 @@ TEST_F(KserveTest, ClassifiesAndReturnsTheOutputsAskedFor) {
   EXPECT_EQ(Wrong(request), "outputs[0].name");
 }
 
+// Triton's clients send parameters of its queues with every request.
 TEST_F(KserveTest, GeneratesOneText) {
   ModelInferRequest request = Ask("writer", {"abc"});
+  (*request.mutable_parameters())["priority"].set_uint64_param(1);
+  (*request.mutable_parameters())["timeout"].set_int64_param(1'000'000);
+  (*request.mutable_parameters())["sequence_start"].set_bool_param(true);
   (*request.mutable_parameters())["max_new_tokens"].set_int64_param(100);
   (*request.mutable_parameters())["temperature"].set_double_param(0);
   (*request.mutable_parameters())["beam_size"].set_uint64_param(1);
@@ -203,6 +207,12 @@ TEST_F(KserveTest, NamesTheWrongTensor) {
     EXPECT_EQ(Wrong(request), "raw_input_contents[0]");
   }
   EXPECT_EQ(Wrong(Ask("translator", {"a", "\xff"}, /*raw=*/true)), "inputs[0]");
+  // An error of the call about its second input.
+  const grpc::Status status =
+      Infer(Ask("translator", {"a", std::string((1 << 20) + 1, 'b')}));
+  EXPECT_EQ(BadField(status), "inputs[0]");
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("inputs[0]: element 1: has 1048577 bytes"));
 }
 
 TEST_F(KserveTest, NamesTheWrongParameter) {

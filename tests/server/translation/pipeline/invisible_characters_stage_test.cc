@@ -30,6 +30,12 @@ TEST_F(InvisibleCharactersStageTest, UnknownSpacesBecomeSpaces) {
       "5\u00A0km");
 }
 
+TEST_F(InvisibleCharactersStageTest, ControlsAndUnknownHyphensAreReadPlain) {
+  EXPECT_EQ(Opened(stage_, std::string("a\0b\x07", 4)).text.text, "a b ");
+  EXPECT_EQ(Opened(stage_, "Tues\u2011day\tx\u2010y\n").text.text,
+            "Tues-day\tx-y\n");
+}
+
 TEST_F(InvisibleCharactersStageTest, OtherTextsStay) {
   const TranslationJob job = Opened(stage_, "Grüße 👨‍👩‍👧");
   EXPECT_FALSE(job.edited);

@@ -47,8 +47,8 @@ TEST_F(LetterCaseStageTest, ACopiedWordIsReadAgainOnce) {
   best.copied_word = true;
   const std::optional<Attempt> next = stage_.Retry(job, attempt, 0, best);
   ASSERT_TRUE(next);
-  EXPECT_TRUE(next->small_word);
-  EXPECT_TRUE(next->Again().small_word);
+  EXPECT_TRUE(next->other_form);
+  EXPECT_TRUE(next->Again().other_form);
   EXPECT_FALSE(stage_.Retry(job, *next, 0, best));
   attempt.second_try = true;
   EXPECT_FALSE(stage_.Retry(job, attempt, 0, best));

@@ -1,5 +1,7 @@
 #include "server/translation/pipeline/links_stage.h"
 
+#include "base/cpu_time.h"
+#include "server/translation/pipeline/span_protection.h"
 #include "tests/server/translation/pipeline/stage_fixture.h"
 
 namespace trivium {
@@ -41,6 +43,34 @@ TEST_F(LinksStageTest, CodeIsProtected) {
                           "x->y", "sendMail", "&copy;", "&#169;"));
 }
 
+TEST_F(LinksStageTest, VersionsFlagsAndFieldsAreProtected) {
+  EXPECT_THAT(Protected("Version v2.4.1-rc1 or 2.0.1-beta3 with --verbose."),
+              ElementsAre("v2.4.1-rc1", "2.0.1-beta3", "--verbose"));
+  EXPECT_THAT(Protected("Hi {name}, {{count}} of %d files in %1$s."),
+              ElementsAre("{name}", "{{count}}", "%d", "%1$s"));
+}
+
+TEST_F(LinksStageTest, CallsTagsAndLinesOfCodeAreProtected) {
+  EXPECT_THAT(
+      Protected("Use foo(bar, baz), print(\"hi\") and <b>bold</b> here."),
+      ElementsAre("foo(bar, baz)", "print(\"hi\")", "<b>", "</b>"));
+  for (const char* const line :
+       {"$ git commit -m fix", "if (x > 0) { return y; }", "const a = 5;",
+        "SELECT name FROM users WHERE id = 5;", "return false;",
+        "for (int i = 0; i < n; ++i) {", "#include <vector>",
+        "def main(args):", "import x from 'y';"}) {
+    EXPECT_THAT(Protected(line), ElementsAre(line));
+  }
+  for (const char* const prose :
+       {"Select a seat from the list.", "If (and only if) it rains; we stay.",
+        "$ 5 was paid", "Return the book;", "import taxes from abroad",
+        "a < b and c > d", "child(ren), him(self)", "a 50%-increase, 5 % d",
+        "SELECT A SEAT FROM THE MAP", "For (almost) all; yes",
+        "Let us go; now;"}) {
+    EXPECT_THAT(Protected(prose), IsEmpty()) << prose;
+  }
+}
+
 TEST_F(LinksStageTest, WordsAndNumbersAreNot) {
   EXPECT_THAT(Protected("Das heißt, d.h. z.B. und/oder um 10:30 für 5,50 €."),
               IsEmpty());
@@ -49,6 +79,21 @@ TEST_F(LinksStageTest, WordsAndNumbersAreNot) {
   EXPECT_THAT(Protected("Lehrer(innen) kosten $5 = 100% & mehr; A&B; McDonald "
                         "wrote \"well-known\" -- and left (as always)."),
               IsEmpty());
+}
+
+TEST_F(LinksStageTest, ManySpansOfALongLineTakeLinearTime) {
+  TranslationJob job;
+  job.text.text = std::string(size_t{4} << 20, 'a');
+  std::vector<TextSpan> found;
+  for (size_t at = 0; at < job.text.text.size(); at += 8) {
+    found.push_back({at, at + 4});
+  }
+  const absl::Duration before = ThreadCpuTime();
+  AddProtectedSpans(found, &job);
+  const absl::Duration time = ThreadCpuTime() - before;
+  EXPECT_EQ(job.protected_spans.size(), found.size());
+  // A search for the end of the line took 30 s and more.
+  EXPECT_LT(time, absl::Seconds(10));
 }
 
 }  // namespace

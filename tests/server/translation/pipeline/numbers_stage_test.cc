@@ -62,7 +62,7 @@ TEST_F(NumbersStageTest, HoldsWhatIsLost) {
   EXPECT_THAT(made.translation.text_stages, ElementsAre(TextStage::kNumbers));
 }
 
-TEST_F(NumbersStageTest, HoldsInFourWaysThenGivesUp) {
+TEST_F(NumbersStageTest, HoldsInSevenWaysThenGivesUp) {
   TranslationJob job = Opened(stage_, "Pay 90 by 10:30.");
   Attempt attempt = Before(stage_, job);
   for (const char* placeholder : {"<x1>", "{1}", "%1"}) {
@@ -78,7 +78,23 @@ TEST_F(NumbersStageTest, HoldsInFourWaysThenGivesUp) {
   ASSERT_EQ(request.decoding->required.size(), 1);
   EXPECT_EQ(PuppetTokenizer().Decode(request.decoding->required[0].forms[0]),
             "90");
+  for (const auto& [before, behind] :
+       {std::pair("<x", ">"), std::pair("{", "}"), std::pair("%", "")}) {
+    attempt = Next(&job, attempt, "Zahle bis 10:30.");
+    EXPECT_THAT(
+        ReadTexts(attempt),
+        ElementsAre(fmt::format("Pay {0}1{1} by {0}2{1}.", before, behind)));
+  }
   EXPECT_FALSE(stage_.Retry(job, attempt, 0, *job.best[0]));
+}
+
+TEST_F(NumbersStageTest, AddedNumbersHoldAll) {
+  TranslationJob job = Opened(stage_, "In 2016 he came.");
+  Attempt attempt = Before(stage_, job);
+  attempt = Next(&job, attempt, "201 kam er 2016.");
+  EXPECT_THAT(job.best[0]->missing_numbers, ElementsAre());
+  EXPECT_THAT(ReadTexts(attempt), ElementsAre("In <x1> he came."));
+  EXPECT_EQ(After(stage_, job, attempt, {"<x1> kam er."}).number_faults, 0);
 }
 
 TEST_F(NumbersStageTest, PlaceholdersOfProtectedSpansAreNoNumbers) {

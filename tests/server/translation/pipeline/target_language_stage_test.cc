@@ -21,6 +21,16 @@ TEST_F(TargetLanguageStageTest, KeepsWhatIsInTheTargetLanguage) {
   EXPECT_FALSE(Keeps("en", "Das Wetter ist schön."));
 }
 
+TEST_F(TargetLanguageStageTest, AQuotationMayBeInAnotherLanguage) {
+  EXPECT_TRUE(Keeps("en",
+                    "My old friend said \"Wie geht es dir heute?\" to me "
+                    "and left the house."));
+  EXPECT_FALSE(Keeps("en",
+                     "Mein alter Freund sagte „How are you?“ zu mir und "
+                     "ging aus dem Haus."));
+  EXPECT_FALSE(Keeps("en", "\"Das Wetter ist schön.\""));
+}
+
 TEST_F(TargetLanguageStageTest, InDoubtASentenceIsTranslated) {
   EXPECT_FALSE(Keeps("en", "Schlaflos in New York"));
   EXPECT_FALSE(Keeps("en", "Der Pullover hat lange Ärmel."));

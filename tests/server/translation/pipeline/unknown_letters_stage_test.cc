@@ -57,6 +57,14 @@ TEST_F(UnknownLettersStageTest, EndingsAndPartsOfCompoundsAreRead) {
   EXPECT_THAT(Protected("die Łódź-Reise"), ElementsAre("Łódź"));
 }
 
+TEST_F(UnknownLettersStageTest, RareWordsOfANameBehindOneAreKept) {
+  // This tokenizer has no word of several letters.
+  EXPECT_THAT(Protected("Zoë Kravitz and Mladá Boleslav Nord."),
+              ElementsAre("Zoë Kravitz", "Mladá Boleslav Nord"));
+  EXPECT_THAT(Protected("Zoë's Haus, Zoë Haus-Bau, Zoë NATO, řeka Haus"),
+              ElementsAre("Zoë", "Zoë", "Zoë", "řeka"));
+}
+
 TEST_F(UnknownLettersStageTest, ARunOfWordsIsOneSpan) {
   EXPECT_THAT(Protected("by Škvorecký Čapek-Žák now"),
               ElementsAre("Škvorecký Čapek-Žák"));

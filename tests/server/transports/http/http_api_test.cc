@@ -185,6 +185,11 @@ TEST_F(HttpApiTest, TranslatesFilesAndServesTheResults) {
   EXPECT_EQ(post("a.srt", "abc").status, 400);
   EXPECT_EQ(post("a.docx", "abc").status, 400);
   EXPECT_EQ(post("a.txt", "\xff").status, 400);
+  const HttpResult longer =
+      post("a.txt", "\n" + std::string((1 << 20) + 1, 'a'));
+  EXPECT_EQ(longer.status, 400);
+  EXPECT_THAT(json::parse(longer.body).at("error").get<std::string>(),
+              testing::StartsWith("file: line 2: has 1048577 bytes"));
   EXPECT_EQ(post("a.txt", "abc", "--b\r\nnothing\r\n\r\n\r\n").status, 400);
   EXPECT_EQ(Post("/translate_file", "{}").status, 415);
 }

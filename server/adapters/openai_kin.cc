@@ -1,0 +1,150 @@
+#include "server/adapters/openai_kin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "server/adapters/openai_request.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+// An option that this server does not have, and its values that change nothing:
+// those that switch it off.
+struct Neutral {
+  const char* name;
+  std::vector<json> values;
+};
+
+void ReadNeutral(const std::vector<Neutral>& options, JsonFields* fields) {
+  for (const Neutral& option : options) {
+    const json* const value = fields->Value(option.name);
+    if (value == nullptr) continue;
+    if (std::find(option.values.begin(), option.values.end(), *value) !=
+        option.values.end()) {
+      continue;
+    }
+    fields->Fail(option.name,
+                 option.values.empty()
+                     ? "is not supported; leave it out"
+                     : fmt::format("is not supported; leave it out, or send "
+                                   "{}, which changes nothing",
+                                   option.values.front().dump()));
+  }
+}
+
+const std::vector<Neutral>& NeutralOptions() {
+  static const auto* const kAll = new std::vector<Neutral>{
+      // vLLM's.
+      {"allowed_token_ids", {json::array()}},
+      {"bad_words", {json::array()}},
+      {"detokenize", {true}},
+      {"ignore_eos", {false}},
+      {"include_stop_str_in_output", {false}},
+      {"length_penalty", {1}},
+      {"logits_processors", {json::array()}},
+      {"prompt_logprobs", {0}},
+      {"return_token_ids", {false}},
+      {"return_tokens_as_token_ids", {false}},
+      {"skip_special_tokens", {true}},
+      {"stop_token_ids", {json::array()}},
+      {"use_beam_search", {false}},
+      {"vllm_xargs", {json::object()}},
+      // llama-server's samplers, and what it adds to an answer.
+      {"dry_multiplier", {0}},
+      {"dynatemp_range", {0}},
+      {"grammar_lazy", {false}},
+      {"lora", {json::array()}},
+      {"min_keep", {0, 1}},
+      {"mirostat", {0}},
+      {"n_probs", {0}},
+      {"penalize_nl", {false}},
+      {"post_sampling_probs", {false}},
+      {"response_fields", {json::array()}},
+      {"t_max_predict_ms", {-1, 0}},
+      {"tfs_z", {1}},
+      {"top_a", {0}},
+      {"xtc_probability", {0}}};
+  return *kAll;
+}
+
+// The penalties of llama-server look at the last tokens, those here at all: -1
+// there.
+void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding) {
+  if (const auto penalty = fields->Number("repeat_penalty")) {
+    if (decoding->has_repetition_penalty()) {
+      fields->Fail("repeat_penalty",
+                   "is there beside repetition_penalty; send one of them");
+    }
+    decoding->set_repetition_penalty(*penalty);
+  }
+  const auto last = fields->Integer("repeat_last_n", -1, INT_MAX);
+  const bool any = (decoding->has_repetition_penalty() &&
+                    decoding->repetition_penalty() != 1) ||
+                   decoding->presence_penalty() != 0 ||
+                   decoding->frequency_penalty() != 0;
+  if (any && last.value_or(-1) != -1) {
+    fields->Fail("repeat_last_n",
+                 fmt::format("is {}, and penalties here look at all tokens; "
+                             "send -1, or leave it out",
+                             *last));
+  }
+}
+
+}  // namespace
+
+void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
+                    v1::GenerateRequest* request) {
+  v1::DecodingOptions* const decoding = request->mutable_decoding();
+  ReadRepeats(fields, decoding);
+  if (const auto p = fields->Number("typical_p"); p && *p != 1) {
+    decoding->set_typical_p(*p);
+  }
+  if (const auto least = fields->Integer("min_tokens", 0, INT_MAX)) {
+    decoding->set_min_new_tokens(static_cast<uint32_t>(*least));
+  }
+  fields->Only("truncate_prompt_tokens", {-1},
+               "must be -1: a prompt is cut to what the model reads");
+  if (fields->Value("truncate_prompt_tokens") != nullptr) {
+    request->set_truncate(true);
+  }
+  ReadNeutral(NeutralOptions(), fields);
+  // How urgent a request is, whose it is, and how long its model stays; what is
+  // told of its progress and times; how samplers work that are off; what to
+  // forget of a chat that is too long, which is refused here.
+  fields->Ignore(
+      kOpenAiShape, ignored,
+      {"priority", "request_id", "session_id", "ttl", "keep_alive",
+       "return_progress", "timings_per_token", "mirostat_tau", "mirostat_eta",
+       "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n",
+       "dry_sequence_breakers", "dynatemp_exponent", "n_keep", "n_discard",
+       "spaces_between_special_tokens"});
+}
+
+void ReadKinChatOptions(JsonFields* fields) {
+  static const auto* const kAll =
+      new std::vector<Neutral>{{"add_special_tokens", {false}},
+                               {"best_of", {1}},
+                               {"chat_template", {}},
+                               {"documents", {json::array()}},
+                               {"echo", {false}},
+                               {"include_reasoning", {true}},
+                               // Thoughts come as reasoning_content.
+                               {"reasoning_format", {"auto", "deepseek"}},
+                               {"safe_prompt", {false}},
+                               {"thinking_forced_open", {false}},
+                               // Templates have no place for another.
+                               {"verbosity", {"medium"}}};
+  ReadNeutral(*kAll, fields);
+  fields->Only("web_search_options", {},
+               "is not supported: the server searches no web; leave it out");
+  fields->Only("audio", {}, "is not supported; leave it out");
+}
+
+}  // namespace trivium

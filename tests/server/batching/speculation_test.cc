@@ -118,15 +118,15 @@ TEST(GuessTest, GuessesWhatIsWorthItsPrice) {
   options.max_new_tokens = 20;
   auto search = Decoding::Create(options, prompt, nullptr).value();
   Speculation speculation(prompt, 100);
-  EXPECT_EQ(speculation.Draft(/*price=*/2, 5, search.get()), 0);
+  EXPECT_EQ(speculation.Draft(/*price=*/2, 5, 5, search.get()), 0);
   EXPECT_EQ(speculation.size(), 0);
-  EXPECT_EQ(speculation.Draft(/*price=*/0, 5, search.get()), 5);
+  EXPECT_EQ(speculation.Draft(/*price=*/0, 5, 5, search.get()), 5);
   const std::vector<int32_t> guessed = {3, 1, 2, 3, 1, 2};
   EXPECT_TRUE(std::ranges::equal(speculation.tokens(), guessed));
   EXPECT_EQ(speculation.queries().size(), 6u);
-  EXPECT_EQ(speculation.Draft(0, 0, search.get()), 0);
+  EXPECT_EQ(speculation.Draft(0, 0, 0, search.get()), 0);
   speculation.GiveUp();
-  EXPECT_EQ(speculation.Draft(0, 5, search.get()), 0);
+  EXPECT_EQ(speculation.Draft(0, 5, 5, search.get()), 0);
 }
 
 class SpeculationBitsTest : public testing::TestWithParam<Shaped> {

@@ -45,6 +45,8 @@ def read_counts(build, source):
         for report in run.stdout.splitlines():
             for file in json.loads(report)["files"]:
                 path = pathlib.Path(build, file["file"]).resolve()
+                if not path.exists():  # -ffile-prefix-map
+                    path = source / file["file"]
                 if not path.is_relative_to(source):
                     continue
                 lines = counts[str(path.relative_to(source))]

@@ -226,10 +226,12 @@ TEST_P(StatesTest, StepsWithoutNewBlocksEvictNothing) {
     small->ReleaseHypothesis(hypothesis);
     const HypothesisId other = small->AddHypothesis(kNoSource);
     Read(small.get(), other, tokens.subspan(50, 1));
-    const int before = found();
+    // There is room for both if there was room to save a state.
+    const int cached = more >= limits.state_blocks ? 64 : 0;
+    ASSERT_EQ(found(), cached);
     for (int i = 1; i < 12; ++i) {
       Read(small.get(), other, tokens.subspan(50 + i, 1));
-      ASSERT_EQ(found(), before);
+      ASSERT_EQ(found(), cached);
     }
     small->ReleaseHypothesis(other);
   }

@@ -304,12 +304,14 @@ TEST_F(FairQueueTest, WaitingForRoomEarnsNothing) {
 }
 
 TEST_F(FairQueueTest, DropAllLeavesNothing) {
-  for (int i = 0; i < 5; ++i) Push(i % 2, 10);
+  for (int i = 0; i < 5; ++i) Push(i % 2, 10, nullptr, absl::UnixEpoch());
+  EXPECT_EQ(queue_.earliest_deadline(), absl::UnixEpoch());
   std::vector<DroppedRequest> dropped;
   queue_.DropAll(absl::UnavailableError("bye"), &dropped);
   EXPECT_EQ(dropped.size(), 5u);
   EXPECT_EQ(queue_.requests(), 0);
   EXPECT_EQ(queue_.tokens(), 0);
+  EXPECT_EQ(queue_.earliest_deadline(), absl::InfiniteFuture());
   Push(1, 10);
   EXPECT_EQ(Dequeue(), 1u);
 }

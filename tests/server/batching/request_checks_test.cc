@@ -75,6 +75,14 @@ TEST_F(RequestChecksTest, RefusesRequestsThatCouldNeverRun) {
           .ok());
 }
 
+TEST_F(RequestChecksTest, AModelWithoutADecoderEncodes) {
+  limits_.decoder_layers = 0;
+  limits_.total_blocks = 0;
+  const Request request = MakeRequest(Source(5), std::nullopt, nullptr);
+  EXPECT_TRUE(CheckRequest(request, limits_, 256).ok());
+  ExpectInvalid(MakeRequest(Source(5), Greedy(8), nullptr), "no decoder");
+}
+
 TEST_F(RequestChecksTest, RefusesFeaturesThatTheModelLacks) {
   limits_.decoder_layers = 0;
   ExpectInvalid(MakeRequest(Source(5), Greedy(8), nullptr), "decoder");

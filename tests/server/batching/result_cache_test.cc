@@ -85,6 +85,8 @@ TEST(ResultCacheTest, WhateverChangesTheAnswerChangesTheKey) {
         r->source.type_ids = {0, 0, 0, 0, 0};
       },
       [](Request* r) { r->prefix.push_back(1); },
+      [](Request* r) { r->salt = "one"; },
+      [](Request* r) { r->salt = "two"; },
       // The same ids, divided otherwise.
       [](Request* r) {
         r->prefix.insert(r->prefix.begin(), r->source.ids.back());

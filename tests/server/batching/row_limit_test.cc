@@ -51,6 +51,15 @@ TEST(RowLimitTest, MovesToTheCheapestLevel) {
   EXPECT_LE(Drive(&small, 20000, CacheOf32), 1.02 * CacheOf32(32) / 32);
 }
 
+TEST(RowLimitTest, JudgesALevelAfterAWindowOfSteps) {
+  RowLimit limit(256);
+  const int begin = limit.rows();
+  Drive(&limit, 31, MoreIsCheaper);
+  EXPECT_EQ(limit.rows(), begin);
+  Drive(&limit, 1, MoreIsCheaper);
+  EXPECT_NE(limit.rows(), begin);
+}
+
 TEST(RowLimitTest, ToleratesNoise) {
   RowLimit limit(256), small(256);
   Drive(&limit, 3000, MoreIsCheaper, 0.3);

@@ -59,12 +59,16 @@ TEST_F(SourceTableTest, SharesEqualSourcesWhileAnyoneReadsThem) {
   EXPECT_FALSE(shared);
   EXPECT_EQ(Acquire(10, &shared), a);
   EXPECT_TRUE(shared);
+  const auto equal =
+      Queued(1, MakeRequest(Source(10), Greedy(4), nullptr), engine_->limits());
+  EXPECT_TRUE(table_.Has(*equal));
   const int b = Acquire(10, &shared, 3);
   EXPECT_FALSE(shared);
   EXPECT_EQ(engine_->free_blocks(), 1024 - 6);
   table_.Release(a);
   EXPECT_EQ(engine_->free_blocks(), 1024 - 6);
   table_.Release(a);
+  EXPECT_FALSE(table_.Has(*equal));
   EXPECT_EQ(engine_->free_blocks(), 1024 - 3);
   Acquire(10, &shared);
   EXPECT_FALSE(shared);

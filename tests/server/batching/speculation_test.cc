@@ -1,5 +1,8 @@
 // Guesses change no bit of an answer, whatever the search, the precision, the
 // other requests and the room. Wrong guesses are taken back.
+#include "server/batching/speculation.h"
+
+#include <algorithm>
 #include <optional>
 #include <random>
 #include <set>
@@ -107,6 +110,23 @@ std::vector<Shaped> Shapes() {
           {"llama_int8", llama, kInt8Formats},
           {"llama_int8_kept_as_bf16", llama, kInt8KeptAsBf16},
           {"banded_int8", banded, kInt8Formats}};
+}
+
+TEST(GuessTest, GuessesWhatIsWorthItsPrice) {
+  const std::vector<int32_t> prompt = {1, 2, 3, 1, 2, 3, 1, 2, 3};
+  DecodingOptions options;
+  options.max_new_tokens = 20;
+  auto search = Decoding::Create(options, prompt, nullptr).value();
+  Speculation speculation(prompt, 100);
+  EXPECT_EQ(speculation.Draft(/*price=*/2, 5, 5, search.get()), 0);
+  EXPECT_EQ(speculation.size(), 0);
+  EXPECT_EQ(speculation.Draft(/*price=*/0, 5, 5, search.get()), 5);
+  const std::vector<int32_t> guessed = {3, 1, 2, 3, 1, 2};
+  EXPECT_TRUE(std::ranges::equal(speculation.tokens(), guessed));
+  EXPECT_EQ(speculation.queries().size(), 6u);
+  EXPECT_EQ(speculation.Draft(0, 0, 0, search.get()), 0);
+  speculation.GiveUp();
+  EXPECT_EQ(speculation.Draft(0, 5, 5, search.get()), 0);
 }
 
 class SpeculationBitsTest : public testing::TestWithParam<Shaped> {

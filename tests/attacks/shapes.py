@@ -239,6 +239,7 @@ class Shapes(attack.Attack):
     def test_wrong_values(self):
         self._connection = http.client.HTTPConnection(
             self.server.http_address, timeout=60)
+        self.addCleanup(self._connection.close)
         cases = []
         for path, body in BODIES:
             status, answer = self.post(path, json.dumps(body))

@@ -1,4 +1,6 @@
 // Protected spans: placeholders, other placeholders, pieces.
+#include <algorithm>
+
 #include "server/batching/request_cost.h"
 #include "server/calls/call.h"
 #include "server/calls/call_translation.h"
@@ -78,14 +80,19 @@ TEST_F(ProtectTest, AtLastPiecesAreTranslatedByThemselves) {
 
 // All together they might be more than the queue takes.
 TEST_F(ProtectTest, PiecesAreTranslatedInRoundsOfBoundedTokens) {
-  constexpr size_t kInputs = 4, kPieces = kInputs * 5;
+  constexpr size_t kInputs = 12, kPieces = kInputs * 5;
   options()->mutable_decoding()->set_beam_size(16);
   Start(std::vector<std::string>(kInputs, "ab %s ab %s ab %s ab %s ab"));
+  int64_t first_round = 0;
+  for (size_t i = 0; i < kInputs; ++i) {
+    first_round += TokensOf(batcher_.Wait(i));
+  }
   size_t next = 0;
   for (; next < 3 * kInputs; ++next) Answer(next, {"Weg."});
   const int64_t tokens = TokensOf(batcher_.Wait(next));
-  const auto most =
-      static_cast<size_t>(CallTranslation::kLeastRoundTokens / tokens);
+  const int64_t limit =
+      std::max(first_round, CallTranslation::kLeastRoundTokens);
+  const auto most = static_cast<size_t>(limit / tokens);
   ASSERT_LT(most, kPieces);
   batcher_.Wait(next + most - 1);
   EXPECT_EQ(batcher_.count(), next + most);

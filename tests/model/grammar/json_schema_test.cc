@@ -388,22 +388,6 @@ TEST(JsonSchemaTest, Formats) {
   EXPECT_TRUE(accepts("password", "any text"));
 }
 
-// A format that would need too many states is written shorter.
-TEST(JsonSchemaTest, LongTextsOfAFormatAreLeftOut) {
-  const auto url = ConstraintOf(GrammarOfJsonSchema(
-      R"({"type":"string","format":"uri","minLength":1,"maxLength":2083})"));
-  ASSERT_NE(url, nullptr);
-  const auto quoted = [](size_t size) {
-    return "\"https://example.org/" + std::string(size, 'a') + "\"";
-  };
-  EXPECT_TRUE(Accepts(*url, quoted(80)));
-  EXPECT_FALSE(Accepts(*url, quoted(2064)));
-  // Of a pattern, every text is meant.
-  EXPECT_THAT(Refusal(R"({"type":"string","pattern":"^(a[ab]{9})*$",
-                          "maxLength":20000})"),
-              IsError(kInvalidArgument, "#/maxLength"));
-}
-
 TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"type":"object","properties":{"a":{"not":{}}}})",

@@ -56,7 +56,7 @@ class SchemaCompiler {
   absl::StatusOr<Conditions> ConditionsOf(const Schema& schema,
                                           const std::string& pointer);
   // The texts of so many characters, max -1: any, that meet the conditions, of
-  // which there are some. Long texts of a format may be missing.
+  // which there are some.
   absl::StatusOr<CharDfa> TextsOf(const Conditions& conditions, int64_t min,
                                   int64_t max, const std::string& pointer);
   absl::StatusOr<ExpressionId> Number(const Schema& schema,

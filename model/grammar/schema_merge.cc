@@ -157,14 +157,6 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
     return SchemaError(Below(pointer, place),
                        "cannot be joined with another schema's items");
   }
-  for (const Schema* schema : {&a, &b}) {
-    // It says something only beside a list of items in its own schema.
-    if (places(*schema) == nullptr && place != nullptr &&
-        schema->contains("additionalItems")) {
-      return SchemaError(Below(pointer, "additionalItems"),
-                         "cannot be joined with another schema's items");
-    }
-  }
   Schema merged = a;
   for (const auto& [key, value] : b.items()) {
     const auto old = a.find(key);

@@ -18,8 +18,6 @@ constexpr double kGreatestInteger = 1e18;
 constexpr int64_t kGreatestDivisor = 1000;
 // Beyond them a reader that has doubles sees another integer.
 constexpr int kMultipleDigits = 15;
-// Texts of a format are not kept shorter than this to save states.
-constexpr int64_t kLeastLongText = 100;
 
 }  // namespace
 
@@ -132,22 +130,9 @@ absl::StatusOr<CharDfa> SchemaCompiler::TextsOf(const Conditions& conditions,
   if (longest.has_value() && max >= *longest) max = -1;
   const std::string place =
       Below(pointer, max >= 0 ? "maxLength" : "minLength");
-  const bool is_format =
-      conditions.size() == 1 && conditions[0].first == Below(pointer, "format");
-  const auto most = static_cast<int64_t>(CharDfa::kMostStates);
-  if (is_format && max > most) max = most;
-  while (true) {
-    absl::StatusOr<CharDfa> held = CharDfa::OfLength(min, max, work_);
-    if (held.ok()) held = texts.Intersection(*held, work_);
-    if (held.ok()) return held;
-    // A format stands for a part of its texts anyway: here for shorter ones.
-    const int64_t shorter = max / 2;
-    if (!is_format || !work_->status().ok() || max < 0 ||
-        shorter < std::max(min, kLeastLongText)) {
-      return At(place, held.status());
-    }
-    max = shorter;
-  }
+  TRIVIUM_ASSIGN_OR_RETURN(const CharDfa lengths,
+                           At(place, CharDfa::OfLength(min, max, work_)));
+  return At(place, texts.Intersection(lengths, work_));
 }
 
 absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,

@@ -388,22 +388,6 @@ TEST(JsonSchemaTest, Formats) {
   EXPECT_TRUE(accepts("password", "any text"));
 }
 
-// A format that would need too many states is written shorter.
-TEST(JsonSchemaTest, LongTextsOfAFormatAreLeftOut) {
-  const auto url = ConstraintOf(GrammarOfJsonSchema(
-      R"({"type":"string","format":"uri","minLength":1,"maxLength":2083})"));
-  ASSERT_NE(url, nullptr);
-  const auto quoted = [](size_t size) {
-    return "\"https://example.org/" + std::string(size, 'a') + "\"";
-  };
-  EXPECT_TRUE(Accepts(*url, quoted(80)));
-  EXPECT_FALSE(Accepts(*url, quoted(2064)));
-  // Of a pattern, every text is meant.
-  EXPECT_THAT(Refusal(R"({"type":"string","pattern":"^(a[ab]{9})*$",
-                          "maxLength":20000})"),
-              IsError(kInvalidArgument, "#/maxLength"));
-}
-
 TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"type":"object","properties":{"a":{"not":{}}}})",
@@ -419,9 +403,9 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"array","uniqueItems":true})", "#/uniqueItems"},
       {R"({"type":"array","contains":{}})", "#/contains"},
       {R"({"type":"array","prefixItems":[{}],"items":[{}]})", "#/items"},
-      {R"({"allOf":[{"items":[{}]},{"items":{}}]})", "/items"},
+      {R"({"allOf":[{"items":[{}]},{"items":{}}]})", "#/allOf/1/items"},
       {R"({"allOf":[{"items":[{}]},{"additionalItems":false}]})",
-       "#/allOf/1/additionalItems"},
+       "#/allOf/0/items"},
       {R"({"propertyNames":{"anyOf":[{}]},"type":"object"})",
        "#/propertyNames/anyOf"},
       {R"({"propertyNames":{"enum":["a"],"maxLength":2},"type":"object"})",

@@ -242,18 +242,18 @@ TEST_F(SequenceTest, DroppedGuessesLeaveThePlan) {
   request.prefix.assign(8, 5);
   request.decoding->logit_bias = {{5, 100.0f}};
   Create(request);
-  EXPECT_EQ(sequence_->Draft(/*price=*/0, /*most=*/3),
+  EXPECT_EQ(sequence_->Draft(/*price=*/0, /*most=*/3, 0),
             0);  // not before kSearch
   Iterate();
   ASSERT_TRUE(sequence_->searching());
 
-  EXPECT_EQ(sequence_->Draft(/*price=*/0, /*most=*/3), 3);
+  EXPECT_EQ(sequence_->Draft(/*price=*/0, /*most=*/3, 0), 3);
   Iterate();
   EXPECT_EQ(rows_, 4);
   EXPECT_EQ(sequence_->accepted(), 3);
   EXPECT_EQ(sequence_->pending_tokens(), 30 - 1 - 4);
 
-  EXPECT_EQ(sequence_->Draft(/*price=*/0, /*most=*/3), 3);
+  EXPECT_EQ(sequence_->Draft(/*price=*/0, /*most=*/3, 0), 3);
   Plan(/*spare_rows=*/0);
   EXPECT_EQ(rows_, 4);
   sequence_->DropDraft(&plan_);
@@ -264,7 +264,7 @@ TEST_F(SequenceTest, DroppedGuessesLeaveThePlan) {
 
   // The last new token is never read, so it is never a guess.
   while (sequence_->pending_tokens() > 3) Iterate();
-  EXPECT_EQ(sequence_->Draft(/*price=*/0, /*most=*/15), 2);
+  EXPECT_EQ(sequence_->Draft(/*price=*/0, /*most=*/15, 0), 2);
   SuspendAndResume();
   EXPECT_EQ(sequence_->drafted(), 0);
   while (!sequence_->done()) Iterate();

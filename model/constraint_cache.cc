@@ -27,8 +27,8 @@ absl::Status AboutTheText(const absl::Status& status) {
 // Returns the tokens of a text that stands within another; none if the
 // tokenizer does not tell. Many tokenizers put a space before a text; after a
 // line break the text's own tokens come as they would anywhere.
-TokenRun Spell(const Tokenizer& tokenizer, const TokenTrie& trie,
-               std::string_view text) {
+ForcedRun Spell(const Tokenizer& tokenizer, const TokenTrie& trie,
+                std::string_view text) {
   for (const std::string before : {"", "\n"}) {
     EncodeOptions options;
     options.side = TextSide::kTarget;
@@ -37,7 +37,7 @@ TokenRun Spell(const Tokenizer& tokenizer, const TokenTrie& trie,
         tokenizer.Encode(before + std::string(text), options);
     if (!encoding.ok()) return {};
     size_t bytes = 0;
-    TokenRun run(encoding->ids.rbegin(), encoding->ids.rend());
+    ForcedRun run(encoding->ids.rbegin(), encoding->ids.rend());
     for (size_t i = 0; i < run.size() && bytes < text.size(); ++i) {
       if (run[i] < 0 || static_cast<size_t>(run[i]) >= trie.tokens()) break;
       bytes += trie.bytes(run[i]).size();

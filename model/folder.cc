@@ -410,8 +410,8 @@ std::vector<FolderPart> PartsOf(const std::string& path,
 
 namespace {
 
-// What else may be meant by a path that is no folder: the folder of a file, or
-// a model of the hub, which most people know by its name there. Empty: nothing.
+// Returns a hint for a path that is no folder: it may be a file of the folder
+// that is meant, or the name of a model on the hub. Empty: no hint.
 std::string OtherPath(std::string_view path) {
   constexpr std::string_view kHub = "https://huggingface.co/";
   std::error_code error;

@@ -43,7 +43,7 @@ absl::StatusOr<Precision> ParseKvPrecision(std::string_view name) {
 
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa) {
   if (precision == Precision::kAuto) {
-    // What int8 gains on Arm has not been measured.
+    // int8 has not been measured on Arm.
     return isa >= Isa::kAvx2 ? Precision::kInt8 : Precision::kF32;
   }
   if (precision == Precision::kBf16 && isa < Isa::kAvx512Bf16) {

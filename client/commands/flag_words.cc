@@ -89,7 +89,7 @@ std::string InFlagWord(std::string_view word, bool named,
   return std::string(word);
 }
 
-// What the API says of its fields, in the words of the commands.
+// Phrases of the API about its fields, and the same in the commands' words.
 constexpr std::pair<std::string_view, std::string_view> kPhrases[] = {
     {"chat: is for models without an encoder; send the text as input",
      "the model takes no chats; `trivium translate` and `trivium generate` "

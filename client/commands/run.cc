@@ -65,7 +65,7 @@ std::vector<std::string> AskForHelp(std::vector<std::string> arguments) {
   return arguments;
 }
 
-// What people type who come from other programs.
+// Words that people know from other programs.
 struct CommandTwin {
   std::string_view word, advice;
 };

@@ -42,11 +42,11 @@ struct PositionMask {
 };
 
 // Tokens of a text in order.
-using TokenRun = std::vector<int32_t>;
+using ForcedRun = std::vector<int32_t>;
 
 // Returns the tokens that a tokenizer writes for a text which stands within
 // another one; none if it cannot tell. Thread-safe.
-using Speller = std::function<TokenRun(std::string_view)>;
+using Speller = std::function<ForcedRun(std::string_view)>;
 
 // An automaton with a vocabulary: what all requests under one constraint
 // share. Thread-safe.
@@ -75,7 +75,7 @@ class Constraint {
   bool spells() const { return speller_ != nullptr; }
   // Returns the speller's tokens if their bytes are those of the text; null
   // otherwise.
-  std::shared_ptr<const TokenRun> Spell(const std::string& text) const
+  std::shared_ptr<const ForcedRun> Spell(const std::string& text) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -89,7 +89,7 @@ class Constraint {
   mutable std::unordered_map<Position, std::shared_ptr<const PositionMask>>
       masks_ ABSL_GUARDED_BY(mutex_);
   mutable size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  mutable std::unordered_map<std::string, std::shared_ptr<const TokenRun>>
+  mutable std::unordered_map<std::string, std::shared_ptr<const ForcedRun>>
       spelled_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -132,7 +132,7 @@ class ConstraintMatcher {
   // next, as far as no other text could change them: a last token that could
   // be a longer one with what follows is not among them. Null if there are
   // none, or the constraint has no speller.
-  std::shared_ptr<const TokenRun> ForcedTokens(State state);
+  std::shared_ptr<const ForcedRun> ForcedTokens(State state);
 
   // RESOURCE_EXHAUSTED once a text needed more states than a request may have.
   // All masks are empty from then on.

@@ -1,5 +1,5 @@
-// What must come next is spelled by the tokenizer as if it stood alone. That is
-// how it stands in a text if no token could reach from it into what follows.
+// The tokenizer spells forced bytes as if they stood alone. The text has the
+// same tokens there unless a token reaches from these bytes into the next ones.
 // So a token counts only if no longer token begins with it, the rest of the
 // forced bytes, and a byte that may come after these.
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr size_t kMostSpelled = 1024;  // texts that are remembered
 
 }  // namespace
 
-std::shared_ptr<const TokenRun> Constraint::Spell(
+std::shared_ptr<const ForcedRun> Constraint::Spell(
     const std::string& text) const {
   if (!spells()) return nullptr;
   {
@@ -29,7 +29,7 @@ std::shared_ptr<const TokenRun> Constraint::Spell(
     const auto found = spelled_.find(text);
     if (found != spelled_.end()) return found->second;
   }
-  auto run = std::make_shared<TokenRun>(speller_(text));
+  auto run = std::make_shared<ForcedRun>(speller_(text));
   std::string bytes;
   const bool known = std::all_of(run->begin(), run->end(), [&](int32_t token) {
     const bool in = token >= 0 && static_cast<size_t>(token) < trie_->tokens();
@@ -43,12 +43,12 @@ std::shared_ptr<const TokenRun> Constraint::Spell(
   return spelled_.try_emplace(text, std::move(run)).first->second;
 }
 
-std::shared_ptr<const TokenRun> ConstraintMatcher::ForcedTokens(State state) {
+std::shared_ptr<const ForcedRun> ConstraintMatcher::ForcedTokens(State state) {
   if (!constraint_->spells()) return nullptr;
   std::string text = Forced(state, kMostForcedBytes);
   text.resize(WholeSize(text));
   if (text.empty() || !IsUtf8(text)) return nullptr;
-  std::shared_ptr<const TokenRun> run = constraint_->Spell(text);
+  std::shared_ptr<const ForcedRun> run = constraint_->Spell(text);
   if (run == nullptr) return nullptr;
   const TokenTrie& trie = constraint_->trie();
   const std::bitset<256> after =
@@ -60,7 +60,7 @@ std::shared_ptr<const TokenRun> ConstraintMatcher::ForcedTokens(State state) {
   }
   if (count == 0) return nullptr;
   if (count == run->size()) return run;
-  return std::make_shared<TokenRun>(run->begin(), run->begin() + count);
+  return std::make_shared<ForcedRun>(run->begin(), run->begin() + count);
 }
 
 }  // namespace trivium

@@ -122,7 +122,7 @@ constexpr std::string_view kAnnotations[] = {
     "title", "description", "default", "examples", "example", "deprecated",
     "readOnly", "writeOnly", "$schema", "$comment", "$defs", "definitions",
     "contentEncoding", "contentMediaType", "$vocabulary", "contentSchema",
-    // Of OpenAPI; beside anyOf and oneOf it is read (SchemaCompiler::Tagged).
+    // OpenAPI's; it is read beside anyOf and oneOf (SchemaCompiler::Tagged).
     "discriminator"};
 
 constexpr std::pair<std::string_view, JsonTypes> kTypeNames[] = {

@@ -161,7 +161,7 @@ template <bool kVnni, int kColumns>
 HWY_INLINE void MultiplyColumns(const ByteProduct& product, int column) {
   const I32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  // As many sums as registers hold.
+  // Registers hold so many sums.
   constexpr int kRows = HWY_TARGET == HWY_AVX3 ? kMaxSimRows : 4;
   static_assert(kMaxSimRows % kRows == 0);
   VI32 largest[kColumns];
@@ -323,7 +323,7 @@ void MaxSimQuery::Pack() {
   slack_.assign(columns_, 0);
   slope_.assign(columns_, 0);
   const double root = std::sqrt(static_cast<double>(size_));
-  // Of RowProduct, with room.
+  // RowProduct's, with room.
   const double rounding = (size_ / 8 + 16) * 0x1p-23;
   for (int i = 0; i < count_; ++i) {
     const float* const row = &rows_[static_cast<size_t>(i) * size_];

@@ -34,7 +34,7 @@ class SearchConstraint {
     ConstraintMatcher::State text;
     ThoughtBound::State thought;  // with a bound of thoughts
     // Tokens that must be written, of which `written` have been; null: none.
-    std::shared_ptr<const TokenRun> run;
+    std::shared_ptr<const ForcedRun> run;
     size_t written = 0;
   };
 

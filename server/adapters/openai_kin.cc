@@ -117,9 +117,10 @@ void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
     request->set_truncate(true);
   }
   ReadNeutral(NeutralOptions(), fields);
-  // How urgent a request is, whose it is, and how long its model stays; what is
-  // told of its progress and times; how samplers work that are off; what to
-  // forget of a chat that is too long, which is refused here.
+  // These say how urgent a request is, whose it is and how long its model
+  // stays; whether its progress and times are told; how samplers work that are
+  // off; and which part of a chat to forget if it is too long, which is refused
+  // here.
   fields->Ignore(
       kOpenAiShape, ignored,
       {"priority", "request_id", "session_id", "ttl", "keep_alive",

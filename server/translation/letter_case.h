@@ -59,8 +59,7 @@ class LetterCases {
   // A text that is one word with a capital, such as a label, in another form.
   struct OtherForm {
     std::string text;
-    // What the translation of `text` to English begins with, and the word's
-    // does not.
+    // The translation of `text` to English begins with it, the word's does not.
     std::string_view before = {};
   };
   // Returns another form for a model to read if it copied the word, or nullopt

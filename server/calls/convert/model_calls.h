@@ -13,8 +13,8 @@ namespace trivium {
 // model, like GetModel.
 bool ServesCall(const Model& model, Rpc rpc);
 
-// What a request needs of a model beside its call: a request that names no
-// model goes to the first that has it. Null: nothing.
+// True for a model that has what a request needs beside its call. A request
+// that names no model goes to the first such model. Null: it needs nothing.
 using ModelNeed = std::function<bool(const Model&)>;
 // The embeddings that the request asks for.
 ModelNeed NeedOf(const v1::EncodeRequest& request);

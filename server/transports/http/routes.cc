@@ -287,8 +287,8 @@ constexpr PathTwin kTwins[] = {
     {"POST", "/invocations", "/"},
 };
 
-// What to do where a path that begins so is not there. The first that fits
-// counts.
+// Advice for paths that begin with `start` and do not exist. The first that
+// fits counts.
 struct PathHint {
   std::string_view start, text;
 };

@@ -181,7 +181,7 @@ TEST(ConstraintTest, ForcedTokensAreThoseThatNothingFollowingChanges) {
   const auto trie =
       std::make_shared<TokenTrie>(tokens, std::vector<int32_t>{0});
   std::vector<std::string> asked;
-  const auto forced = [&](const std::string& regex, TokenRun spelling) {
+  const auto forced = [&](const std::string& regex, ForcedRun spelling) {
     const Constraint constraint(*Automaton::Create(*GrammarOfRegex(regex)),
                                 trie, {}, [&](std::string_view text) {
                                   asked.emplace_back(text);
@@ -192,7 +192,7 @@ TEST(ConstraintTest, ForcedTokensAreThoseThatNothingFollowingChanges) {
         std::shared_ptr<const Constraint>(&constraint, [](const auto*) {}));
     matcher.ForcedTokens(matcher.Start());
     const auto run = matcher.ForcedTokens(matcher.Start());
-    return run == nullptr ? TokenRun() : *run;
+    return run == nullptr ? ForcedRun() : *run;
   };
   using testing::ElementsAre;
   using testing::IsEmpty;

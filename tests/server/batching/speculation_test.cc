@@ -46,9 +46,9 @@ class AnyOf : public StopMatcher {
 };
 
 // Spells a text in the longest tokens, one after the other.
-TokenRun LongestTokens(const std::vector<std::string>& tokens,
-                       std::string_view text) {
-  TokenRun run;
+ForcedRun LongestTokens(const std::vector<std::string>& tokens,
+                        std::string_view text) {
+  ForcedRun run;
   while (!text.empty()) {
     size_t best = 0;
     for (size_t i = 1; i < tokens.size(); ++i) {

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kRetrieval[] = "tests/golden/retrieval/";
+constexpr char kKinModels[] = "tests/golden/retrieval/";
 
 // The models with heads; then one that makes sparse embeddings alone, and one
 // that tells entailment.
@@ -28,7 +28,7 @@ class KinShapesTest : public ChatHttpTest {
       std::vector<std::string> flags = HeadModels(folder.string());
       for (const char* name : {"splade.bert", "zero_shot.bert"}) {
         flags.insert(flags.end(),
-                     {"--model", std::string(name) + "=" + kRetrieval + name});
+                     {"--model", std::string(name) + "=" + kKinModels + name});
       }
       return flags;
     });

@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-using Floats = std::vector<float>;
+using RowValues = std::vector<float>;
 
 // The slow counterpart: the order of RowProduct's sums, in plain loops.
 float SlowProduct(const float* a, const float* b, int size) {
@@ -32,7 +32,7 @@ float SlowProduct(const float* a, const float* b, int size) {
          ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest;
 }
 
-double SlowMaxSim(const Floats& query, const Floats& document, int size) {
+double SlowMaxSim(const RowValues& query, const RowValues& document, int size) {
   double sum = 0;
   for (size_t i = 0; i < query.size(); i += size) {
     float best = SlowProduct(&query[i], &document[0], size);
@@ -44,14 +44,15 @@ double SlowMaxSim(const Floats& query, const Floats& document, int size) {
   return sum;
 }
 
-Floats RandomValues(int rows, int size, float scale, std::mt19937* generator) {
+RowValues RandomValues(int rows, int size, float scale,
+                       std::mt19937* generator) {
   std::normal_distribution<float> normal;
-  Floats values(static_cast<size_t>(rows) * size);
+  RowValues values(static_cast<size_t>(rows) * size);
   for (float& value : values) value = scale * normal(*generator);
   return values;
 }
 
-double Compare(const Floats& query, const Floats& document, int size) {
+double Compare(const RowValues& query, const RowValues& document, int size) {
   return MaxSimQuery(query.data(), static_cast<int>(query.size()) / size, size)
       .Compare(document.data(), static_cast<int>(document.size()) / size);
 }
@@ -60,9 +61,9 @@ TEST(MaxSimTest, HasTheBitsOfEveryProductForEveryShape) {
   std::mt19937 generator(1);
   for (const int size : {1, 3, 4, 7, 8, 17, 63, 64, 65, 128, 384, 1000}) {
     for (const int query_rows : {1, 2, 15, 16, 17, 32, 40}) {
-      const Floats query = RandomValues(query_rows, size, 1, &generator);
+      const RowValues query = RandomValues(query_rows, size, 1, &generator);
       for (const int rows : {1, 3, 4, 11, 12, 13, 29, 180}) {
-        const Floats document = RandomValues(rows, size, 0.3f, &generator);
+        const RowValues document = RandomValues(rows, size, 0.3f, &generator);
         ASSERT_EQ(Compare(query, document, size),
                   SlowMaxSim(query, document, size))
             << "size " << size << " query " << query_rows << " rows " << rows;
@@ -76,10 +77,10 @@ TEST(MaxSimTest, HasTheBitsOfEveryProductForEveryShape) {
 TEST(MaxSimTest, TellsRowsApartThatRoundToTheSameBytes) {
   std::mt19937 generator(2);
   constexpr int kSize = 128;
-  const Floats query = RandomValues(32, kSize, 1, &generator);
-  const Floats row = RandomValues(1, kSize, 1, &generator);
+  const RowValues query = RandomValues(32, kSize, 1, &generator);
+  const RowValues row = RandomValues(1, kSize, 1, &generator);
   for (const float distance : {0.0f, 1e-7f, 1e-5f, 1e-3f}) {
-    Floats document = RandomValues(100, kSize, distance, &generator);
+    RowValues document = RandomValues(100, kSize, distance, &generator);
     for (size_t i = 0; i < document.size(); ++i) document[i] += row[i % kSize];
     EXPECT_EQ(Compare(query, document, kSize),
               SlowMaxSim(query, document, kSize))
@@ -92,8 +93,8 @@ TEST(MaxSimTest, TellsRowsApartThatRoundToTheSameBytes) {
 TEST(MaxSimTest, LongRowsDoNotHideShortOnes) {
   std::mt19937 generator(3);
   constexpr int kSize = 96;
-  const Floats query = RandomValues(20, kSize, 1, &generator);
-  Floats document = RandomValues(60, kSize, 1e-4f, &generator);
+  const RowValues query = RandomValues(20, kSize, 1, &generator);
+  RowValues document = RandomValues(60, kSize, 1e-4f, &generator);
   for (int k = 0; k < kSize; ++k) document[k] = -1000 * query[k];
   EXPECT_EQ(Compare(query, document, kSize),
             SlowMaxSim(query, document, kSize));
@@ -103,11 +104,11 @@ TEST(MaxSimTest, UnusualNumbersAreComparedPlainly) {
   std::mt19937 generator(4);
   constexpr int kSize = 32;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const Floats usual = RandomValues(20, kSize, 1, &generator);
+  const RowValues usual = RandomValues(20, kSize, 1, &generator);
   for (const float unusual :
        {0.0f, 1e-30f, 1e-42f, 1e20f, 3e38f, kInfinity, -kInfinity}) {
     for (const bool whole_row : {false, true}) {
-      Floats other = usual;
+      RowValues other = usual;
       std::fill_n(other.begin() + kSize, whole_row ? kSize : 1, unusual);
       for (const auto& [query, document] :
            {std::pair(usual, other), std::pair(other, usual)}) {
@@ -121,18 +122,18 @@ TEST(MaxSimTest, UnusualNumbersAreComparedPlainly) {
       }
     }
   }
-  Floats other = usual;
+  RowValues other = usual;
   other[3] = std::numeric_limits<float>::quiet_NaN();
   const double with_nan = SlowMaxSim(usual, other, kSize);
   EXPECT_EQ(std::isnan(Compare(usual, other, kSize)), std::isnan(with_nan));
   Compare(other, usual, kSize);
-  const Floats zeros(usual.size(), 0.0f);
+  const RowValues zeros(usual.size(), 0.0f);
   EXPECT_EQ(Compare(usual, zeros, kSize), 0);
   EXPECT_EQ(Compare(zeros, usual, kSize), 0);
 }
 
 TEST(MaxSimTest, NoRowsAreZero) {
-  const Floats row = {1, 2, 3, 4};
+  const RowValues row = {1, 2, 3, 4};
   EXPECT_EQ(MaxSimQuery(row.data(), 0, 4).Compare(row.data(), 1), 0);
   EXPECT_EQ(MaxSimQuery(row.data(), 1, 4).Compare(row.data(), 0), 0);
   EXPECT_EQ(MaxSimQuery(row.data(), 1, 4).Compare(row.data(), 1), 30);

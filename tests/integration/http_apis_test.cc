@@ -636,7 +636,7 @@ TEST_F(HttpTest, ReranksLikeCohereAndJina) {
   const json both = PostJson("/v1/rerank", body);
   EXPECT_EQ(both["results"].size(), 2u);
   EXPECT_FALSE(both["results"][0].contains("document"));
-  body["rank_fields"] = {"text"};
+  body["rank_fields"] = {"title"};
   EXPECT_THAT(Refusal("/v1/rerank", body)["message"].get<std::string>(),
               ErrorAt("rank_fields"));
   body = {{"query", "a"}, {"documents", {1}}};

@@ -83,7 +83,7 @@ TEST_F(KinShapesTest, OptionsAtValuesThatChangeNothingAreAccepted) {
                     {"top_logprobs", 0},
                     {"echo", false},
                     {"keep_alive", "5m"}};
-  const json plain = Post("/v1/chat/completions", Chat({}));
+  const json plain = Post("/v1/chat/completions", Chat(json::object()));
   EXPECT_EQ(TextOf(Post("/v1/chat/completions", Chat(all))), TextOf(plain));
   for (const auto& [name, value] : std::vector<std::pair<std::string, json>>{
            {"ignore_eos", 1},
@@ -144,8 +144,8 @@ TEST_F(KinShapesTest, ASchemaMayBeTheValueOfAFormat) {
 }
 
 TEST_F(KinShapesTest, PathsOfKinServersAreTheSamePaths) {
-  EXPECT_EQ(TextOf(Post("/chat/completions", Chat({}))),
-            TextOf(Post("/v1/chat/completions", Chat({}))));
+  EXPECT_EQ(TextOf(Post("/chat/completions", Chat(json::object()))),
+            TextOf(Post("/v1/chat/completions", Chat(json::object()))));
   const json documents = {{"query", "a"}, {"documents", {"a b", "c"}}};
   const json ranked = Post("/v1/rerank", documents)["results"];
   for (const char* path : {"/reranking", "/v1/reranking"}) {
@@ -158,7 +158,7 @@ TEST_F(KinShapesTest, PathsOfKinServersAreTheSamePaths) {
   for (const char* path : {"/spec", "/api-doc/openapi.json"}) {
     EXPECT_EQ(HttpGet(port, path).body, HttpGet(port, "/openapi.json").body);
   }
-  EXPECT_THAT(ErrorOf("/v1/v1/chat/completions", Chat({}), 404),
+  EXPECT_THAT(ErrorOf("/v1/v1/chat/completions", Chat(json::object()), 404),
               HasSubstr("base URL"));
 }
 

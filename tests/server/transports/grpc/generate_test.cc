@@ -229,7 +229,7 @@ TEST_F(PromptTest, RefusesCallsAndOptionsThatNeedAnEncoder) {
   EXPECT_EQ(BadField(Generate(request)), "input");
   EXPECT_TRUE(batcher_->submitted().empty());
 
-  v1::TranslateRequest translate = TextsRequest({"a"});
+  v1::TranslateRequest translate = TextsRequest({"ab"});
   translate.set_model("decoder");
   v1::TranslateResponse translated;
   EXPECT_EQ(Translate(translate, &translated).error_code(),

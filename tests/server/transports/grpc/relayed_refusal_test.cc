@@ -46,7 +46,7 @@ class RelayedRefusalTest : public RpcTest {
   void Translated() {
     v1::TranslateResponse response;
     const grpc::Status status =
-        stub_->Translate(Context().get(), TextsRequest({"a"}), &response);
+        stub_->Translate(Context().get(), TextsRequest({"ab"}), &response);
     ASSERT_TRUE(status.ok()) << status.error_message();
   }
 };
@@ -64,7 +64,7 @@ TEST_F(RelayedRefusalTest, AnswersLikeTheHandlerWould) {
     const int before = batcher_->asked_early();
     v1::TranslateResponse response;
     const grpc::Status status =
-        stub_->Translate(context.get(), TextsRequest({"a"}), &response);
+        stub_->Translate(context.get(), TextsRequest({"ab"}), &response);
     EXPECT_EQ(batcher_->asked_early() - before, early ? 1 : 0);
     EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
     EXPECT_EQ(status.error_message(),
@@ -102,7 +102,7 @@ TEST_F(RelayedRefusalTest, AConnectionWorksAfterARefusal) {
     context->AddMetadata("a-new-field-" + std::to_string(i), "value");
     v1::TranslateResponse response;
     const grpc::Status status =
-        stub_->Translate(context.get(), TextsRequest({"a"}), &response);
+        stub_->Translate(context.get(), TextsRequest({"ab"}), &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
 }
@@ -152,7 +152,7 @@ TEST_F(RelayedRefusalTest, BoundsCallsWithoutAMessage) {
     ASSERT_TRUE(queue.Next(&tag, &ok));
   }
   v1::TranslateResponse response;
-  const grpc::Status refused = Translate(TextsRequest({"a"}), &response);
+  const grpc::Status refused = Translate(TextsRequest({"ab"}), &response);
   EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(), ErrorAt("calls"));
   EXPECT_THAT(metrics_->Text(),
@@ -175,7 +175,7 @@ TEST_F(RelayedRefusalTest, CallsThatPassAreInTransitUntilTheyAreSubmitted) {
     context->AddMetadata(std::string(kInTransitField), "1");
     v1::TranslateResponse response;
     std::thread call([&] {
-      stub_->Translate(context.get(), TextsRequest({"a"}), &response);
+      stub_->Translate(context.get(), TextsRequest({"ab"}), &response);
     });
     batcher_->WaitForSubmitted(i);
     EXPECT_EQ(batcher_->arrived(), i);
@@ -196,7 +196,7 @@ TEST_F(RelayedRefusalTest, CallsThatAreNeverSubmittedAreForgotten) {
   v1::TranslateRequest request;
   v1::TranslateResponse response;
   EXPECT_FALSE(Translate(request, &response).ok());
-  request = TextsRequest({"a"});
+  request = TextsRequest({"ab"});
   request.set_model("none");
   EXPECT_EQ(Translate(request, &response).error_code(), grpc::NOT_FOUND);
   EXPECT_TRUE(Translate(TextsRequest({" "}), &response).ok());

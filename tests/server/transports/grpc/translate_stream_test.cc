@@ -96,14 +96,14 @@ TEST_F(TranslateStreamTest, ABadItemFailsAlone) {
 TEST_F(TranslateStreamTest, AnItemTheBatcherFailsFailsAlone) {
   batcher_->Fail(absl::InternalError("the engine failed"));
   Open();
-  Send(1, "a");
+  Send(1, "ab");
   Read(1);
   EXPECT_EQ(heard_[1].error().code(), grpc::INTERNAL);
   batcher_->Fail(absl::OkStatus());
-  Send(2, "b");
+  Send(2, "cd");
   stream_->WritesDone();
   Read();
-  EXPECT_EQ(Text(2), "b");
+  EXPECT_EQ(Text(2), "cd");
   EXPECT_TRUE(stream_->Finish().ok());
 }
 

@@ -14,7 +14,7 @@ class TranslateTest : public RpcTest {
  protected:
   // The field that a request with these decoding options is refused for.
   std::string Refused(const std::function<void(v1::DecodingOptions*)>& set) {
-    v1::TranslateRequest request = TextsRequest({"a"});
+    v1::TranslateRequest request = TextsRequest({"ab"});
     set(request.mutable_options()->mutable_decoding());
     v1::TranslateResponse response;
     const grpc::Status status = Translate(request, &response);
@@ -216,7 +216,7 @@ TEST_F(TranslateTest, NamesTheDecodingOptionThatIsWrong) {
 
 TEST_F(TranslateTest, NamesTheInputThatIsWrong) {
   v1::TranslateResponse response;
-  v1::TranslateRequest request = TextsRequest({"a", "b"});
+  v1::TranslateRequest request = TextsRequest({"ab", "cd"});
   request.add_inputs();
   EXPECT_EQ(BadField(Translate(request, &response)), "inputs[2]");
   request.mutable_inputs(2)->mutable_ids()->add_ids(260);
@@ -229,7 +229,7 @@ TEST_F(TranslateTest, NamesTheInputThatIsWrong) {
   EXPECT_EQ(BadField(Translate(
                 TextsRequest(std::vector<std::string>(2049, "x")), &response)),
             "inputs");
-  request = TextsRequest({"a"});
+  request = TextsRequest({"ab"});
   request.mutable_options()->set_target_language("fr");
   EXPECT_EQ(BadField(Translate(request, &response)), "options.target_language");
 }
@@ -254,7 +254,7 @@ TEST_F(TranslateTest, TextsThatAreTooLongAreRefusedOrCut) {
 }
 
 TEST_F(TranslateTest, RefusesModelsThatAreUnknownOrCannotTranslate) {
-  v1::TranslateRequest request = TextsRequest({"a"});
+  v1::TranslateRequest request = TextsRequest({"ab"});
   v1::TranslateResponse response;
   request.set_model("nobody");
   grpc::Status status = Translate(request, &response);
@@ -277,7 +277,7 @@ TEST_F(TranslateTest, RequestIdsComeBack) {
   auto context = Context();
   context->AddMetadata("x-request-id", "my-id");
   ASSERT_TRUE(
-      stub_->Translate(context.get(), TextsRequest({"a"}), &response).ok());
+      stub_->Translate(context.get(), TextsRequest({"ab"}), &response).ok());
   EXPECT_EQ(Trailer(*context, "x-request-id"), "my-id");
 
   context = Context();
@@ -294,7 +294,7 @@ TEST_F(TranslateTest, AFullQueueTellsWhenToRetry) {
   auto context = Context();
   v1::TranslateResponse response;
   const grpc::Status status =
-      stub_->Translate(context.get(), TextsRequest({"a"}), &response);
+      stub_->Translate(context.get(), TextsRequest({"ab"}), &response);
   EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
   const int pushback = std::stoi(Trailer(*context, "grpc-retry-pushback-ms"));
   EXPECT_GE(pushback, 200);
@@ -310,7 +310,7 @@ TEST_F(TranslateTest, RefusalsNameTheInput) {
   v1::TranslateResponse response;
   // The first input is blank and makes no request, so index 1 is the third.
   const grpc::Status status =
-      Translate(TextsRequest({" ", "a", "b"}), &response);
+      Translate(TextsRequest({" ", "ab", "cd"}), &response);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
   EXPECT_EQ(BadField(status), "inputs[2]");
 }
@@ -318,7 +318,7 @@ TEST_F(TranslateTest, RefusalsNameTheInput) {
 TEST_F(TranslateTest, OneFailedInputFailsTheCall) {
   batcher_->Fail(absl::InternalError("the engine failed"));
   v1::TranslateResponse response;
-  EXPECT_EQ(Translate(TextsRequest({"a", "b"}), &response).error_code(),
+  EXPECT_EQ(Translate(TextsRequest({"ab", "cd"}), &response).error_code(),
             grpc::INTERNAL);
 }
 
@@ -328,7 +328,7 @@ TEST_F(TranslateTest, CancellationReachesTheBatcher) {
   grpc::Status status;
   std::thread client([&] {
     v1::TranslateResponse response;
-    status = stub_->Translate(context.get(), TextsRequest({"a"}), &response);
+    status = stub_->Translate(context.get(), TextsRequest({"ab"}), &response);
   });
   batcher_->WaitForSubmitted(1);
   context->TryCancel();
@@ -344,7 +344,7 @@ TEST_F(TranslateTest, CallsWithoutDeadlineGetTheServers) {
   grpc::ClientContext context;
   v1::TranslateResponse response;
   EXPECT_EQ(
-      stub_->Translate(&context, TextsRequest({"a"}), &response).error_code(),
+      stub_->Translate(&context, TextsRequest({"ab"}), &response).error_code(),
       grpc::DEADLINE_EXCEEDED);
 }
 
@@ -387,7 +387,7 @@ TEST_F(TranslateTest, CompressedMessagesAreNotRead) {
 TEST_F(TranslateTest, RefusesBytesThatAreNotARequest) {
   const std::string method = "/trivium.v1.Inference/Translate";
   EXPECT_EQ(SendBytes(method, "\xff\xff").error_code(), grpc::INVALID_ARGUMENT);
-  std::string bytes = TextsRequest({"a", "QQQQ"}).SerializeAsString();
+  std::string bytes = TextsRequest({"ab", "QQQQ"}).SerializeAsString();
   bytes.replace(bytes.find("QQQQ"), 2, "\xff\xfe");
   const grpc::Status status = SendBytes(method, bytes);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);

@@ -60,7 +60,9 @@ class OllamaClientTest(chat_server.ServerTest):
         self.assertEqual(len(scored.logprobs[0].top_logprobs), 2)
 
     def test_answers_with_a_form(self):
+        # Without other members: the model would write them without end.
         class City(pydantic.BaseModel):
+            model_config = pydantic.ConfigDict(extra="forbid")
             name: typing.Literal["Paris", "Bern"]
             capital: bool
 

@@ -177,8 +177,8 @@ TEST_F(KserveTest, NamesTheWrongTensor) {
   ModelInferRequest request;
   request.set_model_name("translator");
   EXPECT_EQ(Wrong(request), "inputs");
-  const ModelInferRequest good = Ask("translator", {"a", "b"});
-  const ModelInferRequest raw = Ask("translator", {"a", "b"}, /*raw=*/true);
+  const ModelInferRequest good = Ask("translator", {"ab", "cd"});
+  const ModelInferRequest raw = Ask("translator", {"ab", "cd"}, /*raw=*/true);
 
   (request = good).mutable_inputs(0)->set_name("input_ids");
   EXPECT_EQ(Wrong(request), "inputs");
@@ -206,10 +206,11 @@ TEST_F(KserveTest, NamesTheWrongTensor) {
     (request = raw).set_raw_input_contents(0, bytes);
     EXPECT_EQ(Wrong(request), "raw_input_contents[0]");
   }
-  EXPECT_EQ(Wrong(Ask("translator", {"a", "\xff"}, /*raw=*/true)), "inputs[0]");
+  EXPECT_EQ(Wrong(Ask("translator", {"ab", "\xff"}, /*raw=*/true)),
+            "inputs[0]");
   // An error of the call about its second input.
   const grpc::Status status =
-      Infer(Ask("translator", {"a", std::string((1 << 20) + 1, 'b')}));
+      Infer(Ask("translator", {"ab", std::string((1 << 20) + 1, 'b')}));
   EXPECT_EQ(BadField(status), "inputs[0]");
   EXPECT_THAT(status.error_message(),
               HasSubstr("inputs[0]: element 1: has 1048577 bytes"));
@@ -217,7 +218,7 @@ TEST_F(KserveTest, NamesTheWrongTensor) {
 
 TEST_F(KserveTest, NamesTheWrongParameter) {
   const auto wrong = [this](const char* name, auto set) {
-    ModelInferRequest request = Ask("translator", {"a"});
+    ModelInferRequest request = Ask("translator", {"ab"});
     set((*request.mutable_parameters())[name]);
     return Wrong(request);
   };
@@ -255,13 +256,13 @@ TEST_F(KserveTest, IsRefusedAndCancelledLikeOurCalls) {
   EXPECT_THAT(metrics_->Text(), HasSubstr("rpc=\"ModelInfer\""));
 
   batcher_->Refuse({absl::ResourceExhaustedError("full")});
-  const grpc::Status full = Infer(Ask("translator", {"a"}));
+  const grpc::Status full = Infer(Ask("translator", {"ab"}));
   EXPECT_EQ(full.error_code(), grpc::RESOURCE_EXHAUSTED);
   EXPECT_GT(Details(full).details_size(), 0);
   batcher_->Refuse({});
 
   batcher_->RefuseBeforehand({absl::ResourceExhaustedError("late")});
-  EXPECT_EQ(Infer(Ask("translator", {"a"})).error_code(),
+  EXPECT_EQ(Infer(Ask("translator", {"ab"})).error_code(),
             grpc::RESOURCE_EXHAUSTED);
   batcher_->RefuseBeforehand({});
 
@@ -269,7 +270,7 @@ TEST_F(KserveTest, IsRefusedAndCancelledLikeOurCalls) {
   const size_t before = batcher_->submitted().size();
   const auto context = Context();
   std::promise<grpc::Status> done;
-  const ModelInferRequest waiting = Ask("translator", {"a"});
+  const ModelInferRequest waiting = Ask("translator", {"ab"});
   kserve_->async()->ModelInfer(
       context.get(), &waiting, &response_,
       [&done](grpc::Status status) { done.set_value(std::move(status)); });
@@ -320,8 +321,8 @@ TEST_F(KserveTest, DescribesTheServerAndItsModels) {
 }
 
 TEST_F(KserveTest, CountsTheCallsOfAModel) {
-  ASSERT_TRUE(Infer(Ask("translator", {"a", "b"})).ok());
-  ModelInferRequest wrong = Ask("translator", {"a"});
+  ASSERT_TRUE(Infer(Ask("translator", {"ab", "cd"})).ok());
+  ModelInferRequest wrong = Ask("translator", {"ab"});
   (*wrong.mutable_parameters())["beam_size"].set_int64_param(0);
   EXPECT_EQ(Wrong(wrong), "options.decoding.beam_size");
   inference::ModelStatisticsRequest request;

@@ -47,15 +47,6 @@ std::vector<TextSpan> SpansIn(TextSpan outer,
   return {begin, end};
 }
 
-// True for a single Latin letter but "I", which is no word: a key or a variable
-// such as "x".
-bool IsLoneLetter(std::string_view text) {
-  if (text.empty() || FirstCodePoint(text).size < text.size()) return false;
-  const UChar32 c = FirstCharacter(text);
-  constexpr UChar32 kFirstBeyondLatin = 0x250;
-  return u_isalpha(c) && c < kFirstBeyondLatin && c != 'I';
-}
-
 }  // namespace
 
 absl::Status TooManySentences(const std::string& path, size_t max_parts) {
@@ -148,11 +139,10 @@ absl::Status PartCutter::CheckCount(size_t parts) const {
 
 // A model that reads signs alone may make up anything, so signs stay as they
 // are; but not if the call is about the search itself. The same is true of
-// digits alone and of a letter, if there are text stages.
+// digits alone, if there are text stages.
 bool PartCutter::IsWorthAsking(
     TextSpan span, const std::vector<TextSpan>& protected_spans) const {
   const std::string& text = job_.text.text;
-  if (has_text_stages() && IsLoneLetter(span.Of(text))) return false;
   if (!protected_spans.empty() || has_text_stages()) {
     return !WordsBetween(text, span, protected_spans).empty();
   }

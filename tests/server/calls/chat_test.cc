@@ -324,7 +324,7 @@ TEST_F(ChatHandlerTest, BadChatsAreRefusedByTheirFields) {
   chat.add_tools("{}], []");
   EXPECT_THAT(Refusal(chat), InvalidAt("chat.tools[1]"));
   chat.set_tools(1, R"({"a": 123456789012345678901})");
-  EXPECT_THAT(Refusal(chat), InvalidAt("chat.tools: has a whole number"));
+  EXPECT_THAT(Refusal(chat), InvalidAt("chat.tools"));
   chat = Says("no");
   EXPECT_THAT(Refusal(chat),
               AllOf(InvalidAt("chat: "), InvalidAt("it says no")));

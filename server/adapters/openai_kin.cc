@@ -73,6 +73,8 @@ const std::vector<Neutral>& NeutralOptions() {
   return *kAll;
 }
 
+constexpr double kMostPenalty = 1000;  // of repetition, as in all calls
+
 // The penalties of llama-server look at the last tokens, those here at all: -1
 // there.
 void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding) {
@@ -80,6 +82,13 @@ void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding) {
     if (decoding->has_repetition_penalty()) {
       fields->Fail("repeat_penalty",
                    "is there beside repetition_penalty; send one of them");
+    }
+    // Checked here, where the error names the client's own member.
+    if (!(*penalty > 0 && *penalty <= kMostPenalty)) {
+      fields->Fail("repeat_penalty",
+                   fmt::format("is {}; it must be a number over 0 and at most "
+                               "{}",
+                               *penalty, kMostPenalty));
     }
     decoding->set_repetition_penalty(*penalty);
   }

@@ -113,8 +113,8 @@ class Model:
         many as suit the cores. `kv_cache_bytes` is the
         size of each worker's cache of keys and values; by default all caches take
         at most a quarter of the memory. `weights_cache` is a folder in which packed
-        weights are kept for the next load and for other processes. `name` is the model's name in answers;
-        empty: its folder's.
+        weights are kept for the next load and for other processes. `name` is the
+        model's name in answers; empty: its folder's.
 
         Raises ImportError if trivium-engine is not installed, and NotFoundError
         and other TriviumErrors that say what is wrong with the folder."""

@@ -261,7 +261,7 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
                                            std::string_view pointer) {
   for (const auto& [key, value] : schema.items()) {
     if (IsAnnotation(key)) continue;
-    const auto error = [&](std::string_view what) {
+    const auto error = [pointer, &key = key](std::string_view what) {
       return SchemaError(Below(pointer, key), what);
     };
     bool known = false;

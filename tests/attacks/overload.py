@@ -96,7 +96,7 @@ class OverloadAttack(attack.Attack):
 
     def test_goodput(self):
         seconds = attack.seconds()
-        best, fastest = 0, math.inf
+        best, fastest, refusals = 0, math.inf, 0
         whole, whole_ran, _ = self.measure(2 * seconds, "--concurrency", 64)
         capacity = whole["requests_per_second"]
         tokens = whole["new_tokens_per_second"]
@@ -124,15 +124,19 @@ class OverloadAttack(attack.Attack):
                   f"| {missed / begun:.1%} | {counted:.0f} of {missed} "
                   f"| {ran:.2f}, {waited:.2f} |",
                   flush=True)
-            self.assertGreater(refused["count"], 0)
             best = max(best, good)
-            fastest = min(fastest, refused["p99"])
+            if refused["count"] > 0:
+                refusals += refused["count"]
+                fastest = min(fastest, refused["p99"])
             if seconds >= LONG_SECONDS:
+                self.assertGreater(refused["count"], 0)
                 self.judge(good / possible, refused["p99"], waited, missed,
                            counted, begun)
         # What a quiet machine does is in the table. Whatever else runs on this
         # one may spoil a measurement, but not all.
         self.assertGreater(best, 0.5 * capacity)
+        # A short row may end before so many calls wait that one is refused.
+        self.assertGreater(refusals, 0)
         self.assertLess(fastest, 0.1)
         # What comes next is served as if nothing had been.
         after = self.load(seconds, "--rate", 0.4 * capacity, "--timeout", 1,

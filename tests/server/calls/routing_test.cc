@@ -257,7 +257,7 @@ TEST_F(RoutingTest, OneLanguageGoesThroughTheModelWhereOnlyItCanAnswer) {
 TEST_F(RoutingTest,
        OneLanguageThatNoModelHasIsRefusedWhereOnlyAModelCanAnswer) {
   options()->set_tokens(true);
-  EXPECT_THAT(Refused({"a"}, "fr", "fr"), ErrorAt("options.tokens"));
+  EXPECT_THAT(Refused({"a"}, "fr", "fr"), ErrorAt("options.target_language"));
 }
 
 TEST_F(RoutingTest, OneLanguageInTwoScriptsIsTranslated) {

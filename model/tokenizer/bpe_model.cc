@@ -3,12 +3,11 @@
 // the lowest rank applies, the leftmost of equal ones; short and long words
 // differ only in how they find it:
 // - MergeShort looks at all pairs for each join: O(n^2), but without allocation
-//   and
-// faster for words of up to kShortWord symbols, which nearly all words are.
+//   and faster for words of up to kShortWord symbols, which nearly all words
+//   are.
 // - MergeLong keeps candidates in a queue: O(n log n). Symbols form a linked
-//   list in
-// a vector; a joined symbol has size 0. A candidate is checked again when it
-// comes up, since its pair may have changed.
+//   list in a vector; a joined symbol has size 0. A candidate is checked again
+//   when it comes up, since its pair may have changed.
 //
 // The sizes of all symbols add up to the word's size, so pieces have exact byte
 // offsets. With ignore_merges, a word that is a piece needs no merges. An

@@ -1,3 +1,19 @@
+// Packs a description. The order in Pack matters:
+//   1. encoder     checked, packed; int8: inputs are measured and smoothed,
+//                  unless it is mapped, as smoothed before
+//   2. decoder     checked, packed, with its output projection in blocks
+//   3. second reading, pooler, head
+//
+// What always holds:
+// - Parts are numbered in the order in which they are packed (Packing), so a
+//   PackedFile of an earlier load has the same numbers. Whatever decides what
+//   is packed depends only on the description and the formats.
+// - A token table that both stacks have, or that is also the output
+//   projection's weight, is packed once (SharesTokens). A visit of all parts
+//   counts it once, by its address.
+// - What the layers cannot compute is refused here, before anything of that
+//   stack is packed: the checks say which combinations there are no kernels
+//   for. Families need not know them.
 #include "model/transformer/transformer.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands that model/README.md shows ("$ trivium ...") and pastes
+"""Runs the commands that docs/tour.md shows ("$ trivium ...") and pastes
 what they print, for when the embedded model or a command has changed.
 
 Usage: refresh_tour.py [BUILD_FOLDER] (default: build/release). Fetches SmolLM2
@@ -16,7 +16,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "model" / "README.md"
+PAGE = ROOT / "docs" / "tour.md"
 SMOLLM2 = ROOT / "build" / "smollm2.gguf"
 ADDRESS = "127.0.0.1:50098"
 

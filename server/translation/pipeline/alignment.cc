@@ -1,3 +1,15 @@
+// An alignment passes through three texts, and each step only moves spans:
+//
+//   what the model read   source tokens, with placeholders and maybe a prefix
+//     PlaceTokens         leaves out the prefix and tokens of placeholders
+//   the call's text       spans of bytes
+//   what the model wrote  AlignByAttention: its tokens' spans
+//     WithRestored        after placeholders became the spans they stand for
+//
+// What always holds: pairs ascend by the place in the hypothesis. A token that
+// stands for nothing has an empty span, and no pair. A restored span has one
+// pair, which outweighs all attention. A span that overlaps a placeholder has
+// none, since it is neither before nor after it.
 #include "server/translation/pipeline/alignment.h"
 
 #include <algorithm>

@@ -6,8 +6,7 @@
 //     several, the one with the fewest faults in numbers; then one that is no
 //     copied word; then the fewest findings; then the first.
 //   - A retry goes to a later way, or a later way of holding numbers, or reads
-//   a
-//     word in small letters for the first time, or is the single second try.
+//     a word in small letters for the first time, or is the single second try.
 //     So a part is asked a bounded number of times.
 #include "server/translation/pipeline/pipeline.h"
 

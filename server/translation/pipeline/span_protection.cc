@@ -1,3 +1,14 @@
+// A span is lost unless it is in a hypothesis exactly once. It counts as there
+// for each copied placeholder, and for each place where the model wrote the
+// same bytes itself: Count looks for spans in the text between the restored
+// ones, as in the source. So a span that the model makes up counts, too.
+//
+// What always holds:
+// - Spans ascend, do not overlap, are not empty and have no white space at
+//   their ends. Those that stages add (AddProtectedSpans) lose whatever an
+//   earlier span has already, and are cut at line breaks, where sentences end.
+// - `counts` is [hypotheses][spans]. In pieces, each count begins at 1, because
+//   the span itself stands between two pieces.
 #include "server/translation/pipeline/span_protection.h"
 
 #include <fmt/format.h>

@@ -27,8 +27,7 @@ namespace trivium {
 // small frames keep it from all others, and it keeps a header block that never
 // ends in memory. So:
 //   - A connection may cause kUnitsPerSecond of work; one that sends more is
-//   read
-//     more slowly.
+//     read more slowly.
 //   - A connection that resets streams is read on when the server is done with
 //     them (ResetStreams).
 //   - A large request message is read when there is memory for it

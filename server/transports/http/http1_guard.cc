@@ -1,3 +1,19 @@
+// A state machine over the bytes of one connection, request after request:
+//
+//   kHead -> kHead                               no body
+//         -> kBody -> kHead                      a body of a known length
+//         -> kChunkSize -> kChunk -> kChunkEnd -> kChunkSize ...
+//                       -> kTrailers -> kHead    after the chunk of size 0
+//   any   -> kOver                               refused; nothing passes after
+//
+// What always holds:
+// - Lines (kHead, kChunkSize, kChunkEnd, kTrailers) are collected in text_, at
+//   most max_head_bytes_ of them, and checked byte by byte. Bodies are never
+//   collected: left_ counts what is still to pass.
+// - The library sees a head only when it is complete and valid, and in a body
+//   exactly the bytes that the head or the chunk announced. So it cannot find
+//   another end of a request than this code.
+// - A refusal is itself one valid request, or the valid end of one.
 #include "server/transports/http/http1_guard.h"
 
 #include <fmt/format.h>

@@ -174,7 +174,7 @@ TEST_F(ChecksTest, ATargetPrefixIsRefused) {
               ErrorAt("inputs[0].target_prefix"));
 }
 
-TEST_F(ChecksTest, SoAreIds) {
+TEST_F(ChecksTest, IdsAreRefused) {
   checks();
   options()->set_split(v1::SPLIT_NONE);
   request_.add_inputs()->mutable_ids()->add_ids(5);
@@ -256,7 +256,7 @@ TEST_F(WordsTest, TellWhatTheyTranslateAndHowSurely) {
   EXPECT_THAT(last.source_words(), ElementsAre(2, 3));
 }
 
-TEST_F(WordsTest, OfTextsThatAreNotSplit) {
+TEST_F(WordsTest, TextsThatAreNotSplitHaveWords) {
   options()->set_split(v1::SPLIT_NONE);
   Start({"One. Two."});
   const Request& request = batcher_.Wait(0);
@@ -281,12 +281,12 @@ TEST_F(WordsTest, OtherSelectionsOfAttentionAreRefused) {
   EXPECT_THAT(Refused(), ErrorAt("options.cross_attention"));
 }
 
-TEST_F(WordsTest, SoAreProtectedSpans) {
+TEST_F(WordsTest, ProtectedSpansAreRefused) {
   options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_URL);
   EXPECT_THAT(Refused(), ErrorAt("options.words"));
 }
 
-TEST_F(WordsTest, AndIds) {
+TEST_F(WordsTest, IdsAreRefused) {
   options()->set_split(v1::SPLIT_NONE);
   request_.add_inputs()->mutable_ids()->add_ids(5);
   Start();

@@ -6,7 +6,6 @@ namespace trivium {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 class GlossaryCallTest : public TranslateTest {
  protected:
@@ -120,17 +119,15 @@ TEST_F(GlossaryCallTest, BadTermsAreRefused) {
   EXPECT_THAT(Refused(), ErrorAt("options.glossary.terms[0].target"));
 }
 
-TEST_F(GlossaryCallTest, LongOnesToo) {
+TEST_F(GlossaryCallTest, LongTermsAreRefused) {
   Add("cat", "Miez");
   Add(std::string(257, 'a'), "A");
   EXPECT_THAT(Refused(), ErrorAt("options.glossary.terms[1].source"));
 }
 
-TEST_F(GlossaryCallTest, AndOfManyWords) {
+TEST_F(GlossaryCallTest, TermsOfManyWordsAreRefused) {
   Add(std::string(65, '.'), "b");
-  EXPECT_EQ(Refused(),
-            "options.glossary.terms[0].source: has 65 words and signs; a term "
-            "has at most 64");
+  EXPECT_THAT(Refused(), ErrorAt("options.glossary.terms[0].source"));
 }
 
 // Twenty-four bytes each, where a response has at most a thousand.
@@ -140,16 +137,16 @@ TEST_F(GlossaryCallTest, UsesAreExpectedOfTheResponse) {
   std::string text;
   for (int i = 0; i < 50; ++i) text += "a ";
   request_.add_inputs()->set_text(text);
-  EXPECT_THAT(Refused(), HasSubstr("1200 bytes"));
+  EXPECT_THAT(Refused(), ErrorAt("1200"));
   EXPECT_EQ(batcher_.count(), 0);
 }
 
-TEST_F(GlossaryCallTest, AndOfManyTokens) {
+TEST_F(GlossaryCallTest, TermsOfManyTokensAreRefused) {
   Add("cat", std::string(33, 'a'));
   EXPECT_THAT(Refused(), ErrorAt("terms[0].target"));
 }
 
-TEST_F(GlossaryCallTest, AndTooMany) {
+TEST_F(GlossaryCallTest, TooManyTermsAreRefused) {
   for (int i = 0; i < 1025; ++i) Add("cat", "Miez");
   EXPECT_THAT(Refused(), ErrorAt("options.glossary.terms"));
 }

@@ -150,9 +150,8 @@ TEST_F(RoutingTest, ANamedModelDetectsAmongItsOwnLanguages) {
 TEST_F(RoutingTest, ATextInALanguageThatNobodyTranslatesIsRefusedByName) {
   Add("fr-de", {"fr"}, {"de"});
   EXPECT_THAT(Refused({kEnglish, kRussian}, "auto", "de"),
-              testing::AllOf(HasSubstr("options.source_language"),
-                             HasSubstr("inputs[1].text is in 'ru'"),
-                             HasSubstr("fr-de (fr to de)")));
+              testing::AllOf(ErrorAt("options.source_language"),
+                             ErrorAt("inputs[1].text"), ErrorAt("fr-de")));
 }
 
 TEST_F(RoutingTest, ATextInTheTargetLanguageComesBackAsItIs) {
@@ -215,9 +214,7 @@ TEST_F(RoutingTest, OnlyTextsHaveALanguage) {
   transport_.Bring(request_);
   handler_ = NewTranslate(environment_, {}, &transport_);
   handler_->Start();
-  EXPECT_THAT(MessageOf(transport_.WaitForFinish()),
-              HasSubstr("is auto, but inputs[0] is not a text, so it has no "
-                        "language to detect"));
+  EXPECT_THAT(MessageOf(transport_.WaitForFinish()), ErrorAt("inputs[0]"));
 }
 
 TEST_F(RoutingTest, ATextInTheTargetsLanguageComesBackAsItIs) {
@@ -260,7 +257,7 @@ TEST_F(RoutingTest, OneLanguageGoesThroughTheModelWhereOnlyItCanAnswer) {
 TEST_F(RoutingTest,
        OneLanguageThatNoModelHasIsRefusedWhereOnlyAModelCanAnswer) {
   options()->set_tokens(true);
-  EXPECT_THAT(Refused({"a"}, "fr", "fr"), HasSubstr("options."));
+  EXPECT_THAT(Refused({"a"}, "fr", "fr"), ErrorAt("options.target_language"));
 }
 
 TEST_F(RoutingTest, OneLanguageInTwoScriptsIsTranslated) {
@@ -290,7 +287,7 @@ TEST_F(RoutingTest, ANamedModelIsTheOnlyOne) {
   Add("fr-en", {"fr"}, {"en"});
   request_.set_model("translator");
   const std::string message = Refused({"a"}, "fr", "en");
-  EXPECT_THAT(message, HasSubstr("options.target_language"));
+  EXPECT_THAT(message, ErrorAt("options.target_language"));
   // Once.
   EXPECT_THAT(message, Not(HasSubstr("target_language: target_language")));
 }
@@ -520,16 +517,13 @@ TEST_F(PivotTest, WhatIsOfOneModelIsRefusedByName) {
   EXPECT_THAT(Refused({"a"}, "fr", "de"), ErrorAt("options.words"));
 }
 
-TEST_F(PivotTest, SoAreOptionsOfDecoding) {
+TEST_F(PivotTest, OptionsOfDecodingOfOneModelAreRefused) {
   options()->mutable_decoding()->set_seed(1);
-  EXPECT_THAT(Refused({"a"}, "fr", "de"), HasSubstr("options.decoding.seed"));
+  EXPECT_THAT(Refused({"a"}, "fr", "de"), ErrorAt("options.decoding.seed"));
 }
 
 TEST_F(PivotTest, ThereMustBeAWay) {
-  EXPECT_THAT(
-      Refused({"a"}, "ru", "de"),
-      HasSubstr("no model translates from 'ru' to 'de', nor do two by "
-                "way of 'en'; the models are: translator (en to de), fr-en"));
+  EXPECT_THAT(Refused({"a"}, "ru", "de"), ErrorAt("'ru'"));
 }
 
 TEST_F(PivotTest, TheDeadlineIsOfBothSteps) {
@@ -577,7 +571,7 @@ TEST_F(PivotTest, StreamsTakeEachItemsOwnWay) {
   EXPECT_EQ(RouteOf(of[kFrench].result()), "fr-en fr-en, translator en-de");
   EXPECT_EQ(of[kFrench].result().hypotheses(0).text(), kGerman);
   EXPECT_EQ(RouteOf(of[kEnglish].result()), "translator en-de");
-  EXPECT_THAT(of[kRussian].error().message(), HasSubstr("is in 'ru'"));
+  EXPECT_THAT(of[kRussian].error().message(), ErrorAt("'ru'"));
   EXPECT_EQ(of[kGerman].result().hypotheses(0).text(), kGerman);
 }
 

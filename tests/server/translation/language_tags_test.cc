@@ -20,7 +20,7 @@ TEST(LanguageTagsTest, FollowTheTarget) {
             "<html xml:lang = \"de\" lang=\"de\">");
 }
 
-TEST(LanguageTagsTest, OthersStay) {
+TEST(LanguageTagsTest, OtherAttributesStay) {
   for (const char* const text :
        {"<i lang=\"fr\">chat</i>", "<p data-lang=\"en\">a</p>",
         "<span lang=\"en\" translate=\"no\">cheese</span>",
@@ -31,7 +31,7 @@ TEST(LanguageTagsTest, OthersStay) {
   }
 }
 
-TEST(LanguageTagsTest, XmlToo) {
+TEST(LanguageTagsTest, FollowTheTargetInXml) {
   const std::string text =
       "<a xml:lang=\"de-DE\"><code lang=\"de\">x</code></a>";
   EXPECT_EQ(

@@ -132,8 +132,12 @@ std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence) {
     }
     const CodePoint c = FirstCodePoint(own.substr(at));
     const size_t end = at + c.size;
-    if (IsBorderMark(static_cast<UChar32>(c.value)) && IsSpaceBefore(own, at) &&
-        IsSpaceAt(own, end)) {
+    // A tab that indents a line is no border.
+    const bool border = c.value == '\t'
+                            ? !IsSpaceBefore(own, at)
+                            : IsBorderMark(static_cast<UChar32>(c.value)) &&
+                                  IsSpaceBefore(own, at) && IsSpaceAt(own, end);
+    if (border) {
       add(at);
       begin = end;
     }

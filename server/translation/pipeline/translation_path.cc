@@ -123,8 +123,11 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
       [&] { return std::make_unique<LinksStage>(options.check_alive); });
   add(options.text_stages,
       [&] { return std::make_unique<EmojiStage>(options.check_alive); });
-  add(options.text_stages,
-      [&] { return std::make_unique<UnknownLettersStage>(shared.known); });
+  add(options.text_stages, [&] {
+    return std::make_unique<UnknownLettersStage>(
+        shared.known,
+        TargetLetters::Of(shared.source_language, shared.target_language));
+  });
   const Direction& direction = options.model->direction();
   const bool texts = options.model->tokenizer() != nullptr;
   // Terms are required as the glossary writes them.

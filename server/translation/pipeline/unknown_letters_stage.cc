@@ -125,6 +125,20 @@ bool UnknownLettersStage::KnowsWord(std::string_view word) const {
   });
 }
 
+bool UnknownLettersStage::IsOfTarget(std::string_view word) const {
+  if (target_letters_ == nullptr || !u_isupper(FirstCharacter(word))) {
+    return false;
+  }
+  bool found = false;
+  for (size_t at = 0; at < word.size();) {
+    const CodePoint c = FirstCodePoint(word.substr(at));
+    if (!u_isalpha(static_cast<UChar32>(c.value))) return false;
+    found = found || target_letters_->Contains(c.value);
+    at += c.size;
+  }
+  return found;
+}
+
 size_t UnknownLettersStage::EndOfName(std::string_view text, size_t end) const {
   constexpr int kMostWords = 2;
   constexpr size_t kLeastBytes = 3;
@@ -155,18 +169,20 @@ size_t UnknownLettersStage::EndOfName(std::string_view text, size_t end) const {
 std::vector<TextSpan> UnknownLettersStage::Find(std::string_view text) const {
   std::vector<Word> words;
   size_t begin = 0;  // of the current word
-  bool unknown = false, raised = false;
+  bool ascii = true, unknown = false, raised = false;
   const auto end_word = [&](size_t end) {
     // The whole word decides: a letter and its mark may be known as one letter,
     // and some vocabularies have words instead of letters.
     // Of a script without spaces, a beginning suffices.
     const std::string_view word = text.substr(begin, end - begin);
-    if (unknown &&
-        !KnowsWord(word.substr(0, WholeSize(word.substr(0, kMostWordBytes))))) {
+    if ((unknown && !KnowsWord(word.substr(
+                        0, WholeSize(word.substr(0, kMostWordBytes))))) ||
+        (!ascii && IsOfTarget(word))) {
       words.push_back(WordAt(text, {begin, end}));
     } else if (raised) {
       words.push_back(WordAt(text, RaisedPart(text, {begin, end})));
     }
+    ascii = true;
     unknown = raised = false;
   };
   size_t at = 0;
@@ -177,6 +193,7 @@ std::vector<TextSpan> UnknownLettersStage::Find(std::string_view text) const {
       end_word(at);
       begin = at + c.size;
     } else if (value >= 0x80) {
+      ascii = false;
       const bool lacks = u_charType(value) != U_FORMAT_CHAR && !Knows(c.value);
       unknown |= lacks;
       raised |= lacks && IsRaised(c.value);

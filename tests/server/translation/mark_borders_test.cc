@@ -27,6 +27,12 @@ TEST(MarkBordersTest, CutsAtMarksBetweenItems) {
   EXPECT_THAT(Cut("| a | b |"), ElementsAre("a", "b"));
 }
 
+TEST(MarkBordersTest, CutsAtTabsBetweenWords) {
+  EXPECT_THAT(Cut("Name\tPrice\t\tRed wine"),
+              ElementsAre("Name", "Price", "Red wine"));
+  EXPECT_THAT(Cut("one\n\ttwo"), ElementsAre("one\n\ttwo"));
+}
+
 TEST(MarkBordersTest, MarksWithinWordsAreNone) {
   EXPECT_THAT(Cut("a|b and c || d"), ElementsAre("a|b and c || d"));
   EXPECT_THAT(Cut("l·l"), ElementsAre("l·l"));

@@ -11,9 +11,11 @@ using testing::IsEmpty;
 
 class UnknownLettersStageTest : public StageTest {
  protected:
-  static std::vector<std::string> Protected(const std::string& text) {
+  static std::vector<std::string> Protected(
+      const std::string& text,
+      std::shared_ptr<const TargetLetters> letters = nullptr) {
     const TranslationJob job =
-        Opened(UnknownLettersStage(KnownLetters()), text);
+        Opened(UnknownLettersStage(KnownLetters(), std::move(letters)), text);
     EXPECT_EQ(job.text_stages.contains(TextStage::kUnknownLetters),
               !job.protected_spans.empty());
     std::vector<std::string> spans;
@@ -65,6 +67,14 @@ TEST_F(UnknownLettersStageTest, RareWordsOfANameBehindOneAreKept) {
               ElementsAre("Zoë", "Zoë", "Zoë", "řeka"));
 }
 
+TEST_F(UnknownLettersStageTest, NamesInLettersOfTheTargetAreKept) {
+  const auto german = TargetLetters::Of("en", "de");
+  EXPECT_THAT(Protected("Müller's friend from Köln-Nord, DÜSSELDORF", german),
+              ElementsAre("Müller", "Köln", "DÜSSELDORF"));
+  EXPECT_THAT(Protected("the über-rich, a müsli, Müll2, Tom", german),
+              IsEmpty());
+}
+
 TEST_F(UnknownLettersStageTest, ARunOfWordsIsOneSpan) {
   EXPECT_THAT(Protected("by Škvorecký Čapek-Žák now"),
               ElementsAre("Škvorecký Čapek-Žák"));
@@ -86,7 +96,7 @@ TEST_F(UnknownLettersStageTest, ProtectedSpansStayAsTheyAre) {
   TranslationJob job;
   job.text.text = "http://x/č and č";
   job.protected_spans = {{0, 11}};
-  ASSERT_TRUE(UnknownLettersStage(KnownLetters()).Open(&job).ok());
+  ASSERT_TRUE(UnknownLettersStage(KnownLetters(), nullptr).Open(&job).ok());
   EXPECT_THAT(job.protected_spans,
               ElementsAre(TextSpan{0, 11}, TextSpan{16, 18}));
 }
@@ -95,7 +105,7 @@ TEST_F(UnknownLettersStageTest, ATextWithAPrefixIsLeftAlone) {
   TranslationJob job;
   job.text.text = "č";
   job.prefix.text = "c";
-  ASSERT_TRUE(UnknownLettersStage(KnownLetters()).Open(&job).ok());
+  ASSERT_TRUE(UnknownLettersStage(KnownLetters(), nullptr).Open(&job).ok());
   EXPECT_THAT(job.protected_spans, IsEmpty());
 }
 

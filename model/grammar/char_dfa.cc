@@ -386,6 +386,22 @@ bool CharDfa::empty() const {
   return !states_[0].accepts && states_[0].edges.empty();
 }
 
+int64_t CharDfa::Shortest() const {
+  std::vector<uint32_t> states = {0};
+  std::vector<int64_t> length(states_.size(), -1);
+  length[0] = 0;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const State& state = states_[states[i]];
+    if (state.accepts) return length[states[i]];
+    for (const Edge& edge : state.edges) {
+      if (length[edge.target] >= 0) continue;
+      length[edge.target] = length[states[i]] + 1;
+      states.push_back(edge.target);
+    }
+  }
+  return 0;
+}
+
 std::optional<int64_t> CharDfa::Longest() const {
   // States in the order in which all edges go forward. After Trim every state
   // leads to a text, so a cycle is a text without end.
@@ -431,7 +447,7 @@ bool CharDfa::Matches(std::string_view text) const {
 }
 
 ExpressionId CharDfa::ToExpression(const CharacterEncoder& encode,
-                                   Grammar* grammar) const {
+                                   Grammar* grammar, int32_t max) const {
   ExpressionGraph graph;
   for (const State& state : states_) {
     graph.AddNode();
@@ -448,7 +464,7 @@ ExpressionId CharDfa::ToExpression(const CharacterEncoder& encode,
                              encode(CodePointSet(std::move(ranges)))});
     }
   }
-  return grammar->Graph(std::move(graph));
+  return grammar->Graph(std::move(graph), max);
 }
 
 }  // namespace trivium

@@ -57,6 +57,8 @@ class SchemaDocument {
   static bool IsAnnotation(std::string_view key);
   // True if the schema has a keyword that is not an annotation.
   static bool Restricts(const Schema& schema);
+  // True for {"not": {}} and {"not": true}, which no value meets.
+  static bool ForbidsAll(const Schema& schema);
   // Refuses keywords that are not known, and those that are not supported if
   // they concern one of `types`.
   static absl::Status CheckKeywords(const Schema& schema, JsonTypes types,

@@ -99,6 +99,7 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
                              kMostSchemaDepth));
   }
   if (!schema.is_object()) return schema;
+  if (ForbidsAll(schema)) return Schema(false);
   Schema rest = schema;
   const auto reference = schema.find("$ref");
   const auto all = schema.find("allOf");

@@ -102,14 +102,25 @@ TEST(GrammarLimitsTest, ProductsOfCountsCostNoMemory) {
               IsError(kResourceExhausted, "counts"));
 }
 
-TEST(GrammarLimitsTest, CountsBesideAPatternAreStates) {
-  EXPECT_TRUE(StatusOfSchema(
-                  {{"type", "string"}, {"pattern", "^a"}, {"maxLength", 1000}})
-                  .ok());
-  EXPECT_THAT(
-      StatusOfSchema(
-          {{"type", "string"}, {"pattern", "^a"}, {"maxLength", 50'000}}),
-      IsError(kResourceExhausted, "#/maxLength"));
+// A greatest length costs no memory beside a pattern either; a least one does.
+TEST(GrammarLimitsTest, OnlyLeastCountsBesideAPatternAreStates) {
+  const auto status = [](const char* keyword, int count) {
+    return StatusOfSchema(
+        {{"type", "string"}, {"pattern", "^a"}, {keyword, count}});
+  };
+  EXPECT_TRUE(status("maxLength", 1'000'000).ok());
+  EXPECT_TRUE(status("minLength", 1000).ok());
+  EXPECT_THAT(status("minLength", 50'000),
+              IsError(kResourceExhausted, "#/minLength"));
+  json many = ClosedObject(0);
+  for (int i = 0; i < 200; ++i) {
+    many["properties"][fmt::format("p{}", i)] = {
+        {"type", "string"}, {"pattern", "^a"}, {"maxLength", 16'000'000}};
+  }
+  const auto grammar = GrammarOfJsonSchema(many.dump());
+  ASSERT_TRUE(grammar.ok()) << grammar.status();
+  EXPECT_THAT(Automaton::Create(*grammar).status(),
+              IsError(kResourceExhausted, "counts"));
 }
 
 TEST(GrammarLimitsTest, EmptyAlternativesAreWork) {
@@ -125,7 +136,7 @@ TEST(GrammarLimitsTest, AllStepsOfASchemaAreOneBudget) {
   json schema = ClosedObject(0);
   for (int i = 0; i < 20; ++i) {
     schema["properties"][fmt::format("p{}", i)] = {
-        {"type", "string"}, {"pattern", "[a-z]"}, {"maxLength", 50}};
+        {"type", "string"}, {"pattern", "[a-z]"}, {"minLength", 50}};
   }
   GrammarLimits limits;
   EXPECT_EQ(GrammarOfJsonSchema(schema.dump(), {}, limits).status(),

@@ -45,6 +45,7 @@ constexpr std::array kKeywords = {
     Keyword{"minLength", kStringType, true, Shape::kNatural},
     Keyword{"maxLength", kStringType, true, Shape::kNatural},
     Keyword{"pattern", kStringType, true, Shape::kString},
+    Keyword{kFurtherPatterns, kStringType, true, Shape::kNames},
     Keyword{"format", kStringType, true, Shape::kString},
     Keyword{"minimum", kNumberTypes, true, Shape::kNumber},
     Keyword{"maximum", kNumberTypes, true, Shape::kNumber},

@@ -16,6 +16,9 @@ namespace trivium {
 
 using Schema = nlohmann::ordered_json;
 
+// The keyword of a joined schema that lists further patterns.
+inline constexpr char kFurtherPatterns[] = "patterns of allOf";
+
 // The types of JSON values, one bit each. An integer is a number, too.
 using JsonTypes = uint32_t;
 inline constexpr JsonTypes kNullType = 1, kBooleanType = 2, kIntegerType = 4,

@@ -100,14 +100,23 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
 
 absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
     const Schema& schema, const std::string& pointer) {
-  Conditions conditions;
+  std::vector<std::pair<const char*, const Schema*>> keywords;
   for (const char* keyword : {"pattern", "format"}) {
     const auto found = schema.find(keyword);
-    if (found == schema.end()) continue;
+    if (found != schema.end()) keywords.push_back({keyword, &*found});
+  }
+  if (const auto further = schema.find(kFurtherPatterns);
+      further != schema.end()) {
+    for (const Schema& pattern : *further) {
+      keywords.push_back({"pattern", &pattern});
+    }
+  }
+  Conditions conditions;
+  for (const auto& [keyword, value] : keywords) {
     const std::string place = Below(pointer, keyword);
-    if (!found->is_string()) return SchemaError(place, "must be a string");
+    if (!value->is_string()) return SchemaError(place, "must be a string");
     const bool is_pattern = std::string_view(keyword) == "pattern";
-    std::string expression = found->get<std::string>();
+    std::string expression = value->get<std::string>();
     if (!is_pattern) {
       if (IsFormatOfAnyText(expression)) continue;
       const std::optional<std::string> known = FormatExpression(expression);

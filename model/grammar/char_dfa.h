@@ -51,6 +51,7 @@ class CharDfa {
   // All other texts.
   absl::StatusOr<CharDfa> Complement(WorkBudget* work) const;
 
+  size_t size() const { return states_.size(); }  // of states
   // True if there is no text.
   bool empty() const;
   // The length of the shortest text, of which there is one.

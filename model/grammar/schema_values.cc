@@ -19,6 +19,10 @@ namespace {
 
 constexpr double kGreatestInteger = 1e18;
 constexpr int64_t kGreatestDivisor = 1000;
+// A text beside a pattern or a format whose length is counted: its states times
+// characters. So that several of them can be counted, a text of many states is
+// not as long as its schema may allow: at 1,000 states, 134,217 characters.
+constexpr int64_t kMostCounted = 1 << 27;
 // Items that must differ: how many values they may have, and how many sets of
 // these are told apart.
 constexpr size_t kMostUnique = 64;
@@ -92,10 +96,13 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
   }
   // A bound that no text reaches need not be counted.
   const std::optional<int64_t> longest = texts.Longest();
-  const bool counts = max.has_value() && (!longest || *longest > *max);
-  return Quoted(texts, counts ? static_cast<int32_t>(std::min<int64_t>(
-                                    *max, kMaxRepetitions))
-                              : -1);
+  if (!max.has_value() || (longest.has_value() && *longest <= *max)) {
+    return Quoted(texts);
+  }
+  const int64_t most = std::max<int64_t>(
+      texts.Shortest(), kMostCounted / static_cast<int64_t>(texts.size()));
+  return Quoted(texts, static_cast<int32_t>(std::min(
+                           {*max, most, int64_t{kMaxRepetitions}})));
 }
 
 absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(

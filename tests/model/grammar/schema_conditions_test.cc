@@ -45,13 +45,13 @@ std::vector<std::string> TextsOf(std::string_view characters, size_t most) {
 }
 
 TEST(SchemaConditionsTest, LengthsBesidePatternsAreExact) {
-  const std::vector<std::string> texts = TextsOf("abc", 7);
+  const std::vector<std::string> texts = TextsOf("abc", 6);
   for (const char* pattern :
        {"^(ab|c)*a$", "^a", "b$", "^(a|b|ab)*c{2}$", "^(abc)+$", "^a*b*c*$",
         "^(?!a)[abc]*$", "^(?=.*b)(?!.*cc)a", "a|^b|c$"}) {
     const std::regex expression(pattern, std::regex::ECMAScript);
     for (int min = 0; min <= 3; ++min) {
-      for (int max = min; max <= 6; ++max) {
+      for (int max = min; max <= 5; ++max) {
         const json schema = {{"type", "string"},
                              {"pattern", pattern},
                              {"minLength", min},
@@ -347,22 +347,24 @@ TEST(SchemaConditionsTest, NothingIsWrittenWhereNothingMay) {
 // by Python's jsonschema.
 TEST(SchemaConditionsTest, SchemasOfPrograms) {
   std::ifstream file("tests/fuzz/program_schemas.json");
-  const json cases = json::parse(file);
+  const auto cases = nlohmann::ordered_json::parse(file);
   EXPECT_GT(cases.size(), 150);
   std::mt19937_64 random(1);
   int texts = 0;
   for (const auto& [name, one] : cases.items()) {
     SCOPED_TRACE(name);
-    auto grammar = GrammarOf(one["schema"]);
+    const auto grammar = GrammarOfJsonSchema(one["schema"].dump());
     absl::Status status = grammar.status();
     if (status.ok()) status = Automaton::Create(*grammar).status();
     if (one.contains("refused")) {
-      EXPECT_EQ(status.message().substr(0, status.message().find(": ")),
+      const std::string message(status.message());
+      EXPECT_EQ(message.substr(0, message.find(": ")),
                 one["refused"].get<std::string>());
       continue;
     }
     const auto constraint = ConstraintOf(grammar);
     ASSERT_NE(constraint, nullptr);
+    const json schema = one["schema"];
     for (int i = 0; i < 3; ++i) {
       const auto text = RandomText(constraint, &random, 40);
       // The judge's patterns count bytes.
@@ -370,7 +372,7 @@ TEST(SchemaConditionsTest, SchemasOfPrograms) {
         continue;
       }
       ++texts;
-      EXPECT_TRUE(IsValid(json::parse(*text), one["schema"], one["schema"]))
+      EXPECT_TRUE(IsValid(json::parse(*text), schema, schema))
           << *text;
     }
   }

@@ -356,7 +356,8 @@ class AutomatonBuilder {
       }
     }
     for (RuleId id = 0; id < static_cast<RuleId>(result_.rules_.size()); ++id) {
-      if (result_.rules_[id].counted && GraphOf(result_.rules_[id]) == nullptr) {
+      if (result_.rules_[id].counted &&
+          GraphOf(result_.rules_[id]) == nullptr) {
         counters_[result_.rules_[id].body].push_back(id);
       }
     }
@@ -526,9 +527,9 @@ Position Automaton::Representative(Position at, uint32_t length) const {
   if (!IsCounted(at)) return at;
   const Counted& counted = CountedAt(at);
   if (counted.graph != nullptr) {
-    const bool far = uint64_t{counted.CountOf(at)} + length +
-                         counted.graph->farthest <=
-                     counted.last;
+    const bool far =
+        uint64_t{counted.CountOf(at)} + length + counted.graph->farthest <=
+        counted.last;
     return far ? counted.base + counted.NodeOf(at) : at;
   }
   const uint32_t count = at - counted.base;

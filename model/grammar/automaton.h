@@ -21,9 +21,9 @@ using Position = uint32_t;
 //
 // A counted rule is {min, max} times its body and has no edges of its own: its
 // position base + k says that k bodies have been read, so a million repetitions
-// need no memory. Instead of a body it may have a graph, of which it is the paths
-// of at most max edges: then base + k * nodes + n says that k edges have led to
-// node n. The counted positions follow those with edges.
+// need no memory. Instead of a body it may have a graph, of which it is the
+// paths of at most max edges: then base + k * nodes + n says that k edges have
+// led to node n. The counted positions follow those with edges.
 //
 // From every position of a rule that can be reached its end can be reached too,
 // so what fits so far can always be completed. Immutable.
@@ -47,7 +47,7 @@ class Automaton {
     bool nullable = false;    // has the empty string
     bool productive = false;  // has a string
     bool counted = false;
-    RuleId body = 0;  // of a counted rule
+    RuleId body = 0;           // of a counted rule
     int32_t graph = kNoGraph;  // instead of a body
     int32_t min = 0, max = 0;
     // The only position that calls the rule; kNone if there are none, several,

@@ -461,8 +461,8 @@ ExpressionId CharDfa::ToExpression(const CharacterEncoder& encode,
     for (auto& [target, ranges] : sets) {
       const CodePointSet set(std::move(ranges));
       if (set.empty()) continue;  // surrogates, which are no characters
-      graph.edges.push_back({static_cast<int32_t>(i),
-                             static_cast<int32_t>(target), encode(set)});
+      graph.edges.push_back(
+          {static_cast<int32_t>(i), static_cast<int32_t>(target), encode(set)});
     }
   }
   return grammar->Graph(std::move(graph), max);

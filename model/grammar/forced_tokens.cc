@@ -74,8 +74,8 @@ std::shared_ptr<const ForcedRun> ConstraintMatcher::ForcedTokens(State state) {
   std::string text = Forced(state, kMostForcedBytes);
   text.resize(WholeSize(text));
   if (text.empty() || !IsUtf8(text)) return nullptr;
-  return constraint_->Spell(
-      text, states_.NextBytes(states_.Walk(state.id, text)));
+  return constraint_->Spell(text,
+                            states_.NextBytes(states_.Walk(state.id, text)));
 }
 
 }  // namespace trivium

@@ -201,10 +201,12 @@ class RegexParser {
     std::optional<RegexNode::Kind> ahead;
     if (Take("?")) {
       if (dialect_ == RegexDialect::kEcmaScript && (Peek('=') || Peek('!'))) {
-        ahead = Take("=") ? RegexNode::Kind::kAhead : RegexNode::Kind::kNotAhead;
+        ahead =
+            Take("=") ? RegexNode::Kind::kAhead : RegexNode::Kind::kNotAhead;
         Take("!");
-      } else if (Take("P<") || (Peek('<') && !text_.substr(at_).starts_with("<=") &&
-                         !text_.substr(at_).starts_with("<!") && Take("<"))) {
+      } else if (Take("P<") ||
+                 (Peek('<') && !text_.substr(at_).starts_with("<=") &&
+                  !text_.substr(at_).starts_with("<!") && Take("<"))) {
         const size_t end = text_.find('>', at_);
         if (end == text_.npos) return Error("a name without its >");
         at_ = end + 1;

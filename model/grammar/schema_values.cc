@@ -101,8 +101,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
   }
   const int64_t most = std::max<int64_t>(
       texts.Shortest(), kMostCounted / static_cast<int64_t>(texts.size()));
-  return Quoted(texts, static_cast<int32_t>(std::min(
-                           {*max, most, int64_t{kMaxRepetitions}})));
+  return Quoted(texts, static_cast<int32_t>(
+                           std::min({*max, most, int64_t{kMaxRepetitions}})));
 }
 
 absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
@@ -290,10 +290,9 @@ absl::StatusOr<std::optional<Schema>> SchemaCompiler::FewValues(
   };
   if (const auto reference = schema.find("$ref"); reference != schema.end()) {
     if (!has_only({"$ref"}) || !reference->is_string()) return none;
-    TRIVIUM_ASSIGN_OR_RETURN(
-        const Schema* target,
-        document_.Resolve(reference->get<std::string>(),
-                          Below(pointer, "$ref")));
+    TRIVIUM_ASSIGN_OR_RETURN(const Schema* target,
+                             document_.Resolve(reference->get<std::string>(),
+                                               Below(pointer, "$ref")));
     return FewValues(*target, pointer, depth + 1);
   }
   Schema values = Schema::array();

@@ -431,7 +431,8 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"enum":["abc"],"maxLength":2})", "#/maxLength"},
       {R"({"properties":{"a":{"allOf":[{"not":{"const":1}}]}}})",
        "joined at #/properties/a)"},
-      {R"({"type":"object","anyOf":[{"not":{"const":1}}]})", "joined at #/anyOf/0)"},
+      {R"({"type":"object","anyOf":[{"not":{"const":1}}]})",
+       "joined at #/anyOf/0)"},
       {R"({"items":7})", "#/items"},
       {R"({"properties":{"a":{"$id":"x","type":"null"}}})",
        "#/properties/a/$id"},
@@ -491,8 +492,8 @@ TEST(JsonSchemaTest, TheSearchForAPlaceEnds) {
   for (int i = 0; i < 8000; ++i)
     members += ",\"x-" + std::to_string(i) + "\":0";
   const std::string schema =
-      R"({"anyOf":[{"properties":{"a: b: c: d: e: f":{"not":{"const":1}}}},)" + again +
-      R"(],"$defs":{"a":{)" + members + "}}}";
+      R"({"anyOf":[{"properties":{"a: b: c: d: e: f":{"not":{"const":1}}}},)" +
+      again + R"(],"$defs":{"a":{)" + members + "}}}";
   EXPECT_EQ(Refusal(schema).code(), kInvalidArgument);
 }
 

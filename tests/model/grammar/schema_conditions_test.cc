@@ -108,9 +108,8 @@ TEST(SchemaConditionsTest, MasksKnowTheBound) {
                ++token) {
             const std::string& bytes = trie->bytes(token);
             const auto at = states.Walk(states.Start(), text + bytes);
-            const bool fits = token == kEndToken
-                                  ? states.IsComplete(at)
-                                  : at != ParseStates::kDead;
+            const bool fits = token == kEndToken ? states.IsComplete(at)
+                                                 : at != ParseStates::kDead;
             ASSERT_EQ(mask->Has(token), fits)
                 << schema << " " << text << " " << bytes;
             if (fits) allowed.push_back(token);
@@ -192,9 +191,8 @@ TEST(SchemaConditionsTest, LookAheadsBehindTheFirstAnchor) {
   for (const char* pattern :
        {"(?=a)b", "^a(?!b)", "^(?:(?!a)b)$", "^(?!a)b|c", "^(?!(?=a))b",
         "^(?!a)*b", "^(?<!a)b", "^(?!a$b)c"}) {
-    EXPECT_THAT(
-        GrammarOf({{"type", "string"}, {"pattern", pattern}}).status(),
-        IsError(kInvalidArgument, "#/pattern: byte"))
+    EXPECT_THAT(GrammarOf({{"type", "string"}, {"pattern", pattern}}).status(),
+                IsError(kInvalidArgument, "#/pattern: byte"))
         << pattern;
   }
   EXPECT_THAT(GrammarOfRegex("^(?!a)b").status(),
@@ -205,10 +203,11 @@ TEST(SchemaConditionsTest, PatternsOfJoinedSchemasAllHold) {
   const json schema = {
       {"type", "string"},
       {"maxLength", 5},
-      {"allOf", json::array({{{"pattern", "^a"}},
-                             {{"pattern", "b$"}},
-                             {{"allOf", json::array({{{"pattern", "c"}},
-                                                     {{"pattern", "^a"}}})}}})}};
+      {"allOf",
+       json::array({{{"pattern", "^a"}},
+                    {{"pattern", "b$"}},
+                    {{"allOf", json::array({{{"pattern", "c"}},
+                                            {{"pattern", "^a"}}})}}})}};
   const auto constraint = Held(schema);
   ASSERT_NE(constraint, nullptr);
   for (const std::string& text : TextsOf("abc", 6)) {
@@ -267,10 +266,11 @@ TEST(SchemaConditionsTest, ItemsOfFewValuesDiffer) {
       {{{"const", 1}}, {"1"}},
       {{{"type", "integer"}, {"minimum", -1}, {"maximum", 2}},
        {"-1", "0", "1", "2"}},
-      {{{"enum", {1, 1.0, "1", true, nullptr}}}, {"1", "\"1\"", "true", "null"}},
+      {{{"enum", {1, 1.0, "1", true, nullptr}}},
+       {"1", "\"1\"", "true", "null"}},
       {{{"type", "integer"}, {"enum", {1, "1", 2}}}, {"1", "2"}},
-      {{{"anyOf", json::array({{{"type", "boolean"}},
-                               {{"enum", {true, "x"}}}})}},
+      {{{"anyOf",
+         json::array({{{"type", "boolean"}}, {{"enum", {true, "x"}}}})}},
        {"true", "false", "\"x\""}},
       {{{"$ref", "#/$defs/few"}}, {"\"x\"", "\"y\""}}};
   for (const auto& [items, values] : kinds) {
@@ -328,10 +328,9 @@ TEST(SchemaConditionsTest, NothingIsWrittenWhereNothingMay) {
   EXPECT_TRUE(Accepts(*object, "{}"));
   EXPECT_FALSE(Accepts(*object, R"({"a":1})"));
   EXPECT_FALSE(Accepts(*object, R"({"c":1})"));
-  const auto choice =
-      Held({{"anyOf", json::array({{{"not", json::object()}},
-                                   {{"type", "null"}}})},
-            {"description", "x"}});
+  const auto choice = Held(
+      {{"anyOf", json::array({{{"not", json::object()}}, {{"type", "null"}}})},
+       {"description", "x"}});
   ASSERT_NE(choice, nullptr);
   EXPECT_TRUE(Accepts(*choice, "null"));
   EXPECT_FALSE(Accepts(*choice, "1"));
@@ -368,12 +367,12 @@ TEST(SchemaConditionsTest, SchemasOfPrograms) {
     for (int i = 0; i < 3; ++i) {
       const auto text = RandomText(constraint, &random, 40);
       // The judge's patterns count bytes.
-      if (!text.has_value() || !std::all_of(text->begin(), text->end(), absl::ascii_isascii)) {
+      if (!text.has_value() ||
+          !std::all_of(text->begin(), text->end(), absl::ascii_isascii)) {
         continue;
       }
       ++texts;
-      EXPECT_TRUE(IsValid(json::parse(*text), schema, schema))
-          << *text;
+      EXPECT_TRUE(IsValid(json::parse(*text), schema, schema)) << *text;
     }
   }
   EXPECT_GT(texts, 300);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -279,6 +280,8 @@ absl::StatusOr<std::optional<Schema>> SchemaCompiler::FewValues(
     const Schema& schema, const std::string& pointer, int depth) {
   std::optional<Schema> none;
   if (!schema.is_object() || depth > kMostSchemaDepth) return none;
+  // References may lead to the same values again and again.
+  if (!work_->Take(schema.dump().size())) return At(pointer, work_->status());
   const auto has_only = [&](std::initializer_list<std::string_view> keywords) {
     for (const auto& [key, value] : schema.items()) {
       if (!SchemaDocument::IsAnnotation(key) &&
@@ -296,14 +299,10 @@ absl::StatusOr<std::optional<Schema>> SchemaCompiler::FewValues(
     return FewValues(*target, pointer, depth + 1);
   }
   Schema values = Schema::array();
+  // Objects are equal in any order of their members.
+  std::set<nlohmann::json> different;
   const auto add = [&](const Schema& value) {
-    // Objects are equal in any order of their members.
-    const auto same = [&](const Schema& other) {
-      return nlohmann::json(other) == nlohmann::json(value);
-    };
-    if (std::none_of(values.begin(), values.end(), same)) {
-      values.push_back(value);
-    }
+    if (different.insert(nlohmann::json(value)).second) values.push_back(value);
   };
   if (const auto any = schema.find("anyOf"); any != schema.end()) {
     if (!has_only({"anyOf"}) || !any->is_array()) return none;

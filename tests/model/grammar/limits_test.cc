@@ -153,6 +153,19 @@ TEST(GrammarLimitsTest, AllStepsOfASchemaAreOneBudget) {
               IsError(kResourceExhausted, "#"));
 }
 
+// Items that must differ are looked for behind each reference.
+TEST(GrammarLimitsTest, ValuesOfItemsAreWork) {
+  json schema = {{"type", "array"},
+                 {"uniqueItems", true},
+                 {"items", {{"$ref", "#/$defs/0"}}}};
+  for (int i = 0; i < 40; ++i) {
+    const json next = {{"$ref", fmt::format("#/$defs/{}", i + 1)}};
+    schema["$defs"][fmt::format("{}", i)] = {{"anyOf", {next, next}}};
+  }
+  schema["$defs"]["40"] = {{"const", 1}};
+  EXPECT_THAT(StatusOfSchema(schema), IsError(kResourceExhausted, "#/items"));
+}
+
 TEST(GrammarLimitsTest, WorkThatNobodyWaitsForEnds) {
   const AliveCheck gone = [] { return absl::CancelledError("gone"); };
   const std::string schema =

@@ -338,7 +338,8 @@ TEST_P(SpeculationBitsTest, ForcedTokensGoWithEveryOption) {
       SCOPED_TRACE(i);
       ExpectSameHypotheses(expected[i].hypotheses, results[i].hypotheses);
     }
-    if (together == 1) EXPECT_LT(seen.iterations, none.iterations);
+    if (together > 1) continue;
+    EXPECT_LT(seen.iterations, none.iterations);
   }
 }
 

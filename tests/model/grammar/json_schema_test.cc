@@ -390,7 +390,7 @@ TEST(JsonSchemaTest, Formats) {
 
 TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"type":"object","properties":{"a":{"not":{}}}})",
+      {R"({"type":"object","properties":{"a":{"not":{"const":1}}}})",
        "#/properties/a/not"},
       {R"({"if":{}})", "#/if"},
       {R"({"type":"string","frmat":"date"})", "#/frmat"},
@@ -410,7 +410,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
        "#/propertyNames/anyOf"},
       {R"({"propertyNames":{"enum":["a"],"maxLength":2},"type":"object"})",
        "#/propertyNames/maxLength"},
-      {R"({"propertyNames":{"not":{}},"type":"object"})",
+      {R"({"propertyNames":{"not":{"const":1}},"type":"object"})",
        "#/propertyNames/not"},
       {R"({"propertyNames":{"maxLength":2},"type":"object",
            "required":["abc"]})",
@@ -425,12 +425,14 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"oneOf":[{"type":"integer"},{"type":"number"}]})", "#/oneOf"},
       {R"({"$ref":"#/$defs/x"})", "#/$ref"},
       {R"({"$ref":"http://example.org/s"})", "#/$ref"},
-      {R"({"allOf":[{"pattern":"a"},{"pattern":"b"}]})", "#/allOf/1/pattern"},
+      {R"({"allOf":[{"format":"date"},{"format":"time"}]})",
+       "#/allOf/1/format"},
       {R"({"properties":{"a/b":{"then":1}}})", "#/properties/a~1b/then"},
       {R"({"enum":["abc"],"maxLength":2})", "#/maxLength"},
-      {R"({"properties":{"a":{"allOf":[{"not":{}}]}}})",
+      {R"({"properties":{"a":{"allOf":[{"not":{"const":1}}]}}})",
        "joined at #/properties/a)"},
-      {R"({"type":"object","anyOf":[{"not":{}}]})", "joined at #/anyOf/0)"},
+      {R"({"type":"object","anyOf":[{"not":{"const":1}}]})",
+       "joined at #/anyOf/0)"},
       {R"({"items":7})", "#/items"},
       {R"({"properties":{"a":{"$id":"x","type":"null"}}})",
        "#/properties/a/$id"},
@@ -453,9 +455,9 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"null","pattern":2})", "#/pattern"},
       {R"({"type":"null","uniqueItems":1})", "#/uniqueItems"},
       // The keyword is found where the schemas that are joined have it.
-      {R"({"$defs":{"a b":{"not":{}}},"anyOf":[{"$ref":"#/$defs/a%20b"}]})",
+      {R"({"$defs":{"a b":{"not":{"const":1}}},"anyOf":[{"$ref":"#/$defs/a%20b"}]})",
        "#/$defs/a%20b/not"},
-      {R"({"anyOf":[{"type":"object"}],"properties":{"x":{"not":{}}}})",
+      {R"({"anyOf":[{"type":"object"}],"properties":{"x":{"not":{"const":1}}}})",
        "#/properties/x/not"},
       {R"({"allOf":[{"properties":{"a":{"minLength":1}}},
                     {"properties":{"a":{"contains":{}}}}]})",
@@ -490,8 +492,8 @@ TEST(JsonSchemaTest, TheSearchForAPlaceEnds) {
   for (int i = 0; i < 8000; ++i)
     members += ",\"x-" + std::to_string(i) + "\":0";
   const std::string schema =
-      R"({"anyOf":[{"properties":{"a: b: c: d: e: f":{"not":{}}}},)" + again +
-      R"(],"$defs":{"a":{)" + members + "}}}";
+      R"({"anyOf":[{"properties":{"a: b: c: d: e: f":{"not":{"const":1}}}},)" +
+      again + R"(],"$defs":{"a":{)" + members + "}}}";
   EXPECT_EQ(Refusal(schema).code(), kInvalidArgument);
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -73,6 +72,10 @@ GroupedExperts ReadGroupedExperts(ConfigReader* config,
   return read;
 }
 
+namespace {
+
+// Reads the feed-forward of layer `name`, the i-th: experts or a dense one.
+// `memory` holds tensors that are parts of others.
 void ReadGroupedFeedForward(TensorReader* tensors,
                             const GroupedExperts& experts, int i,
                             const std::string& name,
@@ -95,12 +98,7 @@ void ReadGroupedFeedForward(TensorReader* tensors,
                               experts.counts, experts.inner, stack.d_model,
                               memory);
   } else {
-    read = ReadExperts(tensors,
-                       {.router = name + "mlp.gate",
-                        .experts = all,
-                        .gate = "gate_proj",
-                        .up = "up_proj",
-                        .down = "down_proj"},
+    read = ReadExperts(tensors, {.router = name + "mlp.gate", .experts = all},
                        experts.counts, experts.inner, stack.d_model);
   }
   read.over_all = !experts.normalized;
@@ -117,6 +115,22 @@ void ReadGroupedFeedForward(TensorReader* tensors,
   read.shared = ReadGated(tensors, name + "mlp.shared_experts.",
                           experts.inner * experts.shared, experts.shared_bias,
                           stack.d_model);
+}
+
+}  // namespace
+
+void ReadGroupedModel(FamilyReader* family, const LlamaTensors& has,
+                      const std::vector<AttentionGeometry>& geometries,
+                      const GroupedExperts& experts,
+                      TransformerDescription* description) {
+  ReadLlamaModel(
+      family, has, geometries, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
+        ReadGroupedFeedForward(tensors, experts, i, name, *description->decoder,
+                               &description->memory, layer);
+      },
+      description);
 }
 
 }  // namespace trivium

@@ -319,7 +319,7 @@ void MaxSimQuery::Pack() {
   columns_ = RoundUp(count_, kMaxSimColumns);
   const int quads = RoundUp(size_, 4) / 4;
   const size_t bytes = static_cast<size_t>(quads) * columns_ * 4;
-  std::fill_n(bytes_.Reserve(bytes), bytes, int8_t{0});
+  bytes_.assign(bytes, 0);
   slack_.assign(columns_, 0);
   slope_.assign(columns_, 0);
   const double root = std::sqrt(static_cast<double>(size_));
@@ -342,7 +342,7 @@ void MaxSimQuery::Pack() {
       const double steps = std::nearbyint(row[k] / step);
       const double error = row[k] - step * steps;
       errors += error * error;
-      bytes_.data()[(static_cast<size_t>(k / 4) * columns_ + i) * 4 + k % 4] =
+      bytes_[(static_cast<size_t>(k / 4) * columns_ + i) * 4 + k % 4] =
           static_cast<int8_t>(steps);
     }
     errors = std::sqrt(errors) * (1 + 1e-6);

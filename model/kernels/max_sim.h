@@ -34,6 +34,11 @@ class MaxSimQuery {
  private:
   void Pack();
   double ComparePlainly(const float* document, int rows) const;
+  // Sets bound[i] to what the sum of a candidate for query row `first` + i
+  // exceeds, given the largest sums. The longest document row has `steps`
+  // steps.
+  void SetBounds(int first, int columns, float steps, const int32_t* largest,
+                 int32_t* bound) const;
 
   int count_;
   int size_;

@@ -84,9 +84,9 @@ FamilyModel LoadErnie45Moe(const nlohmann::json& json, const Weights* weights,
                                /*bias=*/false, d_model, layer);
           return;
         }
-        layer->experts = ReadExperts(
-            tensors, {.router = block + "gate", .experts = block + "experts."},
-            experts.counts, experts.inner, d_model);
+        layer->experts =
+            ReadUsualExperts(tensors, block, experts.counts, experts.inner,
+                             d_model, &family.description.memory);
         const TensorView* const correction =
             tensors->Required(block + "moe_statics.e_score_correction_bias",
                               {1, experts.counts.all});

@@ -112,4 +112,27 @@ ExpertsDescription ReadStackedExperts(TensorReader* tensors,
   return description;
 }
 
+ExpertsDescription ReadUsualExperts(TensorReader* tensors,
+                                    const std::string& block,
+                                    const ExpertCounts& counts, int inner,
+                                    int d_model, TensorMemory* memory) {
+  const std::string all = block + "experts.";
+  const std::string up = all + "gate_up_proj", down = all + "down_proj";
+  const TensorReader::Shape up_shape = tensors->ShapeOf(up);
+  if (up_shape.empty()) {
+    return ReadExperts(tensors, {.router = block + "gate", .experts = all},
+                       counts, inner, d_model);
+  }
+  // One of the two may have the same shape either way around, but not both.
+  const bool transposed =
+      up_shape == TensorReader::Shape{counts.all, d_model, 2 * inner} &&
+      tensors->ShapeOf(down) == TensorReader::Shape{counts.all, inner, d_model};
+  return ReadStackedExperts(tensors,
+                            {.router = {block + "gate.weight"},
+                             .up = {up},
+                             .down = {down},
+                             .transposed = transposed},
+                            counts, inner, d_model, memory);
+}
+
 }  // namespace trivium

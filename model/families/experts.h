@@ -53,6 +53,13 @@ ExpertsDescription ReadStackedExperts(TensorReader* tensors,
 ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
                                const ExpertCounts& counts, int inner,
                                int d_model);
+// Reads those of `block`, which ends with a dot, under Transformers' usual
+// names: gate, experts.N.gate_proj and so on, or experts.gate_up_proj and
+// experts.down_proj of all, either way around.
+ExpertsDescription ReadUsualExperts(TensorReader* tensors,
+                                    const std::string& block,
+                                    const ExpertCounts& counts, int inner,
+                                    int d_model, TensorMemory* memory);
 
 }  // namespace trivium
 

@@ -88,19 +88,9 @@ void ReadGroupedFeedForward(TensorReader* tensors,
                          experts.shared_bias, stack.d_model, layer);
     return;
   }
-  ExpertsDescription& read = layer->experts.emplace();
-  const std::string all = name + "mlp.experts.";
-  if (tensors->Has(all + "gate_up_proj")) {
-    read = ReadStackedExperts(tensors,
-                              {.router = {name + "mlp.gate.weight"},
-                               .up = {all + "gate_up_proj"},
-                               .down = {all + "down_proj"}},
-                              experts.counts, experts.inner, stack.d_model,
-                              memory);
-  } else {
-    read = ReadExperts(tensors, {.router = name + "mlp.gate", .experts = all},
-                       experts.counts, experts.inner, stack.d_model);
-  }
+  ExpertsDescription& read = layer->experts.emplace(
+      ReadUsualExperts(tensors, name + "mlp.", experts.counts, experts.inner,
+                       stack.d_model, memory));
   read.over_all = !experts.normalized;
   read.scores = experts.scores;
   read.groups = experts.groups;

@@ -26,10 +26,9 @@ FamilyModel LoadOlmoe(const nlohmann::json& json, const Weights* weights,
       has, {family.geometry}, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
-        layer->experts = ReadExperts(
-            tensors,
-            {.router = name + "mlp.gate", .experts = name + "mlp.experts."},
-            counts, family.decoder.feed_forward, family.decoder.d_model);
+        layer->experts = ReadUsualExperts(
+            tensors, name + "mlp.", counts, family.decoder.feed_forward,
+            family.decoder.d_model, &family.description.memory);
         layer->experts->over_all = over_all;
       });
 }

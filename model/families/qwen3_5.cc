@@ -156,17 +156,8 @@ ExpertsDescription ReadNextExperts(TensorReader* tensors,
                                    const std::string& name,
                                    const NextExperts& experts, int d_model,
                                    TensorMemory* memory) {
-  const std::string stacked = name + "experts.gate_up_proj";
-  ExpertsDescription description =
-      tensors->Has(stacked)
-          ? ReadStackedExperts(tensors,
-                               {.router = {name + "gate.weight"},
-                                .up = {stacked},
-                                .down = {name + "experts.down_proj"}},
-                               experts.counts, experts.inner, d_model, memory)
-          : ReadExperts(tensors,
-                        {.router = name + "gate", .experts = name + "experts."},
-                        experts.counts, experts.inner, d_model);
+  ExpertsDescription description = ReadUsualExperts(
+      tensors, name, experts.counts, experts.inner, d_model, memory);
   description.over_all = experts.over_all;
   description.shared = ReadGated(tensors, name + "shared_expert.",
                                  experts.shared_inner, /*bias=*/false, d_model);

@@ -27,27 +27,6 @@ std::vector<bool> ReadQwen2Windows(ConfigReader* config, int window,
 
 enum class Kind { kQwen2, kQwen3, kQwen3Vl };
 
-// Reads the experts of block `name`, which ends with a dot: each by itself, or
-// all in one tensor.
-ExpertsDescription ReadQwenExperts(TensorReader* tensors,
-                                   const std::string& name,
-                                   const ExpertCounts& counts, int inner,
-                                   int d_model, TensorMemory* memory) {
-  const std::string all = name + "experts.gate_up_proj";
-  const TensorReader::Shape shape = tensors->ShapeOf(all);
-  if (shape.empty()) {
-    return ReadExperts(tensors,
-                       {.router = name + "gate", .experts = name + "experts."},
-                       counts, inner, d_model);
-  }
-  return ReadStackedExperts(tensors,
-                            {.router = {name + "gate.weight"},
-                             .up = {all},
-                             .down = {name + "experts.down_proj"},
-                             .transposed = shape.back() != d_model},
-                            counts, inner, d_model, memory);
-}
-
 FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
                         Kind kind, Problems* problems) {
   const bool qwen3 = kind != Kind::kQwen2, vl = kind == Kind::kQwen3Vl;
@@ -99,9 +78,9 @@ FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
                                /*bias=*/false, family.decoder.d_model, layer);
           return;
         }
-        layer->experts =
-            ReadQwenExperts(tensors, name + "mlp.", counts, inner,
-                            family.decoder.d_model, &family.description.memory);
+        layer->experts = ReadUsualExperts(tensors, name + "mlp.", counts, inner,
+                                          family.decoder.d_model,
+                                          &family.description.memory);
         layer->experts->over_all = over_all;
         if (qwen3) return;
         layer->experts->shared =

@@ -34,9 +34,8 @@ class MaxSimQuery {
  private:
   void Pack();
   double ComparePlainly(const float* document, int rows) const;
-  // Sets bound[i] to what the sum of a candidate for query row `first` + i
-  // exceeds, given the largest sums. The longest document row has `steps`
-  // steps.
+  // Sets bound[i] for query row `first` + i: document rows with a sum of bytes
+  // above it are candidates. The longest document row is `steps` steps long.
   void SetBounds(int first, int columns, float steps, const int32_t* largest,
                  int32_t* bound) const;
 

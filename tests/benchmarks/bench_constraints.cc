@@ -4,7 +4,6 @@
 // texts' time divided by that of the held ones: 1 is no cost. Times are those
 // of the process's CPU, so other work on the machine does not count.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cpu_time.h"
 #include "base/status.h"
 #include "model/constraint_cache.h"
 #include "model/model.h"
@@ -47,13 +47,6 @@ struct Flags {
   int threads = 1;
   int rounds = 5;
 };
-
-double CpuSeconds() {
-  timespec time = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 class Bench {
  public:
@@ -146,7 +139,7 @@ class Bench {
     }
     lengths_.resize(prompts_.size());
     const nlohmann::json before = phases_.ToJson();
-    const double start = CpuSeconds();
+    const double start = ProcessCpuSeconds();
     TRIVIUM_ASSIGN_OR_RETURN(
         const double seconds,
         BenchRound::Run(batcher_.get(), std::move(requests), 0,
@@ -158,7 +151,7 @@ class Bench {
                             text_ = served_->model->tokenizer()->Decode(ids);
                           }
                         }));
-    const double cpu_seconds = CpuSeconds() - start;
+    const double cpu_seconds = ProcessCpuSeconds() - start;
     const nlohmann::json after = phases_.ToJson();
     int tokens = 0;
     for (const int length : lengths_) tokens += length;
@@ -204,9 +197,5 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", flags.rounds, "Times that both are measured")
       ->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = trivium::Bench::Run(flags);
-  if (status.ok()) return 0;
-  fmt::print(stderr, "trivium-bench-constraints: {}\n",
-             std::string(status.message()));
-  return 1;
+  return trivium::ExitCode(trivium::Bench::Run(flags));
 }

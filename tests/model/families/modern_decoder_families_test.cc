@@ -496,6 +496,17 @@ TEST(ModernFamiliesTest, Qwen3VlReadsStackedExperts) {
   folder.weights.Remove("model.layers.1.mlp.experts.down_proj");
   EXPECT_THAT(folder.Load(),
               ElementsAre(ErrorAt("model.layers.1.mlp.experts.down_proj")));
+  // One of the tensors has the same shape either way around.
+  folder.config["moe_intermediate_size"] = 16;
+  for (const auto& down : {std::vector<int64_t>{4, 32, 16}, {4, 16, 32}}) {
+    for (int layer = 0; layer < 2; ++layer) {
+      const std::string name =
+          fmt::format("model.layers.{}.mlp.experts.", layer);
+      folder.weights.Set(name + "gate_up_proj", {4, 32, 32});
+      folder.weights.Set(name + "down_proj", down);
+    }
+    EXPECT_THAT(folder.Load(), IsEmpty());
+  }
 }
 
 // Phi 3.5 MoE has magnitudes of its own for short and for long texts.

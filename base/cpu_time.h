@@ -15,13 +15,6 @@ inline absl::Duration ThreadCpuTime() {
   return absl::DurationFromTimespec(time);
 }
 
-// Returns the CPU seconds that the process has used.
-inline double ProcessCpuSeconds() {
-  timespec time = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return absl::ToDoubleSeconds(absl::DurationFromTimespec(time));
-}
-
 }  // namespace trivium
 
 #endif  // TRIVIUM_BASE_CPU_TIME_H_

@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpu_time.h"
 #include "base/status.h"
 #include "model/constraint_cache.h"
 #include "model/model.h"
 #include "nlohmann/json.hpp"
 #include "server/batching/batcher.h"
 #include "tests/benchmarks/bench_support.h"
+#include "tests/benchmarks/cpu_seconds.h"
 
 namespace trivium {
 namespace {
@@ -139,7 +139,7 @@ class Bench {
     }
     lengths_.resize(prompts_.size());
     const nlohmann::json before = phases_.ToJson();
-    const double start = ProcessCpuSeconds();
+    const double start = CpuSeconds();
     TRIVIUM_ASSIGN_OR_RETURN(
         const double seconds,
         BenchRound::Run(batcher_.get(), std::move(requests), 0,
@@ -151,7 +151,7 @@ class Bench {
                             text_ = served_->model->tokenizer()->Decode(ids);
                           }
                         }));
-    const double cpu_seconds = ProcessCpuSeconds() - start;
+    const double cpu_seconds = CpuSeconds() - start;
     const nlohmann::json after = phases_.ToJson();
     int tokens = 0;
     for (const int length : lengths_) tokens += length;

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpu_time.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "model/grammar/automaton.h"
 #include "model/grammar/constraint.h"
 #include "model/grammar/frontends.h"
+#include "tests/benchmarks/cpu_seconds.h"
 #include "tests/support/vocabulary_file.h"
 
 namespace trivium {
@@ -38,34 +38,34 @@ class Bench {
 
   absl::StatusOr<ordered_json> Run(const ordered_json& line) {
     const auto schema = line.at("schema").get<std::string>();
-    const double start = ProcessCpuSeconds();
+    const double start = CpuSeconds();
     TRIVIUM_ASSIGN_OR_RETURN(const Grammar grammar,
                              GrammarOfJsonSchema(schema));
     TRIVIUM_ASSIGN_OR_RETURN(Automaton automaton, Automaton::Create(grammar));
     const auto constraint =
         std::make_shared<const Constraint>(std::move(automaton), trie_);
     auto matcher = std::make_unique<ConstraintMatcher>(constraint);
-    const double compile = ProcessCpuSeconds() - start;
-    const double compiled = ProcessCpuSeconds();
+    const double compile = CpuSeconds() - start;
+    const double compiled = CpuSeconds();
     matcher->Mask(matcher->Start());
-    const double first = ProcessCpuSeconds() - compiled;
+    const double first = CpuSeconds() - compiled;
     std::vector<double> masks, advances;
     for (const ordered_json& text : line.at("texts")) {
       matcher = std::make_unique<ConstraintMatcher>(constraint);
       ConstraintMatcher::State state = matcher->Start();
       for (const int32_t id : text) {
-        const double before = ProcessCpuSeconds();
+        const double before = CpuSeconds();
         const auto mask = matcher->Mask(state);
-        masks.push_back(ProcessCpuSeconds() - before);
+        masks.push_back(CpuSeconds() - before);
         if (bits_.is_open()) {
           const auto words = mask->words();
           bits_.write(reinterpret_cast<const char*>(words.data()),
                       static_cast<std::streamsize>(words.size_bytes()));
         }
-        const double chosen = ProcessCpuSeconds();
+        const double chosen = CpuSeconds();
         TRIVIUM_ASSIGN_OR_RETURN(state,
                                  matcher->Advance(state, id < 0 ? end_ : id));
-        advances.push_back(ProcessCpuSeconds() - chosen);
+        advances.push_back(CpuSeconds() - chosen);
       }
     }
     bits_.flush();

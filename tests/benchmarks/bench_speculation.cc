@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "base/cpu_time.h"
 #include "base/status.h"
 #include "model/model.h"
 #include "nlohmann/json.hpp"
 #include "server/batching/batcher.h"
 #include "tests/benchmarks/bench_support.h"
+#include "tests/benchmarks/cpu_seconds.h"
 
 namespace trivium {
 namespace {
@@ -112,7 +112,7 @@ absl::Status Run(const Flags& flags) {
   for (int round = 0; round < flags.rounds; ++round) {
     for (const bool speculate : {false, true}) {
       answers[speculate].resize(requests.size());
-      const double begin = ProcessCpuSeconds();
+      const double begin = CpuSeconds();
       TRIVIUM_ASSIGN_OR_RETURN(
           const double seconds,
           BenchRound::Run(batchers[speculate].get(), requests, flags.in_flight,
@@ -122,7 +122,7 @@ absl::Status Run(const Flags& flags) {
                           }));
       best[speculate] = std::min(best[speculate], seconds);
       processor[speculate] =
-          std::min(processor[speculate], ProcessCpuSeconds() - begin);
+          std::min(processor[speculate], CpuSeconds() - begin);
     }
     if (!Same(answers[false], answers[true])) {
       return absl::InternalError("the answers differ");

@@ -318,10 +318,10 @@ TEST_F(QuantizeFolderTest, InterruptedLeavesNothing) {
 
 // A folder without a lock is what a killed process left, whatever its PID.
 TEST_F(QuantizeFolderTest, LeftoversAreRemovedUnlessSomeoneWritesThem) {
-  const std::string mine = std::to_string(getpid());
-  for (const std::string name :
-       {".out.partial-1", ".out.partial-2", ".out.partial-", ".out.partial-2b",
-        ".other.partial-1", (".out.partial-" + mine).c_str()}) {
+  const std::string mine = ".out.partial-" + std::to_string(getpid());
+  for (const std::string& name : std::vector<std::string>{
+           mine, ".out.partial-1", ".out.partial-2", ".out.partial-",
+           ".out.partial-2b", ".other.partial-1"}) {
     fs::create_directory(folder_.path() + "/" + name);
     std::ofstream(folder_.path() + "/" + name + "/model.safetensors") << "x";
   }

@@ -62,8 +62,9 @@ class QuantizeCommand : public Command {
     }
     const std::string &from = inputs_.texts[0], &to = inputs_.texts[1];
     const absl::Time begin = SteadyNow();
-    // Ctrl-C removes what was written.
-    TRIVIUM_ASSIGN_OR_RETURN(auto interrupts, Interrupts::Create([] {}));
+    // They remove what was written.
+    TRIVIUM_ASSIGN_OR_RETURN(
+        auto interrupts, Interrupts::Create([] {}, {SIGINT, SIGTERM, SIGHUP}));
     const std::stop_token stop = interrupts->Begin();
     absl::StatusOr<QuantizeReport> report;
     {
@@ -73,10 +74,10 @@ class QuantizeCommand : public Command {
         return !stop.stop_requested();
       });
     }
-    const bool interrupted = interrupts->End();
+    const int signal = interrupts->End();
     interrupts.reset();
     // The program's own handler tells so, and ends it.
-    if (interrupted && !report.ok()) raise(SIGINT);
+    if (signal != 0 && !report.ok()) raise(signal);
     switch (report.status().code()) {
       case absl::StatusCode::kOk:
         break;

@@ -40,9 +40,18 @@ constexpr int kMostRows = kMostParts * kGroupRows;
 // this many weights, so that these stay in the second-level cache.
 constexpr int kMostWeights = 128 << 10;
 
-// The keys whose values all parts add up before the next ones. They stay in the
-// first-level cache. One part alone has no use for them again.
-constexpr int KeysTogether(int parts) { return parts > 1 ? 128 : 1 << 16; }
+// A block of keys for parts of one head, a power of two: its keys, or values,
+// stay in the first-level cache while all parts read them. `bytes` of a tile
+// are read.
+constexpr int BlockKeys(size_t bytes) {
+  constexpr size_t kMostBytes = 16 << 10;
+  int keys = kTileTokens;
+  while (2 * keys / kTileTokens * bytes <= kMostBytes) keys *= 2;
+  return keys;
+}
+
+// A block of keys for one part of a head, whose sums need no other.
+constexpr int kWholeBlock = 1 << 16;
 
 // Keys rounded down to whole tiles.
 constexpr int TileBegin(int key) { return key / kTileTokens * kTileTokens; }
@@ -279,26 +288,32 @@ HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
   }
 }
 
-// Calls process(p, tiles) for each part and each `size` keys, counted from key
-// 0, of whose tiles it sees some: for the first keys of all parts, then for the
-// next. `size` is a number of whole tiles.
+// Calls process(p, tiles) for each part and each block of tiles, counted from
+// key 0, of which it sees some: for all parts, then for the next block. A block
+// has `together` keys if the parts are several of one head, else `apart`.
 template <int kQueries, class F>
-HWY_INLINE void ForBlocks(const Part<kQueries>* parts, int count, int size,
-                          F process) {
+HWY_INLINE void ForBlocks(const Part<kQueries>* parts, int count, int together,
+                          int apart, F process) {
   KeyRange all = parts[0].rows->tiles;
+  if (PartsOfHead<kQueries>(count) == 1) {  // parts have the same rows
+    for (int begin = all.begin, end; begin < all.end; begin = end) {
+      end = std::min(all.end, (begin / apart + 1) * apart);
+      for (int p = 0; p < count; ++p) process(p, KeyRange{begin, end});
+    }
+    return;
+  }
   for (int p = 1; p < count; ++p) {
     all.begin = std::min(all.begin, parts[p].rows->tiles.begin);
     all.end = std::max(all.end, parts[p].rows->tiles.end);
   }
-  for (int begin = all.begin; begin < all.end;) {
-    const int end = std::min(all.end, (begin / size + 1) * size);
+  for (int begin = all.begin, end; begin < all.end; begin = end) {
+    end = std::min(all.end, (begin / together + 1) * together);
     for (int p = 0; p < count; ++p) {
       const KeyRange& seen = parts[p].rows->tiles;
       const KeyRange tiles = {std::max(begin, seen.begin),
                               std::min(end, seen.end)};
       if (tiles.begin < tiles.end) process(p, tiles);
     }
-    begin = end;
   }
 }
 

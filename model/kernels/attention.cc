@@ -105,15 +105,22 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
   using V = hn::Vec<F32>;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const Rows<kQueries>& rows = *part.rows;
-  const bool first = tiles.begin == rows.tiles.begin;
   V even[kQueries][kGroups], odd[kQueries][kGroups];
-  TRIVIUM_UNROLL
-  for (int q = 0; q < kQueries; ++q) {
+  if (tiles.begin == rows.tiles.begin) {
     TRIVIUM_UNROLL
-    for (int g = 0; g < kGroups; ++g) {
-      const float* from = sums + (q * kGroups + g) * 2 * lanes;
-      even[q][g] = first ? hn::Zero(d) : hn::Load(d, from);
-      odd[q][g] = first ? hn::Zero(d) : hn::Load(d, from + lanes);
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) even[q][g] = odd[q][g] = hn::Zero(d);
+    }
+  } else {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        const float* from = sums + (q * kGroups + g) * 2 * lanes;
+        even[q][g] = hn::Load(d, from);
+        odd[q][g] = hn::Load(d, from + lanes);
+      }
     }
   }
   const float* HWY_RESTRICT weights = part.head.weights;
@@ -128,33 +135,37 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
       __attribute__((always_inline)) {
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
-      V first_value, second_value;
-      LoadPairs(d, pair + (group + g) * kGroupNumbers, lane, first_value,
-                second_value);
+      V first, second;
+      LoadPairs(d, pair + (group + g) * kGroupNumbers, lane, first, second);
       TRIVIUM_UNROLL
       for (int q = 0; q < kQueries; ++q) {
         const float* weight =
             weights + q * rows.layout.stride + (key - rows.layout.origin);
-        even[q][g] = weigh(even[q][g], weight, first_value,
-                           Sees(rows.seen[q], key), all);
-        odd[q][g] = weigh(odd[q][g], weight + 1, second_value,
+        even[q][g] =
+            weigh(even[q][g], weight, first, Sees(rows.seen[q], key), all);
+        odd[q][g] = weigh(odd[q][g], weight + 1, second,
                           Sees(rows.seen[q], key + 1), all);
       }
     }
   };
   ForPairs<T>(call, rows, tiles, value_offset,
               Groups(call.shape.head_size) * kGroupNumbers, add);
-  const bool last = tiles.end == rows.tiles.end;
+  if (tiles.end < rows.tiles.end) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        float* to = sums + (q * kGroups + g) * 2 * lanes;
+        hn::Store(even[q][g], d, to);
+        hn::Store(odd[q][g], d, to + lanes);
+      }
+    }
+    return;
+  }
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
-      if (!last) {
-        float* to = sums + (q * kGroups + g) * 2 * lanes;
-        hn::Store(even[q][g], d, to);
-        hn::Store(odd[q][g], d, to + lanes);
-        continue;
-      }
       const int begin = (group + g) * kPairLanes + lane;
       const int left = call.shape.head_size - begin;
       if (left <= 0) continue;
@@ -228,18 +239,20 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
   const int lanes = static_cast<int>(hn::Lanes(F32()));
   const int head_size = call.shape.head_size;
   const WeightLayout& layout = parts->rows->layout;
-  ForBlocks(
-      parts, count, kTileTokens, [&](int p, const KeyRange& tiles) HWY_ATTR {
-        const HeadRows& head = parts[p].head;
-        const T* keys =
-            reinterpret_cast<const T*>(call.tiles[tiles.begin / kTileTokens]) +
-            head.head * KeyNumbers(head_size);
-        float* scores = head.weights + (tiles.begin - layout.origin);
-        for (int lane = 0; lane < kTileTokens; lane += lanes) {
-          ScoreVector(call, *parts[p].rows, head.offset, keys, lane,
-                      scores + lane, layout.stride);
-        }
-      });
+  ForBlocks(parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(T)),
+            kTileTokens, [&](int p, const KeyRange& tiles) HWY_ATTR {
+              const HeadRows& head = parts[p].head;
+              for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
+                const T* keys =
+                    reinterpret_cast<const T*>(call.tiles[key / kTileTokens]) +
+                    head.head * KeyNumbers(head_size);
+                float* scores = head.weights + (key - layout.origin);
+                for (int lane = 0; lane < kTileTokens; lane += lanes) {
+                  ScoreVector(call, *parts[p].rows, head.offset, keys, lane,
+                              scores + lane, layout.stride);
+                }
+              }
+            });
   float inverse[kMostParts][kQueries];
   for (int p = 0; p < count; ++p) Softmax(parts[p], inverse[p]);
   const int groups = Groups(head_size);
@@ -258,7 +271,8 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
     const auto weigh = [&](int group, int lane, auto at_once) HWY_ATTR {
       constexpr int kGroups = decltype(at_once)::value;
       HWY_ALIGN float sums[kMostParts][kQueries * kGroups * 2 * kPairLanes];
-      ForBlocks(parts + p, together, KeysTogether(together),
+      constexpr size_t kBytes = kTileTokens * kGroups * kPairLanes * sizeof(T);
+      ForBlocks(parts + p, together, BlockKeys(kBytes), kWholeBlock,
                 [&](int i, const KeyRange& tiles) HWY_ATTR {
                   WeighValues<T, kQueries, kGroups>(call, parts[p + i], tiles,
                                                     offset, group, lane,

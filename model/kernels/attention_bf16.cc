@@ -60,9 +60,9 @@ HWY_INLINE void ToPairs(const float* x, int n, char* to) {
 // Computes the scores of kQueries rows, whose queries are `stride` pairs apart,
 // with the keys of kTiles tiles from key `begin` on.
 template <int kQueries, int kTiles>
-HWY_INLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
-                           const uint32_t* HWY_RESTRICT query, int stride,
-                           float* HWY_RESTRICT scores, size_t scores_stride) {
+HWY_NOINLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
+                             const uint32_t* HWY_RESTRICT query, int stride,
+                             float* HWY_RESTRICT scores, size_t scores_stride) {
   const F32 d;
   const U32 d32;
   const int pairs = Pairs(call.shape.head_size);
@@ -136,13 +136,19 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
       reinterpret_cast<const char*>(part.head.converted);
   const size_t stride = rows.layout.stride * sizeof(float);
   VF32 sum[kQueries][kGroups];
-  const bool first = tiles.begin == rows.tiles.begin;
-  TRIVIUM_UNROLL
-  for (int q = 0; q < kQueries; ++q) {
+  if (tiles.begin == rows.tiles.begin) {
     TRIVIUM_UNROLL
-    for (int g = 0; g < kGroups; ++g) {
-      sum[q][g] = first ? hn::Zero(d)
-                        : hn::Load(d, sums + (q * kGroups + g) * kPairLanes);
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) sum[q][g] = hn::Zero(d);
+    }
+  } else {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        sum[q][g] = hn::Load(d, sums + (q * kGroups + g) * kPairLanes);
+      }
     }
   }
   // Values that a row does not see may be NaN, so zero weights are not enough;
@@ -175,15 +181,20 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
     }
   };
   ForPairs<uint16_t>(call, rows, tiles, offset, groups * kGroupNumbers, add);
-  const bool last = tiles.end == rows.tiles.end;
+  if (tiles.end < rows.tiles.end) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        hn::Store(sum[q][g], d, sums + (q * kGroups + g) * kPairLanes);
+      }
+    }
+    return;
+  }
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
-      if (!last) {
-        hn::Store(sum[q][g], d, sums + (q * kGroups + g) * kPairLanes);
-        continue;
-      }
       const int begin = (group + g) * kPairLanes;
       const int left = head_size - begin;
       if (left <= 0) continue;
@@ -212,21 +223,24 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
           reinterpret_cast<char*>(query + (p * kQueries + q) * query_stride));
     }
   }
-  ForBlocks(parts, count, kTilesAtOnce * kTileTokens,
-            [&](int p, const KeyRange& tiles) HWY_ATTR {
-              const HeadRows& head = parts[p].head;
-              const uint32_t* part_query = query + p * kQueries * query_stride;
-              float* scores = head.weights + (tiles.begin - layout.origin);
-              if (tiles.end - tiles.begin == kTilesAtOnce * kTileTokens) {
-                ScoreTiles<kQueries, kTilesAtOnce>(call, tiles.begin, head.head,
-                                                   part_query, query_stride,
-                                                   scores, layout.stride);
-              } else {
-                ScoreTiles<kQueries, 1>(call, tiles.begin, head.head,
-                                        part_query, query_stride, scores,
-                                        layout.stride);
-              }
-            });
+  ForBlocks(
+      parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(uint16_t)),
+      kTilesAtOnce * kTileTokens, [&](int p, const KeyRange& tiles) HWY_ATTR {
+        const HeadRows& head = parts[p].head;
+        const uint32_t* part_query = query + p * kQueries * query_stride;
+        float* scores = head.weights - layout.origin;
+        int key = tiles.begin;
+        for (; key + kTilesAtOnce * kTileTokens <= tiles.end;
+             key += kTilesAtOnce * kTileTokens) {
+          ScoreTiles<kQueries, kTilesAtOnce>(call, key, head.head, part_query,
+                                             query_stride, scores + key,
+                                             layout.stride);
+        }
+        if (key < tiles.end) {
+          ScoreTiles<kQueries, 1>(call, key, head.head, part_query,
+                                  query_stride, scores + key, layout.stride);
+        }
+      });
   float inverse[kMostParts][kQueries];
   for (int p = 0; p < count; ++p) {
     Softmax(parts[p], inverse[p]);
@@ -245,7 +259,9 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
     const auto weigh = [&](int group, auto at_once) HWY_ATTR {
       constexpr int kGroups = decltype(at_once)::value;
       HWY_ALIGN float sums[kMostParts][kQueries * kGroups * kPairLanes];
-      ForBlocks(parts + p, together, KeysTogether(together),
+      constexpr size_t kBytes =
+          kTileTokens * kGroups * kPairLanes * sizeof(uint16_t);
+      ForBlocks(parts + p, together, BlockKeys(kBytes), kWholeBlock,
                 [&](int i, const KeyRange& tiles) HWY_ATTR {
                   WeighPairs<kQueries, kGroups>(call, parts[p + i], tiles,
                                                 group, inverse[p + i], sums[i]);

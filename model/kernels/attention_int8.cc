@@ -40,8 +40,7 @@ HWY_INLINE VI32 SetQuad(const void* p) {
 }
 
 constexpr int kExactKeys = 1 << 16;
-static_assert(kExactKeys % KeysTogether(1) == 0 &&
-              kExactKeys % KeysTogether(2) == 0);
+static_assert(kExactKeys % kWholeBlock == 0);
 // A byte of a weight is at most 255, one of a value at most 127.
 static_assert(int64_t{kExactKeys} * 255 * 127 <=
               std::numeric_limits<int32_t>::max());
@@ -223,16 +222,24 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
   const I32 d32;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const Rows<kQueries>& rows = *part.rows;
-  const bool first =
-      tiles.begin == rows.tiles.begin || tiles.begin % kExactKeys == 0;
   VI32 upper[kQueries][kGroups], lower[kQueries][kGroups];
-  TRIVIUM_UNROLL
-  for (int q = 0; q < kQueries; ++q) {
+  if (tiles.begin == rows.tiles.begin || tiles.begin % kExactKeys == 0) {
     TRIVIUM_UNROLL
-    for (int g = 0; g < kGroups; ++g) {
-      const int32_t* from = sums + (q * kGroups + g) * 2 * lanes;
-      upper[q][g] = first ? hn::Zero(d32) : hn::Load(d32, from);
-      lower[q][g] = first ? hn::Zero(d32) : hn::Load(d32, from + lanes);
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        upper[q][g] = lower[q][g] = hn::Zero(d32);
+      }
+    }
+  } else {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        const int32_t* from = sums + (q * kGroups + g) * 2 * lanes;
+        upper[q][g] = hn::Load(d32, from);
+        lower[q][g] = hn::Load(d32, from + lanes);
+      }
     }
   }
   const uint8_t* const bytes = UpperBytes(part, 0) - rows.layout.origin;
@@ -266,18 +273,23 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
       }
     }
   }
-  const bool last = tiles.end == rows.tiles.end || tiles.end % kExactKeys == 0;
+  if (tiles.end < rows.tiles.end && tiles.end % kExactKeys != 0) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        int32_t* to = sums + (q * kGroups + g) * 2 * lanes;
+        hn::Store(upper[q][g], d32, to);
+        hn::Store(lower[q][g], d32, to + lanes);
+      }
+    }
+    return;
+  }
   const bool later = tiles.begin / kExactKeys > rows.tiles.begin / kExactKeys;
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
-      if (!last) {
-        int32_t* to = sums + (q * kGroups + g) * 2 * lanes;
-        hn::Store(upper[q][g], d32, to);
-        hn::Store(lower[q][g], d32, to + lanes);
-        continue;
-      }
       const int begin = (group + g) * kQuadLanes + lane;
       const int left = call.shape.head_size - begin;
       if (left <= 0) continue;
@@ -376,23 +388,26 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
   // Only a head's first rows prefetch, for all.
   const int next_tiles =
       parts->rows->first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
-  ForBlocks(
-      parts, count, kTileTokens, [&](int p, const KeyRange& tiles) HWY_ATTR {
-        const HeadRows& head = parts[p].head;
-        const Int8Head<const char> tile(
-            call.shape, call.tiles[tiles.begin / kTileTokens], head.head);
-        const int t = (tiles.begin - parts->rows->tiles.begin) / kTileTokens;
-        if (t < next_tiles && parts[p].rows->first) {
-          FetchInt8Keys(call.shape, call.next_tiles[t], head.head);
-        }
-        for (int lane = 0; lane < kTileTokens; lane += lanes) {
-          ScoreTokens<kVnni, kQueries>(
-              tile, lane, Quads(head_size), query + p * kQueries * query_stride,
-              query_stride, quantized[p],
-              head.weights + (tiles.begin - layout.origin) + lane,
-              layout.stride);
-        }
-      });
+  ForBlocks(parts, count, BlockKeys(Int8Head<const char>::KeyBytes(head_size)),
+            kTileTokens, [&](int p, const KeyRange& tiles) HWY_ATTR {
+              const HeadRows& head = parts[p].head;
+              const int fetch = parts[p].rows->first ? next_tiles : 0;
+              for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
+                const Int8Head<const char> tile(
+                    call.shape, call.tiles[key / kTileTokens], head.head);
+                const int t = (key - parts[p].rows->tiles.begin) / kTileTokens;
+                if (t < fetch) {
+                  FetchInt8Keys(call.shape, call.next_tiles[t], head.head);
+                }
+                for (int lane = 0; lane < kTileTokens; lane += lanes) {
+                  ScoreTokens<kVnni, kQueries>(
+                      tile, lane, Quads(head_size),
+                      query + p * kQueries * query_stride, query_stride,
+                      quantized[p], head.weights + (key - layout.origin) + lane,
+                      layout.stride);
+                }
+              }
+            });
   float inverse[kMostParts][kQueries], scale[kMostParts][kQueries];
   for (int p = 0; p < count; ++p) {
     Softmax(parts[p], inverse[p]);
@@ -413,7 +428,8 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
     const auto weigh = [&](int group, int lane, auto at_once) HWY_ATTR {
       constexpr int kGroups = decltype(at_once)::value;
       HWY_ALIGN int32_t sums[kMostParts][kQueries * kGroups * 2 * kQuadLanes];
-      ForBlocks(parts + p, together, KeysTogether(together),
+      constexpr size_t kBytes = kTileTokens * kGroups * kQuadLanes;
+      ForBlocks(parts + p, together, BlockKeys(kBytes), kWholeBlock,
                 [&](int i, const KeyRange& tiles) HWY_ATTR {
                   WeighValues<kVnni, kQueries, kGroups>(call, parts[p + i],
                                                         tiles, group, lane,

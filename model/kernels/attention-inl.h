@@ -295,24 +295,25 @@ template <int kQueries, class F>
 HWY_INLINE void ForBlocks(const Part<kQueries>* parts, int count, int together,
                           int apart, F process) {
   KeyRange all = parts[0].rows->tiles;
-  if (PartsOfHead<kQueries>(count) == 1) {  // parts have the same rows
+  if constexpr (kQueries < kGroupRows) {  // parts have the same rows
     for (int begin = all.begin, end; begin < all.end; begin = end) {
       end = std::min(all.end, (begin / apart + 1) * apart);
       for (int p = 0; p < count; ++p) process(p, KeyRange{begin, end});
     }
-    return;
-  }
-  for (int p = 1; p < count; ++p) {
-    all.begin = std::min(all.begin, parts[p].rows->tiles.begin);
-    all.end = std::max(all.end, parts[p].rows->tiles.end);
-  }
-  for (int begin = all.begin, end; begin < all.end; begin = end) {
-    end = std::min(all.end, (begin / together + 1) * together);
-    for (int p = 0; p < count; ++p) {
-      const KeyRange& seen = parts[p].rows->tiles;
-      const KeyRange tiles = {std::max(begin, seen.begin),
-                              std::min(end, seen.end)};
-      if (tiles.begin < tiles.end) process(p, tiles);
+  } else {
+    for (int p = 1; p < count; ++p) {
+      all.begin = std::min(all.begin, parts[p].rows->tiles.begin);
+      all.end = std::max(all.end, parts[p].rows->tiles.end);
+    }
+    const int size = count > 1 ? together : apart;
+    for (int begin = all.begin, end; begin < all.end; begin = end) {
+      end = std::min(all.end, (begin / size + 1) * size);
+      for (int p = 0; p < count; ++p) {
+        const KeyRange& seen = parts[p].rows->tiles;
+        const KeyRange tiles = {std::max(begin, seen.begin),
+                                std::min(end, seen.end)};
+        if (tiles.begin < tiles.end) process(p, tiles);
+      }
     }
   }
 }

@@ -225,7 +225,9 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
   }
   ForBlocks(
       parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(uint16_t)),
-      kTilesAtOnce * kTileTokens, [&](int p, const KeyRange& tiles) HWY_ATTR {
+      kTilesAtOnce * kTileTokens,
+      [&](int p, const KeyRange& tiles) HWY_ATTR
+      __attribute__((always_inline)) {
         const HeadRows& head = parts[p].head;
         const uint32_t* part_query = query + p * kQueries * query_stride;
         float* scores = head.weights - layout.origin;
@@ -261,11 +263,13 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
       HWY_ALIGN float sums[kMostParts][kQueries * kGroups * kPairLanes];
       constexpr size_t kBytes =
           kTileTokens * kGroups * kPairLanes * sizeof(uint16_t);
-      ForBlocks(parts + p, together, BlockKeys(kBytes), kWholeBlock,
-                [&](int i, const KeyRange& tiles) HWY_ATTR {
-                  WeighPairs<kQueries, kGroups>(call, parts[p + i], tiles,
-                                                group, inverse[p + i], sums[i]);
-                });
+      ForBlocks(
+          parts + p, together, BlockKeys(kBytes), kWholeBlock,
+          [&](int i, const KeyRange& tiles) HWY_ATTR
+          __attribute__((always_inline)) {
+            WeighPairs<kQueries, kGroups>(call, parts[p + i], tiles, group,
+                                          inverse[p + i], sums[i]);
+          });
     };
     int group = 0;
     for (; group + 4 <= groups; group += 4) weigh(group, Constant<4>());

@@ -388,26 +388,28 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
   // Only a head's first rows prefetch, for all.
   const int next_tiles =
       parts->rows->first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
-  ForBlocks(parts, count, BlockKeys(Int8Head<const char>::KeyBytes(head_size)),
-            kTileTokens, [&](int p, const KeyRange& tiles) HWY_ATTR {
-              const HeadRows& head = parts[p].head;
-              const int fetch = parts[p].rows->first ? next_tiles : 0;
-              for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
-                const Int8Head<const char> tile(
-                    call.shape, call.tiles[key / kTileTokens], head.head);
-                const int t = (key - parts[p].rows->tiles.begin) / kTileTokens;
-                if (t < fetch) {
-                  FetchInt8Keys(call.shape, call.next_tiles[t], head.head);
-                }
-                for (int lane = 0; lane < kTileTokens; lane += lanes) {
-                  ScoreTokens<kVnni, kQueries>(
-                      tile, lane, Quads(head_size),
-                      query + p * kQueries * query_stride, query_stride,
-                      quantized[p], head.weights + (key - layout.origin) + lane,
-                      layout.stride);
-                }
-              }
-            });
+  ForBlocks(
+      parts, count, BlockKeys(Int8Head<const char>::KeyBytes(head_size)),
+      kTileTokens,
+      [&](int p, const KeyRange& tiles) HWY_ATTR
+      __attribute__((always_inline)) {
+        const HeadRows& head = parts[p].head;
+        const int fetch = parts[p].rows->first ? next_tiles : 0;
+        for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
+          const Int8Head<const char> tile(
+              call.shape, call.tiles[key / kTileTokens], head.head);
+          const int t = (key - parts[p].rows->tiles.begin) / kTileTokens;
+          if (t < fetch) {
+            FetchInt8Keys(call.shape, call.next_tiles[t], head.head);
+          }
+          for (int lane = 0; lane < kTileTokens; lane += lanes) {
+            ScoreTokens<kVnni, kQueries>(
+                tile, lane, Quads(head_size),
+                query + p * kQueries * query_stride, query_stride, quantized[p],
+                head.weights + (key - layout.origin) + lane, layout.stride);
+          }
+        }
+      });
   float inverse[kMostParts][kQueries], scale[kMostParts][kQueries];
   for (int p = 0; p < count; ++p) {
     Softmax(parts[p], inverse[p]);
@@ -429,12 +431,13 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
       constexpr int kGroups = decltype(at_once)::value;
       HWY_ALIGN int32_t sums[kMostParts][kQueries * kGroups * 2 * kQuadLanes];
       constexpr size_t kBytes = kTileTokens * kGroups * kQuadLanes;
-      ForBlocks(parts + p, together, BlockKeys(kBytes), kWholeBlock,
-                [&](int i, const KeyRange& tiles) HWY_ATTR {
-                  WeighValues<kVnni, kQueries, kGroups>(call, parts[p + i],
-                                                        tiles, group, lane,
-                                                        scale[p + i], sums[i]);
-                });
+      ForBlocks(
+          parts + p, together, BlockKeys(kBytes), kWholeBlock,
+          [&](int i, const KeyRange& tiles) HWY_ATTR
+          __attribute__((always_inline)) {
+            WeighValues<kVnni, kQueries, kGroups>(
+                call, parts[p + i], tiles, group, lane, scale[p + i], sums[i]);
+          });
     };
     for (int lane = 0; lane < kQuadLanes; lane += lanes) {
       int group = 0;

@@ -26,23 +26,23 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A row is one query of one query head. Rows are computed in groups of up to
-// kGroupRows. The groups that are processed together are parts: they are of one
-// KV head, so that its keys and values are read once for all of them. If fewer
-// rows read a KV head, one group of each of several heads are the parts,
-// because a single sum has too little independent work.
+// A row is one query of one query head. Rows are computed in groups, of
+// kGroupRows if a KV head has so many. Groups that are processed together are
+// parts: full groups of one KV head, which share the reading of its keys and
+// values, or smaller groups of several heads, because a single sum has too
+// little independent work.
 constexpr int kGroupRows = 4;
 constexpr int kMostParts = 8;
-constexpr int kLeastRows = 8;  // fit any scratch
 constexpr int kMostRows = kMostParts * kGroupRows;
+constexpr int kLeastRows = 8;  // any scratch has room for their weights
 
-// The rows of one head that are processed together are as many as have at most
-// this many weights, so that these stay in the second-level cache.
-constexpr int kMostWeights = 128 << 10;
+// The weights of the rows that are processed together, which stay in the
+// second-level cache. More are accepted only of kLeastRows.
+constexpr int kMostWeights = 144 << 10;
 
-// A block of keys for parts of one head, a power of two: its keys, or values,
-// stay in the first-level cache while all parts read them. `bytes` of a tile
-// are read.
+// Returns the size of a block of keys, a power of two, that stays in the
+// first-level cache while all parts of a head read it. `bytes` of a tile are
+// read.
 constexpr int BlockKeys(size_t bytes) {
   constexpr size_t kMostBytes = 16 << 10;
   int keys = kTileTokens;
@@ -50,7 +50,7 @@ constexpr int BlockKeys(size_t bytes) {
   return keys;
 }
 
-// A block of keys for one part of a head, whose sums need no other.
+// The size if only one part reads them.
 constexpr int kWholeBlock = 1 << 16;
 
 // Keys rounded down to whole tiles.
@@ -369,7 +369,7 @@ HWY_INLINE void SetRows(const AttentionCall& call, const WeightLayout& layout,
 template <int kQueries, class F>
 HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
                          int first, int groups, F attend) {
-  constexpr bool kOneHead = PartsOfHead<kQueries>(2) == 2;
+  constexpr bool kOneHead = kQueries == kGroupRows;  // that of all parts
   Rows<kQueries> rows[kOneHead ? kMostParts : 1];
   for (int g = 0; g < groups; ++g) {
     SetRows(call, layout, first + g * kQueries, &rows[g]);

@@ -1,10 +1,13 @@
 // Attention over f32 and bf16 tiles in f32; attention.h says what it computes.
-// For the rows of some parts (a row is one query of one query head):
+// For up to 32 rows (a row is one query of one query head):
 //
 //   1. Scores: each row's query times the keys of every tile that a row sees.
 //   2. Softmax over the keys that the row sees (attention-inl.h), without the
 //      factor 1 / sum.
 //   3. Output: weights times values, times 1 / sum at the end.
+//
+// Steps 1 and 3 take a block of keys at a time, for all rows, four of them at
+// once; sums of step 3 are stored between blocks.
 //
 // What always holds: sums run in an order that depends on the row alone. Even
 // and odd pairs of dimensions, and even and odd keys, are summed separately, in

@@ -33,6 +33,8 @@ constexpr int kMostKeysAhead = 128;
 // With at least this many pieces per thread, threads process whole pieces; with
 // fewer, they split the heads of each piece.
 constexpr int kManyPieces = 4;
+// Bytes of keys and values that a core's share of the last-level cache holds.
+constexpr size_t kCachedBytes = 4 << 20;
 // Key multiplications that justify another thread.
 constexpr double kLeastProducts = 16 << 10;
 
@@ -165,6 +167,19 @@ void AttentionSublayer::ListPieces(const AttentionTask& task) {
   }
 }
 
+int AttentionSublayer::HeadParts(const AttentionTask& task) {
+  const AttentionGeometry& geometry = task.weights.geometry;
+  const size_t window = static_cast<size_t>(geometry.look_back) +
+                        geometry.look_ahead + kQueriesAtOnce;
+  size_t keys = 0;
+  for (const AttentionGroup& group : task.groups) {
+    if (group.rows <= kQueriesAtOnce) continue;
+    keys = std::max(keys, std::min<size_t>(window, group.keys));
+  }
+  const size_t bytes = keys / kTileTokens * KvTileBytes(task.tiles.shape);
+  return static_cast<int>(bytes / kCachedBytes) + 1;
+}
+
 void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
                                   Workspace* workspace) {
   const AttentionGeometry& geometry = task.weights.geometry;
@@ -194,10 +209,12 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
   const int pieces = static_cast<int>(pieces_.size());
   // Threads split the pieces if there are many, else the heads: those of keys
   // or, of latent attention, which has one of these, those of queries.
-  const int heads_to_split =
-      task.weights.latent.has_value() ? geometry.heads : geometry.kv_heads;
+  const bool latent = task.weights.latent.has_value();
+  const int heads_to_split = latent ? geometry.heads : geometry.kv_heads;
   const int parts =
-      pieces < kManyPieces * threads ? std::min(threads, heads_to_split) : 1;
+      std::min(heads_to_split,
+               std::max(pieces < kManyPieces * threads ? threads : 1,
+                        latent || !task.in_tiles() ? 1 : HeadParts(task)));
   double products = 0;
   for (const AttentionGroup& group : task.groups) {
     products += static_cast<double>(group.rows) * group.keys * width;

@@ -101,6 +101,10 @@ class AttentionSublayer {
   // Normalizes and turns a row's queries, where the layer does that.
   static void PlaceQuery(const AttentionTask& task, int row, float* query);
   void ListPieces(const AttentionTask& task);
+  // Returns how many ranges of KV heads to process one after the other, each
+  // for all pieces, so that a range's keys and values stay in the last-level
+  // cache from piece to piece of a long group.
+  static int HeadParts(const AttentionTask& task);
   // Runs latent attention, see latent_attention.h.
   absl::Status RunLatent(const AttentionTask& task, Rows* rows,
                          Workspace* workspace);

@@ -9,6 +9,7 @@
 #include "model/families/bert.h"
 #include "model/families/bloom.h"
 #include "model/families/cohere2.h"
+#include "model/families/convbert.h"
 #include "model/families/deberta.h"
 #include "model/families/deepseek.h"
 #include "model/families/distilbert.h"
@@ -88,6 +89,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"codegen", LoadCodeGen},
     {"cohere", LoadCohere},
     {"cohere2", LoadCohere2},
+    {"convbert", LoadConvBert},
     {"data2vec-text", LoadRoberta},
     {"deberta", LoadDeberta},
     {"deberta-v2", LoadDebertaV2},

@@ -95,6 +95,10 @@ class LayerMatrices {
     }
     Add(attention.gate);
     if (attention.latent) Add(attention.latent->query_down);
+    if (attention.near) {
+      Add(attention.near->weights);
+      Add(attention.near->value);
+    }
   }
   void Add(const MixerDescription& mixer) {
     Add(mixer.gate);

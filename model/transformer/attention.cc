@@ -48,13 +48,19 @@ absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
     TRIVIUM_RETURN_IF_ERROR(RunLatent(task, rows, workspace));
   } else {
     TRIVIUM_RETURN_IF_ERROR(Project(task, rows, workspace));
-    rows->other.Resize(rows->rows(), weights.geometry.query_width());
     // Attention writes its output over the queries.
     if (tap_.active()) tap_.CopyQueries(query_.data(), stride_);
+    if (weights.near.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(
+          near_.Run(task, query_.data(), stride_, rows, workspace));
+    }
+    rows->other.Resize(rows->rows(), weights.output->in());
     AttendAll(task, rows, workspace);
     if (tap_.active()) {
       tap_.CopySums(query_.data(), stride_,
-                    weights.gated ? gates_.data() : nullptr);
+                    weights.gated              ? gates_.data()
+                    : weights.near.has_value() ? near_.joined(0)
+                                               : nullptr);
     }
   }
   TRIVIUM_RETURN_IF_ERROR(weights.output->Forward(
@@ -90,6 +96,7 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
       task.weights.gated
           ? gates_.Reserve(static_cast<size_t>(rows->rows()) * width)
           : nullptr;
+  if (task.weights.near.has_value()) near_.Resize(task, rows->rows());
   return projection.Forward(
       rows->input, rows->rows(), workspace,
       [&](int row, const auto& product, float* key) {
@@ -120,6 +127,9 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         if (task.weights.gated) {
           FinishRow(product.Columns(read, width),
                     gates + static_cast<size_t>(row) * width);
+        }
+        if (task.weights.near.has_value()) {
+          FinishRow(product.Columns(read, width), near_.value(row));
         }
         if (task.weights.value_norm.has_value())
           task.weights.value_norm->ApplyToHeads(kv_width, value);
@@ -186,6 +196,9 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
         GateRow({.f32 = gate, .n = width}, {.f32 = attended, .n = width},
                 Activation::kSigmoid, gate);
         attended = gate;
+      } else if (task.weights.near.has_value()) {
+        std::copy_n(attended, width, near_.joined(row));
+        attended = near_.joined(row);
       }
       rows->other.Set(row, attended);
     }

@@ -14,6 +14,7 @@
 #include "model/transformer/latent_attention.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/linear.h"
+#include "model/transformer/near_heads.h"
 #include "model/transformer/relative_attention.h"
 #include "model/transformer/rotary.h"
 #include "model/transformer/rows.h"
@@ -68,7 +69,8 @@ struct AttentionTask {
 // cross-attention to a source. Each worker has one.
 class AttentionSublayer {
  public:
-  explicit AttentionSublayer(const Formats& formats) : latent_(formats) {}
+  explicit AttentionSublayer(const Formats& formats)
+      : latent_(formats), near_(formats) {}
 
   absl::Status Run(const AttentionTask& task, Rows* rows, Workspace* workspace);
 
@@ -122,6 +124,7 @@ class AttentionSublayer {
                 AttentionCall* call, Scratch* scratch);
 
   LatentProducts latent_;
+  NearHeadsRunner near_;
   HeadTap tap_;
   size_t stride_ = 0;    // floats between rows of query_
   Buffer<float> query_;  // [rows, stride_]

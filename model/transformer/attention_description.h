@@ -127,6 +127,23 @@ struct LatentDescription {
   bool operator==(const LatentDescription&) const = default;
 };
 
+// Heads beside those of attention, as many and of their size, that average the
+// values of near tokens ("ConvBERT", Jiang et al. 2020). For token i, its input
+// x and its queries q, with k from 0 to K - 1 and n = i + k - K / 2:
+//   s_i = W_s (sum over k of d_k * x_n) + b_s
+//   w_i = softmax over k of W_w (q_i * s_i) + b_w, for each head
+//   y_i = sum over k of w_ik v_n,  v_n = W_v x_n + b_v
+// x and v are 0 outside the text.
+struct NearHeadsDescription {
+  int width = 0;                          // K, odd
+  const TensorView* depthwise = nullptr;  // d, [d_model, 1, K]
+  LinearTensors span;                     // W_s, [query_width, d_model]
+  LinearTensors weights;                  // W_w, [heads x K, query_width]
+  LinearTensors value;                    // W_v, [query_width, d_model]
+
+  bool operator==(const NearHeadsDescription&) const = default;
+};
+
 struct AttentionDescription {
   AttentionGeometry geometry;
   // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
@@ -146,6 +163,9 @@ struct AttentionDescription {
   // [query_width, d_model]. If set, what the output layer reads is multiplied
   // by sigmoid(gate x), x being what the queries read (Qwen3-Next).
   std::optional<LinearTensors> gate = std::nullopt;
+  // Only in encoders, without a norm before attention. `output` is then
+  // [d_model, 2 query_width] and reads attention's heads, then these.
+  std::optional<NearHeadsDescription> near = std::nullopt;
 
   bool operator==(const AttentionDescription&) const = default;
 };

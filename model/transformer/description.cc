@@ -43,7 +43,7 @@ struct Visitor {
 
   void ForEach(const AttentionDescription& description) const {
     const auto& [geometry, query, key, value, output, query_norm, key_norm,
-                 norms_after_rotary, sinks, value_norm, latent, gate] =
+                 norms_after_rotary, sinks, value_norm, latent, gate, near] =
         description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
@@ -54,6 +54,13 @@ struct Visitor {
     ForEach(value_norm);
     ForEach(latent);
     ForEach(gate);
+    ForEach(near);
+  }
+
+  void ForEach(const NearHeadsDescription& description) const {
+    const auto& [width, depthwise, span, weights, value] = description;
+    ForEach(depthwise);
+    for (const auto* linear : {&span, &weights, &value}) ForEach(*linear);
   }
 
   void ForEach(const LatentDescription& description) const {

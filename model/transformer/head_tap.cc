@@ -90,16 +90,16 @@ void HeadTap::CopyMaps(const AttentionGroup& group, int first,
   }
 }
 
-void HeadTap::CopySums(const float* sums, size_t stride, const float* gated) {
-  const AttentionGeometry& geometry = task_->weights.geometry;
-  const int size = geometry.head_size, width = geometry.query_width();
+void HeadTap::CopySums(const float* sums, size_t stride, const float* other) {
+  const int size = task_->weights.geometry.head_size;
+  const int width = task_->weights.output->in();
   for (const AttentionGroup* group : groups_) {
     HeadTrace& trace = *group->trace;
     CopyRows(sums + group->first * stride, stride, group->rows,
              trace.choice.head * size, size, group->trace_row, trace.queries,
              &trace.sum);
-    const float* const joined = gated != nullptr ? gated : sums;
-    const size_t joined_stride = gated != nullptr ? width : stride;
+    const float* const joined = other != nullptr ? other : sums;
+    const size_t joined_stride = other != nullptr ? width : stride;
     CopyRows(joined + group->first * joined_stride, joined_stride, group->rows,
              0, width, group->trace_row, trace.queries, &trace.joined);
   }

@@ -48,6 +48,12 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     if (self.geometry.reads < 0) parts.push_back(self.key);
     if (self.value.weight != nullptr) parts.push_back(self.value);
     if (self.gate.has_value()) parts.push_back(*self.gate);
+    if (self.near.has_value()) {
+      NearHeads& near = *layer->self_attention.near;
+      TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.near->span}, &near.span));
+      TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.near->weights}, &near.weights));
+      parts.push_back(self.near->value);
+    }
     TRIVIUM_RETURN_IF_ERROR(pack(parts, &layer->self_attention.projection));
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{self.output}, &*layer->self_attention.output));
@@ -125,6 +131,19 @@ Latent EmptyLatent(const LatentDescription& description) {
   latent.key_up.resize(description.key_up.size());
   latent.value_up.resize(description.value_up.size());
   return latent;
+}
+
+NearHeads EmptyNearHeads(const NearHeadsDescription& description) {
+  NearHeads near;
+  near.width = description.width;
+  const F32Vector given = F32Vector::Of(description.depthwise);
+  const size_t width = description.width;
+  const size_t channels = given.values.size() / width;
+  near.depthwise.values.resize(given.values.size());
+  for (size_t i = 0; i < given.values.size(); ++i) {
+    near.depthwise.values[i % width * channels + i / width] = given.values[i];
+  }
+  return near;
 }
 
 absl::StatusOr<FeedForward> EmptyFeedForward(
@@ -215,6 +234,9 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   layer.self_attention.sinks = F32Vector::Of(self.sinks);
   if (self.latent.has_value()) {
     layer.self_attention.latent = EmptyLatent(*self.latent);
+  }
+  if (self.near.has_value()) {
+    layer.self_attention.near = EmptyNearHeads(*self.near);
   }
   if (description.cross_attention.has_value()) {
     Attention& cross = layer.cross_attention.emplace();

@@ -96,6 +96,20 @@ struct Latent {
   }
 };
 
+// The packed NearHeadsDescription. Their values are columns of
+// Attention::projection.
+struct NearHeads {
+  int width = 0;
+  F32Vector depthwise;   // [width, d_model]
+  Linear span, weights;  // [query_width, d_model], [heads x width, query_width]
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_width, of_depthwise, of_span, of_weights] = *this;
+    VisitParts(f, of_width, of_depthwise, of_span, of_weights);
+  }
+};
+
 // The packed weights of one attention sublayer.
 struct Attention {
   AttentionGeometry geometry;
@@ -106,7 +120,7 @@ struct Attention {
   // attention: queries, or what narrows them, and keys. Self-attention that
   // reads another layer's keys and values: queries only.
   Linear projection;
-  std::optional<Linear> output;  // [d_model, query_width]
+  std::optional<Linear> output;  // [d_model, query_width or twice that]
   // Applied to each head, or to all heads together.
   std::optional<Norm> query_norm, key_norm;
   std::optional<Norm> value_norm;
@@ -118,6 +132,8 @@ struct Attention {
   // The last columns of `projection`, [query_width], are gates of what `output`
   // reads, see AttentionDescription.
   bool gated = false;
+  // Their values are the last columns of `projection`, [query_width].
+  std::optional<NearHeads> near;
   Norms norms;
 
   template <typename F>
@@ -125,10 +141,10 @@ struct Attention {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
                  of_key_norm, of_value_norm, of_norms_after_rotary,
                  of_values_from_key_product, of_parallel, of_sinks, of_latent,
-                 of_gated, of_norms] = *this;
+                 of_gated, of_near, of_norms] = *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
                of_value_norm, of_norms_after_rotary, of_values_from_key_product,
-               of_parallel, of_sinks, of_latent, of_norms);
+               of_parallel, of_sinks, of_latent, of_near, of_norms);
   }
 };
 

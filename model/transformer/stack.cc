@@ -22,13 +22,13 @@ absl::Status CheckPlain(const AttentionDescription& attention) {
       !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
       attention.sinks == nullptr && !attention.value_norm.has_value() &&
       !attention.latent.has_value() && !attention.gate.has_value() &&
-      attention.geometry.reads < 0) {
+      !attention.near.has_value() && attention.geometry.reads < 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "rotary positions, norms of queries and keys, sinks, latents and gates "
-      "are not supported in cross-attention or together with disentangled "
-      "attention");
+      "rotary positions, norms of queries and keys, sinks, latents, gates and "
+      "heads of near tokens are not supported in cross-attention or together "
+      "with disentangled attention");
 }
 
 absl::Status CheckHeads(const StackDescription& stack,
@@ -60,6 +60,22 @@ absl::Status CheckLatent(const AttentionDescription& attention) {
   return absl::InvalidArgumentError(
       "latent attention has one head of keys, which are the values, rotary "
       "positions, and no sinks or gates, and sees no later token");
+}
+
+absl::Status CheckNear(const LayerDescription& layer) {
+  const AttentionDescription& attention = layer.self_attention;
+  if (!attention.near.has_value()) return absl::OkStatus();
+  if (attention.geometry.look_ahead != 0 && !attention.gate.has_value() &&
+      !attention.latent.has_value() && attention.near->width % 2 == 1 &&
+      attention.value.weight != nullptr && !layer.parallel &&
+      attention.geometry.rotary == AttentionGeometry::kNoRotary &&
+      !attention.query_norm.has_value() &&
+      !layer.self_attention_norms.before.has_value()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "heads of near tokens read an odd number of them, in encoders, without "
+      "rotary positions, a gate, or norms of queries or before attention");
 }
 
 absl::Status CheckTokenInput(const StackDescription& stack,
@@ -126,6 +142,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
         CheckHeads(description, layers[i].self_attention.geometry));
     TRIVIUM_RETURN_IF_ERROR(CheckTokenInput(description, layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckLatent(layers[i].self_attention));
+    TRIVIUM_RETURN_IF_ERROR(CheckNear(layers[i]));
     if (stack.relative_attention.has_value() &&
         stack.relative_attention->disentangled()) {
       TRIVIUM_RETURN_IF_ERROR(CheckPlain(layers[i].self_attention));

@@ -106,6 +106,15 @@ AttentionDescription RandomTransformer::Attention(bool causal) {
   attention.key = Linear(geometry.kv_width(), d);
   attention.value = Linear(geometry.kv_width(), d);
   attention.output = Linear(d, width);
+  if (shape_.near_width > 0) {
+    const int near = shape_.near_width;
+    attention.near = {.width = near,
+                      .depthwise = Tensor({d, 1, near}, 0, 0.5f),
+                      .span = Linear(width, d),
+                      .weights = Linear(shape_.heads * near, width),
+                      .value = Linear(width, d)};
+    attention.output = Linear(d, 2 * width);
+  }
   return attention;
 }
 

@@ -109,6 +109,7 @@ class RandomTransformer {
     std::optional<RelativeAttentionDescription::Buckets> relative =
         std::nullopt;
     bool bias_of_each_layer = false;  // of kT5, else layers share one
+    int near_width = 0;   // of heads beside attention; 0: there are none
     bool causal = false;  // as a decoder; its head reads the last token
     bool pooler = false;
     std::optional<HeadKind> head = std::nullopt;

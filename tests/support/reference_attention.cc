@@ -133,6 +133,44 @@ KeysValues MakeKeysValues(const Matrix& memory, const StackDescription& stack,
               heads, disentangled)};
 }
 
+// What NearHeadsDescription describes, [tokens, query_width].
+Matrix NearHeads(const Matrix& x, const Matrix& query, int heads,
+                 const NearHeadsDescription& near, const Numbers& numbers) {
+  const int half = near.width / 2, size = query.columns / heads;
+  const std::vector<float> depthwise = Values(near.depthwise);
+  const Matrix value = numbers.Product(x, near.value);
+  // Calls f(k, n) for the token n of each k that is in the text.
+  const auto for_each_near = [&](int i, const auto& f) {
+    for (int k = 0; k < near.width; ++k) {
+      if (const int n = i + k - half; n >= 0 && n < x.rows) f(k, n);
+    }
+  };
+  Matrix sums(x.rows, x.columns), y(x.rows, query.columns);
+  for (int i = 0; i < x.rows; ++i) {
+    for_each_near(i, [&](int k, int n) {
+      for (int c = 0; c < x.columns; ++c) {
+        sums.row(i)[c] += depthwise[c * near.width + k] * x.row(n)[c];
+      }
+    });
+  }
+  Matrix span = numbers.Product(sums, near.span);
+  for (size_t i = 0; i < span.data.size(); ++i) span.data[i] *= query.data[i];
+  const Matrix logits = numbers.Product(span, near.weights);
+  for (int i = 0; i < x.rows; ++i) {
+    for (int h = 0; h < heads; ++h) {
+      const double* const of_head = logits.row(i) + h * near.width;
+      double sum = 0;
+      for (int k = 0; k < near.width; ++k) sum += std::exp(of_head[k]);
+      for_each_near(i, [&](int k, int n) {
+        for (int d = h * size; d < (h + 1) * size; ++d) {
+          y.row(i)[d] += std::exp(of_head[k]) / sum * value.row(n)[d];
+        }
+      });
+    }
+  }
+  return y;
+}
+
 }  // namespace
 
 Matrix Attention(const Matrix& x, const Matrix& memory,
@@ -215,6 +253,16 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
     for (size_t i = 0; i < joined.data.size(); ++i) {
       joined.data[i] *= Activate(Activation::kSigmoid, gate.data[i]);
     }
+  }
+  if (tensors.near) {
+    const Matrix near = NearHeads(x, numbers.Product(x, tensors.query),
+                                  geometry.heads, *tensors.near, numbers);
+    Matrix both(x.rows, 2 * joined.columns);
+    for (int i = 0; i < x.rows; ++i) {
+      std::copy_n(joined.row(i), joined.columns, both.row(i));
+      std::copy_n(near.row(i), joined.columns, both.row(i) + joined.columns);
+    }
+    joined = both;
   }
   return numbers.Product(joined, tensors.output);
 }

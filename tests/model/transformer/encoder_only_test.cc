@@ -136,6 +136,9 @@ TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
   smooth(self.query, layer.self_attention.projection);
   smooth(self.key, layer.self_attention.projection);
   smooth(self.value, layer.self_attention.projection);
+  if (self.near.has_value()) {
+    smooth(self.near->value, layer.self_attention.projection);
+  }
   // Experts are not smoothed.
   if (!tensors.experts.has_value()) {
     const Linear& up = layer.feed_forward.experts[0].up;
@@ -425,6 +428,18 @@ INSTANTIATE_TEST_SUITE_P(
               .head = HeadKind::kClassify},
         CausalEncoder(), PaddedClassifier(), ModernBert(), RotaryBert(),
         PlainExperts(), AlibiWithNorms(),
+        // ConvBERT.
+        Shape{.d_model = 48,
+              .heads = 3,
+              .head_size = 8,
+              .decoder_layers = 0,
+              .activation = Activation::kGelu,
+              .positions = PositionEncoding::kLearned,
+              .embedding_norm = true,
+              .type_vocabulary = 2,
+              .embedding_width = 20,
+              .near_width = 9,
+              .head = HeadKind::kFillMask},
         Shape{.decoder_layers = 0,
               .gated = true,
               .experts = 5,

@@ -14,16 +14,17 @@
 namespace trivium {
 namespace {
 
-struct Options {
+struct ConvBertOptions {
   int embedding_width = 0;
   int near_width = 0;
   int groups = 1;  // of feed-forwards
 };
 
 // Reads how many heads of each kind there are, and the options of layers.
-Options ReadOptions(ConfigReader* config, StackDescription* encoder) {
+ConvBertOptions ReadConvBertOptions(ConfigReader* config,
+                                    StackDescription* encoder) {
   const size_t reported = config->problems()->size();
-  Options options;
+  ConvBertOptions options;
   options.embedding_width =
       config->Integer("embedding_size", 1, kMaxWidth).value_or(768);
   const int heads =
@@ -56,10 +57,11 @@ Options ReadOptions(ConfigReader* config, StackDescription* encoder) {
   return options;
 }
 
-AttentionDescription ReadAttention(TensorReader* tensors,
-                                   const std::string& name, int near_width,
-                                   const StackDescription& encoder,
-                                   TensorMemory* memory) {
+AttentionDescription ReadConvBertAttention(TensorReader* tensors,
+                                           const std::string& name,
+                                           int near_width,
+                                           const StackDescription& encoder,
+                                           TensorMemory* memory) {
   const int d = encoder.d_model, width = d / 2;
   const std::string self = name + "attention.self.";
   const std::string span = self + "key_conv_attn_layer.";
@@ -86,17 +88,18 @@ AttentionDescription ReadAttention(TensorReader* tensors,
   return attention;
 }
 
-LinearTensors ReadGrouped(TensorReader* tensors, const std::string& name,
-                          int out, int in, int groups, TensorMemory* memory) {
+LinearTensors ReadGroupedLinear(TensorReader* tensors, const std::string& name,
+                                int out, int in, int groups,
+                                TensorMemory* memory) {
   if (groups == 1) return tensors->Linear(name, out, in);
-  const TensorView* const blocks = tensors->Required(
-      name + ".weight", {groups, in / groups, out / groups});
+  const TensorView* const blocks =
+      tensors->Required(name + ".weight", {groups, in / groups, out / groups});
   return {blocks == nullptr ? nullptr : BlockDiagonal(*blocks, memory),
           tensors->Required(name + ".bias", {out})};
 }
 
-void ReadLayers(TensorReader* tensors, const Options& options,
-                TransformerDescription* description) {
+void ReadConvBertLayers(TensorReader* tensors, const ConvBertOptions& options,
+                        TransformerDescription* description) {
   StackDescription& encoder = *description->encoder;
   TensorMemory* const memory = &description->memory;
   const int d = encoder.d_model, inner = encoder.feed_forward;
@@ -104,14 +107,14 @@ void ReadLayers(TensorReader* tensors, const Options& options,
     const std::string name = fmt::format("encoder.layer.{}.", i);
     if (!HasLayer(tensors, name, i, EncoderKeys().layers, encoder)) return;
     LayerDescription& layer = encoder.layer.emplace_back();
-    layer.self_attention =
-        ReadAttention(tensors, name, options.near_width, encoder, memory);
+    layer.self_attention = ReadConvBertAttention(
+        tensors, name, options.near_width, encoder, memory);
     layer.self_attention_norms.after =
         tensors->Norm(name + "attention.output.LayerNorm", d);
-    layer.up = ReadGrouped(tensors, name + "intermediate.dense", inner, d,
-                           options.groups, memory);
-    layer.down = ReadGrouped(tensors, name + "output.dense", d, inner,
-                             options.groups, memory);
+    layer.up = ReadGroupedLinear(tensors, name + "intermediate.dense", inner, d,
+                                 options.groups, memory);
+    layer.down = ReadGroupedLinear(tensors, name + "output.dense", d, inner,
+                                   options.groups, memory);
     layer.feed_forward_norms.after =
         tensors->Norm(name + "output.LayerNorm", d);
   }
@@ -129,7 +132,7 @@ FamilyModel LoadConvBert(const nlohmann::json& json, const Weights* weights,
   keys.heads = "";
   StackDescription& encoder =
       description.encoder.emplace(ReadEncoderConfig(config, keys));
-  const Options options = ReadOptions(config, &encoder);
+  const ConvBertOptions options = ReadConvBertOptions(config, &encoder);
   const int width = options.embedding_width;
   TensorReader* const tensors = family.OpenTensors("convbert.");
   if (tensors == nullptr) return model;
@@ -139,7 +142,7 @@ FamilyModel LoadConvBert(const nlohmann::json& json, const Weights* weights,
     encoder.embeddings.projection =
         tensors->Linear("embeddings_project", encoder.d_model, width);
   }
-  ReadLayers(tensors, options, &description);
+  ReadConvBertLayers(tensors, options, &description);
   EncoderHeadNames heads;
   heads.classify = {.input = HeadDescription::Input::kFirstToken,
                     .dense = "classifier.dense",

@@ -307,6 +307,21 @@ const TensorView* Reshaped(const TensorView& tensor, std::vector<int64_t> shape,
   return view.get();
 }
 
+const TensorView* JoinedColumns(const TensorView& left, const TensorView& right,
+                                TensorMemory* memory) {
+  const int64_t n = left.shape[0], a = left.shape[1], b = right.shape[1];
+  std::vector<float> values;
+  if (left.has_values() && right.has_values()) {
+    values.resize(n * (a + b));
+    for (int64_t i = 0; i < n; ++i) {
+      const auto row = std::span(values).subspan(i * (a + b), a + b);
+      CopyToF32(left, i * a, row.first(a));
+      CopyToF32(right, i * b, row.last(b));
+    }
+  }
+  return NewF32(values, {n, a + b}, memory);
+}
+
 const TensorView* BlockDiagonal(const TensorView& blocks,
                                 TensorMemory* memory) {
   const int64_t groups = blocks.shape[0], m = blocks.shape[1];

@@ -43,6 +43,7 @@
 #include "model/families/marian.h"
 #include "model/families/minimax_m2.h"
 #include "model/families/mixtral.h"
+#include "model/families/mobilebert.h"
 #include "model/families/modernbert.h"
 #include "model/families/mpnet.h"
 #include "model/families/mpt.h"
@@ -150,6 +151,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"mistral", LoadMistral},
     {"mistral4", LoadMistral4},
     {"mixtral", LoadMixtral},
+    {"mobilebert", LoadMobileBert},
     {"modernbert", LoadModernBert},
     {"mpnet", LoadMpnet},
     {"mpt", LoadMpt},

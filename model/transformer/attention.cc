@@ -120,6 +120,10 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         if (task.weights.values_from_key_product) {
           FinishRow(product.Columns(width, kv_width), key);
           std::copy_n(key, kv_width, value);
+        } else if (task.weights.values_given) {
+          FinishRow(product.Columns(width, kv_width), key);
+          std::copy_n(task.values + static_cast<size_t>(row) * kv_width,
+                      kv_width, value);
         } else {
           FinishRow(product.Columns(width, 2 * kv_width), key);
           read += kv_width;

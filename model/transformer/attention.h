@@ -57,6 +57,8 @@ struct AttentionTask {
   KvTiles tiles = {};                  // of this layer
   const RelativeAttention* relative = nullptr;  // of the stack
   const Linear* reader = nullptr;               // see Rows
+  // [rows, kv_width]; only if Attention::values_given.
+  const float* values = nullptr;
 
   // False for disentangled attention, which keeps keys and values beside the
   // queries.

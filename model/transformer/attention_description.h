@@ -24,14 +24,15 @@ struct LinearTensors {
 
 // weight [d_model]; bias [d_model] or null.
 struct NormTensors {
-  // Layer normalization (Ba et al. 2016) or root mean square normalization,
-  // which has no bias (Zhang and Sennrich 2019).
-  enum class Kind { kLayer, kRms };
+  // Layer normalization (Ba et al. 2016), root mean square normalization, which
+  // has no bias (Zhang and Sennrich 2019), or weight * x + bias (MobileBERT).
+  enum class Kind { kLayer, kRms, kNone };
 
   const TensorView* weight = nullptr;
   const TensorView* bias = nullptr;
   Kind kind = Kind::kLayer;
   bool one_plus_weight = false;  // multiply by 1 + weight (Gemma)
+  std::optional<float> epsilon = std::nullopt;  // if not the stack's
 
   bool operator==(const NormTensors&) const = default;
 };

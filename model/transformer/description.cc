@@ -24,7 +24,7 @@ struct Visitor {
   }
 
   void ForEach(const NormTensors& tensors) const {
-    const auto& [weight, bias, kind, one_plus_weight] = tensors;
+    const auto& [weight, bias, kind, one_plus_weight, epsilon] = tensors;
     for (const TensorView* tensor : {weight, bias}) ForEach(tensor);
   }
 
@@ -127,8 +127,8 @@ struct Visitor {
     const auto& [self_attention, recurrence, mixer, position_key,
                  position_query, position_bias, self_attention_norms,
                  cross_attention, cross_attention_norms, gate, up, down,
-                 experts, feed_forward_norms, parallel, token_input, factor] =
-        tensors;
+                 experts, feed_forward_norms, parallel, token_input, factor,
+                 earlier_feed_forwards, bottleneck] = tensors;
     ForEach(self_attention);
     ForEach(recurrence);
     ForEach(mixer);
@@ -144,6 +144,28 @@ struct Visitor {
     ForEach(experts);
     ForEach(feed_forward_norms);
     ForEach(token_input);
+    for (const auto& feed_forward : earlier_feed_forwards) {
+      ForEach(feed_forward);
+    }
+    ForEach(bottleneck);
+  }
+
+  void ForEach(const FeedForwardTensors& tensors) const {
+    const auto& [up, down, norms] = tensors;
+    ForEach(up);
+    ForEach(down);
+    ForEach(norms);
+  }
+
+  void ForEach(const BottleneckDescription& description) const {
+    const auto& [width, input, input_norm, attention, attention_norm, output,
+                 output_norm] = description;
+    ForEach(input);
+    ForEach(input_norm);
+    ForEach(attention);
+    ForEach(attention_norm);
+    ForEach(output);
+    ForEach(output_norm);
   }
 
   void ForEach(const TokenInputTensors& tensors) const {
@@ -162,7 +184,8 @@ struct Visitor {
   }
 
   void ForEach(const EmbeddingTensors& tensors) const {
-    const auto& [tokens, positions, types, projection] = tensors;
+    const auto& [tokens, positions, types, projection, projects_tokens,
+                 trigrams] = tensors;
     for (const TensorView* tensor : {tokens, positions, types}) {
       ForEach(tensor);
     }

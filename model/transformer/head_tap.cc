@@ -195,7 +195,7 @@ void TraceEmbeddings(const Stack& stack,
   trace->output.Resize(trace->queries, stack.d_model);
   trace->token.Resize(trace->queries, embeddings.width());
   if (embeddings.has_types()) {
-    trace->segment.Resize(trace->queries, embeddings.width());
+    trace->segment.Resize(trace->queries, embeddings.types_width());
   }
   if (embeddings.encoding() != PositionEncoding::kNone) {
     trace->position.Resize(trace->queries, embeddings.positions_width());
@@ -241,6 +241,11 @@ absl::Status CheckTracedHead(const Transformer& weights, bool decoder,
     }
   }
   const Layer& layer = stack->layers[choice.layer];
+  if (layer.bottleneck.has_value()) {
+    return absl::InvalidArgumentError(
+        "is of a model whose attention reads a narrower stream inside each "
+        "layer (MobileBERT); leave it out");
+  }
   if (choice.cross && !layer.cross_attention.has_value()) {
     return absl::InvalidArgumentError(
         "is of the attention to a source, and the model has no source; leave "

@@ -71,15 +71,14 @@ absl::Status NearHeadsRunner::Run(const AttentionTask& task, const float* query,
                           for (int i = 0; i < width_; ++i) y[i] *= q[i];
                           spans_.Set(row, y);
                         }));
-  return near.weights.Forward(
-      spans_, rows->rows(), workspace,
-      [&](int row, const auto& product, float* y) {
-        FinishRow(product, y);
-        for (int head = 0; head < heads; ++head) {
-          Softmax(near.width, y + head * near.width);
-        }
-        Average(task, row, y);
-      });
+  return near.weights.Forward(spans_, rows->rows(), workspace,
+                              [&](int row, const auto& product, float* y) {
+                                FinishRow(product, y);
+                                for (int head = 0; head < heads; ++head) {
+                                  Softmax(near.width, y + head * near.width);
+                                }
+                                Average(task, row, y);
+                              });
 }
 
 void NearHeadsRunner::Average(const AttentionTask& task, int row,

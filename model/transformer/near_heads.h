@@ -52,7 +52,7 @@ class NearHeadsRunner {
   // Writes a row's heads of weights `weights` [heads, width].
   void Average(const AttentionTask& task, int row, const float* weights);
 
-  int width_ = 0;  // query_width
+  int width_ = 0;                // query_width
   std::vector<Source> sources_;  // [rows]
   Buffer<float> values_;         // [rows, query_width]
   Buffer<float> joined_;         // [rows, 2 query_width]

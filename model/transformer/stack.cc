@@ -78,6 +78,45 @@ absl::Status CheckNear(const LayerDescription& layer) {
       "rotary positions, a gate, or norms of queries or before attention");
 }
 
+absl::Status CheckBottleneck(const StackDescription& stack,
+                             const LayerDescription& layer) {
+  const auto& bottleneck = layer.bottleneck;
+  const auto& first = stack.layer.front().bottleneck;
+  if (bottleneck.has_value() == first.has_value() &&
+      (!bottleneck.has_value() ||
+       (bottleneck->width == first->width && !layer.parallel &&
+        !layer.experts.has_value() && !layer.self_attention.near.has_value() &&
+        !layer.self_attention.latent.has_value() &&
+        !layer.self_attention.gate.has_value() &&
+        layer.self_attention.geometry.look_ahead != 0 &&
+        !stack.relative_attention.has_value() &&
+        layer.self_attention_norms.after.has_value() &&
+        layer.feed_forward_norms.after.has_value()))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "layers with a narrower stream are all of one width, in encoders, with "
+      "norms after their sublayers, without experts and relative attention");
+}
+
+absl::Status CheckEmbeddings(const StackDescription& stack) {
+  const EmbeddingTensors& embeddings = stack.embeddings;
+  if (!embeddings.projects_tokens && !embeddings.trigrams) {
+    return absl::OkStatus();
+  }
+  if (embeddings.projects_tokens && embeddings.projection.has_value() &&
+      !stack.positions_after_norm && !stack.token_inputs.has_value() &&
+      stack.positions == PositionEncoding::kLearned &&
+      (!embeddings.trigrams ||
+       (!stack.position_padding_id.has_value() && !stack.layer.empty() &&
+        stack.layer[0].self_attention.geometry.look_ahead != 0))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "tokens that are projected alone have learned positions, and their "
+      "neighbours are read in encoders only");
+}
+
 absl::Status CheckTokenInput(const StackDescription& stack,
                              const LayerDescription& layer) {
   if (!layer.token_input.has_value() || stack.token_inputs.has_value()) {
@@ -92,6 +131,7 @@ absl::Status CheckTokenInput(const StackDescription& stack,
 absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
                                     std::shared_ptr<const TokenTable> tokens,
                                     const Formats& formats, Packing* packing) {
+  TRIVIUM_RETURN_IF_ERROR(CheckEmbeddings(description));
   Stack stack;
   stack.embeddings = Embeddings(description, std::move(tokens));
   const float epsilon = description.norm_epsilon;
@@ -99,6 +139,8 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     stack.embedding_norm = Norm::Create(*description.embedding_norm, epsilon);
   }
   stack.positions_after_norm = description.positions_after_norm;
+  stack.projects_tokens = description.embeddings.projects_tokens;
+  stack.trigrams = description.embeddings.trigrams;
   if (description.final_norm.has_value()) {
     stack.final_norm = Norm::Create(*description.final_norm, epsilon);
   }
@@ -143,6 +185,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     TRIVIUM_RETURN_IF_ERROR(CheckTokenInput(description, layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckLatent(layers[i].self_attention));
     TRIVIUM_RETURN_IF_ERROR(CheckNear(layers[i]));
+    TRIVIUM_RETURN_IF_ERROR(CheckBottleneck(description, layers[i]));
     if (stack.relative_attention.has_value() &&
         stack.relative_attention->disentangled()) {
       TRIVIUM_RETURN_IF_ERROR(CheckPlain(layers[i].self_attention));

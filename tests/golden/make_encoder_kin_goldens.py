@@ -12,6 +12,9 @@ import pathlib
 import subprocess
 import sys
 
+MOBILE = ["hidden_size=40", "intra_bottleneck_size=20", "true_hidden_size=20",
+    "num_attention_heads=4", "intermediate_size=28"]
+
 CASES = {
     "convbert.base": ("ConvBertModel", "hidden_size=40",
         "num_attention_heads=4", "intermediate_size=64", "seed=110"),
@@ -22,6 +25,18 @@ CASES = {
     "convbert.fill_mask": ("ConvBertForMaskedLM", "num_attention_heads=4",
         "num_groups=4", "conv_kernel_size=3",
         "intermediate_size=64", "seed=112"),
+    "mobilebert.answer": ("MobileBertForQuestionAnswering", *MOBILE,
+        "normalization_type=\"layer_norm\"", "use_bottleneck_attention=true",
+        "num_feedforward_networks=1", "embedding_size=40", "seed=113"),
+    "mobilebert.base": ("MobileBertModel", *MOBILE, "seed=114"),
+    "mobilebert.classify": ("MobileBertForSequenceClassification", *MOBILE,
+        "classifier_activation=false", "trigram_input=false", "num_labels=3",
+        "seed=115"),
+    "mobilebert.fill_mask": ("MobileBertForMaskedLM", *MOBILE,
+        "num_feedforward_networks=3", "seed=116"),
+    "mobilebert.tag": ("MobileBertForTokenClassification", *MOBILE,
+        "use_bottleneck=false", "true_hidden_size=40",
+        "num_feedforward_networks=2", "seed=117"),
 }
 
 

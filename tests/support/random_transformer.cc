@@ -192,17 +192,24 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
   if (shape_.positions == PositionEncoding::kLearned) {
     stack.embeddings.positions =
         Tensor({shape_.max_positions + stack.position_offset,
-                causal ? shape_.d_model : width},
+                causal || shape_.trigrams ? shape_.d_model : width},
                0, 0.5f);
   }
   if (shape_.type_vocabulary > 0) {
     stack.type_vocabulary = shape_.type_vocabulary;
-    stack.embeddings.types = Tensor({shape_.type_vocabulary, width}, 0, 0.5f);
+    stack.embeddings.types = Tensor(
+        {shape_.type_vocabulary, shape_.trigrams ? shape_.d_model : width}, 0,
+        0.5f);
   }
-  if (width != shape_.d_model) {
+  if (shape_.trigrams) {
+    stack.embeddings.projects_tokens = stack.embeddings.trigrams = true;
+    stack.embeddings.projection = Linear(shape_.d_model, 3 * width);
+  } else if (width != shape_.d_model) {
     stack.embeddings.projection = Linear(shape_.d_model, width);
   }
-  if (shape_.embedding_norm) stack.embedding_norm = Norm(width);
+  if (shape_.embedding_norm) {
+    stack.embedding_norm = Norm(shape_.trigrams ? shape_.d_model : width);
+  }
   stack.positions_after_norm = causal && shape_.positions_after_norm;
   if (shape_.relative.has_value()) stack.relative_attention = Relative(causal);
   if (shape_.alibi) {
@@ -312,10 +319,48 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     }
     layer.feed_forward_norms = Norms();
     if (shape_.gemma4) UseGemma4(i, stack, &layer);
+    for (int k = 0; k < shape_.earlier_feed_forwards; ++k) {
+      layer.earlier_feed_forwards.push_back(
+          {Linear(shape_.feed_forward, shape_.d_model),
+           Linear(shape_.d_model, shape_.feed_forward), Norms()});
+    }
+    if (shape_.bottleneck > 0) Narrow(&layer);
     stack.layer.push_back(layer);
   }
   if (shape_.final_norm) stack.final_norm = Norm(shape_.d_model);
   return stack;
+}
+
+void RandomTransformer::Narrow(LayerDescription* layer) {
+  const int d = shape_.d_model, width = shape_.bottleneck;
+  AttentionDescription& attention = layer->self_attention;
+  AttentionGeometry& geometry = attention.geometry;
+  geometry = AttentionGeometry::Even(width, shape_.heads);
+  attention.query = Linear(width, width);
+  attention.key = Linear(width, width);
+  attention.value = Linear(width, shape_.shared_bottleneck ? d : width);
+  attention.output = Linear(width, width);
+  const auto narrow = [&](LinearTensors* up, LinearTensors* down,
+                          SublayerNorms* norms) {
+    *up = Linear(shape_.feed_forward, width);
+    *down = Linear(width, shape_.feed_forward);
+    norms->after = Norm(width);
+  };
+  layer->self_attention_norms.after = Norm(width);
+  narrow(&layer->up, &layer->down, &layer->feed_forward_norms);
+  for (auto& [up, down, norms] : layer->earlier_feed_forwards) {
+    narrow(&up, &down, &norms);
+  }
+  BottleneckDescription& bottleneck = layer->bottleneck.emplace();
+  bottleneck.width = width;
+  bottleneck.input = Linear(width, d);
+  bottleneck.input_norm = Norm(width);
+  if (shape_.shared_bottleneck) {
+    bottleneck.attention = Linear(width, d);
+    bottleneck.attention_norm = Norm(width);
+  }
+  bottleneck.output = Linear(d, width);
+  bottleneck.output_norm = Norm(d);
 }
 
 RotaryDescription RandomTransformer::Rotary(double base,

@@ -118,14 +118,16 @@ Matrix Grown(Matrix x, const StackDescription& stack,
 }
 
 // Computes them from `memory`.
-KeysValues MakeKeysValues(const Matrix& memory, const StackDescription& stack,
+// Values are made from `values`.
+KeysValues MakeKeysValues(const Matrix& memory, const Matrix& values,
+                          const StackDescription& stack,
                           const AttentionDescription& tensors,
                           const Numbers& numbers, bool disentangled) {
   const int heads = tensors.geometry.kv_heads;
   const Matrix plain = numbers.Product(memory, tensors.key);
   const Matrix value = tensors.value.weight == nullptr
                            ? plain
-                           : numbers.Product(memory, tensors.value);
+                           : numbers.Product(values, tensors.value);
   return {numbers.KeyOrValue(Placed(plain, stack, tensors, tensors.key_norm),
                              heads, disentangled),
           numbers.KeyOrValue(
@@ -177,7 +179,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const StackDescription& stack,
                  const AttentionDescription& tensors,
                  const LayerDescription* layer, const Numbers& numbers,
-                 std::vector<double>* maps, std::vector<KeysValues>* made) {
+                 std::vector<double>* maps, std::vector<KeysValues>* made,
+                 const Matrix* values) {
   const AttentionGeometry& geometry = tensors.geometry;
   std::optional<RelativeScores> relative;
   if (layer != nullptr && stack.relative_attention) {
@@ -194,7 +197,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   const KeysValues read =
       geometry.reads >= 0
           ? (*made)[geometry.reads]
-          : MakeKeysValues(memory, stack, tensors, of_memory, disentangled);
+          : MakeKeysValues(memory, values == nullptr ? memory : *values, stack,
+                           tensors, of_memory, disentangled);
   if (made != nullptr) made->push_back(read);
   const auto& [key, value] = read;
   const int head_size = geometry.head_size;

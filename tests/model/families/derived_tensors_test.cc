@@ -200,6 +200,14 @@ TEST(DerivedTensorsTest, GivesElementsAnotherShape) {
   EXPECT_THAT(Values(*same), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
+TEST(DerivedTensorsTest, JoinsColumns) {
+  const Counting left({2, 1}), right({2, 2});
+  TensorMemory memory;
+  const TensorView* matrix = JoinedColumns(left.view(), right.view(), &memory);
+  EXPECT_THAT(matrix->shape, ElementsAre(2, 3));
+  EXPECT_THAT(Values(*matrix), ElementsAre(0, 0, 1, 1, 2, 3));
+}
+
 TEST(DerivedTensorsTest, PutsBlocksOnADiagonal) {
   const Counting blocks({2, 2, 3});
   TensorMemory memory;

@@ -54,6 +54,9 @@ absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
       TRIVIUM_RETURN_IF_ERROR(
           near_.Run(task, query_.data(), stride_, rows, workspace));
     }
+    if (weights.blocks.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(blocks_.Run(task, rows, workspace));
+    }
     rows->other.Resize(rows->rows(), weights.output->in());
     AttendAll(task, rows, workspace);
     if (tap_.active()) {
@@ -277,6 +280,9 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
       .sinks = task.weights.sinks.data(),
       .out = query,
       .out_stride = stride_};
+  if (task.weights.blocks.has_value()) {
+    return AttendToBlocks(piece, task, call, scratch);
+  }
   if (task.relative != nullptr) {
     call.bias = task.relative->bias(task.layer);
     call.bias_stride = task.relative->bias_stride();
@@ -298,6 +304,38 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
   }
   trivium::Attend(call);
   if (call.weights != nullptr) CopyMaps(task, piece, heads, call);
+}
+
+void AttentionSublayer::AttendToBlocks(const Piece& piece,
+                                       const AttentionTask& task,
+                                       AttentionCall call,
+                                       Scratch* scratch) const {
+  const AttentionGroup& group = task.groups[piece.group];
+  const AttentionGeometry& geometry = task.weights.geometry;
+  const int sharing = geometry.heads / geometry.kv_heads;
+  for (int q = 0; q < piece.queries; ++q) {
+    const int position = group.position + piece.first + q;
+    const BlockKeysRunner::NearKeys near =
+        blocks_.Prepare(task, piece.group, position, &scratch->blocks, &call);
+    const size_t padded = PaddedKeys(call.keys);
+    if (group.maps != nullptr) {
+      call.weights = scratch->kept.Reserve(geometry.heads * padded);
+    }
+    call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));
+    trivium::Attend(call);
+    call.query += stride_;
+    call.out += stride_;
+    if (group.maps == nullptr) continue;
+    for (int head = call.begin_head * sharing; head < call.end_head * sharing;
+         ++head) {
+      float* map = group.maps->Map(task.layer, head);
+      if (map == nullptr) continue;
+      map += static_cast<size_t>(piece.first + q) * group.maps->keys();
+      std::fill_n(map, group.keys, 0.0f);
+      std::copy_n(call.weights + head * padded + near.place,
+                  near.end - near.begin, map + near.begin);
+    }
+  }
 }
 
 void AttentionSublayer::CopyMaps(const AttentionTask& task, const Piece& piece,

@@ -9,6 +9,7 @@
 #include "model/kernels/attention.h"
 #include "model/kernels/buffer.h"
 #include "model/transformer/attention_maps.h"
+#include "model/transformer/block_keys.h"
 #include "model/transformer/head_tap.h"
 #include "model/transformer/kv_cache.h"
 #include "model/transformer/latent_attention.h"
@@ -72,7 +73,7 @@ struct AttentionTask {
 class AttentionSublayer {
  public:
   explicit AttentionSublayer(const Formats& formats)
-      : latent_(formats), near_(formats) {}
+      : latent_(formats), near_(formats), blocks_(formats) {}
 
   absl::Status Run(const AttentionTask& task, Rows* rows, Workspace* workspace);
 
@@ -94,6 +95,7 @@ class AttentionSublayer {
     Buffer<float> kept;    // [heads, queries, padded keys]
     Buffer<float> scores;  // the same
     std::vector<const char*> tiles, next_tiles;
+    BlockKeysRunner::Scratch blocks;
   };
 
   // Computes queries into query_, and keys and values into their tiles.
@@ -115,6 +117,9 @@ class AttentionSublayer {
   // null; its first keys are prefetched.
   void Attend(const AttentionTask& task, const Piece& piece, Heads heads,
               const Piece* next, Scratch* scratch);
+  // Does the same for queries that see blocks, too, one by one.
+  void AttendToBlocks(const Piece& piece, const AttentionTask& task,
+                      AttentionCall call, Scratch* scratch) const;
   // Copies what `call`, the one of `piece`, has written to its weights and
   // scores.
   void CopyMaps(const AttentionTask& task, const Piece& piece, Heads heads,
@@ -127,6 +132,7 @@ class AttentionSublayer {
 
   LatentProducts latent_;
   NearHeadsRunner near_;
+  BlockKeysRunner blocks_;
   HeadTap tap_;
   size_t stride_ = 0;    // floats between rows of query_
   Buffer<float> query_;  // [rows, stride_]

@@ -145,6 +145,18 @@ struct NearHeadsDescription {
   bool operator==(const NearHeadsDescription&) const = default;
 };
 
+// Keys and values that each query sees beside those of tokens ("LongT5", Guo et
+// al. 2022). There is one for each whole block of `size` tokens: the layer's
+// key and value of norm(the sum of the block's inputs). Tokens after the last
+// whole block belong to it. Biases are
+// RelativeAttentionDescription::block_bias.
+struct BlockKeysDescription {
+  int size = 0;
+  NormTensors norm;
+
+  bool operator==(const BlockKeysDescription&) const = default;
+};
+
 struct AttentionDescription {
   AttentionGeometry geometry;
   // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
@@ -167,6 +179,8 @@ struct AttentionDescription {
   // Only in encoders, without a norm before attention. `output` is then
   // [d_model, 2 query_width] and reads attention's heads, then these.
   std::optional<NearHeadsDescription> near = std::nullopt;
+  // Only in encoders with relative attention that is a bias.
+  std::optional<BlockKeysDescription> blocks = std::nullopt;
 
   bool operator==(const AttentionDescription&) const = default;
 };
@@ -203,6 +217,9 @@ struct RelativeAttentionDescription {
   // [heads], replaces `bias` if not empty: b = -slope |i - j| (ALiBi, Press et
   // al. 2022). `buckets` and `span` are not used.
   std::vector<float> slopes = {};
+  // [span, heads]: b of a query and a block, by the distance of its own block
+  // from that block; null: no layer has BlockKeysDescription.
+  const TensorView* block_bias = nullptr;
 };
 
 }  // namespace trivium

@@ -43,8 +43,8 @@ struct Visitor {
 
   void ForEach(const AttentionDescription& description) const {
     const auto& [geometry, query, key, value, output, query_norm, key_norm,
-                 norms_after_rotary, sinks, value_norm, latent, gate, near] =
-        description;
+                 norms_after_rotary, sinks, value_norm, latent, gate, near,
+                 blocks] = description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
     }
@@ -55,6 +55,7 @@ struct Visitor {
     ForEach(latent);
     ForEach(gate);
     ForEach(near);
+    if (blocks.has_value()) ForEach(blocks->norm);
   }
 
   void ForEach(const NearHeadsDescription& description) const {
@@ -193,8 +194,9 @@ struct Visitor {
   }
 
   void ForEach(const RelativeAttentionDescription& description) const {
-    const auto& [buckets, span, max_distance, embeddings, norm, bias, slopes] =
-        description;
+    const auto& [buckets, span, max_distance, embeddings, norm, bias, slopes,
+                 block_bias] = description;
+    ForEach(block_bias);
     ForEach(embeddings);
     ForEach(norm);
     ForEach(bias);

@@ -241,6 +241,11 @@ absl::Status CheckTracedHead(const Transformer& weights, bool decoder,
     }
   }
   const Layer& layer = stack->layers[choice.layer];
+  if (layer.self_attention.blocks.has_value() && !choice.cross) {
+    return absl::InvalidArgumentError(
+        "is of a model whose queries see blocks of tokens beside tokens "
+        "(LongT5); leave it out");
+  }
   if (layer.bottleneck.has_value()) {
     return absl::InvalidArgumentError(
         "is of a model whose attention reads a narrower stream inside each "

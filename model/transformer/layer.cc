@@ -275,6 +275,10 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   if (self.near.has_value()) {
     layer.self_attention.near = EmptyNearHeads(*self.near);
   }
+  if (self.blocks.has_value()) {
+    layer.self_attention.blocks = {self.blocks->size,
+                                   Norm::Create(self.blocks->norm, epsilon)};
+  }
   if (description.cross_attention.has_value()) {
     Attention& cross = layer.cross_attention.emplace();
     cross.geometry = description.cross_attention->geometry;

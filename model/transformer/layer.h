@@ -115,6 +115,18 @@ struct NearHeads {
   }
 };
 
+// The packed BlockKeysDescription.
+struct BlockKeys {
+  int size = 0;
+  Norm norm;
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_size, of_norm] = *this;
+    VisitParts(f, of_size, of_norm);
+  }
+};
+
 // The packed weights of one attention sublayer.
 struct Attention {
   AttentionGeometry geometry;
@@ -141,6 +153,7 @@ struct Attention {
   bool gated = false;
   // Their values are the last columns of `projection`, [query_width].
   std::optional<NearHeads> near;
+  std::optional<BlockKeys> blocks;
   Norms norms;
 
   template <typename F>
@@ -148,10 +161,11 @@ struct Attention {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
                  of_key_norm, of_value_norm, of_norms_after_rotary,
                  of_values_from_key_product, of_values_given, of_parallel,
-                 of_sinks, of_latent, of_gated, of_near, of_norms] = *this;
+                 of_sinks, of_latent, of_gated, of_near, of_blocks, of_norms] =
+        *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
                of_value_norm, of_norms_after_rotary, of_values_from_key_product,
-               of_parallel, of_sinks, of_latent, of_near, of_norms);
+               of_parallel, of_sinks, of_latent, of_near, of_blocks, of_norms);
   }
 };
 

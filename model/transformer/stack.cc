@@ -22,13 +22,14 @@ absl::Status CheckPlain(const AttentionDescription& attention) {
       !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
       attention.sinks == nullptr && !attention.value_norm.has_value() &&
       !attention.latent.has_value() && !attention.gate.has_value() &&
-      !attention.near.has_value() && attention.geometry.reads < 0) {
+      !attention.near.has_value() && !attention.blocks.has_value() &&
+      attention.geometry.reads < 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "rotary positions, norms of queries and keys, sinks, latents, gates and "
-      "heads of near tokens are not supported in cross-attention or together "
-      "with disentangled attention");
+      "rotary positions, norms of queries and keys, sinks, latents, gates, "
+      "heads of near tokens and keys of blocks are not supported in "
+      "cross-attention or together with disentangled attention");
 }
 
 absl::Status CheckHeads(const StackDescription& stack,
@@ -76,6 +77,26 @@ absl::Status CheckNear(const LayerDescription& layer) {
   return absl::InvalidArgumentError(
       "heads of near tokens read an odd number of them, in encoders, without "
       "rotary positions, a gate, or norms of queries or before attention");
+}
+
+absl::Status CheckBlocks(const StackDescription& stack,
+                         const LayerDescription& layer) {
+  const AttentionDescription& attention = layer.self_attention;
+  if (!attention.blocks.has_value()) return absl::OkStatus();
+  const AttentionGeometry& geometry = attention.geometry;
+  if (stack.relative_attention.has_value() &&
+      stack.relative_attention->block_bias != nullptr &&
+      stack.relative_attention->bias != nullptr && attention.blocks->size > 0 &&
+      geometry.look_ahead != 0 &&
+      geometry.rotary == AttentionGeometry::kNoRotary &&
+      attention.sinks == nullptr && !attention.key_norm.has_value() &&
+      !attention.value_norm.has_value() && !attention.latent.has_value() &&
+      attention.value.weight != nullptr && !layer.bottleneck.has_value()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "keys of blocks are supported in encoders whose relative attention is a "
+      "bias, without rotary positions, sinks and norms of keys");
 }
 
 absl::Status CheckBottleneck(const StackDescription& stack,
@@ -186,6 +207,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     TRIVIUM_RETURN_IF_ERROR(CheckLatent(layers[i].self_attention));
     TRIVIUM_RETURN_IF_ERROR(CheckNear(layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckBottleneck(description, layers[i]));
+    TRIVIUM_RETURN_IF_ERROR(CheckBlocks(description, layers[i]));
     if (stack.relative_attention.has_value() &&
         stack.relative_attention->disentangled()) {
       TRIVIUM_RETURN_IF_ERROR(CheckPlain(layers[i].self_attention));

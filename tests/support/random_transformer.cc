@@ -269,6 +269,9 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       if (geometry.rotary == AttentionGeometry::kNoRotary) geometry.rotary = 0;
       layer.self_attention = LatentAttention(geometry);
     }
+    if (shape_.block > 0 && !causal) {
+      layer.self_attention.blocks = {shape_.block, Norm(shape_.d_model)};
+    }
     geometry.soft_cap = shape_.soft_cap;
     if (shape_.gated_attention) {
       layer.self_attention.gate =
@@ -487,6 +490,9 @@ RelativeAttentionDescription RandomTransformer::Relative(bool causal) {
   if (relative.buckets == Buckets::kT5) {
     if (causal) relative.buckets = Buckets::kT5Past;
     relative.bias = Tensor({relative.span, shape_.heads}, 0, 1);
+    if (shape_.block > 0 && !causal) {
+      relative.block_bias = Tensor({relative.span, shape_.heads}, 0, 1);
+    }
     return relative;
   }
   relative.embeddings = Tensor({2 * relative.span, shape_.d_model}, 0, 1);

@@ -108,6 +108,7 @@ class RandomTransformer {
     std::optional<int> position_padding_id = std::nullopt;
     std::optional<RelativeAttentionDescription::Buckets> relative =
         std::nullopt;
+    int block = 0;  // of keys of blocks, with kT5; 0: there are none
     bool bias_of_each_layer = false;  // of kT5, else layers share one
     int near_width = 0;  // of heads beside attention; 0: there are none
     // The width of a narrower stream in each layer; 0: there is none. Queries

@@ -60,10 +60,13 @@ LinearTensors RandomTransformer::Linear(int out, int in) {
 
 NormTensors RandomTransformer::Norm(int size) {
   const bool rms = shape_.norm_kind == NormTensors::Kind::kRms;
-  NormTensors tensors = {
-      .weight = Tensor({size}, shape_.one_plus_weight ? 0 : 1, 0.1f),
-      .kind = shape_.norm_kind,
-      .one_plus_weight = shape_.one_plus_weight};
+  // What is not divided by its deviation must not grow from layer to layer.
+  const float mean = shape_.one_plus_weight                         ? 0
+                     : shape_.norm_kind == NormTensors::Kind::kNone ? 0.5f
+                                                                    : 1;
+  NormTensors tensors = {.weight = Tensor({size}, mean, 0.1f),
+                         .kind = shape_.norm_kind,
+                         .one_plus_weight = shape_.one_plus_weight};
   if (shape_.biases && !rms) tensors.bias = Tensor({size}, 0, 0.1f);
   return tensors;
 }

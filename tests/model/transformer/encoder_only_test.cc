@@ -117,6 +117,9 @@ void ExpectNearlyEveryRow(Engine* engine, const ReferenceTransformer& reference,
 TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
   Shape shape = GetParam();
   shape.encoder_layers = 1;
+  // Numbers of bf16 alone, as the projection of trigrams reads them, are often
+  // halfway between two integers.
+  shape.trigrams = false;
   shape.head.reset();
   const RandomTransformer random(shape, 4);
   const auto weights = Transformer::Create(random.description(), kInt8Formats);

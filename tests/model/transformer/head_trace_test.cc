@@ -257,7 +257,7 @@ TEST(HeadTraceChecksTest, RefusesHeadsThatReadMoreThanTokens) {
     SourceOptions options;
     options.traced_head = HeadChoice{};
     EXPECT_THAT(engine->AddSource({{1, 2}, {}}, options),
-                IsError(absl::StatusCode::kInvalidArgument, "is of a model"));
+                IsError(absl::StatusCode::kInvalidArgument, "model"));
   }
 }
 

@@ -49,15 +49,15 @@ TEST(RefusedLayersTest, PartsOfEncodersInDecoders) {
     return Transformer::Create(description, kF32Formats).status();
   };
   EXPECT_THAT(status([](LayerDescription* layer) {
-                layer->self_attention.near = {.width = 3};
+                layer->self_attention.near.emplace().width = 3;
               }),
               IsError(absl::StatusCode::kInvalidArgument, "near tokens"));
   EXPECT_THAT(status([](LayerDescription* layer) {
-                layer->self_attention.blocks = {.size = 3, .norm = {}};
+                layer->self_attention.blocks.emplace().size = 3;
               }),
               IsError(absl::StatusCode::kInvalidArgument, "keys of blocks"));
   EXPECT_THAT(status([](LayerDescription* layer) {
-                layer->bottleneck = {.width = 16};
+                layer->bottleneck.emplace().width = 16;
               }),
               IsError(absl::StatusCode::kInvalidArgument, "narrower stream"));
 }

@@ -101,6 +101,19 @@ void JsonFields::Ignore(const char* shape, IgnoredMembers* log,
   }
 }
 
+const char* JsonFields::NameAmong(std::initializer_list<const char*> names) {
+  const char* found = nullptr;
+  for (const char* const name : names) {
+    if (Value(name) == nullptr) continue;
+    if (found != nullptr) {
+      Fail(name, fmt::format("is there beside {}; send one of them", found));
+    } else {
+      found = name;
+    }
+  }
+  return found != nullptr ? found : *names.begin();
+}
+
 void JsonFields::Require(const char* name) {
   if (Value(name) == nullptr) Fail(name, "is missing");
 }

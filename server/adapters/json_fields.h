@@ -48,6 +48,9 @@ class JsonFields {
   // it may be null.
   void Ignore(const char* shape, IgnoredMembers* log,
               std::initializer_list<const char*> names);
+  // Returns which of a member's names the object has; the first if it has none.
+  // Two of them at once are an error.
+  const char* NameAmong(std::initializer_list<const char*> names);
   // INVALID_ARGUMENT if there is no such member.
   void Require(const char* name);
   void Fail(const std::string& name, const std::string& description);

@@ -79,6 +79,8 @@ constexpr Route kRoutes[] = {
      NewOpenAiChatCodec},
     {"POST", "/v1/responses", Rpc::kGenerate, nullptr, NewGenerate,
      NewOpenAiResponsesCodec},
+    {"POST", "/v1/responses/input_tokens", Rpc::kTokenize, NewCountTokens,
+     nullptr, NewOpenAiResponsesTokensCodec},
 
     {"POST", "/v1/messages", Rpc::kGenerate, nullptr, NewGenerate,
      NewAnthropicMessagesCodec},
@@ -282,6 +284,7 @@ constexpr PathTwin kTwins[] = {
     {"POST", "/completions", "/v1/completions"},
     {"POST", "/chat/completions", "/v1/chat/completions"},
     {"POST", "/responses", "/v1/responses"},
+    {"POST", "/responses/input_tokens", "/v1/responses/input_tokens"},
     {"POST", "/reranking", "/rerank"},
     {"POST", "/v1/reranking", "/v1/rerank"},
     {"POST", "/invocations", "/"},
@@ -293,8 +296,6 @@ struct PathHint {
   std::string_view start, text;
 };
 constexpr PathHint kHints[] = {
-    {"/v1/responses/input_tokens",
-     "; POST /v1/messages/count_tokens counts the tokens of a chat"},
     {"/v1/responses/",
      ": responses are not stored here; keep the answers of "
      "POST /v1/responses, and send their items in the next request's input"},

@@ -13,6 +13,8 @@
 // change.
 #include "server/server.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <initializer_list>
 #include <optional>
@@ -115,6 +117,11 @@ class ServerImpl : public Server {
     grpc.max_connection_age = options_.max_connection_age;
     grpc.age_grace = options_.drain_timeout;
     grpc.tls = parts_.tls.get();
+    grpc.http1_advice =
+        options_.http_listen.empty()
+            ? "this server answers no HTTP/1; --http-listen lets it"
+            : fmt::format("HTTP/1 is answered at {} (--http-listen)",
+                          options_.http_listen);
     TRIVIUM_ASSIGN_OR_RETURN(
         grpc_, GrpcServer::Create(grpc, environment_, &overload_));
     TRIVIUM_RETURN_IF_ERROR(ListenForHttp());

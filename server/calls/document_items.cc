@@ -201,14 +201,15 @@ class DocumentItems final : public StreamItems {
     return absl::OkStatus();
   }
 
-  absl::Status CreateTranslation() {
+  // `detected`: as in CallTranslation::Create.
+  absl::Status CreateTranslation(const std::string& detected = "") {
     call_->Use(first_model_);
     TRIVIUM_ASSIGN_OR_RETURN(
         CallTranslation translation,
         CallTranslation::Create(
             call_, /*named=*/call_->models().Names(start_.model()),
             start_.options(), "start.options", call_->alive_check(),
-            /*on_model=*/nullptr));
+            /*on_model=*/nullptr, detected));
     translation_.emplace(std::move(translation));
     return absl::OkStatus();
   }
@@ -274,7 +275,8 @@ class DocumentItems final : public StreamItems {
   }
 
   // Finds one source language for all texts: the likeliest that can be
-  // translated. If there is none, each text has its own.
+  // translated. If there is none, each text has its own. Sentences that are
+  // surely in the target language stay.
   absl::Status DetectLanguage() {
     std::string sample;
     for (size_t i = 0; i < texts_->size(); ++i) {
@@ -288,14 +290,12 @@ class DocumentItems final : public StreamItems {
       for (const std::string& name :
            {guess.language,
             guess.language.substr(0, guess.language.find('-'))}) {
-        start_.mutable_options()->set_source_language(name);
-        const absl::Status status = CreateTranslation();
+        const absl::Status status = CreateTranslation(name);
         if (status.ok()) return status;
         first.Update(status);
       }
     }
     if (!detected_.empty() && detected_[0].reliable) return first;
-    start_.mutable_options()->set_source_language("auto");
     return CreateTranslation();
   }
 

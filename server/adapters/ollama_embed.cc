@@ -142,8 +142,11 @@ class OllamaEmbedLoadCodec final : public OllamaEmbedFrame {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     JsonFields fields(value, "");
     const Shared shared = ReadShared(&fields);
-    TRIVIUM_ASSIGN_OR_RETURN(const ModelHandle model,
-                             models().FindFor(Rpc::kEncode, shared.model));
+    v1::EncodeRequest like_texts;
+    like_texts.add_outputs(v1::ENCODE_OUTPUT_DENSE);
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const ModelHandle model,
+        models().FindFor(Rpc::kEncode, shared.model, NeedOf(like_texts)));
     static_cast<v1::GetModelRequest*>(message)->set_name(model->name);
     fields.Value(text_name());
     return fields.Done();

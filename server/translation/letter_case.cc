@@ -276,8 +276,10 @@ std::string LetterCases::WithCopiedNames(std::string_view title,
   for (const TextSpan& span : WordSpans(translation, {})) {
     const std::string word(span.Of(translation));
     if (!names.contains(word)) continue;
+    // Those of other sizes would move the words behind them.
     const std::string capital = Capitalized(word);
-    translation.replace(span.begin, capital.size(), capital);
+    if (capital.size() != word.size()) continue;
+    translation.replace(span.begin, word.size(), capital);
   }
   return translation;
 }

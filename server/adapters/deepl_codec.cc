@@ -148,10 +148,10 @@ absl::Status DeeplCodec::ReadGlossary(JsonFields* fields,
   const auto found = glossary->dictionaries.find(
       {BaseLanguage(source_), BaseLanguage(target_)});
   if (found == glossary->dictionaries.end()) {
-    return InvalidField("glossary_id",
-                        fmt::format("has no terms for {} to {}; it has {}",
-                                    Shorten(source_), Shorten(target_),
-                                    PairsOf(*glossary)));
+    return InvalidField(
+        "glossary_id",
+        fmt::format("has no terms for {} to {}; it has {}", Shorten(source_),
+                    Shorten(target_), PairsOf(*glossary)));
   }
   for (const auto& [source, target] : found->second) {
     v1::GlossaryTerm* const term = options->mutable_glossary()->add_terms();

@@ -462,15 +462,15 @@ class MultilingualCodec final : public GlossaryCodec {
   }
 
   absl::StatusOr<HttpAnswer> RemoveDictionary() const {
-    TRIVIUM_RETURN_IF_ERROR(
-        glossaries()
-            .Change(owner(), id(),
-                    [this](Glossary* glossary) {
-                      return glossary->dictionaries.erase(one_.languages) > 0
-                                 ? absl::OkStatus()
-                                 : NoDictionary();
-                    })
-            .status());
+    TRIVIUM_RETURN_IF_ERROR(glossaries()
+                                .Change(owner(), id(),
+                                        [this](Glossary* glossary) {
+                                          return glossary->dictionaries.erase(
+                                                     one_.languages) > 0
+                                                     ? absl::OkStatus()
+                                                     : NoDictionary();
+                                        })
+                                .status());
     return HttpAnswer{.status = 204};
   }
 

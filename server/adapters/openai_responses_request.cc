@@ -97,10 +97,9 @@ class ResponsesReader {
       fields_.Fail(out_->options.max_tokens_name, "must be at least 1");
     }
     const v1::DecodingOptions& decoding = request()->decoding();
-    echo()["max_output_tokens"] =
-        decoding.has_max_new_tokens()
-            ? ordered_json(decoding.max_new_tokens())
-            : ordered_json();
+    echo()["max_output_tokens"] = decoding.has_max_new_tokens()
+                                      ? ordered_json(decoding.max_new_tokens())
+                                      : ordered_json();
     for (const char* const name : {"temperature", "top_p"}) {
       const json* const value = fields_.Value(name);
       echo()[name] = value == nullptr ? ordered_json() : ordered_json(*value);

@@ -6,8 +6,8 @@
 //   "15.30" is a time or a date in German, and so is "3.1".
 #include "server/translation/numbers.h"
 
-#include <unicode/dcfmtsym.h>
 #include <re2/re2.h>
+#include <unicode/dcfmtsym.h>
 #include <unicode/locid.h>
 
 #include <algorithm>

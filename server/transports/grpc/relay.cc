@@ -74,9 +74,9 @@ int MaxConnections(int wanted, bool tls) {
 
 // The whole answer to a request of HTTP/1.
 std::string Http1Answer(std::string_view advice) {
-  const std::string text = fmt::format(
-      "this port speaks gRPC, which is HTTP/2{}{}\n", advice.empty() ? "" : "; ",
-      advice);
+  const std::string text =
+      fmt::format("this port speaks gRPC, which is HTTP/2{}{}\n",
+                  advice.empty() ? "" : "; ", advice);
   return fmt::format(
       "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
       "Content-Length: {}\r\nConnection: close\r\n\r\n{}",

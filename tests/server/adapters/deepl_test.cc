@@ -238,11 +238,11 @@ TEST_F(DeeplTest, AGlossaryMayHaveSeveralPairsOfLanguages) {
 
   // A translation takes the dictionary of its languages.
   const auto terms = [&](const char* from, const char* to) {
-    return Read(json{
-        {"text", "x"},
-        {"source_lang", from},
-        {"target_lang", to},
-        {"glossary_id", made["glossary_id"]}}.dump());
+    return Read(json{{"text", "x"},
+                     {"source_lang", from},
+                     {"target_lang", to},
+                     {"glossary_id", made["glossary_id"]}}
+                    .dump());
   };
   EXPECT_EQ(terms("DE", "EN-GB")->options().glossary().terms(0).target(),
             "shack");
@@ -265,8 +265,9 @@ TEST_F(DeeplTest, AGlossaryMayHaveSeveralPairsOfLanguages) {
   // More rows, and another name.
   answer = Glossaries(
       "PATCH", one,
-      json{{"name", "H"},
-           {"dictionaries", {dictionary("EN", "DE", "IT\tEDV-Abteilung\na\tb")}}}
+      json{
+          {"name", "H"},
+          {"dictionaries", {dictionary("EN", "DE", "IT\tEDV-Abteilung\na\tb")}}}
           .dump());
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(json::parse(answer.body)["name"], "H");
@@ -314,18 +315,16 @@ TEST_F(DeeplTest, AWrongDictionaryIsNamed) {
   EXPECT_THAT(refused(R"({"dictionaries": []})"), testing::StartsWith("name"));
   const std::string two =
       R"({"source_lang": "en", "target_lang": "de", "entries": "a\tb"})";
-  EXPECT_THAT(refused((R"({"name": "G", "dictionaries": [)" + two + "," + two +
-                       "]}")
-                          .c_str()),
-              testing::StartsWith("dictionaries[1]"));
   EXPECT_THAT(
-      refused(R"({"name": "G", "dictionaries": [{"source_lang": "en",
+      refused((R"({"name": "G", "dictionaries": [)" + two + "," + two + "]}")
+                  .c_str()),
+      testing::StartsWith("dictionaries[1]"));
+  EXPECT_THAT(refused(R"({"name": "G", "dictionaries": [{"source_lang": "en",
                   "target_lang": "de", "entries": "a"}]})"),
-      testing::StartsWith("dictionaries[0].entries"));
-  EXPECT_THAT(
-      refused(R"({"name": "G", "dictionaries": [{"target_lang": "de",
+              testing::StartsWith("dictionaries[0].entries"));
+  EXPECT_THAT(refused(R"({"name": "G", "dictionaries": [{"target_lang": "de",
                   "entries": "a\tb"}]})"),
-      testing::StartsWith("dictionaries[0].source_lang"));
+              testing::StartsWith("dictionaries[0].source_lang"));
   EXPECT_EQ(json::parse(Glossaries("GET", "/v3/glossaries").body)["glossaries"],
             json::array());
 }

@@ -8,8 +8,7 @@ namespace trivium {
 namespace {
 
 GlossaryStore::Glossary Named(const std::string& name) {
-  return {.name = name,
-          .dictionaries = {{{"en", "de"}, {{"house", "Bude"}}}}};
+  return {.name = name, .dictionaries = {{{"en", "de"}, {{"house", "Bude"}}}}};
 }
 
 TEST(GlossaryStoreTest, AnOwnerSeesItsOwnGlossariesOnly) {
@@ -52,8 +51,8 @@ TEST(GlossaryStoreTest, RoomIsBoundedAndComesBack) {
     glossary->dictionaries = large.dictionaries;
     return absl::OkStatus();
   };
-  EXPECT_TRUE(absl::IsResourceExhausted(
-      small.Change("a", (*kept)->id, grow).status()));
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(small.Change("a", (*kept)->id, grow).status()));
   EXPECT_EQ(*small.Find("a", (*kept)->id), *kept);
 }
 

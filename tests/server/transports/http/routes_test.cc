@@ -24,10 +24,10 @@ std::set<std::string> RoutesAsDescribed() {
   for (const Route& route : Routes()) {
     std::string path(route.path);
     if (path.ends_with('/') && path != "/") {
-      path += path.ends_with("/models/")  ? "{model}"
+      path += path.ends_with("/models/")       ? "{model}"
               : path.ends_with("/glossaries/") ? "{glossary}"
-              : path == "/v2/document/"   ? "{document}"
-                                          : "{file}";
+              : path == "/v2/document/"        ? "{document}"
+                                               : "{file}";
     }
     path += route.ending;
     routes.insert(std::string(route.method) + " " + path);

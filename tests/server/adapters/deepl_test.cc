@@ -151,7 +151,8 @@ TEST_F(DeeplTest, WhatWouldChangeTheAnswerIsRefusedByName) {
 }
 
 TEST_F(DeeplTest, LinesMayBeNoBorders) {
-  const auto read = [&](const std::string& text, const json& more) {
+  const auto read = [&](const std::string& text,
+                        const json& more = json::object()) {
     json body = {{"text", text},
                  {"target_lang", "DE"},
                  {"split_sentences", "nonewlines"}};
@@ -160,10 +161,10 @@ TEST_F(DeeplTest, LinesMayBeNoBorders) {
     EXPECT_TRUE(request.ok()) << request.status();
     return request.ok() ? request->inputs(0).text() : "";
   };
-  EXPECT_EQ(read("The house\nis  big.\r\nIt is\rold.\n", {}),
+  EXPECT_EQ(read("The house\nis  big.\r\nIt is\rold.\n"),
             "The house is  big. It is old.\n");
-  EXPECT_EQ(read("\nOne\n \ntwo\n\n", {}), "\nOne\n \ntwo\n\n");
-  EXPECT_EQ(read("", {}), "");
+  EXPECT_EQ(read("\nOne\n \ntwo\n\n"), "\nOne\n \ntwo\n\n");
+  EXPECT_EQ(read(""), "");
   // Lines of HTML are white space anyway, but for those of <pre>.
   EXPECT_EQ(read("a\nb", {{"tag_handling", "html"}}), "a\nb");
 }

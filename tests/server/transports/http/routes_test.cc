@@ -109,6 +109,16 @@ TEST(RoutesTest, FindsRoutesByMethodAndPath) {
   EXPECT_EQ(FindRoute("POST", "/anything").route, nullptr);
 }
 
+TEST(RoutesTest, AnEndingTellsARouteFromThatOfTheName) {
+  const std::string one = "/v3/glossaries/a";
+  EXPECT_EQ(FindRoute("DELETE", one + "/dictionaries").route->ending,
+            "/dictionaries");
+  EXPECT_EQ(FindRoute("DELETE", one).route->ending, "");
+  EXPECT_EQ(FindRoute("GET", one + "/entries").route->ending, "/entries");
+  EXPECT_EQ(FindRoute("PUT", one).route, nullptr);
+  EXPECT_EQ(FindRoute("PUT", one).allowed, "GET, HEAD, PATCH, DELETE");
+}
+
 TEST(RoutesTest, FindsPathsWithSlashesTooMany) {
   const RouteMatch models = FindRoute("GET", "//v1//models/");
   ASSERT_NE(models.route, nullptr);

@@ -109,7 +109,7 @@ class DeeplTest(chat_server.ServerTest):
     def test_multilingual_glossaries(self):
         client = deepl.DeepLClient("none", server_url=self.url)
         self.addCleanup(client.close)
-        dictionary = deepl.MultilingualGlossaryDictionaryEntries
+        dictionary = deepl.api_data.MultilingualGlossaryDictionaryEntries
         made = client.create_multilingual_glossary(
             "g", [dictionary("EN", "DE", {"house": "Bude"}),
                   dictionary("DE", "EN", {"Hund": "hound"})])
@@ -121,7 +121,7 @@ class DeeplTest(chat_server.ServerTest):
             return client.get_multilingual_glossary_entries(
                 made, source, target).dictionaries[0].entries
 
-        self.assertEqual(entries("EN", "DE"), {"house": "Bude"})
+        self.assertEqual(entries("EN", "DE"), "house\tBude\n")
         held = client.translate_text(TEXT, source_lang="EN", target_lang="DE",
                                      glossary=made)
         self.assertIn("Bude", held.text)
@@ -131,10 +131,10 @@ class DeeplTest(chat_server.ServerTest):
         client.update_multilingual_glossary_name(made, "h")
         client.update_multilingual_glossary_dictionary(
             made, dictionary("EN", "DE", {"dog": "Dackel"}))
-        self.assertEqual(entries("EN", "DE"), {"house": "Bude", "dog": "Dackel"})
+        self.assertEqual(entries("EN", "DE"), "house\tBude\ndog\tDackel\n")
         client.replace_multilingual_glossary_dictionary(
             made, dictionary("EN", "DE", {"cat": "Kater"}))
-        self.assertEqual(entries("EN", "DE"), {"cat": "Kater"})
+        self.assertEqual(entries("EN", "DE"), "cat\tKater\n")
         client.delete_multilingual_glossary_dictionary(made, source_lang="EN",
                                                        target_lang="DE")
         self.assertEqual(

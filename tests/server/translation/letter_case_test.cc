@@ -87,9 +87,11 @@ TEST(LetterCaseTest, ClausesInCapitalsAreRead) {
                    LetterCase::kNormal),
             "He said: \"The dog is happening!\" and left");
   EXPECT_EQ(Normal(English(),
-                   "He said: \"THE DOG IS HAPPENING! THE DOG IS HAPPENING!\"",
+                   "He said this while they left and joined and left again: "
+                   "\"THE DOG IS HAPPENING! THE DOG IS HAPPENING!\"",
                    LetterCase::kNormal),
-            "He said: \"The dog is happening! The dog is happening!\"");
+            "He said this while they left and joined and left again: "
+            "\"The dog is happening! The dog is happening!\"");
   EXPECT_EQ(Normal(English(), "They joined NATO, EU, UN and left",
                    LetterCase::kNormal),
             "They joined NATO, EU, UN and left")

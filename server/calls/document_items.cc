@@ -20,11 +20,13 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "model/language_names.h"
 #include "server/calls/call_translation.h"
 #include "server/calls/convert/document_messages.h"
 #include "server/calls/document_texts.h"
@@ -44,6 +46,8 @@ constexpr int64_t kKnownBytes = 128;
 constexpr size_t kPieceBytes = 64 << 10;  // of the answer
 constexpr size_t kMostNotes = 1000;
 constexpr size_t kMostSampleBytes = 64 << 10;  // to detect a language
+// A language that has so much of a document is no chance guess.
+constexpr int kLeastPercentOfSource = 20;
 
 // Counts the texts that are done, and collects their notes. Thread-safe.
 class Outcomes {
@@ -275,8 +279,10 @@ class DocumentItems final : public StreamItems {
   }
 
   // Finds one source language for all texts: the likeliest that can be
-  // translated. If there is none, each text has its own. Sentences that are
-  // surely in the target language stay.
+  // translated. If there is none, each text has its own. A document may have
+  // texts in the target language among others, as subtitles do: another
+  // language with a good part of it comes first, and sentences that are surely
+  // in the target language stay.
   absl::Status DetectLanguage() {
     std::string sample;
     for (size_t i = 0; i < texts_->size(); ++i) {
@@ -285,8 +291,15 @@ class DocumentItems final : public StreamItems {
       sample += '\n';
     }
     detected_ = DetectLanguages(sample);
+    std::vector<LanguageGuess> guesses = detected_;
+    std::stable_partition(
+        guesses.begin(), guesses.end(), [this](const LanguageGuess& guess) {
+          return guess.percent >= kLeastPercentOfSource &&
+                 !AreSameLanguage(guess.language,
+                                  start_.options().target_language());
+        });
     absl::Status first;
-    for (const LanguageGuess& guess : detected_) {
+    for (const LanguageGuess& guess : guesses) {
       for (const std::string& name :
            {guess.language,
             guess.language.substr(0, guess.language.find('-'))}) {

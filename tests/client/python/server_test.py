@@ -222,7 +222,7 @@ class ServerTest(unittest.TestCase):
         done = self.client.translate_document(
             cues.encode(), document_format="srt", source_language="auto",
             target_language="en")
-        self.assertEqual(done.result.detected_languages[0].language, "de")
+        self.assertIn("de", [one.language for one in done.result.detected_languages])
         texts = done.data.decode().split("\n")[2::4]
         self.assertEqual(texts[1], english)
         self.assertRegex(texts[0], "town")

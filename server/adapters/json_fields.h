@@ -68,6 +68,10 @@ class JsonFields {
   absl::Status status_;
 };
 
+// True if the status is an error of JsonFields. Its field is the request's own
+// member, so it is no name of trivium.v1 to be replaced.
+bool NamesOwnMember(const absl::Status& status);
+
 // True if the value is a list of token ids.
 bool IsIds(const nlohmann::json& value);
 // Appends the ids of such a list.

@@ -140,6 +140,8 @@ TEST_F(KinShapesTest, ErrorsNameTheMemberThatTheClientWrote) {
   EXPECT_THAT(ErrorOf("/v1/completions", body), ErrorAt("n_predict"));
   body = {{"model", "chat"}, {"input", "Hello"}, {"n_predict", kMany}};
   EXPECT_THAT(ErrorOf("/v1/responses", body), ErrorAt("n_predict"));
+  body = {{"texts", {"ab"}}, {"dimensions", 2}};
+  EXPECT_THAT(ErrorOf("/v2/embed", body), ErrorAt("dimensions"));
   body = {{"texts", {"ab"}}, {"output_dimension", kMany}};
   EXPECT_THAT(ErrorOf("/v2/embed", body), ErrorAt("output_dimension"));
 }

@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/print.h"
 #include "base/progress_bar.h"
 #include "base/status.h"
 #include "client/commands/command.h"
@@ -24,7 +25,7 @@ class QuantizeDisplay {
   explicit QuantizeDisplay(FILE* file)
       : file_(file), terminal_(isatty(fileno(file)) == 1) {}
   ~QuantizeDisplay() {
-    if (drawn_ > absl::InfinitePast()) fmt::print(file_, "\r\033[K");
+    if (drawn_ > absl::InfinitePast()) PrintTo(file_, "\r\033[K");
     std::fflush(file_);
   }
 
@@ -39,7 +40,7 @@ class QuantizeDisplay {
                               (1 / fraction - 1));
     }
     CutToWidth(&line, TerminalWidth(file_));
-    fmt::print(file_, "\r{}\033[K", line);
+    PrintTo(file_, "\r{}\033[K", line);
     std::fflush(file_);
   }
 

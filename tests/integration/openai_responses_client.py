@@ -87,6 +87,15 @@ class ResponsesTest(chat_server.ServerTest):
             self.assertEqual(response.status, "incomplete")
             self.assertEqual(response.incomplete_details.reason, "max_output_tokens")
 
+    def test_tokens_are_counted(self):
+        answer = self.client.responses.create(
+            model="chat", temperature=0, max_output_tokens=2, input=HELLO,
+            instructions="Be kind.")
+        count = self.client.responses.input_tokens.count(
+            model="chat", input=HELLO, instructions="Be kind.")
+        self.assertEqual(count.input_tokens, answer.usage.input_tokens)
+        self.assertEqual(count.object, "response.input_tokens")
+
     def test_streams_are_the_whole(self):
         whole = self.create()
         checked = pydantic.TypeAdapter(openai.types.responses.ResponseStreamEvent)

@@ -50,7 +50,7 @@ constexpr int BlockKeys(size_t bytes) {
   return keys;
 }
 
-// The size if only one part reads them.
+// The size if no block needs to stay there.
 constexpr int kWholeBlock = 1 << 16;
 
 // Keys rounded down to whole tiles.
@@ -290,7 +290,8 @@ HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
 
 // Calls process(p, tiles) for each part and each block of tiles, counted from
 // key 0, of which it sees some: for all parts, then for the next block. A block
-// has `together` keys if the parts are several of one head, else `apart`.
+// has `together` keys if parts are of one head and see many, `apart` if they
+// are of several.
 template <int kQueries, class F>
 HWY_INLINE void ForBlocks(const Part<kQueries>* parts, int count, int together,
                           int apart, F process) {
@@ -305,7 +306,9 @@ HWY_INLINE void ForBlocks(const Part<kQueries>* parts, int count, int together,
       all.begin = std::min(all.begin, parts[p].rows->tiles.begin);
       all.end = std::max(all.end, parts[p].rows->tiles.end);
     }
-    const int size = count > 1 ? together : apart;
+    // Of a few blocks, the second-level cache holds all.
+    const int size =
+        all.end - all.begin > 4 * together ? together : kWholeBlock;
     for (int begin = all.begin, end; begin < all.end; begin = end) {
       end = std::min(all.end, (begin / size + 1) * size);
       for (int p = 0; p < count; ++p) {

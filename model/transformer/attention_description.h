@@ -25,7 +25,9 @@ struct LinearTensors {
 // weight [d_model]; bias [d_model] or null.
 struct NormTensors {
   // Layer normalization (Ba et al. 2016) or root mean square normalization,
-  // which has no bias (Zhang and Sennrich 2019).
+  // which has no bias (Zhang and Sennrich 2019). A new kind also needs its rows
+  // in kernels/row_ops.h, Norm (layer.h), HeadTrace::rms (head_trace.h), and
+  // its plain loop in tests/support/reference_rows.cc.
   enum class Kind { kLayer, kRms };
 
   const TensorView* weight = nullptr;

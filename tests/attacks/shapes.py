@@ -224,6 +224,9 @@ VALUES = (
     "z" * 5000, [], [None], [1], ["x"], [{}], {}, {"xyzzy": 1}, LEFT_OUT,
     Raw("[" * 50 + "]" * 50), Raw("[" * 3000 + "]" * 3000), Raw('"\\ud800"'),
     Raw("1e999"), Raw("[" + "1," * 20000 + "1]"))
+# Members of /score that need another one beside them.
+PARTNERS = {"data_2": ("data_1",), "documents": ("queries",),
+            "items": ("queries",)}
 # Errors about the body as a whole, and about a prompt that is made of many
 # members.
 WHOLE_BODY = ("the body is", "the body needs", "tokens and the model reads")
@@ -285,10 +288,11 @@ def changed(body, place, value):
 def names_of(place, body):
     """What an error about a place may name: a member on the way to it. If the
     place is a member of the whole body, another of those may be the wrong one
-    with it, or without it."""
+    with it, or without it, or a partner that it lacks."""
     names = [key for key in place if isinstance(key, str)]
     if len(place) == 1:
         names += body
+        names += PARTNERS.get(place[0], ())
     return names + ["".join("_" + c.lower() if c.isupper() else c for c in name)
                     for name in names]
 

@@ -49,7 +49,8 @@ struct JsonSchemaOptions {
 inline constexpr int kMostFreeProperties = 10;
 
 // JSON texts that the schema accepts (docs/constraints.md lists the keywords).
-// An error begins with the JSON pointer of the keyword: "#/properties/a/not: ...".
+// An error begins with the JSON pointer of the keyword:
+// "#/properties/a/not: ...".
 absl::StatusOr<Grammar> GrammarOfJsonSchema(
     std::string_view schema, const JsonSchemaOptions& options = {},
     const GrammarLimits& limits = {}, const AliveCheck& check_alive = {});
